@@ -10,6 +10,9 @@ process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.c
 /** The tests that kill a process at every step with `--mode crash` (`npm run test:crash`), else at a few. */
 const crashTests = ['test/purchases/crash/killed-*.test.ts', 'test/purchases/refunds/refund-crash.test.ts'];
 
+/** These and the tests of a fleet run with `--mode fleet` (`npm run test:fleet`), on a store behind a pooler. */
+const storeTests = /^test\/store\/(?!sqlite)/;
+
 /** These wait long for leases, processes or chains. */
 const longWaits =
   /purchases\/(?:crash|refunds)\/|e2e\/(?:process|outages|memory)|job-runner|run-video|serve-stdio/;
@@ -27,7 +30,8 @@ class LongWaitsFirst extends BaseSequencer {
 // oxlint-disable-next-line import/no-default-export
 export default defineConfig(({ mode }) => {
   const isCampaign = mode === 'crash';
-  const sharing = isCampaign ? [] : sharingTests();
+  const isFleet = mode === 'fleet';
+  const sharing = isCampaign ? [] : sharingTests().filter((file) => !isFleet || storeTests.test(file));
   return {
     test: {
       pool: 'forks',
@@ -39,20 +43,36 @@ export default defineConfig(({ mode }) => {
       expect: { poll: { timeout: 10_000 } },
       reporters: ['default'],
       sequence: { sequencer: LongWaitsFirst },
+      globalSetup: [
+        ...(isFleet ? ['test/fleet/pooler.ts'] : []),
+        'test/outside-services.ts',
+        'test/data-template.ts',
+      ],
       projects: [
         {
           extends: true,
           test: {
             name: 'alone',
-            include: isCampaign ? crashTests : ['test/**/*.test.ts'],
-            exclude: sharing,
+            include: isCampaign ? crashTests : isFleet ? ['test/fleet/*.test.ts'] : ['test/**/*.test.ts'],
+            exclude: isFleet ? [] : [...sharing, 'test/fleet/**'],
+            // A fleet takes the whole machine: it begins when the others have ended.
+            sequence: { groupOrder: isFleet ? 1 : 0 },
             provide: { isCrashCampaign: isCampaign },
-            globalSetup: ['test/outside-services.ts', 'test/data-template.ts'],
           },
         },
-        // Half of the time of these tests would be the start of a process and the loading of modules.
+        // In processes of their own, these would take half as long again: to start, to load modules and to warm up.
         ...(sharing.length > 0
-          ? [{ extends: true as const, test: { name: 'shared', include: sharing, isolate: false } }]
+          ? [
+              {
+                extends: true as const,
+                test: {
+                  name: 'shared',
+                  include: sharing,
+                  isolate: false,
+                  setupFiles: ['test/leave-nothing-behind.ts'],
+                },
+              },
+            ]
           : []),
       ],
     },

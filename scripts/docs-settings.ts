@@ -1,9 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { withSettingTables } from './settings-tables.ts';
+import { makeFileSchema } from './file-schema.ts';
+import { documentsWithTables, withSettingTables } from './settings-tables.ts';
 import { withStateDiagrams } from './state-diagrams.ts';
 
 const rewrite = (file: string, change: (document: string) => string): void =>
   writeFileSync(file, change(readFileSync(file, 'utf8')));
 
-rewrite('docs/configuration.md', withSettingTables);
+for (const file of documentsWithTables) rewrite(file, withSettingTables);
 rewrite('ARCHITECTURE.md', withStateDiagrams);
+writeFileSync('causeway.schema.json', makeFileSchema());

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { fileSchema } from '../src/config/file-settings.ts';
 import { variableRows } from '../src/config/settings-help.ts';
 import { variableTables } from '../src/config/variables.ts';
+import { allMetrics, prometheusName } from '../src/telemetry/names.ts';
 import { paymentNetworks } from '../src/payments/networks.ts';
 
 /** The part of a JSON Schema that describes keys of causeway.yaml. */
@@ -93,9 +94,26 @@ const networkTable = (): string =>
     ]),
   );
 
-/** Replaces the tables in docs/configuration.md, each between `<!-- NAME -->` and `<!-- end of NAME -->`. */
+const metricTable = (): string =>
+  toTable(
+    ['metric', 'labels', 'meaning'],
+    allMetrics.map((metric) => [
+      code(prometheusName(metric)),
+      metric.labels.map((label) => code(label.replaceAll('.', '_'))).join(', '),
+      metric.text,
+    ]),
+  );
+
+export const documentsWithTables = ['docs/configuration.md', 'docs/operators-telemetry.md'];
+
+/** Replaces the tables of a document in docs/, each between `<!-- NAME -->` and `<!-- end of NAME -->`. */
 export const withSettingTables = (document: string): string =>
-  Object.entries({ variables: variableTable(), keys: keyTable(), networks: networkTable() }).reduce(
+  Object.entries({
+    variables: variableTable(),
+    keys: keyTable(),
+    networks: networkTable(),
+    metrics: metricTable(),
+  }).reduce(
     (text, [name, table]) =>
       text.replace(
         new RegExp(`(<!-- ${name} -->).*(<!-- end of ${name} -->)`, 's'),

@@ -18,7 +18,7 @@ export const openFirstAccount = async (
   chosenKey: string | null = null,
 ): Promise<{ apiKey: string } | null> => {
   const { store, clock, config } = services;
-  if (!isSandboxOnly(config) || !(await isFirstStart(store))) return null;
+  if (!isSandboxOnly(config) || !(await isFirstStart(services))) return null;
   const account =
     (await store.getAccount(firstAccountId)) ??
     (await store.createAccount({
@@ -61,7 +61,7 @@ export const localKey = async ({ store, clock, config }: GatewayServices): Promi
     accounts[0]?.id !== firstAccountId
   )
     return null;
-  for (const { id, label, revokedAt } of await store.listKeys(firstAccountId))
+  for (const { id, label, revokedAt } of await newestKeys({ store, clock }))
     if (label === localLabel && revokedAt === null) await store.revokeKey({ id, now: clock.now() });
   const issued = await issueKey(
     { store, clock },
@@ -71,13 +71,15 @@ export const localKey = async ({ store, clock, config }: GatewayServices): Promi
 };
 
 /** True without any account, or if an earlier start ended before it issued a key for the first account. */
-const isFirstStart = async (store: GatewayServices['store']): Promise<boolean> => {
-  const [account, ...others] = await store.listAccounts({ limit: 2 });
+const isFirstStart = async (services: Pick<GatewayServices, 'store' | 'clock'>): Promise<boolean> => {
+  const [account, ...others] = await services.store.listAccounts({ limit: 2 });
   if (account === undefined) return true;
-  return (
-    others.length === 0 && account.id === firstAccountId && (await store.listKeys(account.id)).length === 0
-  );
+  return others.length === 0 && account.id === firstAccountId && (await newestKeys(services)).length === 0;
 };
+
+/** Every start revokes the local key of the one before, so an older one is revoked. */
+const newestKeys = ({ store, clock }: Pick<GatewayServices, 'store' | 'clock'>) =>
+  store.listKeys({ accountId: firstAccountId, limit: 1_000, before: null, now: clock.now() });
 
 /** The text of a first start whose key was chosen by the operator. Never contains the key. */
 export const chosenKeyText =
@@ -87,11 +89,10 @@ interface FirstStart {
   apiKey: string;
   url: string;
   isSearchOn: boolean;
-  takesRealMoney: boolean;
 }
 
 /** Makes the text of a first start: the key, which is shown only once, and calls to copy. */
-export const firstStartText = ({ apiKey, url, isSearchOn, takesRealMoney }: FirstStart): string => {
+export const firstStartText = ({ apiKey, url, isSearchOn }: FirstStart): string => {
   const mcpConfig = {
     mcpServers: {
       causeway: { type: 'http', url: `${url}/mcp`, headers: { Authorization: `Bearer ${apiKey}` } },
@@ -111,18 +112,11 @@ ${JSON.stringify(mcpConfig, null, 2)}
 curl ${url}/v1/chat/completions \\
   -H "Authorization: Bearer ${apiKey}" -H "Content-Type: application/json" \\
   -d '{"model":"textmodel-3.5-flash","messages":[{"role":"user","content":"Hello"}]}'
-${isSearchOn ? searchText(url, takesRealMoney) : ''}`;
+${isSearchOn ? searchText(url) : ''}`;
 };
 
-const searchText = (url: string, takesRealMoney: boolean): string => `
-3. A search, paid with x402 by the wallet whose key you give (${takesRealMoney ? 'real' : 'test'} USDC). With curl, it answers 402 and the terms:
+const searchText = (url: string): string => `
+3. A search without a payment, which answers 402 with the terms (docs/agents-and-payments.md pays for one):
 
-BUYER_EVM_PRIVATE_KEY=0x... npm run pay -- "${url}/v1/search?query=coffee&limit=20"
-${
-  takesRealMoney
-    ? ''
-    : `
-   Without test USDC or internet: npm run chains, then npm start -- --env-file data/chains.env, then
-   npm run pay -- --env-file data/chains.env "${url}/v1/search?query=coffee&limit=20"
-`
-}`;
+curl -i "${url}/v1/search?query=coffee"
+`;

@@ -6,32 +6,24 @@ import { createApp, type App } from './app.ts';
 import { createAuthenticate } from './auth/authenticate.ts';
 import type { Config } from './config/config.ts';
 import { loadConfig } from './config/load-config.ts';
-import { settingsHelp } from './config/settings-help.ts';
 import { ConfigError } from './kit/errors.ts';
 import { chosenKeyText, firstStartText, localKey, openFirstAccount } from './first-start.ts';
 import { accountNotices } from './start-notices.ts';
 import { isApiKey } from './kit/ids.ts';
 import { createLogOutput } from './kit/log-output.ts';
 import { createLog, type Log } from './kit/log.ts';
-import { serveStdio } from './mcp/serve-stdio.ts';
 import { isOnSale } from './operations/is-on-sale.ts';
 import { createServices, type GatewayServices } from './services.ts';
+import { openTelemetry } from './telemetry/telemetry.ts';
 import { lockDataDir } from './store/lock-data-dir.ts';
 import { whenOrphaned } from './kit/when-orphaned.ts';
-
-const usage = (): string => `Usage: npm start -- [--env-file FILE] [--stdio]
-
-  --env-file FILE  read settings from FILE first; the environment wins over it
-  --stdio          serve MCP on standard input and output too, with the key in CAUSEWAY_API_KEY
-
-Settings (docs/configuration.md has more on each, and on causeway.yaml):
-
-${settingsHelp()}`;
+import { watchSchema } from './watch-schema.ts';
 
 const lastWordsMs = 2_000;
 /** The process waits this long at its end for the last lines of the log. */
 const logFlushMs = 1_000;
 const logOutput = createLogOutput();
+process.once('exit', () => logOutput.writeLast());
 
 const end = async (code: number): Promise<never> => {
   await logOutput.flush(logFlushMs);
@@ -44,10 +36,9 @@ const readArguments = () => {
       options: {
         'env-file': { type: 'string' },
         stdio: { type: 'boolean', default: false },
-        help: { type: 'boolean', short: 'h', default: false },
       },
     });
-    return { envFile: values['env-file'], isStdio: values.stdio, isHelp: values.help };
+    return { envFile: values['env-file'], isStdio: values.stdio };
   } catch (error) {
     throw new ConfigError(error instanceof Error ? error.message : 'the arguments are wrong');
   }
@@ -77,7 +68,7 @@ const listen = async ({ server }: App, { host, port }: Config): Promise<string> 
   return `http://${shown}:${actual}`;
 };
 
-/** Refuses new work, lets running work finish within DRAIN_MS, closes everything, and exits with 0. */
+/** Refuses new work, lets running work finish within DRAIN_MS, closes everything, and exits with 0, or `process.exitCode`. */
 const drainOnSignal = (app: App, services: GatewayServices, release: () => void, log: Log): (() => void) => {
   const drain = async (): Promise<void> => {
     log.info('draining: new work is refused, running answers finish');
@@ -104,7 +95,7 @@ const drainOnSignal = (app: App, services: GatewayServices, release: () => void,
   let draining: Promise<void> | null = null;
   const onSignal = (): void => {
     draining ??= drain().then(
-      () => end(0),
+      () => end(Number(process.exitCode ?? 0)),
       (error: unknown) => {
         log.error({ err: error }, 'draining failed');
         return end(1);
@@ -113,16 +104,15 @@ const drainOnSignal = (app: App, services: GatewayServices, release: () => void,
   };
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
-  const isLaunched =
-    process.env['CAUSEWAY_LAUNCHED'] === '1' || process.env['npm_lifecycle_event'] === 'start';
-  if (isLaunched) whenOrphaned(onSignal);
+  const { CAUSEWAY_LAUNCHED, npm_lifecycle_event: npmEvent } = process.env;
+  if (CAUSEWAY_LAUNCHED === '1' || npmEvent === 'start' || npmEvent === 'npx') whenOrphaned(onSignal);
   return onSignal;
 };
 
 const notApiKey = ({ brand }: Config): ConfigError =>
   new ConfigError(
     `CAUSEWAY_API_KEY: is not an API key, which is sk_${brand}_ and 43 random letters or digits. Remove it: the assistant ` +
-      'then acts for the first account of its own folder. Or set a key that "npm run cli -- keys issue ACCOUNT_ID" made',
+      'then acts for the first account of its own folder. Or set a key that "causeway keys issue ACCOUNT_ID" made',
   );
 
 const start = async ({ envFile, isStdio }: ReturnType<typeof readArguments>): Promise<void> => {
@@ -134,16 +124,17 @@ const start = async ({ envFile, isStdio }: ReturnType<typeof readArguments>): Pr
   // Without --stdio the variable belongs to another program, such as the contract suite.
   const stdioKey = isStdio ? config.stdioKey : null;
   if (stdioKey !== null && !isApiKey(stdioKey)) throw notApiKey(config);
-  const log = createLog(config.logLevel, logOutput);
+  const telemetry = await openTelemetry(config.telemetry);
+  const log = createLog(config.logLevel, logOutput, telemetry?.logFields);
   process.stdout.once('error', (error) =>
     log.error(
       { err: error },
       'standard output cannot be written: what the start printed, a first API key too, may be lost ' +
-        '(npm run cli -- keys issue ACCOUNT_ID makes another key)',
+        '(causeway keys issue ACCOUNT_ID makes another key)',
     ),
   );
   const lock = await prepareDataDir(config);
-  const services = await createServices(config, log);
+  const services = await createServices(config, log, { telemetry });
   const app = createApp(services);
   const stop = drainOnSignal(app, services, lock.release, log);
   const url = await listen(app, config);
@@ -163,13 +154,18 @@ const start = async ({ envFile, isStdio }: ReturnType<typeof readArguments>): Pr
             isSearchOn: services.operations.some(
               ({ sale }) => sale?.x402 !== undefined && isOnSale(sale.x402, services),
             ),
-            takesRealMoney: config.x402.takesRealMoney,
           })
         : chosenKeyText,
     );
   print('Stop it with Ctrl-C or SIGTERM; running answers finish first.');
   services.begin();
+  watchSchema(services.store, (problem) => {
+    log.error(`${problem}: this gateway ends`);
+    process.exitCode = 1;
+    stop();
+  });
   if (isStdio) {
+    const { serveStdio } = await import('./mcp/serve-stdio.ts');
     await serveStdio({
       services,
       operations: services.operations,
@@ -183,12 +179,7 @@ const start = async ({ envFile, isStdio }: ReturnType<typeof readArguments>): Pr
 const main = async (): Promise<void> => {
   // Without a listener, a failed write to these outputs would end the process.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
-  const options = readArguments();
-  if (options.isHelp) {
-    process.stdout.write(`${usage()}\n`);
-    return;
-  }
-  await start(options);
+  await start(readArguments());
 };
 
 main().catch((error: unknown) => {

@@ -4,6 +4,7 @@ import { systemClock } from './kit/clock.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import type { ModelConfig } from './catalog/model.ts';
 import type { Config } from './config/config.ts';
+import { refuseLocalPublicUrl } from './config/refuse-local-public-url.ts';
 import { brandTitle } from './kit/brand-title.ts';
 import { randomBase62 } from './kit/ids.ts';
 import { ifSold } from './jobs/provider-failure.ts';
@@ -12,12 +13,14 @@ import { outliveOutage } from './jobs/outlive-outage.ts';
 import { createRunChat } from './operations/chat/run-chat.ts';
 import { createRunImage } from './operations/images/run-image.ts';
 import { createRunResponses } from './operations/responses/run-responses.ts';
+import { toVideoEvent } from './operations/videos/video-answer.ts';
 import { createRunVideo } from './operations/videos/run-video.ts';
 import type { RedisConnection } from './cache/redis-connection.ts';
+import type { Leads } from './leads/lead-source.ts';
 import { openLeads } from './leads/open-leads.ts';
 import { createMemoryBudget } from './limits/memory-budget.ts';
 import { createAccountLimiter } from './limits/account-limiter.ts';
-import { createAddressLimiter } from './limits/address-limiter.ts';
+import { createAddressLimiter, type AddressLimiter } from './limits/address-limiter.ts';
 import type { Log } from './kit/log.ts';
 import { createFetchInput } from './media/fetch-input.ts';
 import { createMediaFiles } from './media/create-media-files.ts';
@@ -25,12 +28,10 @@ import { createInputFolder } from './media/input-folder.ts';
 import { createMediaLibrary, toVideoInput } from './media/media-library.ts';
 import { createStreamInput } from './media/stream-input.ts';
 import { createSweeps, type Sweeps } from './media/sweeps.ts';
-import { ConfigError } from './kit/errors.ts';
 import { describeSales } from './mcp/describe-sales.ts';
 import { createHistoryCursors } from './operations/account/history-cursor.ts';
 import { createOperations } from './operations/index.ts';
 import type { Operation, Services } from './operations/operation.ts';
-import { classifyLiteral } from './http/check-url.ts';
 import { createOutbound } from './http/create-outbound.ts';
 import { assignWallets } from './payments/generated-wallet.ts';
 import { createProviders, type Providers } from './providers/create-providers.ts';
@@ -40,12 +41,18 @@ import { openStore } from './store/open-store.ts';
 import type { Job, Store } from './store/store.ts';
 import { createReadiness, type Readiness } from './readiness.ts';
 import { startNotices } from './start-notices.ts';
+import type { Telemetry } from './telemetry/telemetry.ts';
 import { createWebhookDispatcher, type WebhookDispatcher } from './webhooks/webhook-dispatcher.ts';
 
 /** The services of the server, beside those of the operations. */
 export interface GatewayServices extends Services {
   config: Config;
   operations: readonly Operation[];
+  providers: Providers;
+  /** Limits the calls of the operator's API that fail for want of a key. */
+  failedOperatorCalls: AddressLimiter;
+  /** Null: none is configured. */
+  telemetry: Telemetry | null;
   readiness(): Promise<Readiness>;
   /** Sets the public URL to the listening address if PUBLIC_URL is not set. */
   listeningAt(url: string): void;
@@ -61,41 +68,40 @@ export interface GatewayServices extends Services {
 /** At its end the process waits this long for webhooks under way. Others are repeated by the next process. */
 const webhookDrainMs = 2_000;
 
+export interface ServiceOptions {
+  /** In place of all. */
+  operations?: readonly Operation[] | undefined;
+  telemetry?: Telemetry | null;
+}
+
 /** Wires the gateway and opens the store. Loads slower parts after it listens. Throws ConfigError if settings conflict. */
 export const createServices = async (
   config: Config,
   log: Log,
-  operations: readonly Operation[] = createOperations(config.search),
+  { operations = createOperations(config.search, config), telemetry = null }: ServiceOptions = {},
 ): Promise<GatewayServices> => {
   refuseLocalPublicUrl(config);
   const clock = systemClock;
   let listeningUrl = `http://${config.host}:${config.port}`;
   const publicUrl = (): string => config.publicUrl ?? listeningUrl;
 
-  const store = await openStore(config, { log });
+  const store = await openWatchedStore(config, { log, telemetry });
   const { catalogs, realSales } = await openCatalogs(config, store);
   const redis = config.redisUrl === null ? null : await connectRedis(config.redisUrl, log);
   const outbound = createOutbound({
     allowsLoopback: config.allowsLoopbackUrls,
     userAgent: `${brandTitle(config)}/${packageJson.version}`,
   });
-  const providers = await createProviders(config, { clock, log, outbound });
+  const providers = await createProviders(config, { clock, log, outbound, telemetry });
   const files = await createMediaFiles(config, { log });
   const inputFolder = createInputFolder({ directory: join(config.dataDir, 'input-work') });
   const media = createMediaLibrary({ store, files, clock, publicUrl });
   const webhooks = createWebhookDispatcher({ store, outbound, clock, log, brand: config.brand });
-  const jobs = createJobs({ config, store, catalogs, providers, media, webhooks, clock, log });
-  const sources = config.search.isOn ? config.leads.sources : [];
-  const leads = await openLeads({ ...config, leads: { ...config.leads, sources } }, { redis, log });
+  const jobs = createJobs({ config, store, catalogs, providers, media, webhooks, clock, log, telemetry });
+  const leads = await openWatchedLeads(config, { redis, log, telemetry });
   const sales = describeSales(operations, { serviceName: brandTitle(config), services: () => services });
-  const { wallets, x402 } = await openPayments(config, {
-    store,
-    publicUrl,
-    sales,
-    clock,
-    log,
-    owner: jobs.owner,
-  });
+  const { owner } = jobs;
+  const { wallets, x402 } = await openPayments(config, { store, publicUrl, sales, clock, log, owner });
   const sweeps = createSweeps({ store, files, inputFolder, clock, log });
 
   const services: GatewayServices = {
@@ -105,6 +111,8 @@ export const createServices = async (
     store,
     catalogs,
     operations,
+    telemetry,
+    observeOperation: telemetry?.observeOperation,
     jobs,
     leads,
     x402,
@@ -124,7 +132,7 @@ export const createServices = async (
     listeningAt: (url) => {
       listeningUrl = url;
     },
-    notices: () => startNotices(config, { wallets, leads, realSales }),
+    notices: () => startNotices(config, { wallets, leads, realSales, telemetry }),
     ...createLifecycle({
       config,
       log,
@@ -137,8 +145,10 @@ export const createServices = async (
       leads,
       outbound,
       redis,
+      telemetry,
     }),
   };
+  telemetry?.begin({ ...services, providers });
   return services;
 };
 
@@ -150,7 +160,25 @@ interface Parts extends Services {
   webhooks: WebhookDispatcher;
   sweeps: Sweeps;
   redis: RedisConnection | null;
+  telemetry: Telemetry | null;
 }
+
+const openWatchedStore = async (
+  config: Config,
+  { log, telemetry }: Pick<Parts, 'log' | 'telemetry'>,
+): Promise<Store> => {
+  const store = await openStore(config, { log, onGroup: telemetry?.observeGroup });
+  return telemetry?.observeStore(store) ?? store;
+};
+
+const openWatchedLeads = async (
+  config: Config,
+  { redis, log, telemetry }: Pick<Parts, 'redis' | 'log' | 'telemetry'>,
+): Promise<Leads> => {
+  const sources = config.search.isOn ? config.leads.sources : [];
+  const leads = await openLeads({ ...config, leads: { ...config.leads, sources } }, { redis, log });
+  return telemetry?.observeLeads(leads) ?? leads;
+};
 
 /** The catalog of each account, and whether real models are sold. */
 const openCatalogs = async ({ models, providers }: Config, store: Store) => {
@@ -188,9 +216,10 @@ const createJobs = ({
   webhooks,
   clock,
   log,
+  telemetry,
 }: Pick<
   Parts,
-  'config' | 'store' | 'catalogs' | 'providers' | 'media' | 'webhooks' | 'clock' | 'log'
+  'config' | 'store' | 'catalogs' | 'providers' | 'media' | 'webhooks' | 'clock' | 'log' | 'telemetry'
 >): JobRunner => {
   const isSold = async ({ id: jobId, accountId, model }: Job, signal: AbortSignal): Promise<boolean> => {
     const account = await outliveOutage(
@@ -205,6 +234,33 @@ const createJobs = ({
     const catalog = catalogs.for({ accountId, terms: null, isSandbox: account.isSandbox });
     return catalog.list().some(({ sku }) => sku === model);
   };
+  const executors = {
+    chat: createRunChat({ routesFor: providers.text, log }),
+    responses: createRunResponses({ routesFor: providers.text, clock, log }),
+    video: ifSold(
+      isSold,
+      createRunVideo({
+        routesFor: providers.video,
+        openInput: toVideoInput(media),
+        moderator: providers.moderator,
+        saveResult: media.save,
+        store,
+        clock,
+        log,
+      }),
+    ),
+    image: ifSold(
+      isSold,
+      createRunImage({
+        routesFor: providers.image,
+        readInput: media.read,
+        saveResult: media.save,
+        keepMs: config.mediaRetentionMs,
+        memoryBytes: config.bodyMemoryBytes,
+        log,
+      }),
+    ),
+  };
   return createJobRunner({
     store,
     clock,
@@ -212,33 +268,8 @@ const createJobs = ({
     concurrency: { image: config.queuedJobsAtOnce, video: config.videoJobsAtOnce },
     resumable: ['video'],
     onWebhook: webhooks.wake,
-    executors: {
-      chat: createRunChat({ routesFor: providers.text, log }),
-      responses: createRunResponses({ routesFor: providers.text, clock, log }),
-      video: ifSold(
-        isSold,
-        createRunVideo({
-          routesFor: providers.video,
-          openInput: toVideoInput(media),
-          moderator: providers.moderator,
-          saveResult: media.save,
-          store,
-          clock,
-          log,
-        }),
-      ),
-      image: ifSold(
-        isSold,
-        createRunImage({
-          routesFor: providers.image,
-          readInput: media.read,
-          saveResult: media.save,
-          keepMs: config.mediaRetentionMs,
-          memoryBytes: config.bodyMemoryBytes,
-          log,
-        }),
-      ),
-    },
+    eventBodies: { video: toVideoEvent },
+    executors: telemetry?.observeExecutors(executors) ?? executors,
   });
 };
 
@@ -254,6 +285,12 @@ const createLimiters = ({
       sale?.x402 === undefined ? [] : [[name, createAddressLimiter({ ...sale.x402, redis, log })]],
     ),
   ),
+  failedOperatorCalls: createAddressLimiter({
+    unit: { one: 'failed-operator-call', many: 'calls without a valid operator key' },
+    ratePerMinute: 20,
+    redis,
+    log,
+  }),
   accountLimiter: createAccountLimiter({
     limitOf: (caller) => accountLimits(caller, { catalogs, config }).requestsPerMinute,
     redis,
@@ -264,11 +301,12 @@ type LifecycleParts = Pick<
   Parts,
   'config' | 'log' | 'store' | 'jobs' | 'webhooks' | 'sweeps' | 'x402' | 'leads' | 'outbound'
 > &
-  Pick<Parts, 'providers' | 'redis'>;
+  Pick<Parts, 'providers' | 'redis' | 'telemetry'>;
 
 /** Begins the background work, and ends all that was opened. */
 const createLifecycle = (parts: LifecycleParts): Pick<GatewayServices, 'begin' | 'drain' | 'close'> => {
-  const { config, log, store, jobs, webhooks, sweeps, providers, x402, leads, outbound, redis } = parts;
+  const { config, log, store, jobs, webhooks, sweeps, providers, x402, leads, outbound, redis, telemetry } =
+    parts;
   const background = new AbortController();
   return {
     begin: () => {
@@ -294,19 +332,11 @@ const createLifecycle = (parts: LifecycleParts): Pick<GatewayServices, 'begin' |
       background.abort();
       await Promise.all([x402.close(), leads.close(), providers.close(), outbound.close()]);
       await redis?.close();
+      // It asks the store for the last metrics.
+      await telemetry?.close();
       await store.close();
     },
   };
-};
-
-/** Buyers sign this address for real money, so it must not be an address of their own machine. */
-const refuseLocalPublicUrl = ({ publicUrl, search, x402 }: Config): void => {
-  if (!search.isOn || !x402.takesRealMoney) return;
-  const why = 'set the address that buyers use, as X402_NETWORKS names main networks';
-  if (publicUrl === null) throw new ConfigError(`PUBLIC_URL: is not set; ${why}`);
-  const host = new URL(publicUrl).hostname.replace(/^\[(.*)\]$/, '$1');
-  if (classifyLiteral(host) === 'loopback' || host === '0.0.0.0' || host === '::')
-    throw new ConfigError(`PUBLIC_URL: ${publicUrl} is an address of this machine alone; ${why}`);
 };
 
 /** Loaded only if it is used, because loading the client takes a third of a second. */

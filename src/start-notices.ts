@@ -4,6 +4,7 @@ import type { LeadStatus } from './leads/lead-source.ts';
 import type { Services } from './operations/operation.ts';
 import { isSandboxModel } from './providers/index.ts';
 import { searchState } from './readiness.ts';
+import { telemetryNotices, type Telemetry } from './telemetry/telemetry.ts';
 
 const searchNotices = (config: Config, leads: LeadStatus): string[] => {
   switch (searchState(config, leads)) {
@@ -26,10 +27,14 @@ interface StartState {
   wallets: { notice: string | null };
   leads: { status(): LeadStatus };
   realSales: RealSales;
+  telemetry: Telemetry | null;
 }
 
 /** Returns lines that the operator should read at start. */
-export const startNotices = (config: Config, { wallets, leads, realSales }: StartState): string[] => {
+export const startNotices = (
+  config: Config,
+  { wallets, leads, realSales, telemetry }: StartState,
+): string[] => {
   const isSandbox = config.models.some((model) => isSandboxModel(model, config.providers));
   const isPublic = !['127.0.0.1', 'localhost', '::1'].includes(config.host);
   const networks = config.search.isOn ? config.x402.networks : [];
@@ -57,6 +62,7 @@ export const startNotices = (config: Config, { wallets, leads, realSales }: Star
         ({ network }) =>
           `What becomes of payments on ${network} is asked of a public node: set a node of your own (rpc_url).`,
       ),
+    ...telemetryNotices(config.telemetry, telemetry),
   ];
 };
 
@@ -76,7 +82,7 @@ export const accountNotices = async ({
     page = await store.listAccounts({ limit: accountsAtOnce, afterId: last.id });
   }
   return [
-    'There is no account yet that can buy real models: npm run cli -- accounts create --name NAME --approved, then keys issue and credit.',
+    'There is no account yet that can buy real models: causeway accounts create --name NAME --approved, then keys issue and credit.',
   ];
 };
 

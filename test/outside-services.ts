@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
@@ -16,6 +17,8 @@ declare module 'vitest' {
     missingServices: OutsideService[];
     /** A file with a line for each suite that did not run: the service it needs, and its file. */
     notRunFile: string;
+    /** Begins the names of the schemas of this run, so that its end finds those that are left. */
+    schemaPrefix: string;
   }
 }
 
@@ -62,7 +65,7 @@ const services: Record<
 const names = Object.keys(services) as OutsideService[];
 
 /** Runs once before all tests (`globalSetup`). Under CI every service must be there. */
-export const setup = async (project: TestProject): Promise<() => void> => {
+export const setup = async (project: TestProject): Promise<() => Promise<void>> => {
   const checks = await Promise.allSettled(names.map((name) => services[name].check()));
   const missing = names.filter((_name, index) => checks[index]?.status === 'rejected');
   if (missing.length > 0 && process.env['CI'] !== undefined) {
@@ -73,7 +76,10 @@ export const setup = async (project: TestProject): Promise<() => void> => {
   writeFileSync(notRunFile, '');
   project.provide('missingServices', missing);
   project.provide('notRunFile', notRunFile);
-  return () => {
+  const schemaPrefix = `store_test_${randomBytes(4).toString('hex')}_`;
+  project.provide('schemaPrefix', schemaPrefix);
+  return async () => {
+    if (!missing.includes('PostgreSQL')) await dropSchemas(schemaPrefix);
     const lines = new Set(readFileSync(notRunFile, 'utf8').split('\n'));
     rmSync(folder, { recursive: true });
     for (const name of missing) {
@@ -87,6 +93,23 @@ export const setup = async (project: TestProject): Promise<() => void> => {
       );
     }
   };
+};
+
+const dropSchemas = async (prefix: string): Promise<void> => {
+  const client = new Client({ connectionString: postgresUrl, connectionTimeoutMillis: 3_000 });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ nspname: string }>(
+      `select nspname from pg_namespace where starts_with(nspname, '${prefix}')`,
+    );
+    for (const { nspname } of rows) await client.query(`drop schema ${nspname} cascade`);
+    const { rows: roles } = await client.query<{ rolname: string }>(
+      `select rolname from pg_roles where starts_with(rolname, '${prefix}')`,
+    );
+    for (const { rolname } of roles) await client.query(`drop role ${rolname}`);
+  } finally {
+    await client.end();
+  }
 };
 
 /** Tells whether a suite can run. A suite that cannot is named in the last lines of the test run. */

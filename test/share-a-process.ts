@@ -1,24 +1,28 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** What a test may leave behind in its process: children, threads, databases, faked globals. */
-const traces =
-  /from 'node:(?:child_process|worker_threads|sqlite)'|from '(?:pg|litesvm|vitest\/node)'|\b(?:interceptRequests|useFakeTimers|spyOn|stubGlobal)\b/;
+/** A test replaces something of its process with these, or measures all of it. */
+const ownsProcess =
+  /\b(?:interceptRequests|useFakeTimers|spyOn|stubGlobal|vi\.mock|memoryUsage|setGlobalDispatcher)\b/;
 const relativeImports = /(?:\bfrom|\bimport\(?|new URL\()\s*'(\.[^']+\.ts)'/g;
 
-const leavesTraces = (file: string, seen: Set<string>): boolean => {
+const ownsItsProcess = (file: string, seen: Set<string>): boolean => {
   if (seen.has(file) || !existsSync(file)) return false;
   seen.add(file);
   const text = readFileSync(file, 'utf8');
   return (
-    traces.test(text) ||
-    [...text.matchAll(relativeImports)].some(([, path = '']) => leavesTraces(join(dirname(file), path), seen))
+    ownsProcess.test(text) ||
+    [...text.matchAll(relativeImports)].some(([, path = '']) =>
+      ownsItsProcess(join(dirname(file), path), seen),
+    )
   );
 };
 
 /**
- * Returns the test files that can run one after another in one process: neither they nor any file that they import, from
- * src or test, can leave something behind in it.
+ * Returns the test files that run one after another in shared processes: neither they nor any file that they import, from
+ * src or test, change the process for the others. `leave-nothing-behind.ts` fails a file that leaves something open.
  */
 export const sharingTests = (): string[] =>
-  globSync('test/**/*.test.ts').filter((file) => !leavesTraces(file, new Set()));
+  globSync('test/**/*.test.ts', { exclude: ['test/fleet'] }).filter(
+    (file) => !ownsItsProcess(file, new Set()),
+  );

@@ -10,4 +10,14 @@ export interface Caller {
   terms: string | null;
   /** `Account.isSandbox` */
   isSandbox: boolean;
+  /** The account's current one; null if it has none yet. */
+  webhookSecret: string | null;
+  /** The limits of the key; null: it has none. */
+  limits: CallerLimits | null;
+}
+
+export interface CallerLimits {
+  /** `ApiKey.models` */
+  models: readonly string[] | null;
+  isBudgeted: boolean;
 }

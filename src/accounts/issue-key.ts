@@ -1,8 +1,11 @@
 import type { Clock } from '../kit/clock.ts';
 import { newApiKey, newId, sha256 } from '../kit/ids.ts';
-import type { Account, ApiKey, Store } from '../store/store.ts';
+import { noLimits } from '../store/commands/key-table.ts';
+import type { Account, ApiKey, KeyLimits, Store } from '../store/store.ts';
 
 export interface IssueKeyInput {
+  /** Default: a new one. */
+  id?: string;
   accountId: string;
   /** The account's name for the key; may be empty. */
   label: string;
@@ -10,31 +13,44 @@ export interface IssueKeyInput {
   brand: string;
   /** A key that its holder has chosen. Default: a new key. */
   key?: string;
+  /** Default: none. */
+  limits?: KeyLimits;
+  /** The id of the key that makes it. Default: the operator makes it. */
+  madeBy?: string;
 }
+
+/** The most keys that an account makes for itself, revoked ones too. */
+export const maxOwnKeys = 1_000;
 
 export type IssueKeyOutcome =
   /** `key` is the whole key. It is not stored, so it can be shown only now. */
   | { outcome: 'issued'; key: string; apiKey: ApiKey; account: Account }
   /** Keys are issued only after approval. */
   | { outcome: 'not_active'; account: Account }
-  | { outcome: 'no_account' };
+  | { outcome: 'no_account' }
+  /** The account has made `maxOwnKeys`. */
+  | { outcome: 'too_many' };
 
 /** Issues a key for an active account. Stores only its hash and display form. */
 export const issueKey = async (
   { store, clock }: { store: Pick<Store, 'getAccount' | 'createKey'>; clock: Clock },
-  { accountId, label, brand, key = newApiKey(brand) }: IssueKeyInput,
+  { id = newId(), accountId, label, brand, key = newApiKey(brand), limits = noLimits, madeBy }: IssueKeyInput,
 ): Promise<IssueKeyOutcome> => {
   const account = await store.getAccount(accountId);
   if (account === null) return { outcome: 'no_account' };
   if (account.status !== 'active') return { outcome: 'not_active', account };
   const apiKey = await store.createKey({
-    id: newId(),
+    id,
     accountId,
     hash: sha256(key),
     display: displayKey(key),
     label,
+    limits,
+    madeBy: madeBy ?? 'operator',
+    ...(madeBy === undefined ? {} : { maxKeys: maxOwnKeys }),
     now: clock.now(),
   });
+  if (apiKey === null) return { outcome: 'too_many' };
   return { outcome: 'issued', key, apiKey, account };
 };
 

@@ -1,4 +1,5 @@
 import type { Caller } from '../accounts/caller.ts';
+import { toIso, type Clock } from '../kit/clock.ts';
 import { AppError } from '../kit/errors.ts';
 import { sha256 } from '../kit/ids.ts';
 import type { Store } from '../store/store.ts';
@@ -8,25 +9,36 @@ export type Authenticate = (authorization: string | undefined) => Promise<Caller
 
 const bearer = /^Bearer +([\x21-\x7e]{1,256}) *$/i;
 
-/** Looks the bearer key up by its hash on every call, so that a revoked key stops working at once. */
+/** Returns the key of an `Authorization` header; null if there is none that can be read. */
+export const bearerKey = (authorization: string | undefined): string | null =>
+  bearer.exec(authorization ?? '')?.[1] ?? null;
+
+/** Looks the bearer key up by its hash on every call, so that a revocation or a change of limits counts at once. */
 export const createAuthenticate =
-  ({ store }: { store: Pick<Store, 'findKey'> }): Authenticate =>
+  ({ store, clock }: { store: Pick<Store, 'findKey'>; clock: Clock }): Authenticate =>
   async (authorization) => {
     if (authorization === undefined || authorization.trim() === '') return null;
-    const key = bearer.exec(authorization)?.[1];
-    const found = key === undefined ? null : await store.findKey(sha256(key));
+    const text = bearerKey(authorization);
+    const found = text === null ? null : await store.findKey(sha256(text));
     if (found === null || found.key.revokedAt !== null || found.account.status !== 'active')
-      throw new AppError(
-        'invalid_api_key',
+      throw refused(
         'The API key is missing, unknown or no longer valid. Send "Authorization: Bearer <API_KEY>".',
-        { headers: { 'www-authenticate': 'Bearer' } },
       );
-    const { account } = found;
+    const { account, key } = found;
+    const { expiresAt, models } = key;
+    if (expiresAt !== null && expiresAt <= clock.now())
+      throw refused(`The API key expired at ${toIso(expiresAt)}. Use another key.`);
+    const isBudgeted = key.budgetDay !== null || key.budgetMonth !== null;
     return {
       accountId: account.id,
-      keyId: found.key.id,
+      keyId: key.id,
       available: account.balance - account.held,
       terms: account.terms,
       isSandbox: account.isSandbox,
+      limits: isBudgeted || models !== null || expiresAt !== null ? { models, isBudgeted } : null,
+      webhookSecret: account.webhookSecret,
     };
   };
+
+const refused = (message: string): AppError =>
+  new AppError('invalid_api_key', message, { headers: { 'www-authenticate': 'Bearer' } });

@@ -2,17 +2,6 @@ import { z } from 'zod';
 import { canonicalJson } from '../kit/json.ts';
 import { type ModelConfig, pricedBy, priceSchema, toPricing, type Price } from './model.ts';
 
-/** Terms that an operator agreed with one account. For an absent member the gateway's own settings apply. */
-export interface AccountTerms {
-  /** The enabled SKUs; null: all. */
-  skus: ReadonlySet<string> | null;
-  /** Prices by SKU. Each replaces the gateway's whole price. */
-  prices: ReadonlyMap<string, Price>;
-  /** Videos that may be queued or running. */
-  activeVideos: number | null;
-  requestsPerMinute: number | null;
-}
-
 /** Invalid terms. The message is one line for the operator. */
 export class AccountTermsError extends Error {
   override readonly name = 'AccountTermsError';
@@ -23,21 +12,35 @@ const maxSkus = 1_000;
 const maxCharacters = 65_536;
 const skuSchema = z.string().min(1).max(128);
 
-const termsSchema = z.strictObject({
-  skus: z
-    .array(skuSchema)
-    .max(maxSkus)
-    .refine((skus) => new Set(skus).size === skus.length, { message: 'names a SKU twice' })
-    .optional(),
-  prices: z
-    .record(skuSchema, priceSchema)
-    .refine((prices) => Object.keys(prices).length <= maxSkus, {
-      message: `has more than ${maxSkus} prices`,
-    })
-    .optional(),
-  active_videos: z.int().min(1).max(10_000).optional(),
-  requests_per_minute: z.int().min(1).max(1_000_000).optional(),
-});
+/** Terms as an operator writes them. */
+export const termsSchema = z
+  .strictObject({
+    skus: z
+      .array(skuSchema)
+      .max(maxSkus)
+      .refine((skus) => new Set(skus).size === skus.length, { message: 'names a SKU twice' })
+      .optional(),
+    prices: z
+      .record(skuSchema, priceSchema)
+      .refine((prices) => Object.keys(prices).length <= maxSkus, {
+        message: `has more than ${maxSkus} prices`,
+      })
+      .optional(),
+    active_videos: z.int().min(1).max(10_000).optional(),
+    requests_per_minute: z.int().min(1).max(1_000_000).optional(),
+  })
+  .transform(({ skus, prices, active_videos: activeVideos, requests_per_minute: requestsPerMinute }) => ({
+    /** The enabled SKUs; null: all. */
+    skus: skus === undefined ? null : new Set(skus),
+    /** By SKU. Each replaces the gateway's whole price. */
+    prices: new Map(Object.entries(prices ?? {})),
+    /** Videos that may be queued or running. */
+    activeVideos: activeVideos ?? null,
+    requestsPerMinute: requestsPerMinute ?? null,
+  }));
+
+/** Terms that an operator agreed with one account. For an absent member the gateway's own settings apply. */
+export type AccountTerms = z.output<typeof termsSchema>;
 
 /**
  * Reads the stored text of an account's terms (`Account.terms`). Throws AccountTermsError if any part is unknown, such
@@ -57,13 +60,7 @@ export const parseAccountTerms = (text: string): AccountTerms => {
 export const readAccountTerms = (document: unknown): AccountTerms => {
   const parsed = termsSchema.safeParse(document);
   if (!parsed.success) throw new AccountTermsError(issueLine(parsed.error));
-  const { skus, prices, active_videos: activeVideos, requests_per_minute: requestsPerMinute } = parsed.data;
-  return {
-    skus: skus === undefined ? null : new Set(skus),
-    prices: new Map(Object.entries(prices ?? {})),
-    activeVideos: activeVideos ?? null,
-    requestsPerMinute: requestsPerMinute ?? null,
-  };
+  return parsed.data;
 };
 
 const issueLine = (error: z.ZodError): string => {

@@ -21,6 +21,8 @@ export interface Buyer {
   terms: string | null;
   /** `Account.isSandbox` */
   isSandbox: boolean;
+  /** The limits of the key. Default: none. */
+  limits?: { models: readonly string[] | null } | null;
 }
 
 export interface CatalogsOptions {
@@ -30,12 +32,7 @@ export interface CatalogsOptions {
 }
 
 /** The catalogs of all accounts. */
-export interface Catalogs {
-  /** Throws on invalid terms: it is better to sell nothing than to sell at a wrong price. */
-  for(buyer: Buyer): Catalog;
-  /** Await this before `for`, which uses the store's last answer. Rejects if the store does not answer. */
-  refresh(): Promise<void>;
-}
+export type Catalogs = ReturnType<typeof createCatalogs>;
 
 type AccountLimits = Pick<LimitSettings, 'activeVideos' | 'requestsPerMinute'>;
 
@@ -49,11 +46,17 @@ const maxCatalogs = 1_000;
 export const createCatalogs = (
   models: readonly ModelConfig[],
   { isSandboxModel, realSales }: CatalogsOptions,
-): Catalogs => {
+) => {
   const sandbox = catalogsOf(models.filter(isSandboxModel));
   const real = catalogsOf(models.filter((model) => !isSandboxModel(model)));
   return {
-    for: (buyer) => (buyer.isSandbox || !realSales.hasBegun() ? sandbox : real).for(buyer),
+    /** Throws on invalid terms: it is better to sell nothing than to sell at a wrong price. */
+    for: (buyer: Buyer): Catalog => {
+      const ofAccount = (buyer.isSandbox || !realSales.hasBegun() ? sandbox : real).for(buyer);
+      const skus = buyer.limits?.models ?? null;
+      return skus === null ? ofAccount : only(ofAccount, skus);
+    },
+    /** Await this before `for`, which uses the store's last answer. Rejects if the store does not answer. */
     refresh: realSales.refresh,
   };
 };
@@ -102,6 +105,13 @@ const createCatalog = (models: readonly ModelConfig[], ownLimits: Catalog['ownLi
   };
 };
 
+/** The SKUs of a catalog that a key can buy. */
+const only = (catalog: Catalog, skus: readonly string[]): Catalog => ({
+  ...catalog,
+  list: () => catalog.list().filter(({ sku }) => skus.includes(sku)),
+  find: (sku, kind) => (skus.includes(sku) ? catalog.find(sku, kind) : null),
+});
+
 /** Returns the limits of an account: from its own terms, else the gateway's. Throws on invalid terms. */
 export const accountLimits = (
   buyer: Buyer,
@@ -114,24 +124,21 @@ export const accountLimits = (
   };
 };
 
-/** Tells whether any gateway on this store sells real models, or ever did. */
-export interface RealSales {
-  /** The store's last answer. Never changes from true to false. */
-  hasBegun(): boolean;
-  /** Asks the store again, at most every two seconds, because another gateway may have begun. Rejects if the store fails. */
-  refresh(): Promise<void>;
-}
+export type RealSales = Awaited<ReturnType<typeof openRealSales>>;
 
 /** The name of the secret that notes it. */
 const realModels = 'real-models';
 const askEveryMs = 2_000;
 
-/** If `isSellingReal`, this gateway sells real models, and the store keeps that forever. */
+/**
+ * Tells whether any gateway on this store sells real models, or ever did. If `isSellingReal`, this gateway does, and the
+ * store keeps that forever.
+ */
 export const openRealSales = async (
   store: Pick<Store, 'findSecret' | 'getOrCreateSecret'>,
   isSellingReal: boolean,
   nowMs: () => number = () => performance.now(),
-): Promise<RealSales> => {
+) => {
   if (isSellingReal) await store.getOrCreateSecret({ name: realModels, value: 'sold' });
   let hasBegun = isSellingReal;
   let askedAt = -Infinity;
@@ -152,5 +159,10 @@ export const openRealSales = async (
     return asking;
   };
   await refresh();
-  return { hasBegun: () => hasBegun, refresh };
+  return {
+    /** Returns the store's last answer. Never changes from true to false. */
+    hasBegun: (): boolean => hasBegun,
+    /** Asks the store again, at most every two seconds, because another gateway may have begun. Rejects if the store fails. */
+    refresh,
+  };
 };

@@ -1,8 +1,8 @@
 import type { ModelKind, RouteConfig } from '../providers/provider.ts';
 import { z } from 'zod';
 import type { JsonObject } from '../kit/json.ts';
-import { formatRate, formatUsd, parseRate, parseUsd, type Nano, type Rate } from '../kit/money.ts';
-import { videoResolutions, type VideoResolution } from '../providers/video/video-provider.ts';
+import { formatRate, formatUsd, parseRate, parseUsd } from '../kit/money.ts';
+import { videoResolutions } from '../providers/video/video-provider.ts';
 
 export interface ModelConfig {
   sku: string;
@@ -25,19 +25,6 @@ export interface DurationRule {
   initial: number | null;
   /** True if the length -1 edits a reference video and keeps its length. */
   edits: boolean;
-}
-
-export type Price =
-  | { unit: 'token'; input: Rate; output: Rate }
-  | { unit: 'call'; price: Nano }
-  | { unit: 'second'; rates: ResolutionRate[] };
-
-/** Prices of an output second. */
-export interface ResolutionRate {
-  resolution: VideoResolution;
-  price: Nano;
-  /** Price with reference videos; null if the SKU accepts none at this resolution. */
-  withVideoPrice: Nano | null;
 }
 
 /** The units that each kind of SKU may be priced in. */
@@ -109,6 +96,11 @@ export const priceSchema = z.discriminatedUnion('unit', [
       })),
     })),
 ]);
+
+export type Price = z.output<typeof priceSchema>;
+
+/** Prices of an output second. `withVideoPrice` is null if the SKU accepts no reference videos at this resolution. */
+export type ResolutionRate = Extract<Price, { unit: 'second' }>['rates'][number];
 
 /** Writes a SKU's price in the form of `GET /v1/models`. */
 export const toPricing = (price: Price): JsonObject => {

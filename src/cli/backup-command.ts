@@ -13,6 +13,7 @@ import { embeddedStoreFile } from '../store/open-store.ts';
 import type { Answer, CommandContext } from './command-context.ts';
 import { CommandError } from './command-error.ts';
 import { addExamples } from './examples.ts';
+import { assertDataExists } from './store-place.ts';
 import { describeWriteError, fileExists } from './write-new-file.ts';
 
 /** Adds `backup`. */
@@ -26,7 +27,9 @@ export const addBackupCommand = (program: Command, context: CommandContext): voi
         'settings (causeway.yaml and the environment) are read for the folder of the media; they are not copied.',
     )
     .argument('<folder>', 'a new folder; it appears whole or not at all')
-    .action((folder: string) => context.runOnConfig((config) => backUp(config, resolve(folder))));
+    .action((folder: string) =>
+      context.runOnConfig(async (config) => backUp(await config(), resolve(folder))),
+    );
   addExamples(command, [
     'causeway backup /backup/causeway-monday',
     'causeway --data-dir /backup/causeway-monday ledger check',
@@ -34,6 +37,7 @@ export const addBackupCommand = (program: Command, context: CommandContext): voi
 };
 
 const backUp = async (config: Config, folder: string): Promise<Answer> => {
+  assertDataExists(config);
   if (config.databaseUrl !== null)
     throw new CommandError(
       'invalid_setting',

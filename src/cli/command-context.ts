@@ -1,9 +1,9 @@
 import type { Config } from '../config/config.ts';
 import type { Clock } from '../kit/clock.ts';
-import type { JsonObject } from '../kit/json.ts';
 import type { FileLeadInput, LeadInputOptions } from '../leads/import/input-options.ts';
 import type { LeadKeeper } from '../leads/lead-keeper.ts';
-import type { Store } from '../store/store.ts';
+import type { OperatorOperation, OperatorServices } from '../operator/operator-operation.ts';
+import type { OperatorCall } from '../operator/run-operation.ts';
 import type { LeadPlace } from './leads/place.ts';
 
 interface BaseSession {
@@ -15,11 +15,14 @@ interface BaseSession {
 }
 
 /** The services of a command while the store is open. */
-export interface Session extends BaseSession {
-  store: Store;
-  brand: string;
-  /** Loads the whole configuration of the gateway, its keys included. Rejects with ConfigError. */
-  config(): Promise<Config>;
+export interface Session extends BaseSession, OperatorServices {
+  /** The user of the operating system, with all rights. */
+  caller: OperatorCall;
+  /** Runs an operation as the user. Rejects with AppError. */
+  operate<Input, Output extends object, Written>(
+    operation: OperatorOperation<Input, Output, Written>,
+    input: Written,
+  ): Promise<Output>;
 }
 
 /** Opens keepers and inputs of profiles; tests replace it. */
@@ -41,6 +44,8 @@ export interface ProgressOutput {
 export interface LeadSession extends BaseSession, Pick<LeadTools, 'openInput'> {
   keeper: LeadKeeper;
   place: LeadPlace;
+  /** Makes a change with a row in the audit log. Without a store on this machine there is no log. */
+  audited<T>(row: { operation: string; input: object }, change: () => Promise<T>): Promise<T>;
   /** Null with --json: no progress is shown. */
   progressOutput: ProgressOutput | null;
   stdin(): NodeJS.ReadableStream;
@@ -50,8 +55,8 @@ export interface LeadSession extends BaseSession, Pick<LeadTools, 'openInput'> {
 
 /** The result of a command. */
 export interface Answer {
-  /** The document that --json prints. */
-  json: JsonObject;
+  /** The document that --json prints: the answer of an operation, or one like it. */
+  json: object;
   /** The same for people, without a final line break; null if it was written with `writePart`. */
   text: string | null;
   /** A note for people beside the result. It goes to stderr, so that stdout has the result alone. */
@@ -64,11 +69,11 @@ export interface Answer {
 export interface CommandContext {
   /** Opens the store and closes it after the work. `isNewAllowed` creates a missing embedded store. */
   run(work: (session: Session) => Promise<Answer>, options?: { isNewAllowed?: true }): Promise<void>;
-  /** Loads the whole configuration and opens nothing. The store must exist. */
-  runOnConfig(work: (config: Config) => Promise<Answer>): Promise<void>;
+  /** Opens nothing, and loads the whole configuration when the work asks for it. */
+  runOnConfig(work: (config: () => Promise<Config>) => Promise<Answer>): Promise<void>;
   /** Opens the keeper of the profiles, not the store. `isNewAllowed` creates a missing embedded index. */
   runOnLeads(
-    options: { isNewAllowed?: true },
+    options: { isNewAllowed?: true | undefined },
     work: (session: LeadSession) => Promise<Answer>,
   ): Promise<void>;
 }

@@ -1,5 +1,5 @@
 import { Argument, Option, type Command } from 'commander';
-import type { Answer, CommandContext, Session } from './command-context.ts';
+import type { Answer, CommandContext, LeadSession, Session } from './command-context.ts';
 import { addExamples } from './examples.ts';
 import { readCount } from './read-arguments.ts';
 
@@ -10,17 +10,25 @@ interface CommandTexts {
   description: string;
 }
 
-/** A command on the store. `Given`: the values of its arguments, then its options, then commander's own command. */
-export interface CommandDefinition<Given extends unknown[]> extends CommandTexts {
+interface AnyCommand extends CommandTexts {
   /** Commands that work as they stand. */
   examples: readonly [string, ...string[]];
   /** Stands below the examples. */
   appendix?: string;
   arguments?: readonly Argument[];
   options?: readonly Option[];
-  /** Creates a missing embedded store. */
+  /** Creates a missing embedded store, or index of profiles. */
   isNewAllowed?: true;
+}
+
+/** A command on the store. `Given`: the values of its arguments, then its options, then commander's own command. */
+export interface CommandDefinition<Given extends unknown[]> extends AnyCommand {
   run: (session: Session, ...given: Given) => Promise<Answer>;
+}
+
+/** A command on the profiles. */
+export interface LeadCommandDefinition<Given extends unknown[]> extends AnyCommand {
+  runOnLeads: (session: LeadSession, ...given: Given) => Promise<Answer>;
 }
 
 /** Commands below one word. The help of the group shows the first example of each. */
@@ -29,7 +37,7 @@ export interface CommandGroup extends CommandTexts {
   commands: readonly Definition[];
 }
 
-type Definition = CommandGroup | CommandDefinition<never[]>;
+type Definition = CommandGroup | CommandDefinition<never[]> | LeadCommandDefinition<never[]>;
 
 const examplesOf = (definition: Definition): readonly string[] =>
   'commands' in definition
@@ -51,14 +59,17 @@ export const addCommands = (
       addCommands(command, definition.commands, context);
       continue;
     }
-    const { appendix, run, isNewAllowed } = definition;
+    const { appendix, isNewAllowed } = definition;
     if (appendix !== undefined) command.addHelpText('after', appendix);
     for (const argument of definition.arguments ?? []) command.addArgument(argument);
     for (const option of definition.options ?? []) command.addOption(option);
-    command.action((...given: unknown[]) =>
+    command.action((...given: unknown[]) => {
       // Commander passes what `arguments` and `options` have read.
-      context.run((session) => run(session, ...(given as never[])), isNewAllowed && { isNewAllowed }),
-    );
+      const values = given as never[];
+      return 'run' in definition
+        ? context.run((session) => definition.run(session, ...values), isNewAllowed && { isNewAllowed })
+        : context.runOnLeads({ isNewAllowed }, (session) => definition.runOnLeads(session, ...values));
+    });
   }
 };
 

@@ -1,8 +1,4 @@
-/** Characters that move the cursor, colour, hide or reverse the text of a terminal. */
-const control = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
-
-/** Removes control characters, so that text from outside stays on one line of a terminal. */
-export const sanitizeCell = (text: string): string => text.replace(control, '');
+import { sanitizeLine } from '../kit/sanitize-line.ts';
 
 /** The members of documents that a table shows, by the titles of its columns. `right` aligns cells to the right. */
 type Columns = Readonly<Record<string, string | { right: string }>>;
@@ -10,7 +6,7 @@ type Columns = Readonly<Record<string, string | { right: string }>>;
 const toText = (cell: unknown): string => {
   if (cell === null || cell === undefined) return '-';
   if (typeof cell === 'boolean') return cell ? 'yes' : 'no';
-  return sanitizeCell(typeof cell === 'string' ? cell : JSON.stringify(cell));
+  return sanitizeLine(typeof cell === 'string' ? cell : JSON.stringify(cell));
 };
 
 /** Formats documents in aligned columns below their titles. No line ends in spaces. */

@@ -10,8 +10,12 @@ import type { CommandContext } from './command-context.ts';
 import { addCommands } from './command-definition.ts';
 import { CommandError } from './command-error.ts';
 import { addExamples, exampleAccount } from './examples.ts';
-import { addLeadCommands } from './leads/commands.ts';
+import { addDoctorCommand } from './doctor/doctor-command.ts';
+import { leadCommands } from './leads/commands.ts';
+import { auditCommands } from './operator/audit-commands.ts';
+import { operatorKeyCommands } from './operator/key-commands.ts';
 import { paymentCommands } from './payments/commands.ts';
+import { addSettingsCommand } from './settings-command.ts';
 import { webhookCommands } from './webhooks/commands.ts';
 
 export type GlobalOptions = SettingOptions & { json?: true };
@@ -20,7 +24,7 @@ const description = [
   'Runs Causeway and keeps its accounts, keys and money.',
   'The commands work on the data of the gateway, also while it runs: on PostgreSQL if DATABASE_URL is set, else on the ' +
     'embedded store in DATA_DIR (./data in the current folder).',
-  'Inside the checkout, "npm run --silent cli -- <command>" is the same as "causeway <command>".',
+  'Run it as "npx @causeway/gateway <command>" in the folder where its package is installed, and as "npm run --silent cli -- <command>" in a checkout.',
 ].join('\n\n');
 
 const exitCodes = `
@@ -45,16 +49,27 @@ export const createProgram = (
   addLauncherCommands(program);
   addCommands(
     program,
-    [accountCommands, keyCommands, ...moneyCommands, paymentCommands, webhookCommands],
+    [
+      accountCommands,
+      keyCommands,
+      ...moneyCommands,
+      paymentCommands,
+      webhookCommands,
+      leadCommands,
+      operatorKeyCommands,
+      auditCommands,
+    ],
     context,
   );
-  addLeadCommands(program, context);
   addBackupCommand(program, context);
+  addDoctorCommand(program, context);
+  addSettingsCommand(program, context);
   addExamples(program, [
     'causeway accounts create --name "Acme Ltd" --approved',
     `causeway credit ${exampleAccount} 25 --reason "Invoice 2041"`,
     `causeway keys issue ${exampleAccount} --label production`,
     'causeway ledger check --json',
+    'causeway doctor',
   ]);
   return program.addHelpText('after', exitCodes);
 };

@@ -2,15 +2,16 @@ import { Readable } from 'node:stream';
 import { loadConfig } from '../config/load-config.ts';
 import type { Environment } from '../config/setting-names.ts';
 import { systemClock } from '../kit/clock.ts';
-import type { JsonObject } from '../kit/json.ts';
 import { silentLog } from '../kit/log.ts';
-import { openPlace } from '../leads/shared/shared-place.ts';
+import { userName } from '../kit/user-name.ts';
+import { openLeadKeeper } from '../leads/keeping/open-lead-keeper.ts';
+import { audited, runOperation, type OperatorCall } from '../operator/run-operation.ts';
 import { openStore } from '../store/open-store.ts';
-import type { Answer, CommandContext, LeadTools } from './command-context.ts';
+import type { Answer, CommandContext, LeadSession, LeadTools } from './command-context.ts';
 import { isHelpShown, toCommandError, type CommandError } from './command-error.ts';
 import { assertPlaceExists, readLeadPlace } from './leads/place.ts';
 import { createProgram, type GlobalOptions } from './program.ts';
-import { assertDataExists, readStorePlace } from './store-place.ts';
+import { assertDataExists, hasData, readAuditPlace, readStorePlace } from './store-place.ts';
 
 export interface CommandLine {
   /** The arguments after the program's name. */
@@ -29,16 +30,9 @@ export interface CommandLine {
   leadTools?: LeadTools | undefined;
 }
 
-/** Loads an engine or a reader of files only when a command uses it. */
+/** Loads a reader of files only when a command uses it. */
 const leadTools: LeadTools = {
-  openKeeper: async (place) => {
-    if (place.shared !== null) {
-      const { openSharedKeeper } = await import('../leads/shared/open-shared-keeper.ts');
-      return openSharedKeeper(await openPlace(place.shared), { folder: place.folder });
-    }
-    const { openEmbeddedKeeper } = await import('../leads/embedded/open-embedded-keeper.ts');
-    return openEmbeddedKeeper({ folder: place.folder });
-  },
+  openKeeper: openLeadKeeper,
   openInput: async (options) => {
     const { openLeadInput } = await import('../leads/import/open-lead-input.ts');
     return openLeadInput(options);
@@ -54,7 +48,7 @@ const hasJsonOption = (args: readonly string[]): boolean => {
 /** Prints answers and errors: for people, or as one JSON document. */
 const createPrinter = ({ write, writeError }: CommandLine, isJson: boolean) => {
   let isPrinted = false;
-  const printJson = (document: JsonObject): void => {
+  const printJson = (document: object): void => {
     isPrinted = true;
     write(`${JSON.stringify(document, null, 2)}\n`);
   };
@@ -69,6 +63,13 @@ const createPrinter = ({ write, writeError }: CommandLine, isJson: boolean) => {
       isJson && !isPrinted ? printJson({ error: { code, message } }) : writeError(`causeway: ${message}\n`),
   };
 };
+
+const callerHere = (): OperatorCall => ({
+  actor: `cli:${userName()}`,
+  actorLabel: null,
+  role: 'write',
+  requestId: null,
+});
 
 /** Runs one command, prints its answer or error and resolves with the exit code (see the table of CommandError). */
 export const runCommandLine = async (commandLine: CommandLine): Promise<number> => {
@@ -89,22 +90,36 @@ export const runCommandLine = async (commandLine: CommandLine): Promise<number> 
     tell: (line: string) => writeError(`${line}\n`),
     writePart: commandLine.writePart ?? (async (text: string) => write(text)),
   };
+  const caller = callerHere();
+  const withAudit: LeadSession['audited'] = async (row, change) => {
+    const { brand: _brand, ...place } = readAuditPlace(environment, globalOptions());
+    if (!hasData(place)) return change();
+    const store = await openStore(place, { log: silentLog, inThisThread: true });
+    try {
+      return await audited(row, caller, { ...base, store }, change);
+    } finally {
+      await store.close();
+    }
+  };
   const context: CommandContext = {
     run: async (work, options = {}) => {
       const { brand, ...place } = readStorePlace(environment, globalOptions());
       if (options.isNewAllowed !== true) assertDataExists(place);
-      const store = await openStore(place, { log: silentLog });
+      const store = await openStore(place, { log: silentLog, inThisThread: true });
       try {
-        print(await work({ ...base, store, brand, config }));
+        const services = { ...base, store, brand, config };
+        print(
+          await work({
+            ...services,
+            caller,
+            operate: (operation, input) => runOperation(operation, input, caller, services),
+          }),
+        );
       } finally {
         await store.close();
       }
     },
-    runOnConfig: async (work) => {
-      const settings = await config();
-      assertDataExists(settings);
-      print(await work(settings));
-    },
+    runOnConfig: async (work) => print(await work(config)),
     runOnLeads: async ({ isNewAllowed = false }, work) => {
       const place = readLeadPlace(environment, globalOptions());
       if (!isNewAllowed) assertPlaceExists(place);
@@ -112,8 +127,9 @@ export const runCommandLine = async (commandLine: CommandLine): Promise<number> 
       const { isReaderGone = () => false } = commandLine;
       const progressOutput = isJson ? null : { isTerminal: isErrorTerminal, write: writeError };
       const keeper = await openKeeper(place);
+      const session = { ...base, ...readers, keeper, place, progressOutput, stdin, isReaderGone };
       try {
-        print(await work({ ...base, ...readers, keeper, place, progressOutput, stdin, isReaderGone }));
+        print(await work({ ...session, audited: withAudit }));
       } finally {
         await keeper.close();
       }

@@ -18,21 +18,31 @@ export interface StorePlace extends StoreSettings {
  * Throws ConfigError or CommandError.
  */
 export const readStorePlace = (environment: Environment, options: SettingOptions): StorePlace => {
-  const all = loadEnvironment(environment, options);
-  if (options.dataDir !== undefined && all['DATABASE_URL'])
+  const place = readAuditPlace(environment, options);
+  if (options.dataDir !== undefined && place.databaseUrl !== null)
     throw new CommandError(
       'invalid_setting',
       'DATABASE_URL: it is set, so the data is in PostgreSQL; leave out --data-dir, or unset it',
     );
+  return place;
+};
+
+/** Reads the same for a command on other data, which --data-dir may name beside a database. Throws ConfigError. */
+export const readAuditPlace = (environment: Environment, options: SettingOptions): StorePlace => {
+  const all = loadEnvironment(environment, options);
   const values = readVariables({ ...storeVariables, BRAND: serverVariables.BRAND }, all);
   return { ...readStoreSettings(values), brand: values.BRAND };
 };
 
+/** Tells whether there is a store: a database, or the file of the embedded store. */
+export const hasData = ({ databaseUrl, dataDir }: StoreSettings): boolean =>
+  databaseUrl !== null || existsSync(embeddedStoreFile(dataDir));
+
 /** Refuses a folder without data of a gateway, which is usually the wrong folder. Throws CommandError. */
-export const assertDataExists = ({ databaseUrl, dataDir }: StoreSettings): void => {
-  if (databaseUrl === null && !existsSync(embeddedStoreFile(dataDir)))
+export const assertDataExists = (place: StoreSettings): void => {
+  if (!hasData(place))
     throw new CommandError(
       'no_data',
-      `There is no data in ${resolve(dataDir)} yet. Is DATA_DIR or --data-dir right? "accounts create" creates it.`,
+      `There is no data in ${resolve(place.dataDir)} yet. Is DATA_DIR or --data-dir right? "accounts create" creates it.`,
     );
 };

@@ -3,27 +3,35 @@ import { refuseUnusedS3 } from '../http/s3/s3-settings.ts';
 import { readJobSettings } from '../jobs/job-settings.ts';
 import { ConfigError } from '../kit/errors.ts';
 import { readLeads } from '../leads/leads-settings.ts';
+import { readPlaceConfig } from '../leads/shared/shared-place.ts';
 import { readLimitSettings } from '../limits/limit-settings.ts';
 import { readMediaSettings } from '../media/media-settings.ts';
 import { readSearchSettings } from '../operations/search/search-settings.ts';
 import { readX402Settings } from '../payments/read-x402-settings.ts';
 import { readProviders } from '../providers/index.ts';
 import { readStoreSettings } from '../store/store-settings.ts';
+import { readTelemetrySettings } from '../telemetry/telemetry-settings.ts';
 import { readWebhookSettings } from '../webhooks/webhook-settings.ts';
 import { readFileSettings } from './file-settings.ts';
 import { readVariables } from './read-variables.ts';
 import { readServerSettings } from './server-settings.ts';
 import { findUnknown, type Environment } from './setting-names.ts';
+import type { SettingsInForce, SettingTexts } from './settings-in-force.ts';
 import { allVariables } from './variables.ts';
 
 /** All settings, checked. Made once at start; see docs/configuration.md. */
 export type Config = ReturnType<typeof readConfig>;
 
 /**
- * Reads the settings from environment variables and the text of causeway.yaml (null: no file). Throws ConfigError with
- * one line that names the setting.
+ * Reads the settings from environment variables and the text of causeway.yaml (null: no file). `given`: the environment
+ * before secrets were read from files, and where its variables were set. Throws ConfigError with one line that names the
+ * setting.
  */
-export const readConfig = (environment: Environment, yamlText: string | null) => {
+export const readConfig = (
+  environment: Environment,
+  yamlText: string | null,
+  given: Omit<SettingTexts, 'yamlText'> = { environment, sourceOf: () => 'environment' },
+) => {
   // Keys of upstreams are in variables that the file names.
   const fileWords = new Set(yamlText?.match(/\w+/g));
   const own = Object.fromEntries(
@@ -52,14 +60,22 @@ export const readConfig = (environment: Environment, yamlText: string | null) =>
     ...readLimitSettings(values),
     ...readJobSettings(values),
     ...readWebhookSettings(values),
+    telemetry: readTelemetrySettings(values),
     search: readSearchSettings(values, isSearchOn),
     providers,
     models: readModels(file.models, providers),
     /** The route that looks at video requests with `nsfw_check`; null: their upstream, where that can. */
     moderation: readModeration(file.moderation, providers),
     leads,
+    /** The place of the profiles of a fleet (LEADS_URL); null: they are in `dataDir`. */
+    leadsPlace: values.LEADS_URL === undefined ? null : readPlaceConfig(values.LEADS_URL, values),
     x402,
     /** Variables that look like settings of ours and are none. */
     unknownVariables,
+    /** All settings for the operator, without secrets. */
+    describe: async (): Promise<SettingsInForce> => {
+      const { describeSettings } = await import('./settings-in-force.ts');
+      return describeSettings({ ...given, yamlText });
+    },
   };
 };

@@ -1,4 +1,4 @@
-import { parse as parseYaml } from 'yaml';
+import { createRequire } from 'node:module';
 import { z } from 'zod';
 import { modelsSection, moderationSection } from '../catalog/model-settings.ts';
 import { ConfigError } from '../kit/errors.ts';
@@ -7,6 +7,10 @@ import { leadsSection } from '../leads/leads-settings.ts';
 import { x402Section } from '../payments/x402-settings.ts';
 import { providersSection } from '../providers/index.ts';
 import { firstIssue } from './read-variables.ts';
+
+/** Loads the parser only if there is a file. */
+export const parseYaml = (text: string): unknown =>
+  (createRequire(import.meta.url)('yaml') as typeof import('yaml')).parse(text);
 
 /** All keys of causeway.yaml, in the sections of the modules that use them. */
 export const fileSchema = z.strictObject({

@@ -43,11 +43,18 @@ export const loadEnvironment = (
  * causeway.yaml. Rejects with ConfigError with one line that names the setting.
  */
 export const loadConfig = async (environment: Environment, options: SettingOptions): Promise<Config> => {
-  const all = await readKeyFiles(loadEnvironment(environment, options));
+  const given = loadEnvironment(environment, options);
+  const all = await readKeyFiles(given);
   const named = all['CAUSEWAY_CONFIG'] || undefined;
   const yamlText = readText(named ?? 'causeway.yaml', {
     setting: 'CAUSEWAY_CONFIG',
     isRequired: named !== undefined,
   });
-  return readConfig(all, yamlText);
+  return readConfig(all, yamlText, {
+    environment: given,
+    sourceOf: (name) => {
+      if (name === 'DATA_DIR' && options.dataDir !== undefined) return '--data-dir';
+      return environment[name] === undefined ? '--env-file' : 'environment';
+    },
+  });
 };

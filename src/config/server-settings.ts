@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { plainUrl } from '../kit/url-settings.ts';
-import { commaList, oneOf, wholeNumber, type VariableValues } from '../kit/variables.ts';
+import { commaList, oneOf, secret, wholeNumber, type VariableValues } from '../kit/variables.ts';
 
 export const serverVariables = {
   HOST: z.string().default('127.0.0.1').describe('address to listen on'),
@@ -26,13 +26,11 @@ export const serverVariables = {
   LOG_LEVEL: oneOf('debug', 'info', 'warn', 'error', 'silent')
     .default('info')
     .describe('`debug`, `info`, `warn`, `error` or `silent`; see [The log](operators.md#the-log)'),
-  REDIS_URL: z
-    .url({ protocol: /^rediss?$/, error: 'must be a redis:// URL' })
+  REDIS_URL: secret(z.url({ protocol: /^rediss?$/, error: 'must be a redis:// URL' }))
     .optional()
     .describe('`redis://…` shares rate limits and search pages; while it is away each process counts alone'),
   CAUSEWAY_CONFIG: z.string().default('causeway.yaml').describe('the file of [causeway.yaml](#causewayyaml)'),
-  CAUSEWAY_API_KEY: z
-    .string()
+  CAUSEWAY_API_KEY: secret(z.string())
     .optional()
     .describe('key that `--stdio` acts with; see [The key of stdio](#the-key-of-stdio)'),
   CAUSEWAY_LAUNCHED: z

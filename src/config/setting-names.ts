@@ -26,10 +26,15 @@ export const refuseMisspelt = (environment: Environment, settings: readonly stri
   }
 };
 
+/** First words of many programs' variables. OpenTelemetry's exporters read more of theirs than we do. */
+const commonWords = ['DATABASE', 'OTEL'];
+
 /** Finds the variables that begin like settings of ours and are none, by the first words that several settings share. */
 export const findUnknown = (environment: Environment, settings: readonly string[]): string[] => {
   const firstWords = [...settings, ...removedVariables].map((name) => name.split('_')[0]);
-  const ours = new Set(firstWords.filter((word, index) => firstWords.indexOf(word) !== index));
+  const isOurs = (word = '', index = 0): boolean =>
+    firstWords.indexOf(word) !== index && !commonWords.includes(word);
+  const ours = new Set(firstWords.filter(isOurs));
   return Object.keys(environment).filter(
     (name) =>
       name.includes('_') &&

@@ -9,6 +9,7 @@ import { searchVariables } from '../operations/search/search-settings.ts';
 import { x402Variables } from '../payments/x402-settings.ts';
 import { storeVariables } from '../store/store-settings.ts';
 import { webhookVariables } from '../webhooks/webhook-settings.ts';
+import { telemetryVariables } from '../telemetry/telemetry-settings.ts';
 import { serverVariables } from './server-settings.ts';
 
 /** All environment variables, in the tables of the modules that use them. Titles are headings in docs/configuration.md. */
@@ -19,6 +20,7 @@ export const variableTables = {
   Buckets: s3Variables,
   Limits: limitVariables,
   Jobs: jobVariables,
+  Telemetry: telemetryVariables,
   'Callbacks and addresses': webhookVariables,
   'The search': searchVariables,
   'Lead sources': leadsVariables,

@@ -1,8 +1,8 @@
-import { Client } from 'undici';
 import { startDeadline } from '../kit/deadline.ts';
 import { createFairShareLimiter } from '../kit/fair-share-limiter.ts';
 import { checkUrl, type CheckedUrl } from './check-url.ts';
 import { checkedConnector, type ConnectOptions } from './connect-checked.ts';
+import { loadUndici } from './load-undici.ts';
 import { OutboundError, type Outbound } from './outbound.ts';
 import { createResolveHost, type ResolveHost } from './resolve-host.ts';
 import { sendRequest, tooLarge, type HttpAnswer, type HttpRequest } from './send-request.ts';
@@ -118,7 +118,8 @@ export const createOutbound = ({
 /** Sends each request over a new connection: one that is used again would skip the check of the address. */
 const createSend =
   (options: Omit<ConnectOptions, 'signal'>) =>
-  (target: CheckedUrl, request: HttpRequest & { signal: AbortSignal }): Promise<HttpAnswer> => {
+  async (target: CheckedUrl, request: HttpRequest & { signal: AbortSignal }): Promise<HttpAnswer> => {
+    const { Client } = loadUndici();
     const client = new Client(target.url.origin, {
       connect: checkedConnector(target, { ...options, signal: request.signal }),
       allowH2: false,

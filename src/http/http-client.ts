@@ -1,6 +1,13 @@
-import { memoizeAsync } from '../kit/memoize-async.ts';
+import { loadUndici } from './load-undici.ts';
 import { toConnectFailure } from './outbound.ts';
-import { sendRequest, type HttpAnswer, type HttpRequest } from './send-request.ts';
+import {
+  receive,
+  sendRequest,
+  type AnswerHead,
+  type HttpAnswer,
+  type HttpRequest,
+  type ReceiveRequest,
+} from './send-request.ts';
 
 export interface HttpClientOptions {
   /** How long a connection may take, its TLS handshake included. */
@@ -15,25 +22,23 @@ export type HttpClient = ReturnType<typeof createHttpClient>;
 
 /** HTTP to addresses that the operator configured. Connections are kept and used again. Loads undici with the first request. */
 export const createHttpClient = (options: HttpClientOptions) => {
-  let isOpened = false;
-  const open = memoizeAsync(() => openAgent(options));
+  let opened: ReturnType<typeof openAgent> | null = null;
+  const dispatcher = () => (opened ??= openAgent(options)).dispatcher;
+  const usual = { 'user-agent': 'causeway', accept: '*/*' };
   return {
     /** Sends one request, without repeating it. Throws as `sendRequest`. */
-    send: async (url: string | URL, { headers, ...request }: HttpRequest): Promise<HttpAnswer> => {
-      isOpened = true;
-      const { dispatcher } = await open();
-      const usual = { 'user-agent': 'causeway', accept: '*/*' };
-      return sendRequest(url, { ...request, headers: { ...usual, ...headers } }, dispatcher);
-    },
+    send: async (url: string | URL, { headers, ...request }: HttpRequest): Promise<HttpAnswer> =>
+      sendRequest(url, { ...request, headers: { ...usual, ...headers } }, dispatcher()),
+    /** Sends one request, and hands over its answer as it comes. Throws as `receive`. */
+    receive: async (url: string | URL, { headers, ...request }: ReceiveRequest): Promise<AnswerHead> =>
+      receive(url, { ...request, headers: { ...usual, ...headers } }, dispatcher()),
     /** Ends all connections; answers under way fail. */
-    close: async (): Promise<void> => {
-      if (isOpened) await (await open()).agent.destroy();
-    },
+    close: async (): Promise<void> => opened?.agent.destroy(),
   };
 };
 
-const openAgent = async ({ connectMs, maxRedirects = 0, allowsHttp2 = true }: HttpClientOptions) => {
-  const { Agent, buildConnector, interceptors } = await import('undici');
+const openAgent = ({ connectMs, maxRedirects = 0, allowsHttp2 = true }: HttpClientOptions) => {
+  const { Agent, buildConnector, redirect } = loadUndici();
   const connect = buildConnector({ timeout: connectMs, allowH2: allowsHttp2 });
   const agent = new Agent({
     connect: (options, callback) =>
@@ -48,6 +53,6 @@ const openAgent = async ({ connectMs, maxRedirects = 0, allowsHttp2 = true }: Ht
     // Shorter than what servers and their proxies commonly allow, so that few requests meet a closing connection.
     keepAliveTimeout: 4_000,
   });
-  const redirect = interceptors.redirect({ maxRedirections: maxRedirects });
-  return { agent, dispatcher: maxRedirects === 0 ? agent : agent.compose(redirect) };
+  const follow = redirect({ maxRedirections: maxRedirects });
+  return { agent, dispatcher: maxRedirects === 0 ? agent : agent.compose(follow) };
 };

@@ -51,22 +51,16 @@ export const sendRequest = async (
   { method = 'GET', headers, body = null, closes = false, timeouts, signal, limits }: HttpRequest,
   dispatcher: Dispatcher,
 ): Promise<HttpAnswer> => {
-  const { origin, pathname, search } = new URL(url);
-  const deadline = startDeadline({
-    totalMs: timeouts.totalMs,
-    signals: signal === undefined || signal === null ? [] : [signal],
-    toError: (ms) => tooLate(`it took longer than ${ms} ms`),
-  });
+  const deadline = startDeadlineOf({ timeouts, signal });
   const guarded = dispatcher.compose(
     (dispatch) => (options, handler) => dispatch(options, guard(handler, { deadline, timeouts, limits })),
   );
   try {
     deadline.signal.throwIfAborted();
     const answering = guarded.request({
-      origin,
-      path: pathname + search,
+      ...toDispatch(url),
       method,
-      headers: { ...headers, 'accept-encoding': 'identity' },
+      headers: plainly(headers),
       body,
       reset: closes,
       signal: deadline.signal,
@@ -81,6 +75,97 @@ export const sendRequest = async (
     throw deadline.signal.aborted ? deadline.signal.reason : toOutboundError(error);
   }
 };
+
+export interface ReceiveRequest extends HttpRequest {
+  /**
+   * Takes the bytes of the body as they come. Returns true when it has what it wants: then the rest, if it is short, is
+   * read away, so that the connection can be used again. When it throws, the connection is closed and the call fails so.
+   */
+  onData: (chunk: Buffer, head: AnswerHead) => boolean;
+}
+
+/** What may follow the wanted part of an answer and is read away. */
+export const leftover = { bytes: 65_536, ms: 1_000 };
+
+/**
+ * Sends one request and hands over its answer as it comes, without a stream between. Returns when the body
+ * has ended or nobody wants more of it. Throws OutboundError, the signal's reason, or what `onData` throws.
+ */
+export const receive = async (
+  url: string | URL,
+  { method = 'GET', headers, body = null, timeouts, signal, limits, onData }: ReceiveRequest,
+  dispatcher: Dispatcher,
+): Promise<AnswerHead> => {
+  signal?.throwIfAborted();
+  const deadline = startDeadlineOf({ timeouts, signal });
+  const received = Promise.withResolvers<AnswerHead>();
+  let head: AnswerHead = { status: 0, headers: {} };
+  let connection: Dispatcher.DispatchController | null = null;
+  let leaving: NodeJS.Timeout | undefined;
+  let unwantedBytes = 0;
+  const fail = (error: unknown): void => {
+    deadline.end();
+    clearTimeout(leaving);
+    received.reject(error);
+  };
+  deadline.signal.addEventListener('abort', () => {
+    fail(deadline.signal.reason);
+    connection?.abort(deadline.signal.reason);
+  });
+  const take = (controller: Dispatcher.DispatchController, chunk: Buffer): void => {
+    if (leaving === undefined) {
+      if (!onData(chunk, head)) return;
+      leaving = setTimeout(() => controller.abort(tooLarge(leftover.bytes)), leftover.ms).unref();
+      received.resolve(head);
+    } else {
+      unwantedBytes += chunk.length;
+      if (unwantedBytes > leftover.bytes) controller.abort(tooLarge(leftover.bytes));
+    }
+  };
+  const handler: Dispatcher.DispatchHandler = {
+    onRequestStart: (controller) => {
+      connection = controller;
+      if (deadline.signal.aborted) controller.abort(deadline.signal.reason);
+    },
+    onResponseStart: (_controller, status, answered) => {
+      head = { status, headers: answered };
+    },
+    onResponseData: (controller, chunk) => {
+      try {
+        take(controller, chunk);
+      } catch (error) {
+        deadline.abort(error);
+      }
+    },
+    onResponseEnd: () => {
+      deadline.end();
+      clearTimeout(leaving);
+      received.resolve(head);
+    },
+    onResponseError: (_controller, error) => fail(error),
+  };
+  dispatcher.dispatch(
+    { ...toDispatch(url), method, headers: plainly(headers), body },
+    guard(handler, { deadline, timeouts, limits }),
+  );
+  return received.promise;
+};
+
+/** Starts the time of a whole call. */
+const startDeadlineOf = ({ timeouts, signal }: Pick<HttpRequest, 'timeouts' | 'signal'>): Deadline =>
+  startDeadline({
+    totalMs: timeouts.totalMs,
+    signals: signal === undefined || signal === null ? [] : [signal],
+    toError: (ms) => tooLate(`it took longer than ${ms} ms`),
+  });
+
+const toDispatch = (url: string | URL): { origin: string; path: string } => {
+  const { origin, pathname, search } = new URL(url);
+  return { origin, path: pathname + search };
+};
+
+/** Bytes are counted as they come, so nothing may be compressed. */
+const plainly = (headers: HttpRequest['headers']) => ({ ...headers, 'accept-encoding': 'identity' });
 
 interface Guard extends Pick<HttpRequest, 'timeouts' | 'limits'> {
   deadline: Deadline;

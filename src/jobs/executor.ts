@@ -20,6 +20,8 @@ export interface ExecutorContext {
   signal: AbortSignal;
   /** Sends an event to the job's readers in this process. */
   emit(event: JobEvent): void;
+  /** Notes the name of the provider whose answer has begun, for readers in this process. */
+  served(provider: string): void;
   /** Stores the progress (0 to 100) and the text that identifies the upstream's task. Throws if the lease was lost. */
   record(update: { progress?: number; providerTask?: string }): Promise<void>;
 }

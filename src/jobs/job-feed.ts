@@ -8,32 +8,25 @@ export interface JobFeed<Event> {
   end(): void;
   /** Resolves at the first event, at the end, or after `timeoutMs`. */
   started(timeoutMs: number): Promise<void>;
-  /** Yields all events from the first, then live ones. Ends with the feed, or when `signal` aborts. */
-  read(signal: AbortSignal): AsyncGenerator<Event, void, void>;
+  /**
+   * Hands over all events from the first, then live ones: at a time as many as were emitted in one turn. Waits for the
+   * promise that `take` returns, if any. Resolves when the feed ends, or when `signal` aborts.
+   */
+  read(signal: AbortSignal, take: (events: Event[]) => Promise<void> | undefined): Promise<void>;
 }
+
+/** So many events are written together at most, so that no reader needs much memory, or time for one piece. */
+const atOnce = 256;
 
 export const createJobFeed = <Event>(): JobFeed<Event> => {
   const events: Event[] = [];
-  const waiting = new Set<() => void>();
   let isEnded = false;
+  let change = Promise.withResolvers<void>();
 
   const wake = (): void => {
-    for (const resume of waiting) resume();
-    waiting.clear();
+    change.resolve();
+    change = Promise.withResolvers();
   };
-
-  const changed = (signal?: AbortSignal, timeoutMs?: number): Promise<void> =>
-    new Promise((resolve) => {
-      const resume = (): void => {
-        waiting.delete(resume);
-        clearTimeout(timer);
-        signal?.removeEventListener('abort', resume);
-        resolve();
-      };
-      const timer = timeoutMs === undefined ? undefined : setTimeout(resume, timeoutMs);
-      waiting.add(resume);
-      signal?.addEventListener('abort', resume, { once: true });
-    });
 
   return {
     emit: (event) => {
@@ -45,17 +38,27 @@ export const createJobFeed = <Event>(): JobFeed<Event> => {
       wake();
     },
     started: async (timeoutMs) => {
-      if (events.length === 0 && !isEnded) await changed(undefined, timeoutMs);
+      if (events.length > 0 || isEnded) return;
+      const late = Promise.withResolvers<true>();
+      const timer = setTimeout(late.resolve, timeoutMs, true);
+      while (events.length === 0 && !isEnded)
+        if ((await Promise.race([change.promise, late.promise])) === true) break;
+      clearTimeout(timer);
     },
-    async *read(signal) {
-      for (let position = 0; ; position += 1) {
-        while (position >= events.length) {
-          if (isEnded || signal.aborted) return;
-          await changed(signal);
+    read: async (signal, take) => {
+      signal.addEventListener('abort', wake);
+      try {
+        for (let position = 0; !signal.aborted;) {
+          const due = events.slice(position, position + atOnce);
+          position += due.length;
+          if (due.length > 0) {
+            const room = take(due);
+            if (room !== undefined) await room;
+          } else if (isEnded) return;
+          else await change.promise;
         }
-        const event = events[position];
-        if (event === undefined || signal.aborted) return;
-        yield event;
+      } finally {
+        signal.removeEventListener('abort', wake);
       }
     },
   };

@@ -1,12 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import type { ErrorEnvelope } from '../kit/errors.ts';
+import { newId } from '../kit/ids.ts';
+import type { Nano } from '../kit/money.ts';
+import type { JsonObject } from '../kit/json.ts';
 import { pause } from '../kit/repeat.ts';
+import { endedJobRecord } from '../store/commands/job-table.ts';
 import type { Job, JobKind } from '../store/store.ts';
 import type { Executor, ExecutorContext, JobEvent, JobOutcome } from './executor.ts';
 import { createJobFeed, type JobFeed } from './job-feed.ts';
 import { createJobQueue, type JobQueueOptions } from './job-queue.ts';
 import { LeaseLostError, outliveOutage } from './outlive-outage.ts';
 import { isTerminal, toWebhookEvent } from './public-job.ts';
+import { callWithin } from '../kit/call-within.ts';
 
 /** Time for aborted jobs to write their end. */
 const lastWordsMs = 1_000;
@@ -20,10 +25,15 @@ const serverFault: ErrorEnvelope = {
   message: 'The service could not finish this job. It was not charged. Try again.',
 };
 
+/** A job, with the available balance of its account just after this process ended it. */
+export type KnownJob = Job & { available?: Nano };
+
 export interface LiveJob {
   readonly feed: JobFeed<JobEvent>;
+  /** The provider whose answer has begun; null before. */
+  readonly provider: string | null;
   /** Resolves with the terminal job. Rejects if this process lost the job; then read the store. */
-  readonly finished: Promise<Job>;
+  readonly finished: Promise<KnownJob>;
 }
 
 export interface JobRunner {
@@ -37,7 +47,7 @@ export interface JobRunner {
   /** Returns the job if it runs in this process. */
   live(jobId: string): LiveJob | null;
   /** Waits up to `timeoutMs` for a terminal state, here or in another process. Returns the job as it is then. */
-  wait(input: WaitInput): Promise<Job>;
+  wait(input: WaitInput): Promise<KnownJob>;
   /** Starts to claim queued jobs and to end dead ones. */
   begin(): void;
   /** True if the process is ending and new jobs should be refused. */
@@ -55,6 +65,8 @@ export interface JobRunnerOptions extends Pick<
   concurrency: Partial<Record<JobKind, number>>;
   /** Kinds that continue upstream without this process. A process that ends hands them over at once. */
   resumable?: readonly JobKind[];
+  /** Make the bodies of webhook events from ended jobs. Default: `toJobEvent`. */
+  eventBodies?: Partial<Record<JobKind, (job: Job) => JsonObject>>;
   /** Called when the end of a job has made a webhook event. */
   onWebhook?: () => void;
 }
@@ -137,11 +149,24 @@ const launch = (
   const { store, log, owner, running, draining } = state;
   const abort = new AbortController();
   const feed = createJobFeed<JobEvent>();
+  // The webhook event of the job's end shows the progress that the job's row has.
+  let { progress } = job;
   const record: ExecutorContext['record'] = async (update) => {
     if (!(await store.recordProgress({ id: job.id, owner, ...update }))) throw new LeaseLostError(job.id);
+    progress = update.progress ?? progress;
   };
-  const runToEnd = async (): Promise<Job> =>
-    end(state, job, await attempt(state, job, { work, emit: feed.emit, signal: abort.signal, record }));
+  let provider: string | null = null;
+  const context: ExecutorContext = {
+    work,
+    emit: feed.emit,
+    served: (name) => (provider = name),
+    signal: abort.signal,
+    record,
+  };
+  const runToEnd = async (): Promise<KnownJob> => {
+    const outcome = await attempt(state, job, context);
+    return end(state, { ...job, progress }, outcome);
+  };
   const finished = runToEnd().finally(() => {
     if (running.get(job.id) === live) running.delete(job.id);
     feed.end();
@@ -151,7 +176,16 @@ const launch = (
     if (draining.signal.aborted) log.info({ jobId: job.id }, 'a job is left to another process');
     else log.error({ err: error, jobId: job.id }, 'a job was lost by this process');
   });
-  const live: RunningJob = { feed, finished, abort, lane, kind: job.kind };
+  const live: RunningJob = {
+    feed,
+    get provider() {
+      return provider;
+    },
+    finished,
+    abort,
+    lane,
+    kind: job.kind,
+  };
   // The job was requeued by another process and claimed here again: the earlier attempt must stop.
   running.get(job.id)?.abort.abort(new LeaseLostError(job.id));
   running.set(job.id, live);
@@ -181,25 +215,32 @@ const attempt = async (
  * state makes that safe: a terminal job was ended by an earlier try. Throws LeaseLostError.
  */
 const end = async (
-  { store, clock, log, owner, onWebhook }: RunnerState,
+  { store, clock, log, owner, eventBodies = {}, onWebhook }: RunnerState,
   job: Job,
   outcome: JobOutcome,
-): Promise<Job> => {
+): Promise<KnownJob> => {
   const { id, accountId } = job;
   const now = clock.now();
   const { status, result = null, metadata } = outcome;
   const error = outcome.status === 'done' ? null : outcome.error;
   const { charge, media } = outcome.status === 'done' ? outcome : { charge: 0n, media: [] };
-  const webhook = toWebhookEvent(job, { status, result, error, finishedAt: now });
-  const written = {
-    id,
-    owner,
+  const ended = {
     status,
     result: result === null ? null : JSON.stringify(result),
     error,
     metadata: JSON.stringify(metadata),
+    now,
+  };
+  const webhook = toWebhookEvent(
+    endedJobRecord(job, ended, { ...job, charged: charge }),
+    eventBodies[job.kind],
+  );
+  const written = {
+    ...ended,
+    id,
+    owner,
     charge,
-    entryId: randomUUID(),
+    entryId: newId(),
     media: media.map(({ keepMs, ...medium }) => ({
       ...medium,
       accountId,
@@ -207,11 +248,12 @@ const end = async (
       expiresAt: now + keepMs,
     })),
     webhook,
-    now,
+    budgeted: job.isBudgeted ? job : null,
   };
-  const write = async (): Promise<Job> => {
+  const write = async (): Promise<KnownJob> => {
     const finished = await store.finishJob(written);
-    if (finished.outcome === 'finished') return finished.job;
+    if (finished.outcome === 'finished')
+      return { ...endedJobRecord(job, written, finished), available: finished.available };
     if (finished.job !== null && isTerminal(finished.job)) return finished.job;
     throw new LeaseLostError(id);
   };
@@ -263,21 +305,19 @@ interface WaitInput {
 const waitForJob = async (
   { store, running }: RunnerState,
   { job, timeoutMs, signal }: WaitInput,
-): Promise<Job> => {
+): Promise<KnownJob> => {
   if (isTerminal(job) || timeoutMs <= 0) return job;
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-  const finished = running.get(job.id)?.finished.catch(() => null);
-  const here = finished && (await Promise.race([finished, pause(timeoutMs, limit)]));
+  const endsAt = performance.now() + timeoutMs;
+  const live = running.get(job.id);
+  const here = live && (await callWithin({ call: () => live.finished, timeoutMs, signal }).catch(() => null));
   if (here) return here;
   // The job runs elsewhere, was lost here, or is not finished in time: only the store knows its state.
   const read = () => store.getJob({ id: job.id, accountId: job.accountId });
   let latest = (await read()) ?? job;
-  for (
-    let waitMs = firstPollMs;
-    !limit.aborted && !isTerminal(latest);
-    waitMs = Math.min(waitMs * 1.5, slowestPollMs)
-  ) {
-    await pause(waitMs, limit);
+  for (let waitMs = firstPollMs; !isTerminal(latest); waitMs = Math.min(waitMs * 1.5, slowestPollMs)) {
+    const leftMs = endsAt - performance.now();
+    if (leftMs <= 0 || signal.aborted) break;
+    await pause(Math.min(waitMs, leftMs), signal);
     latest = (await read()) ?? latest;
   }
   return latest;

@@ -22,7 +22,7 @@ const jobMembers = (
 
 /** Makes the public form of a job (docs/contract.md, "Job") with the current amounts. */
 export const toPublicJob = (job: Job, available: Nano): JsonObject => {
-  const result = job.status === 'done' && job.result !== null ? (JSON.parse(job.result) as Json) : null;
+  const result = resultOf(job);
   return {
     ...jobMembers(job, result),
     usage: {
@@ -34,6 +34,9 @@ export const toPublicJob = (job: Job, available: Nano): JsonObject => {
   };
 };
 
+const resultOf = ({ status, result }: Job): Json =>
+  status === 'done' && result !== null ? (JSON.parse(result) as Json) : null;
+
 /** Returns the caller's data. `toJsonText` writes it exactly as it was sent. */
 export const customDataOf = ({ customData }: Pick<Job, 'customData'>): JsonObject =>
   customData === null ? {} : parseVerbatim(customData);
@@ -41,20 +44,25 @@ export const customDataOf = ({ customData }: Pick<Job, 'customData'>): JsonObjec
 const isText = ({ kind }: Job): boolean => kind === 'chat' || kind === 'responses';
 
 /** True if the sandbox made the job's result. */
-export const isSandboxJob = (job: Job): boolean =>
-  job.metadata !== null && (JSON.parse(job.metadata) as { sandbox?: unknown }).sandbox === true;
+export const isSandboxJob = (job: Job): boolean => madeBy(job).sandbox === true;
+
+/** Returns the name of the provider that made the job's result; null if there is none. */
+export const providerOf = (job: Job): string | null => madeBy(job).provider ?? null;
+
+const madeBy = ({ metadata }: Job): { sandbox?: boolean; provider?: string } =>
+  metadata === null ? {} : JSON.parse(metadata);
 
 export const isTerminal = (job: Job): boolean => job.status === 'done' || job.status === 'failed';
 
-/**
- * Makes the event that announces a job's end: the terminal job without its prompt, callback address and amounts
- * (docs/contract.md, "Webhooks"). `result` has the image data items of a done job. Null for a job without a callback.
- */
+/** Returns the form that the event of an image's end has: the job without its prompt, callback address and amounts. */
+const toJobEvent = (job: Job): JsonObject => jobMembers(job, resultOf(job));
+
+/** Makes the event that announces a job's end (docs/contract.md, "Webhooks"). Null for a job without a callback. */
 export const toWebhookEvent = (
-  job: Job,
-  { result, ...end }: Pick<Job, 'status' | 'error' | 'finishedAt'> & { result: Json },
+  ended: Job,
+  toBody: (job: Job) => JsonObject = toJobEvent,
 ): { eventId: string; body: string } | null => {
-  if (job.webhookUrl === null) return null;
+  if (ended.webhookUrl === null) return null;
   const eventId = newId();
-  return { eventId, body: toJsonText({ event_id: eventId, ...jobMembers({ ...job, ...end }, result) }) };
+  return { eventId, body: toJsonText({ event_id: eventId, ...toBody(ended) }) };
 };

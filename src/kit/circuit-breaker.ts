@@ -31,6 +31,8 @@ export interface CircuitBreaker {
   enter(): BreakerPass | null;
   /** Milliseconds until a call may be made, as far as is known now: 0 when one may. */
   restMs(): number;
+  /** `open`: calls are not made, or one is due that probes. `probing`: that call is under way. */
+  state(): 'closed' | 'open' | 'probing';
   /** A call succeeded, whenever it began: closes the breaker. */
   succeeded(): void;
   /** A call failed, whenever it began. */
@@ -53,6 +55,9 @@ export interface BreakerPass {
 const longestCooldownMs = 60_000;
 /** How long to wait while another call probes. Its end cannot be known. */
 const restWhileProbingMs = 1_000;
+
+const isFailing = (failures: readonly boolean[], { leastOutcomes, failedShare }: OpensAfter): boolean =>
+  failures.length >= leastOutcomes && failures.filter(Boolean).length >= failures.length * failedShare;
 
 export const createCircuitBreaker = ({
   opensAfter,
@@ -82,9 +87,7 @@ export const createCircuitBreaker = ({
 
   const record = (isFailure: boolean): void => {
     outcomes = [...outcomes, isFailure].slice(-opensAfter.outcomes);
-    const failures = outcomes.filter(Boolean).length;
-    if (outcomes.length >= opensAfter.leastOutcomes && failures >= outcomes.length * opensAfter.failedShare)
-      open(shortestOpenMs);
+    if (isFailing(outcomes, opensAfter)) open(shortestOpenMs);
   };
 
   const succeeded = (): void => {
@@ -129,6 +132,7 @@ export const createCircuitBreaker = ({
       }
       return createPass(era);
     },
+    state: () => state,
     restMs: () => (state === 'probing' ? restWhileProbingMs : Math.max(0, restUntil - nowMs())),
     succeeded,
     failed,

@@ -1,13 +1,14 @@
 /**
- * The closed table of public errors: one row per code, with its HTTP status and envelope type (docs/contract.md,
- * "Errors"). Customers and models read the message of an AppError: it says what to do, and never contains upstream
+ * The closed table of the errors that customers meet: one row per code, with its HTTP status and envelope type
+ * (docs/contract.md, "Errors"). Customers and models read the message of an AppError: it says what to do, and never contains upstream
  * text, paths or secrets. Those belong in `cause`, for the log.
  */
-export const errorTable = {
+export const customerErrors = {
   invalid_api_key: [401, 'authentication_error'],
   insufficient_balance: [402, 'insufficient_quota'],
   payment_required: [402, 'payment_required'],
   invalid_json: [400, 'invalid_request_error'],
+  permission_denied: [403, 'permission_error'],
   facilitator_not_public: [403, 'invalid_request_error'],
   invalid_parameter: [422, 'invalid_request_error'],
   unsupported_response_format: [422, 'invalid_request_error'],
@@ -44,7 +45,40 @@ export const errorTable = {
   payment_pending: [503, 'server_error'],
   payment_unavailable: [503, 'server_error'],
   shutting_down: [503, 'server_error'],
-} as const satisfies Record<string, readonly [status: number, type: string]>;
+} as const satisfies ErrorRows;
+
+/** The codes that only operators meet, over HTTP and on the command line. */
+const operatorErrors = {
+  role_not_allowed: [403, 'permission_error'],
+  account_not_found: [404, 'invalid_request_error'],
+  key_not_found: [404, 'invalid_request_error'],
+  webhook_not_found: [404, 'invalid_request_error'],
+  payment_not_found: [404, 'invalid_request_error'],
+  refund_not_found: [404, 'invalid_request_error'],
+  entry_not_found: [404, 'invalid_request_error'],
+  audit_not_found: [404, 'invalid_request_error'],
+  account_not_active: [409, 'invalid_request_error'],
+  refund_too_large: [409, 'invalid_request_error'],
+  payment_ambiguous: [409, 'invalid_request_error'],
+  payment_not_settled: [409, 'invalid_request_error'],
+  refund_open: [409, 'invalid_request_error'],
+  refund_conflict: [409, 'invalid_request_error'],
+  refund_not_possible: [409, 'invalid_request_error'],
+  network_not_configured: [409, 'invalid_request_error'],
+  invalid_setting: [409, 'invalid_request_error'],
+  leads_busy: [409, 'invalid_request_error'],
+  input_failed: [400, 'invalid_request_error'],
+  too_many_rejected: [422, 'invalid_request_error'],
+  nothing_imported: [422, 'invalid_request_error'],
+  leads_damaged: [500, 'server_error'],
+  leads_failed: [500, 'server_error'],
+  chain_unavailable: [503, 'server_error'],
+} as const satisfies ErrorRows;
+
+/** All codes. */
+export const errorTable = { ...customerErrors, ...operatorErrors };
+
+type ErrorRows = Record<string, readonly [status: number, type: string]>;
 
 /** Messages that say the same wherever they are answered, and in the documentation. */
 export const messages = {

@@ -1,9 +1,15 @@
-import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { hash, randomBytes, randomUUID } from 'node:crypto';
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** Makes a random UUID, for jobs, accounts and ledger entries. */
-export const newId = (): string => randomUUID();
+/**
+ * Makes a UUID of version 7, for jobs, accounts and ledger entries: the milliseconds since 1970, then 74 random bits.
+ * Rows that are written together so are neighbours in the indexes, and a group of them changes few pages.
+ */
+export const newId = (): string => {
+  const time = Date.now().toString(16).padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
+};
 
 /** Makes a random text of `length` base62 characters (5.95 bits each), from a secure source and without modulo bias. */
 export const randomBase62 = (length: number): string => {
@@ -19,12 +25,15 @@ export const randomBase62 = (length: number): string => {
 /** Makes an API key: `sk_<brand>_` and 43 base62 characters (256 bits). */
 export const newApiKey = (brand: string): string => `sk_${brand}_${randomBase62(43)}`;
 
+/** Makes an operator key: `op_<brand>_` and 43 base62 characters. */
+export const newOperatorKey = (brand: string): string => `op_${brand}_${randomBase62(43)}`;
+
 /** True if `text` has the form of an API key of any brand and looks random, unlike a placeholder in an example. */
 export const isApiKey = (text: string): boolean =>
   /^sk_[a-z]{2,20}_[0-9A-Za-z]{43}$/.test(text) && new Set(text.slice(-43)).size >= 12;
 
 /** Returns the SHA-256 in lower-case hexadecimal. */
-export const sha256 = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('hex');
+export const sha256 = (data: string | Uint8Array): string => hash('sha256', data);
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 

@@ -39,8 +39,17 @@ export const parseVerbatim = (text: string): JsonObject => {
   return value;
 };
 
-/** Writes an object as JSON. A member whose source text was kept is written as that text. */
+/** Parses the text of a JSON object that JSON.stringify wrote. `toJsonText` writes that text again. */
+export const parseKept = (text: string): JsonObject => {
+  const value = JSON.parse(text) as JsonObject;
+  texts.set(value, text);
+  return value;
+};
+
+/** Writes an object as JSON. An object or a member whose source text was kept is written as that text. */
 export const toJsonText = (body: object): string => {
+  const kept = sourceText(body);
+  if (kept !== undefined) return kept;
   const members = Object.entries(body);
   if (!members.some(([, member]) => sourceText(member) !== undefined)) return JSON.stringify(body);
   const written = members.flatMap(([name, member]) => {

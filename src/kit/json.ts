@@ -2,6 +2,9 @@
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
 
+export const isJsonObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
 /**
  * Writes JSON with sorted keys and without undefined members, so that equal data gives equal text. A number in
  * JSON.rawJSON is written as a JavaScript number, unless that loses digits.

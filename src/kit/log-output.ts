@@ -1,10 +1,12 @@
-import { constants, fstatSync, openSync, write } from 'node:fs';
+import { constants, fstatSync, openSync, write, writeSync } from 'node:fs';
 
 /** The output of the log. Its methods do not throw, and callers do not wait until a line is written. */
 export interface LogOutput {
   write(line: string): void;
   /** Resolves when every line is written or dropped, or after `timeoutMs`. */
   flush(timeoutMs: number): Promise<void>;
+  /** Writes what waits at once, for a process that ends now. */
+  writeLast(): void;
 }
 
 /** Writes some or all of the bytes, and passes their number to `done`. Calls `done` once, after it has returned. */
@@ -15,6 +17,8 @@ export type WriteBytes = (
 
 const maxWaitingCharacters = 1024 ** 2;
 const retryMs = 50;
+/** Lines that come within this time are written together: each write has a price of its own. */
+const gatherMs = 10;
 
 /**
  * Writes lines in batches. Drops and counts lines while the output fails (a full disk), or while more than `maxWaiting`
@@ -22,7 +26,10 @@ const retryMs = 50;
  */
 export const createLogOutput = (
   writeBytes: WriteBytes = openStandardError(),
-  { maxWaiting = maxWaitingCharacters }: { maxWaiting?: number } = {},
+  {
+    maxWaiting = maxWaitingCharacters,
+    writeNow = (text) => writeSync(2, text),
+  }: { maxWaiting?: number; writeNow?: (text: string) => unknown } = {},
 ): LogOutput => {
   let waiting: string[] = [];
   let waitingCharacters = 0;
@@ -72,8 +79,9 @@ export const createLogOutput = (
       waiting.push(line);
       waitingCharacters += line.length;
       if (isWriting) return;
+      isWriting = true;
       idle = Promise.withResolvers();
-      writeNext();
+      setTimeout(writeNext, gatherMs);
     },
     flush: async (timeoutMs) => {
       if (!isWriting) return;
@@ -81,6 +89,13 @@ export const createLogOutput = (
       const timer = setTimeout(late.resolve, timeoutMs);
       await Promise.race([idle.promise, late.promise]);
       clearTimeout(timer);
+    },
+    writeLast: () => {
+      try {
+        if (waiting.length > 0) writeNow(waiting.splice(0).join(''));
+      } catch {
+        // The output cannot be written, and nobody is left to be told.
+      }
     },
   };
 };

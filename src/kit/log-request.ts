@@ -4,14 +4,20 @@ import type { Log } from './log.ts';
 /** Facts for a request's log line that are found while it is served. */
 export interface RequestNote {
   account?: string;
+  /** The id of the operator key. */
+  operatorKey?: string;
   /** The MCP method and tool. */
   call?: string;
+  /** The ids of the request's span. */
+  trace_id?: string;
+  span_id?: string;
 }
 
 const maxPathLength = 200;
 
-/** Masks API keys in a text. */
-export const withoutKeys = (text: string): string => text.replace(/sk(?:_|%5f)[a-z]+(?:_|%5f)\w+/gi, 'sk_*');
+/** Masks API keys and operator keys in a text. */
+export const withoutKeys = (text: string): string =>
+  text.replace(/(sk|op)(?:_|%5f)[a-z]+(?:_|%5f)\w+/gi, '$1_*');
 
 /** Removes from a path what must not be in the log: the query, API keys, and names of results, which anybody may open. */
 const shownPath = (url: string): string | null =>

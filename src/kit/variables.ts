@@ -27,5 +27,11 @@ export const toggle = (on: string, off: string, initial: string) =>
 /** A variable that holds several texts, separated by commas. */
 export const commaList = z.string().transform((text) => text.split(',').map((part) => part.trim()));
 
+/**
+ * Declares a setting as secret: it is never shown to operators. Of an address (`z.url`) its scheme and host are shown. A
+ * part within a setting, such as the values of headers, is declared by itself.
+ */
+export const secret = <Schema extends z.ZodType>(schema: Schema): Schema => schema.meta({ writeOnly: true });
+
 /** A variable that holds the address of a PostgreSQL database. */
-export const postgresUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' });
+export const postgresUrl = secret(z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }));

@@ -1,8 +1,8 @@
 const lookEveryMs = 500;
 
 /**
- * Calls back once when the parent process has ended. A signal to npm ends only npm and its shell, not the process that
- * they started.
+ * Calls back once when the parent process has ended. A signal to npm or npx ends only it and its shell, not the
+ * process that they started.
  */
 export const whenOrphaned = (callback: () => void): void => {
   const parent = process.ppid;

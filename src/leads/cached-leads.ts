@@ -5,6 +5,7 @@ import { systemClock, type Clock } from '../kit/clock.ts';
 import { canonicalJson } from '../kit/json.ts';
 import { unlessAborted } from '../kit/unless-aborted.ts';
 import { inconclusiveSeconds, InconclusiveError } from './inconclusive-error.ts';
+import { leadSchema } from './lead-schema.ts';
 import type { Lead, LeadQuery, LeadSource } from './lead-source.ts';
 
 export interface CachedLeadsOptions {
@@ -76,44 +77,21 @@ export const createCachedLeads = ({ source, cache, clock = systemClock }: Cached
 const pageKey = (query: LeadQuery, revision: string): string =>
   hash('sha256', canonicalJson({ query, revision }), 'base64url');
 
-/** An InconclusiveError, cached in place of a page. */
 interface KeptFailure {
   inconclusive: string;
   /** Milliseconds since 1970. */
   until: number;
 }
 
-const pageSchema: z.ZodType<Lead[]> = z.array(
-  z.object({
-    username: z.string(),
-    full_name: z.string(),
-    followers: z.number(),
-    following: z.number(),
-    is_verified: z.boolean(),
-    is_business: z.boolean(),
-    category: z.string().optional(),
-    bio: z.string().optional(),
-    public_email: z.string().optional(),
-    media_count: z.number().optional(),
-    gender: z.enum(['male', 'female']).optional(),
-    profile_pic_url: z.string().optional(),
-    country: z.string().optional(),
-    city: z.string().optional(),
-  }),
-);
-
 const keptSchema: z.ZodType<Lead[] | KeptFailure> = z.union([
-  pageSchema,
+  z.array(leadSchema),
   z.object({ inconclusive: z.string(), until: z.number() }),
 ]);
 
-/** Shares one call among all callers with the same key while it runs. */
-interface SharedCalls<T> {
-  /**
-   * Returns the outcome of the running call for `key`, or of a new one. Rejects with the reason of `signal`. The call
-   * itself is aborted when all its callers have left.
-   */
-  join(options: { key: string; signal: AbortSignal; call: (signal: AbortSignal) => Promise<T> }): Promise<T>;
+interface JoinOptions<T> {
+  key: string;
+  signal: AbortSignal;
+  call: (signal: AbortSignal) => Promise<T>;
 }
 
 interface Flight<T> {
@@ -122,7 +100,8 @@ interface Flight<T> {
   waiting: number;
 }
 
-const createSharedCalls = <T>(): SharedCalls<T> => {
+/** Shares one call among all callers with the same key while it runs. */
+const createSharedCalls = <T>() => {
   /** Has at most as many entries as there are waiting callers. */
   const flights = new Map<string, Flight<T>>();
 
@@ -139,7 +118,11 @@ const createSharedCalls = <T>(): SharedCalls<T> => {
   };
 
   return {
-    async join({ key, signal, call }) {
+    /**
+     * Returns the outcome of the running call for `key`, or of a new one. Rejects with the reason of `signal`. The call
+     * itself is aborted when all its callers have left.
+     */
+    join: async ({ key, signal, call }: JoinOptions<T>): Promise<T> => {
       signal.throwIfAborted();
       const flight = flights.get(key) ?? start(key, call);
       flight.waiting += 1;

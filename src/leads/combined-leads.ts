@@ -7,10 +7,8 @@ import { InconclusiveError } from './inconclusive-error.ts';
 import type { Lead, LeadQuery, LeadSource, LeadStatus } from './lead-source.ts';
 
 export interface CombinedSource {
-  /** The name in the log. */
   name: string;
   source: LeadSource;
-  /** The longest search in this source. */
   timeoutMs: number;
   /** Wraps the source in a cache. A cached page tells nothing about whether the source works. */
   keep?: (source: LeadSource) => LeadSource;
@@ -52,7 +50,7 @@ export const createCombinedLeads = (options: CombinedLeadsOptions): LeadSource =
   const areEmpty = (): boolean => members.length > 0 && members.every(({ status }) => isEmpty(status()));
 
   return {
-    search: async (query, { signal }) => {
+    search: async (query, { signal, isFree = false }) => {
       if (areEmpty()) return [];
       const endMs = nowMs() + timeoutMs;
       const failures: unknown[] = [];
@@ -60,7 +58,9 @@ export const createCombinedLeads = (options: CombinedLeadsOptions): LeadSource =
         signal.throwIfAborted();
         const leftMs = endMs - nowMs();
         if (leftMs < minMs) break;
-        const outcome = serves(member.status())
+        const status = member.status();
+        if (isFree && status.profiles === null) continue;
+        const outcome = serves(status)
           ? await member.ask(query, { leftMs, signal })
           : { error: new Error(`${member.name} has nothing to search yet`) };
         if ('leads' in outcome) return outcome.leads;
@@ -85,22 +85,17 @@ export const createCombinedLeads = (options: CombinedLeadsOptions): LeadSource =
   };
 };
 
-type Outcome = { leads: Lead[] } | { error: unknown };
-
-interface Member {
-  name: string;
-  status(): LeadStatus;
-  /** Rejects with the reason of `signal` alone. */
-  ask(query: LeadQuery, options: { leftMs: number; signal: AbortSignal }): Promise<Outcome>;
-}
-
-const createMember = ({ name, source, timeoutMs, keep }: CombinedSource, options: GuardOptions): Member => {
+const createMember = ({ name, source, timeoutMs, keep }: CombinedSource, options: GuardOptions) => {
   const guarded = createGuardedLeads({ name, source, timeoutMs }, options);
   const leads = keep === undefined ? guarded : keep(guarded);
   return {
     name,
-    status: () => leads.status(),
-    ask: async (query, { leftMs, signal }) => {
+    status: (): LeadStatus => leads.status(),
+    /** Rejects with the reason of `signal` alone. */
+    ask: async (
+      query: LeadQuery,
+      { leftMs, signal }: { leftMs: number; signal: AbortSignal },
+    ): Promise<{ leads: Lead[] } | { error: unknown }> => {
       try {
         const call = (inner: AbortSignal) => leads.search(query, { signal: inner });
         return { leads: await callWithin({ call, timeoutMs: leftMs, signal }) };

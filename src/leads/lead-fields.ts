@@ -1,3 +1,5 @@
+import type { Lead } from './lead-source.ts';
+
 /** The fields of a profile, in the order of an answer (`Lead` in lead-source.ts). */
 export const leadFields = [
   'username',
@@ -24,17 +26,7 @@ export const noFields = Object.fromEntries(leadFields.map((field) => [field, und
   unknown
 >;
 
-/** Values that an operator sets for required fields which a row may lack. */
-export interface LeadDefaults {
-  full_name?: string;
-  following?: number;
-  is_verified?: boolean;
-  is_business?: boolean;
-}
+export const defaultableFields = ['full_name', 'following', 'is_verified', 'is_business'] as const;
 
-export const defaultableFields = [
-  'full_name',
-  'following',
-  'is_verified',
-  'is_business',
-] as const satisfies readonly (keyof LeadDefaults)[];
+/** Values that an operator sets for required fields which a row may lack. */
+export type LeadDefaults = Partial<Pick<Lead, (typeof defaultableFields)[number]>>;

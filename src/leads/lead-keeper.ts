@@ -1,3 +1,4 @@
+import { AppError, KnownFault } from '../kit/errors.ts';
 import type { Json } from '../kit/json.ts';
 import type { Lead } from './lead-source.ts';
 
@@ -54,14 +55,12 @@ export interface ImportProgress {
 export interface ImportOutcome {
   /** Rows taken from the input, including those before the import was resumed. */
   rows: number;
-  /** New profiles. */
   added: number;
   updated: number;
   /** Rows that a later row of the same input replaced. */
   repeated: number;
   /** Rows left out because the person asked to be forgotten. */
   forgotten: number;
-  /** All profiles after the import. */
   profiles: number;
 }
 
@@ -69,7 +68,6 @@ export interface LeadStats {
   profiles: number;
   /** Whether all profiles are generated and fictional. */
   synthetic: boolean;
-  /** People who asked to be forgotten. */
   forgotten: number;
   /** Size on the disk, all files together. */
   bytes: number;
@@ -112,12 +110,21 @@ export type LeadKeeperProblem =
   | 'damaged'
   | 'failed';
 
-export class LeadKeeperError extends Error {
+export class LeadKeeperError extends KnownFault {
   readonly problem: LeadKeeperProblem;
 
   constructor(problem: LeadKeeperProblem, message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = 'LeadKeeperError';
     this.problem = problem;
+  }
+
+  /** The error of an input is the reason, whatever the import made of it. */
+  toAppError(): AppError {
+    const { cause, problem, message } = this;
+    if (cause instanceof AppError) return cause;
+    return cause instanceof KnownFault && !(cause instanceof LeadKeeperError)
+      ? cause.toAppError()
+      : new AppError(`leads_${problem}`, message, { cause: this });
   }
 }

@@ -6,7 +6,6 @@ import type { ForgottenList } from './without-forgotten.ts';
 /** A configured lead source. Its definition knows the other members. */
 export interface LeadSourceConfig {
   kind: string;
-  /** The longest search in this source. */
   timeoutMs: number;
 }
 
@@ -17,9 +16,7 @@ export interface LeadSourceOrigin<Values extends object = object> {
   environment: Record<string, string | undefined>;
   /** The longest search in all sources together. */
   totalMs: number;
-  /** An equal share of `totalMs`. */
   shareMs: number;
-  /** The largest `limit` of a search. */
   maxLimit: number;
 }
 
@@ -40,7 +37,6 @@ export interface OpenedLeadSource extends LeadSource {
 
 /** A lead source: everything that the gateway needs to know of it. */
 export interface LeadSourceDefinition<Config extends LeadSourceConfig = LeadSourceConfig> {
-  /** The name in LEADS_SOURCES. */
   kind: Config['kind'];
   /** One line for docs/configuration.md. */
   text: string;

@@ -1,3 +1,6 @@
+import type { z } from 'zod';
+import type { leadSchema } from './lead-schema.ts';
+
 /** A checked search: `limit` is set, strings are trimmed and not empty. */
 export interface LeadQuery {
   query?: string;
@@ -7,26 +10,12 @@ export interface LeadQuery {
   gender?: 'male' | 'female';
   minFollowers?: number;
   maxFollowers?: number;
+  /** The last profile of the page before: only profiles behind it are found. */
+  after?: Pick<Lead, 'followers' | 'username'>;
   limit: number;
 }
 
-/** A profile in the form of the contract. Absent optional fields are left out, never null. */
-export interface Lead {
-  username: string;
-  full_name: string;
-  followers: number;
-  following: number;
-  is_verified: boolean;
-  is_business: boolean;
-  category?: string;
-  bio?: string;
-  public_email?: string;
-  media_count?: number;
-  gender?: 'male' | 'female';
-  profile_pic_url?: string;
-  country?: string;
-  city?: string;
-}
+export type Lead = z.infer<typeof leadSchema>;
 
 export interface LeadStatus {
   /** Whether searches can be answered. */
@@ -45,17 +34,22 @@ export type FindForgotten = (
   options: { signal: AbortSignal },
 ) => Promise<ReadonlySet<string>>;
 
+export interface LeadSearchOptions {
+  signal: AbortSignal;
+  /** Whether services that the operator may pay for each search are left alone. Default: they are asked, too. */
+  isFree?: boolean;
+}
+
 /**
  * A source of leads, sorted by followers descending, then username ascending. Throws AppError `upstream_error` (502)
  * when it cannot answer now. An empty array means that nothing matches.
  */
 export interface LeadSource {
-  search(query: LeadQuery, options: { signal: AbortSignal }): Promise<Lead[]>;
+  search(query: LeadQuery, options: LeadSearchOptions): Promise<Lead[]>;
   status(): LeadStatus;
   close(): Promise<void>;
 }
 
-/** The leads of a gateway. */
 export interface Leads extends LeadSource {
   /** Checks profiles of earlier searches. Rejects with AppError `upstream_error`, or the signal's reason. */
   findForgotten: FindForgotten;

@@ -45,7 +45,6 @@ export const leadsVariables = {
   ...sourceVariables,
 };
 
-/** The section `leads` of causeway.yaml. */
 export const leadsSection = z
   .strictObject(
     Object.fromEntries(
@@ -58,12 +57,10 @@ export const leadsSection = z
   .describe('services that are searched, by kind of source');
 
 export interface LeadsOrigin {
-  /** The checked variables. */
   values: z.output<z.ZodObject<typeof leadsVariables>>;
   section: z.output<typeof leadsSection>;
   /** The environment for `${NAME}` in causeway.yaml. */
   environment: Record<string, string | undefined>;
-  /** The largest `limit` of a search. */
   maxLimit: number;
 }
 

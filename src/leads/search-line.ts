@@ -13,7 +13,6 @@ export interface SearchLineOptions {
   timeoutMs: number;
 }
 
-/** Searches in a thread, one at a time. */
 export type SearchLine = (query: LeadQuery, signal: AbortSignal) => Promise<Lead[]>;
 
 /**

@@ -1,7 +1,6 @@
 import { AppError } from '../kit/errors.ts';
 import type { FindForgotten, LeadSource } from './lead-source.ts';
 
-/** A list of people who asked to be forgotten. */
 export interface ForgottenList {
   /** Whether it can be read. */
   isKnown(): boolean;

@@ -1,26 +1,24 @@
-import type { JsonObject } from '../kit/json.ts';
 import { formatUsd } from '../kit/money.ts';
 import type { JobStatus, UsageSum } from '../store/store.ts';
 
 const dayMs = 86_400_000;
 
 /** Adds up usage: in total, and by model, kind and day (docs/contract.md, "Usage"). */
-export const totalUsage = (sums: readonly UsageSum[]): JsonObject => ({
+export const totalUsage = (sums: readonly UsageSum[]) => ({
   ...totals(sums),
-  by_model: totalsBy(sums, 'model', ({ model }) => model),
-  by_kind: totalsBy(sums, 'kind', ({ kind }) => kind),
-  by_day: totalsBy(sums, 'day', ({ day }) =>
-    new Date(day * dayMs).toISOString().slice(0, 'YYYY-MM-DD'.length),
-  ),
+  by_model: groups(sums, ({ model }) => model).map(([model, group]) => ({ model, ...totals(group) })),
+  by_kind: groups(sums, ({ kind }) => kind).map(([kind, group]) => ({ kind, ...totals(group) })),
+  by_day: groups(sums, dayOf).map(([day, group]) => ({ day, ...totals(group) })),
 });
 
-/** Returns one row per key, ordered by key. */
-const totalsBy = (sums: readonly UsageSum[], name: string, keyOf: (sum: UsageSum) => string): JsonObject[] =>
-  [...Map.groupBy(sums, keyOf)]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, group]) => ({ [name]: key, ...totals(group) }));
+const dayOf = ({ day }: UsageSum): string =>
+  new Date(day * dayMs).toISOString().slice(0, 'YYYY-MM-DD'.length);
 
-const totals = (sums: readonly UsageSum[]): JsonObject => {
+/** Returns one group per key, ordered by key. */
+const groups = (sums: readonly UsageSum[], keyOf: (sum: UsageSum) => string): [string, UsageSum[]][] =>
+  [...Map.groupBy(sums, keyOf)].sort(([a], [b]) => (a < b ? -1 : 1));
+
+const totals = (sums: readonly UsageSum[]) => {
   const charged = sums.reduce((total, sum) => total + sum.charged, 0n);
   const refunded = sums.reduce((total, sum) => total + sum.refunded, 0n);
   const jobsIn = (status: JobStatus): number =>

@@ -41,6 +41,7 @@ export const createMemoryBudget = ({
         }),
     },
   });
+  let waiting = 0;
   return {
     /**
      * Waits, in the order of the calls, until `bytes` are free, and returns a function that releases them, or all but some
@@ -48,8 +49,14 @@ export const createMemoryBudget = ({
      * that it waits, and others overtake it. Throws AppError `overloaded` when the wait is too long or too many wait, and
      * the signal's reason when it aborts.
      */
-    reserve: (bytes: number, { signal, accountId, heldBytes }: ReserveOptions): Promise<Release> =>
-      limiter.acquire({ owner: accountId }, { signal, units: bytes, heldUnits: heldBytes }),
+    reserve: (bytes: number, { signal, accountId, heldBytes }: ReserveOptions): Promise<Release> => {
+      waiting += 1;
+      return limiter
+        .acquire({ owner: accountId }, { signal, units: bytes, heldUnits: heldBytes })
+        .finally(() => (waiting -= 1));
+    },
+    /** Returns what is held now, and how many requests wait. */
+    usage: () => ({ usedBytes: totalBytes - limiter.free, waiting }),
   };
 };
 

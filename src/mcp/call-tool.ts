@@ -15,7 +15,10 @@ import { toErrorResult, toPaymentRequiredResult, toToolResult } from './tool-res
 import type { McpIdentity } from './mcp-identity.ts';
 
 /** The part of the protocol's request context that a call needs. */
-export type ToolCallContext = { mcpReq: Pick<ServerContext['mcpReq'], '_meta' | 'signal' | 'notify'> };
+export type ToolCallContext = {
+  mcpReq: Pick<ServerContext['mcpReq'], '_meta' | 'signal'> &
+    Partial<Pick<ServerContext['mcpReq'], 'notify'>>;
+};
 
 /**
  * Answers `tools/call` through `execute`. A refusal or a fault is a tool error, which the model reads. Only an unknown
@@ -54,14 +57,14 @@ export const createCallTool =
 const toCall = async (
   operation: Operation,
   input: Record<string, unknown>,
-  { mcpReq }: ToolCallContext,
+  { mcpReq: { _meta: meta, signal, notify } }: ToolCallContext,
   { identity, requestId, log }: { identity: McpIdentity; requestId: string; log: Log },
 ): Promise<Call> => {
   const caller = await identity.caller();
   if (caller === null && needsKey(operation))
     throw new AppError('invalid_api_key', `This tool needs an API key. ${identity.keyHint}`);
-  const payment = mcpReq._meta?.['x402/payment'];
-  const progressToken = mcpReq._meta?.progressToken;
+  const payment = meta?.['x402/payment'];
+  const progressToken = meta?.progressToken;
   return {
     transport: 'mcp',
     requestId,
@@ -71,16 +74,17 @@ const toCall = async (
       operation.sale?.prepaid === undefined ? null : readIdempotencyKey(input['idempotency_key']),
     proofs: operation.sale?.x402 === undefined ? null : { meta: payment },
     memory: identity.memory,
-    signal: mcpReq.signal,
-    ...(progressToken === undefined
+    signal,
+    trace: meta,
+    ...(progressToken === undefined || notify === undefined
       ? {}
       : {
           progress: ({ elapsedMs, message }) => {
             const params = { progressToken, progress: elapsedMs / 1000, message };
             // The client has gone; the signal of its call is aborted as well.
-            mcpReq
-              .notify({ method: 'notifications/progress', params })
-              .catch((error: unknown) => log.debug({ err: error, requestId }, 'progress was not delivered'));
+            notify({ method: 'notifications/progress', params }).catch((error: unknown) =>
+              log.debug({ err: error, requestId }, 'progress was not delivered'),
+            );
           },
         }),
   };

@@ -22,7 +22,7 @@ export const describeSales = (
         isOnSale: () => isOnSale(sale, services()),
         unit: sale.unit.one,
         path: rest.path,
-        method: rest.method,
+        method: rest.method === 'GET' ? 'GET' : 'POST',
         toolName: tool === null ? null : name,
         inputSchema: { ...toInputSchema(operation) },
         inputExample: sale.example.input,

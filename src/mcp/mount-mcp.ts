@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { toNodeHandler, originValidation } from '@modelcontextprotocol/node';
+import { toNodeHandler, originValidation, type NodeIncomingMessageLike } from '@modelcontextprotocol/node';
 import {
   createMcpHandler,
   localhostAllowedOrigins,
@@ -13,9 +13,11 @@ import { createRequestMemory } from '../limits/request-memory.ts';
 import { watchSender, type WatchSenderOptions } from '../limits/watch-sender.ts';
 import type { RequestNote } from '../kit/log-request.ts';
 import type { Call, Operation, Services } from '../operations/operation.ts';
-import { createServerFactory } from './create-server-factory.ts';
+import { createMcpMethods, type McpMethods } from './create-mcp-methods.ts';
+import { createAnswerDirectly, readDirectCall } from './direct-call.ts';
 import type { ToolGroup } from './tool-list.ts';
 import type { McpIdentity } from './mcp-identity.ts';
+import { watchClient } from '../kit/watch-client.ts';
 import { writeError } from '../kit/write-error.ts';
 
 export interface McpRequestFacts extends Pick<Call, 'requestId' | 'clientAddress'> {
@@ -47,26 +49,15 @@ const leastBodyShare = textJobShare;
 export type McpMount = ReturnType<typeof createMcpMount>;
 
 /**
- * Serves MCP over stateless Streamable HTTP. Each POST has a server of its own, for the 2025 revisions of the protocol
- * and for 2026-07-28. The account of the key is read on every request. The returned function serves a request for one of
- * the MCP addresses; it returns false for any other, and leaves it alone.
+ * Serves MCP over stateless Streamable HTTP, in the 2025 revisions of the protocol and in 2026-07-28. Usual calls are
+ * answered directly; each other POST has a server of its own. The account of the key is read on every request. The
+ * returned function serves a request for one of the MCP addresses; it returns false for any other, and leaves it alone.
  */
 export const createMcpMount = ({ services, operations, sender }: McpMountOptions) => {
   const { config, log } = services;
-  const onerror = (error: Error): void => log.debug({ err: error }, 'MCP refused a message');
-  const createServer = createServerFactory({ services, operations });
-  // The library passes an AuthInfo through to the factory unchanged. The key itself is not in it.
-  const identities = new WeakMap<AuthInfo, McpIdentity>();
-  const serverFor = ({ authInfo }: McpRequestContext): Server => {
-    const identity = authInfo === undefined ? undefined : identities.get(authInfo);
-    if (identity === undefined) throw new Error('an MCP request came without its identity');
-    return createServer(identity);
-  };
-  const handler = createMcpHandler(serverFor, {
-    onerror,
-    maxSubscriptions: maxSubscriptionStreams,
-    maxRequestBodySize: config.maxBodyBytes,
-  });
+  const methods = createMcpMethods({ services, operations });
+  const answerDirectly = createAnswerDirectly(methods);
+  const answerByLibrary = createAnswerByLibrary(methods, services);
   const passesOrigin = createOriginGuard(services);
 
   const serve = async (
@@ -74,12 +65,7 @@ export const createMcpMount = ({ services, operations, sender }: McpMountOptions
     response: ServerResponse,
     { group, requestId, clientAddress, note, authenticate }: McpRequestFacts & { group: ToolGroup },
   ): Promise<void> => {
-    const gone = new AbortController();
-    const closed = Promise.withResolvers<void>();
-    response.once('close', () => {
-      gone.abort(new Error('the client has gone'));
-      closed.resolve();
-    });
+    const { signal, closed } = watchClient(response);
     try {
       if (!passesOrigin(request, response)) return;
       if (request.method !== 'POST') throw onlyPost();
@@ -91,11 +77,11 @@ export const createMcpMount = ({ services, operations, sender }: McpMountOptions
       const cost = caller === null || isRefused ? 0 : bodyCost(announced, maxBytes);
       const memory = createRequestMemory({
         budget: services.bodyMemory,
-        signal: gone.signal,
+        signal,
         accountId: caller?.accountId,
         leastBodyShare,
       });
-      memory.holdUntil(closed.promise);
+      memory.holdUntil(closed);
       await memory.takeBody(cost);
       const identity: McpIdentity = {
         group,
@@ -110,13 +96,15 @@ export const createMcpMount = ({ services, operations, sender }: McpMountOptions
           'Set the header "Authorization: Bearer <API_KEY>" for this server in the MCP ' +
           `client; the operator of ${services.publicUrl()} issues keys.`,
       };
-      const authInfo: AuthInfo = { token: '', clientId: '', scopes: [] };
-      identities.set(authInfo, identity);
+      const body = takeSmallBody(request, maxBytes);
+      const call = body === null ? null : readDirectCall(request, body);
+      if (call !== null && (call.method !== 'tools/call' || methods.hasTool(group, call.params.name)))
+        return await answerDirectly(call, identity, { response, signal });
       watchSender(request, sender);
-      await toNodeHandler(
-        { fetch: (webRequest, options) => handler.fetch(webRequest, { ...options, authInfo }) },
-        { onerror, maxRequestBodySize: maxBytes },
-      )(request, response);
+      await answerByLibrary(body === null ? request : withBody(request, body), response, {
+        identity,
+        maxBytes,
+      });
     } catch (error) {
       writeError(response, error, { log, requestId, what: 'a request to /mcp' });
     }
@@ -129,6 +117,55 @@ export const createMcpMount = ({ services, operations, sender }: McpMountOptions
     return true;
   };
 };
+
+/** Answers whatever comes, with a server for each request. */
+const createAnswerByLibrary = ({ createServer }: McpMethods, { config, log }: Services) => {
+  const onerror = (error: Error): void => log.debug({ err: error }, 'MCP refused a message');
+  // The library passes an AuthInfo through to the factory unchanged. The key itself is not in it.
+  const identities = new WeakMap<AuthInfo, McpIdentity>();
+  const serverFor = ({ authInfo }: McpRequestContext): Server => {
+    const identity = authInfo === undefined ? undefined : identities.get(authInfo);
+    if (identity === undefined) throw new Error('an MCP request came without its identity');
+    return createServer(identity);
+  };
+  const handler = createMcpHandler(serverFor, {
+    onerror,
+    maxSubscriptions: maxSubscriptionStreams,
+    maxRequestBodySize: config.maxBodyBytes,
+  });
+  return (
+    request: NodeIncomingMessageLike,
+    response: ServerResponse,
+    { identity, maxBytes }: { identity: McpIdentity; maxBytes: number },
+  ): Promise<void> => {
+    const authInfo: AuthInfo = { token: '', clientId: '', scopes: [] };
+    identities.set(authInfo, identity);
+    return toNodeHandler(
+      { fetch: (webRequest, options) => handler.fetch(webRequest, { ...options, authInfo }) },
+      { onerror, maxRequestBodySize: maxBytes },
+    )(request, response);
+  };
+};
+
+/** Takes a small body that has arrived; null: it is larger, of unknown length, or still on its way. */
+const takeSmallBody = (request: IncomingMessage, maxBytes: number): Buffer | null => {
+  const length = Number(request.headers['content-length']);
+  if (!(length <= Math.min(smallBodyBytes, maxBytes)) || request.readableLength !== length) return null;
+  const body: unknown = request.read();
+  // Reads to the end, which the next request on the connection waits for.
+  request.resume();
+  return body instanceof Buffer ? body : Buffer.alloc(0);
+};
+
+/** Gives the library a request whose body has been taken. */
+const withBody = ({ method = 'POST', url = '/', headers }: IncomingMessage, body: Buffer) => ({
+  method,
+  url,
+  headers,
+  async *[Symbol.asyncIterator]() {
+    yield body;
+  },
+});
 
 const onlyPost = (): AppError =>
   new AppError(

@@ -6,7 +6,7 @@ import { AppError, ConfigError } from '../kit/errors.ts';
 import type { Caller } from '../accounts/caller.ts';
 import { unboundedMemory } from '../limits/request-memory.ts';
 import type { Operation, Services } from '../operations/operation.ts';
-import { createServerFactory } from './create-server-factory.ts';
+import { createMcpMethods } from './create-mcp-methods.ts';
 import type { McpIdentity } from './mcp-identity.ts';
 
 export interface ServeStdioOptions {
@@ -41,7 +41,7 @@ export const serveStdio = async ({
     throw cause instanceof AppError
       ? new ConfigError(
           'CAUSEWAY_API_KEY: the key is unknown here, revoked, or of an account that is not active. Set a key of ' +
-            'this gateway ("npm run cli -- keys issue ACCOUNT_ID" makes one), or remove it: on a folder with ' +
+            'this gateway ("causeway keys issue ACCOUNT_ID" makes one), or remove it: on a folder with ' +
             'sandbox models alone the assistant then acts for the first account',
           { cause },
         )
@@ -60,7 +60,7 @@ export const serveStdio = async ({
       'Set CAUSEWAY_API_KEY in the environment of this server, in the settings of the ' +
       `assistant; the operator of ${services.publicUrl()} issues keys.`,
   };
-  const createServer = createServerFactory({ services, operations });
+  const { createServer } = createMcpMethods({ services, operations });
   const transport = new StdioServerTransport(input, output, { maxBufferSize: config.maxBodyBytes });
   const connection = serveConnection(() => createServer(identity), {
     transport,

@@ -16,11 +16,12 @@ export const createToolList = ({ operations }: { operations: readonly ToolOperat
   const tools = operations.map((operation) => ({ operation, tool: toTool(operation) }));
   const byName = new Map(operations.map((operation) => [operation.name, operation]));
 
-  const listFor = (group: ToolGroup, hasKey: boolean): ListToolsResult => ({
-    tools: tools
-      .filter(({ operation }) => isIn(group, operation) && (hasKey || !needsKey(operation)))
-      .map(({ tool }) => tool),
-  });
+  const listFor = (group: ToolGroup, hasKey: boolean): ListToolsResult =>
+    Object.freeze({
+      tools: tools
+        .filter(({ operation }) => isIn(group, operation) && (hasKey || !needsKey(operation)))
+        .map(({ tool }) => tool),
+    });
   const listsFor = (group: ToolGroup) => ({
     withKey: listFor(group, true),
     withoutKey: listFor(group, false),

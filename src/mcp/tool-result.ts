@@ -1,6 +1,8 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { AppError } from '../kit/errors.ts';
 import { toJsonText } from '../kit/json-text.ts';
+import { keepFrozen } from '../kit/keep-frozen.ts';
+import { billHeaderTexts } from '../operations/bill-headers.ts';
 import type { JsonAnswer, PaymentRequiredAnswer } from '../operations/operation.ts';
 
 /** Writes a body as structured content, and as text for clients that read only text. */
@@ -9,40 +11,67 @@ const inBoth = (body: object): Pick<CallToolResult, 'content' | 'structuredConte
   structuredContent: { ...body },
 });
 
-/** Makes the tool result of an answer: its whole body, a link for each medium, and marks in `_meta`. */
+/**
+ * Makes the tool result of an answer: its whole body, a link for each medium, and marks in `_meta`. All members are in
+ * the order in which the library writes them.
+ */
 export const toToolResult = (answer: JsonAnswer, { brand }: { brand: string }): CallToolResult => {
-  const { content, structuredContent } = inBoth(answer.body);
   const meta = {
     ...(answer.isSandbox ? { [`${brand}/sandbox`]: true } : {}),
     ...(answer.headers['idempotent-replayed'] === undefined
       ? {}
       : { [`${brand}/idempotent-replayed`]: true }),
+    ...toBill(answer, brand),
     ...(answer.receipt === undefined ? {} : { 'x402/payment-response': answer.receipt.response }),
   };
+  const hasMeta = Object.keys(meta).length > 0;
+  if (!hasMeta && answer.links.length === 0) return keep(answer.body, () => inBoth(answer.body));
+  const { content, structuredContent } = inBoth(answer.body);
   return {
+    ...(hasMeta ? { _meta: meta } : {}),
     content: [
       ...content,
       ...answer.links.map(({ url, name, mimeType }) => ({
-        type: 'resource_link' as const,
-        uri: url,
         name,
+        uri: url,
         ...(mimeType === null ? {} : { mimeType }),
+        type: 'resource_link' as const,
       })),
     ],
     structuredContent,
-    ...(Object.keys(meta).length === 0 ? {} : { _meta: meta }),
   };
 };
 
+const billNames = Object.keys(billHeaderTexts).map((name) => name.toLowerCase());
+
+/** Returns what a job costs, and who made it, as REST tells it in headers. */
+const toBill = ({ headers }: JsonAnswer, brand: string): Record<string, string> =>
+  Object.fromEntries(
+    billNames.flatMap((name) => {
+      const value = headers[`x-${brand}-${name}`];
+      return value === undefined ? [] : [[`${brand}/${name}`, value]];
+    }),
+  );
+
 /** Writes the terms of a payment in the three places where x402 clients look (x402 MCP transport). */
-export const toPaymentRequiredResult = ({ challenge, receipt }: PaymentRequiredAnswer): CallToolResult => ({
-  ...inBoth(challenge.paymentRequired),
-  isError: true,
-  _meta: {
-    'x402/error': challenge.paymentRequired,
-    ...(receipt === undefined ? {} : { 'x402/payment-response': receipt.response }),
-  },
-});
+export const toPaymentRequiredResult = ({
+  challenge: { paymentRequired },
+  receipt,
+}: PaymentRequiredAnswer): CallToolResult => {
+  const terms = keep(paymentRequired, () => ({
+    _meta: { 'x402/error': paymentRequired },
+    ...inBoth(paymentRequired),
+    isError: true,
+  }));
+  if (receipt === undefined) return terms;
+  return { ...terms, _meta: { ...terms._meta, 'x402/payment-response': receipt.response } };
+};
+
+const kept = keepFrozen<CallToolResult>();
+
+/** The result of a frozen body is frozen, too, so that its bytes can be kept. */
+const keep = (body: object, make: () => CallToolResult): CallToolResult =>
+  kept(body, () => (Object.isFrozen(body) ? Object.freeze(make()) : make()));
 
 /**
  * Makes the tool result of a refusal: the error envelope, with the value that REST sends as `Retry-After`. The receipt
@@ -52,6 +81,7 @@ export const toErrorResult = (error: AppError): CallToolResult => {
   const { retryAfterSeconds, headers } = error;
   const receipt = headers['payment-response'];
   return {
+    ...(receipt === undefined ? {} : { _meta: { 'x402/payment-response': fromBase64Json(receipt) } }),
     ...inBoth({
       error: {
         ...error.toEnvelope(),
@@ -59,7 +89,6 @@ export const toErrorResult = (error: AppError): CallToolResult => {
       },
     }),
     isError: true,
-    ...(receipt === undefined ? {} : { _meta: { 'x402/payment-response': fromBase64Json(receipt) } }),
   };
 };
 

@@ -22,5 +22,4 @@ export const decodeBase64 = async (text: string): Promise<Buffer | null> => {
   return Buffer.concat(parts);
 };
 
-/** Returns the maximum number of bytes in a base64 text. */
 export const decodedLength = (text: string): number => Math.floor((text.length * 3) / 4);

@@ -15,7 +15,6 @@ const abandonedMs = 3_600_000;
 
 export type InputFolder = ReturnType<typeof createInputFolder>;
 
-/** The folder of large inputs while they are checked. */
 export const createInputFolder = ({
   directory,
   totalBytes = usualTotalBytes,

@@ -72,7 +72,6 @@ export const createMediaLibrary = ({ store, files, clock, publicUrl }: MediaLibr
     },
     /** Returns the size in bytes, null if they are missing. For inputs, whose rows have no size. */
     size: (id: string, options?: { signal?: AbortSignal }) => files.size(id, options),
-    /** Null if the bytes are missing. */
     read: (id: string, options?: ReadMediaOptions) => files.read(id, options),
     /** Returns the time of the storage's first use (epoch milliseconds). Older media may be in another storage. */
     usedSince: () => files.usedSince(),

@@ -27,7 +27,6 @@ export const readMediaSettings = (values: Values) => ({
   mediaRetentionMs: values.MEDIA_RETENTION_DAYS * 86_400_000,
   /** Null: in `dataDir`. */
   mediaDir: values.MEDIA_DIR ?? null,
-  /** Null: media are kept on disk. */
   s3: readS3(values),
 });
 

@@ -1,11 +1,8 @@
 import { z } from 'zod';
-import type { JsonObject } from '../kit/json.ts';
+import { isJsonObject, type JsonObject } from '../kit/json.ts';
 import { parseVerbatim, sourceText } from '../kit/json-text.ts';
 
 const maxBytes = 4_096;
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const textOf = (data: JsonObject): string => sourceText(data) ?? JSON.stringify(data);
 
@@ -20,9 +17,9 @@ const hasInexactNumber = (value: unknown): boolean => {
  * a number that lost digits there is refused.
  */
 export const customData = z
-  .custom<JsonObject>(isObject, 'must be a JSON object')
+  .custom<JsonObject>(isJsonObject, 'must be a JSON object')
   .superRefine((data, { addIssue }) => {
-    if (!isObject(data)) return;
+    if (!isJsonObject(data)) return;
     if (Buffer.byteLength(textOf(data)) > maxBytes)
       addIssue({ code: 'custom', message: `must be at most ${maxBytes} bytes as JSON` });
     else if (sourceText(data) === undefined && hasInexactNumber(data))

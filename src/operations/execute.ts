@@ -23,7 +23,17 @@ import { validate } from './validate.ts';
  * Runs an operation for every transport: checks the caller and the input, takes the payment, works, answers. Throws
  * refusals as AppError. A missing x402 payment is an answer, because it carries terms.
  */
-export const execute = async (
+export const execute = (
+  operation: Operation,
+  rawInput: unknown,
+  call: Call,
+  services: Services,
+): Promise<Answer> => {
+  const perform = (): Promise<Answer> => run(operation, rawInput, call, services);
+  return services.observeOperation?.(operation, call, perform) ?? perform();
+};
+
+const run = async (
   operation: Operation,
   rawInput: unknown,
   call: Call,
@@ -104,6 +114,12 @@ const sellByX402 = async (
   // Checked before payment is asked for: nobody pays for a request that cannot run.
   const input = validate(operation, rawInput);
   sale.check(input, services);
+  const look = sale.look?.(input, services, call.signal) ?? null;
+  if (look !== null) {
+    const body = await look;
+    assertOnSale(sale, services, null);
+    return jsonAnswer(body, { isSandbox: sale.isSandbox(services, null) });
+  }
   // Kept beside its text, so that a fresh answer is not parsed again.
   let made: JsonObject | null = null;
   const paid = await services.x402.pay({
@@ -112,7 +128,10 @@ const sellByX402 = async (
     price: sale.price(input, services),
     priceUnder: (pricing) => sale.priceUnder(pricing, input, services),
     proofs: call.proofs,
-    requestHash: sha256(`${operation.name}\n${canonicalJson(input)}`),
+    // Only a proof needs it.
+    get requestHash() {
+      return sha256(`${operation.name}\n${canonicalJson(input)}`);
+    },
     produce: async (signal) => {
       // Checked after the proof was looked up, so that an answer that is paid for is still given out.
       assertNotDraining(services);

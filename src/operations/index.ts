@@ -1,3 +1,4 @@
+import type { WebhookSettings } from '../webhooks/webhook-settings.ts';
 import type { SearchConfig } from './search/search-settings.ts';
 import { createChatCompletion } from './chat/create-chat-completion.ts';
 import { createImage } from './images/create-image.ts';
@@ -11,13 +12,21 @@ import { getUsage } from './account/get-usage.ts';
 import { getVideo } from './videos/get-video.ts';
 import { getVideoContent } from './videos/get-video-content.ts';
 import { listJobs } from './jobs/list-jobs.ts';
+import { createKey } from './keys/create-key.ts';
+import { getKey } from './keys/get-key.ts';
+import { listKeys } from './keys/list-keys.ts';
+import { revokeKey } from './keys/revoke-key.ts';
+import { updateKey } from './keys/update-key.ts';
 import { listModels } from './models/list-models.ts';
 import { listTransactions } from './account/list-transactions.ts';
 import type { Operation } from './operation.ts';
 import { createSearchLeads } from './search/search-leads.ts';
 
 /** Returns the operations of a gateway with these settings, in the order of tool lists and documents. */
-export const createOperations = (search: SearchConfig): readonly Operation[] => [
+export const createOperations = (
+  search: SearchConfig,
+  webhooks: Pick<WebhookSettings, 'takesVideoWebhooks'> = { takesVideoWebhooks: false },
+): readonly Operation[] => [
   ...(search.isOn ? [createSearchLeads(search)] : []),
   listModels,
   getModel,
@@ -28,11 +37,16 @@ export const createOperations = (search: SearchConfig): readonly Operation[] => 
   createResponse,
   getResponse,
   createImage,
-  createVideo,
+  createVideo(webhooks),
   getVideo,
   getVideoContent,
   getJob,
   listJobs,
+  createKey,
+  listKeys,
+  getKey,
+  updateKey,
+  revokeKey,
 ];
 
 /** Returns the operations that these settings switch off. */

@@ -35,27 +35,35 @@ import type { SearchConfig } from './search/search-settings.ts';
  */
 export type Operation = ReadOperation | SoldOperation;
 
-interface OperationBase<Input> {
+/** What REST, validation and the interface description read of an operation, of customers or of the operator. */
+export interface DescribedOperation {
   /** The MCP tool's name and OpenAPI's operationId, in snake_case. */
   name: string;
   title: string;
   /** Tells models, and people, its effect, its price and its answer. */
   description: string;
+  /** The tag in the interface description. */
+  group: string;
+  input: z.ZodType;
+  /** The whole JSON answer; loose where it may grow. A tool's schema leaves out what is marked (schema-marks.ts). */
+  output: z.ZodType;
+  sale: Sale | null;
+  rest: RestBinding;
+  docs: OperationDocs;
+}
+
+interface OperationBase<Input> extends DescribedOperation {
   group: 'generation' | 'search';
   /** The kind of SKU that it sells. Without such a SKU in the catalog it is no tool, and REST answers model_not_found. */
   sells?: ModelConfig['kind'];
   input: z.ZodType<Input>;
-  /** The whole JSON answer; loose where it may grow. A tool's schema leaves out what is marked (schema-marks.ts). */
-  output: z.ZodType;
-  rest: RestBinding;
   /** Null: it is no tool, because another tool answers the same. */
   tool: ToolBinding | null;
-  docs: OperationDocs;
   /** Absent: its answer is no MCP resource. */
   resource?: ResourceBinding;
 }
 
-/** Answers from existing data, free of charge, for the calling account. */
+/** Reads or changes the calling account's own data, free of charge. */
 export interface ReadOperation<Input = unknown> extends OperationBase<Input> {
   sale: null;
   handle(input: Input, call: AccountCall, services: Services): Promise<JsonAnswer | ContentAnswer>;
@@ -108,6 +116,8 @@ export interface X402Sale<Input = unknown> {
   priceRange: { least: Nano; most: Nano };
   /** Throws AppError on input that is well-formed but cannot run, before anybody pays. */
   check(input: Input, services: Services): void;
+  /** Answers a call that is free of charge and needs no proof; null: this call is sold. */
+  look?(input: Input, services: Services, signal: AbortSignal): Promise<JsonObject> | null;
   /** Makes the answer, which is stored as it is. Nothing is charged when this throws. */
   produce(input: Input, services: Services, signal: AbortSignal): Promise<JsonObject>;
   /** Filters a stored answer before it is replayed. Returns the same object when nothing was removed. */
@@ -131,12 +141,19 @@ export interface X402Sale<Input = unknown> {
 }
 
 export interface RestBinding {
-  method: 'GET' | 'POST';
+  method: 'GET' | 'POST' | 'DELETE';
   /** The path as OpenAPI writes it, `/v1/jobs/{job_id}`. The names in braces are input fields. */
   path: string;
-  /** Input fields that come from the query. The other fields of a POST come from the body. */
+  /** Input fields that come from the query. The other fields of a POST come from the body; no other method has one. */
   query: readonly string[];
   validation: ValidationForm;
+  /**
+   * True: no query parameter is ignored. The schema refuses unknown ones, and a POST whose body is JSON takes none. The
+   * schema must be a strict object.
+   */
+  isStrict?: true;
+  /** The media types of a body that is not JSON. */
+  accepts?: readonly string[];
   /** The media types of an answer that is bytes, not JSON. */
   content?: readonly string[];
   /** The error codes that the documentation lists, beside those of all operations of its kind. */
@@ -177,9 +194,18 @@ export interface Call {
   memory: RequestMemory;
   /** Aborts when the client disconnects. Paid work goes on. */
   signal: AbortSignal;
+  /** The `_meta` of a message over MCP, which may name the trace that it belongs to. */
+  trace?: Readonly<Record<string, unknown>> | undefined;
   /** Reports progress to a waiting MCP client. Absent when the client did not ask for it. */
   progress?: (update: { elapsedMs: number; message: string }) => void;
 }
+
+/** Watches a run of an operation, for telemetry. */
+export type ObserveOperation = (
+  operation: Operation,
+  call: Call,
+  perform: () => Promise<Answer>,
+) => Promise<Answer>;
 
 export type AccountCall = Call & { caller: Caller };
 
@@ -224,9 +250,12 @@ export interface MediaLink {
 export interface StreamAnswer {
   kind: 'stream';
   headers: Record<string, string>;
-  /** Ends with the answer, or when the client disconnects. */
-  events: AsyncIterable<ServerSentEvent>;
+  /** Sends the events. Resolves with the end of the answer, or when the client disconnects. */
+  stream(send: SendEvents): Promise<void>;
 }
+
+/** Sends events together. The promise, if any, resolves when the client is ready for more. */
+export type SendEvents = (events: ServerSentEvent[]) => Promise<void> | undefined;
 
 export interface ServerSentEvent {
   event?: string;
@@ -270,6 +299,8 @@ export interface Services {
   config: OperationSettings;
   clock: Clock;
   log: Log;
+  /** Absent: there is no telemetry. */
+  observeOperation?: ObserveOperation | undefined;
   store: Store;
   catalogs: Catalogs;
   jobs: JobRunner;
@@ -311,8 +342,22 @@ export interface OperationDocs {
   mayBeSandbox: boolean;
   /** Errors that mean something particular here. */
   errors?: Readonly<Partial<Record<ErrorCode, ErrorText>>>;
+  /** The callback that a `webhook_url` asks for. */
+  event?: EventDocs;
   /** The server-sent events that `stream: true` answers. */
   stream?: StreamDocs;
+}
+
+/** The event that an operation may lead to, which is sent to an address that the caller gave. */
+export interface EventDocs {
+  /** Its name in `webhooks` of the interface description. */
+  name: string;
+  summary: string;
+  /** A sentence that tells when it is sent, and where to. */
+  when: string;
+  schemaName: string;
+  schema: z.ZodType;
+  example: JsonObject;
 }
 
 /** One request with its answer. */

@@ -1,22 +1,26 @@
 import { jsonExcess } from '../kit/bounded-json.ts';
 import { AppError, type ValidationIssue } from '../kit/errors.ts';
 import { nearestName } from '../kit/nearest-name.ts';
-import type { Operation } from './operation.ts';
-import type { z } from 'zod';
+import type { DescribedOperation } from './operation.ts';
+import { z } from 'zod';
 
 const maxIssues = 20;
 /** The most edits between an unknown parameter and the known one that is suggested. */
 const maxEdits = 2;
 
 /** Returns the checked input. Throws AppError 422 that names every wrong field and its place. */
-export const validate = (operation: Operation, raw: unknown): unknown => {
+export const validate = <Input>(
+  operation: DescribedOperation & { input: z.ZodType<Input> },
+  raw: unknown,
+): Input => {
   const excess = jsonExcess(raw);
   if (excess !== null) throw new AppError('payload_too_large', `The request has ${excess}. Send less.`);
   const parsed = operation.input.safeParse(raw, { reportInput: true });
   // A misspelled name must not be ignored here: the caller would pay for the wrong result.
   const slips = operation.sale?.x402 !== undefined ? misspelledFields(raw, operation.rest.query) : [];
   if (parsed.success && slips.length === 0) return parsed.data;
-  const issues = [...slips, ...(parsed.success ? [] : fieldIssues(parsed.error.issues, maxIssues))];
+  const known = operation.input instanceof z.ZodObject ? Object.keys(operation.input.shape) : [];
+  const issues = [...slips, ...(parsed.success ? [] : fieldIssues(parsed.error.issues, known))];
   throw invalid(
     issues
       .slice(0, maxIssues)
@@ -43,7 +47,7 @@ const invalid = (issues: ValidationIssue[]): AppError => {
   return new AppError('invalid_parameter', text, { ...(param === undefined ? {} : { param }), issues });
 };
 
-const source = (operation: Operation, field: string): 'query' | 'path' | 'body' => {
+const source = (operation: DescribedOperation, field: string): 'query' | 'path' | 'body' => {
   const { rest } = operation;
   if (rest.path.includes(`{${field}}`)) return 'path';
   return rest.method === 'GET' || rest.query.includes(field) ? 'query' : 'body';
@@ -61,24 +65,43 @@ interface FieldIssue {
   type: string;
 }
 
-/** Returns at most `most` of zod's issues in plain words. Messages of a schema stay as they are. */
-const fieldIssues = (issues: readonly Issue[], most: number): FieldIssue[] => {
-  const found = issues.slice(0, most).flatMap(placed).slice(0, most);
+/**
+ * Returns the first of zod's issues in plain words. Messages of a schema stay as they are. An unknown field is told with
+ * the one of the `known` fields that was probably meant.
+ */
+const fieldIssues = (issues: readonly Issue[], known: readonly string[]): FieldIssue[] => {
+  const found = issues.slice(0, maxIssues).flatMap(placed).slice(0, maxIssues);
   // zod also checks the length of values of the wrong type. Such an issue says nothing.
   const mistyped = new Set(found.filter(({ code }) => code === 'invalid_type').map(place));
   return found
     .filter((issue) => issue.code === 'invalid_type' || !mistyped.has(place(issue)))
     .map((issue) => ({
       path: issue.path.map((key) => (typeof key === 'number' ? key : String(key))),
-      msg: issueText(issue),
+      msg: issueText(issue) + (isUnknownField(issue) ? suggestion(String(issue.path[0]), known) : ''),
       type: issueType(issue),
     }));
+};
+
+const isUnknownField = ({ code, path }: Issue): boolean => code === 'unrecognized_keys' && path.length === 1;
+
+/** Suggests a field that has nearly this name, or whose name begins with it. */
+const suggestion = (name: string, known: readonly string[]): string => {
+  const meant =
+    nearestName(name.toLowerCase(), known, maxEdits) ??
+    known.find((field) => name.length > maxEdits && field.startsWith(name.toLowerCase()));
+  return meant === undefined ? '' : `; did you mean ${meant}?`;
 };
 
 const place = ({ path }: Issue): string => JSON.stringify(path);
 
 /** Returns the issue itself, or for a union the issues of the form that the value was meant to have. */
 const placed = (issue: Issue): Issue[] => {
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((key) => ({
+      ...issue,
+      path: [...issue.path, key],
+      message: 'is not a field here',
+    }));
   if (issue.code !== 'invalid_union' || isOwnSentence(issue)) return [issue];
   const [meant] = (issue.errors ?? [])
     .filter((branch) => wantedBy(branch).length === 0)

@@ -1,23 +1,17 @@
-import type { FacilitatorConfig } from './x402-settings.ts';
+import type { X402NetworkConfig } from './x402-settings.ts';
 import type { Log } from '../kit/log.ts';
 import type { PaymentMethod } from './core/challenge.ts';
 import { defaultFacilitatorTimeouts, type FacilitatorTimeouts } from './core/facilitator.ts';
 import { createFacilitatorGroup } from './remote/facilitator-group.ts';
 import { createJsonRpc, isNodeTrouble } from './core/json-rpc.ts';
 import { createLocalFacilitator } from './core/local-facilitator.ts';
-import type { AccountLease, PaymentAsset } from './core/network-family.ts';
+import type { AccountLease } from './core/network-family.ts';
 import { configuredNetwork } from './networks.ts';
 import { withSelfCheck } from './core/self-check.ts';
 
 /** A configured network with its wallet. */
-export interface PayableNetwork {
-  /** CAIP-2. */
-  network: string;
-  payTo: string;
-  facilitator: FacilitatorConfig;
-  /** Another token than the network's own USDC. */
-  asset?: PaymentAsset | null;
-}
+export type PayableNetwork = Pick<X402NetworkConfig, 'network' | 'facilitator'> &
+  Partial<Pick<X402NetworkConfig, 'asset'>> & { payTo: string };
 
 export interface PaymentMethodsOptions {
   networks: readonly PayableNetwork[];

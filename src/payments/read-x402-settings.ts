@@ -10,7 +10,6 @@ import type {
   FacilitatorConfig,
   NetworkSection,
   X402NetworkConfig,
-  X402Config,
   X402Values,
   x402Section,
 } from './x402-settings.ts';
@@ -34,12 +33,10 @@ const readCdpKey = ({
   X402_CDP_API_KEY_ID: id,
   X402_CDP_API_KEY_SECRET: secret,
 }: X402Values): CdpKey | null => {
+  if (id !== undefined && secret !== undefined) return { id, secret };
   if (id === undefined && secret === undefined) return null;
-  if (id === undefined)
-    throw new ConfigError('X402_CDP_API_KEY_ID: must be set beside X402_CDP_API_KEY_SECRET');
-  if (secret === undefined)
-    throw new ConfigError('X402_CDP_API_KEY_SECRET: must be set beside X402_CDP_API_KEY_ID');
-  return { id, secret };
+  const [missing, other] = id === undefined ? ['ID', 'SECRET'] : ['SECRET', 'ID'];
+  throw new ConfigError(`X402_CDP_API_KEY_${missing}: must be set beside X402_CDP_API_KEY_${other}`);
 };
 
 /** The facilitators that were named; none when none was. The key goes to Coinbase's own host, and to it alone. */
@@ -143,8 +140,10 @@ const readAsset = (network: string, asset: NetworkSection['asset']): PaymentAsse
         transfer: asset.transfer ?? familyOf(network).defaultTransfer,
       };
 
+export type X402Config = ReturnType<typeof readX402Settings>;
+
 /** Throws ConfigError with one line that names the setting. */
-export const readX402Settings = (values: X402Values, section: Section): X402Config => {
+export const readX402Settings = (values: X402Values, section: Section) => {
   const { X402_NETWORKS: names } = values;
   const mainCount = names.filter(isMain).length;
   if (mainCount > 0 && mainCount < names.length)
@@ -174,11 +173,17 @@ export const readX402Settings = (values: X402Values, section: Section): X402Conf
     };
   });
   return {
+    /** Empty: nothing is sold for x402 payments. */
     networks,
+    /** True for main networks; main and test networks are never mixed. */
     takesRealMoney: mainCount > 0,
+    /** The longest `PAYMENT-REQUIRED`. */
     headerBytes: values.X402_HEADER_BYTES,
+    /** The longest settlement, waiting for the chain included. */
     settleMs: values.X402_SETTLE_MS,
+    /** The largest sum of payments of one network that are settled by a facilitator's word alone. */
     uncheckedLimit: values.X402_UNCHECKED_USD,
+    /** The keys of refunds by the names of families; null for a key that is not set. The server does not use them. */
     refundKeys: Object.fromEntries(
       networkFamilies.map(({ name, settingPrefix }) => [name, values[`${settingPrefix}_REFUND_KEY`] ?? null]),
     ),

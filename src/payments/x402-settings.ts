@@ -1,27 +1,9 @@
 import { z } from 'zod';
-import { parseUsd, type Nano } from '../kit/money.ts';
+import { parseUsd } from '../kit/money.ts';
 import { nodeUrl, plainUrl } from '../kit/url-settings.ts';
-import { commaList, wholeNumber, type VariableValues } from '../kit/variables.ts';
+import { commaList, secret, wholeNumber, type VariableValues } from '../kit/variables.ts';
 import type { FamilyVariable, NetworkFamily, PaymentAsset } from './core/network-family.ts';
 import { findFamily, networkFamilies } from './families.ts';
-
-export interface X402Config {
-  /** Empty: nothing is sold for x402 payments. */
-  networks: X402NetworkConfig[];
-  /** True for main networks; main and test networks are never mixed. */
-  takesRealMoney: boolean;
-  /** The longest `PAYMENT-REQUIRED`. */
-  headerBytes: number;
-  /** The longest settlement, waiting for the chain included. */
-  settleMs: number;
-  /** The largest sum of payments of one network that are settled by a facilitator's word alone. */
-  uncheckedLimit: Nano;
-  /** The keys that an operator's refunds are signed with. The server does not use them. */
-  refundKeys: RefundKeys;
-}
-
-/** The keys of refunds by the names of families; null for a key that is not set. */
-export type RefundKeys = Readonly<Record<string, string | null>>;
 
 export interface X402NetworkConfig {
   /** CAIP-2, one of the networks known to src/payments/networks.ts. */
@@ -90,15 +72,17 @@ const generalVariables = {
     .refine((urls) => new Set(urls).size === urls.length, 'names a facilitator twice')
     .optional()
     .describe(
-      `remote facilitators, divided by commas, in order of preference, at most ${maxFacilitators}; ` +
-        'the public test facilitator when unset',
+      `remote facilitators, divided by commas, in order of preference, at most ${maxFacilitators}; buyers see these ` +
+        'addresses in the terms; the public test facilitator when unset',
     ),
   X402_CDP_API_KEY_ID: z
     .string()
     .max(512)
     .optional()
     .describe('key for a facilitator at `https://api.cdp.coinbase.com`'),
-  X402_CDP_API_KEY_SECRET: z.string().max(4_096).optional().describe('its secret, sent to that host alone'),
+  X402_CDP_API_KEY_SECRET: secret(z.string().max(4_096))
+    .optional()
+    .describe('its secret, sent to that host alone'),
   X402_HEADER_BYTES: wholeNumber(1_000, 14_000, defaultHeaderBytes).describe(
     'longest `PAYMENT-REQUIRED` header; see [Behind a proxy](operators.md#behind-a-proxy)',
   ),
@@ -160,34 +144,25 @@ const networkSection = z.strictObject({
 });
 export type NetworkSection = z.output<typeof networkSection>;
 
-interface Problem {
-  path: string[];
-  message: string;
-}
-
-const addressProblems = (address: string | undefined, family: NetworkFamily, path: string[]): Problem[] => {
-  if (address === undefined) return [];
-  const { error } = family.addressSchema.safeParse(address);
-  return (error?.issues ?? []).map(({ message }) => ({ path, message }));
-};
-
-/** Finds the problems that depend on the family of a network. */
-const familyProblems = ({ pay_to: payTo, asset }: NetworkSection, family: NetworkFamily): Problem[] => {
-  const problems = [
-    ...addressProblems(payTo, family, ['pay_to']),
-    ...addressProblems(asset?.address, family, ['asset', 'address']),
-  ];
-  if (asset === undefined) return problems;
+/** Reports the problems that depend on the family of a network. */
+const checkByFamily = (
+  { pay_to: payTo, asset }: NetworkSection,
+  family: NetworkFamily,
+  report: (message: string, ...path: string[]) => void,
+): void => {
+  const checkAddress = (address: string | undefined, ...path: string[]): void => {
+    const { error } = family.addressSchema.optional().safeParse(address);
+    for (const { message } of error?.issues ?? []) report(message, ...path);
+  };
+  checkAddress(payTo, 'pay_to');
+  checkAddress(asset?.address, 'asset', 'address');
+  if (asset === undefined) return;
   const { eip712, transfer = family.defaultTransfer } = asset;
   if (family.defaultTransfer === null) {
     if (eip712 !== undefined || transfer !== null)
-      problems.push({ path: ['asset'], message: 'transfer and eip712 are for EVM networks; remove them' });
+      report('transfer and eip712 are for EVM networks; remove them', 'asset');
   } else if (transfer === 'eip3009' && eip712 === undefined)
-    problems.push({
-      path: ['asset', 'eip712'],
-      message: 'must be set for a token that is transferred by eip3009',
-    });
-  return problems;
+    report('must be set for a token that is transferred by eip3009', 'asset', 'eip712');
 };
 
 /** The section `x402` of causeway.yaml. */
@@ -199,8 +174,10 @@ export const x402Section = z
       .superRefine((networks, context) => {
         for (const [id, network] of Object.entries(networks)) {
           const family = findFamily(id);
-          for (const { path, message } of family === null ? [] : familyProblems(network, family))
-            context.addIssue({ code: 'custom', message, path: [id, ...path] });
+          if (family !== null)
+            checkByFamily(network, family, (message, ...path) =>
+              context.addIssue({ code: 'custom', message, path: [id, ...path] }),
+            );
         }
       })
       .describe('settings of networks in `X402_NETWORKS` that differ from the variables, by CAIP-2 name'),

@@ -6,15 +6,70 @@ import type { ProviderConfig } from './provider.ts';
 const timeoutMs = 5_000;
 
 /** Says what is wrong and what to do; null when nothing is known to be wrong. */
-const troubleOf = (status: number, setting: string): string | null => {
+const troubleOf = (status: number, setting: string): Trouble | null => {
   if (status === 404)
-    return (
-      `answers 404: ${setting}.base_url is probably wrong (is its version part missing, as in /v1?), and then all ` +
-      'requests to it fail. Correct it, or leave it where the provider has no such list'
-    );
+    return {
+      what: `answers 404: ${setting}.base_url is probably wrong (is its version part missing, as in /v1?), and then all requests to it fail`,
+      remedy: 'Correct it, or leave it where the provider has no such list',
+    };
   if (status === 401 || status === 403)
-    return `refuses the key (${status}): all requests to it fail. Correct the variable that ${setting}.api_key_env names`;
-  return status >= 500 ? `is out of order (${status}): requests to it fail until it recovers` : null;
+    return {
+      what: `refuses the key (${status}): all requests to it fail`,
+      remedy: `Correct the variable that ${setting}.api_key_env names`,
+    };
+  return status >= 500
+    ? { what: `is out of order (${status}): requests to it fail until it recovers`, remedy: null }
+    : null;
+};
+
+interface Trouble {
+  /** Follows the name of the provider. */
+  what: string;
+  /** Null: there is nothing to do but to wait. */
+  remedy: string | null;
+}
+
+export interface ProviderFinding {
+  trouble: Trouble | null;
+  /** Without the parameters. */
+  url: string;
+  /** For the log. */
+  facts: { status?: number; err?: unknown };
+  /** The Date header of the answer. */
+  date?: unknown;
+}
+
+/** Asks a provider for something that costs nothing. Null: there is nothing to ask. Rejects with the signal's reason. */
+export const askProvider = async (
+  name: string,
+  provider: ProviderConfig,
+  signal: AbortSignal,
+): Promise<ProviderFinding | null> => {
+  const check = definitionOf(provider).check?.(provider);
+  if (check === undefined) return null;
+  const { origin, pathname } = new URL(check.url);
+  const url = `${origin}${pathname}`;
+  const setting = `providers.${name}`;
+  const http = createHttpClient({ connectMs: timeoutMs });
+  try {
+    const { status, headers } = await http.send(check.url, {
+      headers: check.apiKey === null ? {} : { authorization: `Bearer ${check.apiKey}` },
+      timeouts: { totalMs: timeoutMs },
+      signal,
+      limits: () => ({ totalBytes: Infinity }),
+    });
+    return { trouble: troubleOf(status, setting), url, facts: { status }, date: headers['date'] };
+  } catch (error) {
+    signal.throwIfAborted();
+    const what = 'cannot be reached: requests to it fail until it can';
+    return {
+      trouble: { what, remedy: `Start it, or correct ${setting}.base_url` },
+      url,
+      facts: { err: error },
+    };
+  } finally {
+    await http.close();
+  }
 };
 
 /** Warns in the log when a provider cannot be reached, or its answer shows a wrong address or key. Never rejects. */
@@ -23,32 +78,11 @@ export const checkProvider = async (
   provider: ProviderConfig,
   { log, signal }: { log: Log; signal: AbortSignal },
 ): Promise<void> => {
-  const check = definitionOf(provider).check?.(provider);
-  if (check === undefined) return;
-  const { url, apiKey } = check;
-  const { origin, pathname } = new URL(url);
-  const setting = `providers.${name}`;
-  const warn = (trouble: string, facts: object): void =>
-    log.warn(
-      { provider: name, url: `${origin}${pathname}`, ...facts },
-      `the provider ${name} ${trouble} (causeway.yaml)`,
-    );
-  const http = createHttpClient({ connectMs: timeoutMs });
-  try {
-    const { status } = await http.send(url, {
-      headers: apiKey === null ? {} : { authorization: `Bearer ${apiKey}` },
-      timeouts: { totalMs: timeoutMs },
-      signal,
-      limits: () => ({ totalBytes: Infinity }),
-    });
-    const trouble = troubleOf(status, setting);
-    if (trouble !== null) warn(trouble, { status });
-  } catch (error) {
-    if (signal.aborted) return;
-    warn(`cannot be reached: requests to it fail until it can. Start it, or correct ${setting}.base_url`, {
-      err: error,
-    });
-  } finally {
-    await http.close();
-  }
+  const found = await askProvider(name, provider, signal).catch(() => null);
+  if (found === null || found.trouble === null) return;
+  const { what, remedy } = found.trouble;
+  log.warn(
+    { provider: name, url: found.url, ...found.facts },
+    `the provider ${name} ${what}${remedy === null ? '' : `. ${remedy}`} (causeway.yaml)`,
+  );
 };

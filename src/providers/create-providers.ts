@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import type { CircuitBreaker } from '../kit/circuit-breaker.ts';
 import type { Log } from '../kit/log.ts';
 import { checkProvider } from './check-provider.ts';
 import { definitionOf, isSandbox, isSandboxModel } from './index.ts';
@@ -7,32 +6,13 @@ import type { Moderator } from './moderation/moderator.ts';
 import { ProviderError } from './provider-error.ts';
 import type { ModelKind, Provider, ProviderConfig, ProviderContext, RouteConfig } from './provider.ts';
 import { createRetryBudget } from './retry-budget.ts';
-import { createRouteBreaker, type Route, type RouterOptions } from './route-attempts.ts';
-import {
-  createImageRouter,
-  createTextRouter,
-  createVideoRouter,
-  type RoutedImage,
-  type RoutedText,
-} from './router.ts';
+import type { Route, RouterOptions } from './route-attempts.ts';
+import { createImageRouter, createTextRouter, createVideoRouter } from './router.ts';
+import { createServedModels } from './served-models.ts';
 import { createTokenCounter } from './tokens/token-counter.ts';
-import type { RoutedVideo } from './video/routed-video.ts';
 import { createMovMaker } from './video/to-mov.ts';
 
-export interface Providers {
-  /** The routes of a chat SKU. Throws ProviderError `upstream_unavailable` for a SKU that is not on sale. */
-  text(sku: string): RoutedText;
-  /** The routes of an image SKU. Throws like `text`. */
-  image(sku: string): RoutedImage;
-  /** The routes of a video SKU. Throws like `text`. */
-  video(sku: string): RoutedVideo;
-  /** Looks at requests that ask for moderation; null: none is configured. */
-  moderator: Moderator | null;
-  /** Removes the files that a killed process left behind, and warns in the log of providers that do not answer. */
-  warmUp(signal: AbortSignal): Promise<void>;
-  /** Ends connections and threads; answers under way fail. */
-  close(): Promise<void>;
-}
+export type Providers = Awaited<ReturnType<typeof createProviders>>;
 
 export interface ProvidersConfig {
   providers: Record<string, ProviderConfig>;
@@ -42,35 +22,37 @@ export interface ProvidersConfig {
 }
 
 export interface CreateProvidersOptions
-  extends RouterOptions, Pick<ProviderContext, 'outbound' | 'sandboxPieceDelayMs'> {}
+  extends RouterOptions, Pick<ProviderContext, 'outbound' | 'sandboxPieceDelayMs'> {
+  /** Null or absent: nothing is watched. */
+  telemetry?: ProviderTelemetry | null;
+}
+
+/** Watches providers. */
+interface ProviderTelemetry {
+  observeProvider(name: string, provider: Provider): Provider;
+  traceHeaders(): Record<string, string>;
+}
 
 /** Opens all configured providers and makes the routers over them. */
-export const createProviders = async (
-  config: ProvidersConfig,
-  options: CreateProvidersOptions,
-): Promise<Providers> => {
+export const createProviders = async (config: ProvidersConfig, options: CreateProvidersOptions) => {
   const counter = createTokenCounter({ log: options.log });
   const movMaker = createMovMaker({ directory: join(config.dataDir, 'video-work') });
   const open = async ([name, provider]: [string, ProviderConfig]) => {
-    const context = { ...options, name, dataDir: config.dataDir, counter, movMaker };
-    const opened = await definitionOf(provider).create(provider, context);
+    const { traceHeaders } = options.telemetry ?? {};
+    const context = { ...options, traceHeaders, name, dataDir: config.dataDir, counter, movMaker };
+    const created = await definitionOf(provider).create(provider, context);
+    const opened = options.telemetry?.observeProvider(name, created) ?? created;
     return [name, { opened, isSandbox: isSandbox(provider), budget: createRetryBudget() }] as const;
   };
   const sources = new Map(await Promise.all(Object.entries(config.providers).map(open)));
-  const breakers = new Map<string, CircuitBreaker>();
-
-  const breakerOf = (name: string): CircuitBreaker => {
-    const breaker = breakers.get(name) ?? createRouteBreaker(options.clock);
-    breakers.set(name, breaker);
-    return breaker;
-  };
+  const served = createServedModels(options.clock);
 
   /** Creates a router for each SKU of a kind. */
   const createRouters = <Kind extends ModelKind, Router>(
     kind: Kind,
     createRouter: (routes: Route<NonNullable<Provider[Kind]>>[], options: RouterOptions) => Router,
   ): Map<string, Router> => {
-    const toRoute = (route: RouteConfig) => {
+    const toRoute = (sku: string) => (route: RouteConfig) => {
       const source = sources.get(route.provider);
       const service = source?.opened[kind];
       if (source === undefined || service === undefined)
@@ -79,13 +61,12 @@ export const createProviders = async (
         ...route,
         isSandbox: source.isSandbox,
         source: service,
-        // SKUs that share an upstream model share its breaker.
-        breaker: breakerOf(JSON.stringify([kind, route.provider, route.model])),
+        breaker: served.breakerOf(sku, kind, route),
         budget: source.budget,
       };
     };
     const models = config.models.filter((model) => model.kind === kind);
-    return new Map(models.map(({ sku, routes }) => [sku, createRouter(routes.map(toRoute), options)]));
+    return new Map(models.map(({ sku, routes }) => [sku, createRouter(routes.map(toRoute(sku)), options)]));
   };
 
   const createModerator = ({ provider, model }: RouteConfig): Moderator => {
@@ -101,24 +82,41 @@ export const createProviders = async (
   logSandboxModels(config, options.log);
 
   return {
-    text: (sku) => texts.get(sku) ?? notOnSale(sku),
-    image: (sku) => images.get(sku) ?? notOnSale(sku),
-    video: (sku) => videos.get(sku) ?? notOnSale(sku),
+    /** The routes of a chat SKU. Throws ProviderError `upstream_unavailable` for a SKU that is not on sale. */
+    text: (sku: string) => texts.get(sku) ?? notOnSale(sku),
+    /** The routes of an image SKU. Throws like `text`. */
+    image: (sku: string) => images.get(sku) ?? notOnSale(sku),
+    /** The routes of a video SKU. Throws like `text`. */
+    video: (sku: string) => videos.get(sku) ?? notOnSale(sku),
+    /** Looks at requests that ask for moderation; null: none is configured. */
     moderator: config.moderation === null ? null : createModerator(config.moderation),
-    warmUp: async (signal) => {
-      await Promise.all([
-        movMaker.sweep(),
-        ...Object.entries(config.providers).map(([name, provider]) =>
-          checkProvider(name, provider, { log: options.log, signal }),
-        ),
-      ]);
+    /** Tells of each provider how its last calls from this process went. */
+    health: () =>
+      Object.entries(config.providers).map(([name, { type }]) => ({
+        name,
+        type,
+        isSandbox: isSandbox({ type }),
+        retriesLeft: sources.get(name)?.budget.left() ?? 0,
+        models: served.healthOf(name),
+      })),
+    /** Removes the files that a killed process left behind, and warns in the log of providers that do not answer. */
+    warmUp: async (signal: AbortSignal): Promise<void> => {
+      const checks = checkAll(config, { log: options.log, signal });
+      await Promise.all([movMaker.sweep(), ...checks]);
     },
-    close: async () => {
+    /** Ends connections and threads; answers under way fail. */
+    close: async (): Promise<void> => {
       const closing = [...sources.values()].map(({ opened }) => opened.close());
       await Promise.all([counter.close(), movMaker.close(), ...closing]);
     },
   };
 };
+
+const checkAll = (
+  { providers }: ProvidersConfig,
+  options: { log: Log; signal: AbortSignal },
+): Promise<void>[] =>
+  Object.entries(providers).map(([name, provider]) => checkProvider(name, provider, options));
 
 const notOnSale = (sku: string): never => {
   throw new ProviderError(`no route serves ${sku}`, { failure: 'retry_other', code: 'upstream_unavailable' });

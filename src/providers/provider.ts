@@ -45,6 +45,8 @@ export interface ProviderContext {
   outbound: Pick<Outbound, 'download'>;
   counter: TokenCounter;
   movMaker: MovMaker;
+  /** Returns headers that make the upstream's spans children of ours. Absent: there are no traces. */
+  traceHeaders?: (() => Record<string, string>) | undefined;
   /** The pause between two events of the sandbox's streams. */
   sandboxPieceDelayMs?: number;
 }

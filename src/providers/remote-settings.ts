@@ -16,6 +16,8 @@ export interface RemoteConfig extends ProviderConfig {
   baseUrl: string;
   apiKey: string | null;
   timeouts: ProviderTimeouts;
+  /** True: the service gets the ids of our traces. */
+  sendsTraceparent?: boolean;
 }
 
 const connectMs = 5_000;
@@ -30,9 +32,19 @@ export const remoteSettings = z.strictObject({
     .min(1)
     .optional()
     .describe('environment variable that holds the key; without it no key is sent'),
-  first_byte_ms: timeoutMs.default(120_000).describe('how long the first byte of an answer may take'),
+  first_byte_ms: timeoutMs
+    .default(120_000)
+    .describe(
+      'how long the first byte of an answer may take; a chat in one piece has up to two minutes more',
+    ),
   idle_ms: timeoutMs.default(60_000).describe('how long an answer may pause'),
   total_ms: timeoutMs.default(600_000).describe('how long a whole answer may take'),
+  send_traceparent: z
+    .boolean()
+    .default(false)
+    .describe(
+      'sends `traceparent`, for a service of your own: others need not know which calls belong together',
+    ),
 });
 
 /** Throws ConfigError when the variable of the key is not set. */
@@ -49,6 +61,7 @@ export const readRemote = (
   return {
     baseUrl: settings.base_url,
     apiKey,
+    sendsTraceparent: settings.send_traceparent,
     timeouts: {
       connectMs,
       firstByteMs: settings.first_byte_ms,

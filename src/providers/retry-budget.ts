@@ -9,6 +9,8 @@ export type RetryBudget = ReturnType<typeof createRetryBudget>;
 export const createRetryBudget = () => {
   let tenths = fullTenths;
   return {
+    /** The retries that can be paid now. */
+    left: (): number => Math.floor(tenths / perRetryTenths),
     /** Tells of a first attempt. */
     deposit: (): void => {
       tenths = Math.min(fullTenths, tenths + perRequestTenths);

@@ -4,6 +4,7 @@ import type { Log } from '../kit/log.ts';
 import { pause as pauseFor } from '../kit/repeat.ts';
 import { ProviderError } from './provider-error.ts';
 import type { RetryBudget } from './retry-budget.ts';
+import { createRouteHealth, type RouteHealth } from './route-health.ts';
 
 /** The route that served an answer. */
 export interface ServedRoute {
@@ -17,8 +18,13 @@ export interface ServedRoute {
 /** A route with the state that its provider shares with other requests. */
 export interface Route<Provider> extends ServedRoute {
   source: Provider;
-  breaker: CircuitBreaker;
+  breaker: RouteBreaker;
   budget: RetryBudget;
+}
+
+/** A breaker with what happened last, shared by all SKUs of one provider's model. */
+export interface RouteBreaker extends CircuitBreaker {
+  health: RouteHealth;
 }
 
 export interface RouterOptions {
@@ -109,9 +115,10 @@ export const createRouteAttempts = <Provider>(
       try {
         const answer = await ask(route);
         pass.succeeded();
+        route.breaker.health.succeeded();
         return { route, pass, answer };
       } catch (error) {
-        settle(pass, error, signal);
+        settle({ route, pass }, error, signal);
         signal.throwIfAborted();
         if (!(error instanceof ProviderError)) throw error;
         logFailure(log, route, { error, attempt });
@@ -127,16 +134,23 @@ export const createRouteAttempts = <Provider>(
  * Keeps calls away from one provider's model that fails: it opens when half of at least ten of the last 64 calls failed. Each
  * failed probe doubles the time that it stays open, from 10 seconds up to 5 minutes.
  */
-export const createRouteBreaker = (clock: Clock): CircuitBreaker =>
-  createCircuitBreaker({
+export const createRouteBreaker = (clock: Clock): RouteBreaker => ({
+  ...createCircuitBreaker({
     opensAfter: { outcomes: 64, leastOutcomes: 10, failedShare: 0.5 },
     openMs: 10_000,
     longestOpenMs: 300_000,
     nowMs: () => clock.now(),
-  });
+  }),
+  health: createRouteHealth(clock),
+});
 
 /** Reports a failure to the breaker of its upstream. */
-export const settle = (pass: BreakerPass, error: unknown, signal: AbortSignal): void => {
+export const settle = (
+  { route, pass }: Pick<Served<unknown, unknown>, 'route' | 'pass'>,
+  error: unknown,
+  signal: AbortSignal,
+): void => {
+  if (!signal.aborted && error instanceof ProviderError) route.breaker.health.failed(error);
   if (signal.aborted || !(error instanceof ProviderError) || error.failure === 'fatal') pass.released();
   else if (error.code === 'rate_limit_exceeded') pass.coolDown(error.retryAfterMs ?? rateLimitRestMs);
   else pass.failed();

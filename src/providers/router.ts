@@ -8,9 +8,8 @@ import {
   type RouterOptions,
   type ServedRoute,
 } from './route-attempts.ts';
-import type { TextEvent, TextProvider, TextRequest } from './text/text-provider.ts';
-import type { RoutedVideo } from './video/routed-video.ts';
-import type { VideoProvider } from './video/video-provider.ts';
+import type { TextCall, TextProvider, TextRequest } from './text/text-provider.ts';
+import type { VideoProvider, VideoRequest } from './video/video-provider.ts';
 
 interface RoutedCall {
   signal: AbortSignal;
@@ -25,24 +24,25 @@ interface RoutedCall {
 export const createTextRouter = (routes: readonly Route<TextProvider>[], options: RouterOptions) => {
   const attempt = createRouteAttempts(routes, options);
   return {
-    stream: async function* (
+    answer: async (
       request: Omit<TextRequest, 'model'>,
-      { signal, onRoute }: RoutedCall,
-    ): AsyncIterable<TextEvent> {
+      { signal, emit, onRoute }: RoutedCall & TextCall,
+    ): Promise<void> => {
       const { route, pass, answer } = await attempt(
-        ({ source, model }) => begin(source.stream({ ...request, model }, { signal })),
+        (route) =>
+          begin({
+            start: (onEvent) =>
+              route.source.answer({ ...request, model: route.model }, { signal, emit: onEvent }),
+            emit,
+            onFirst: () => onRoute?.(toServedRoute(route)),
+          }),
         signal,
       );
       try {
-        onRoute?.(toServedRoute(route));
-        yield answer.first;
-        yield* answer.rest;
+        await answer.ended;
       } catch (error) {
-        settle(pass, error, signal);
+        settle({ route, pass }, error, signal);
         throw error;
-      } finally {
-        // When the reader stops early, the upstream is stopped too.
-        await answer.stop();
       }
     },
   };
@@ -69,27 +69,48 @@ export const createImageRouter = (routes: readonly Route<ImageProvider>[], optio
 
 export type RoutedImage = ReturnType<typeof createImageRouter>;
 
-/** Questions about a task go to the provider that began it, without the breaker: the caller repeats them anyway. */
+type FetchOptions = Parameters<VideoProvider['fetch']>[2];
+
+/** A begun task as plain JSON, by which any process of the gateway finds it again. */
+export interface StartedVideo extends ServedRoute {
+  /** The provider's name of the task. */
+  task: string;
+}
+
+export type RoutedVideo = ReturnType<typeof createVideoRouter>;
+/** A begun task at its provider. Throws ProviderError, or the signal's reason after it aborts. */
+export type VideoTaskHandle = ReturnType<RoutedVideo['resume']>;
+
+/**
+ * The videos of a SKU, by any of its routes. Questions about a task go to the provider that began it, without the
+ * breaker: the caller repeats them anyway. Throws ProviderError or the signal's reason.
+ */
 export const createVideoRouter = (
   routes: readonly Route<VideoProvider>[],
   { find, ...options }: RouterOptions & { find: (provider: string) => VideoProvider | null },
-): RoutedVideo => {
+) => {
   const attempt = createRouteAttempts(routes, options);
   return {
+    /** Returns the time until a route may be asked, as far as this process knows; 0 when one may be asked now. */
     restMs: async () => {
       const rests = routes.map(async ({ breaker, source }) =>
         Math.max(breaker.restMs(), (await source.restMs?.()) ?? 0),
       );
       return Math.min(...(await Promise.all(rests)));
     },
-    start: async (request, { signal }) => {
+    /** Begins a task on the first route that takes it. An `ambiguous` failure is never repeated on another. */
+    start: async (
+      request: Omit<VideoRequest, 'model'>,
+      { signal }: { signal: AbortSignal },
+    ): Promise<StartedVideo> => {
       const { route, answer } = await attempt(
         ({ source, model }) => source.start({ ...request, model }, { signal }),
         signal,
       );
       return { ...toServedRoute(route), task: answer };
     },
-    resume: ({ provider, task }) => {
+    /** Throws ProviderError `upstream_unavailable` when the provider is no longer configured. */
+    resume: ({ provider, task }: Pick<StartedVideo, 'provider' | 'task'>) => {
       const source = find(provider);
       if (source === null)
         throw new ProviderError(`the provider ${provider} is no longer configured`, {
@@ -97,25 +118,47 @@ export const createVideoRouter = (
           code: 'upstream_unavailable',
         });
       return {
-        report: (signal) => source.report(task, { signal }),
-        fetch: (part, call) => source.fetch(task, part, call),
+        report: (signal: AbortSignal) => source.report(task, { signal }),
+        /** May be called again, also by another process, as long as the upstream knows the task. */
+        fetch: (part: 'video' | 'last_frame', call: FetchOptions) => source.fetch(task, part, call),
       };
     },
   };
 };
 
-/** Starts an answer and waits for its first event. */
-const begin = async (events: AsyncIterable<TextEvent>) => {
-  const iterator = events[Symbol.asyncIterator]();
-  const result = await iterator.next();
-  if (result.done === true)
-    throw new ProviderError('the provider ended an answer without an event', { failure: 'ambiguous' });
-  return {
-    first: result.value,
-    rest: { [Symbol.asyncIterator]: () => iterator },
-    stop: async () => iterator.return?.(),
-  };
-};
+interface Beginning {
+  /** Starts the answer and returns its end. */
+  start: (emit: TextCall['emit']) => Promise<void>;
+  emit: TextCall['emit'];
+  /** Called before the first event. */
+  onFirst: () => void;
+}
+
+/** Starts an answer and waits for its first event. An answer that fails later has begun all the same. */
+const begin = ({ start, emit, onFirst }: Beginning): Promise<{ ended: Promise<void> }> =>
+  new Promise((resolve, reject) => {
+    let hasBegun = false;
+    const ended = start((event) => {
+      if (!hasBegun) {
+        hasBegun = true;
+        onFirst();
+        // After this turn, because an answer may begin before `start` has returned.
+        queueMicrotask(() => resolve({ ended }));
+      }
+      emit(event);
+    });
+    ended.then(
+      () => {
+        if (!hasBegun)
+          reject(
+            new ProviderError('the provider ended an answer without an event', { failure: 'ambiguous' }),
+          );
+      },
+      (error: unknown) => {
+        if (!hasBegun) reject(error);
+      },
+    );
+  });
 
 const toServedRoute = ({ provider, model, isSandbox }: ServedRoute): ServedRoute => ({
   provider,

@@ -1,13 +1,23 @@
 import { createHttpClient } from '../http/http-client.ts';
 import { OutboundError } from '../http/outbound.ts';
-import type { AnswerHead, HttpAnswer, HttpRequest } from '../http/send-request.ts';
+import {
+  leftover,
+  type AnswerHead,
+  type HttpAnswer,
+  type HttpRequest,
+  type HttpTimeouts,
+  type ReceiveRequest,
+} from '../http/send-request.ts';
 import { ProviderError } from './provider-error.ts';
+import type { ProviderContext } from './provider.ts';
 import type { RemoteConfig } from './remote-settings.ts';
 
 export interface UpstreamRequest extends Pick<HttpRequest, 'headers'> {
   /** Without one the request is a GET. */
   body?: NonNullable<HttpRequest['body']>;
   signal: AbortSignal;
+  /** By default those of the service. */
+  timeouts?: HttpTimeouts;
 }
 
 export interface UpstreamAnswer extends AnswerHead {
@@ -18,30 +28,48 @@ export interface UpstreamAnswer extends AnswerHead {
 
 const usualBytes = 4 * 1024 ** 2;
 
+export type UpstreamConfig = Pick<RemoteConfig, 'apiKey' | 'timeouts' | 'sendsTraceparent'>;
+
 export type Upstream = ReturnType<typeof createUpstream>;
 
 /**
  * An HTTP service with its key and connections, and with connect, first byte, idle and total time-outs. Any status is an
  * answer, and redirects are not followed. Throws ProviderError, or the signal's reason.
  */
-export const createUpstream = ({ apiKey, timeouts }: Pick<RemoteConfig, 'apiKey' | 'timeouts'>) => {
+export const createUpstream = (
+  { apiKey, timeouts, sendsTraceparent }: UpstreamConfig,
+  { traceHeaders }: Pick<ProviderContext, 'traceHeaders'> = {},
+) => {
   const http = createHttpClient(timeouts);
   const authorization: Record<string, string> = apiKey === null ? {} : { authorization: `Bearer ${apiKey}` };
+
+  const toRequest = <Request extends UpstreamRequest>({ body, headers, ...request }: Request) => ({
+    timeouts,
+    ...request,
+    method: body === undefined ? ('GET' as const) : ('POST' as const),
+    headers: { ...authorization, ...(sendsTraceparent === true ? traceHeaders?.() : undefined), ...headers },
+    ...(body === undefined ? {} : { body }),
+  });
 
   /** The body must be read to its end or destroyed. It fails with OutboundError, or the signal's reason. */
   const open = async (
     url: string,
-    { body, headers, signal, limits }: UpstreamRequest & Pick<HttpRequest, 'limits'>,
+    request: UpstreamRequest & Pick<HttpRequest, 'limits'>,
   ): Promise<HttpAnswer> => {
     try {
-      return await http.send(url, {
-        method: body === undefined ? 'GET' : 'POST',
-        headers: { ...authorization, ...headers },
-        ...(body === undefined ? {} : { body }),
-        timeouts,
-        signal,
-        limits,
-      });
+      return await http.send(url, toRequest(request));
+    } catch (error) {
+      throw toTransportFailure(error);
+    }
+  };
+
+  /** Hands over the body as it comes, see `receive` of http/send-request.ts. */
+  const receive = async (
+    url: string,
+    request: UpstreamRequest & Pick<ReceiveRequest, 'limits' | 'onData'>,
+  ): Promise<AnswerHead> => {
+    try {
+      return await http.receive(url, toRequest(request));
     } catch (error) {
       throw toTransportFailure(error);
     }
@@ -49,24 +77,31 @@ export const createUpstream = ({ apiKey, timeouts }: Pick<RemoteConfig, 'apiKey'
 
   return {
     open,
+    receive,
     /** Reads a whole answer, of at most `maxBytes` (by default 4 MB). */
     ask: async (
       url: string,
       { maxBytes = usualBytes, ...request }: UpstreamRequest & { maxBytes?: number },
-    ): Promise<UpstreamAnswer> =>
-      readAnswer(await open(url, { ...request, limits: () => ({ totalBytes: maxBytes }) })),
+    ): Promise<UpstreamAnswer> => {
+      const chunks: Buffer[] = [];
+      const keep = (chunk: Buffer): boolean => {
+        chunks.push(chunk);
+        return false;
+      };
+      const limits = () => ({ totalBytes: maxBytes });
+      return toAnswer(await receive(url, { ...request, limits, onData: keep }), chunks);
+    },
     close: () => http.close(),
   };
 };
 
-/** Reads the rest of an answer. Throws ProviderError, or the signal's reason. */
-export const readAnswer = async ({ status, headers, body }: HttpAnswer): Promise<UpstreamAnswer> => {
-  try {
-    const text = await body.text();
-    return { status, headers, text, value: parseJson(text) };
-  } catch (error) {
-    throw toTransportFailure(error);
-  }
+const utf8 = new TextDecoder();
+
+/** Makes an answer of its head and the bytes of its body. */
+export const toAnswer = (head: AnswerHead, chunks: readonly Buffer[]): UpstreamAnswer => {
+  const [first] = chunks;
+  const text = utf8.decode(first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks));
+  return { ...head, text, value: parseJson(text) };
 };
 
 /** Returns undefined for a text that is not JSON. */
@@ -78,16 +113,13 @@ const parseJson = (text: string): unknown => {
   }
 };
 
-/** What may follow the wanted part of an answer and is read away. */
-const leftover = { bytes: 65_536, ms: 1_000 };
-
 /** Leaves the rest of an answer. A short rest is read away, so that the connection can be used again. */
 export const leaveBody = (body: HttpAnswer['body']): void => {
   body.dump({ limit: leftover.bytes, signal: AbortSignal.timeout(leftover.ms) }).catch(() => body.destroy());
 };
 
 /** Maps a failure of the HTTP client to what the router may do about it. Returns any other error as it is. */
-export const toTransportFailure = (error: unknown): unknown => {
+const toTransportFailure = (error: unknown): unknown => {
   if (!(error instanceof OutboundError)) return error;
   const message = `the upstream did not answer: ${error.message}`;
   const isBadCertificate = error.failure === 'bad_certificate';

@@ -1,7 +1,9 @@
 import { AppError } from '../kit/errors.ts';
 import { formatUsd, type Nano } from '../kit/money.ts';
-import type { Job, NewJob, Store } from '../store/store.ts';
-import type { Clock } from '../kit/clock.ts';
+import { newJobRecord } from '../store/commands/job-table.ts';
+import { periodEnd } from '../store/commands/key-table.ts';
+import type { Budget, Job, NewJob, OpenJobInput, Store } from '../store/store.ts';
+import { toIso, type Clock } from '../kit/clock.ts';
 
 /** Idempotency keys are kept this long; the contract promises at least 24 hours. */
 const idempotencyLifeMs = 48 * 3_600_000;
@@ -23,8 +25,8 @@ export interface PrepaidOrder {
 
 export type PrepaidOpened =
   | { outcome: 'opened' | 'replayed'; job: Job; available: Nano }
-  /** The balance does not cover the hold; nothing was written. */
-  | { outcome: 'insufficient'; available: Nano };
+  /** The balance, or `budget`, a budget of the key, does not cover the hold; nothing was written. */
+  | { outcome: 'insufficient'; available: Nano; budget?: Budget; now: number };
 
 /**
  * Admits a prepaid job: idempotency, hold and job row in one durable unit. Throws AppError
@@ -36,7 +38,7 @@ export const openPrepaid = async (
   order: PrepaidOrder,
 ): Promise<PrepaidOpened> => {
   const now = clock.now();
-  const opened = await store.openJob({
+  const input: OpenJobInput = {
     job: order.job,
     hold: order.hold,
     idempotency:
@@ -44,7 +46,8 @@ export const openPrepaid = async (
     activeLimit: order.activeLimit ?? null,
     inputs: order.inputs ?? [],
     now,
-  });
+  };
+  const opened = await store.openJob(input);
   if (opened.outcome === 'conflict') throw idempotencyConflict();
   if (opened.outcome === 'too_many_active') throw tooManyActive();
   if (opened.outcome === 'forbidden')
@@ -52,7 +55,8 @@ export const openPrepaid = async (
       'invalid_api_key',
       'The API key is not valid any more. Ask the operator for a new one.',
     );
-  return opened;
+  if (opened.outcome === 'insufficient') return { ...opened, now };
+  return opened.outcome === 'opened' ? { ...opened, job: newJobRecord(input) } : opened;
 };
 
 const idempotencyConflict = (): AppError =>
@@ -93,3 +97,21 @@ export const insufficientBalance = ({ needed, available }: { needed: Nano; avail
     `The request needs $${formatUsd(needed)} of balance and the account has $${formatUsd(available)} available. ` +
       'Top up the account, or ask for something that costs less.',
   );
+
+/** Refuses a request that `openPrepaid` could not hold for. The envelope's `param` names the budget, if that is short. */
+export const insufficient = ({
+  needed,
+  available,
+  budget,
+  now,
+}: Extract<PrepaidOpened, { outcome: 'insufficient' }> & { needed: Nano }): AppError => {
+  if (budget === undefined) return insufficientBalance({ needed, available });
+  const { period, limit, spent, held } = budget;
+  return new AppError(
+    'insufficient_balance',
+    `The request needs $${formatUsd(needed)}, which the budget of this API key does not cover: of $${formatUsd(limit)} a ` +
+      `${period}, $${formatUsd(spent)} is spent and $${formatUsd(held)} is held for running jobs. The budget resets at ` +
+      `${toIso(periodEnd(period, now))}. Raise it, use another key, or ask for something that costs less.`,
+    { param: `budget_${period}_usd` },
+  );
+};

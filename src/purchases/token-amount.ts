@@ -37,3 +37,24 @@ export const parseTokenAmount = (text: string, decimals: number): bigint | null 
   const amount = BigInt(whole + fraction.padEnd(decimals, '0'));
   return amount > 0n ? amount : null;
 };
+
+interface AssetAmount {
+  network: string;
+  asset: string;
+  amount: bigint;
+}
+
+export type TokenTexts = ReturnType<typeof createTokenTexts>;
+
+/** Creates writers of amounts in the tokens that are known. */
+export const createTokenTexts = (findToken: FindToken) => {
+  /** `0.10`, null for an unknown token. */
+  const tokenAmount = (of: AssetAmount): string | null => {
+    const token = findToken(of);
+    return token && formatTokenAmount(of.amount, token.decimals);
+  };
+  /** `0.10 USDC`, or a number of smallest units of an unknown token. */
+  const amountText = (of: AssetAmount): string =>
+    `${tokenAmount(of) ?? `${of.amount} units of`} ${findToken(of)?.symbol ?? of.asset}`;
+  return { findToken, tokenAmount, amountText };
+};

@@ -1,13 +1,9 @@
-import type { z } from 'zod';
 import { errorEnvelope } from '../operations/answer-fields.ts';
-import { imageEventSchema } from '../operations/images/image-event-schema.ts';
 import type { Operation } from '../operations/operation.ts';
-import { headerComponents } from './openapi/headers.ts';
-import { jobWebhook } from './openapi/job-webhook.ts';
-import { toOperationObject } from './openapi/operation-object.ts';
+import { assembleOpenApi } from './openapi/assemble-openapi.ts';
+import { eventWebhooks } from './openapi/event-webhooks.ts';
 import { paymentRequiredBodySchema } from './openapi/payment-required.ts';
 import { resultsPath } from './openapi/results-path.ts';
-import { createSchemaRegistry, isObject, reference, type SchemaRegistry } from './openapi/schema-registry.ts';
 
 /** The contract's version of the interface description. */
 const interfaceVersion = '0.1.0.2';
@@ -28,41 +24,29 @@ export const createOpenApi = ({
   title,
   paymentRequiredSchema,
 }: OpenApiOptions): object => {
-  const schemas = createSchemaRegistry(namedSchemas(operations));
-  schemas.add('Error', errorSchema);
-  schemas.add('ValidationErrors', validationErrorsSchema);
   const goods = goodsOf(operations);
-  if (goods !== '') {
-    schemas.add('PaymentRequired', paymentRequiredBodySchema);
-    schemas.add('PaymentRequiredHeader', schemas.lift(paymentRequiredSchema, 'PaymentRequiredHeader'));
-  }
-  const paths = { ...toPaths(operations, schemas, title), '/results/{name}': resultsPath() };
-  return {
-    openapi: '3.1.0',
+  return assembleOpenApi({
+    operations,
+    publicUrl,
+    brand: title,
+    namedSchemas: [[errorEnvelope, 'ErrorEnvelope']],
+    addSchemas: (schemas) => {
+      if (goods === '') return;
+      schemas.add('PaymentRequired', paymentRequiredBodySchema);
+      schemas.add('PaymentRequiredHeader', schemas.lift(paymentRequiredSchema, 'PaymentRequiredHeader'));
+    },
     info: {
       title,
       version: interfaceVersion,
       summary: `Prepaid generation by API key${goods === '' ? '' : `, and ${decapitalised(goods)} paid per request`}.`,
       description: introduction(title, operations),
-      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
-    servers: [{ url: publicUrl }],
     tags: tagsOf(operations),
-    paths: inRestWords(paths, operations),
-    webhooks: jobWebhook(title),
-    components: {
-      securitySchemes: {
-        apiKey: {
-          type: 'http',
-          scheme: 'bearer',
-          description: 'An API key, `sk_…`, issued by the operator. Keep it on your servers.',
-        },
-      },
-      headers: headerComponents(operations),
-      schemas: inRestWords(schemas.all(), operations),
-    },
-  };
+    paths: { '/results/{name}': resultsPath() },
+    webhooks: eventWebhooks(operations, title),
+    keyDescription:
+      'An API key, `sk_…`, issued by the operator, or made with `POST /v1/keys`. Keep it on your servers.',
+  });
 };
 
 const nameAll = (names: readonly string[]): string => new Intl.ListFormat('en').format(names);
@@ -116,84 +100,3 @@ const tagsOf = (operations: readonly Operation[]): { name: string; description: 
         : `${goods}, paid per request with x402.`;
     return { name, description };
   });
-
-/** Returns the schemas of answers and of streamed events with their names. */
-const namedSchemas = (operations: readonly Operation[]): ReadonlyMap<z.ZodType, string> =>
-  new Map<z.ZodType, string>([
-    [errorEnvelope, 'ErrorEnvelope'],
-    [imageEventSchema, 'ImageJobEvent'],
-    ...operations.flatMap(({ output, docs: { answer, stream } }): [z.ZodType, string][] => [
-      ...(answer === null ? [] : [[output, answer] as [z.ZodType, string]]),
-      ...(stream === undefined ? [] : [[stream.event, stream.eventName] as [z.ZodType, string]]),
-    ]),
-  ]);
-
-const toPaths = (
-  operations: readonly Operation[],
-  schemas: SchemaRegistry,
-  brand: string,
-): Record<string, Record<string, object>> => {
-  const paths: Record<string, Record<string, object>> = {};
-  for (const operation of operations) {
-    const { rest } = operation;
-    paths[rest.path] = {
-      ...paths[rest.path],
-      [rest.method.toLowerCase()]: toOperationObject(operation, { schemas, brand }),
-    };
-  }
-  return paths;
-};
-
-/** Replaces operation names in descriptions by method and path, since callers over HTTP do not know the tools' names. */
-const inRestWords = <T extends object>(part: T, operations: readonly Operation[]): T => {
-  const calls = new Map(operations.map(({ name, rest }) => [name, `\`${rest.method} ${rest.path}\``]));
-  const named = new RegExp(String.raw`\b(?:${[...calls.keys()].join('|')})\b`, 'g');
-  const walk = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(walk);
-    if (!isObject(value)) return value;
-    return Object.fromEntries(
-      Object.entries(value).map(([key, member]) => [
-        key,
-        key === 'description' && typeof member === 'string'
-          ? member.replace(named, (name) => calls.get(name) ?? name)
-          : walk(member),
-      ]),
-    );
-  };
-  return walk(part) as T;
-};
-
-const text = { type: 'string' };
-
-const errorSchema = {
-  type: 'object',
-  description: 'The body of every refusal.',
-  required: ['error'],
-  properties: { error: reference('ErrorEnvelope') },
-};
-
-/** The body of a 422 that lists every wrong field. */
-const validationErrorsSchema = {
-  type: 'object',
-  description: 'Every wrong field of a request.',
-  required: ['detail'],
-  properties: {
-    detail: {
-      type: 'array',
-      items: {
-        type: 'object',
-        required: ['loc', 'msg', 'type'],
-        properties: {
-          loc: {
-            type: 'array',
-            items: { type: ['string', 'integer'] },
-            description:
-              'The way to the field, beginning with query, body, path or header; indices of arrays are integers.',
-          },
-          msg: text,
-          type: text,
-        },
-      },
-    },
-  },
-};

@@ -24,7 +24,7 @@ export const readJsonBody = async (
     throw new AppError('unsupported_media_type', messages.unsupported_media_type);
   const bytes = await readBody(request, options);
   try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    const text = utf8.decode(bytes);
     const value: unknown = JSON.parse(text);
     keepMemberText(value, 'custom_data', text);
     return { value, length: bytes.length };
@@ -32,6 +32,8 @@ export const readJsonBody = async (
     throw new AppError('invalid_json', messages.invalid_json, { cause: error });
   }
 };
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 const tooLarge = (maxBytes: number): AppError =>
   new AppError('payload_too_large', `The body is larger than ${maxBytes} bytes. Send less.`);
@@ -47,24 +49,34 @@ const readBody = async (
   if (Number(announced ?? 0) > maxBytes) throw tooLarge(maxBytes);
   let isReserved = announced !== undefined;
   if (isReserved) await reserve(announced);
+  const body = Promise.withResolvers<Buffer>();
   const chunks: Buffer[] = [];
   let length = 0;
   let endWatch = watchSender(request, sender);
+  const take = (chunk: Buffer): void => {
+    length += chunk.length;
+    if (length > maxBytes) return body.reject(tooLarge(maxBytes));
+    chunks.push(chunk);
+    if (isReserved || length <= unannouncedBytes) return;
+    isReserved = true;
+    endWatch();
+    request.pause();
+    reserve(undefined).then(() => {
+      endWatch = watchSender(request, sender);
+      request.resume();
+    }, body.reject);
+  };
+  const end = (): void => body.resolve(Buffer.concat(chunks, length));
+  const cut = (): void => {
+    if (!request.readableEnded) body.reject(new Error('the request was cut off'));
+  };
+  request.on('data', take).on('end', end).on('error', body.reject).on('close', cut);
+  if (request.destroyed) cut();
   try {
-    // If the body is refused midway, the connection stays open for the answer.
-    for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-      length += chunk.length;
-      if (length > maxBytes) throw tooLarge(maxBytes);
-      if (!isReserved && length > unannouncedBytes) {
-        isReserved = true;
-        endWatch();
-        await reserve(undefined);
-        endWatch = watchSender(request, sender);
-      }
-      chunks.push(chunk);
-    }
+    return await body.promise;
   } finally {
     endWatch();
+    // If the body is refused midway, the connection stays open for the answer.
+    request.pause().off('data', take).off('end', end).off('error', body.reject).off('close', cut);
   }
-  return Buffer.concat(chunks, length);
 };

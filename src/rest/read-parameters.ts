@@ -1,17 +1,25 @@
 import { z } from 'zod';
-import type { Operation } from '../operations/operation.ts';
+import type { DescribedOperation } from '../operations/operation.ts';
+import { invalidQuery } from '../operations/validate.ts';
 
 export type ReadParameters = ReturnType<typeof createReadParameters>;
 
 /**
  * Reads the query and path of one operation into input fields. Text becomes a number or boolean if the operation's
  * schema wants one and the text is one; the schema refuses everything else. For an operation that is paid per call it
- * also reads unknown parameters, because they may be misspelt.
+ * also reads unknown parameters, because they may be misspelt; so it does for a strict one. Throws AppError 422 if a
+ * strict operation has its fields in a JSON body, and the query has one.
  */
-export const createReadParameters = (operation: Operation) => {
+export const createReadParameters = (operation: DescribedOperation) => {
   const types = fieldTypes(operation);
+  const { method, isStrict, accepts } = operation.rest;
+  const readsAll = operation.sale?.x402 !== undefined || isStrict === true;
+  const takesNoQuery = isStrict === true && method === 'POST' && accepts === undefined;
   return (query: URLSearchParams, path: Record<string, string>): Record<string, unknown> => {
-    const names = operation.sale?.x402 !== undefined ? new Set(query.keys()) : operation.rest.query;
+    const [misplaced] = query.keys();
+    if (takesNoQuery && misplaced !== undefined)
+      throw invalidQuery(misplaced, 'must not be in the query; send the fields in the body');
+    const names = readsAll ? new Set(query.keys()) : operation.rest.query;
     const fields: [string, unknown][] = [];
     for (const name of names) {
       const values = query.getAll(name);
@@ -23,7 +31,7 @@ export const createReadParameters = (operation: Operation) => {
   };
 };
 
-const fieldTypes = (operation: Operation): Map<string, string | undefined> => {
+const fieldTypes = (operation: DescribedOperation): Map<string, string | undefined> => {
   const schema = z.toJSONSchema(operation.input, { io: 'input', unrepresentable: 'any' });
   return new Map(
     Object.entries(schema.properties ?? {}).map(([name, property]) => [

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { AppError, type ErrorCode } from '../kit/errors.ts';
+
+// Importing it would load Node's second HTTP client too (app.ts).
+const { ServerResponse, STATUS_CODES } = process.getBuiltinModule('node:http');
 
 type Refusal = [status: number, code: ErrorCode, message: string];
 

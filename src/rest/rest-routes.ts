@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { AppError, methodNotAllowed, messages } from '../kit/errors.ts';
+import { AppError, messages } from '../kit/errors.ts';
+import { watchClient } from '../kit/watch-client.ts';
 import { writeError } from '../kit/write-error.ts';
-import { createPathMatcher } from '../kit/path-matcher.ts';
 import { bodyCost } from '../limits/memory-budget.ts';
 import { createRequestMemory, type BodyMemory } from '../limits/request-memory.ts';
 import { execute } from '../operations/execute.ts';
@@ -9,7 +9,7 @@ import type { Answer, Call, Operation, Services } from '../operations/operation.
 import { readJsonBody } from './read-json-body.ts';
 import { answerPreflight, allowsAnyOrigin, setCorsHeaders } from './cors.ts';
 import { writePaymentRequired } from './paywall/paywall-answer.ts';
-import { createReadParameters, type ReadParameters } from './read-parameters.ts';
+import { createRouteTable, refuseMethod, routeFor, type FoundRoute } from './route-table.ts';
 import { createServeContent, type ServeContent } from './serve-content.ts';
 import { writeEvents } from './write-events.ts';
 import { writeJson } from '../kit/write-json.ts';
@@ -21,13 +21,7 @@ export interface RequestContext extends Pick<Call, 'requestId' | 'clientAddress'
   authenticate: () => Promise<Call['caller']>;
 }
 
-/** A route on the path of a request. */
-interface Route {
-  operation: Operation;
-  /** The input fields that the path names. */
-  fields: Record<string, string>;
-  readParameters: ReadParameters;
-}
+type Route = FoundRoute<Operation>;
 
 /**
  * Makes one thin route per operation: read the request, `execute`, write the answer. The returned function serves a request
@@ -37,18 +31,10 @@ export const createRestRoutes = (operations: readonly Operation[], allServices: 
   const { media, clock, log } = allServices;
   const serveContent = createServeContent({ media, clock, log });
   const services = { ...allServices, serveContent };
-  const routes = operations.map((operation) => ({
-    operation,
-    match: createPathMatcher(operation.rest.path),
-    readParameters: createReadParameters(operation),
-  }));
+  const find = createRouteTable(operations);
 
   return (request: IncomingMessage, response: ServerResponse, context: RequestContext): boolean => {
-    const onPath: Route[] = [];
-    for (const route of routes) {
-      const fields = route.match(context.url.pathname);
-      if (fields !== null) onPath.push({ ...route, fields });
-    }
+    const onPath = find(context.url.pathname);
     if (onPath.length === 0) return false;
     const opened = onPath.find(({ operation }) => allowsAnyOrigin(operation))?.operation;
     if (opened !== undefined) {
@@ -58,25 +44,11 @@ export const createRestRoutes = (operations: readonly Operation[], allServices: 
         return true;
       }
     }
-    // Node itself omits the body of an answer to HEAD.
-    const method = request.method === 'HEAD' ? 'GET' : request.method;
-    const route = onPath.find(({ operation }) => operation.rest.method === method);
-    if (route === undefined) refuseMethod(response, onPath, context, services);
+    const route = routeFor(request.method, onPath);
+    if (route === null) writeError(response, refuseMethod(onPath), { log, requestId: context.requestId });
     else void serve(route, request, response, context, services);
     return true;
   };
-};
-
-const allowedBy = ({ rest }: Operation): string => (rest.method === 'GET' ? 'GET, HEAD' : rest.method);
-
-const refuseMethod = (
-  response: ServerResponse,
-  onPath: readonly Route[],
-  { requestId }: RequestContext,
-  { log }: Services,
-): void => {
-  const allow = onPath.map(({ operation }) => allowedBy(operation)).join(', ');
-  writeError(response, methodNotAllowed(allow), { log, requestId });
 };
 
 const serve = async (
@@ -88,28 +60,23 @@ const serve = async (
 ): Promise<void> => {
   const { operation } = route;
   const { requestId } = context;
-  const gone = new AbortController();
-  const closed = Promise.withResolvers<void>();
-  response.once('close', () => {
-    gone.abort(new Error('the client has gone'));
-    closed.resolve();
-  });
+  const { signal, closed } = watchClient(response);
   const served = Promise.withResolvers<void>();
   try {
     const caller = await readCaller(context, operation);
     const memory = createRequestMemory({
       budget: services.bodyMemory,
-      signal: gone.signal,
+      signal,
       accountId: caller?.accountId,
     });
     // Work may go on after its client has gone.
-    for (const ended of [closed.promise, served.promise]) memory.holdUntil(ended);
+    for (const ended of [closed, served.promise]) memory.holdUntil(ended);
     const input = await readInput(route, request, context, { services, memory });
-    const call = toCall(request, context, { operation, caller, memory, signal: gone.signal });
+    const call = toCall(request, context, { operation, caller, memory, signal });
     const answer = await execute(operation, input, call, services);
     await writeAnswer(answer, { request, response, operation, context, services });
   } catch (error) {
-    if (gone.signal.aborted && response.destroyed) return;
+    if (signal.aborted && response.destroyed) return;
     writeError(response, error, { log: services.log, requestId, validation: operation.rest.validation });
   } finally {
     served.resolve();
@@ -189,7 +156,7 @@ const readInput = async (
   { services, memory }: { services: Services; memory: BodyMemory },
 ): Promise<unknown> => {
   const parameters = readParameters(url.searchParams, fields);
-  if (operation.rest.method === 'GET') return parameters;
+  if (operation.rest.method !== 'POST') return parameters;
   const { maxBodyBytes: maxBytes } = services.config;
   const { value: body, length } = await readJsonBody(request, {
     maxBytes,

@@ -10,7 +10,7 @@ const keepAliveEveryMs = 15_000;
 /** Writes server-sent events to the end, at the reader's speed, with a comment line after 15 s of silence. */
 export const writeEvents = async (
   response: ServerResponse,
-  { headers, events }: StreamAnswer,
+  { headers, stream }: StreamAnswer,
   { log, requestId }: { log: Log; requestId: string },
 ): Promise<void> => {
   response.writeHead(200, {
@@ -23,14 +23,15 @@ export const writeEvents = async (
   const keepAlive = setInterval(() => {
     if (!response.writableNeedDrain) response.write(': keep-alive\n\n');
   }, keepAliveEveryMs);
+  const send = (sent: ServerSentEvent[]): Promise<void> | undefined => {
+    keepAlive.refresh();
+    return write(response, sent.map(toText).join(''));
+  };
   try {
-    for await (const event of events) {
-      keepAlive.refresh();
-      if (!(await write(response, toText(event)))) return;
-    }
+    await stream(send);
   } catch (error) {
     log.error({ err: error, requestId }, 'a stream failed after it had begun');
-    await write(response, toText({ data: JSON.stringify({ error: toAppError(error).toEnvelope() }) }));
+    await send([{ data: JSON.stringify({ error: toAppError(error).toEnvelope() }) }]);
   } finally {
     clearInterval(keepAlive);
     response.end();
@@ -43,20 +44,18 @@ const toText = ({ event, data }: ServerSentEvent): string =>
 /** A reader that takes nothing for this long is cut off; its job goes on. */
 export const stalledReaderMs = 60_000;
 
-/** Resolves with false if the reader has gone. */
-const write = async (response: ServerResponse, text: string): Promise<boolean> => {
-  if (response.destroyed) return false;
-  if (response.write(text)) return true;
-  const gone = new AbortController();
-  const closed = once(response, 'close', { signal: gone.signal });
-  const drained = once(response, 'drain', { signal: gone.signal });
+/** Resolves when the reader takes more, or has gone. Undefined: it takes more at once. */
+const write = (response: ServerResponse, text: string): Promise<void> | undefined =>
+  response.destroyed || response.write(text) ? undefined : drained(response);
+
+const drained = async (response: ServerResponse): Promise<void> => {
+  const moved = new AbortController();
+  const ends = ['close', 'drain'].map((name) => once(response, name, { signal: moved.signal }));
   const hasMoved = await Promise.race([
-    drained.then(() => true),
-    closed.then(() => true),
-    pause(stalledReaderMs, gone.signal).then(() => false),
+    ...ends.map((end) => end.then(() => true)),
+    pause(stalledReaderMs, moved.signal).then(() => false),
   ]);
-  gone.abort();
-  await Promise.allSettled([drained, closed]);
+  moved.abort();
+  await Promise.allSettled(ends);
   if (!hasMoved) response.destroy();
-  return !response.destroyed;
 };

@@ -1,6 +1,6 @@
 import { formatUsd } from '../kit/money.ts';
 import { run, type Steps } from './command.ts';
-import { onlyOf, statement, type SqlValue } from './statement.ts';
+import { onlyOf, statement, type Dialect, type SqlValue } from './statement.ts';
 
 export interface LedgerReport {
   accounts: number;
@@ -13,8 +13,8 @@ export interface LedgerReport {
 type CheckRow = Record<string, SqlValue>;
 
 interface LedgerCheck {
-  /** Returns one row per fault. */
-  text: string;
+  /** Returns one row per fault. A function if the engines differ. */
+  text: string | ((dialect: Dialect) => string);
   line: (row: CheckRow) => string;
 }
 
@@ -120,10 +120,32 @@ const entryChecks: LedgerCheck[] = [
   },
 ];
 
+const dayOfJob = {
+  sqlite: `strftime('%Y-%m-%d', j.created_at / 1000, 'unixepoch')`,
+  postgres: `to_char(to_timestamp(j.created_at / 1000) at time zone 'UTC', 'YYYY-MM-DD')`,
+} satisfies Record<Dialect['kind'], string>;
+
+/** The jobs that count in budgets, each in the day and the month of its admission. */
+const budgetCheck: LedgerCheck = {
+  text: ({ kind }) => `with counted as (
+      select j.key_id, ${dayOfJob[kind]} as day, h.captured,
+        case when h.state = 'open' then h.amount else 0 end as held
+      from holds h join jobs j on j.id = h.job_id where h.budgeted = 1
+    )
+    select key_id, period, cast(sum(spent) as bigint) as spent, cast(sum(held) as bigint) as held from (
+      select key_id, period, spent, held from key_use
+      union all select key_id, day, -captured, -held from counted
+      union all select key_id, substr(day, 1, 7), -captured, -held from counted
+    ) as parts
+    group by key_id, period having sum(spent) <> 0 or sum(held) <> 0`,
+  line: (row) =>
+    `key ${row.key_id}: its use in ${row.period} is ${usd(row.spent)} USD spent and ${usd(row.held)} USD held above its jobs`,
+};
+
 /** Makes the report's lines for the faults of one check. */
 const findProblems = ({ text, line }: LedgerCheck) =>
   statement({
-    text: `${text} limit ${maxLinesPerCheck + 1}`,
+    text: (dialect) => `${typeof text === 'string' ? text : text(dialect)} limit ${maxLinesPerCheck + 1}`,
     values: () => [],
     read: (rows: CheckRow[]): string[] => {
       const lines = rows.slice(0, maxLinesPerCheck).map((row) => line(row));
@@ -147,7 +169,7 @@ const countLedger = statement({
 export function* checkLedger(): Steps<LedgerReport> {
   const counts = yield* run(countLedger, undefined);
   const problems: string[] = [];
-  for (const check of [...accountChecks, ...holdChecks, ...entryChecks])
+  for (const check of [...accountChecks, ...holdChecks, ...entryChecks, budgetCheck])
     problems.push(...(yield* run(findProblems(check), undefined)));
   return { ...counts, problems };
 }

@@ -3,8 +3,11 @@ import type { EngineKind, JobAnnouncement, SqlValue, Statement } from './stateme
 /** Runs the steps of a command. SQLite answers at once, PostgreSQL with a promise. */
 export interface Engine {
   rows(statement: Statement<never, unknown>, values: SqlValue[]): unknown;
-  /** Runs the steps in one transaction. On SQLite every command is in one anyway. */
-  transaction(steps: Steps<unknown>): unknown;
+  /**
+   * Runs the steps in one transaction. On SQLite every command is in one anyway. With `accountId` it waits for its turn
+   * among the transactions of that account, and takes no connection meanwhile.
+   */
+  transaction(steps: Steps<unknown>, accountId?: string): unknown;
   announcement: JobAnnouncement;
 }
 
@@ -21,9 +24,9 @@ export function* run<Input, Output>(statement: Statement<Input, Output>, input: 
   return statement.read(rows as never[]);
 }
 
-/** A step: runs several steps in one transaction. */
-export function* inTransaction<Output>(steps: Steps<Output>): Steps<Output> {
-  const output = yield (engine) => engine.transaction(steps);
+/** A step: runs several steps in one transaction. `accountId`: the account whose row they lock. */
+export function* inTransaction<Output>(steps: Steps<Output>, accountId?: string): Steps<Output> {
+  const output = yield (engine) => engine.transaction(steps, accountId);
   // The engine returns what the steps return.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return output as Output;
@@ -55,7 +58,7 @@ export interface Command<Kind extends 'read' | 'write', Input, Output> {
   /** True for sums over long histories. SQLite runs them in a thread of their own, so that they do not delay other reads. */
   isLong?: boolean;
   /** True if the command queued jobs. The store then calls the listeners of `onJobQueued`. */
-  queuesJobs?(output: Output): boolean;
+  queuesJobs?(output: Output, input: Input): boolean;
 }
 
 type Part<Input, Output> = Omit<Command<'read' | 'write', Input, Output>, 'kind'>;

@@ -1,12 +1,16 @@
 import type { Command, Steps } from './command.ts';
 import * as accounts from './commands/accounts.ts';
 import * as finishJob from './commands/finish-job.ts';
+import * as gauges from './commands/gauges.ts';
 import * as jobs from './commands/jobs.ts';
+import * as keys from './commands/keys.ts';
 import * as ledger from './commands/ledger.ts';
 import * as listPayments from './commands/list-payments.ts';
 import * as madeClips from './commands/made-clips.ts';
 import * as media from './commands/media.ts';
+import * as migrations from './commands/migrations.ts';
 import * as openJob from './commands/open-job.ts';
+import * as operator from './commands/operator.ts';
 import * as paymentUpkeep from './commands/payment-upkeep.ts';
 import * as payments from './commands/payments.ts';
 import * as refunds from './commands/refunds.ts';
@@ -22,7 +26,9 @@ const onlyCommands = <List extends Record<string, AnyCommand>>(list: List): List
 /** All commands of the store: the exports of these files. Both adapters are made from this list. */
 export const commands = onlyCommands({
   ...accounts,
+  ...keys,
   ...secrets,
+  ...migrations,
   ...madeClips,
   ...ledger,
   ...jobs,
@@ -34,6 +40,8 @@ export const commands = onlyCommands({
   ...listPayments,
   ...paymentUpkeep,
   ...refunds,
+  ...operator,
+  ...gauges,
 });
 
 type Commands = typeof commands;

@@ -28,6 +28,11 @@ export interface Statement<Input, Output> {
   text: string | ((dialect: Dialect) => string);
   values: (input: Input, announcement: JobAnnouncement) => SqlValue[];
   read: (rows: never[]) => Output;
+  /**
+   * Set if PostgreSQL runs it once for all commands of the process that wait for it. Its text then begins with `givenRows`,
+   * and each row that it returns has the `position` of its command.
+   */
+  gathers?: true;
   /** Set if SQLite does not need it, such as a lock. SQLite then runs nothing and answers without rows. */
   only?: 'postgres';
 }
@@ -35,6 +40,26 @@ export interface Statement<Input, Output> {
 /** Declares a statement that is a step of commands. */
 export const statement = <Input, Output>(declared: Statement<Input, Output>): Statement<Input, Output> =>
   declared;
+
+/**
+ * A group does not wait longer for a locked row, so that one account does not hold up all others. In a transaction, which
+ * has a limit of its own, commands wait as long as any statement.
+ */
+const lockLimit = `set_config('lock_timeout', coalesce(nullif(current_setting('lock_timeout'), '0'), '1s'), true)`;
+
+/**
+ * PostgreSQL's table `given` of the values of all commands, for a statement that gathers. `columns` names the values, such
+ * as `id, amount bigint`; a column without a type is text.
+ */
+export const givenRows = (columns: string): string => {
+  const parts = columns.split(/,\s*/).map((column) => column.split(' '));
+  const arrays = parts.map(([, type = 'text'], index) => `cast($${index + 1} as ${type}[])`);
+  const names = [...parts.map(([name]) => name), 'position'];
+  return `given as (
+    select given.* from (select ${lockLimit}) as limits,
+      unnest(${arrays.join(', ')}) with ordinality as given (${names.join(', ')})
+  )`;
+};
 
 export const firstOf =
   <Row, Output>(map: (row: Row) => Output) =>

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ConfigError } from '../kit/errors.ts';
 import { postgresUrl, type VariableValues } from '../kit/variables.ts';
 
 export const storeVariables = {
@@ -9,12 +10,27 @@ export const storeVariables = {
   DATABASE_URL: postgresUrl
     .optional()
     .describe('`postgres://…` keeps accounts, ledger, jobs and payments in PostgreSQL'),
+  DATABASE_DIRECT_URL: postgresUrl
+    .optional()
+    .describe(
+      'the same database without the pooler, if `DATABASE_URL` leads to a pooler in transaction mode, such as PgBouncer',
+    ),
 };
 
-export type StoreSettings = ReturnType<typeof readStoreSettings>;
-
-export const readStoreSettings = (values: VariableValues<typeof storeVariables>) => ({
-  dataDir: values.DATA_DIR,
+export interface StoreSettings {
   /** Null keeps state in `dataDir`. */
-  databaseUrl: values.DATABASE_URL ?? null,
-});
+  databaseUrl: string | null;
+  /** Set if `databaseUrl` leads to a pooler in transaction mode. */
+  databaseDirectUrl?: string | undefined;
+  dataDir: string;
+}
+
+/** Throws ConfigError. */
+export const readStoreSettings = (values: VariableValues<typeof storeVariables>): StoreSettings => {
+  const { DATA_DIR: dataDir, DATABASE_URL: databaseUrl = null, DATABASE_DIRECT_URL: directUrl } = values;
+  if (directUrl !== undefined && databaseUrl === null)
+    throw new ConfigError(
+      'DATABASE_DIRECT_URL: it needs DATABASE_URL beside it; without a pooler, set DATABASE_URL alone',
+    );
+  return { dataDir, databaseUrl, databaseDirectUrl: directUrl === databaseUrl ? undefined : directUrl };
+};

@@ -3,12 +3,16 @@ import type { CommandMethods } from './commands.ts';
 
 export type * from './commands/accounts.ts';
 export type * from './commands/finish-job.ts';
+export type * from './commands/gauges.ts';
 export type * from './commands/history-page.ts';
 export type * from './commands/job-table.ts';
+export type * from './commands/key-table.ts';
+export type * from './commands/keys.ts';
 export type * from './commands/ledger.ts';
 export type * from './commands/list-payments.ts';
 export type * from './commands/media.ts';
 export type * from './commands/open-job.ts';
+export type * from './commands/operator.ts';
 export type * from './commands/payment-table.ts';
 export type * from './commands/payment-upkeep.ts';
 export type * from './commands/payments.ts';
@@ -16,6 +20,9 @@ export type * from './commands/refunds.ts';
 export type * from './commands/webhooks.ts';
 export type { UsageSum } from './commands/jobs.ts';
 export type { LedgerReport } from './check-ledger.ts';
+
+/** Is told how many commands were committed, or sent to PostgreSQL, together. */
+export type OnGroup = ((size: number) => void) | undefined;
 
 /**
  * The one interface to durable state, with an adapter for SQLite (embedded) and one for PostgreSQL. Its commands are

@@ -5,24 +5,20 @@ export interface Receiver {
   accountId: string;
 }
 
-/** Lets accounts take turns, and the hosts of each account, when there is not room for all deliveries. */
-export interface FairScheduler {
-  /**
-   * Sorts deliveries by turn: accounts that had no turn, or had theirs longest ago, come first, and within an account its
-   * hosts likewise. Equals stay in the order given.
-   */
-  order<Delivery extends Receiver>(waiting: readonly Delivery[]): Delivery[];
-  /** Notes that a delivery to this receiver has its turn now. */
-  take(receiver: Receiver): void;
-}
+export type FairScheduler = ReturnType<typeof createFairScheduler>;
 
-export const createFairScheduler = (): FairScheduler => {
+/** Lets accounts take turns, and the hosts of each account, when there is not room for all deliveries. */
+export const createFairScheduler = () => {
   /** The number of the last turn, by account and by receiver. */
   let lastTurns = new Map<string, number>();
   let turn = 0;
   const lastOf = (key: string): number => lastTurns.get(key) ?? 0;
   return {
-    order: (waiting) => {
+    /**
+     * Sorts deliveries by turn: accounts that had no turn, or had theirs longest ago, come first, and within an account
+     * its hosts likewise. Equals stay in the order given.
+     */
+    order: <Delivery extends Receiver>(waiting: readonly Delivery[]): Delivery[] => {
       // Removes receivers without deliveries, so memory is bounded by the number of deliveries that wait.
       const keys = waiting.flatMap((receiver) => [receiver.accountId, receiverKey(receiver)]);
       lastTurns = new Map(keys.map((key) => [key, lastOf(key)]));
@@ -31,7 +27,8 @@ export const createFairScheduler = (): FairScheduler => {
           lastOf(a.accountId) - lastOf(b.accountId) || lastOf(receiverKey(a)) - lastOf(receiverKey(b)),
       );
     },
-    take: (receiver) => {
+    /** Notes that a delivery to this receiver has its turn now. */
+    take: (receiver: Receiver): void => {
       turn += 1;
       lastTurns.set(receiver.accountId, turn);
       lastTurns.set(receiverKey(receiver), turn);

@@ -1,18 +1,5 @@
-const second = 1_000;
-const minute = 60 * second;
-const hour = 60 * minute;
-
-/** Milliseconds from each failed attempt to the next. */
-const delays = [
-  5 * second,
-  30 * second,
-  2 * minute,
-  10 * minute,
-  30 * minute,
-  2 * hour,
-  6 * hour,
-  12 * hour,
-] as const;
+/** Milliseconds from each failed attempt to the next: 5 and 30 seconds, 2, 10 and 30 minutes, 2, 6 and 12 hours. */
+const delays = [5_000, 30_000, 120_000, 600_000, 1_800_000, 7_200_000, 21_600_000, 43_200_000];
 
 /** Each delay varies by up to this share, so that after an outage not all receivers are called at once. */
 const jitter = 0.2;

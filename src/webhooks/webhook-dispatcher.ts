@@ -49,18 +49,11 @@ type Delivery = DueWebhook & Receiver;
 
 const withHost = (due: DueWebhook): Delivery => ({ ...due, host: URL.parse(due.url)?.host ?? '' });
 
-interface Outcome {
-  answer: WebhookAnswer;
-  /** Counted from 1. */
-  attempt: number;
-  now: number;
-  /** In [0, 1). */
-  random: number;
-}
-
 /** Any 2xx ends the delivery, 410 stops it, and everything else is tried again while there are attempts left. */
-const nextState = (outcome: Outcome): Pick<WebhookAttemptInput, 'state' | 'nextAttemptAt'> => {
-  const { answer, attempt, now, random } = outcome;
+const nextState = (
+  answer: WebhookAnswer,
+  { attempt, now, random }: { attempt: number; now: number; random: number },
+): Pick<WebhookAttemptInput, 'state' | 'nextAttemptAt'> => {
   if (answer.failure === null) return { state: 'delivered', nextAttemptAt: null };
   if (answer.httpStatus === 410) return { state: 'stopped', nextAttemptAt: null };
   const delay = delayAfter(attempt, random, answer.retryAfterMs);
@@ -100,7 +93,7 @@ const deliver = async (
   if (answer === null) return;
   const { httpStatus, failure } = answer;
   const now = clock.now();
-  const next = nextState({ answer, attempt: event.attempts + 1, now, random: random() });
+  const next = nextState(answer, { attempt: event.attempts + 1, now, random: random() });
   const attempt = { at, durationMs: Math.max(0, now - at), httpStatus, failure };
   const isRecorded = await store.recordWebhookAttempt({ eventId: event.id, owner, attempt, ...next });
   const facts = { eventId: event.id, accountId, jobId: event.jobId, host };

@@ -4,6 +4,9 @@ export const webhookVariables = {
   WEBHOOKS: toggle('on', 'off', 'on').describe(
     '`off` answers new jobs with a `webhook_url` with 503; due callbacks are still delivered',
   ),
+  VIDEO_WEBHOOKS: toggle('on', 'off', 'off').describe(
+    '`on` takes `webhook_url` for videos, too. The contract refuses it, so it is `off` if you leave this out',
+  ),
   ALLOW_LOOPBACK_URLS: toggle('true', 'false', 'false').describe(
     'for development: `true` lets callbacks, inputs and results be on this machine, over plain HTTP; ' +
       'otherwise only public HTTPS addresses are reached',
@@ -14,5 +17,6 @@ export type WebhookSettings = ReturnType<typeof readWebhookSettings>;
 
 export const readWebhookSettings = (values: VariableValues<typeof webhookVariables>) => ({
   acceptsWebhooks: values.WEBHOOKS,
+  takesVideoWebhooks: values.VIDEO_WEBHOOKS,
   allowsLoopbackUrls: values.ALLOW_LOOPBACK_URLS,
 });

@@ -2,27 +2,31 @@ import { describe, expect, it } from 'vitest';
 import { createAuthenticate } from '../../src/auth/authenticate.ts';
 import { AppError } from '../../src/kit/errors.ts';
 import { sha256 } from '../../src/kit/ids.ts';
-import type { AccountStatus, Store } from '../../src/store/store.ts';
+import type { AccountStatus, ApiKey, Store } from '../../src/store/store.ts';
 
 const key = 'sk_causeway_example';
+const now = 1_000;
 
-interface Known {
-  revokedAt?: number | null;
+interface Known extends Partial<
+  Pick<ApiKey, 'revokedAt' | 'expiresAt' | 'models' | 'budgetDay' | 'budgetMonth'>
+> {
   status?: AccountStatus;
 }
 
 /** A store that knows one key. */
-const storeWith = ({ revokedAt = null, status = 'active' }: Known = {}): Pick<Store, 'findKey'> => ({
+const storeWith = ({ status = 'active', ...limits }: Known = {}): Pick<Store, 'findKey'> => ({
   findKey: async (hash) =>
     hash === sha256(key)
       ? {
           key: {
             id: 'key-1',
             accountId: 'acme',
-            display: 'sk_…',
-            label: '',
-            createdAt: 1,
-            revokedAt,
+            revokedAt: null,
+            expiresAt: null,
+            models: null,
+            budgetDay: null,
+            budgetMonth: null,
+            ...limits,
           },
           account: {
             id: 'acme',
@@ -33,6 +37,7 @@ const storeWith = ({ revokedAt = null, status = 'active' }: Known = {}): Pick<St
             terms: '{}',
             isSandbox: false,
             createdAt: 1,
+            webhookSecret: 'whsec_1',
           },
         }
       : null,
@@ -40,7 +45,7 @@ const storeWith = ({ revokedAt = null, status = 'active' }: Known = {}): Pick<St
 
 const outcomeOf = async (authorization: string | undefined, known?: Known): Promise<unknown> => {
   try {
-    return await createAuthenticate({ store: storeWith(known) })(authorization);
+    return await createAuthenticate({ store: storeWith(known), clock: { now: () => now } })(authorization);
   } catch (error) {
     if (error instanceof AppError) return [error.status, error.code, error.headers['www-authenticate']];
     throw error;
@@ -56,6 +61,8 @@ describe('a bearer key', () => {
       available: 7n,
       terms: '{}',
       isSandbox: false,
+      limits: null,
+      webhookSecret: 'whsec_1',
     });
   });
 
@@ -88,5 +95,20 @@ describe('a bearer key', () => {
 
   it.each(['pending', 'suspended'] as const)('is refused while its account is %s', async (status) => {
     expect(await outcomeOf(`Bearer ${key}`, { status })).toEqual(refused);
+  });
+
+  it.each([
+    ['an expiry', { expiresAt: now + 1 }, { models: null, isBudgeted: false }],
+    ['a list of models', { models: ['a'] }, { models: ['a'], isBudgeted: false }],
+    ['a budget of a day', { budgetDay: 1n }, { models: null, isBudgeted: true }],
+    ['a budget of a month', { budgetMonth: 1n }, { models: null, isBudgeted: true }],
+  ])('brings %s with it', async (_name, limits, expected) => {
+    expect(await outcomeOf(`Bearer ${key}`, limits)).toMatchObject({ limits: expected });
+  });
+
+  it('is refused from its expiry on, which the refusal tells', async () => {
+    expect(await outcomeOf(`Bearer ${key}`, { expiresAt: now })).toEqual(refused);
+    const asking = createAuthenticate({ store: storeWith({ expiresAt: now }), clock: { now: () => now } });
+    await expect(asking(`Bearer ${key}`)).rejects.toThrow('expired at 1970-01-01T00:00:01.000Z');
   });
 });

@@ -1,10 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { listeningPort } from './listening-port.ts';
+import { freePort } from './listening-port.ts';
 
 /** A redis-server of the test's own, which may be killed, frozen and started again at the same address. */
 export interface RedisServer {
@@ -49,14 +48,6 @@ export const createRedisServer = async (): Promise<RedisServer> => {
       await rm(folder, { recursive: true, force: true });
     },
   };
-};
-
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1');
-  const port = await listeningPort(server);
-  server.close();
-  await once(server, 'close');
-  return port;
 };
 
 const untilReady = (child: ChildProcess): Promise<void> =>

@@ -207,7 +207,7 @@ describe('the local Base chain', () => {
     await expect(client.writeContract(call)).rejects.toThrow('HTTP request failed');
 
     expect(fault.hits).toBe(1);
-    expect(await isUsed(authorization.nonce)).toBe(true);
+    await expect.poll(() => isUsed(authorization.nonce)).toBe(true);
   });
 
   it('moves the clock of its blocks', async () => {

@@ -125,9 +125,20 @@ const apiKeyView = z.strictObject({
   id: z.uuid(),
   account_id: z.uuid(),
   display: z.string(),
+  object: z.literal('key'),
   label: z.string(),
+  created_by: z.string().nullable(),
   created_at: z.iso.datetime(),
+  expires_at: z.iso.datetime().nullable(),
   revoked_at: z.iso.datetime().nullable(),
+  models: z.array(z.string()).nullable(),
+  budget_day_usd: money.nullable(),
+  budget_month_usd: money.nullable(),
+  alert_url: z.url().nullable(),
+  day_spent_usd: money.nullable(),
+  day_held_usd: money.nullable(),
+  month_spent_usd: money.nullable(),
+  month_held_usd: money.nullable(),
 });
 
 const entryView = z.strictObject({
@@ -147,7 +158,7 @@ export const documents = {
   accounts: z.strictObject({ accounts: z.array(accountView), has_more: z.boolean() }),
   issuedKey: z.strictObject({ key: z.string().regex(/^sk_[a-z]+_[0-9A-Za-z]{43}$/), api_key: apiKeyView }),
   apiKey: z.strictObject({ api_key: apiKeyView }),
-  apiKeys: z.strictObject({ api_keys: z.array(apiKeyView) }),
+  apiKeys: z.strictObject({ api_keys: z.array(apiKeyView), has_more: z.boolean() }),
   posted: z.strictObject({ entry: entryView, balance_usd: money }),
   refunded: z.strictObject({ entry: entryView, refunded_usd: money, balance_usd: money }),
   ledger: z.strictObject({

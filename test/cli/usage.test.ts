@@ -108,7 +108,7 @@ describe('a wrong command', () => {
     { args: ['credit', 'a', '10000000.01', '--reason', 'x'], says: /at most 10000000\.00 USD/ },
     { args: ['adjust', 'a', '-5,00', '--reason', 'x'], says: /"-5,00" is not an amount.*-12\.50/ },
     { args: ['adjust', 'a', '-$5', '--reason', 'x'], says: /"-\$5" is not an amount/ },
-    { args: ['adjust', 'a', '-0.00', '--reason', 'x'], says: /zero changes nothing/ },
+    { args: ['adjust', 'a', '-0.00', '--reason', 'x'], says: /zero: that changes nothing/ },
     { args: ['credit', 'a', '5', '--reason', 'x', '--entry-id', '7'], says: /UUID/ },
     { args: ['start'], says: /"causeway start"/ },
     { args: ['accounts', 'list', '--data-dir', ''], says: /must not be empty/ },
@@ -124,7 +124,7 @@ describe('a wrong command', () => {
     const { exitCode, stdout, stderr } = await runCli(['credit', 'a', '1e3', '--reason', 'x']);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
     expect(stderr).toBe(
-      `causeway: '1e3' is invalid for argument 'amount'. Write US dollars with a point and at most nine decimals, such as 12.50.\n`,
+      `causeway: '1e3' is invalid for argument 'amount'. It must be US dollars with a point and at most nine decimals, such as 12.50.\n`,
     );
   });
 

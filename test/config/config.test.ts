@@ -130,6 +130,7 @@ describe('a wrong setting', () => {
     [{ PORT: 'http' }, /^PORT: must be a whole number from 0 to 65535$/],
     [{ PORT: '70000' }, /^PORT: /],
     [{ DATABASE_URL: 'mysql://x' }, /^DATABASE_URL: must be a postgres:\/\/ URL$/],
+    [{ DATABASE_DIRECT_URL: 'postgres://host/db' }, /^DATABASE_DIRECT_URL: it needs DATABASE_URL beside it/],
     [{ BRAND: 'Two Words' }, /^BRAND: /],
     [{ SEARCH_PRICING: 'free' }, /^SEARCH_PRICING: must be dynamic or flat$/],
     [{ MEDIA_URL: 'https://bucket.example' }, /^MEDIA_URL: must be s3:\/\/BUCKET or s3:\/\/BUCKET\/PREFIX$/],

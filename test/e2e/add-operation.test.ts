@@ -40,7 +40,7 @@ afterAll(async () => {
 describe('an operation that is added by one file and one line', () => {
   it('does not compile while a part of it is missing', () => {
     expectTypeOf<OptionalKeys<ReadOperation>>().toEqualTypeOf<'sells' | 'resource'>();
-    expectTypeOf<OptionalKeys<OperationDocs>>().toEqualTypeOf<'errors' | 'stream'>();
+    expectTypeOf<OptionalKeys<OperationDocs>>().toEqualTypeOf<'errors' | 'event' | 'stream'>();
   });
 
   it('is a tool in tools/list', async () => {

@@ -5,6 +5,7 @@ import { credit } from '../../src/ledger/entries.ts';
 import { parseUsd } from '../../src/kit/money.ts';
 import { openAccount } from '../mcp/open-account.ts';
 import { connectAssistant, tool } from './account-calls.ts';
+import { sendExactly } from './send-exactly.ts';
 import {
   startTestGateway,
   whenSearchReady,
@@ -277,6 +278,30 @@ describe('a request that cannot be served', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 400/);
     expect((await gateway.call('/health/live')).status).toBe(200);
   });
+});
+
+describe('a path that is read otherwise than it is written', () => {
+  it.each([
+    '/admin\\v1/accounts',
+    '/x\\..\\admin/v1/accounts',
+    '/x/../admin/v1/accounts',
+    '/x/%2E%2e/admin/v1/accounts',
+    '/admin/v1/accounts/x/..',
+    '/v1/./models',
+    '/v1/models/x/..',
+    '/v1/models\\..\\models?limit=1',
+  ])('is nothing: %s', async (path) => {
+    const { status, body } = await sendExactly(gateway.url, { method: 'GET', path });
+    expect([status, JSON.parse(body)]).toMatchObject([404, { error: { code: 'not_found' } }]);
+  });
+
+  it.each(['/v1/models?a\\b/../c', '/v1/models#x', '/v1/models?', '/v1/models/%5C..%2f'])(
+    'is not %s',
+    async (path) => {
+      const { status } = await sendExactly(gateway.url, { method: 'GET', path });
+      expect(status).not.toBe(404);
+    },
+  );
 });
 
 describe('a known address outside /v1', () => {

@@ -13,9 +13,9 @@ beforeEach(() => void up.takeAsked());
 
 afterAll(() => up.stop());
 
-/** What the upstream is asked when the gateway is asked so. */
+/** What the upstream is asked when the gateway is asked for a stream so. */
 const askedUpstream = async (body: object): Promise<Record<string, unknown>> => {
-  const answer = await up.ask(body);
+  const answer = await up.ask({ stream: true, ...body });
   expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('chat.completion')]);
   const asked = up.takeAsked();
   expect(asked).toHaveLength(1);
@@ -94,7 +94,7 @@ describe('what a chat request asks of the upstream', () => {
   });
 
   it('is nothing of fields that are null', async () => {
-    const names = Object.keys({ ...bestEffort, ...staysHere, stream: null, stream_options: null });
+    const names = Object.keys({ ...bestEffort, ...staysHere, stream_options: null });
     const nulls = Object.fromEntries(names.map((name) => [name, null]));
     expect(await askedUpstream({ ...nulls, max_completion_tokens: 100, max_tokens: null })).toEqual(least);
   });

@@ -625,12 +625,13 @@ describe('media in a bucket', () => {
     const making = make({ prompt: '[sandbox:slow=2]', image: dataUri('image/png', red) }, '', first);
     await expect.poll(mediaIn).toHaveLength(1);
     const [input] = /[0-9A-Za-z]{43}/.exec(String(await mediaIn())) ?? [];
-    // A fault of the bucket is not a wrong address.
+    // A fault of the bucket is not a wrong address. The input is known a moment after its bytes are there.
     s3.intercept = ({ method }, response) => {
       if (method === 'HEAD') response.writeHead(400).end();
       return method === 'HEAD';
     };
-    expect((await fetch(`${first.url}/results/${input}.png`)).status).toBe(500);
+    const statusOf = async (): Promise<number> => (await fetch(`${first.url}/results/${input}.png`)).status;
+    await expect.poll(statusOf).toBe(500);
     s3.intercept = () => false;
     const job = await making;
     expect(await colourOf(await pictureOf(job), [10, 90])).toBe('red');

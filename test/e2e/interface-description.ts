@@ -92,8 +92,8 @@ export const createAnswerCheck = (gateway: TestGateway, description: Description
       throw new Error(`${name} ${text.slice(0, 300)}: ${problem}`);
     };
     if (status !== undefined && answer.status !== status) fail(`the status is not ${status}`);
-    const method = options.body === undefined ? 'get' : 'post';
-    const described = description.paths[template]?.[method]?.responses[answer.status];
+    const { body: sent, method = sent === undefined ? 'GET' : 'POST' } = options;
+    const described = description.paths[template]?.[method.toLowerCase()]?.responses[answer.status];
     const known = Object.keys(described?.headers ?? {}).map((header) => header.toLowerCase());
     for (const header of answer.headers.keys())
       if (!plainHeaders.test(header) && !known.includes(header))

@@ -139,7 +139,9 @@ describe('a log that cannot be written', () => {
     expect(await stop(child)).toBe(0);
     const [first, ...others] = (await readFile(file, 'utf8')).trimEnd().split('\n').map(parseLine);
     expect(first).toMatchObject({ level: 40, msg: expect.stringContaining('were dropped') });
-    expect(first?.['dropped']).toBeGreaterThanOrEqual(1_600);
+    // Lines that were gathered when there was room again are not lost.
+    const written = others.filter(({ msg }) => msg === 'request').length;
+    expect(Number(first?.['dropped']) + written).toBeGreaterThanOrEqual(1_600);
     // The last line was flushed before the process ended.
     expect(others.at(-1)).toMatchObject({ msg: expect.stringContaining('draining') });
   });

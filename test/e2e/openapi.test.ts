@@ -1,7 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { errorTable, type ErrorCode } from '../../src/kit/errors.ts';
-import { imageEventExample } from '../../src/operations/images/image-examples.ts';
+import { imageEvent } from '../../src/operations/images/image-examples.ts';
 import type { OperationDocs } from '../../src/operations/operation.ts';
 import { operations } from '../operations/test-operations.ts';
 import {
@@ -349,9 +349,14 @@ describe('the schemas', () => {
     const film = { model: 'videomodel-2.0', prompt: '[sandbox:fail]', duration: 4, resolution: '480p' };
     const video = await check('/v1/videos', { body: film, status: 202 });
     done.push(await check('/v1/videos/{video_id}', { path: `/v1/videos/${video.id}`, status: 200 }));
-    for (const list of ['/v1/jobs', '/v1/transactions'])
+    const limits = { budget_day_usd: '5', models: ['imagemodel-1.0'] };
+    const key = await check('/v1/keys', { body: limits, status: 200 });
+    const keyCall = { path: `/v1/keys/${key.id}`, status: 200 };
+    for (const call of [{}, { body: { budget_day_usd: null } }, { method: 'DELETE' }])
+      done.push(await check('/v1/keys/{key_id}', { ...keyCall, ...call }));
+    for (const list of ['/v1/jobs', '/v1/transactions', '/v1/keys'])
       done.push(await check(list, { path: `${list}?limit=2`, status: 200 }));
-    expect(new Set(done.map(({ name }) => name)).size).toBe(10);
+    expect(new Set(done.map(({ name }) => name)).size).toBe(12);
     // A search is paid elsewhere, and bytes are looked at below.
     const others = ['/v1/search', '/v1/videos/{video_id}/content', '/results/{name}'];
     expect([...templates, ...others].toSorted()).toEqual(Object.keys(document.paths).toSorted());
@@ -417,6 +422,8 @@ describe('the schemas', () => {
       ['/v1/videos/{video_id}', '/v1/videos/none', 404],
       ['/v1/videos/{video_id}/content', '/v1/videos/none/content', 404],
       ['/v1/search', '/v1/search?limit=0', 422],
+      ['/v1/keys', '/v1/keys?cursor=x', 400],
+      ['/v1/keys/{key_id}', '/v1/keys/none', 404],
     ];
     for (const [template, path, status] of reads) await refuse(template, { path, status });
 
@@ -458,6 +465,8 @@ describe('the examples', () => {
     ['/v1/search', '/v1/search?gender=x'],
     ['/v1/models/{model}', `/v1/models/${'x'.repeat(129)}`],
     ['/v1/usage', '/v1/usage?from=x'],
+    ['/v1/keys', '/v1/keys', { budget_day_usd: '-5' }],
+    ['/v1/keys/{key_id}', `/v1/keys/${'x'.repeat(129)}`],
     ['/v1/jobs', '/v1/jobs?limit=101'],
     ['/v1/transactions', '/v1/transactions?limit=101'],
     ['/v1/jobs/{job_id}', `/v1/jobs/${'x'.repeat(129)}`],
@@ -485,6 +494,7 @@ describe('the examples', () => {
       ['/v1/videos/{video_id}', '/v1/videos/none'],
       ['/v1/videos/{video_id}/content', '/v1/videos/none/content'],
       ['/results/{name}', '/results/none.png'],
+      ['/v1/keys/{key_id}', '/v1/keys/none'],
     ] as const) {
       const answer = (await (await gateway.call(path)).json()) as { error: { code: string } };
       expect([path, example(template)]).toEqual([path, { [answer.error.code]: { value: answer } }]);
@@ -524,7 +534,7 @@ describe('the examples', () => {
           }
         }
     expect(checked).toBeGreaterThan(50);
-    expect(imageEventExample['event_id']).not.toBe(imageEventExample['id']);
+    expect(imageEvent.example['event_id']).not.toBe(imageEvent.example['id']);
   });
 });
 

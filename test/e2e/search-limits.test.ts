@@ -1,7 +1,7 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { describe, expect, it } from 'vitest';
-import { startTestGateway } from './start-test-gateway.ts';
+import { startTestGateway, whenSearchReady } from './start-test-gateway.ts';
 
 describe('the search limit of an address', () => {
   it('counts REST and MCP together, paid or not, and says when to come back', async () => {
@@ -24,6 +24,26 @@ describe('the search limit of an address', () => {
         isError: true,
         structuredContent: { error: { code: 'rate_limit_exceeded' } },
       });
+    } finally {
+      await agent.close();
+      await gateway.stop();
+    }
+  });
+
+  it('counts free looks too, which need no proof', async () => {
+    const gateway = await startTestGateway({ environment: { SEARCH_RATE_PER_MINUTE: '2' } });
+    const agent = new Client({ name: 'test-agent', version: '1' });
+    try {
+      await whenSearchReady(gateway);
+      await agent.connect(new StreamableHTTPClientTransport(new URL(`${gateway.url}/mcp`)));
+      const path = '/v1/search?count_only=true';
+      const look = await gateway.call(path, { apiKey: null });
+      expect(look.status).toBe(200);
+      const counted = await look.json();
+      expect(counted).toEqual({ results: [], count: 0, matches: 100, has_more_matches: true });
+      const asked = { name: 'search_leads', arguments: { count_only: true } };
+      expect((await agent.callTool(asked)).structuredContent).toMatchObject({ matches: 100 });
+      expect((await gateway.call(path, { apiKey: null })).status).toBe(429);
     } finally {
       await agent.close();
       await gateway.stop();

@@ -9,6 +9,7 @@ import { openFirstAccount } from '../../src/first-start.ts';
 import type { Operation } from '../../src/operations/operation.ts';
 import { silentLog, type Log } from '../../src/kit/log.ts';
 import { createServices, type GatewayServices } from '../../src/services.ts';
+import { openTelemetry } from '../../src/telemetry/telemetry.ts';
 import { layDataOf, templateProfiles } from '../data-template.ts';
 
 export interface TestGateway {
@@ -52,7 +53,11 @@ export const startTestGateway = async (options: TestGatewayOptions = {}): Promis
     options.yaml ?? null,
   );
   layDataOf(config);
-  const services = await createServices(config, options.log ?? silentLog, options.operations);
+  const telemetry = await openTelemetry(config.telemetry);
+  const services = await createServices(config, options.log ?? silentLog, {
+    operations: options.operations,
+    telemetry,
+  });
   const app = createApp(services);
   app.server.listen(0, '127.0.0.1');
   await once(app.server, 'listening');

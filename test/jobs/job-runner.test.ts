@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createAccount } from '../../src/accounts/create-account.ts';
 import { issueKey } from '../../src/accounts/issue-key.ts';
 import { newId } from '../../src/kit/ids.ts';
 import type { Executor } from '../../src/jobs/executor.ts';
@@ -8,6 +7,7 @@ import { createJobRunner, type JobRunner } from '../../src/jobs/job-runner.ts';
 import { credit } from '../../src/ledger/entries.ts';
 import { silentLog } from '../../src/kit/log.ts';
 import type { Job, NewJob, Store } from '../../src/store/store.ts';
+import { createAccount, openWithJob } from '../store/builders.ts';
 import { testEngines, type TestStore } from '../store/open-test-store.ts';
 
 const never = new AbortController().signal;
@@ -60,7 +60,7 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
   };
 
   const open = async (more: Partial<NewJob> = {}): Promise<Job> => {
-    const opened = await store.openJob({
+    const opened = await openWithJob(store, {
       job: {
         id: newId(),
         accountId,
@@ -76,6 +76,7 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
         customData: null,
         parameters: null,
         webhookUrl: null,
+        isBudgeted: false,
         ...more,
       },
       hold,
@@ -119,6 +120,25 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
       error: { code: 'server_error' },
     });
     expect(JSON.stringify(job.error)).not.toContain('secret');
+  });
+
+  it('tells in the webhook event of the end what progress was recorded', async () => {
+    const runner = runnerOf(
+      async (_job, { record }) => {
+        await record({ progress: 40 });
+        await record({ providerTask: 'task-1' });
+        throw new Error('no more');
+      },
+      2,
+      { eventBodies: { image: ({ progress }) => ({ progress }) } },
+    );
+    runner.begin();
+    const job = await ended(runner, await open({ webhookUrl: 'https://shop.example/hook' }));
+    const [event] = await store.listWebhooks({ accountId, jobId: job.id, limit: 1 });
+    expect([job.progress, JSON.parse(event?.body ?? '{}')]).toEqual([
+      40,
+      { event_id: event?.id, progress: 40 },
+    ]);
   });
 
   it('passes work to a started job, and none to a claimed one', async () => {

@@ -16,6 +16,15 @@ describe('identifiers', () => {
     for (const count of counts.values()) expect(Math.abs(count - 1000)).toBeLessThan(300);
   });
 
+  it('makes UUIDs that begin with the time', () => {
+    const before = Date.now();
+    const [start, end, version] = newId().split('-');
+    const time = Number.parseInt(`${start}${end}`, 16);
+    expect(time).toBeGreaterThanOrEqual(before);
+    expect(time).toBeLessThanOrEqual(Date.now());
+    expect(version).toMatch(/^7/);
+  });
+
   it('knows its own UUIDs', () => {
     expect(isUuid(newId())).toBe(true);
     expect(isUuid(`${newId()}0`)).toBe(false);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { keepMemberText, parseVerbatim, sourceText, toJsonText } from '../../src/kit/json-text.ts';
+import { keepMemberText, parseKept, parseVerbatim, sourceText, toJsonText } from '../../src/kit/json-text.ts';
 
 describe('the text of a member', () => {
   it('is that of the last member of its name, in any surroundings', () => {
@@ -33,4 +33,14 @@ it('is written as it was parsed, beside members that are written as JSON', () =>
   const data = parseVerbatim(text);
   expect(toJsonText({ none: undefined, a: [1], data, z: 'ü' })).toBe(`{"a":[1],"data":${text},"z":"ü"}`);
   expect(JSON.stringify(data)).toBe('{"1":-0,"2":12345678901234567890,"b":"é"}');
+});
+
+it('is kept of a whole object, so that it is not written anew', () => {
+  fc.assert(
+    fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (value) => {
+      const text = JSON.stringify(value);
+      expect(toJsonText(parseKept(text))).toBe(text);
+      expect(parseKept(text)).toEqual(JSON.parse(text));
+    }),
+  );
 });

@@ -87,5 +87,6 @@ export const arbitraryQuery: fc.Arbitrary<LeadQuery> = fc.record({
   gender: seldom(gender),
   minFollowers: seldom(fc.oneof(followers, fc.constant(1_000_000_000))),
   maxFollowers: seldom(fc.oneof(followers, fc.constant(Number.MAX_SAFE_INTEGER))),
+  after: seldom(fc.record({ followers, username: arbitraryText(4) })),
   limit: fc.oneof(fc.integer({ min: 1, max: 5 }), fc.constant(100)),
 });

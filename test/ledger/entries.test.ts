@@ -3,15 +3,15 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { createAccount } from '../../src/accounts/create-account.ts';
 import { systemClock } from '../../src/kit/clock.ts';
 import { adjust, credit, maxEntryAmount, refund } from '../../src/ledger/entries.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
 import { layStore } from '../data-template.ts';
+import { createAccount } from '../store/builders.ts';
 
 const openServices = async () => {
   const folder = await mkdtemp(join(tmpdir(), 'causeway-ledger-'));
-  const store = await openSqliteStore({ file: layStore(join(folder, 'causeway.db')) });
+  const store = await openSqliteStore({ file: layStore(join(folder, 'causeway.db')), inThisThread: true });
   onTestFinished(async () => {
     await store.close();
     await rm(folder, { recursive: true, force: true });

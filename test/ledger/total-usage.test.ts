@@ -38,7 +38,7 @@ test('the totals are exact, and every breakdown adds up to them', () => {
         const rows = rowsOf(usage[breakdown]);
         const keys = rows.map((row) => row[key] as string);
         expect(keys).toEqual([...new Set(keys)].sort());
-        for (const amount of ['charged_usd', 'refunded_usd', 'net_spent_usd'])
+        for (const amount of ['charged_usd', 'refunded_usd', 'net_spent_usd'] as const)
           expect(rows.reduce((total, row) => total + usd(row[amount]), 0n)).toBe(usd(usage[amount]));
         for (const name of ['total', ...statuses])
           expect(rows.reduce((total, row) => total + countOf(row, name), 0)).toBe(countOf(usage, name));

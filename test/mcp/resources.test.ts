@@ -395,6 +395,7 @@ describe('a medium in a message', () => {
     const given: number[] = [];
     const { bodyMemory } = gateway.services;
     gateway.services.bodyMemory = {
+      usage: () => ({ usedBytes: 0, waiting: 0 }),
       reserve: async (bytes) => {
         taken.push(bytes);
         return () => given.push(bytes);

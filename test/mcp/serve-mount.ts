@@ -1,12 +1,13 @@
 import { createServer } from 'node:http';
 import { createAuthenticate } from '../../src/auth/authenticate.ts';
+import { systemClock } from '../../src/kit/clock.ts';
 import type { McpMount } from '../../src/mcp/mount-mcp.ts';
 import type { Store } from '../../src/store/store.ts';
 import { listenOnLoopback, type Listening } from './listen-on-loopback.ts';
 
 /** Serves a mount as the application does: request id first, and 404 for what the mount leaves alone. */
 export const serveMount = (mount: McpMount, store: Pick<Store, 'findKey'>): Promise<Listening> => {
-  const authenticate = createAuthenticate({ store });
+  const authenticate = createAuthenticate({ store, clock: systemClock });
   let requests = 0;
   const server = createServer((request, response) => {
     requests += 1;

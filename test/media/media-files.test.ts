@@ -57,7 +57,8 @@ describe.each([
     const bytes = patterned(60_000);
     const id = newMediaId();
     await place.files.write(id, bytes, patient());
-    const positions = fc.tuple(fc.nat(bytes.length - 1), fc.nat(bytes.length - 1));
+    // s3rver takes an end of 0 for none.
+    const positions = fc.tuple(fc.nat(bytes.length - 1), fc.integer({ min: 1, max: bytes.length - 1 }));
     await fc.assert(
       fc.asyncProperty(positions, async ([one, other]) => {
         const range = { start: Math.min(one, other), end: Math.max(one, other) };

@@ -1,9 +1,11 @@
 import type { TextEvent } from '../../src/providers/text/text-provider.ts';
 
-/** All events of a stream. */
-export const collect = async <Event>(events: AsyncIterable<Event>): Promise<Event[]> => {
+/** All events that an answer emits. */
+export const collect = async <Event = TextEvent>(
+  answer: (emit: (event: Event) => void) => Promise<void>,
+): Promise<Event[]> => {
   const all: Event[] = [];
-  for await (const event of events) all.push(event);
+  await answer((event) => all.push(event));
   return all;
 };
 

@@ -32,12 +32,12 @@ const create = async (yaml: string | null): Promise<Providers> => {
 
 const ask = async (providers: Providers, sku: string) => {
   const served: ServedRoute[] = [];
-  const events = await collect(
+  const events = await collect((emit) =>
     providers
       .text(sku)
-      .stream(
-        { messages: [{ role: 'user', content: 'Hello' }], maxOutputTokens: 100, options: {} },
-        { signal: noAbort(), onRoute: (route) => served.push(route) },
+      .answer(
+        { messages: [{ role: 'user', content: 'Hello' }], maxOutputTokens: 100, options: {}, isWhole: false },
+        { signal: noAbort(), emit, onRoute: (route) => served.push(route) },
       ),
   );
   return { content: contentOf(events), served };

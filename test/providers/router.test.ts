@@ -30,18 +30,20 @@ const rateLimited = (retryAfterMs?: number): ProviderError =>
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   });
 
+const request = { messages: [], maxOutputTokens: 10, options: {}, isWhole: false };
+
 type Turn = ProviderError | TextEvent[] | (TextEvent | ProviderError)[];
 
 /** A text provider that plays its turns in order, the last one for ever, and counts its calls. */
 const playing = (...turns: Turn[]) => {
   const provider: TextProvider & { calls: string[] } = {
     calls: [],
-    stream: async function* ({ model }) {
+    answer: async ({ model }, { emit }) => {
       const turn = turns[Math.min(provider.calls.length, turns.length - 1)] ?? [];
       provider.calls.push(model);
       for (const step of Array.isArray(turn) ? turn : [turn]) {
         if (step instanceof ProviderError) throw step;
-        yield step;
+        emit(step);
       }
     },
   };
@@ -71,12 +73,7 @@ const setUp = (providers: TextProvider[]) => {
   const router = createTextRouter(routes, options);
   const served: ServedRoute[] = [];
   const ask = (signal = noAbort()) =>
-    collect(
-      router.stream(
-        { messages: [], maxOutputTokens: 10, options: {} },
-        { signal, onRoute: (route) => served.push(route) },
-      ),
-    );
+    collect((emit) => router.answer(request, { signal, emit, onRoute: (route) => served.push(route) }));
   return { ask, clock, pauses, served, router };
 };
 
@@ -129,10 +126,7 @@ describe('a text router', () => {
     const second = playing(answer);
     const { router } = setUp([first, second]);
     const seen: TextEvent[] = [];
-    const reading = (async () => {
-      const events = router.stream({ messages: [], maxOutputTokens: 1, options: {} }, { signal: noAbort() });
-      for await (const event of events) seen.push(event);
-    })();
+    const reading = router.answer(request, { signal: noAbort(), emit: (event) => seen.push(event) });
     expect(await rejectionOf(reading)).toBe(overloaded);
     expect(seen).toEqual([{ type: 'content', text: 'half' }]);
     expect(second.calls).toEqual([]);
@@ -202,9 +196,8 @@ describe('a text router', () => {
     const reason = new Error('the caller has gone');
     const controller = new AbortController();
     const first: TextProvider = {
-      stream: async function* () {
+      answer: async () => {
         controller.abort(reason);
-        yield* [];
         throw overloaded;
       },
     };
@@ -214,35 +207,38 @@ describe('a text router', () => {
     expect(second.calls).toEqual([]);
   });
 
-  it.each([1, 2])('stops the upstream when its reader stops after %i events', async (count) => {
-    let hasEnded = false;
-    const endless: TextProvider = {
-      stream: async function* () {
-        try {
-          for (;;) yield { type: 'content', text: 'and ' };
-        } finally {
-          hasEnded = true;
-        }
-      },
-    };
-    const { router } = setUp([endless]);
+  it('says which route serves before the first event', async () => {
+    const { router } = setUp([playing(answer)]);
+    const order: string[] = [];
+    await router.answer(request, {
+      signal: noAbort(),
+      onRoute: ({ provider }) => order.push(provider),
+      emit: ({ type }) => order.push(type),
+    });
+    expect(order).toEqual(['provider-0', 'content', 'finish', 'usage']);
+  });
+
+  it.each([1, 2])('ends the answer when its reader takes no more than %i events', async (count) => {
+    const enough = new RangeError('enough');
     let seen = 0;
-    const request = { messages: [], maxOutputTokens: 1, options: {} };
-    for await (const event of router.stream(request, { signal: noAbort() })) {
-      expect(event.type).toBe('content');
+    const emit = (): void => {
       seen += 1;
-      if (seen === count) break;
-    }
-    expect(hasEnded).toBe(true);
+      if (seen === count) throw enough;
+    };
+    const { router } = setUp([playing(answer), playing(answer)]);
+    expect(await rejectionOf(router.answer(request, { signal: noAbort(), emit }))).toBe(enough);
+    expect(seen).toBe(count);
+  });
+
+  it('is a failure when a provider ends without an event', async () => {
+    const { ask } = setUp([playing([])]);
+    expect(await rejectionOf(ask())).toMatchObject({ failure: 'ambiguous' });
   });
 
   it('passes on a fault that is no upstream failure', async () => {
     const fault = new TypeError('a bug');
     const broken: TextProvider = {
-      stream: async function* () {
-        yield* [];
-        throw fault;
-      },
+      answer: () => Promise.reject(fault),
     };
     const second = playing(answer);
     const { ask } = setUp([broken, second]);

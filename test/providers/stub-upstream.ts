@@ -365,16 +365,21 @@ const chatCompletion = (chat: StubChat): object => ({
       index: 0,
       message: {
         role: 'assistant',
-        content: (chat.pieces ?? []).join(''),
+        content: chat.pieces?.join('') ?? null,
+        reasoning_content: chat.reasoning?.join(''),
+        function_call: chat.functionCall && {
+          name: chat.functionCall.name,
+          arguments: chat.functionCall.arguments.join(''),
+        },
         tool_calls: chat.toolCalls?.map((call) => ({
           id: call.id ?? 'call_stub',
           type: 'function',
           function: { name: call.name, arguments: call.arguments.join('') },
         })),
       },
-      finish_reason: chat.finish ?? usualFinish(chat),
+      finish_reason: chat.finish === undefined ? usualFinish(chat) : chat.finish,
       logprobs: null,
     },
   ],
-  usage: chat.usage ?? usualUsage,
+  ...(chat.usage === null ? {} : { usage: chat.usage ?? usualUsage }),
 });

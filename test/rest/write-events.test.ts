@@ -1,17 +1,17 @@
 import { createServer } from 'node:http';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { silentLog } from '../../src/kit/log.ts';
-import type { ServerSentEvent } from '../../src/operations/operation.ts';
+import type { SendEvents, StreamAnswer } from '../../src/operations/operation.ts';
 import { writeEvents } from '../../src/rest/write-events.ts';
 import { listen } from '../http/local-hosts.ts';
 
 /** The answer to a request that is written these events. */
-const answerOf = async (events: AsyncIterable<ServerSentEvent>): Promise<Response> => {
+const answerOf = async (stream: StreamAnswer['stream']): Promise<Response> => {
   const server = createServer((_request, response) => {
     const headers = { 'x-chat-completion-id': 'chatcmpl-1', 'cache-control': 'no-store' };
     void writeEvents(
       response,
-      { kind: 'stream', headers, events },
+      { kind: 'stream', headers, stream },
       { log: silentLog, requestId: 'request-1' },
     );
   });
@@ -26,13 +26,10 @@ describe('a stream of server-sent events', () => {
   afterEach(() => void vi.useRealTimers());
 
   it('has an empty line after each event, and headers that prevent buffering', async () => {
-    const answer = await answerOf(
-      (async function* () {
-        yield { data: '{"a":1}' };
-        yield { event: 'named', data: '{"b":2}' };
-        yield { data: '[DONE]' };
-      })(),
-    );
+    const answer = await answerOf(async (send) => {
+      await send([{ data: '{"a":1}' }, { event: 'named', data: '{"b":2}' }]);
+      await send([{ data: '[DONE]' }]);
+    });
     expect(await answer.text()).toBe('data: {"a":1}\n\nevent: named\ndata: {"b":2}\n\ndata: [DONE]\n\n');
     expect(Object.fromEntries(answer.headers)).toMatchObject({
       'content-type': 'text/event-stream; charset=utf-8',
@@ -44,15 +41,19 @@ describe('a stream of server-sent events', () => {
 
   it('sends a comment after each 15 seconds of silence, and not before', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-    const events = new TransformStream<ServerSentEvent, ServerSentEvent>();
-    const writer = events.writable.getWriter();
+    const begun = Promise.withResolvers<SendEvents>();
+    const ended = Promise.withResolvers<void>();
+    const answering = answerOf((send) => {
+      begun.resolve(send);
+      return ended.promise;
+    });
+    const send = await begun.promise;
     // The headers go with the first event.
-    const answering = answerOf(events.readable);
-    await writer.write({ data: 'first' });
+    await send([{ data: 'first' }]);
     const reader = (await answering).body?.pipeThrough(new TextDecoderStream()).getReader();
     const hear = async (text: string) => expect((await reader?.read())?.value).toBe(text);
     const say = async (data: string) => {
-      await writer.write({ data });
+      await send([{ data }]);
       await hear(`data: ${data}\n\n`);
     };
     await hear('data: first\n\n');
@@ -64,18 +65,16 @@ describe('a stream of server-sent events', () => {
       vi.advanceTimersByTime(15_000);
       await hear(': keep-alive\n\n');
     }
-    await writer.close();
+    ended.resolve();
     expect(await reader?.read()).toMatchObject({ done: true });
     expect(vi.getTimerCount()).toBe(0);
   });
 
   it('ends with a public error if it fails after it began', async () => {
-    const answer = await answerOf(
-      (async function* () {
-        yield { data: 'first' };
-        await Promise.reject(new Error('secret words'));
-      })(),
-    );
+    const answer = await answerOf(async (send) => {
+      await send([{ data: 'first' }]);
+      throw new Error('secret words');
+    });
     const [first, error, ...rest] = (await answer.text()).split('\n\n');
     expect(first).toBe('data: first');
     expect(JSON.parse(error?.replace('data: ', '') ?? '')).toMatchObject({ error: { code: 'server_error' } });

@@ -111,10 +111,11 @@ describe.each(testEngines())('accounts and keys on $kind', ({ create }) => {
       key: {
         id: keyId,
         accountId,
-        display: 'sk_causeway_ab...yz',
-        label: 'first',
-        createdAt: start,
         revokedAt: null,
+        expiresAt: null,
+        models: null,
+        budgetDay: null,
+        budgetMonth: null,
       },
       account: {
         id: accountId,
@@ -125,8 +126,12 @@ describe.each(testEngines())('accounts and keys on $kind', ({ create }) => {
         terms: null,
         isSandbox: false,
         createdAt: start,
+        webhookSecret: null,
       },
     });
+    await data.store.ensureWebhookSecret({ accountId, secret: 'first' });
+    await data.store.rotateWebhookSecret({ accountId, secret: 'second', previousUntil: start });
+    expect((await data.store.findKey(`hash of ${keyId}`))?.account.webhookSecret).toBe('second');
   });
 
   it('refuses a second key with the same hash and a key without an account', async () => {
@@ -136,10 +141,10 @@ describe.each(testEngines())('accounts and keys on $kind', ({ create }) => {
     await expect(data.store.createKey({ ...key, hash: 'h2', accountId: 'nobody' })).rejects.toThrow(
       StoreError,
     );
-    expect(await data.store.listKeys(accountId)).toHaveLength(1);
+    expect(await data.store.listKeys({ accountId, limit: 100, before: null, now: start })).toHaveLength(1);
   });
 
-  it('lists the keys of an account, oldest first, and keeps the first time of a revocation', async () => {
+  it('lists the keys of an account, newest first, and keeps the first time of a revocation', async () => {
     const { accountId, keyId } = await addAccount(data.store);
     const second = randomUUID();
     await data.store.createKey({
@@ -153,10 +158,10 @@ describe.each(testEngines())('accounts and keys on $kind', ({ create }) => {
     await data.store.revokeKey({ id: keyId, now: start + 5 });
     const again = await data.store.revokeKey({ id: keyId, now: start + 9 });
     expect(again?.revokedAt).toBe(start + 5);
-    const keys = await data.store.listKeys(accountId);
+    const keys = await data.store.listKeys({ accountId, limit: 100, before: null, now: start });
     expect(keys.map(({ id, revokedAt }) => [id, revokedAt])).toEqual([
-      [keyId, start + 5],
       [second, null],
+      [keyId, start + 5],
     ]);
   });
 });

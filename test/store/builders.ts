@@ -1,7 +1,12 @@
-import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../src/kit/clock.ts';
+import { newId } from '../../src/kit/ids.ts';
+import { newJobRecord } from '../../src/store/commands/job-table.ts';
 import type {
+  Account,
   AccountStatus,
   FinishJobInput,
+  Job,
+  NewAccount,
   NewJob,
   NewMedia,
   NewPayment,
@@ -18,13 +23,19 @@ export interface Owner {
   keyId: string;
 }
 
+/** An account without money and keys, made at the time of the clock. */
+export const createAccount = (
+  { store, clock }: { store: Pick<Store, 'createAccount'>; clock: Clock },
+  account: Omit<NewAccount, 'id' | 'now'>,
+): Promise<Account> => store.createAccount({ ...account, id: newId(), now: clock.now() });
+
 /** An account with a key and, when `balance` is above zero, a top-up. */
 export const addAccount = async (
   store: Store,
   { balance = 1_000n, status = 'active' }: { balance?: bigint; status?: AccountStatus } = {},
 ): Promise<Owner> => {
-  const accountId = randomUUID();
-  const keyId = randomUUID();
+  const accountId = newId();
+  const keyId = newId();
   await store.createAccount({ id: accountId, name: 'Acme', status, now: start });
   await store.createKey({
     id: keyId,
@@ -36,7 +47,7 @@ export const addAccount = async (
   });
   if (balance > 0n)
     await store.postEntry({
-      id: randomUUID(),
+      id: newId(),
       accountId,
       type: 'topup',
       amount: balance,
@@ -50,7 +61,7 @@ export const worker = 'worker-1';
 
 /** A job that its opener runs at once. */
 export const runningJob = (owner: Owner, changes: Partial<NewJob> = {}): NewJob => ({
-  id: randomUUID(),
+  id: newId(),
   ...owner,
   kind: 'chat',
   model: 'textmodel-3.5-flash',
@@ -63,6 +74,7 @@ export const runningJob = (owner: Owner, changes: Partial<NewJob> = {}): NewJob 
   customData: null,
   parameters: null,
   webhookUrl: null,
+  isBudgeted: false,
   ...changes,
 });
 
@@ -105,9 +117,10 @@ export const finishing = (id: string, changes: Partial<FinishJobInput> = {}): Fi
   error: null,
   metadata: '{"provider":"sandbox"}',
   charge: 60n,
-  entryId: randomUUID(),
+  entryId: newId(),
   media: [],
   webhook: null,
+  budgeted: null,
   now: start + 1_000,
   ...changes,
 });
@@ -127,6 +140,11 @@ export const reaping = (
   ...changes,
 });
 
+/** What a job runner says of a job that counts in budgets. */
+export const counted = (job: Job): Pick<FinishJobInput, 'budgeted'> => ({
+  budgeted: job.isBudgeted ? job : null,
+});
+
 /** Reaps, and ends the doomed jobs uncharged as a job runner does. */
 export const reapAndFail = async (store: Store, now: number): Promise<void> => {
   const { doomed } = await store.reapJobs(reaping(now));
@@ -138,11 +156,11 @@ export const reapAndFail = async (store: Store, now: number): Promise<void> => {
     charge: 0n,
     now,
   };
-  await Promise.all(doomed.map(({ id }) => store.finishJob(finishing(id, failed))));
+  await Promise.all(doomed.map((job) => store.finishJob(finishing(job.id, { ...failed, ...counted(job) }))));
 };
 
 export const reservedMedia = (accountId: string, changes: Partial<ReservedMedia> = {}): ReservedMedia => ({
-  id: randomUUID(),
+  id: newId(),
   accountId,
   role: 'input',
   contentType: 'image/png',
@@ -155,7 +173,7 @@ export const resultMedia = (
   job: { accountId: string; jobId: string },
   changes: Partial<NewMedia> = {},
 ): NewMedia => ({
-  id: randomUUID(),
+  id: newId(),
   ...job,
   role: 'image',
   contentType: 'image/png',
@@ -165,7 +183,7 @@ export const resultMedia = (
 });
 
 export const newPayment = (changes: Partial<NewPayment> = {}): NewPayment => ({
-  identity: randomUUID(),
+  identity: newId(),
   requestHash: 'request-1',
   network: 'eip155:84532',
   asset: '0xasset',
@@ -180,11 +198,17 @@ export const newPayment = (changes: Partial<NewPayment> = {}): NewPayment => ({
   ...changes,
 });
 
+/** Opens a job, and answers with the job too when it was opened. */
+export const openWithJob = async (store: Store, input: OpenJobInput) => {
+  const opened = await store.openJob(input);
+  return opened.outcome === 'opened' ? { ...opened, job: newJobRecord(input) } : opened;
+};
+
 /** Opens the job and answers its id; fails when it is not opened. */
 export const openJob = async (store: Store, input: OpenJobInput): Promise<string> => {
   const opened = await store.openJob(input);
   if (opened.outcome !== 'opened') throw new Error(`the job was not opened: ${opened.outcome}`);
-  return opened.job.id;
+  return input.job.id;
 };
 
 export const available = async (store: Store, accountId: string): Promise<bigint> => {

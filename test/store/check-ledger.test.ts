@@ -49,6 +49,12 @@ describe.each(testEngines())('the check of the ledger on $kind', ({ kind, create
     expect(await data.store.checkLedger()).toEqual({ accounts: 1, entries: 3, openHolds: 1, problems: [] });
   });
 
+  it('runs once for all who ask while it runs', async () => {
+    const [one, other] = await Promise.all([data.store.checkLedger(), data.store.checkLedger()]);
+    expect(other).toBe(one);
+    expect(await data.store.checkLedger()).not.toBe(one);
+  });
+
   it('names an account whose balance is not the sum of its entries', async () => {
     await damage(`update accounts set balance = balance + 1000000000`);
     expect(await problems()).toEqual([

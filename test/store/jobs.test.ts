@@ -20,7 +20,9 @@ import {
   start,
   worker,
   type Owner,
+  openWithJob,
 } from './builders.ts';
+import { endedJobRecord, newJobRecord } from '../../src/store/commands/job-table.ts';
 import { testEngines, type TestStore } from './open-test-store.ts';
 
 describe.each(testEngines())('jobs on $kind', ({ create }) => {
@@ -45,29 +47,26 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
         parameters: '{"duration":5}',
         webhookUrl: 'https://customer.example/hook',
       });
-      const opened = await store.openJob(opening(job, { hold: 100n }));
-      expect(opened).toEqual({
-        outcome: 'opened',
-        available: 150n,
-        job: {
-          ...job,
-          progress: 0,
-          providerTask: null,
-          attempts: 1,
-          createdAt: start,
-          startedAt: start,
-          finishedAt: null,
-          result: null,
-          error: null,
-          metadata: null,
-          hold: 100n,
-          holdState: 'open',
-          charged: 0n,
-          refunded: 0n,
-        },
-      });
+      const input = opening(job, { hold: 100n });
+      expect(await store.openJob(input)).toEqual({ outcome: 'opened', available: 150n });
       const read = await store.getJob({ id: job.id, accountId: owner.accountId });
-      expect({ outcome: 'opened', available: 150n, job: read }).toEqual(opened);
+      expect(read).toEqual({
+        ...job,
+        progress: 0,
+        providerTask: null,
+        attempts: 1,
+        createdAt: start,
+        startedAt: start,
+        finishedAt: null,
+        result: null,
+        error: null,
+        metadata: null,
+        hold: 100n,
+        holdState: 'open',
+        charged: 0n,
+        refunded: 0n,
+      });
+      expect(newJobRecord(input)).toEqual(read);
       expect(await store.getAccount(owner.accountId)).toMatchObject({ balance: 250n, held: 100n });
     });
 
@@ -132,7 +131,7 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
 
   describe('a limit of active jobs', () => {
     const limited = (owner: Owner, activeLimit: number, changes: Partial<NewJob> = {}) =>
-      store.openJob(opening(queuedJob(owner, { kind: 'video', ...changes }), { activeLimit }));
+      openWithJob(store, opening(queuedJob(owner, { kind: 'video', ...changes }), { activeLimit }));
 
     it('counts queued and running jobs only', async () => {
       const owner = await addAccount(store);
@@ -284,7 +283,7 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
       const key = idempotencyKey('k');
       const other = idempotencyKey('k', { bodyHash: 'body-2' });
       const open = (idempotency: typeof key) =>
-        store.openJob(opening(runningJob(owner, { kind }), { idempotency }));
+        openWithJob(store, opening(runningJob(owner, { kind }), { idempotency }));
       const first = await openJob(store, opening(runningJob(owner, { kind }), { idempotency: key }));
       expect(await open(other)).toEqual({ outcome: 'conflict' });
       await store.finishJob(finishing(first, { ...failed, error: { ...deadJobError, code } }));
@@ -356,28 +355,28 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
     it('captures the charge, releases the rest and writes the debit', async () => {
       const owner = await addAccount(store, { balance: 250n });
       const job = runningJob(owner);
-      await openJob(store, opening(job, { hold: 100n }));
+      const opened = opening(job, { hold: 100n });
+      await openJob(store, opened);
       const entryId = randomUUID();
-      const finished = await store.finishJob(finishing(job.id, { charge: 60n, entryId }));
-      expect(finished).toMatchObject({
-        outcome: 'finished',
-        available: 190n,
-        job: {
-          id: job.id,
-          status: 'done',
-          result: '{"answer":42}',
-          error: null,
-          metadata: '{"provider":"sandbox"}',
-          finishedAt: start + 1_000,
-          leaseOwner: null,
-          leaseUntil: null,
-          hold: 100n,
-          holdState: 'captured',
-          charged: 60n,
-        },
-      });
+      await store.recordProgress({ id: job.id, owner: worker, progress: 40, providerTask: '"task"' });
+      const input = finishing(job.id, { charge: 60n, entryId });
+      const ended = { progress: 40, providerTask: '"task"', charged: 60n };
+      expect(await store.finishJob(input)).toEqual({ outcome: 'finished', available: 190n, ...ended });
       const read = await store.getJob({ id: job.id, accountId: owner.accountId });
-      expect(finished).toEqual({ outcome: 'finished', available: 190n, job: read });
+      expect(read).toMatchObject({
+        id: job.id,
+        status: 'done',
+        result: '{"answer":42}',
+        error: null,
+        metadata: '{"provider":"sandbox"}',
+        finishedAt: start + 1_000,
+        leaseOwner: null,
+        leaseUntil: null,
+        hold: 100n,
+        holdState: 'captured',
+        charged: 60n,
+      });
+      expect(endedJobRecord(newJobRecord(opened), input, ended)).toEqual(read);
       expect(await store.getAccount(owner.accountId)).toMatchObject({ balance: 190n, held: 0n });
       const entries = await data.sql(
         `select type, amount, job_id, created_at from ledger_entries where id = '${entryId}'`,
@@ -391,23 +390,23 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
       const owner = await addAccount(store, { balance: 250n });
       const id = await openJob(store, opening(runningJob(owner)));
       const error = { type: 'server_error', code: 'upstream_error', message: 'Try again.', param: null };
-      const failed = await store.finishJob(
-        finishing(id, { status: 'failed', result: null, error, charge: 0n }),
-      );
-      expect(failed).toMatchObject({
-        outcome: 'finished',
-        available: 250n,
-        job: { status: 'failed', error, holdState: 'released', charged: 0n },
+      await store.finishJob(finishing(id, { status: 'failed', result: null, error, charge: 0n }));
+      expect(await store.getJob({ id, accountId: owner.accountId })).toMatchObject({
+        status: 'failed',
+        error,
+        holdState: 'released',
+        charged: 0n,
       });
+      expect(await available(store, owner.accountId)).toBe(250n);
     });
 
     it('never charges more than the hold', async () => {
       const owner = await addAccount(store, { balance: 250n });
       const id = await openJob(store, opening(runningJob(owner), { hold: 100n }));
       expect(await store.finishJob(finishing(id, { charge: 10_000n }))).toMatchObject({
-        available: 150n,
-        job: { charged: 100n, holdState: 'captured' },
+        charged: 100n,
       });
+      expect(await available(store, owner.accountId)).toBe(150n);
     });
 
     it('rejects a negative charge and leaves the job as it was', async () => {
@@ -596,8 +595,8 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
       expect(await store.finishJob(finishing(id, { owner: 'worker-2' }))).toMatchObject({ outcome: 'lost' });
       expect(await store.finishJob(finishing(id, { owner: reaper, charge: 0n }))).toMatchObject({
         outcome: 'finished',
-        available: 1_000n,
       });
+      expect(await available(store, owner.accountId)).toBe(1_000n);
     });
 
     it('dooms a queued job after its deadline, and one whose worker died too late for a retry', async () => {

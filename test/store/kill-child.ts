@@ -10,8 +10,18 @@ import { openStoreAt, type StoreKind } from './open-store-at.ts';
  */
 const writers = 16;
 
+const pause = new Int32Array(new SharedArrayBuffer(4));
+
 const acknowledge = (what: string, id: string): void => {
-  writeSync(1, `${what} ${id}\n`);
+  for (;;)
+    try {
+      writeSync(1, `${what} ${id}\n`);
+      return;
+    } catch (error) {
+      // The reader of the pipe is behind.
+      if (!(error instanceof Error && 'code' in error && error.code === 'EAGAIN')) throw error;
+      Atomics.wait(pause, 0, 0, 5);
+    }
 };
 
 const writeOnce = async (store: Store, owner: Owner): Promise<void> => {

@@ -14,6 +14,7 @@ import {
   runningJob,
   start,
   type Owner,
+  openWithJob,
 } from './builders.ts';
 import { createLedgerModel, type LedgerModel } from './ledger-model.ts';
 import { testEngines, type TestStore } from './open-test-store.ts';
@@ -133,14 +134,6 @@ const refundInput = (run: Run, command: Extract<Command, { type: 'refund' }>) =>
   now: run.now,
 });
 
-const outcomeOr = async (promise: Promise<{ outcome: string }>): Promise<string> => {
-  try {
-    return (await promise).outcome;
-  } catch {
-    return 'rejected';
-  }
-};
-
 const idsOf = (jobs: Job[]): string[] => jobs.map(({ id }) => id);
 
 /** Runs one command on both and compares what they say. */
@@ -156,7 +149,7 @@ const compare = async (run: Run, model: LedgerModel, command: Command): Promise<
         activeLimit: input.activeLimit,
         now,
       });
-      const seen = await store.openJob(input);
+      const seen = await openWithJob(store, input);
       expect(
         'job' in seen ? { outcome: seen.outcome, jobId: seen.job.id } : { outcome: seen.outcome },
       ).toEqual(expected);
@@ -197,13 +190,13 @@ const compare = async (run: Run, model: LedgerModel, command: Command): Promise<
     case 'topup':
     case 'adjust': {
       const input = entryInput(run, command);
-      expect(await outcomeOr(store.postEntry(input))).toBe(model.post(input));
+      expect((await store.postEntry(input)).outcome).toBe(model.post(input));
       return;
     }
     case 'refund': {
       const input = refundInput(run, command);
       const { entryId: id, jobId: job } = input;
-      expect(await outcomeOr(store.refundJob(input))).toBe(
+      expect((await store.refundJob(input)).outcome).toBe(
         model.refund({ id, jobId: job, amount: input.amount }),
       );
     }
@@ -259,11 +252,13 @@ const tallied = async (run: Run, tally: Tally, command: Command, number: number)
       });
       return;
     case 'finish': {
-      const seen = await store.finishJob(finishInput(run, command));
+      const input = finishInput(run, command);
+      const seen = await store.finishJob(input);
       if (seen.outcome === 'lost') return;
-      const { id, charged } = seen.job;
+      const { id } = input;
       tally.finishes.set(id, (tally.finishes.get(id) ?? 0) + 1);
-      tally.captured.set(id, charged);
+      tally.captured.set(id, seen.charged);
+      expect(seen.available).toBeGreaterThanOrEqual(0n);
       return;
     }
     case 'reap':

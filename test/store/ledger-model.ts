@@ -42,8 +42,8 @@ export interface LedgerModel {
     isFault: boolean;
   }): 'finished' | 'lost';
   reap(input: { owner: string; leaseUntil: number; now: number }): { requeued: string[]; doomed: string[] };
-  post(input: { id: string; accountId: string; amount: Nano }): 'posted' | 'insufficient' | 'rejected';
-  refund(input: { id: string; jobId: string; amount: Nano }): 'refunded' | 'too_much' | 'no_job' | 'rejected';
+  post(input: { id: string; accountId: string; amount: Nano }): 'posted' | 'insufficient' | 'conflict';
+  refund(input: { id: string; jobId: string; amount: Nano }): 'refunded' | 'too_much' | 'no_job' | 'conflict';
 }
 
 export const createLedgerModel = (): LedgerModel => {
@@ -146,7 +146,7 @@ export const createLedgerModel = (): LedgerModel => {
     post: ({ id, accountId, amount }) => {
       const entry = { accountId, amount, jobId: null };
       const same = sameEntry(id, entry);
-      if (same !== null) return same ? 'posted' : 'rejected';
+      if (same !== null) return same ? 'posted' : 'conflict';
       if (amount < 0n && available(accountId) + amount < 0n) return 'insufficient';
       entries.set(id, entry);
       return 'posted';
@@ -156,7 +156,7 @@ export const createLedgerModel = (): LedgerModel => {
       if (job === undefined) return 'no_job';
       const entry = { accountId: job.accountId, amount, jobId };
       const same = sameEntry(id, entry);
-      if (same !== null) return same ? 'refunded' : 'rejected';
+      if (same !== null) return same ? 'refunded' : 'conflict';
       if (amount > job.charged - job.refunded) return 'too_much';
       entries.set(id, entry);
       job.refunded += amount;

@@ -36,6 +36,11 @@ export const noise = (
       `'key ' || i, 'account ' || i, 'hash ' || i, '', '', 0`,
     ),
     eachJob(
+      'key_use',
+      'key_id, period, spent, held',
+      `'key ' || (i % ${accounts} + 1), 'period ' || i, 60, 0`,
+    ),
+    eachJob(
       'jobs',
       `id, account_id, key_id, kind, model, status, attempts, max_attempts, deadline_at, created_at, started_at,
         finished_at, request, result`,
@@ -81,6 +86,16 @@ export const noise = (
     ),
     eachJob('made_clips', 'digest, seconds, created_at', `'digest ' || i, 4, ${at}`),
     eachJob('webhook_attempts', 'event_id, number, at, duration_ms, http_status', `${id}, 1, ${at}, 5, 200`),
+    eachAccount(
+      'operator_keys',
+      'id, hash, display, label, role, created_at',
+      `'key ' || i, 'hash ' || i, '', '', 'read', 0`,
+    ),
+    eachJob(
+      'audit_log',
+      'id, at, actor, operation, input, outcome, finished_at',
+      `${id}, ${at}, 'actor ' || (i % 50), 'operation ' || (i % 50), '{}', 'done', ${at}`,
+    ),
     'commit',
   ];
 };

@@ -4,12 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Client } from 'pg';
+import { inject } from 'vitest';
 import { postgresEngine } from '../../src/store/migrations/engine.ts';
 import { migrations } from '../../src/store/migrations/migrations.ts';
 import type { Store } from '../../src/store/store.ts';
 import { layStore } from '../data-template.ts';
 import { hasService } from '../outside-services.ts';
-import { openStoreAt, postgresUrl, type StoreKind } from './open-store-at.ts';
+import { openStoreAt, poolerUrl, postgresUrl, type StoreKind } from './open-store-at.ts';
 
 /** A store of its own in a temporary file or schema. */
 export interface TestStore {
@@ -37,10 +38,11 @@ export interface TestEngine {
 export type TestPlace = Omit<TestStore, 'store'>;
 
 /**
- * The engines to test: SQLite always, and PostgreSQL when it answers. For `describe.each(testEngines())`.
+ * The engines to test: SQLite, unless a run is about a pooler, and PostgreSQL when it answers. For
+ * `describe.each(testEngines())`.
  */
 export const testEngines = (): TestEngine[] => {
-  const engines = [engine('sqlite', createSqlitePlace)];
+  const engines = poolerUrl === undefined ? [engine('sqlite', createSqlitePlace)] : [];
   if (hasService('PostgreSQL')) engines.push(engine('postgres', createPostgresPlace));
   return engines;
 };
@@ -48,13 +50,58 @@ export const testEngines = (): TestEngine[] => {
 const engine = (kind: StoreKind, createPlace: () => Promise<TestPlace>): TestEngine => ({
   kind,
   createPlace,
-  create: async () => {
-    const place = await createPlace();
-    if (kind === 'sqlite') layStore(place.location);
-    else await laySchema(place.location);
-    return { ...place, store: await place.openAnother() };
-  },
+  create: kind === 'sqlite' ? createOnSqlite : createOnPostgres,
 });
+
+const createOnSqlite = async (): Promise<TestStore> => {
+  const place = await createSqlitePlace();
+  layStore(place.location);
+  return Object.assign(place, { store: await place.openAnother() });
+};
+
+/** Schemas of former tests of this process, empty again: to make and drop one takes PostgreSQL a tenth of a second. */
+const emptySchemas: string[] = [];
+
+const createOnPostgres = async (): Promise<TestStore> => {
+  const known = emptySchemas.pop();
+  const schema = known ?? (await nameSchema());
+  if (known === undefined) await laySchema(schema);
+  // A schema that another process may write to, or whose tables the test may change, is not used again.
+  let isOwn = true;
+  const place = postgresPlace(schema, async () => {
+    if (isOwn && (await emptySchema(schema))) emptySchemas.push(schema);
+    else await dropSchema(schema);
+  });
+  return {
+    ...place,
+    get location() {
+      isOwn = false;
+      return schema;
+    },
+    sql: (...statements) => {
+      isOwn &&= statements.every((statement) => /^(?:select|update)\b/.test(statement));
+      return place.sql(...statements);
+    },
+    store: await place.openAnother(),
+  };
+};
+
+/** Answers whether the schema is empty now; its sequences go on. Only a superuser may empty the ledger. */
+const emptySchema = (schema: string): Promise<boolean> =>
+  onPostgres(async (client) => {
+    try {
+      await client.query(
+        `do $$ declare one text; begin
+           set local session_replication_role = replica;
+           for one in select tablename from pg_tables where schemaname = '${schema}' and tablename <> 'kysely_migration'
+           loop execute format('delete from ${schema}.%I', one); end loop;
+         end $$`,
+      );
+      return true;
+    } catch {
+      return false;
+    }
+  });
 
 /** Makes a schema with all tables in one round trip. Migrations make a hundred of them. */
 const laySchema = (schema: string): Promise<unknown> =>
@@ -89,8 +136,12 @@ const createSqlitePlace = async (): Promise<TestPlace> => {
 };
 
 const createPostgresPlace = async (): Promise<TestPlace> => {
-  const location = newSchemaName();
-  return testPlace({
+  const schema = await nameSchema();
+  return postgresPlace(schema, () => dropSchema(schema));
+};
+
+const postgresPlace = (location: string, drop: () => Promise<void>): TestPlace =>
+  testPlace({
     kind: 'postgres',
     location,
     sql: (...statements) =>
@@ -100,14 +151,30 @@ const createPostgresPlace = async (): Promise<TestPlace> => {
         for (const statement of statements) ({ rows } = await client.query(statement));
         return rows;
       }),
-    drop: () => dropSchema(location),
+    drop,
   });
+
+/** Returns a new name. A pooler needs the role of that name. */
+export const nameSchema = async (): Promise<string> => {
+  const name = inject('schemaPrefix') + randomBytes(6).toString('hex');
+  if (poolerUrl !== undefined)
+    await onPostgres(async (client) => {
+      await client.query(`create role ${name} superuser login`);
+      const settings = {
+        search_path: name,
+        statement_timeout: '10s',
+        idle_in_transaction_session_timeout: '10s',
+      };
+      for (const [key, value] of Object.entries(settings))
+        await client.query(`alter role ${name} set ${key} = '${value}'`);
+    });
+  return name;
 };
 
-export const newSchemaName = (): string => `store_test_${randomBytes(8).toString('hex')}`;
-
 export const dropSchema = async (schema: string): Promise<void> => {
-  await onPostgres((client) => client.query(`drop schema if exists ${schema} cascade`));
+  await onPostgres((client) =>
+    client.query(`drop schema if exists ${schema} cascade; drop role if exists ${schema}`),
+  );
 };
 
 /** Runs `work` on a connection of its own. */

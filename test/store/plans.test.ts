@@ -4,7 +4,7 @@ import { commands, type AnyCommand, type CommandName } from '../../src/store/com
 import { postgresDialect } from '../../src/store/postgres/engine.ts';
 import { sqliteDialect } from '../../src/store/sqlite/engine.ts';
 import type { EngineKind } from '../../src/store/statement.ts';
-import { newPayment, opening, runningJob, start } from './builders.ts';
+import { finishing, newPayment, opening, runningJob, start } from './builders.ts';
 import { noise } from './noise.ts';
 import { testEngines, type TestStore } from './open-test-store.ts';
 
@@ -29,6 +29,18 @@ const plans: Plan[] = [
   { command: 'sweepIdempotencyKeys', input: {}, indexes: [/idempotency_keys_by_expiry/] },
   { command: 'sweepMadeClips', input: {}, indexes: [/made_clips_by_age/] },
   { command: 'countActiveJobs', input: {}, found: [{ active: 0n }], indexes: [/jobs_active/] },
+  {
+    command: 'openJob',
+    input: opening(runningJob({ accountId: 'a', keyId: 'k' })),
+    indexes: [byKey('accounts')],
+  },
+  { command: 'finishJob', input: finishing('j'), indexes: [byKey('jobs')] },
+  {
+    command: 'listKeys',
+    input: { ...page, now: start },
+    indexes: [/api_keys_by_account[^]*key_use|key_use[^]*api_keys_by_account/],
+  },
+  { command: 'getKey', input: { id: 'k', now: start }, indexes: [byKey('api_keys')] },
   { command: 'recordProgress', input: ids, indexes: [byKey('jobs')] },
   { command: 'renewLeases', input: ids, indexes: [byKey('jobs')] },
   { command: 'releaseJobs', input: ids, indexes: [byKey('jobs')] },
@@ -36,6 +48,14 @@ const plans: Plan[] = [
   { command: 'listExpiredMedia', input: {}, indexes: [/media_to_remove/] },
   { command: 'discardMedia', input: ids, indexes: [byKey('media')] },
   { command: 'markMediaRemoved', input: ids, indexes: [byKey('media'), byKey('media')] },
+  { command: 'gaugeActiveJobs', input: undefined, indexes: [/jobs_active/] },
+  {
+    command: 'gaugeWebhooks',
+    input: undefined,
+    found: [{ events: 0n, due_at: 0n }],
+    indexes: [/webhook_events_due/],
+  },
+  { command: 'gaugePayments', input: undefined, indexes: [/payments_by_state/] },
   { command: 'listDueWebhooks', input: start, indexes: [/webhook_events_due/] },
   { command: 'claimWebhooks', input: ids, indexes: [byKey('webhook_events')] },
   { command: 'recordWebhookAttempt', input: { attempt: {} }, indexes: [byKey('webhook_events')] },
@@ -62,6 +82,10 @@ const plans: Plan[] = [
   { command: 'sumPayments', input: {}, indexes: [/payments_by_settlement/] },
   { command: 'listRefunds', input: { payment: 'p' }, indexes: [/payment_refunds_by_payment/] },
   { command: 'listRefunds', input: { payment: null }, indexes: [/payment_refunds_open/] },
+  { command: 'findOperatorKey', input: 'h', indexes: [/operator_keys_(hash_key|2 )/] },
+  { command: 'listAudit', input: {}, indexes: [/audit_log_by_time/] },
+  { command: 'listAudit', input: { actor: 'a' }, indexes: [/audit_log_by_actor/] },
+  { command: 'listAudit', input: { operation: 'o' }, indexes: [/audit_log_by_operation/] },
   { command: 'listNewestRefunds', input: { before: null }, indexes: [/payment_refunds_by_age/] },
 ];
 
@@ -91,6 +115,12 @@ const statementsOf = ({ command, input, found = [] }: Omit<Plan, 'indexes'>, kin
 const wholeTable =
   /Seq Scan on (?!json)|SCAN (?!json_each|CONSTANT|receivers|pending|delivered|stopped|exhausted|moves|wanted|by_)(?!.* USING )/;
 
+/** Parameters for a prepared statement; it takes no empty list. */
+const withNulls = (text: string): string => {
+  const parameters = new Set(text.match(/\$\d+/g));
+  return parameters.size === 0 ? '' : ` (${Array.from(parameters, () => 'null').join(', ')})`;
+};
+
 describe.each(testEngines())('the plans on $kind, among 100,000 jobs,', ({ kind, create }) => {
   let data: TestStore;
   beforeAll(async () => {
@@ -109,7 +139,7 @@ describe.each(testEngines())('the plans on $kind, among 100,000 jobs,', ({ kind,
             // What a connection keeps for a statement that it runs often.
             'set plan_cache_mode = force_generic_plan',
             `prepare plan as ${text}`,
-            `explain execute plan (${Array.from(new Set(text.match(/\$\d+/g)), () => 'null').join(', ')})`,
+            `explain execute plan${withNulls(text)}`,
           );
     return rows.map((row) => String(row.detail ?? row['QUERY PLAN'])).join('\n');
   };

@@ -18,6 +18,7 @@ import {
   runningJob,
   start,
   worker,
+  openWithJob,
 } from './builders.ts';
 import { claimDueWebhooks } from './claim-due-webhooks.ts';
 import { testEngines, type TestStore } from './open-test-store.ts';
@@ -50,7 +51,9 @@ describe.each(testEngines())('two processes at once on $kind', ({ create }) => {
   it('one idempotency key opens one job, and all others get that job', async () => {
     const owner = await addAccount(store, { balance: 1_000n });
     const idempotency = idempotencyKey('race');
-    const results = await atOnce(50, (handle) => handle.openJob(opening(runningJob(owner), { idempotency })));
+    const results = await atOnce(50, (handle) =>
+      openWithJob(handle, opening(runningJob(owner), { idempotency })),
+    );
     expect(countOf(results)).toEqual({ opened: 1, replayed: 49 });
     const ids = new Set(results.map((result) => ('job' in result ? result.job.id : null)));
     expect(ids.size).toBe(1);
@@ -60,7 +63,8 @@ describe.each(testEngines())('two processes at once on $kind', ({ create }) => {
   it('one idempotency key with two bodies opens one of them, and the other is a conflict', async () => {
     const owner = await addAccount(store, { balance: 1_000n });
     const results = await atOnce(40, (handle, index) =>
-      handle.openJob(
+      openWithJob(
+        handle,
         opening(runningJob(owner), {
           idempotency: idempotencyKey('race', { bodyHash: `body-${index % 2}` }),
         }),
@@ -74,7 +78,10 @@ describe.each(testEngines())('two processes at once on $kind', ({ create }) => {
     const expired = idempotencyKey('race', { expiresAt: start + 1 });
     await openJob(store, opening(runningJob(owner), { idempotency: expired }));
     const results = await atOnce(30, (handle) =>
-      handle.openJob(opening(runningJob(owner), { idempotency: idempotencyKey('race'), now: start + 1 })),
+      openWithJob(
+        handle,
+        opening(runningJob(owner), { idempotency: idempotencyKey('race'), now: start + 1 }),
+      ),
     );
     expect(countOf(results)).toEqual({ opened: 1, replayed: 29 });
   });
@@ -82,7 +89,7 @@ describe.each(testEngines())('two processes at once on $kind', ({ create }) => {
   it('one idempotency key that a failed job frees at that moment is taken over by one job', async () => {
     const owner = await addAccount(store, { balance: 10_000n });
     const idempotency = idempotencyKey('race');
-    const open = (handle: Store) => handle.openJob(opening(runningJob(owner), { idempotency }));
+    const open = (handle: Store) => openWithJob(handle, opening(runningJob(owner), { idempotency }));
     const first = await openJob(store, opening(runningJob(owner), { idempotency }));
     const failed = { status: 'failed' as const, result: null, charge: 0n, error: deadJobError };
     const [, ...during] = await Promise.all([
@@ -100,7 +107,9 @@ describe.each(testEngines())('two processes at once on $kind', ({ create }) => {
 
   it('a balance for ten opens ten of a hundred jobs', async () => {
     const owner = await addAccount(store, { balance: 1_000n });
-    const results = await atOnce(100, (handle) => handle.openJob(opening(runningJob(owner), { hold: 100n })));
+    const results = await atOnce(100, (handle) =>
+      openWithJob(handle, opening(runningJob(owner), { hold: 100n })),
+    );
     expect(countOf(results)).toEqual({ opened: 10, insufficient: 90 });
     expect(await available(store, owner.accountId)).toBe(0n);
   });
@@ -108,7 +117,7 @@ describe.each(testEngines())('two processes at once on $kind', ({ create }) => {
   it('a limit of five active jobs opens five of fifty, and as many again as end', async () => {
     const owner = await addAccount(store, { balance: 100_000n });
     const open = (handle: Store) =>
-      handle.openJob(opening(runningJob(owner, { kind: 'video' }), { activeLimit: 5 }));
+      openWithJob(handle, opening(runningJob(owner, { kind: 'video' }), { activeLimit: 5 }));
     const results = await atOnce(50, open);
     expect(countOf(results)).toEqual({ opened: 5, too_many_active: 45 });
     const ids = results.flatMap((result) => (result.outcome === 'opened' ? [result.job.id] : []));
@@ -123,8 +132,9 @@ describe.each(testEngines())('two processes at once on $kind', ({ create }) => {
     const owner = await addAccount(store, { balance: 100_000n });
     const results = await atOnce(60, (handle, index) =>
       index % 3 === 0
-        ? handle.openJob(opening(runningJob(owner), { idempotency: idempotencyKey(`k${index % 2}`) }))
-        : handle.openJob(
+        ? openWithJob(handle, opening(runningJob(owner), { idempotency: idempotencyKey(`k${index % 2}`) }))
+        : openWithJob(
+            handle,
             opening(runningJob(owner, { kind: 'video' }), {
               activeLimit: 4,
               idempotency: idempotencyKey(`v${index}`),
@@ -201,7 +211,8 @@ describe.each(testEngines())('two processes at once on $kind', ({ create }) => {
     const owner = await addAccount(store, { balance: 100_000n });
     await store.sweepIdempotencyKeys({ now: start + 10 ** 9, limit: 1_000 });
     await atOnce(30, (handle, index) =>
-      handle.openJob(
+      openWithJob(
+        handle,
         opening(runningJob(owner), { idempotency: idempotencyKey(`k${index}`, { expiresAt: start + 1 }) }),
       ),
     );
@@ -225,7 +236,7 @@ describe.each(testEngines())('two processes at once on $kind', ({ create }) => {
           now: start,
         });
       }
-      const opened = await handle.openJob(opening(runningJob(owner), { hold: 90n }));
+      const opened = await openWithJob(handle, opening(runningJob(owner), { hold: 90n }));
       return opened.outcome === 'opened'
         ? handle.finishJob(finishing(opened.job.id, { charge: 50n }))
         : opened;
@@ -235,12 +246,60 @@ describe.each(testEngines())('two processes at once on $kind', ({ create }) => {
     expect(account?.balance).toBeGreaterThanOrEqual(0n);
   });
 
+  it('a job that cannot be opened does not touch those that are opened with it', async () => {
+    const owner = await addAccount(store, { balance: 1_000n });
+    const [bad, ...good] = await Promise.allSettled([
+      store.openJob(opening(runningJob(owner), { hold: -1n })),
+      ...Array.from({ length: 9 }, () => store.openJob(opening(runningJob(owner)))),
+    ]);
+    expect(bad.status).toBe('rejected');
+    expect(
+      good.map((settled) => (settled.status === 'fulfilled' ? settled.value.outcome : settled.reason)),
+    ).toEqual(Array(9).fill('opened'));
+    expect(await available(store, owner.accountId)).toBe(100n);
+  });
+
+  it('queued jobs of one account that are opened at once have turns one after another', async () => {
+    const owner = await addAccount(store, { balance: 1_000n });
+    await Promise.all(Array.from({ length: 4 }, () => store.openJob(opening(queuedJob(owner)))));
+    const rows = await data.sql(
+      `select turn from jobs where account_id = '${owner.accountId}' order by turn`,
+    );
+    expect(rows.map(({ turn }) => Number(turn) - start)).toEqual([0, 60_000, 120_000, 180_000]);
+    const claim = { owner: worker, kind: 'image', limit: 9, leaseUntil: start + 1, now: start } as const;
+    expect(await store.claimJobs(claim)).toHaveLength(4);
+  });
+
+  it('jobs that end while their leases are renewed in another order all end', async () => {
+    const owner = await addAccount(store, { balance: 10_000n });
+    const ids = await Promise.all(
+      Array.from({ length: 60 }, () => openJob(store, opening(runningJob(owner)))),
+    );
+    const renewals = atOnce(20, (handle, index) =>
+      handle.renewLeases({
+        owner: worker,
+        ids: index % 3 === 0 ? ids.toReversed() : ids,
+        leaseUntil: start + 60_000 + index,
+      }),
+    );
+    const ends = await Promise.all(
+      ids.map((id, index) => (index % 2 === 0 ? store : other).finishJob(finishing(id))),
+    );
+    await renewals;
+    expect(countOf(ends)).toEqual({ finished: 60 });
+    expect(await available(store, owner.accountId)).toBe(10_000n - 60n * 60n);
+  });
+
   it('one of many finishers ends the job', async () => {
     const owner = await addAccount(store, { balance: 1_000n });
     const id = await openJob(store, opening(runningJob(owner)));
     const results = await atOnce(20, (handle) => handle.finishJob(finishing(id, { charge: 60n })));
     expect(countOf(results)).toEqual({ finished: 1, lost: 19 });
-    for (const result of results) expect(result.job).toMatchObject({ status: 'done', charged: 60n });
+    const ended = { status: 'done', charged: 60n };
+    for (const result of results)
+      expect('job' in result ? result.job : result).toMatchObject(
+        result.outcome === 'lost' ? ended : { charged: 60n },
+      );
     expect(await available(store, owner.accountId)).toBe(940n);
   });
 

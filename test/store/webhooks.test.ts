@@ -111,9 +111,12 @@ describe.each(testEngines())('webhook events on $kind', ({ create }) => {
       webhook,
       result: '{"id":"r"}',
     });
-    expect(await store.finishJob(failed)).toMatchObject({
-      outcome: 'finished',
-      job: { status: 'failed', result: '{"id":"r"}', error: deadJobError, holdState: 'released' },
+    expect(await store.finishJob(failed)).toMatchObject({ outcome: 'finished', charged: 0n });
+    expect(await store.getJob({ id, accountId: owner.accountId })).toMatchObject({
+      status: 'failed',
+      result: '{"id":"r"}',
+      error: deadJobError,
+      holdState: 'released',
     });
     expect(await store.getWebhook(webhook.eventId)).toMatchObject({ state: 'pending', body: webhook.body });
   });

@@ -1,14 +1,10 @@
 import { Option } from 'commander';
-import {
-  approveAccount,
-  suspendAccount,
-  type AccountStatusChange,
-} from '../../accounts/change-account-status.ts';
-import { createAccount } from '../../accounts/create-account.ts';
-import { toIso } from '../../kit/clock.ts';
-import type { JsonObject } from '../../kit/json.ts';
-import { formatUsd } from '../../kit/money.ts';
-import type { Account } from '../../store/store.ts';
+import { approveAccount, suspendAccount, type StatusChange } from '../../operator/accounts/change-status.ts';
+import { createAccount } from '../../operator/accounts/create-account.ts';
+import { getAccount } from '../../operator/accounts/get-account.ts';
+import { listAccounts } from '../../operator/accounts/list-accounts.ts';
+import { listTransactions } from '../../operator/money/list-transactions.ts';
+import { getUsage } from '../../operator/money/get-usage.ts';
 import {
   accountArgument,
   limitOption,
@@ -16,23 +12,10 @@ import {
   type CommandGroup,
 } from '../command-definition.ts';
 import type { Answer } from '../command-context.ts';
-import { requireFound } from '../command-error.ts';
 import { exampleAccount } from '../examples.ts';
 import { formatTable } from '../format-table.ts';
 import { readText } from '../read-arguments.ts';
 import { termsCommands } from './terms-commands.ts';
-
-/** As in the API, `balance_usd` is the available amount: the sum of the ledger less the holds of open jobs. */
-const accountJson = (account: Account): JsonObject => ({
-  id: account.id,
-  name: account.name,
-  status: account.status,
-  sandbox: account.isSandbox,
-  balance_usd: formatUsd(account.balance - account.held),
-  held_usd: formatUsd(account.held),
-  ledger_usd: formatUsd(account.balance),
-  created_at: toIso(account.createdAt),
-});
 
 const columns = {
   ACCOUNT: 'id',
@@ -63,22 +46,21 @@ const create: CommandDefinition<[{ name: string; approved?: true; sandbox?: true
     new Option('--sandbox', 'its money is sandbox credit: it buys sandbox models, and no real ones'),
   ],
   isNewAllowed: true,
-  run: async (session, { name, approved, sandbox }) => {
-    const status = approved === true ? 'active' : 'pending';
-    const created = await createAccount(session, { name, status, isSandbox: sandbox === true });
-    const account = accountJson(created);
+  run: async ({ operate }, options) => {
+    const created = await operate(createAccount, options);
+    const { id, status } = created.account;
     return {
-      json: { account },
-      text: formatTable(columns, [account]),
-      remark: `Next: causeway ${status === 'active' ? 'keys issue' : 'accounts approve'} ${created.id}`,
+      json: created,
+      text: formatTable(columns, [created.account]),
+      remark: `Next: causeway ${status === 'active' ? 'keys issue' : 'accounts approve'} ${id}`,
     };
   },
 };
 
-const changeAnswer = (change: AccountStatusChange, accountId: string): Answer => {
-  const { account, changed } = requireFound(change, 'account', accountId);
+const changeAnswer = (change: StatusChange): Answer => {
+  const { account, changed } = change;
   return {
-    json: { account: accountJson(account), changed },
+    json: change,
     text: `${account.id} (${account.name}) ${changed ? 'is now' : 'was already'} ${account.status}.`,
   };
 };
@@ -89,7 +71,8 @@ const approve: CommandDefinition<[string]> = {
   description: 'Makes a pending or suspended account active.',
   examples: [`causeway accounts approve ${exampleAccount}`],
   arguments: [accountArgument],
-  run: async (session, accountId) => changeAnswer(await approveAccount(session, accountId), accountId),
+  run: async ({ operate }, accountId) =>
+    changeAnswer(await operate(approveAccount, { account_id: accountId })),
 };
 
 const suspend: CommandDefinition<[string]> = {
@@ -100,7 +83,8 @@ const suspend: CommandDefinition<[string]> = {
     'finished and charged; balance and keys stay as they are. "accounts approve" makes it active again.',
   examples: [`causeway accounts suspend ${exampleAccount}`],
   arguments: [accountArgument],
-  run: async (session, accountId) => changeAnswer(await suspendAccount(session, accountId), accountId),
+  run: async ({ operate }, accountId) =>
+    changeAnswer(await operate(suspendAccount, { account_id: accountId })),
 };
 
 const list: CommandDefinition<[{ limit: number; after?: string }]> = {
@@ -118,24 +102,103 @@ const list: CommandDefinition<[{ limit: number; after?: string }]> = {
     limitOption(10_000, 1_000),
     new Option('--after <account>', 'list only accounts after this one: the next page'),
   ],
-  run: async ({ store }, { limit, after: afterId }) => {
-    if (afterId !== undefined) requireFound(await store.getAccount(afterId), 'account', afterId);
-    const found = await store.listAccounts({ limit: limit + 1, afterId });
-    const listed = found.slice(0, limit);
-    const hasMore = found.length > limit;
-    const accounts = listed.map(accountJson);
+  run: async ({ operate }, options) => {
+    const page = await operate(listAccounts, options);
+    const { accounts, has_more: hasMore } = page;
     return {
-      json: { accounts, has_more: hasMore },
-      text: listed.length === 0 ? 'There are no accounts.' : formatTable(columns, accounts),
+      json: page,
+      text: accounts.length === 0 ? 'There are no accounts.' : formatTable(columns, accounts),
+      remark: hasMore ? `There are more: add --after ${accounts.at(-1)?.id}` : undefined,
+    };
+  },
+};
+
+const show: CommandDefinition<[string]> = {
+  name: 'show',
+  summary: 'show an account and its balance',
+  description: 'Shows an account and its balance.',
+  examples: [`causeway accounts show ${exampleAccount}`],
+  arguments: [accountArgument],
+  run: async ({ operate }, accountId) => {
+    const found = await operate(getAccount, { account_id: accountId });
+    return { json: found, text: formatTable(columns, [found.account]) };
+  },
+};
+
+const transactions: CommandDefinition<[string, { limit: number; after?: string }]> = {
+  name: 'transactions',
+  summary: 'list the transactions of an account',
+  description: 'Lists top-ups, debits, refunds and adjustments of an account, newest first.',
+  examples: [
+    `causeway accounts transactions ${exampleAccount}`,
+    `causeway accounts transactions ${exampleAccount} --json | jq '.transactions[].amount_usd'`,
+  ],
+  arguments: [accountArgument],
+  options: [
+    limitOption(1_000, 100),
+    new Option('--after <entry>', 'list only transactions before this one: the next page'),
+  ],
+  run: async ({ operate }, accountId, options) => {
+    const page = await operate(listTransactions, { account_id: accountId, ...options });
+    const { transactions: listed, has_more: hasMore } = page;
+    return {
+      json: page,
+      text: listed.length === 0 ? 'There are no transactions.' : formatTable(entryColumns, listed),
       remark: hasMore ? `There are more: add --after ${listed.at(-1)?.id}` : undefined,
     };
   },
 };
 
+const entryColumns = {
+  ENTRY: 'id',
+  TYPE: 'type',
+  'AMOUNT USD': { right: 'amount_usd' },
+  CREATED: 'created_at',
+  MODEL: 'model',
+  REASON: 'reason',
+};
+
+const usage: CommandDefinition<[string, { from?: string; to?: string }]> = {
+  name: 'usage',
+  summary: 'sum up the jobs of an account and what they cost',
+  description:
+    'Sums up the jobs that an account created in a time and what they cost. Default: the last 30 days.',
+  examples: [
+    `causeway accounts usage ${exampleAccount}`,
+    `causeway accounts usage ${exampleAccount} --from 2026-10-01 --to 2026-11-01 --json`,
+  ],
+  arguments: [accountArgument],
+  options: [
+    new Option('--from <time>', 'from this time: a date, or a date-time with its zone'),
+    new Option('--to <time>', 'until before this time'),
+  ],
+  run: async ({ operate }, accountId, options) => {
+    const sums = await operate(getUsage, { account_id: accountId, ...options });
+    const rows = [...sums.by_model, { ...sums, model: 'all' }];
+    return {
+      json: sums,
+      text: formatTable(
+        usageColumns,
+        rows.map((row) => ({ ...row, jobs: String(row.jobs.total) })),
+      ),
+    };
+  },
+};
+
+const usageColumns = {
+  MODEL: 'model',
+  JOBS: { right: 'jobs' },
+  'CHARGED USD': { right: 'charged_usd' },
+  'REFUNDED USD': { right: 'refunded_usd' },
+  'NET USD': { right: 'net_spent_usd' },
+};
+
 export const accountCommands: CommandGroup = {
   name: 'accounts',
   alias: 'account',
-  summary: 'create, approve, suspend and list accounts; set their terms',
-  description: 'Creates, approves, suspends and lists the accounts of customers, and sets their own terms.',
-  commands: [create, approve, suspend, list, termsCommands],
+  summary: 'create, approve, suspend and list accounts; show their money; set their terms',
+  description:
+    'Creates, approves, suspends and lists the accounts of customers, shows their transactions and usage, and sets their ' +
+    'own terms.',
+  commands: [create, approve, suspend, list, show, transactions, usage, termsCommands],
 };

@@ -1,19 +1,15 @@
 import { Argument, Option } from 'commander';
-import { toIso } from '../../kit/clock.ts';
-import type { JsonObject } from '../../kit/json.ts';
-import { formatUsd, type Nano } from '../../kit/money.ts';
-import { adjust, credit, refund } from '../../ledger/entries.ts';
-import type { LedgerEntry, LedgerReport, PostEntryOutcome, RefundOutcome } from '../../store/store.ts';
+import type { Nano } from '../../kit/money.ts';
+import { adjustAccount } from '../../operator/money/adjust-account.ts';
+import { checkLedger } from '../../operator/money/check-ledger.ts';
+import { creditAccount } from '../../operator/money/credit-account.ts';
+import type { PostedEntry } from '../../operator/money/posted-entry.ts';
+import { refundJob } from '../../operator/money/refund-job.ts';
 import type { Answer } from '../command-context.ts';
 import { accountArgument, type CommandDefinition, type CommandGroup } from '../command-definition.ts';
-import { CommandError, notFound } from '../command-error.ts';
 import { exampleAccount, exampleId } from '../examples.ts';
+import { postOnce, type EntryOptions } from './post-once.ts';
 import { readAmount, readSignedAmount, readText, readUuid } from '../read-arguments.ts';
-
-interface EntryOptions {
-  reason: string;
-  entryId?: string;
-}
 
 const entryOptions = [
   new Option('--reason <text>', 'the reason, for the books; customers never see it (required)')
@@ -21,37 +17,14 @@ const entryOptions = [
     .makeOptionMandatory(),
   new Option(
     '--entry-id <uuid>',
-    'your own id of the ledger entry: safe to repeat, as one id posts once',
+    'your own id of the ledger entry: safe to repeat, as one id posts once (default: a new one)',
   ).argParser(readUuid),
 ];
 
-const entryJson = (entry: LedgerEntry): JsonObject => ({
-  id: entry.id,
-  account_id: entry.accountId,
-  type: entry.type,
-  amount_usd: formatUsd(entry.amount),
-  job_id: entry.jobId,
-  reason: entry.note,
-  created_at: toIso(entry.createdAt),
+const postedAnswer = (posted: PostedEntry): Answer => ({
+  json: posted,
+  text: `Posted ${posted.entry.amount_usd} USD (${posted.entry.type}). Balance: ${posted.balance_usd} USD.`,
 });
-
-const postedAnswer = (
-  posted: PostEntryOutcome,
-  { accountId, amount }: { accountId: string; amount: Nano },
-): Answer => {
-  if (posted.outcome === 'no_account') throw notFound('account', accountId);
-  const { outcome, available } = posted;
-  if (outcome === 'insufficient')
-    throw new CommandError(
-      'insufficient_balance',
-      `The account has ${formatUsd(available)} USD available; ${formatUsd(-amount)} USD cannot be taken.`,
-    );
-  const { entry } = posted;
-  return {
-    json: { entry: entryJson(entry), balance_usd: formatUsd(available) },
-    text: `Posted ${formatUsd(entry.amount)} USD (${entry.type}). Balance: ${formatUsd(available)} USD.`,
-  };
-};
 
 const addTopUp: CommandDefinition<[string, Nano, EntryOptions]> = {
   name: 'credit',
@@ -66,8 +39,10 @@ const addTopUp: CommandDefinition<[string, Nano, EntryOptions]> = {
     new Argument('<amount>', 'US dollars, such as 25 or 12.50').argParser(readAmount),
   ],
   options: entryOptions,
-  run: async (session, accountId, amount, options) =>
-    postedAnswer(await credit(session, { accountId, amount, ...options }), { accountId, amount }),
+  run: async ({ operate }, accountId, amount, options) =>
+    postedAnswer(
+      await postOnce(amount, options, (entry) => operate(creditAccount, { account_id: accountId, ...entry })),
+    ),
 };
 
 const correct: CommandDefinition<[string, Nano, EntryOptions]> = {
@@ -84,28 +59,13 @@ const correct: CommandDefinition<[string, Nano, EntryOptions]> = {
     new Argument('<amount>', 'US dollars with a sign, such as -5.00 or 5.00').argParser(readSignedAmount),
   ],
   options: entryOptions,
-  run: async (session, accountId, amount, options) =>
-    postedAnswer(await adjust(session, { accountId, amount, ...options }), { accountId, amount }),
+  run: async ({ operate }, accountId, amount, options) =>
+    postedAnswer(
+      await postOnce(amount, options, (entry) => operate(adjustAccount, { account_id: accountId, ...entry })),
+    ),
 };
 
-const refundedAnswer = (refund: Exclude<RefundOutcome, { outcome: 'no_job' }>, amount: Nano): Answer => {
-  if (refund.outcome === 'too_much')
-    throw new CommandError(
-      'refund_too_large',
-      refund.refundable === 0n
-        ? 'Nothing of this job can be refunded: it was not charged, or all of it is refunded.'
-        : `At most ${formatUsd(refund.refundable)} USD of this job can still be refunded, not ${formatUsd(amount)} USD.`,
-    );
-  const { entry, refunded, available } = refund;
-  return {
-    json: { entry: entryJson(entry), refunded_usd: formatUsd(refunded), balance_usd: formatUsd(available) },
-    text:
-      `Refunded ${formatUsd(entry.amount)} USD to account ${entry.accountId} ` +
-      `(${formatUsd(refunded)} USD of this job in all). Balance: ${formatUsd(available)} USD.`,
-  };
-};
-
-const refundJob: CommandDefinition<[string, Nano, EntryOptions]> = {
+const refundCharge: CommandDefinition<[string, Nano, EntryOptions]> = {
   name: 'refund',
   summary: 'refund the charge of a job, whole or in part',
   description: 'Refunds the charge of a job, whole or in part, at most its charge less earlier refunds.',
@@ -115,22 +75,18 @@ const refundJob: CommandDefinition<[string, Nano, EntryOptions]> = {
     new Argument('<amount>', 'US dollars, such as 0.04').argParser(readAmount),
   ],
   options: entryOptions,
-  run: async (session, publicId, amount, options) => {
-    const jobId = publicId.replace(/^(?:chatcmpl-|resp_)/, '').toLowerCase();
-    const outcome = await refund(session, { jobId, amount, ...options });
-    if (outcome.outcome === 'no_job') throw notFound('job', publicId);
-    return refundedAnswer(outcome, amount);
+  run: async ({ operate }, jobId, amount, options) => {
+    const refunded = await postOnce(amount, options, (posted) =>
+      operate(refundJob, { job_id: jobId, ...posted }),
+    );
+    const { entry, refunded_usd: inAll, balance_usd: balance } = refunded;
+    return {
+      json: refunded,
+      text:
+        `Refunded ${entry.amount_usd} USD to account ${entry.account_id} ` +
+        `(${inAll} USD of this job in all). Balance: ${balance} USD.`,
+    };
   },
-};
-
-const reportAnswer = ({ accounts, entries, openHolds, problems }: LedgerReport): Answer => {
-  const isRight = problems.length === 0;
-  const counts = `Accounts: ${accounts}. Entries: ${entries}. Open holds: ${openHolds}.`;
-  return {
-    json: { ok: isRight, accounts, entries, open_holds: openHolds, problems },
-    text: [...problems, `The books are ${isRight ? 'right' : 'not right'}. ${counts}`].join('\n'),
-    exitCode: isRight ? 0 : 1,
-  };
 };
 
 const check: CommandDefinition<[]> = {
@@ -140,7 +96,16 @@ const check: CommandDefinition<[]> = {
     'Recomputes every balance and hold from the ledger entries and jobs, and reports differences. It changes nothing; ' +
     'the gateway may run meanwhile. Exit code 1 if there are differences.',
   examples: ['causeway ledger check', 'causeway ledger check --json | jq .problems'],
-  run: async ({ store }) => reportAnswer(await store.checkLedger()),
+  run: async ({ operate }) => {
+    const report = await operate(checkLedger, {});
+    const { ok: isRight, accounts, entries, open_holds: openHolds, problems } = report;
+    const counts = `Accounts: ${accounts}. Entries: ${entries}. Open holds: ${openHolds}.`;
+    return {
+      json: report,
+      text: [...problems, `The books are ${isRight ? 'right' : 'not right'}. ${counts}`].join('\n'),
+      exitCode: isRight ? 0 : 1,
+    };
+  },
 };
 
 const ledger: CommandGroup = {
@@ -151,4 +116,4 @@ const ledger: CommandGroup = {
 };
 
 /** `credit`, `adjust`, `refund` and `ledger check`. */
-export const moneyCommands: CommandGroup['commands'] = [addTopUp, correct, refundJob, ledger];
+export const moneyCommands: CommandGroup['commands'] = [addTopUp, correct, refundCharge, ledger];

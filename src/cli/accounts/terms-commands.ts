@@ -1,58 +1,42 @@
 import { readFileSync } from 'node:fs';
 import { Option } from 'commander';
 import { parse as parseYaml, stringify as toYaml } from 'yaml';
-import {
-  AccountTermsError,
-  checkAccountTerms,
-  readAccountTerms,
-  toTermsText,
-} from '../../catalog/account-terms.ts';
-import type { ModelConfig } from '../../catalog/model.ts';
-import type { Account } from '../../store/store.ts';
-import type { Answer, Session } from '../command-context.ts';
+import type { z } from 'zod';
+import { AppError } from '../../kit/errors.ts';
+import { getAccountTerms, setAccountTerms } from '../../operator/accounts/account-terms.ts';
+import type { Answer } from '../command-context.ts';
 import { accountArgument, type CommandDefinition, type CommandGroup } from '../command-definition.ts';
-import { CommandError, requireFound } from '../command-error.ts';
+import { CommandError } from '../command-error.ts';
 import { exampleAccount } from '../examples.ts';
 
-const setTerms = async ({ store }: Session, accountId: string, terms: string | null): Promise<Account> =>
-  requireFound(await store.setAccountTerms({ id: accountId, terms }), 'account', accountId);
+/** The terms as they are written. */
+type TermsInput = z.input<(typeof setAccountTerms)['input']>['terms'];
 
-/** Answers with the stored terms unread, as a newer version may have written them. */
-const termsAnswer = ({ id, name, terms }: Account, toText: (document: unknown) => string): Answer => {
-  const document = terms === null ? null : JSON.parse(terms);
-  return {
-    json: { account_id: id, terms: document },
-    text: document === null ? `${id} (${name}) has no terms of its own.` : toText(document),
-  };
-};
+type TermsAnswer = z.output<(typeof getAccountTerms)['output']>;
 
-/** Returns the text to store. Throws CommandError `invalid_terms`, which names the file and its problem. */
-const readTermsFile = (file: string, models: readonly ModelConfig[]): string => {
-  const document = parseTermsFile(file);
-  if (document === null) throw invalidTerms(file, 'it is empty; "terms clear" removes terms');
-  try {
-    const terms = readAccountTerms(document);
-    checkAccountTerms(terms, models);
-    return toTermsText(terms);
-  } catch (error) {
-    if (error instanceof AccountTermsError) throw invalidTerms(file, error.message, error);
-    throw error;
-  }
-};
+const termsAnswer = (answer: TermsAnswer, toText: (terms: object) => string): Answer => ({
+  json: answer,
+  text: answer.terms === null ? `${answer.account_id} has no terms of its own.` : toText(answer.terms),
+});
 
-const parseTermsFile = (file: string): unknown => {
+/** Throws CommandError `invalid_terms`, which names the file and its problem. */
+const readTermsFile = (file: string): TermsInput => {
   let text: string;
+  let terms: TermsInput;
   try {
     text = readFileSync(file, 'utf8');
   } catch (cause) {
     throw invalidTerms(file, 'it cannot be read', cause);
   }
   try {
-    return parseYaml(text) ?? null;
+    // The operation checks what is in it.
+    terms = parseYaml(text) as TermsInput;
   } catch (cause) {
     const line = cause instanceof Error ? (cause.message.split('\n')[0] ?? '') : '';
     throw invalidTerms(file, `it is neither YAML nor JSON: ${line}`, cause);
   }
+  if (terms === null) throw invalidTerms(file, 'it is empty; "terms clear" removes terms');
+  return terms;
 };
 
 const invalidTerms = (file: string, problem: string, cause?: unknown): CommandError =>
@@ -64,10 +48,10 @@ const show: CommandDefinition<[string]> = {
   description: 'Shows the terms of an account as YAML, a file for "terms set".',
   examples: [`causeway accounts terms show ${exampleAccount}`],
   arguments: [accountArgument],
-  run: async ({ store }, accountId) => {
-    const account = requireFound(await store.getAccount(accountId), 'account', accountId);
-    return termsAnswer(account, (document) => toYaml(document).trimEnd());
-  },
+  run: async ({ operate }, accountId) =>
+    termsAnswer(await operate(getAccountTerms, { account_id: accountId }), (terms) =>
+      toYaml(terms).trimEnd(),
+    ),
 };
 
 const fileHelp = `
@@ -92,10 +76,15 @@ const set: CommandDefinition<[string, { file: string }]> = {
   appendix: fileHelp,
   arguments: [accountArgument],
   options: [new Option('--file <file>', 'YAML or JSON (required)').makeOptionMandatory()],
-  run: async (session, accountId, { file }) => {
-    const { models } = await session.config();
-    const account = await setTerms(session, accountId, readTermsFile(file, models));
-    return termsAnswer(account, () => `${account.id} (${account.name}) now has the terms of ${file}.`);
+  run: async ({ operate }, accountId, { file }) => {
+    const terms = readTermsFile(file);
+    try {
+      const set = await operate(setAccountTerms, { account_id: accountId, terms });
+      return termsAnswer(set, () => `${accountId} now has the terms of ${file}.`);
+    } catch (error) {
+      if (!(error instanceof AppError && error.param?.startsWith('terms') === true)) throw error;
+      throw invalidTerms(file, error.message.replaceAll(/(^|; )terms[.:] ?/g, '$1'), error);
+    }
   },
 };
 
@@ -105,7 +94,8 @@ const clear: CommandDefinition<[string]> = {
   description: 'Removes the terms of an account: the SKUs, prices and limits of the gateway hold again.',
   examples: [`causeway accounts terms clear ${exampleAccount}`],
   arguments: [accountArgument],
-  run: async (session, accountId) => termsAnswer(await setTerms(session, accountId, null), String),
+  run: async ({ operate }, accountId) =>
+    termsAnswer(await operate(setAccountTerms, { account_id: accountId, terms: null }), String),
 };
 
 export const termsCommands: CommandGroup = {

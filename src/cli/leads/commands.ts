@@ -1,53 +1,33 @@
-import type { Command } from 'commander';
-import { isoOrNull, toIso } from '../../kit/clock.ts';
-import type { LeadStats } from '../../leads/lead-keeper.ts';
-import type { Answer, CommandContext } from '../command-context.ts';
-import { addExamples } from '../examples.ts';
-import { addLeadExportCommand } from './export-command.ts';
+import { toStatsView, type LeadStatsView } from '../../operator/leads/get-lead-stats.ts';
+import type { Answer } from '../command-context.ts';
+import type { CommandGroup, LeadCommandDefinition } from '../command-definition.ts';
+import { exportCommand } from './export-command.ts';
 import { countOf, figureLines, formatBytes, formatCount } from './figures.ts';
-import { addImportCommand } from './import-command.ts';
-import { addDeleteCommand, addRestoreCommand } from './people-commands.ts';
-import { describePlace, placeJson, type LeadPlace } from './place.ts';
+import { importCommand } from './import-command.ts';
+import { deleteCommand, restoreCommand } from './people-commands.ts';
+import { describePlace, type LeadPlace } from './place.ts';
 
-/** Adds `leads import`, `stats`, `export`, `delete` and `restore`. */
-export const addLeadCommands = (program: Command, context: CommandContext): void => {
-  const leads = program
-    .command('leads')
-    .summary('import, count, export and delete the profiles of the search')
-    .description(
-      'Imports, counts and exports the profiles that "search_leads" finds, and forgets people on request. Running ' +
-        'gateways see each change within seconds, and always whole.',
-    );
-  addExamples(leads, [
-    'causeway leads import profiles.csv',
-    'causeway leads stats',
-    'causeway leads delete jane.doe',
-  ]);
-  addImportCommand(leads, context);
-  addStatsCommand(leads, context);
-  addLeadExportCommand(leads, context);
-  addDeleteCommand(leads, context);
-  addRestoreCommand(leads, context);
+const statsCommand: LeadCommandDefinition<[]> = {
+  name: 'stats',
+  summary: 'show the number of profiles',
+  description:
+    'Shows the number of profiles and of forgotten people, the size on the disk, the time of the last change, and ' +
+    'any unfinished import.',
+  examples: ['causeway leads stats', 'causeway leads stats --json'],
+  runOnLeads: async ({ keeper, place }) => statsAnswer(toStatsView(await keeper.stats(), place), place),
 };
 
-const addStatsCommand = (leads: Command, context: CommandContext): void => {
-  const stats = leads
-    .command('stats')
-    .summary('show the number of profiles')
-    .description(
-      'Shows the number of profiles and of forgotten people, the size on the disk, the time of the last change, and ' +
-        'any unfinished import.',
-    )
-    .action(() =>
-      context.runOnLeads({}, async ({ keeper, place }) => statsAnswer(await keeper.stats(), place)),
-    );
-  addExamples(stats, ['causeway leads stats', 'causeway leads stats --json']);
+export const leadCommands: CommandGroup = {
+  name: 'leads',
+  summary: 'import, count, export and delete the profiles of the search',
+  description:
+    'Imports, counts and exports the profiles that "search_leads" finds, and forgets people on request. Running ' +
+    'gateways see each change within seconds, and always whole.',
+  commands: [importCommand, statsCommand, exportCommand, deleteCommand, restoreCommand],
 };
 
-const statsAnswer = (
-  { profiles, synthetic, forgotten, bytes, updatedAt, unfinished, generation }: LeadStats,
-  place: LeadPlace,
-): Answer => {
+const statsAnswer = (stats: LeadStatsView, place: LeadPlace): Answer => {
+  const { profiles, synthetic, forgotten, bytes, updated_at: updatedAt, unfinished, generation } = stats;
   const figures = figureLines([
     ['profiles', formatCount(profiles), synthetic ? 'generated and fictional' : ''],
     ['forgotten', formatCount(forgotten), 'people who asked for it'],
@@ -56,23 +36,12 @@ const statsAnswer = (
   const changed =
     updatedAt === null
       ? 'Nothing was imported yet.'
-      : `Last changed ${toIso(updatedAt)} (generation ${generation}).`;
+      : `Last changed ${updatedAt} (generation ${generation}).`;
   return {
-    json: {
-      stats: {
-        ...placeJson(place),
-        generation,
-        profiles,
-        synthetic,
-        forgotten,
-        bytes,
-        updated_at: isoOrNull(updatedAt),
-        unfinished: unfinished && { rows: unfinished.rows, started_at: toIso(unfinished.startedAt) },
-      },
-    },
+    json: { stats },
     text: `Profiles in ${describePlace(place)}:\n${figures}\n${changed}`,
     remark: unfinished
-      ? `An import of ${toIso(unfinished.startedAt)} is unfinished, after ${countOf(unfinished.rows, 'row')}: ` +
+      ? `An import of ${unfinished.started_at} is unfinished, after ${countOf(unfinished.rows, 'row')}: ` +
         'the same command continues it, another import discards it.'
       : undefined,
   };

@@ -2,8 +2,8 @@ import { Option, type Command } from 'commander';
 import { leadFields } from '../../leads/lead-fields.ts';
 import type { LeadKeeper } from '../../leads/lead-keeper.ts';
 import type { Lead } from '../../leads/lead-source.ts';
-import type { CommandContext, LeadSession } from '../command-context.ts';
-import { addExamples } from '../examples.ts';
+import type { LeadSession } from '../command-context.ts';
+import type { LeadCommandDefinition } from '../command-definition.ts';
 import { exportRows } from '../export-rows.ts';
 import { csvLine } from '../format-table.ts';
 import type { Write } from '../write-new-file.ts';
@@ -12,7 +12,6 @@ import { countOf } from './figures.ts';
 const formats = ['jsonl', 'csv'] as const;
 type ExportFormat = (typeof formats)[number];
 
-/** The length of one write. */
 const writtenCharacters = 65_536;
 
 interface ExportOptions {
@@ -51,33 +50,30 @@ const describeCount = async (keeper: LeadKeeper, count: number): Promise<string>
     ? '0 profiles: there are only generated ones, which are not exported.'
     : `${countOf(count, 'profile')}.`;
 
-/** Adds `leads export`. */
-export const addLeadExportCommand = (leads: Command, context: CommandContext): void => {
-  const exporting = leads
-    .command('export')
-    .summary('write all profiles as JSON Lines or CSV')
-    .description(
-      'Writes all profiles as they are at its beginning, most followers first. "leads import" reads JSON Lines back ' +
-        'unchanged. CSV is for spreadsheets: a field that one would take for a formula begins with an apostrophe. ' +
-        'Without --output, the lines go to stdout. Generated profiles are not exported.',
-    )
-    .option('--output <file>', 'write to this new file, which only you can read')
-    .addOption(new Option('--format <format>', 'the format').choices(formats).default('jsonl'))
-    .action(({ format, output }: ExportOptions, command: Command) =>
-      context.runOnLeads({}, (session) => {
-        const { keeper, writePart } = session;
-        const isReaderGone = output === undefined ? session.isReaderGone : () => false;
-        return exportRows('profiles', {
-          command,
-          writePart,
-          writeRows: (write) => writeRows({ keeper, isReaderGone }, format, write),
-          describe: async (count) => (isReaderGone() ? undefined : describeCount(keeper, count)),
-        });
-      }),
-    );
-  addExamples(exporting, [
+export const exportCommand: LeadCommandDefinition<[ExportOptions, Command]> = {
+  name: 'export',
+  summary: 'write all profiles as JSON Lines or CSV',
+  description:
+    'Writes all profiles as they are at its beginning, most followers first. "leads import" reads JSON Lines back ' +
+    'unchanged. CSV is for spreadsheets: a field that one would take for a formula begins with an apostrophe. ' +
+    'Without --output, the lines go to stdout. Generated profiles are not exported.',
+  examples: [
     'causeway leads export --output profiles.jsonl',
     'causeway leads export --format csv | head',
     'causeway leads export | zstd > profiles.jsonl.zst',
-  ]);
+  ],
+  options: [
+    new Option('--output <file>', 'write to this new file, which only you can read'),
+    new Option('--format <format>', 'the format').choices(formats).default('jsonl'),
+  ],
+  runOnLeads: (session, { format, output }, command) => {
+    const { keeper, writePart } = session;
+    const isReaderGone = output === undefined ? session.isReaderGone : () => false;
+    return exportRows('profiles', {
+      command,
+      writePart,
+      writeRows: (write) => writeRows({ keeper, isReaderGone }, format, write),
+      describe: async (count) => (isReaderGone() ? undefined : describeCount(keeper, count)),
+    });
+  },
 };

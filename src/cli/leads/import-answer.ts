@@ -1,11 +1,11 @@
 import type { RejectedRow } from '../../leads/import/input-options.ts';
-import type { ImportOutcome } from '../../leads/lead-keeper.ts';
+import type { ImportedProfiles } from '../../leads/import/import-profiles.ts';
+import { toImportView } from '../../operator/leads/import-view.ts';
 import type { Answer } from '../command-context.ts';
-import { sanitizeCell } from '../format-table.ts';
+import { sanitizeLine } from '../../kit/sanitize-line.ts';
 import { countOf, figureLines, formatCount, formatDuration } from './figures.ts';
-import { describePlace, placeJson, type LeadPlace } from './place.ts';
+import { describePlace, type LeadPlace } from './place.ts';
 
-/** The rejected rows of an import. */
 export interface Rejections {
   count: number;
   /** The first of the rows that this command has read; a resumed import has others before. */
@@ -14,14 +14,8 @@ export interface Rejections {
   report: string | null;
 }
 
-export interface ImportEnd {
+export interface ImportEnd extends ImportedProfiles {
   place: LeadPlace;
-  mode: 'upsert' | 'replace';
-  isResumed: boolean;
-  outcome: ImportOutcome;
-  /** Profiles that --replace dropped; null: unknown, as the former profiles could not be read. */
-  removed: number | null;
-  durationMs: number;
   rejections: Rejections;
 }
 
@@ -36,20 +30,18 @@ export const describeRejections = ({ count, first, report }: Rejections): string
         : ', among them:';
   return [
     `${countOf(count, 'row was', 'rows were')} rejected${which}`,
-    ...first.map(({ file, line, problem }) => sanitizeCell(`  ${file}:${line}: ${problem}`)),
-    ...(report === null ? [] : [sanitizeCell(`All of them, and why: ${report}`)]),
+    ...first.map(({ file, line, problem }) => sanitizeLine(`  ${file}:${line}: ${problem}`)),
+    ...(report === null ? [] : [sanitizeLine(`All of them, and why: ${report}`)]),
   ].join('\n');
 };
 
 /** With fewer rows, the fixed cost of an import hides its speed. */
 const minTimedRows = 1_000;
 
-const rateOf = ({ isResumed, outcome, durationMs }: ImportEnd): number | null =>
-  isResumed || durationMs === 0 ? null : Math.round((outcome.rows / durationMs) * 1_000);
-
-const textOf = (end: ImportEnd): string => {
-  const { place, mode, isResumed, outcome, removed, durationMs, rejections } = end;
-  const rate = rateOf(end);
+const textOf = (
+  { place, mode, isResumed, outcome, removed, durationMs, rejections }: ImportEnd,
+  rate: number | null,
+): string => {
   const speed = rate === null || outcome.rows < minTimedRows ? '' : ` (${formatCount(rate)} rows/s)`;
   const resumed = isResumed ? ', including those before it was stopped,' : '';
   const figures = figureLines([
@@ -67,28 +59,11 @@ const textOf = (end: ImportEnd): string => {
 };
 
 export const importAnswer = (end: ImportEnd): Answer => {
-  const { place, mode, isResumed, outcome, removed, durationMs, rejections } = end;
+  const { count: rejected, first: firstRejected, report } = end.rejections;
+  const view = toImportView({ ...end, rejected, firstRejected, report });
   return {
-    json: {
-      import: {
-        ...placeJson(place),
-        mode,
-        resumed: isResumed,
-        rows: outcome.rows,
-        added: outcome.added,
-        updated: outcome.updated,
-        removed,
-        repeated: outcome.repeated,
-        forgotten: outcome.forgotten,
-        rejected: rejections.count,
-        profiles: outcome.profiles,
-        duration_ms: durationMs,
-        rows_per_second: rateOf(end),
-        report: rejections.report,
-        first_rejected: rejections.first.map(({ file, line, problem }) => ({ file, line, problem })),
-      },
-    },
-    text: textOf(end),
-    remark: describeRejections(rejections),
+    json: { import: view },
+    text: textOf(end, view.rows_per_second),
+    remark: describeRejections(end.rejections),
   };
 };

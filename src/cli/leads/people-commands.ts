@@ -1,30 +1,31 @@
 import { createReadStream } from 'node:fs';
-import type { Command } from 'commander';
+import { Argument, Option } from 'commander';
 import { fieldNamed } from '../../leads/import/column-names.ts';
 import { fileProblem } from '../../leads/import/open-raw-file.ts';
 import { LeadKeeperError } from '../../leads/lead-keeper.ts';
-import { checkLead } from '../../leads/query/check-lead.ts';
+import { readUsername } from '../../leads/query/read-username.ts';
 import { usernameKey } from '../../leads/query/username-key.ts';
-import type { CommandContext, LeadSession } from '../command-context.ts';
+import { forgetPeople } from '../../operator/leads/forget-people.ts';
+import { loggedPeople } from '../../operator/leads/people-fields.ts';
+import { restorePeople } from '../../operator/leads/restore-people.ts';
+import type { LeadSession } from '../command-context.ts';
+import type { LeadCommandDefinition } from '../command-definition.ts';
 import { CommandError } from '../command-error.ts';
-import { addExamples } from '../examples.ts';
-import { sanitizeCell } from '../format-table.ts';
+import { sanitizeLine } from '../../kit/sanitize-line.ts';
 import { countOf, formatCount } from './figures.ts';
 
 /** All names are changed together, in memory. */
 const maxNames = 1_000_000;
 const maxLineLength = 10_000;
 
-const anybody = { full_name: '', followers: 0, following: 0, is_verified: false, is_business: false };
-
 const refuse = (message: string): CommandError =>
-  new CommandError('invalid_usage', `${sanitizeCell(message)} Nothing was changed.`);
+  new CommandError('invalid_usage', `${sanitizeLine(message)} Nothing was changed.`);
 
 /** Returns the name as profiles have it, without its at-sign. Throws CommandError, which begins with `where`. */
 const readName = (text: string, where: string): string => {
-  const checked = checkLead({ ...anybody, username: text });
-  if ('lead' in checked) return checked.lead.username;
-  throw refuse(`${where}${checked.problem}`);
+  const read = readUsername(text);
+  if ('name' in read) return read.name;
+  throw refuse(`${where}${read.problem}`);
 };
 
 interface Line {
@@ -96,13 +97,15 @@ export const readNames = async (
   throw refuse(`${[...sources.values()].join(' and ')}: there is no name in it.`);
 };
 
-const addPeopleArguments = (command: Command): Command =>
-  command
-    .argument(
+const people = {
+  arguments: [
+    new Argument(
       '[username...]',
       'their usernames, with or without the at-sign; "-" reads them from standard input',
-    )
-    .option('--file <file>', 'a file of usernames, one a line');
+    ),
+  ],
+  options: [new Option('--file <file>', 'a file of usernames, one a line')],
+};
 
 /** Adds that nobody was forgotten, which must not be mistaken. */
 const sayNobody = (error: unknown): never => {
@@ -111,57 +114,51 @@ const sayNobody = (error: unknown): never => {
     : error;
 };
 
-/** Adds `leads delete`. */
-export const addDeleteCommand = (leads: Command, context: CommandContext): void => {
-  const deleting = leads
-    .command('delete')
-    .summary('forget people for good')
-    .description(
-      'Forgets people on their request: no search finds them from now on, their data is erased, and no import adds ' +
-        'them again. This holds for people without a profile too. Only a digest of the name is kept. "leads restore" ' +
-        'lets them be imported again.',
-    );
-  addPeopleArguments(deleting).action((usernames: string[], { file }: PeopleOptions) =>
-    context.runOnLeads({}, async ({ keeper, stdin }) => {
-      const names = await readNames({ usernames, file }, { stdin });
-      const { signal } = new AbortController();
-      const { removed } = await keeper.forget(names, { signal }).catch(sayNobody);
-      return {
-        json: { forgotten: names.length, removed },
-        text:
-          `${countOf(names.length, 'person is', 'people are')} forgotten; ${countOf(removed, 'profile was', 'profiles were')} erased. ` +
-          'No import adds them again.',
-      };
-    }),
-  );
-  addExamples(deleting, [
+export const deleteCommand: LeadCommandDefinition<[usernames: string[], PeopleOptions]> = {
+  name: 'delete',
+  summary: 'forget people for good',
+  description:
+    'Forgets people on their request: no search finds them from now on, their data is erased, and no import adds ' +
+    'them again. This holds for people without a profile too. Only a digest of the name is kept. "leads restore" ' +
+    'lets them be imported again.',
+  examples: [
     'causeway leads delete jane.doe',
     'causeway leads delete --file requests.txt --json',
     'causeway leads delete -',
-  ]);
+  ],
+  ...people,
+  runOnLeads: async ({ keeper, stdin, audited }, usernames, { file }) => {
+    const names = await readNames({ usernames, file }, { stdin });
+    const { signal } = new AbortController();
+    const change = { operation: forgetPeople.name, input: loggedPeople({ usernames: names }) };
+    const { removed } = await audited(change, () => keeper.forget(names, { signal }).catch(sayNobody));
+    return {
+      json: { forgotten: names.length, removed },
+      text:
+        `${countOf(names.length, 'person is', 'people are')} forgotten; ${countOf(removed, 'profile was', 'profiles were')} erased. ` +
+        'No import adds them again.',
+    };
+  },
 };
 
-/** Adds `leads restore`. */
-export const addRestoreCommand = (leads: Command, context: CommandContext): void => {
-  const restoring = leads
-    .command('restore')
-    .summary('let forgotten people be imported again')
-    .description(
-      'Lets people be imported again after "leads delete". Their profiles are erased and come back only with the next ' +
-        'import that names them.',
-    );
-  addPeopleArguments(restoring).action((usernames: string[], { file }: PeopleOptions) =>
-    context.runOnLeads({}, async ({ keeper, stdin }) => {
-      const names = await readNames({ usernames, file }, { stdin });
-      const { restored } = await keeper.remember(names);
-      const others = names.length - restored;
-      return {
-        json: { restored, not_forgotten: others },
-        text:
-          `${countOf(restored, 'person', 'people')} can be imported again.` +
-          (others === 0 ? '' : ` ${countOf(others, 'name was', 'names were')} not forgotten.`),
-      };
-    }),
-  );
-  addExamples(restoring, ['causeway leads restore jane.doe', 'causeway leads restore --file requests.txt']);
+export const restoreCommand: LeadCommandDefinition<[usernames: string[], PeopleOptions]> = {
+  name: 'restore',
+  summary: 'let forgotten people be imported again',
+  description:
+    'Lets people be imported again after "leads delete". Their profiles are erased and come back only with the next ' +
+    'import that names them.',
+  examples: ['causeway leads restore jane.doe', 'causeway leads restore --file requests.txt'],
+  ...people,
+  runOnLeads: async ({ keeper, stdin, audited }, usernames, { file }) => {
+    const names = await readNames({ usernames, file }, { stdin });
+    const change = { operation: restorePeople.name, input: loggedPeople({ usernames: names }) };
+    const { restored } = await audited(change, () => keeper.remember(names));
+    const others = names.length - restored;
+    return {
+      json: { restored, not_forgotten: others },
+      text:
+        `${countOf(restored, 'person', 'people')} can be imported again.` +
+        (others === 0 ? '' : ` ${countOf(others, 'name was', 'names were')} not forgotten.`),
+    };
+  },
 };

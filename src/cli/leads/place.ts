@@ -4,7 +4,8 @@ import { loadEnvironment, type SettingOptions } from '../../config/load-config.t
 import { readVariables } from '../../config/read-variables.ts';
 import { s3Variables } from '../../http/s3/s3-settings.ts';
 import { embeddedVariables } from '../../leads/embedded/embedded-source.ts';
-import { addressOf, readPlaceConfig, type PlaceConfig } from '../../leads/shared/shared-place.ts';
+import { toKeptPlace, type KeptPlace } from '../../leads/keeping/open-lead-keeper.ts';
+import { addressOf, readPlaceConfig } from '../../leads/shared/shared-place.ts';
 import { leadsVariables } from '../../leads/leads-settings.ts';
 import { refuseMisspelt, type Environment } from '../../config/setting-names.ts';
 import { embeddedStoreFile } from '../../store/open-store.ts';
@@ -14,14 +15,9 @@ import { userName } from '../../kit/user-name.ts';
 import { CommandError } from '../command-error.ts';
 import { codeOf } from '../write-new-file.ts';
 
-/** The place of the profiles of a command. */
-export interface LeadPlace {
-  /** The place of a fleet (LEADS_URL); null: the index in `folder`. */
-  shared: PlaceConfig | null;
+export interface LeadPlace extends KeptPlace {
   /** Whether the gateway searches there; true if LEADS_SOURCES cannot be read. */
   isSearched: boolean;
-  /** The absolute path of the index, or of the work folder of changes to the shared profiles. */
-  folder: string;
   dataDir: string;
 }
 
@@ -49,9 +45,8 @@ export const readLeadPlace = (environment: Environment, options: SettingOptions)
   const { DATA_DIR: dataDir, LEADS_URL: url, ...values } = readVariables(tables, all);
   const shared = url === undefined ? null : readPlaceConfig(url, values);
   return {
-    shared,
+    ...toKeptPlace({ shared, dataDir }),
     isSearched: searchesEmbedded(all),
-    folder: resolve(dataDir, shared === null ? 'leads' : 'leads-changes'),
     dataDir,
   };
 };
@@ -83,7 +78,3 @@ export const assertPlaceExists = ({ shared, folder, dataDir }: LeadPlace): void 
 
 export const describePlace = ({ shared, folder }: LeadPlace): string =>
   shared === null ? `the embedded index in ${folder}` : addressOf(shared);
-
-/** Returns the place for documents of --json. */
-export const placeJson = ({ shared }: LeadPlace): Record<string, string> =>
-  shared === null ? { place: 'embedded' } : { place: 'shared', url: addressOf(shared) };

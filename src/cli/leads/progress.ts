@@ -19,11 +19,7 @@ interface Start {
   bytes: number;
 }
 
-export interface ProgressLine {
-  show(progress: ImportProgress): void;
-  /** Removes the line from the terminal, before something else is written. */
-  clear(): void;
-}
+export type ProgressLine = ReturnType<typeof createProgressLine>;
 
 const percent = (part: number, whole: number): number => Math.min(99, Math.floor((part / whole) * 100));
 
@@ -65,22 +61,21 @@ const describe = (
 const isBeforeInput = ({ phase, bytes }: Start, { isResumed }: ImportProgress): boolean =>
   isResumed && phase === 'reading' && bytes === 0;
 
-/** Shows the progress of an import: on a terminal one line that changes, elsewhere a line every ten seconds. */
-export const createProgressLine = ({
-  output,
-  clock,
-  inputProgress,
-}: {
+interface ProgressOptions {
   output: ProgressOutput;
   clock: Clock;
   inputProgress: () => InputProgress;
-}): ProgressLine => {
+}
+
+/** Shows the progress of an import: on a terminal one line that changes, elsewhere a line every ten seconds. */
+export const createProgressLine = ({ output, clock, inputProgress }: ProgressOptions) => {
   const { isTerminal } = output;
   let start: Start | null = null;
   let shownAt = clock.now();
   let isShown = false;
   let isContinued = false;
 
+  /** Removes the line from the terminal, before something else is written. */
   const clear = (): void => {
     if (isShown) output.write('\r\u001b[K');
     isShown = false;
@@ -96,7 +91,7 @@ export const createProgressLine = ({
 
   return {
     clear,
-    show: (progress) => {
+    show: (progress: ImportProgress): void => {
       const now = clock.now();
       if (start?.phase !== progress.phase || isBeforeInput(start, progress)) start = begin(progress, now);
       if (now - shownAt < (isTerminal ? terminalEveryMs : lineEveryMs)) return;

@@ -2,6 +2,7 @@ import { closeSync, existsSync, ftruncateSync, openSync, readSync, rmSync, write
 import { resolve } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { z } from 'zod';
+import type { Json } from '../../kit/json.ts';
 import type { RejectedRow } from '../../leads/import/input-options.ts';
 import { CommandError } from '../command-error.ts';
 import { csvLine } from '../format-table.ts';
@@ -9,29 +10,10 @@ import { codeOf, describeWriteError, fileExists, giveName } from '../write-new-f
 import { formatCount } from './figures.ts';
 
 /** The state of a report at a position of its import, so that both are resumed together. `path` is without `.part`. */
-export const reportMark = z.object({ path: z.string(), bytes: z.int(), crc: z.int(), rows: z.int() });
+const reportMark = z.object({ path: z.string(), bytes: z.int(), crc: z.int(), rows: z.int() });
 export type ReportMark = z.infer<typeof reportMark>;
 
-/**
- * Writes rejected rows to a new CSV file that only this user can read. The file is `path`.part until the import is over,
- * so that the file of a killed import cannot be mistaken for a report.
- */
-export interface RejectedReport {
-  /**
-   * Called before the first row. With the mark of an unfinished import it continues that report, and drops rows after the
-   * mark. Without one it replaces the `.part` that a killed import left. Like `add` and `mark`, it throws CommandError
-   * `file_exists` and `file_failed` if the operator has named the file.
-   */
-  begin(mark: ReportMark | null): void;
-  add(row: RejectedRow): void;
-  /** Writes all added rows to the file. Null: there is no file yet. */
-  mark(): ReportMark | null;
-  /**
-   * Returns the absolute path of the report; null if nothing was rejected or the report could not be written. A report
-   * without rows is removed. While the import is not over, the report stays a `.part`.
-   */
-  close(end: { isOver: boolean }): string | null;
-}
+export type RejectedReport = ReturnType<typeof createRejectedReport>;
 
 /** More rejected rows are best corrected at their source. */
 const defaultMaxRows = 1_000_000;
@@ -61,7 +43,6 @@ const openIfThere = (path: string, flags: 'r' | 'r+'): number | null => {
   }
 };
 
-/** Tells whether the file begins with exactly the bytes of the mark. */
 const hasMarkedBytes = (file: number, { bytes, crc }: ReportMark): boolean => {
   const chunk = Buffer.alloc(chunkBytes);
   let position = 0;
@@ -104,7 +85,6 @@ interface OpenReport {
   mark: ReportMark;
 }
 
-/** Appends `text` to the report. Returns the mark after it. */
 const append = ({ file, mark }: OpenReport, text: string): ReportMark => {
   const data = Buffer.from(text);
   for (let done = 0; done < data.length;)
@@ -139,22 +119,22 @@ const createPart = (path: string, { isNamed }: { isNamed: boolean }): number => 
   }
 };
 
-/**
- * Creates a report in the file `named`, or else in a file beside `input` that is created with the first rejected row; or
- * no report if both are null. If a file beside `input` cannot be written, it tells so and the import continues.
- */
-export const createRejectedReport = ({
-  maxRows = defaultMaxRows,
-  tell,
-  ...given
-}: {
+interface ReportOptions {
   named: string | null;
   /** The first file of the import. */
   input: string | null;
-  /** Further rows are only counted. */
   maxRows?: number;
   tell: (line: string) => void;
-}): RejectedReport => {
+}
+
+/**
+ * Writes rejected rows to a new CSV file that only this user can read. The file is `path`.part until the import is over,
+ * so that the file of a killed import cannot be mistaken for a report.
+ *
+ * Creates the report in the file `named`, or else in a file beside `input` that is created with the first rejected row; or
+ * no report if both are null. If a file beside `input` cannot be written, it tells so and the import continues.
+ */
+export const createRejectedReport = ({ maxRows = defaultMaxRows, tell, ...given }: ReportOptions) => {
   // Absolute, as an import may be resumed from another folder.
   const named = given.named && resolve(given.named);
   const input = given.input && resolve(given.input);
@@ -187,13 +167,19 @@ export const createRejectedReport = ({
   };
 
   return {
-    begin: (mark) =>
+    /**
+     * Called before the first row. With the mark of an unfinished import it continues that report, and drops rows after the
+     * mark. Without one it replaces the `.part` that a killed import left. Like `add` and `mark`, it throws CommandError
+     * `file_exists` and `file_failed` if the operator has named the file.
+     */
+    begin: (position: Json): void =>
       orGiveUp(() => {
+        const mark = reportMark.nullable().parse(position);
         if (mark !== null) open = resume(mark, { named, tell });
         // Fails before millions of rows are read if the file cannot be created.
         if (open === null && named !== null) open = create(named);
       }),
-    add: ({ file, line, problem, row }) =>
+    add: ({ file, line, problem, row }: RejectedRow): void =>
       orGiveUp(() => {
         open ??= create(named ?? freePath(`${input}.rejected`));
         const rows = open.mark.rows + 1;
@@ -204,11 +190,16 @@ export const createRejectedReport = ({
         buffered += csvLine([file, String(line), problem, row]);
         if (buffered.length > bufferedCharacters) flush();
       }),
-    mark: () => {
+    /** Writes all added rows to the file. Null: there is no file yet. */
+    mark: (): ReportMark | null => {
       orGiveUp(flush);
       return open && open.mark;
     },
-    close: ({ isOver }) => {
+    /**
+     * Returns the absolute path of the report; null if nothing was rejected or the report could not be written. A report
+     * without rows is removed. While the import is not over, the report stays a `.part`.
+     */
+    close: ({ isOver }: { isOver: boolean }): string | null => {
       orGiveUp(flush);
       if (open === null) return null;
       const { file, mark } = open;

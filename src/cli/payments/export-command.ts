@@ -1,39 +1,33 @@
 import { Option, type Command } from 'commander';
+import { z } from 'zod';
 import { isoOrNull } from '../../kit/clock.ts';
+import { dayFields, toDays, type Days } from '../../operator/payments/days.ts';
+import { openTokenTexts } from '../../operator/payments/token-texts.ts';
+import { maxRefunds } from '../../purchases/find-payments.ts';
+import type { TokenTexts } from '../../purchases/token-amount.ts';
 import type { Payment, Store } from '../../store/store.ts';
 import type { CommandDefinition } from '../command-definition.ts';
 import { exportRows } from '../export-rows.ts';
 import { csvLine } from '../format-table.ts';
 import type { Write } from '../write-new-file.ts';
-import { dayOptions, toDays, type DayOptions, type Days } from './days.ts';
-import { maxRefunds, openPaymentViews, type PaymentViews } from './views.ts';
+import { dayOptions, type DayOptions } from './day-options.ts';
 
 const pageSize = 100;
 
 interface Source {
   store: Store;
-  views: PaymentViews;
+  tokens: TokenTexts;
 }
 
-const columns = [
-  'settled_at',
-  'network',
-  'asset',
-  'amount',
-  'payer',
-  'pay_to',
-  'transaction',
-  'state',
-  'refunded',
-  'refund_transactions',
-  'payment',
-];
+const columns =
+  'settled_at,network,asset,amount,payer,pay_to,transaction,state,refunded,refund_transactions,payment';
 
 /** Formats the `columns`. An amount is a decimal of the token, or whole smallest units of an unknown token. */
-const toLine = async (payment: Payment, { store, views }: Source): Promise<string> => {
+const toLine = async (payment: Payment, { store, tokens }: Source): Promise<string> => {
   const refunds = await store.listRefunds({ payment: payment.identity, limit: maxRefunds });
   const settled = refunds.filter(({ state }) => state === 'settled');
-  const toAmount = (amount: bigint): string => views.tokenAmount({ ...payment, amount }) ?? amount.toString();
+  const toAmount = (amount: bigint): string =>
+    tokens.tokenAmount({ ...payment, amount }) ?? amount.toString();
   return csvLine([
     isoOrNull(payment.settledAt) ?? '',
     payment.network,
@@ -51,7 +45,7 @@ const toLine = async (payment: Payment, { store, views }: Source): Promise<strin
 
 /** Writes page by page, so that memory does not grow with the number of payments. Resolves with that number. */
 const writeRows = async (source: Source, days: Days, write: Write): Promise<number> => {
-  await write(csvLine(columns));
+  await write(csvLine(columns.split(',')));
   let count = 0;
   let after: { settledAt: number; identity: string } | null = null;
   for (;;) {
@@ -78,8 +72,8 @@ export const exportCommand: CommandDefinition<[DayOptions, Command]> = {
   options: [...dayOptions, new Option('--output <file>', 'write to this new file, which only you can read')],
   run: async (session, options, command) => {
     const { store, clock, writePart } = session;
-    const days = toDays(options, clock.now());
-    const source = { store, views: await openPaymentViews(session) };
+    const days = toDays(z.object(dayFields).parse(options), clock.now());
+    const source = { store, tokens: await openTokenTexts(session) };
     return exportRows('payments', {
       command,
       writePart,

@@ -1,175 +1,62 @@
 import { Argument, Option } from 'commander';
-import type { Config } from '../../config/config.ts';
-import { newId } from '../../kit/ids.ts';
-import { silentLog } from '../../kit/log.ts';
-import { configuredNetwork } from '../../payments/networks.ts';
+import { reconcilePayment } from '../../operator/payments/reconcile-payment.ts';
+import { reconcilePayments } from '../../operator/payments/reconcile-payments.ts';
 import { networkFamilies } from '../../payments/families.ts';
-import { createRefundUpkeep } from '../../purchases/refunds/refund-upkeep.ts';
-import { createX402Gate, type X402Gate } from '../../purchases/x402/x402-gate.ts';
-import type { Payment, PaymentState } from '../../store/store.ts';
+import { isOpenPayment } from '../../purchases/x402/reconcile-payments.ts';
 import type { Answer, Session } from '../command-context.ts';
 import { limitOption, type CommandDefinition } from '../command-definition.ts';
 import { CommandError } from '../command-error.ts';
 import { formatTable } from '../format-table.ts';
-import { refundNotPossible } from './refund-context.ts';
-import { readPayments, requirePayment } from './views.ts';
 
-type Networks = Config['x402']['networks'];
-
-/** Each check waits for a chain. */
-const concurrency = 8;
-
-const openStates: readonly PaymentState[] = ['reserved', 'verified', 'produced', 'broadcasting', 'unknown'];
-
-/**
- * Runs `work` with a gate that checks payments and takes none. New payments need a recipient, so the address of the token
- * stands for a wallet that is not configured, and no wallet is created.
- */
-const withGate = async (
-  { store, clock, config: loadConfig }: Session,
-  work: (gate: X402Gate, networks: Networks) => Promise<Answer>,
-): Promise<Answer> => {
-  const config = await loadConfig();
-  const { networks } = config.x402;
-  const gate = createX402Gate({
-    store,
-    networks: networks.map((network) => ({
-      ...network,
-      payTo: network.payTo ?? configuredNetwork(network.network, network.asset).asset.address,
+const checkAll = async ({ operate, config }: Session, limit: number): Promise<Answer> => {
+  const checked = await operate(reconcilePayments, { limit });
+  const { examined, resolved, left, in_progress: inProgress, not_configured: notConfigured } = checked;
+  const openRefunds = checked.refunds.filter(({ outcome }) => outcome === 'open' || outcome === 'landed');
+  const isOpen = left > 0 || openRefunds.some(({ outcome }) => outcome === 'open');
+  const rows = [
+    ...checked.open,
+    ...openRefunds.map(({ refund, outcome, reason }) => ({
+      payment: `refund ${refund}`,
+      state: outcome,
+      reason,
     })),
-    publicUrl: () => config.publicUrl ?? `http://${config.host}:${config.port}`,
-    clock,
-    log: silentLog,
-    owner: `operator/${newId()}`,
-    sales: [],
-  });
-  try {
-    return await work(gate, networks);
-  } finally {
-    await gate.close();
-  }
-};
-
-interface Checked {
-  examined: number;
-  /** Examined payments that are still open. */
-  open: Payment[];
-  /** The number of payments left alone, as a process works on them. */
-  inProgress: number;
-  /** The number of payments left alone, by networks that are not configured. */
-  notConfigured: Map<string, number>;
-}
-
-/** Checks at most `limit` open payments, newest first. Throws the error of a check after the other checks. */
-const checkPayments = async (
-  { store }: Session,
-  { gate, networks, limit }: { gate: X402Gate; networks: Networks; limit: number },
-): Promise<Checked> => {
-  const checked: Checked = { examined: 0, open: [], inProgress: 0, notConfigured: new Map() };
-  const { notConfigured } = checked;
-  const configured = new Set(networks.map(({ network }) => network));
-  const queue: string[] = [];
-  for await (const { identity, network } of readPayments(store, { states: openStates })) {
-    if (!configured.has(network)) notConfigured.set(network, (notConfigured.get(network) ?? 0) + 1);
-    else if (queue.length < limit) queue.push(identity);
-    else break;
-  }
-  const check = async (identity: string): Promise<void> => {
-    const payment = await gate.reconcileOne({ identity, transaction: null });
-    if (payment === null) checked.inProgress += 1;
-    else checked.examined += 1;
-    if (payment !== null && openStates.includes(payment.state)) checked.open.push(payment);
+  ];
+  const withoutNode = (await config()).x402.networks.filter(({ facilitator }) => facilitator.rpcUrl === null);
+  const counts = Object.entries(notConfigured).map(([network, count]) => `${count} on ${network}`);
+  const lines = (...texts: (string | false)[]): string => texts.filter((text) => text !== false).join('\n');
+  return {
+    json: checked,
+    text: lines(
+      `Checked ${examined} payments: ${resolved} have ended, and ${left} are still open.`,
+      checked.refunds.length > 0 &&
+        `Checked ${checked.refunds.length} refunds: ${checked.refunds.length - openRefunds.length} have ended, and ${openRefunds.length} are still open.`,
+      rows.length > 0 &&
+        formatTable({ 'PAYMENT OR REFUND': 'payment', STATE: 'state', REASON: 'reason' }, rows),
+    ),
+    remark:
+      lines(
+        inProgress > 0 && `The gateway works on ${inProgress} more payments, which were left alone.`,
+        counts.length > 0 &&
+          `Left alone, as X402_NETWORKS does not name their networks: ${counts.join(', ')}.`,
+        isOpen &&
+          withoutNode.length > 0 &&
+          `No RPC is configured for ${withoutNode.map(({ network }) => network).join(', ')}, so public nodes were asked: ` +
+            `set ${networkFamilies.map(({ settingPrefix }) => `${settingPrefix}_RPC_URL`).join(' or ')}, or rpc_url in causeway.yaml.`,
+        isOpen && 'To see what can be done: causeway payments show PAYMENT',
+      ) || undefined,
+    exitCode: isOpen ? 1 : 0,
   };
-  const errors: unknown[] = [];
-  const work = async (): Promise<void> => {
-    for (let identity = queue.shift(); identity !== undefined; identity = queue.shift())
-      await check(identity).catch((error: unknown) => errors.push(error));
+};
+
+const checkOne = async ({ operate }: Session, payment: string, transaction?: string): Promise<Answer> => {
+  const checked = await operate(reconcilePayment, { payment, transaction });
+  const { state, reason } = checked;
+  return {
+    json: checked,
+    text: `The payment is ${state}${reason === null ? '' : ` (${reason})`}.`,
+    exitCode: isOpenPayment(checked) ? 1 : 0,
   };
-  await Promise.all(Array.from({ length: concurrency }, work));
-  if (errors.length > 0) throw errors[0];
-  return checked;
 };
-
-const remarkOf = (
-  { inProgress, notConfigured }: Checked,
-  networks: Networks,
-  isOpen: boolean,
-): string | undefined => {
-  const withoutNode = networks.filter(({ facilitator }) => facilitator.rpcUrl === null);
-  const counts = [...notConfigured].map(([network, count]) => `${count} on ${network}`);
-  const lines = [
-    inProgress > 0 && `The gateway works on ${inProgress} more payments, which were left alone.`,
-    counts.length > 0 && `Left alone, as X402_NETWORKS does not name their networks: ${counts.join(', ')}.`,
-    isOpen &&
-      withoutNode.length > 0 &&
-      `No RPC is configured for ${withoutNode.map(({ network }) => network).join(', ')}, so public nodes were asked: ` +
-        `set ${networkFamilies.map(({ settingPrefix }) => `${settingPrefix}_RPC_URL`).join(' or ')}, or rpc_url in causeway.yaml.`,
-    isOpen && 'To see what can be done: causeway payments show PAYMENT',
-  ].filter((line) => line !== false);
-  return lines.length === 0 ? undefined : lines.join('\n');
-};
-
-const checkAll = (session: Session, limit: number): Promise<Answer> =>
-  withGate(session, async (gate, networks) => {
-    const checked = await checkPayments(session, { gate, networks, limit });
-    const { signal } = new AbortController();
-    const upkeep = await createRefundUpkeep({ ...session, networks })({ limit, signal });
-    const refunds = upkeep.map(({ refund, outcome, reason }) => ({ refund: refund.id, outcome, reason }));
-    const openRefunds = refunds.filter(({ outcome }) => outcome === 'open' || outcome === 'landed');
-    const open = checked.open.map(({ identity, state, reason }) => ({ payment: identity, state, reason }));
-    const isOpen = open.length > 0 || openRefunds.some(({ outcome }) => outcome === 'open');
-    const { examined } = checked;
-    const resolved = examined - open.length;
-    const rows = [
-      ...open,
-      ...openRefunds.map(({ refund, outcome, reason }) => ({
-        payment: `refund ${refund}`,
-        state: outcome,
-        reason,
-      })),
-    ];
-    return {
-      json: {
-        examined,
-        resolved,
-        left: open.length,
-        in_progress: checked.inProgress,
-        not_configured: Object.fromEntries(checked.notConfigured),
-        open,
-        refunds,
-      },
-      text: [
-        `Checked ${examined} payments: ${resolved} have ended, and ${open.length} are still open.`,
-        refunds.length > 0 &&
-          `Checked ${refunds.length} refunds: ${refunds.length - openRefunds.length} have ended, and ${openRefunds.length} are still open.`,
-        rows.length > 0 &&
-          formatTable({ 'PAYMENT OR REFUND': 'payment', STATE: 'state', REASON: 'reason' }, rows),
-      ]
-        .filter((line) => line !== false)
-        .join('\n'),
-      remark: remarkOf(checked, networks, isOpen),
-      exitCode: isOpen ? 1 : 0,
-    };
-  });
-
-const checkOne = (session: Session, payment: Payment, transaction: string | null): Promise<Answer> =>
-  withGate(session, async (gate, networks) => {
-    if (!networks.some(({ network }) => network === payment.network))
-      throw refundNotPossible('not_configured', payment);
-    const { identity } = payment;
-    const checked = await gate.reconcileOne({ identity, transaction });
-    if (checked === null)
-      throw new CommandError(
-        'payment_in_progress',
-        'The gateway works on this payment. Try again in a minute.',
-      );
-    const { state, reason } = checked;
-    return {
-      json: { payment: identity, state, reason, transaction: checked.transaction },
-      text: `The payment is ${state}${reason === null ? '' : ` (${reason})`}.`,
-      exitCode: openStates.includes(state) ? 1 : 0,
-    };
-  });
 
 export const reconcileCommand: CommandDefinition<
   [string | undefined, { limit: number; transaction?: string }]
@@ -194,8 +81,7 @@ export const reconcileCommand: CommandDefinition<
     limitOption(10_000, 1_000, 'check'),
   ],
   run: async (session, given, { limit, transaction }) => {
-    if (given !== undefined)
-      return checkOne(session, await requirePayment(session.store, given), transaction ?? null);
+    if (given !== undefined) return checkOne(session, given, transaction);
     if (transaction !== undefined)
       throw new CommandError('invalid_usage', '--transaction needs a payment: name it first.');
     return checkAll(session, limit);

@@ -1,25 +1,17 @@
 import { Argument, Option } from 'commander';
-import { createRefunding, type RefundEnd } from '../../purchases/refunds/refund-payment.ts';
-import { findRefundPlace, type RefundPlace } from '../../purchases/refunds/refund-place.ts';
-import {
-  previewRefund,
-  type RefundPreview,
-  type RefundWallet,
-} from '../../purchases/refunds/refund-preview.ts';
+import { newId } from '../../kit/ids.ts';
+import { openTokenTexts } from '../../operator/payments/token-texts.ts';
+import { previewRefund, type RefundPreviewView } from '../../operator/payments/preview-refund.ts';
+import type { RefundEndView } from '../../operator/payments/refund-end.ts';
+import { sendRefund } from '../../operator/payments/send-refund.ts';
+import { requirePayment } from '../../purchases/find-payments.ts';
+import type { TokenTexts } from '../../purchases/token-amount.ts';
 import type { Answer, Session } from '../command-context.ts';
 import type { CommandDefinition } from '../command-definition.ts';
-import { CommandError } from '../command-error.ts';
 import { exampleId } from '../examples.ts';
 import { readText, readUuid } from '../read-arguments.ts';
-import {
-  describeObstacle,
-  openRefundContext,
-  refundNotPossible,
-  repeatCommand,
-  type RefundContext,
-  type RefundIntent,
-} from './refund-context.ts';
-import { planRefund, readRefundIntent } from './refund-intent.ts';
+import { repeatCommand } from './repeat-command.ts';
+import { amountOf } from './tables.ts';
 
 interface RefundOptions {
   amount?: string;
@@ -29,91 +21,43 @@ interface RefundOptions {
   yes?: true;
 }
 
-type FoundPlace = Extract<RefundPlace, { outcome: 'found' }>;
-
-/** Throws CommandError, which never shows the key. */
-const openWallet = async ({ openWallet, keySetting, label }: FoundPlace): Promise<RefundWallet> => {
-  const wallet = await openWallet().catch((error: unknown) => {
-    const problem = error instanceof TypeError ? error.message : 'it cannot be used';
-    throw new CommandError('invalid_setting', `${keySetting}: ${problem}`);
-  });
-  if (wallet === null)
-    throw new CommandError(
-      'invalid_setting',
-      `${keySetting}: must be set (or ${keySetting}_FILE): the key of the wallet that pays refunds on ${label}`,
-    );
-  return wallet;
-};
-
-/** Checks the transfer before anything is stored. Throws CommandError if it is not possible. */
-const preview = async (
-  place: FoundPlace,
-  { id, payment, recipient, amount }: RefundIntent,
-  { views }: RefundContext,
-): Promise<RefundPreview> => {
-  const wallet = await openWallet(place);
-  const found = await previewRefund(wallet, { id, asset: payment.asset, recipient, amount });
-  if (found === null)
-    throw new CommandError(
-      'chain_unavailable',
-      `The node of ${place.label} gives no usable answer. Nothing was done; try again.`,
-    );
-  if (found.obstacle !== null)
-    throw new CommandError(
-      'refund_not_possible',
-      describeObstacle(found.obstacle, { payment, sender: found.sender, coin: wallet.coin, views }),
-    );
-  return found;
-};
-
 const refund = async (session: Session, given: string, options: RefundOptions): Promise<Answer> => {
-  const context = await openRefundContext(session);
-  const { store, clock, x402 } = context;
-  const intent = await readRefundIntent(given, options, context);
-  const { payment, existing } = intent;
-  if (existing?.state === 'settled' || existing?.state === 'failed')
-    return endAnswer({ outcome: existing.state, refund: existing }, context);
-  const place = await findRefundPlace(x402, payment, () => clock.now());
-  if (place.outcome !== 'found') throw refundNotPossible(place.outcome, payment);
-  // A signed transaction needs neither key nor money any more.
-  const previewed = existing?.state === 'sending' ? null : await preview(place, intent, context);
+  const { operate, store } = session;
+  const { amount, note, refundId = newId(), unknown = false } = options;
+  const wanted = { payment: given, refund_id: refundId, amount, accept_unknown: unknown };
+  const preview = await operate(previewRefund, wanted);
+  const tokens = await openTokenTexts(session);
+  if (preview.outcome !== 'not_confirmed') return endAnswer(preview, { tokens, command: '' });
+  const payment = await requirePayment(store, given);
+  const existing = await store.getRefund(refundId);
   const { identity, network, asset } = payment;
-  const command = repeatCommand({ ...intent, payment: identity, network, asset }, context);
-  if (options.yes !== true) return previewAnswer(intent, { preview: previewed, command, context });
-  context.tell(`If this is interrupted, repeat it: ${command}`);
-  const planned = existing ?? (await planRefund(intent, options.note ?? null, context));
-  const run = createRefunding({
-    store,
-    clock,
-    chain: place.opened.chain,
-    openWallet: () => openWallet(place),
-  });
-  return endAnswer(await run(planned, payment, new AbortController().signal), context);
+  const found = { payment: identity, network, asset, amount: BigInt(preview.amount_units) };
+  // It names the amount, so that it means the same later.
+  const command = repeatCommand(
+    { ...found, id: refundId, acceptsUnknown: existing?.acceptsUnknown ?? unknown },
+    tokens,
+  );
+  if (options.yes !== true) {
+    const isSigned = existing?.state === 'sending';
+    return previewAnswer(preview, { transfer: tokens.amountText(found), isSigned, command });
+  }
+  session.tell(`If this is interrupted, repeat it: ${command}`);
+  const exact = { ...wanted, amount: tokens.tokenAmount(found) ?? amount };
+  return endAnswer(await operate(sendRefund, { ...exact, note }), { tokens, command });
 };
 
-/** Tells what the command would do. `preview` is null if only a signed transaction is left to follow. */
+/** Tells what the command would do. */
 const previewAnswer = (
-  { id, payment, amount, recipient, existing }: RefundIntent,
-  { preview, command, context }: { preview: RefundPreview | null; command: string; context: RefundContext },
+  preview: RefundPreviewView,
+  { transfer, isSigned, command }: { transfer: string; isSigned: boolean; command: string },
 ): Answer => {
-  const transfer = `${context.views.amountText({ ...payment, amount })} to ${recipient}`;
-  const cost = preview?.cost ?? null;
-  const opensAccount = preview?.opensAccount ?? false;
+  const { recipient, sender, cost, opens_account: opensAccount } = preview;
   return {
-    json: {
-      outcome: 'not_confirmed',
-      refund: id,
-      payment: payment.identity,
-      amount_units: amount.toString(),
-      recipient,
-      sender: preview?.sender ?? existing?.sender ?? null,
-      cost,
-      opens_account: opensAccount,
-    },
+    json: preview,
     text: [
-      preview === null
-        ? `This would look for the signed transaction of ${transfer}, and send it again if needed.`
-        : `This would send ${transfer}, from ${preview.sender}.`,
+      isSigned
+        ? `This would look for the signed transaction of ${transfer} to ${recipient}, and send it again if needed.`
+        : `This would send ${transfer} to ${recipient}, from ${sender}.`,
       ...(cost === null ? [] : [`It costs at most ${cost}.`]),
       ...(opensAccount ? ['That includes a token account for the payer, who has none.'] : []),
     ].join(' '),
@@ -145,17 +89,17 @@ const finalityTexts: Record<string, string> = {
   deep_not_final: 'The node names no final blocks; there were 64 blocks or more on top of it.',
 };
 
-const openText = ({ reason, refusal, nonce }: Extract<RefundEnd, { outcome: 'open' }>): string =>
+const openText = ({ reason = '', refusal, nonce }: RefundEndView): string =>
   [
     reasonTexts[reason] ?? reason,
-    ...(refusal === null ? [] : [`the node says: ${JSON.stringify(refusal)}`]),
-    ...(nonce === null ? [] : [`its nonce is ${nonce}`]),
+    ...(typeof refusal === 'string' ? [`the node says: ${JSON.stringify(refusal)}`] : []),
+    ...(typeof nonce === 'number' ? [`its nonce is ${nonce}`] : []),
   ].join('; ');
 
-const endText = (end: RefundEnd, { views }: RefundContext): string => {
-  const { refund } = end;
+const endText = (end: RefundEndView, tokens: TokenTexts): string => {
+  const { refund, reason: why = '' } = end;
   const { reason, transaction } = refund;
-  const transfer = `${views.amountText(refund)} to ${refund.recipient}`;
+  const transfer = `${amountOf(refund, tokens)} to ${refund.recipient}`;
   switch (end.outcome) {
     case 'settled':
       return `Refunded ${transfer}. Transaction: ${transaction}${reason === null ? '' : `. ${finalityTexts[reason] ?? reason}`}`;
@@ -166,25 +110,23 @@ const endText = (end: RefundEnd, { views }: RefundContext): string => {
     case 'open':
       return `It is not known yet whether ${transfer} was sent: ${openText(end)}.`;
     case 'postponed':
-      return `Nothing was sent: ${reasonTexts[end.reason] ?? end.reason}.`;
+      return `Nothing was sent: ${reasonTexts[why] ?? why}.`;
   }
 };
 
-const endAnswer = (end: RefundEnd, context: RefundContext): Answer => {
-  const { outcome, refund } = end;
+const endAnswer = (
+  end: RefundEndView,
+  { tokens, command }: { tokens: TokenTexts; command: string },
+): Answer => {
+  const { outcome } = end;
   const isEnded = outcome === 'settled' || outcome === 'failed';
   const landed = 'Until it is final, "payments refunds --open" lists it, and a fork could still undo it. ';
   return {
-    json: {
-      outcome,
-      refund: context.views.refundJson(refund),
-      ...('reason' in end ? { reason: end.reason } : {}),
-      ...(outcome === 'open' ? { refusal: end.refusal, nonce: end.nonce } : {}),
-    },
-    text: endText(end, context),
+    json: end,
+    text: endText(end, tokens),
     remark: isEnded
       ? undefined
-      : `${outcome === 'landed' ? landed : ''}Repeat it, which never pays twice: ${repeatCommand(refund, context)}`,
+      : `${outcome === 'landed' ? landed : ''}Repeat it, which never pays twice: ${command}`,
     exitCode: outcome === 'settled' || outcome === 'landed' ? 0 : 1,
   };
 };

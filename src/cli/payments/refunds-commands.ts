@@ -1,13 +1,11 @@
 import { Argument, Option } from 'commander';
-import type { PaymentRefund, Store } from '../../store/store.ts';
+import { openTokenTexts } from '../../operator/payments/token-texts.ts';
+import { cancelRefund } from '../../operator/payments/cancel-refund.ts';
+import { listRefunds } from '../../operator/payments/list-refunds.ts';
 import { limitOption, type CommandDefinition } from '../command-definition.ts';
-import { CommandError, requireFound } from '../command-error.ts';
 import { exampleId } from '../examples.ts';
 import { readUuid } from '../read-arguments.ts';
-import { moveRefund } from '../../purchases/refunds/refund-events.ts';
-import { openPaymentViews, refundTable, requirePayment } from './views.ts';
-
-const maxListed = 10_000;
+import { refundTable } from './tables.ts';
 
 interface RefundsOptions {
   open?: true;
@@ -15,31 +13,6 @@ interface RefundsOptions {
   before?: string;
   limit: number;
 }
-
-const isOpen = ({ state }: PaymentRefund): boolean => state === 'planned' || state === 'sending';
-
-/** Finds one more than `limit`, if there is one. Throws CommandError. */
-const findRefunds = async (
-  store: Store,
-  { given, open, all, before, limit }: RefundsOptions & { given: string | undefined },
-): Promise<PaymentRefund[]> => {
-  if (all !== true) {
-    if (given === undefined) return store.listRefunds({ payment: null, limit: limit + 1 });
-    const { identity: payment } = await requirePayment(store, given);
-    if (open !== true) return store.listRefunds({ payment, limit: limit + 1 });
-    return (await store.listRefunds({ payment, limit: maxListed })).filter(isOpen).slice(0, limit + 1);
-  }
-  if (given !== undefined)
-    throw new CommandError(
-      'invalid_usage',
-      'Name a payment, or list the refunds of all with --all; not both.',
-    );
-  const last = before === undefined ? null : requireFound(await store.getRefund(before), 'refund', before);
-  return store.listNewestRefunds({
-    before: last && { createdAt: last.createdAt, id: last.id },
-    limit: limit + 1,
-  });
-};
 
 export const refundsCommand: CommandDefinition<[string | undefined, RefundsOptions]> = {
   name: 'refunds',
@@ -59,18 +32,18 @@ export const refundsCommand: CommandDefinition<[string | undefined, RefundsOptio
     new Option('--before <refund>', 'of all, only those older than this one: the next page')
       .argParser(readUuid)
       .implies({ all: true }),
-    limitOption(maxListed, 1_000),
+    limitOption(10_000, 1_000),
   ],
-  run: async (session, given, options) => {
-    const { all, limit } = options;
-    const views = await openPaymentViews(session);
-    const found = await findRefunds(session.store, { ...options, given });
-    const listed = found.slice(0, limit);
-    const hasMore = found.length > limit;
-    const next = all === true ? `, or continue with --before ${listed.at(-1)?.id}` : '.';
+  run: async (session, payment, { open, all, before, limit }) => {
+    const page = await session.operate(listRefunds, { payment, open, all, before, limit });
+    const { refunds, has_more: hasMore } = page;
+    const next = all === true ? `, or continue with --before ${refunds.at(-1)?.refund}` : '.';
     return {
-      json: { refunds: listed.map(views.refundJson), has_more: hasMore },
-      text: listed.length === 0 ? 'There are no such refunds.' : refundTable(listed, views),
+      json: page,
+      text:
+        refunds.length === 0
+          ? 'There are no such refunds.'
+          : refundTable(refunds, await openTokenTexts(session)),
       remark: hasMore ? `There are more: raise --limit${next}` : undefined,
     };
   },
@@ -84,13 +57,8 @@ export const cancelRefundCommand: CommandDefinition<[string]> = {
     'as it may land at any time.',
   examples: [`causeway payments cancel-refund ${exampleId}`],
   arguments: [new Argument('<refund>', 'id of the refund').argParser(readUuid)],
-  run: async (session, id) => {
-    const { store, clock } = session;
-    const { refundJson } = await openPaymentViews(session);
-    const canceled = await moveRefund({ store, clock }, id, 'canceled', { reason: 'canceled' });
-    if (canceled !== null)
-      return { json: { refund: refundJson(canceled) }, text: `Refund ${id} is canceled.` };
-    const { state } = requireFound(await store.getRefund(id), 'refund', id);
-    throw new CommandError('refund_conflict', `Refund ${id} is ${state} and cannot be canceled any more.`);
-  },
+  run: async ({ operate }, id) => ({
+    json: await operate(cancelRefund, { refund_id: id }),
+    text: `Refund ${id} is canceled.`,
+  }),
 };

@@ -1,42 +1,22 @@
 import { Argument, Option } from 'commander';
-import { isoOrNull, toIso } from '../../kit/clock.ts';
-import type { JsonObject } from '../../kit/json.ts';
-import type { WebhookAttempt, WebhookEvent, WebhookState } from '../../store/store.ts';
-import { rotateWebhookSecret } from '../../webhooks/rotate-webhook-secret.ts';
+import { getWebhook } from '../../operator/webhooks/get-webhook.ts';
+import { listWebhooks } from '../../operator/webhooks/list-webhooks.ts';
+import { redeliverWebhook } from '../../operator/webhooks/redeliver-webhook.ts';
+import { rotateWebhookSecret } from '../../operator/webhooks/rotate-webhook-secret.ts';
+import { webhookStates, type WebhookView } from '../../operator/webhooks/webhook-view.ts';
+import type { WebhookState } from '../../store/store.ts';
 import {
   accountArgument,
   limitOption,
   type CommandDefinition,
   type CommandGroup,
 } from '../command-definition.ts';
-import { requireFound } from '../command-error.ts';
 import { exampleAccount, exampleId } from '../examples.ts';
 import { formatTable } from '../format-table.ts';
 
-const states = ['pending', 'delivered', 'stopped', 'exhausted'] as const satisfies readonly WebhookState[];
-
 const eventArgument = new Argument('<event>', 'id of the event, as "webhooks list" shows it');
 
-const webhookJson = (webhook: WebhookEvent): JsonObject => ({
-  event_id: webhook.id,
-  account_id: webhook.accountId,
-  job_id: webhook.jobId,
-  url: webhook.url,
-  state: webhook.state,
-  attempts: webhook.attempts,
-  next_attempt_at: isoOrNull(webhook.nextAttemptAt),
-  created_at: toIso(webhook.createdAt),
-  updated_at: toIso(webhook.updatedAt),
-});
-
-const attemptJson = (attempt: WebhookAttempt): JsonObject => ({
-  at: toIso(attempt.at),
-  duration_ms: attempt.durationMs,
-  http_status: attempt.httpStatus,
-  failure: attempt.failure,
-});
-
-const webhookTable = (webhooks: readonly WebhookEvent[]): string =>
+const webhookTable = (webhooks: readonly WebhookView[]): string =>
   formatTable(
     {
       EVENT: 'event_id',
@@ -46,14 +26,15 @@ const webhookTable = (webhooks: readonly WebhookEvent[]): string =>
       CREATED: 'created_at',
       HOST: 'host',
     },
-    webhooks.map((webhook) => ({ ...webhookJson(webhook), host: URL.parse(webhook.url)?.host })),
+    webhooks.map((webhook) => ({ ...webhook, host: URL.parse(webhook.url)?.host })),
   );
 
-const attemptTable = (attempts: readonly WebhookAttempt[]): string =>
-  formatTable(
-    { ATTEMPT: 'at', 'TOOK MS': { right: 'duration_ms' }, STATUS: 'http_status', FAILURE: 'failure' },
-    attempts.map(attemptJson),
-  );
+const attemptColumns = {
+  ATTEMPT: 'at',
+  'TOOK MS': { right: 'duration_ms' },
+  STATUS: 'http_status',
+  FAILURE: 'failure',
+};
 
 interface ListOptions {
   account?: string;
@@ -75,22 +56,15 @@ const list: CommandDefinition<[ListOptions]> = {
   options: [
     new Option('--account <account>', 'only those of this account'),
     new Option('--job <job>', 'only that of this job'),
-    new Option('--state <state>', 'only those in this state').choices(states),
+    new Option('--state <state>', 'only those in this state').choices(webhookStates),
     limitOption(10_000, 100),
   ],
-  run: async ({ store }, { account, job, state, limit }) => {
-    if (account !== undefined) requireFound(await store.getAccount(account), 'account', account);
-    const found = await store.listWebhooks({
-      accountId: account,
-      jobId: job?.toLowerCase(),
-      states: state && [state],
-      limit: limit + 1,
-    });
-    const listed = found.slice(0, limit);
-    const hasMore = found.length > limit;
+  run: async ({ operate }, { account, job, ...options }) => {
+    const page = await operate(listWebhooks, { account_id: account, job_id: job, ...options });
+    const { webhooks, has_more: hasMore } = page;
     return {
-      json: { webhooks: listed.map(webhookJson), has_more: hasMore },
-      text: listed.length === 0 ? 'There are no such webhooks.' : webhookTable(listed),
+      json: page,
+      text: webhooks.length === 0 ? 'There are no such webhooks.' : webhookTable(webhooks),
       remark: hasMore ? 'There are more: raise --limit, or narrow the list.' : undefined,
     };
   },
@@ -106,16 +80,15 @@ const show: CommandDefinition<[string]> = {
     `causeway webhooks show ${exampleId} --json | jq .attempts`,
   ],
   arguments: [eventArgument],
-  run: async ({ store }, given) => {
-    const eventId = given.toLowerCase();
-    const webhook = requireFound(await store.getWebhook(eventId), 'webhook', given);
-    const attempts = await store.listWebhookAttempts(eventId);
+  run: async ({ operate }, eventId) => {
+    const found = await operate(getWebhook, { event_id: eventId });
+    const { webhook, attempts } = found;
     return {
-      json: { webhook: webhookJson(webhook), attempts: attempts.map(attemptJson) },
+      json: found,
       text: [
         webhookTable([webhook]),
-        `To ${webhook.url}\nFor job ${webhook.jobId} of account ${webhook.accountId}`,
-        attempts.length === 0 ? 'Nothing has been sent yet.' : attemptTable(attempts),
+        `To ${webhook.url}\nFor job ${webhook.job_id} of account ${webhook.account_id}`,
+        attempts.length === 0 ? 'Nothing has been sent yet.' : formatTable(attemptColumns, attempts),
       ].join('\n\n'),
     };
   },
@@ -132,13 +105,13 @@ const redeliver: CommandDefinition<[string]> = {
     `causeway webhooks list --state exhausted --json | jq -r '.webhooks[].event_id' | xargs -n 1 causeway webhooks redeliver`,
   ],
   arguments: [eventArgument],
-  run: async ({ store, clock }, given) => {
-    const redelivered = await store.redeliverWebhook({ eventId: given.toLowerCase(), now: clock.now() });
-    const webhook = requireFound(redelivered, 'webhook', given);
+  run: async ({ operate }, eventId) => {
+    const redelivered = await operate(redeliverWebhook, { event_id: eventId });
+    const { event_id: id } = redelivered.webhook;
     return {
-      json: { webhook: webhookJson(webhook) },
-      text: `${webhook.id} is due now.`,
-      remark: `To see its delivery: causeway webhooks show ${webhook.id}`,
+      json: redelivered,
+      text: `${id} is due now.`,
+      remark: `To see its delivery: causeway webhooks show ${id}`,
     };
   },
 };
@@ -151,11 +124,11 @@ const rotateSecret: CommandDefinition<[string]> = {
     'here. For 24 hours the previous secret signs too. A second rotation within that time ends the oldest secret.',
   examples: [`causeway webhooks rotate-secret ${exampleAccount}`],
   arguments: [accountArgument],
-  run: async (session, accountId) => {
-    const rotated = requireFound(await rotateWebhookSecret(session, accountId), 'account', accountId);
-    const until = rotated.previous && toIso(rotated.previous.until);
+  run: async ({ operate }, accountId) => {
+    const rotated = await operate(rotateWebhookSecret, { account_id: accountId });
+    const until = rotated.previous_signs_until;
     return {
-      json: { account_id: accountId, previous_signs_until: until },
+      json: rotated,
       text: [
         'The account has a new signing secret: its owner reads it as webhook_secret at GET /v1/balance.',
         ...(until === null ? [] : [`The previous secret signs too until ${until}.`]),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ConfigError } from '../../kit/errors.ts';
 import { plainUrl } from '../../kit/url-settings.ts';
-import type { VariableValues } from '../../kit/variables.ts';
+import { secret, type VariableValues } from '../../kit/variables.ts';
 
 /** The environment variables of the service with all buckets. */
 export const s3Variables = {
@@ -15,7 +15,7 @@ export const s3Variables = {
     .string()
     .optional()
     .describe('access key; needed for a bucket in `MEDIA_URL` or `LEADS_URL`'),
-  S3_SECRET_ACCESS_KEY: z.string().optional().describe('its secret'),
+  S3_SECRET_ACCESS_KEY: secret(z.string()).optional().describe('its secret'),
 };
 
 export type S3Values = VariableValues<typeof s3Variables>;

@@ -31,12 +31,14 @@ export interface ConnectThreadOptions<Event> {
   /** Whether the thread is ended then, with all its calls. */
   endsOnTimeout: boolean;
   onEvent?: (event: Event) => void;
+  /** Called with the number of answers that came together. */
+  onAnswers?: ((count: number) => void) | undefined;
 }
 
 /** Speaks with a worker that serves calls (serve-calls.ts). Calls of one turn of the event loop go in one message. */
 export const connectThread = <Input, Output, Event = never>(
   worker: Worker,
-  { name, maxCalls = Infinity, timeoutMs, endsOnTimeout, onEvent }: ConnectThreadOptions<Event>,
+  { name, maxCalls = Infinity, timeoutMs, endsOnTimeout, onEvent, onAnswers }: ConnectThreadOptions<Event>,
 ): Thread<Input, Output> => {
   const ended = Promise.withResolvers<ThreadEnd>();
   const exited = Promise.withResolvers<void>();
@@ -68,7 +70,10 @@ export const connectThread = <Input, Output, Event = never>(
   worker.on('message', (message: FromThread<Output, Event>) => {
     if (isOver) return;
     if ('event' in message) onEvent?.(message.event);
-    else for (const answer of message.answers) pending.settle(answer);
+    else {
+      onAnswers?.(message.answers.length);
+      for (const answer of message.answers) pending.settle(answer);
+    }
   });
   worker.on('error', (error) => {
     fault = error;
@@ -91,7 +96,7 @@ export const connectThread = <Input, Output, Event = never>(
       if (refusal !== null) throw refusal;
       const { id, answer } = pending.add();
       turn.add({ id, input });
-      if (signal === undefined) return answer;
+      if (signal === undefined) return await answer;
       const abort = (): void => {
         turn.send();
         post({ abort: id });

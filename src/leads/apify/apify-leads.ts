@@ -2,7 +2,6 @@ import type { ApifyLeadsConfig } from './apify-source.ts';
 import type { Log } from '../../kit/log.ts';
 import type { LeadQuery, LeadSource } from '../lead-source.ts';
 import type { UpstreamAnswer, UpstreamRequest } from '../upstream/ask-upstream.ts';
-import { fieldsIn, fillJson } from '../upstream/query-template.ts';
 import { follow, parseJson } from '../json-pointer.ts';
 import { createLeadFieldReader } from '../upstream/lead-fields.ts';
 import { createUpstreamLeads } from '../upstream/upstream-leads.ts';
@@ -19,8 +18,6 @@ export const createApifyLeads = (config: ApifyLeadsConfig, { log }: { log: Log }
     results: '',
     dialect: 'apify',
     toRequest: (query) => toRequest(config, { query, fields }),
-    // `maxItems` does not count as a sent limit: an actor may have a number of its own.
-    fieldsSent: (query) => fieldsIn([config.input], query),
     refusesSearch: (answer) => answer.status === 400 && errorType(answer) === 'invalid-input',
     explain,
     log,
@@ -36,7 +33,8 @@ const toRequest = (
     format: 'json',
     // Without this list, profiles come with their last posts, which are many times longer.
     fields,
-    // `limit`: rows that are read. `maxItems`: rows that an actor with a price per row may charge for.
+    // `limit`: rows that are read. `maxItems`: rows that an actor with a price per row may charge for. It does not count
+    // as a sent limit: an actor may have a number of its own.
     limit: String(maxRows),
     maxItems: String(query.limit),
     // A run goes on, and costs money, after its caller has left.
@@ -47,7 +45,7 @@ const toRequest = (
     method: 'POST',
     url: url.href,
     headers: { authorization: `Bearer ${token}` },
-    body: JSON.stringify(fillJson(input, query)),
+    body: JSON.stringify(input.fill(query)),
   };
 };
 

@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { ConfigError } from '../../kit/errors.ts';
+import type { Json } from '../../kit/json.ts';
 import { plainUrl } from '../../kit/url-settings.ts';
+import { secret } from '../../kit/variables.ts';
 import type { LeadSourceDefinition, LeadSourceOrigin } from '../lead-source-definition.ts';
-import { fieldsOf, readJsonTemplate, type JsonTemplate } from '../upstream/query-template.ts';
+import { readJsonTemplate, type Template } from '../upstream/query-template.ts';
 import {
   filteredRows,
   readUpstream,
@@ -19,7 +21,8 @@ export interface ApifyLeadsConfig extends UpstreamLeadsConfig {
   token: string;
   /** An id, or `owner~name`. */
   actor: string;
-  input: JsonTemplate;
+  input: Template<Json>;
+  templates: Template<Json>[];
   /** The highest cost of one run; null: the limit in the actor's own settings. */
   maxChargeUsd: number | null;
 }
@@ -31,7 +34,7 @@ const section = z.strictObject({
     .transform((actor) => actor.replace('/', '~'))
     .describe('actor, by its id or as `owner/name`'),
   input: z
-    .record(z.string(), z.json())
+    .record(z.string(), secret(z.json()))
     .default({})
     .describe('input of a run, with places as in `parameters`'),
   base_url: plainUrl.prefault('https://api.apify.com').describe('address of the service'),
@@ -47,14 +50,11 @@ const section = z.strictObject({
   ...upstreamSettings,
 });
 
-/** The lead source that is an actor of apify.com. */
 export const apifySource: LeadSourceDefinition<ApifyLeadsConfig> = {
   kind: 'apify',
   text: 'an actor of apify.com, run for each search',
   variables: {
-    APIFY_TOKEN: z
-      .string()
-      .regex(/^[\x21-\x7e]{1,512}$/, 'must be one word')
+    APIFY_TOKEN: secret(z.string().regex(/^[\x21-\x7e]{1,512}$/, 'must be one word'))
       .optional()
       .describe('token for the source `apify`, sent in a header to `leads.apify.base_url` alone'),
   },
@@ -66,7 +66,7 @@ export const apifySource: LeadSourceDefinition<ApifyLeadsConfig> = {
     const setting = 'causeway.yaml: leads.apify';
     const { environment } = origin;
     const input = readJsonTemplate(given.input, { setting: `${setting}.input`, environment });
-    if (!fieldsOf(input).includes('query')) refuseUnsentWords(given.words, { setting, where: 'input' });
+    if (!input.fields.includes('query')) refuseUnsentWords(given.words, { setting, where: 'input' });
     return {
       kind: 'apify',
       ...readUpstream(given, { ...origin, setting }),
@@ -75,6 +75,7 @@ export const apifySource: LeadSourceDefinition<ApifyLeadsConfig> = {
       token,
       actor: given.actor,
       input,
+      templates: [input],
       maxChargeUsd: given.max_charge_usd ?? null,
     };
   },

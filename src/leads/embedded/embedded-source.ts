@@ -25,7 +25,6 @@ export const embeddedVariables = {
 
 type EmbeddedValues = S3Values & VariableValues<typeof embeddedVariables>;
 
-/** The lead source that is an index in the data folder. */
 export const embeddedSource: LeadSourceDefinition<EmbeddedLeadsConfig> = {
   kind: 'embedded',
   text: 'the imported profiles, in `DATA_DIR/leads` or `LEADS_URL`',

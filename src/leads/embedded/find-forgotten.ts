@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { FindForgotten } from '../lead-source.ts';
 import type { ForgottenList } from '../without-forgotten.ts';
 import { readForgottenClaim } from './forgotten-claim.ts';
 import { forgottenDigest, readSalt } from './forgotten-people.ts';
@@ -16,12 +15,7 @@ const lookAgainMs = 25;
  */
 export const openForgottenList = (folder: string): ForgottenList => ({
   isKnown: () => true,
-  find: createFind(folder),
-});
-
-const createFind =
-  (folder: string): FindForgotten =>
-  async (usernames, { signal }) => {
+  find: async (usernames, { signal }) => {
     for (let look = 1; ; look += 1) {
       try {
         return lookUp(folder, usernames);
@@ -30,7 +24,8 @@ const createFind =
         await delay(lookAgainMs, undefined, { signal });
       }
     }
-  };
+  },
+});
 
 const lookUp = (folder: string, usernames: readonly string[]): Set<string> => {
   const claim = readForgottenClaim(folder);

@@ -32,21 +32,15 @@ export const unlessReal = async (
   { signal, work }: { signal: AbortSignal; work: (signal: AbortSignal) => Promise<void> },
 ): Promise<void> => {
   const found = new AbortController();
-  const ended = new AbortController();
-  const watch = async (): Promise<void> => {
-    while (!ended.signal.aborted) {
-      if (!found.signal.aborted && holdsReal(folder)) found.abort(new Error('Real profiles are there.'));
-      await pause(lookMs, ended.signal);
-    }
-  };
-  const watching = watch();
+  const watching = setInterval(() => {
+    if (holdsReal(folder)) found.abort(new Error('Real profiles are there.'));
+  }, lookMs);
   try {
     await work(AbortSignal.any([signal, found.signal]));
   } catch (error) {
     if (!found.signal.aborted) throw error;
   } finally {
-    ended.abort();
-    await watching;
+    clearInterval(watching);
   }
 };
 

@@ -3,31 +3,26 @@ import { statSync } from 'node:fs';
 import { forgottenFile } from './lead-folder.ts';
 import { ManifestUnreadableError, readManifest } from './manifest.ts';
 
-/**
- * The manifest's facts about the list of forgotten people. Read it before the list: the manifest names a list only
- * after the list is on the disk.
- */
-export interface ForgottenClaim {
-  /** Returns true if there is a list. Throws ForgottenListDamagedError if a required list is missing or empty. */
-  hasList(): boolean;
-  /** Throws ForgottenListDamagedError if the list with this salt, in hexadecimal, is not the required one. */
-  checkSalt(salt: string): void;
-}
-
 /** Returns the mark that a manifest stores for a list; `salt` is the list's salt in hexadecimal. */
 export const markOfSalt = (salt: string): string => hash('sha256', salt);
 
-export const readForgottenClaim = (folder: string): ForgottenClaim => {
+/**
+ * Returns the manifest's facts about the list of forgotten people. Read it before the list: the manifest names a list
+ * only after the list is on the disk.
+ */
+export const readForgottenClaim = (folder: string) => {
   const file = forgottenFile(folder);
   const { isNamed, mark } = readNamed(folder);
   return {
-    hasList: () => {
+    /** Returns true if there is a list. Throws ForgottenListDamagedError if a required list is missing or empty. */
+    hasList: (): boolean => {
       // Throws if this user may not enter the folder.
       const found = statSync(file, { throwIfNoEntry: false });
       if (isNamed && (found === undefined || found.size === 0)) throw new ForgottenListDamagedError(file);
       return found !== undefined;
     },
-    checkSalt: (salt) => {
+    /** Throws ForgottenListDamagedError if the list with this salt, in hexadecimal, is not the required one. */
+    checkSalt: (salt: string): void => {
       if (mark !== null && markOfSalt(salt) !== mark) throw new ForgottenListDamagedError(file);
     },
   };

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import { createRowSet, rowsOf, type RowSet } from './segment/row-set.ts';
 import { SegmentDamagedError } from './segment/segment-format.ts';
@@ -21,14 +21,7 @@ export const writeGoneRows = (file: string, { base, delta }: GoneRows): void => 
   words.set(rowsOf(base), 2);
   words.set(rowsOf(delta), 2 + base.size);
   words[words.length - 1] = crc32(bytesOf(words.subarray(0, -1)));
-  const descriptor = openSync(file, 'wx');
-  try {
-    const bytes = bytesOf(words);
-    for (let written = 0; written < bytes.length;) written += writeSync(descriptor, bytes, written);
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
+  writeFileSync(file, bytesOf(words), { flag: 'wx', flush: true });
 };
 
 /** Reads the output of `writeGoneRows`. Throws SegmentDamagedError for anything else. */

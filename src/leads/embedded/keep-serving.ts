@@ -1,7 +1,6 @@
 import type { Worker } from 'node:worker_threads';
 import type { Log } from '../../kit/log.ts';
 import { pause } from '../../kit/repeat.ts';
-import { createRefolding } from './build/refold-when-needed.ts';
 import { runBuild } from './build/run-build.ts';
 import { folderStamp, holdsReal, unlessReal, whenChanged } from './folder-changes.ts';
 import { nextStep } from './next-step.ts';
@@ -10,7 +9,6 @@ import { IndexDamagedError, openReader, type Reader, type ReaderLimits } from '.
 import type { SyntheticSet } from './synthetic-set.ts';
 
 export interface ServingLimits extends ReaderLimits {
-  /** Limit for building an index. */
   buildTimeoutMs: number;
   /** The wait before the first retry after a failure. It doubles with every further failure. */
   firstRetryMs: number;
@@ -19,8 +17,6 @@ export interface ServingLimits extends ReaderLimits {
 
 export interface KeepServingInput {
   folder: string;
-  /** True if somebody else keeps the folder current, so real profiles are not rewritten. */
-  isCopy: boolean;
   synthetic: SyntheticSet;
   limits: ServingLimits;
   log: Log;
@@ -44,8 +40,6 @@ const steadyAfterMs = 60_000;
  */
 export const keepServing = async (input: KeepServingInput): Promise<void> => {
   const { folder, limits, log, signal } = input;
-  const building = { folder, timeoutMs: limits.buildTimeoutMs, signal, log };
-  const refold = createRefolding(building);
   let failures = 0;
   /** The folder's stamp before something in it proved damaged. The same state is not tried again. */
   let damagedStamp: string | null = null;
@@ -59,7 +53,11 @@ export const keepServing = async (input: KeepServingInput): Promise<void> => {
     hadReal ||= !served.synthetic;
     isEmpty = false;
     toldReason = null;
-    if (!input.isCopy) refold.served(served);
+    if (!served.isFoldedAlike)
+      log.warn(
+        { folder },
+        'another version indexed the profiles, so rare letters may not be found; the next import indexes them anew',
+      );
   };
 
   const advance = async (stamp: string): Promise<void> => {
@@ -73,8 +71,7 @@ export const keepServing = async (input: KeepServingInput): Promise<void> => {
         else log.warn({ folder, reason: step.reason }, 'the lead index is unusable and is being rebuilt');
         return unlessReal(folder, {
           signal,
-          work: (until) =>
-            runBuild({ ...building, signal: until, job: { kind: 'invent', synthetic: input.synthetic } }),
+          work: (until) => runBuild({ ...input, timeoutMs: limits.buildTimeoutMs, signal: until }),
         });
       case 'wait':
         // While files are copied into the folder, it changes all the time.
@@ -108,7 +105,6 @@ export const keepServing = async (input: KeepServingInput): Promise<void> => {
       await pause(Math.min(limits.maxRetryMs, limits.firstRetryMs * 2 ** (failures - 1)), signal);
     }
   }
-  await refold.ended();
 };
 
 /** Serves until the signal aborts. Rejects if the reader ends earlier. */

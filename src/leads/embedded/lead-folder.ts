@@ -12,14 +12,13 @@ import { manifestFile, type Manifest } from './manifest.ts';
  * - `fictional-*.db` is the segment of fictional profiles.
  * - `forgotten.db` has digests of the names of forgotten people. The manifest says which list it must be.
  * - `staging/` is the running or interrupted import. `building-*` are fictional profiles in progress. `refolding-*` are
- *   real ones that a gateway is rewriting.
+ *   real ones that an earlier version left behind.
  * - `keeper.lock` allows one change at a time.
  */
 export const stagingFolder = (folder: string): string => join(folder, 'staging');
 export const forgottenFile = (folder: string): string => join(folder, 'forgotten.db');
 export const lockFile = (folder: string): string => join(folder, 'keeper.lock');
 export const buildingMark = 'building-';
-export const refoldingMark = 'refolding-';
 export const fictionalMark = 'fictional-';
 /** Files that a manifest may name. */
 const searched = /^(?:base|delta|gone|fictional)-/;
@@ -66,10 +65,10 @@ export const removeReplaced = (
 
 const removeFiles = (
   folder: string,
-  { kept, isOld }: { kept: Manifest; isOld: (name: string) => boolean },
+  { kept, isOld }: { kept: Manifest | null; isOld: (name: string) => boolean },
 ): void => {
   for (const name of readdirSync(folder)) {
-    if (!isOld(name) || isOf(name, kept)) continue;
+    if (!isOld(name) || (kept !== null && isOf(name, kept))) continue;
     try {
       rmSync(join(folder, name), { recursive: true });
     } catch {
@@ -90,7 +89,6 @@ const isOf = (name: string, { base, delta, gone }: Manifest): boolean =>
 
 const changeFile = /^(?:base|delta|gone)-/;
 
-/** Returns the names of the segments and row lists in `folder`. */
 export const changeFiles = (folder: string): Set<string> =>
   new Set(listDirectory(folder).filter((name) => changeFile.test(name)));
 
@@ -101,8 +99,5 @@ export const changeFiles = (folder: string): Set<string> =>
 export const removeMade = (
   folder: string,
   { before, manifest }: { before: ReadonlySet<string>; manifest: Manifest | null },
-): void => {
-  for (const name of changeFiles(folder))
-    if (!before.has(name) && (manifest === null || !isOf(name, manifest)))
-      rmSync(join(folder, name), { force: true });
-};
+): void =>
+  removeFiles(folder, { kept: manifest, isOld: (name) => changeFile.test(name) && !before.has(name) });

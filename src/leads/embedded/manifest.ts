@@ -6,7 +6,6 @@ const manifestFormat = 1;
 export const manifestFile = (folder: string): string => join(folder, 'current.json');
 
 export interface SegmentFile {
-  /** The file name in the folder. */
   file: string;
   profiles: number;
 }
@@ -35,7 +34,6 @@ export interface Manifest {
   forgotten: string | null;
 }
 
-/** The source of real profiles. */
 export const importedSource = 'imported';
 
 /** Returns the manifest in `folder`, or null without one. Throws ManifestUnreadableError. */
@@ -80,8 +78,5 @@ export const profilesIn = ({ base, delta, gone }: Pick<Manifest, 'base' | 'delta
   base.profiles - (gone?.base ?? 0) + (delta?.profiles ?? 0) - (gone?.delta ?? 0);
 
 export class ManifestUnreadableError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'ManifestUnreadableError';
-  }
+  override readonly name = 'ManifestUnreadableError';
 }

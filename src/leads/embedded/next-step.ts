@@ -16,7 +16,6 @@ export interface NextStepInput {
   folder: string;
   /** The fictional profiles to serve if there are no real ones. With 0 of them none are served. */
   synthetic: SyntheticSet;
-  /** True if the files proved damaged. */
   isDamaged: boolean;
   /** True if this process has seen real profiles here. */
   hadReal: boolean;

@@ -19,7 +19,6 @@ import { createSegmentPool } from './segment-pool.ts';
 import { mergeRows } from './sorting/merge-rows.ts';
 
 export interface EmbeddedKeeperOptions {
-  /** The folder of the profiles. */
   folder: string;
   limits?: Partial<KeeperLimits>;
   readRoom?: ReadDiskRoom;

@@ -19,8 +19,6 @@ export interface EmbeddedLeadsOptions {
   limits?: Partial<EmbeddedLimits>;
   /** Nothing in the folder is read before this resolves, also when the source is closed first. */
   startAfter?: Promise<void>;
-  /** True if the folder is a copy that somebody else keeps current, so real profiles are not rewritten. */
-  isCopy?: true;
   /** Starts the thread that answers searches. Tests replace it. */
   startReadWorker?: (folder: string) => Worker;
 }
@@ -68,7 +66,6 @@ export const openEmbeddedLeads = async (options: EmbeddedLeadsOptions): Promise<
   const serve = (): Promise<void> =>
     keepServing({
       folder,
-      isCopy: options.isCopy === true,
       synthetic: { seed: options.seed ?? 1, profiles: options.syntheticProfiles },
       limits,
       log,

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { foldingVersion, isEarlierFolding } from '../query/fold-text.ts';
+import { foldingVersion } from '../query/fold-text.ts';
 import { compareLeads } from '../query/lead-order.ts';
 import type { Lead, LeadQuery } from '../lead-source.ts';
 import { readGoneRows, type GoneRows } from './gone-rows.ts';
@@ -9,28 +9,14 @@ import type { Segment } from './segment/open-segment.ts';
 import type { RowSet } from './segment/row-set.ts';
 import { SegmentDamagedError } from './segment/segment-format.ts';
 
-/** A segment of a generation, with the rows to skip. */
 export interface GenerationPart {
   segment: Segment;
   gone: RowSet | null;
 }
 
-/** The open files of a manifest. Synchronous. Every method throws SegmentDamagedError. */
-export interface Generation {
-  manifest: Manifest;
-  base: GenerationPart;
-  delta: GenerationPart | null;
-  search(query: LeadQuery): Lead[];
-}
+/** The open files of a manifest. Synchronous. Everything throws SegmentDamagedError. */
+export type Generation = ReturnType<typeof openGeneration>;
 
-/**
- * Returns true if a segment's terms were folded by an earlier version of Unicode or of the folding. A segment of a
- * later version is left alone: two gateways would otherwise rewrite it in turns.
- */
-export const isFoldedEarlier = ({ base, delta }: Generation): boolean =>
-  [base, delta].some((part) => part !== null && isEarlierFolding(part.segment.folding));
-
-/** Returns true if the segments' terms are folded like the searches of this process. */
 export const isFoldedAlike = ({ base, delta }: Generation): boolean =>
   [base, delta].every((part) => part === null || part.segment.folding === foldingVersion);
 
@@ -55,21 +41,21 @@ export const openCurrentGeneration = (folder: string, pool: SegmentPool): Genera
   }
 };
 
-const openGeneration = (
-  folder: string,
-  { manifest, pool }: { manifest: Manifest; pool: SegmentPool },
-): Generation => {
+const openGeneration = (folder: string, { manifest, pool }: { manifest: Manifest; pool: SegmentPool }) => {
   const gone = readGone(folder, manifest);
-  const base = { segment: openPart(pool, manifest.base), gone: gone?.base ?? null };
-  const delta =
+  const base: GenerationPart = { segment: openPart(pool, manifest.base), gone: gone?.base ?? null };
+  const delta: GenerationPart | null =
     manifest.delta === null ? null : { segment: openPart(pool, manifest.delta), gone: gone?.delta ?? null };
   return {
     manifest,
     base,
     delta,
-    search: (query) => {
-      const found = searchPart(base, query);
-      return delta === null ? found : mergeFound(found, searchPart(delta, query)).slice(0, query.limit);
+    search: (query: LeadQuery): Lead[] => {
+      const found = base.segment.search(query, base.gone);
+      const others = delta === null ? [] : delta.segment.search(query, delta.gone);
+      if (others.length === 0) return found;
+      // Each is sorted, and they have no person in common.
+      return [...found, ...others].sort(compareLeads).slice(0, query.limit);
     },
   };
 };
@@ -90,13 +76,4 @@ const readGone = (folder: string, { base, delta, gone }: Manifest): GoneRows | n
   if (rows.base.size !== gone.base || rows.delta.size !== gone.delta)
     throw new SegmentDamagedError(`${gone.file} does not match the manifest`);
   return rows;
-};
-
-const searchPart = ({ segment, gone }: GenerationPart, query: LeadQuery): Lead[] =>
-  segment.search(query, gone);
-
-/** Both are sorted and have no person in common. */
-const mergeFound = (some: readonly Lead[], others: readonly Lead[]): Lead[] => {
-  if (others.length === 0 || some.length === 0) return [...some, ...others];
-  return [...some, ...others].sort(compareLeads);
 };

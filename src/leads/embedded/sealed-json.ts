@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 
@@ -19,13 +19,7 @@ export const writeSealedJson = (file: string, value: object, options?: ReplaceOp
  */
 export const replaceFile = (file: string, text: string, { isDurable = true }: ReplaceOptions = {}): void => {
   const temporary = `${file}.new`;
-  const descriptor = openSync(temporary, 'w');
-  try {
-    writeSync(descriptor, text);
-    if (isDurable) fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
+  writeFileSync(temporary, text, { flush: isDurable });
   renameSync(temporary, file);
   if (isDurable) syncFolder(dirname(file));
 };
@@ -59,7 +53,6 @@ export const syncFolder = (folder: string): void => {
 
 const checksum = (value: object): number => crc32(JSON.stringify(value));
 
-/** Returns the text of a file; null without it. */
 export const textOf = (file: string): string | null => {
   try {
     return readFileSync(file, 'utf8');

@@ -3,21 +3,17 @@ import { join } from 'node:path';
 import { openSegment, type Segment } from './segment/open-segment.ts';
 import { SegmentDamagedError } from './segment/segment-format.ts';
 
-/** Open segments of a folder. A segment that two generations share is opened once. */
-export interface SegmentPool {
-  /**
-   * Opens the segment that is now under this name. A restored backup reuses the names of replaced files, which stay
-   * open. Throws SegmentDamagedError.
-   */
-  open(file: string): Segment;
-  /** Closes all but these. */
-  closeExcept(kept: readonly (Segment | undefined)[]): void;
-}
+export type SegmentPool = ReturnType<typeof createSegmentPool>;
 
-export const createSegmentPool = (folder: string): SegmentPool => {
+/** Keeps segments of a folder open. A segment that two generations share is opened once. */
+export const createSegmentPool = (folder: string) => {
   const segments = new Map<string, Segment>();
   return {
-    open: (file) => {
+    /**
+     * Opens the segment that is now under this name. A restored backup reuses the names of replaced files, which stay
+     * open. Throws SegmentDamagedError.
+     */
+    open: (file: string): Segment => {
       const path = join(folder, file);
       const identity = fileIdentity(path);
       if (identity === null) throw new SegmentDamagedError(`${path} is missing`);
@@ -27,7 +23,7 @@ export const createSegmentPool = (folder: string): SegmentPool => {
       segments.set(identity, segment);
       return segment;
     },
-    closeExcept: (kept) => {
+    closeExcept: (kept: readonly (Segment | undefined)[]): void => {
       for (const [identity, segment] of segments) {
         if (kept.includes(segment)) continue;
         segments.delete(identity);

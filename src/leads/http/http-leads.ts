@@ -2,24 +2,18 @@ import type { HttpLeadsConfig } from './http-source.ts';
 import type { Log } from '../../kit/log.ts';
 import type { LeadQuery, LeadSource } from '../lead-source.ts';
 import type { UpstreamRequest } from '../upstream/ask-upstream.ts';
-import { fieldsIn, fillJson, fillText, type JsonTemplate } from '../upstream/query-template.ts';
 import { createUpstreamLeads } from '../upstream/upstream-leads.ts';
 
 /** Leads from a configured HTTP service. Errors as in `createUpstreamLeads`. */
-export const createHttpLeads = (config: HttpLeadsConfig, { log }: { log: Log }): LeadSource => {
-  const { parameters, body } = config;
-  const templates = Object.values(parameters).map((text): JsonTemplate => ({ kind: 'text', text }));
-  if (body !== null) templates.push(body);
-  return createUpstreamLeads({
+export const createHttpLeads = (config: HttpLeadsConfig, { log }: { log: Log }): LeadSource =>
+  createUpstreamLeads({
     ...config,
     name: 'http',
     dialect: 'plain',
     toRequest: (query) => toRequest(config, query),
-    fieldsSent: (query) => fieldsIn(templates, query),
     refusesSearch: ({ status }) => refusals.has(status),
     log,
   });
-};
 
 /** Statuses that concern the search, not the service. */
 const refusals: ReadonlySet<number> = new Set([400, 413, 414, 422]);
@@ -30,10 +24,10 @@ const toRequest = (
 ): UpstreamRequest => {
   const target = new URL(url);
   for (const [name, template] of Object.entries(parameters)) {
-    const value = fillText(template, query);
+    const value = template.fill(query);
     if (value !== undefined) target.searchParams.append(name, value);
   }
-  const filled = body === null ? undefined : fillJson(body, query);
+  const filled = body?.fill(query);
   return {
     method,
     url: target.href,

@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import { ConfigError } from '../../kit/errors.ts';
+import type { Json } from '../../kit/json.ts';
 import { httpUrl } from '../../kit/url-settings.ts';
+import { secret } from '../../kit/variables.ts';
 import type { LeadSourceDefinition } from '../lead-source-definition.ts';
 import {
-  fieldsOf,
   readFixedText,
   readJsonTemplate,
   readTextTemplate,
-  type JsonTemplate,
+  type Template,
   type TemplateOrigin,
-  type TextTemplate,
 } from '../upstream/query-template.ts';
 import {
   filteredRows,
@@ -26,16 +26,16 @@ export interface HttpLeadsConfig extends UpstreamLeadsConfig {
   method: 'GET' | 'POST';
   url: string;
   /** Added to the query of `url`. */
-  parameters: Record<string, TextTemplate>;
+  parameters: Record<string, Template<string>>;
   /** Names in lower case. Secret. */
   headers: Record<string, string>;
   /** Null: none is sent. */
-  body: JsonTemplate | null;
+  body: Template<Json> | null;
+  templates: Template<Json>[];
   /** The JSON pointer of the list. */
   results: string;
 }
 
-/** Headers that HTTP or the gateway sets. */
 const ownHeaders =
   /^(?:accept-encoding|connection|content-length|content-type|expect|host|keep-alive|te|trailer|transfer-encoding|upgrade)$/;
 
@@ -46,17 +46,19 @@ const section = z.strictObject({
     .describe('address of the service'),
   method: z.enum(['GET', 'POST']).optional().describe('`POST` when there is a `body`, otherwise `GET`'),
   parameters: z
-    .record(z.string().min(1).max(100), z.union([z.string(), z.number(), z.boolean()]).transform(String))
+    .record(
+      z.string().min(1).max(100),
+      secret(z.union([z.string(), z.number(), z.boolean()]).transform(String)),
+    )
     .default({})
     .describe(
       'texts added to the query of the address; one whose field the search does not have is left out',
     ),
   headers: z
-    .record(z.string(), z.string())
+    .record(z.string(), secret(z.string()))
     .default({})
     .describe('headers of the request; `${NAME}` is an environment variable'),
-  body: z
-    .json()
+  body: secret(z.json())
     .optional()
     .describe('JSON body of the request; its texts have the same places as `parameters`'),
   results: jsonPointer.default('').describe('JSON pointer of the list in the answer'),
@@ -66,7 +68,6 @@ const section = z.strictObject({
   ...upstreamSettings,
 });
 
-/** The lead source that is an HTTP service, asked for each search. */
 export const httpSource: LeadSourceDefinition<HttpLeadsConfig> = {
   kind: 'http',
   text: 'an HTTP service that answers JSON, asked for each search',
@@ -79,19 +80,18 @@ export const httpSource: LeadSourceDefinition<HttpLeadsConfig> = {
     const method = given.method ?? (given.body === undefined ? 'GET' : 'POST');
     if (method === 'GET' && given.body !== undefined)
       throw new ConfigError(`${setting}.body: goes with method: POST`);
-    const parameters = Object.entries(given.parameters).map(
-      ([name, text]) =>
-        [name, readTextTemplate(text, { setting: `${setting}.parameters.${name}`, environment })] as const,
+    const parameters = Object.fromEntries(
+      Object.entries(given.parameters).map(
+        ([name, text]) =>
+          [name, readTextTemplate(text, { setting: `${setting}.parameters.${name}`, environment })] as const,
+      ),
     );
     const body =
       given.body === undefined
         ? null
         : readJsonTemplate(given.body, { setting: `${setting}.body`, environment });
-    const templates = [
-      ...parameters.map(([, text]): JsonTemplate => ({ kind: 'text', text })),
-      ...(body === null ? [] : [body]),
-    ];
-    if (!templates.some((template) => fieldsOf(template).includes('query')))
+    const templates = [...Object.values(parameters), ...(body === null ? [] : [body])];
+    if (!templates.some(({ fields }) => fields.includes('query')))
       refuseUnsentWords(given.words, { setting, where: 'parameters or in body' });
     return {
       kind: 'http',
@@ -99,9 +99,10 @@ export const httpSource: LeadSourceDefinition<HttpLeadsConfig> = {
       filteredRows: given.filtered_rows ?? origin.maxLimit,
       method,
       url: given.url,
-      parameters: Object.fromEntries(parameters),
+      parameters,
       headers: readHeaders(given.headers, { setting: `${setting}.headers`, environment }),
       body,
+      templates,
       results: given.results,
     };
   },

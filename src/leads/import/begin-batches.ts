@@ -1,21 +1,11 @@
 import type { LeadBatch, LeadInput } from '../lead-keeper.ts';
 
-/** The batches of an input. It contains at least one with profiles, or none at all. */
-export interface BegunBatches {
-  /** Can be read once. */
-  batches: AsyncIterable<LeadBatch>;
-  /** For callers that stop before the end. */
-  close(): Promise<void>;
-}
-
 /**
  * Reads `input` up to its first profile. So an unreadable input is detected before it replaces another import's stored
- * rows. Rejects with the error of `input.read`.
+ * rows. Of the `batches`, which can be read once, at least one has profiles, or there are none. Rejects with the error of
+ * `input.read`.
  */
-export const beginBatches = async (
-  input: LeadInput,
-  options: Parameters<LeadInput['read']>[0],
-): Promise<BegunBatches> => {
+export const beginBatches = async (input: LeadInput, options: Parameters<LeadInput['read']>[0]) => {
   const iterator = input.read(options)[Symbol.asyncIterator]();
   let first = await iterator.next();
   // A batch without profiles only has a position, and the next one has a newer one.
@@ -29,7 +19,8 @@ export const beginBatches = async (
   }
   return {
     batches: batches(),
-    close: async () => {
+    /** For callers that stop before the end. */
+    close: async (): Promise<void> => {
       await iterator.return?.();
     },
   };

@@ -37,7 +37,7 @@ export const readCsvHeader = (
       return null;
     case 'wrong':
       throw new LeadInputError(
-        `${file} cannot be read as CSV: text follows a closing quote in its first row. Check the file, or name its --delimiter.`,
+        `${file} cannot be read as CSV: text follows a closing quote in its first row. Check the file, or name its delimiter.`,
       );
     case 'row':
       break;

@@ -35,16 +35,12 @@ const damage = (
   if (code === 'Z_BUF_ERROR')
     return new LeadInputError(
       `${file} ends in the middle of its ${compression} data; get the complete file again.`,
-      {
-        cause: error,
-      },
+      { cause: error },
     );
-  if (code.includes('windowTooLarge') || code.includes('frameParameter_windowTooLarge'))
+  if (code.includes('windowTooLarge'))
     return new LeadInputError(
       `${file} was compressed with a window above 128 MiB; compress it without --long.`,
-      {
-        cause: error,
-      },
+      { cause: error },
     );
   return code.startsWith('Z_') || code.startsWith('ZSTD_')
     ? new LeadInputError(`${file} is damaged: its ${compression} data cannot be decompressed (${code}).`, {
@@ -86,17 +82,7 @@ async function* unzstd(chunks: AsyncIterable<Buffer>, file: string): AsyncGenera
   }
 }
 
-interface Unpacker {
-  /** Decompresses `block`, or the part of it that belongs to the frame. */
-  write(block: Buffer): AsyncGenerator<Buffer>;
-  /** Yields the remaining output when no input follows. */
-  end(): AsyncGenerator<Buffer>;
-  /** The number of input bytes that were used. */
-  usedBytes(): number;
-  close(): void;
-}
-
-const openUnpacker = (): Unpacker => {
+const openUnpacker = () => {
   const stream = createZstdDecompress({ chunkSize: outputBytes });
   let news = Promise.withResolvers<void>();
   let failure: Error | null = null;
@@ -116,7 +102,8 @@ const openUnpacker = (): Unpacker => {
     }
   }
   return {
-    async *write(block) {
+    /** Decompresses `block`, or the part of it that belongs to the frame. */
+    async *write(block: Buffer): AsyncGenerator<Buffer> {
       let isWritten = false;
       stream.write(block, () => {
         isWritten = true;
@@ -124,7 +111,8 @@ const openUnpacker = (): Unpacker => {
       });
       yield* readUntil(() => isWritten);
     },
-    async *end() {
+    /** Yields the remaining output when no input follows. */
+    async *end(): AsyncGenerator<Buffer> {
       let isOver = false;
       stream.on('end', () => {
         isOver = true;
@@ -133,7 +121,8 @@ const openUnpacker = (): Unpacker => {
       stream.end();
       yield* readUntil(() => isOver);
     },
-    usedBytes: () => stream.bytesWritten,
-    close: () => void stream.destroy(),
+    /** The number of input bytes that were used. */
+    usedBytes: (): number => stream.bytesWritten,
+    close: (): void => void stream.destroy(),
   };
 };

@@ -1,7 +1,6 @@
 import type { InputFormat } from './input-options.ts';
 import { LeadInputError } from './lead-input-error.ts';
 
-/** Returns the format by the file name, or null if the name does not tell. */
 export const formatOfName = (file: string): InputFormat | null => {
   const name = file.toLowerCase().replace(/\.(?:gz|gzip|zst|zstd)$/, '');
   if (/\.(?:csv|tsv)$/.test(name)) return 'csv';
@@ -9,7 +8,6 @@ export const formatOfName = (file: string): InputFormat | null => {
   return /\.(?:parquet|pq)$/.test(name) ? 'parquet' : null;
 };
 
-/** Returns true if `head` is the beginning of a Parquet file. */
 export const isParquet = (head: Buffer): boolean => head.subarray(0, 4).toString('latin1') === 'PAR1';
 
 const unreadable: readonly (readonly [magic: string, what: string])[] = [

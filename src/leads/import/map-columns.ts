@@ -6,7 +6,6 @@ import { LeadInputError } from './lead-input-error.ts';
 export interface MappedColumns {
   /** The column of each field; -1 for none. */
   indexes: Record<LeadField, number>;
-  /** Columns that no field uses. */
   unused: string[];
 }
 
@@ -19,7 +18,6 @@ const listed = (names: readonly string[]): string => {
     : shown.join(', ');
 };
 
-/** Names the option that sets the column of `field`. */
 export const fieldNotFound = (
   file: string,
   field: LeadField,
@@ -27,7 +25,7 @@ export const fieldNotFound = (
   hint = '',
 ): LeadInputError =>
   new LeadInputError(
-    `${file} has no column for ${field}. Its columns: ${listed(names)}. Name the right one with --column ${field}=NAME.${hint}`,
+    `${file} has no column for ${field}. Its columns: ${listed(names)}. Name the right one: column ${field}=NAME.${hint}`,
   );
 
 /** `columns` are the candidates for `field`, with their indices from 0. */
@@ -40,7 +38,7 @@ const fieldFoundTwice = (
   const shown = isTold ? names : columns.map(({ name, index }) => `${name} (#${index + 1})`);
   const choice = isTold ? 'NAME' : `#${(columns[0]?.index ?? 0) + 1}`;
   return new LeadInputError(
-    `${file} has more than one column for ${field}: ${listed(shown)}. Choose with --column ${field}=${choice}.`,
+    `${file} has more than one column for ${field}: ${listed(shown)}. Choose one: column ${field}=${choice}.`,
   );
 };
 
@@ -99,7 +97,7 @@ const findColumn = (
   const [first, second] = same;
   if (second !== undefined)
     throw new LeadInputError(
-      `${file} has ${same.length} columns named ${column}; choose one by its position: --column ${field}=#${(first ?? 0) + 1}.`,
+      `${file} has ${same.length} columns named ${column}; choose one by its position: column ${field}=#${(first ?? 0) + 1}.`,
     );
   if (first !== undefined) return first;
   const place = /^#([1-9][0-9]{0,4})$/.exec(column)?.[1];

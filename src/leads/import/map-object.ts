@@ -4,15 +4,6 @@ import { columnKey, fieldNamed } from './column-names.ts';
 import type { ColumnMap } from './input-options.ts';
 import { shownValue } from './shown-value.ts';
 
-/** Reads fields from objects that may differ in their members. */
-export interface ObjectMapper {
-  fieldsOf(object: Record<string, unknown>): MappedObject;
-  /** Member names seen so far, at most fifty. */
-  names(): string[];
-  /** Members among them that no field uses. */
-  unused(): string[];
-}
-
 export interface MappedObject {
   fields: Record<LeadField, unknown>;
   /** One sentence about a field with two equally good members of different values. `fields` has the first value. */
@@ -42,11 +33,11 @@ const maxTold = 50;
 const maxNames = 10_000;
 
 /**
- * Maps members by `columns`, then by the fields' names, then by known synonyms. A counter inside (`edge_followed_by: {
+ * Reads fields from objects that may differ in their members. Maps members by `columns`, then by the fields' names, then by known synonyms. A counter inside (`edge_followed_by: {
  * count }`) is found too. A null or empty member is skipped. A list or an object is skipped if another member of its
  * field has a plain value (`posts` beside `posts_count`), unless `columns` names it.
  */
-export const createObjectMapper = ({ columns = {} }: { columns?: ColumnMap } = {}): ObjectMapper => {
+export const createObjectMapper = ({ columns = {} }: { columns?: ColumnMap } = {}) => {
   const { pointers, targetOf } = readColumns(columns);
   const pointedAt = new Set(pointers.map(({ tokens }) => tokens[0]));
   const targets = new Map<string, Target | null>();
@@ -60,7 +51,7 @@ export const createObjectMapper = ({ columns = {} }: { columns?: ColumnMap } = {
   };
 
   return {
-    fieldsOf(object) {
+    fieldsOf: (object: Record<string, unknown>): MappedObject => {
       const fields = { ...noFields };
       const bestRanks: Partial<Record<LeadField, number>> = {};
       const ties: Tie[] = [];
@@ -85,8 +76,10 @@ export const createObjectMapper = ({ columns = {} }: { columns?: ColumnMap } = {
       const tie = ties.find(({ field, rank }) => bestRanks[field] === rank);
       return { fields, problem: tie === undefined ? null : describeTie(object, tie, targetOf) };
     },
-    names: () => [...told.keys()],
-    unused: () => [...told].filter(([, { isUsed }]) => !isUsed).map(([name]) => name),
+    /** Member names seen so far, at most fifty. */
+    names: (): string[] => [...told.keys()],
+    /** Members among them that no field uses. */
+    unused: (): string[] => [...told].filter(([, { isUsed }]) => !isUsed).map(([name]) => name),
   };
 };
 
@@ -130,7 +123,7 @@ const describeTie = (
       byValue.set(value, name);
   }
   const names = [...byValue.values()].slice(0, 2).map(shownValue).join(' and ');
-  return `Several members have a value for ${field}: ${names}. Choose with --column ${field}=NAME.`;
+  return `Several members have a value for ${field}: ${names}. Choose one: column ${field}=NAME.`;
 };
 
 /** Many dumps contain every name, with null or an empty text for unknown values. */

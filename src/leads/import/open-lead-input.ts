@@ -21,7 +21,8 @@ const readerVersion = 5;
  */
 export const openLeadInput = async (options: LeadInputOptions): Promise<FileLeadInput> => {
   checkOptions(options);
-  const { files } = options;
+  const { files, format, columns, defaults, delimiter, hasHeader } = options;
+  const meaning = { format, columns, defaults, delimiter, hasHeader };
   const stats = await Promise.all(files.map(describeFile));
   const sizes = stats.map(({ size }) => size);
   const totalBytes = sizes.reduce<number | null>(
@@ -82,10 +83,7 @@ export const openLeadInput = async (options: LeadInputOptions): Promise<FileLead
   }
 
   return {
-    key:
-      totalBytes === null
-        ? null
-        : sha256(canonicalJson({ version: readerVersion, stats, ...meaningOf(options) })),
+    key: totalBytes === null ? null : sha256(canonicalJson({ version: readerVersion, stats, ...meaning })),
     read,
     resumeEnd: (position) => {
       const { rows, rejected } = readPosition(position);
@@ -99,7 +97,6 @@ const count = z.int().min(0);
 
 /** A position between two rows of an input, as in a batch's `position`. */
 const positionSchema = z.object({
-  /** The index of the file. */
   file: count,
   /** Rows read of this file so far. */
   rowsOfFile: count,
@@ -116,22 +113,10 @@ const readPosition = (position: Json): z.infer<typeof positionSchema> => {
   throw new LeadInputError('The place where the import stopped cannot be understood; begin it again.');
 };
 
-const meaningOf = ({ format, columns, defaults, delimiter, hasHeader }: LeadInputOptions): object => ({
-  format,
-  columns,
-  defaults,
-  delimiter,
-  hasHeader,
-});
-
-interface FileDescription {
-  path: string;
-  /** Null for an input that can be read only once. */
-  size: number | null;
-  changedMs: number | null;
-}
-
-const describeFile = async (file: string): Promise<FileDescription> => {
+/** `size` is null for an input that can be read only once. */
+const describeFile = async (
+  file: string,
+): Promise<{ path: string; size: number | null; changedMs: number | null }> => {
   if (file === '-') return { path: '-', size: null, changedMs: null };
   try {
     const stats = await stat(file);

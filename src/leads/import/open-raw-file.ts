@@ -23,7 +23,6 @@ export interface RawFile {
 interface RawFileOptions {
   file: string;
   signal: AbortSignal;
-  /** Called after each block with the number of bytes read. */
   onBytes: (bytes: number) => void;
 }
 
@@ -56,13 +55,10 @@ export const openRawFile = async ({ file, signal, onBytes }: RawFileOptions): Pr
     if (found.isFIFO()) return await rawStream(await openPipe(file), { file, signal, onBytes });
     handle = await open(file, 'r');
     const opened = await handle.stat();
+    const options = { file, signal, onBytes };
     return opened.isFile()
-      ? await rawRegularFile(handle, { file, signal, onBytes }, opened)
-      : await rawStream(handle.createReadStream({ highWaterMark: blockBytes, signal }), {
-          file,
-          signal,
-          onBytes,
-        });
+      ? await rawRegularFile(handle, options, opened)
+      : await rawStream(handle.createReadStream({ highWaterMark: blockBytes, signal }), options);
   } catch (error) {
     await handle?.close();
     signal.throwIfAborted();

@@ -72,17 +72,14 @@ const readBeginning = (block: TextBlock, options: CsvOptions): CsvBeginning | nu
   return { names, delimiter, rest: { ...block, text: block.text.slice(end), line: block.line + breaks } };
 };
 
-interface CsvRows {
-  /** Yields the rows that end in `block`, the next block in order. */
-  read(block: TextBlock): Generator<RowBatch>;
-  /** Yields the rest when no block follows. */
-  end(): Generator<RowBatch>;
-}
+type CsvRows = ReturnType<typeof createCsvRows>;
 
-const createCsvRows = ({ names, delimiter }: CsvBeginning, options: CsvOptions): CsvRows => {
+const createCsvRows = ({ names, delimiter }: CsvBeginning, options: CsvOptions) => {
   const { indexes, unused } = mapColumns(names, {
     ...options,
-    ...(options.hasHeader ? { missingHint: ' If the first line is already a row, add --no-header.' } : {}),
+    ...(options.hasHeader
+      ? { missingHint: ' If the first line is already a row, say that there is no header.' }
+      : {}),
   });
   if (unused.length > 0) options.onUnusedColumns(unused);
   const batch = createBatchBuilder(options);
@@ -137,7 +134,8 @@ const createCsvRows = ({ names, delimiter }: CsvBeginning, options: CsvOptions):
   }
 
   return {
-    *read(block) {
+    /** Yields the rows that end in `block`, the next block in order. */
+    *read(block: TextBlock): Generator<RowBatch> {
       if (block.isCut) {
         yield* endOpen();
         if (!batch.skips()) batch.reject(tooLongProblem, block.line, () => block.text);
@@ -147,7 +145,8 @@ const createCsvRows = ({ names, delimiter }: CsvBeginning, options: CsvOptions):
       open = null;
       yield* rowsOf(whole, false);
     },
-    *end() {
+    /** Yields the rest when no block follows. */
+    *end(): Generator<RowBatch> {
       yield* endOpen();
       if (!batch.isEmpty()) yield batch.take();
     },

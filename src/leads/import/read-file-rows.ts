@@ -19,18 +19,19 @@ export interface FileRowsOptions extends LeadInputOptions {
 
 /** Reads the rows of one file of any format and compression. Rejects with LeadInputError. */
 export async function* readFileRows(options: FileRowsOptions): AsyncGenerator<RowBatch> {
-  const { file, signal } = options;
+  const { signal } = options;
+  const isStdin = options.file === '-';
+  const file = isStdin ? 'The input' : options.file;
   let bytes = 0;
   const onBytes = (more: number): void => {
     bytes += more;
     options.onBytes(bytes);
   };
-  const raw =
-    file === '-'
-      ? await rawStream(options.stdin ?? process.stdin, { file, signal, onBytes })
-      : await openRawFile({ file, signal, onBytes });
+  const raw = isStdin
+    ? await rawStream(options.stdin ?? process.stdin, { file, signal, onBytes })
+    : await openRawFile({ file, signal, onBytes });
   try {
-    yield* rowsOf(raw, { ...options, onBytes });
+    yield* rowsOf(raw, { ...options, file, onBytes });
     await raw.checkUnchanged();
   } finally {
     await raw.close();
@@ -72,9 +73,7 @@ const checkParquet = (
       `${file} is a Parquet file compressed with ${compression}; decompress it first.`,
     );
   if (raw.size === null)
-    throw new LeadInputError(
-      `${file} is Parquet, which cannot be read from standard input or a pipe; use a file.`,
-    );
+    throw new LeadInputError(`${file} is Parquet, which cannot be read from a stream; use a file.`);
   if (!isParquet(raw.head)) throw new LeadInputError(`${file} is not a Parquet file.`);
 };
 
@@ -96,7 +95,7 @@ const lookAtText = async (
       throw new LeadInputError(
         isPacked
           ? `${file} is a compressed Parquet file; decompress it first.`
-          : `${file} is Parquet; omit --format, or use --format parquet.`,
+          : `${file} is Parquet; omit the format, or name that one.`,
       );
     const found = format === 'csv' ? 'csv' : formatOfText(file, head.subarray(0, 4096));
     return { format: format ?? found, chunks: body };

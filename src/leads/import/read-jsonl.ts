@@ -74,7 +74,6 @@ export async function* readJsonl(
   if (unused.length > 0) onUnusedColumns(unused);
 }
 
-/** Returns the object, or the problem as text. */
 const parseObject = (text: string): Record<string, unknown> | string => {
   let value: unknown;
   try {

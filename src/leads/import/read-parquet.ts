@@ -93,7 +93,6 @@ async function* rowsOf(raw: RawFile, options: ParquetOptions): AsyncGenerator<Ro
 interface ParquetSlice {
   start: number;
   end: number;
-  /** Its share of the file, in bytes. */
   bytes: number;
 }
 

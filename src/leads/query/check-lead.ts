@@ -40,19 +40,18 @@ export const checkLead = (
   if (typeof username !== 'string') return username;
   const fullName = readFullName(fields['full_name']) ?? defaults.full_name;
   if (typeof fullName === 'object') return fullName;
-  const followers = readCount(fields['followers'], 'followers');
+  const followers = readCount(fields['followers'], 'followers') ?? missing('followers', 'a whole number');
   if (typeof followers === 'object') return followers;
-  if (followers === undefined) return missing('followers', 'a whole number');
   if (fullName === undefined) return lacking('full_name', 'text');
-  const following = readCount(fields['following'], 'following') ?? defaults.following;
+  const following =
+    readCount(fields['following'], 'following') ?? defaults.following ?? lacking('following', countForm);
   if (typeof following === 'object') return following;
-  if (following === undefined) return lacking('following', countForm);
-  const isVerified = readFlag(fields['is_verified'], 'is_verified') ?? defaults.is_verified;
+  const isVerified =
+    readFlag(fields, 'is_verified') ?? defaults.is_verified ?? lacking('is_verified', flagForm);
   if (typeof isVerified === 'object') return isVerified;
-  if (isVerified === undefined) return lacking('is_verified', flagForm);
-  const isBusiness = readFlag(fields['is_business'], 'is_business') ?? defaults.is_business;
+  const isBusiness =
+    readFlag(fields, 'is_business') ?? defaults.is_business ?? lacking('is_business', flagForm);
   if (typeof isBusiness === 'object') return isBusiness;
-  if (isBusiness === undefined) return lacking('is_business', flagForm);
   const category = readText(fields['category'], 'category', longestCategory);
   if (typeof category === 'object') return category;
   const bio = readProse(fields['bio'], 'bio', 5000);
@@ -195,7 +194,8 @@ const flags = new Map<unknown, boolean>([
 
 const flagForm = 'true or false';
 
-const readFlag = (value: unknown, field: string): boolean | undefined | Wrong => {
+const readFlag = (fields: Record<string, unknown>, field: string): boolean | undefined | Wrong => {
+  const value = fields[field];
   const flag = flags.get(value);
   if (flag !== undefined) return flag;
   if (value === undefined || value === null || Number.isNaN(value)) return undefined;

@@ -27,18 +27,6 @@ const foldingRules = 2;
 /** The version of Unicode and of these rules, as `16.0 2`. Terms folded under another version may differ. */
 export const foldingVersion = `${process.versions.unicode ?? '0'} ${foldingRules}`;
 
-/** Returns true if `version` is older than the current `foldingVersion`. */
-export const isEarlierFolding = (version: string): boolean => {
-  const [unicode, rules] = numbersOf(version);
-  const [presentUnicode, presentRules] = numbersOf(foldingVersion);
-  return unicode < presentUnicode || (unicode === presentUnicode && rules < presentRules);
-};
-
-const numbersOf = (version: string): [unicode: number, rules: number] => {
-  const [unicode = '0', rules = '1'] = version.split(' ');
-  return [Number.parseFloat(unicode), Number.parseFloat(rules)];
-};
-
 /**
  * Returns `text` without case, accents and compatibility forms (full width, ligatures, mathematical letters). All text
  * for an index is folded here and nowhere else, so an engine's own rules for accents have no effect.

@@ -1,5 +1,6 @@
 import { isAscii } from './fold-text.ts';
 import type { Lead, LeadQuery } from '../lead-source.ts';
+import { compareLeads } from './lead-order.ts';
 
 /**
  * Returns the form in which countries are compared: two upper-case ASCII letters, with GB for UK; null if `country` is
@@ -24,7 +25,8 @@ export const passesFilters = (lead: Lead, query: LeadQuery): boolean =>
     (lead.category !== undefined && categoryKey(lead.category) === categoryKey(query.category))) &&
   (query.gender === undefined || lead.gender === query.gender) &&
   lead.followers >= (query.minFollowers ?? 0) &&
-  lead.followers <= (query.maxFollowers ?? Infinity);
+  lead.followers <= (query.maxFollowers ?? Infinity) &&
+  (query.after === undefined || compareLeads(lead, query.after) > 0);
 
 const sameCountry = (country: string | undefined, wanted: string): boolean => {
   const key = countryKey(wanted);

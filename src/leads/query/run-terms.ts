@@ -1,18 +1,3 @@
-import { sortTerms } from './sort-terms.ts';
-
-/** Collects in memory the terms of consecutive profiles. */
-export interface RunTerms {
-  /** The number of profiles so far. */
-  readonly profiles: number;
-  /** True if no further profile may be added. */
-  readonly isFull: boolean;
-  /** Adds the next profile. `terms` are distinct. */
-  add(terms: Iterable<string>): void;
-  /** Yields each term in UTF-16 order, with the ascending positions of its profiles, from 0. */
-  sorted(): Iterable<{ term: string; places: Uint16Array }>;
-  clear(): void;
-}
-
 export interface RunLimits {
   /** At most 65,536, because a position has 16 bits. */
   profiles: number;
@@ -24,7 +9,10 @@ export interface RunLimits {
 
 const usualLimits: RunLimits = { profiles: 65_536, terms: 1_000_000, pairs: 16_000_000 };
 
-export const createRunTerms = (limits = usualLimits): RunTerms => {
+export type RunTerms = ReturnType<typeof createRunTerms>;
+
+/** Collects in memory the terms of consecutive profiles. */
+export const createRunTerms = (limits = usualLimits) => {
   const numbers = new Map<string, number>();
   let profiles = 0;
   let pairs = 0;
@@ -61,13 +49,14 @@ export const createRunTerms = (limits = usualLimits): RunTerms => {
   };
 
   return {
-    get profiles() {
+    get profiles(): number {
       return profiles;
     },
-    get isFull() {
+    get isFull(): boolean {
       return profiles >= limits.profiles || numbers.size >= limits.terms || pairs >= limits.pairs;
     },
-    add: (terms) => {
+    /** Adds the next profile. `terms` are distinct. */
+    add: (terms: Iterable<string>): void => {
       for (const term of terms) {
         let number = numbers.get(term);
         if (number === undefined) {
@@ -81,14 +70,15 @@ export const createRunTerms = (limits = usualLimits): RunTerms => {
       }
       profiles += 1;
     },
-    *sorted() {
+    /** Yields each term in UTF-16 order, with the ascending positions of its profiles, from 0. */
+    *sorted(): Generator<{ term: string; places: Uint16Array }> {
       const { places, starts } = groupByTerm();
-      const terms = [...numbers.keys()];
-      for (const number of sortTerms(terms)) {
-        yield { term: terms[number] ?? '', places: places.subarray(starts[number], starts[number + 1]) };
+      for (const term of [...numbers.keys()].sort()) {
+        const number = numbers.get(term) ?? 0;
+        yield { term, places: places.subarray(starts[number], starts[number + 1]) };
       }
     },
-    clear: () => {
+    clear: (): void => {
       numbers.clear();
       profiles = 0;
       pairs = 0;

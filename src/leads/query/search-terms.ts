@@ -29,7 +29,6 @@ export interface QueryTerm {
   isPrefix: boolean;
 }
 
-/** Adds the terms of one profile text to `terms`. */
 export const addTerms = (text: string, terms: Set<string>): void =>
   eachWord(text, (word, isUnspaced) => {
     if (!isUnspaced) {
@@ -60,7 +59,6 @@ export const queryProblem = (query: string): QueryProblem | null => {
   return terms > maxQueryTerms ? 'too_many_words' : null;
 };
 
-/** Returns true if a profile with `terms` meets every condition. */
 export const meetsTerms = (terms: ReadonlySet<string>, conditions: readonly QueryTerm[]): boolean =>
   conditions.length > 0 &&
   conditions.every(({ text, isPrefix }) => terms.has(text) || (isPrefix && hasBeginning(terms, text)));

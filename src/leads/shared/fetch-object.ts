@@ -63,7 +63,6 @@ export const writeWhole = async (
   if (isDurable) await syncToDisk(dirname(file));
 };
 
-/** Returns the SHA-256 of a file, in hexadecimal. */
 export const sumOf = async (file: string): Promise<string> => {
   const hash = createHash('sha256');
   await pipeline(createReadStream(file), hash);

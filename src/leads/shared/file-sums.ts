@@ -13,15 +13,11 @@ const knownSums = z.object({
 const settledMs = 1_000;
 
 /** The SHA-256 of files in a folder. They are stored, so that files of gigabytes are read once. */
-export interface FileSums {
-  of(name: string): Promise<string>;
-}
-
-export const openFileSums = (folder: string): FileSums => {
+export const openFileSums = (folder: string) => {
   const file = join(folder, sumsName);
   const sums = readSums(file);
   return {
-    of: async (name) => {
+    of: async (name: string): Promise<string> => {
       const path = join(folder, name);
       const { ino, size, mtimeNs, mtimeMs } = statSync(path, { bigint: true });
       const stamp = `${ino} ${size} ${mtimeNs}`;

@@ -7,15 +7,15 @@ import { waitForLock } from '../embedded/keeper-lock.ts';
 import { withinRoom, type ReadDiskRoom } from '../embedded/changing/disk-room.ts';
 import { changeFiles, removeUnnamed } from '../embedded/lead-folder.ts';
 import { manifestFile, readableManifest, writeManifest } from '../embedded/manifest.ts';
-import type { ForgottenList } from '../without-forgotten.ts';
 import { fetchObject } from './fetch-object.ts';
 import { createForgottenCopy, type ForgottenCopy } from './forgotten-copy.ts';
-import { readPlaceRecord, writePlaceRecord } from './place-record.ts';
 import {
   assertSameList,
   parseSharedManifest,
+  readPlaceRecord,
   searchedObjects,
   toFolderManifest,
+  writePlaceRecord,
   type SharedManifest,
 } from './shared-manifest.ts';
 import type { SharedPlace } from './shared-place.ts';
@@ -27,19 +27,9 @@ export interface FollowOptions {
   readRoom: ReadDiskRoom;
 }
 
-/** A copy of a place that is kept current. */
-export interface Follower {
-  /** Unknown until the place, or the copy of an earlier process, was read. */
-  forgotten: ForgottenList;
-  /** Resolves when the folder has profiles of the place, or the place has none. Also resolves when closed first. */
-  whenSearchable: Promise<void>;
-  close(): Promise<void>;
-}
-
 const lookMs = 1_000;
 /** The longest pause between two looks while the place is away. */
 const maxLookMs = 5_000;
-/** The time limit of a look. */
 const lookTimeoutMs = 10_000;
 /** The longest pause before objects are fetched again after a failure. */
 const maxFetchPauseMs = 60_000;
@@ -48,7 +38,7 @@ const maxFetchPauseMs = 60_000;
  * Follows `place`: looks for a new manifest every second, takes over the list of forgotten people at once, and makes the
  * rest current in `folder` when all of it is there and checked. While the place is away, the copy stays as it is.
  */
-export const followPlace = (place: SharedPlace, options: FollowOptions): Follower => {
+export const followPlace = (place: SharedPlace, options: FollowOptions) => {
   const { folder, log } = options;
   const closing = new AbortController();
   const { signal } = closing;
@@ -90,9 +80,11 @@ export const followPlace = (place: SharedPlace, options: FollowOptions): Followe
   const running = run();
 
   return {
+    /** Unknown until the place, or the copy of an earlier process, was read. */
     forgotten,
+    /** Resolves when the folder has profiles of the place, or the place has none. Also resolves when closed first. */
     whenSearchable: searchable.promise,
-    close: async () => {
+    close: async (): Promise<void> => {
       closing.abort(new Error('The copy of the shared profiles was closed.'));
       searchable.resolve();
       await Promise.all([running, files.ended()]);
@@ -103,15 +95,6 @@ export const followPlace = (place: SharedPlace, options: FollowOptions): Followe
 };
 
 /** Takes over manifests, and with each the list of forgotten people. */
-interface TakeOver {
-  /** The last manifest that was taken over, and whose list is in use; null: none so far. */
-  readonly last: SharedManifest | null;
-  /** Opens the copy of an earlier process at the first call. */
-  resume(): Promise<void>;
-  /** Reads the manifest of the place, and takes it over if it is another one. */
-  look(): Promise<void>;
-}
-
 const createTakeOver = (
   place: SharedPlace,
   {
@@ -121,7 +104,7 @@ const createTakeOver = (
     forgotten,
     signal,
   }: FollowOptions & { forgotten: ForgottenCopy; signal: AbortSignal },
-): TakeOver => {
+) => {
   const { address } = place;
   let isResumed = false;
   let last: SharedManifest | null = null;
@@ -145,14 +128,17 @@ const createTakeOver = (
   };
 
   return {
-    get last() {
+    /** The last manifest that was taken over, and whose list is in use; null: none so far. */
+    get last(): SharedManifest | null {
       return last;
     },
-    resume: async () => {
+    /** Opens the copy of an earlier process at the first call. */
+    resume: async (): Promise<void> => {
       if (!isResumed) last = await resumeCopy(forgotten, { place, folder, log });
       isResumed = true;
     },
-    look: async () => {
+    /** Reads the manifest of the place, and takes it over if it is another one. */
+    look: async (): Promise<void> => {
       const timed = AbortSignal.any([signal, AbortSignal.timeout(lookTimeoutMs)]);
       // A disk that hangs keeps one read waiting, not one more with each look.
       reading ??= place.readManifest({ signal: timed }).finally(() => {
@@ -191,12 +177,6 @@ const resumeCopy = async (
   return null;
 };
 
-interface FileCopy {
-  /** Starts to fetch and switch to these files, unless they are current or being fetched. Never throws. */
-  bringTo(manifest: SharedManifest): void;
-  ended(): Promise<void>;
-}
-
 const createFileCopy = (
   place: SharedPlace,
   {
@@ -206,7 +186,7 @@ const createFileCopy = (
     signal,
     onCurrent,
   }: FollowOptions & { signal: AbortSignal; onCurrent: () => void },
-): FileCopy => {
+) => {
   let underWay: Promise<void> | null = null;
   let fetching: { name: string; controller: AbortController } | null = null;
   let wanted: SharedManifest | null = null;
@@ -257,7 +237,8 @@ const createFileCopy = (
   };
 
   return {
-    bringTo: (manifest) => {
+    /** Starts to fetch and switch to these files, unless they are current or being fetched. Never throws. */
+    bringTo: (manifest: SharedManifest): void => {
       if (manifest !== wanted) retryAtMs = 0;
       wanted = manifest;
       // An object that the new manifest names, too, is fetched to its end.
@@ -268,7 +249,7 @@ const createFileCopy = (
         underWay = null;
       });
     },
-    ended: async () => underWay ?? undefined,
+    ended: async (): Promise<void> => underWay ?? undefined,
   };
 };
 

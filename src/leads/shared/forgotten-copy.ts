@@ -3,51 +3,43 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { markOfSalt } from '../embedded/forgotten-claim.ts';
 import { forgottenDigest, readSalt } from '../embedded/forgotten-people.ts';
-import type { ForgottenList } from '../without-forgotten.ts';
 import { sumOf } from './fetch-object.ts';
 import type { SharedManifest } from './shared-manifest.ts';
 
-/** A gateway's checked copy of the fleet's list of forgotten people. */
-export interface ForgottenCopy extends ForgottenList {
-  /** Switches to the list in `folder` after checking it; null: nobody is forgotten. Rejects if it is not as written. */
-  use(stored: SharedManifest['forgotten']): Promise<void>;
-  close(): void;
-}
+export type ForgottenCopy = ReturnType<typeof createForgottenCopy>;
 
-interface OpenList {
-  includes(username: string): boolean;
-  close(): void;
-}
+type OpenList = Awaited<ReturnType<typeof openList>>;
 
 const nobody: OpenList = { includes: () => false, close: () => undefined };
 
-/** Until the first `use`, the list is unknown, and `find` rejects. */
-export const createForgottenCopy = (folder: string): ForgottenCopy => {
+/**
+ * A gateway's checked copy of the fleet's list of forgotten people. Until the first `use`, the list is unknown, and
+ * `find` rejects.
+ */
+export const createForgottenCopy = (folder: string) => {
   let list: OpenList | null = null;
   return {
-    isKnown: () => list !== null,
-    find: async (usernames) => {
+    isKnown: (): boolean => list !== null,
+    find: async (usernames: readonly string[]): Promise<Set<string>> => {
       if (list === null) throw new Error('the shared list of forgotten people is not known yet');
       return new Set(usernames.filter(list.includes));
     },
-    use: async (stored) => {
+    /** Switches to the list in `folder` after checking it; null: nobody is forgotten. Rejects if it is not as written. */
+    use: async (stored: SharedManifest['forgotten']): Promise<void> => {
       const next = stored === null ? nobody : await openList(join(folder, stored.name), stored);
       list?.close();
       list = next;
       for (const name of await readdir(folder))
         if (name.startsWith('forgotten-') && name !== stored?.name) await rm(join(folder, name));
     },
-    close: () => {
+    close: (): void => {
       list?.close();
       list = null;
     },
   };
 };
 
-const openList = async (
-  file: string,
-  { sha256, mark }: NonNullable<SharedManifest['forgotten']>,
-): Promise<OpenList> => {
+const openList = async (file: string, { sha256, mark }: NonNullable<SharedManifest['forgotten']>) => {
   if ((await sumOf(file)) !== sha256) throw new Error(`${file} is not as it was written`);
   const database = new DatabaseSync(file, { readOnly: true });
   try {
@@ -55,8 +47,8 @@ const openList = async (
     if (markOfSalt(salt) !== mark) throw new Error(`${file} is another list than the manifest names`);
     const find = database.prepare('SELECT 1 FROM people WHERE digest = ?');
     return {
-      includes: (username) => find.get(forgottenDigest(username, salt)) !== undefined,
-      close: () => database.close(),
+      includes: (username: string): boolean => find.get(forgottenDigest(username, salt)) !== undefined,
+      close: (): void => database.close(),
     };
   } catch (error) {
     database.close();

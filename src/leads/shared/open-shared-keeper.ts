@@ -14,9 +14,15 @@ import {
   type LeadKeeper,
   type LeadStats,
 } from '../lead-keeper.ts';
-import { readPlaceRecord, writePlaceRecord } from './place-record.ts';
 import { publishChanges, type Published } from './publish-changes.ts';
-import { allObjects, assertSameList, parseSharedManifest, toFolderManifest } from './shared-manifest.ts';
+import {
+  allObjects,
+  assertSameList,
+  parseSharedManifest,
+  readPlaceRecord,
+  toFolderManifest,
+  writePlaceRecord,
+} from './shared-manifest.ts';
 import type { SharedPlace } from './shared-place.ts';
 import { fillWorkFolder } from './work-folder.ts';
 
@@ -84,15 +90,9 @@ interface SessionUse extends Pick<ImportRequest, 'signal' | 'onProgress'> {
   isReadOnly?: true;
 }
 
-/** A filled work folder, for one change. */
-interface Session {
-  /** Changes the work folder, and publishes that. */
-  engine: LeadKeeper;
-  publish(): Promise<void>;
-  /** True if a publication has failed. */
-  readonly hasFailed: boolean;
-}
+type Session = Awaited<ReturnType<typeof openSession>>;
 
+/** Fills the work folder, for one change. */
 const openSession = async (
   place: SharedPlace,
   {
@@ -104,7 +104,7 @@ const openSession = async (
     limits,
     readRoom = readDiskRoom,
   }: SharedKeeperOptions & SessionUse & { work: string },
-): Promise<Session> => {
+) => {
   const tell = (phase: ImportPhase) => (done: number, total: number) =>
     onProgress?.({ phase, done, total, isResumed: false });
   let hasFailed = false;
@@ -125,6 +125,7 @@ const openSession = async (
     hasFailed = false;
   };
   return {
+    /** Changes the work folder, and publishes that. */
     engine: await openEmbeddedKeeper({
       folder: work,
       ...(limits && { limits }),
@@ -132,7 +133,7 @@ const openSession = async (
       onChanged: publish,
     }),
     publish,
-    get hasFailed() {
+    get hasFailed(): boolean {
       return hasFailed;
     },
   };

@@ -13,7 +13,7 @@ export const openSharedLeads = async (
   const { folder, log } = options;
   await mkdir(folder, { recursive: true });
   const follower = followPlace(place, { folder, log, readRoom: readDiskRoom });
-  const leads = await openEmbeddedLeads({ ...options, startAfter: follower.whenSearchable, isCopy: true });
+  const leads = await openEmbeddedLeads({ ...options, startAfter: follower.whenSearchable });
   return {
     search: leads.search,
     status: leads.status,

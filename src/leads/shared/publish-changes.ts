@@ -17,7 +17,6 @@ export interface Published {
 
 export interface PublishOptions {
   place: SharedPlace;
-  /** The changed folder of profiles. */
   folder: string;
   before: Published;
   signal: AbortSignal;

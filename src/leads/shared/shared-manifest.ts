@@ -1,4 +1,6 @@
+import { join } from 'node:path';
 import { z } from 'zod';
+import { readSealedJson, writeSealedJson, type ReplaceOptions } from '../embedded/sealed-json.ts';
 import { LeadKeeperError } from '../lead-keeper.ts';
 import { importedSource, type Manifest } from '../embedded/manifest.ts';
 
@@ -93,3 +95,19 @@ export const assertSameList = (
       `Restore a backup of the place. To begin anew on purpose, remove ${folder} and run "leads delete" again for everybody who ever asked.`,
   );
 };
+
+const recordFile = (folder: string): string => join(folder, 'place.json');
+
+/** Returns the last manifest that was taken over from `address` into `folder`; null if none was. Throws if it is damaged. */
+export const readPlaceRecord = (folder: string, address: string): SharedManifest | null => {
+  const value = readSealedJson(recordFile(folder));
+  if (value === null || !('address' in value) || value.address !== address || !('manifest' in value))
+    return null;
+  return parseSharedManifest(JSON.stringify(value.manifest), address);
+};
+
+export const writePlaceRecord = (
+  folder: string,
+  { address, manifest }: { address: string; manifest: SharedManifest },
+  options?: ReplaceOptions,
+): void => writeSealedJson(recordFile(folder), { address, manifest }, options);

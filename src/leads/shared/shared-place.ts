@@ -22,7 +22,6 @@ export const readPlaceConfig = (url: string, values: S3Values): PlaceConfig => {
 
 export interface FoundManifest {
   text: string;
-  /** Identifies this content. */
   tag: string;
 }
 
@@ -55,7 +54,6 @@ export const manifestName = 'current.json';
 export const isObjectName = (name: string): boolean =>
   /^(?:base|delta|gone|forgotten)-[0-9a-f]{16}\.(?:db|bin)(?:\.part)?$/.test(name);
 
-/** Returns the address for people. */
 export const addressOf = (config: PlaceConfig): string =>
   config.kind === 's3' ? `s3://${config.s3.bucket}/${config.s3.prefix}` : config.path;
 

@@ -14,6 +14,8 @@ import {
 import type { SharedPlace } from './shared-place.ts';
 
 export interface FillOptions {
+  place: SharedPlace;
+  manifest: SharedManifest | null;
   readRoom: ReadDiskRoom;
   signal: AbortSignal;
   /** Called with the bytes that were fetched, and those to fetch. */
@@ -26,13 +28,7 @@ export interface FillOptions {
  */
 export const fillWorkFolder = async (
   folder: string,
-  {
-    place,
-    manifest,
-    readRoom,
-    signal,
-    onProgress,
-  }: FillOptions & { place: SharedPlace; manifest: SharedManifest | null },
+  { place, manifest, readRoom, signal, onProgress }: FillOptions,
 ): Promise<void> => {
   const sums = openFileSums(folder);
   const wanted = (manifest === null ? [] : searchedObjects(manifest)).map((object) => ({
@@ -47,7 +43,10 @@ export const fillWorkFolder = async (
   for (const name of [...changeFiles(folder), ...(existsSync(join(folder, list)) ? [list] : [])])
     // Not of SQLite's journals and of what an interrupted copy left.
     if (/^[^-]+(?:-[^-.]+)?\.(?:db|bin)$/.test(name)) there.set(await sums.of(name), name);
-  removeExcept(folder, [...wanted.flatMap(({ object }) => there.get(object.sha256) ?? [])]);
+  removeExcept(
+    folder,
+    wanted.flatMap(({ object }) => there.get(object.sha256) ?? []),
+  );
 
   const missing: { object: StoredObject; file: string }[] = [];
   for (const { object, file } of wanted) {

@@ -56,7 +56,6 @@ const maxBaseCharacters = 24;
 export interface UsernameParts {
   given: string;
   family: string;
-  /** A word for the subject of the profile. */
   word: string;
 }
 

@@ -1,18 +1,8 @@
 /** A stream of pseudo-random numbers from a seed. Not for secrets. */
-export interface Random {
-  /** 0 to below 1. */
-  fraction(): number;
-  /** 0 to `count` - 1, evenly distributed. */
-  below(count: number): number;
-  chance(probability: number): boolean;
-  /** An element of a list that is not empty, evenly distributed. */
-  pick<T>(list: readonly [T, ...T[]]): T;
-  /** An element of a list that is not empty, by Zipf's law: the nth is drawn in proportion to 1/n. */
-  pickSkewed<T>(list: readonly [T, ...T[]]): T;
-}
+export type Random = ReturnType<typeof createRandom>;
 
 /** Marsaglia's xorshift with 128 bits of state, which `seed` fills through a Weyl sequence. */
-export const createRandom = (seed: number): Random => {
+export const createRandom = (seed: number) => {
   const word = (step: number): number => Math.imul(seed ^ Math.imul(step, 0x9e3779b9), 0x85ebca6b) | step;
   let [a, b, c, d] = [word(1), word(2), word(3), word(4)];
   const nextWord = (): number => {
@@ -23,13 +13,18 @@ export const createRandom = (seed: number): Random => {
   };
   for (let discarded = 0; discarded < 32; discarded += 1) nextWord();
 
+  /** 0 to below 1. */
   const fraction = (): number => nextWord() / 2 ** 32;
+  /** 0 to `count` - 1, evenly distributed. */
   const below = (count: number): number => Math.floor(fraction() * count);
   return {
     fraction,
     below,
-    chance: (probability) => fraction() < probability,
-    pick: (list) => list[below(list.length)] ?? list[0],
-    pickSkewed: (list) => list[Math.floor((list.length + 1) ** fraction()) - 1] ?? list[0],
+    chance: (probability: number): boolean => fraction() < probability,
+    /** An element of a list that is not empty, evenly distributed. */
+    pick: <T>(list: readonly [T, ...T[]]): T => list[below(list.length)] ?? list[0],
+    /** An element of a list that is not empty, by Zipf's law: the nth is drawn in proportion to 1/n. */
+    pickSkewed: <T>(list: readonly [T, ...T[]]): T =>
+      list[Math.floor((list.length + 1) ** fraction()) - 1] ?? list[0],
   };
 };

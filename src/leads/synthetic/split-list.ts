@@ -1,4 +1,3 @@
-/** Splits a text at its commas. */
 export const splitList = (text: string): [string, ...string[]] => {
   const [first = '', ...rest] = text.split(',').map((item) => item.trim());
   return [first, ...rest];

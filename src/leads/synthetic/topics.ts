@@ -61,7 +61,6 @@ Crafts & DIY: diy, knitting, sewing, woodwork, crochet, paper, leather, embroide
 Dance: dance, ballet, salsa, choreography, hip hop, tango, movement, breaking
   Dancer, Choreographer, Dance teacher, Performer: 💃, 🕺, 🩰, 🎶`;
 
-/** All topics, the most frequent first. */
 export const listTopics = (): [Topic, ...Topic[]] => {
   const [first = '', ...rest] = table.trim().split(/\n(?! )/);
   return [readTopic(first), ...rest.map(readTopic)];

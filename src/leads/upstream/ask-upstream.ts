@@ -23,15 +23,7 @@ export interface UpstreamAnswer {
   bytes: Buffer;
 }
 
-/** HTTP to the address of an upstream that the operator configured. */
-export interface AskUpstream {
-  /**
-   * Any status is an answer; redirects are not followed. Throws OutboundError or a `TimeoutError`, whose messages hold
-   * nothing of the request, or the signal's reason after it aborts.
-   */
-  ask(request: UpstreamRequest, signal: AbortSignal): Promise<UpstreamAnswer>;
-  close(): Promise<void>;
-}
+export type AskUpstream = ReturnType<typeof createAskUpstream>;
 
 export interface AskUpstreamOptions {
   /** Up to the last byte; a wait for a place counts too. */
@@ -49,12 +41,13 @@ const maxFailureMs = 500;
 const maxFailureBytes = 65_536;
 const noBytes = Buffer.alloc(0);
 
+/** HTTP to the address of an upstream that the operator configured. */
 export const createAskUpstream = ({
   timeoutMs,
   maxBytes,
   atOnce = 32,
   waiting = 128,
-}: AskUpstreamOptions): AskUpstream => {
+}: AskUpstreamOptions) => {
   const limiter = createFairShareLimiter({
     total: atOnce,
     queue: {
@@ -87,7 +80,11 @@ export const createAskUpstream = ({
   };
 
   return {
-    ask: async (request, signal) => {
+    /**
+     * Any status is an answer; redirects are not followed. Throws OutboundError or a `TimeoutError`, whose messages hold
+     * nothing of the request, or the signal's reason after it aborts.
+     */
+    ask: async (request: UpstreamRequest, signal: AbortSignal): Promise<UpstreamAnswer> => {
       const deadline = startDeadline({ totalMs: timeoutMs, signals: [signal] });
       try {
         const release = await limiter.acquire({}, { signal: deadline.signal });
@@ -102,7 +99,7 @@ export const createAskUpstream = ({
         deadline.end();
       }
     },
-    close: () => http.close(),
+    close: (): Promise<void> => http.close(),
   };
 };
 

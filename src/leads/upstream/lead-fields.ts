@@ -1,6 +1,5 @@
 import { leadFields, type LeadField } from '../lead-fields.ts';
 import type { LeadFieldPointers } from './upstream-settings.ts';
-import type { Lead } from '../lead-source.ts';
 import { follow, parsePointer } from '../json-pointer.ts';
 
 /** The names that services and actors commonly use for the fields of an Instagram profile, mostly the contract's first. */
@@ -21,7 +20,7 @@ const defaultPointers: Record<LeadField, string> = {
   // Beside a code, `country` is usually the name of the country.
   country: '/country_code /countryCode /country',
   city: '/city /city_name /cityName',
-} satisfies Record<keyof Lead, string>;
+};
 
 /** Reads rows by `own` pointers, and other fields by their usual names. */
 export const createLeadFieldReader = (own: LeadFieldPointers) => {
@@ -36,7 +35,6 @@ export const createLeadFieldReader = (own: LeadFieldPointers) => {
       for (const [field, each] of ways) fields[field] = readFirst(row, each);
       return fields;
     },
-    /** The members of a row that are read. */
     members: [...new Set(members)],
   };
 };

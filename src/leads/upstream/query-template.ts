@@ -14,20 +14,19 @@ export const queryFields = [
 ] as const;
 export type QueryField = (typeof queryFields)[number];
 
-/** Text with places for fields of a search. */
-export type TextTemplate = readonly (string | { field: QueryField })[];
+/** A part of a request that depends on the search. */
+export interface Template<Value extends Json> {
+  fields: readonly QueryField[];
+  /** Returns the value for one search; undefined when it depends on a field that is absent from the search. */
+  fill(query: LeadQuery): Value | undefined;
+  /** Returns the fields that the value for one search holds. */
+  fieldsIn(query: LeadQuery): readonly QueryField[];
+}
 
-/** JSON whose texts have places for fields of a search. */
-export type JsonTemplate =
-  | { kind: 'fixed'; value: null | boolean | number }
-  | { kind: 'text'; text: TextTemplate }
-  | { kind: 'list'; items: JsonTemplate[] }
-  | { kind: 'object'; members: Record<string, JsonTemplate> };
+type TextPart = string | { field: QueryField };
 
 export interface TemplateOrigin {
-  /** The setting that errors name. */
   setting: string;
-  /** The values of `${NAME}`. */
   environment: Record<string, string | undefined>;
 }
 
@@ -37,12 +36,8 @@ export interface TemplateOrigin {
  */
 const place = /\$\{([A-Za-z_]\w*)\}|\{([A-Za-z_][\w-]*)\}/g;
 
-/**
- * Reads text with places: `{query}` is a field of the search, `${NAME}` an environment variable. The value of a variable
- * is plain text, even when it has braces. Throws ConfigError for an unknown name; its message has no values.
- */
-export const readTextTemplate = (text: string, { setting, environment }: TemplateOrigin): TextTemplate => {
-  const parts: (string | { field: QueryField })[] = [];
+const readParts = (text: string, { setting, environment }: TemplateOrigin): TextPart[] => {
+  const parts: TextPart[] = [];
   let end = 0;
   for (const match of text.matchAll(place)) {
     const [whole, variable, field] = match;
@@ -55,22 +50,54 @@ export const readTextTemplate = (text: string, { setting, environment }: Templat
   return parts;
 };
 
-/** Reads every text in `value` as a template. Names of members are plain text. */
-export const readJsonTemplate = (value: Json, origin: TemplateOrigin): JsonTemplate => {
-  if (typeof value === 'string') return { kind: 'text', text: readTextTemplate(value, origin) };
-  if (value === null || typeof value !== 'object') return { kind: 'fixed', value };
-  if (Array.isArray(value))
-    return { kind: 'list', items: value.map((item) => readJsonTemplate(item, origin)) };
-  const members = Object.entries(value).map(([name, member]) => [
-    name,
-    readJsonTemplate(member, { ...origin, setting: `${origin.setting}.${name}` }),
-  ]);
-  return { kind: 'object', members: Object.fromEntries(members) };
+/**
+ * Reads text with places: `{query}` is a field of the search, `${NAME}` an environment variable. The value of a variable
+ * is plain text, even when it has braces. Throws ConfigError for an unknown name; its message has no values.
+ */
+export const readTextTemplate = (text: string, origin: TemplateOrigin): Template<string> =>
+  textTemplate(readParts(text, origin));
+
+const textTemplate = (parts: readonly TextPart[]): Template<string> => {
+  const fields = parts.flatMap((part) => (typeof part === 'string' ? [] : [part.field]));
+  const fill = (query: LeadQuery): string | undefined => fillText(parts, query);
+  return { fields, fill, fieldsIn: (query) => (fill(query) === undefined ? [] : fields) };
+};
+
+/**
+ * Reads every text in `value` as a template. Names of members are plain text. A text that is one field alone becomes
+ * that field's value, numbers as numbers. Members and items that depend on an absent field are left out.
+ */
+export const readJsonTemplate = (value: Json, origin: TemplateOrigin): Template<Json> => {
+  if (typeof value === 'string') {
+    const parts = readParts(value, origin);
+    const [first, ...more] = parts;
+    const text = textTemplate(parts);
+    return typeof first === 'object' && more.length === 0
+      ? { ...text, fill: (query) => readField(query, first.field) }
+      : text;
+  }
+  if (value === null || typeof value !== 'object')
+    return { fields: [], fill: () => value, fieldsIn: () => [] };
+  const members = Object.entries(value).map(([name, member]) => {
+    const setting = Array.isArray(value) ? origin.setting : `${origin.setting}.${name}`;
+    return { name, template: readJsonTemplate(member, { ...origin, setting }) };
+  });
+  return {
+    fields: members.flatMap(({ template }) => template.fields),
+    fill: (query) => {
+      const filled = members.flatMap(({ name, template }): [string, Json][] => {
+        const one = template.fill(query);
+        return one === undefined ? [] : [[name, one]];
+      });
+      return Array.isArray(value) ? filled.map(([, one]) => one) : Object.fromEntries(filled);
+    },
+    fieldsIn: (query) => members.flatMap(({ template }) => template.fieldsIn(query)),
+  };
 };
 
 /** Reads text with `${NAME}` alone, for values that must not depend on the search. Throws ConfigError. */
 export const readFixedText = (text: string, origin: TemplateOrigin): string =>
-  readTextTemplate(text, origin)
+  readParts(text, origin)
     .map((part) => {
       if (typeof part === 'string') return part;
       throw new ConfigError(
@@ -78,24 +105,6 @@ export const readFixedText = (text: string, origin: TemplateOrigin): string =>
       );
     })
     .join('');
-
-/** Returns the fields that the texts of a template have places for. `isUsed` can leave out single texts. */
-export const fieldsOf = (
-  template: JsonTemplate,
-  isUsed: (text: TextTemplate) => boolean = () => true,
-): QueryField[] => {
-  switch (template.kind) {
-    case 'fixed':
-      return [];
-    case 'text':
-      if (!isUsed(template.text)) return [];
-      return template.text.flatMap((part) => (typeof part === 'string' ? [] : [part.field]));
-    case 'list':
-      return template.items.flatMap((item) => fieldsOf(item, isUsed));
-    case 'object':
-      return Object.values(template.members).flatMap((member) => fieldsOf(member, isUsed));
-  }
-};
 
 const isField = (name: string): name is QueryField => queryFields.some((field) => field === name);
 
@@ -113,53 +122,12 @@ const readVariable = (name: string, { setting, environment }: TemplateOrigin): s
   return value;
 };
 
-/**
- * Returns the text for one search; undefined when a field in it is absent from the search. In a text that is more than
- * one field, a field cannot end a quoted text of a query language: see `fieldWithin`.
- */
-export const fillText = (template: TextTemplate, query: LeadQuery): string | undefined => {
-  const read = template.length > 1 ? fieldWithin : readField;
-  let text = '';
-  for (const part of template) {
-    const value = typeof part === 'string' ? part : read(query, part.field);
-    if (value === undefined) return undefined;
-    text += value;
-  }
-  return text;
+/** In a text that is more than one field, a field cannot end a quoted text of a query language: see `fieldWithin`. */
+const fillText = (parts: readonly TextPart[], query: LeadQuery): string | undefined => {
+  const read = parts.length > 1 ? fieldWithin : readField;
+  const texts = parts.map((part) => (typeof part === 'string' ? part : read(query, part.field)));
+  return texts.includes(undefined) ? undefined : texts.join('');
 };
-
-/**
- * Returns the JSON for one search. A text that is one field alone becomes that field's value, numbers as numbers.
- * Members and items that depend on an absent field are left out; undefined when the whole value depends on one.
- */
-export const fillJson = (template: JsonTemplate, query: LeadQuery): Json | undefined => {
-  switch (template.kind) {
-    case 'fixed':
-      return template.value;
-    case 'text': {
-      const [first, ...more] = template.text;
-      const isFieldAlone = typeof first === 'object' && more.length === 0;
-      return isFieldAlone ? readField(query, first.field) : fillText(template.text, query);
-    }
-    case 'list':
-      return template.items.flatMap((item) => {
-        const value = fillJson(item, query);
-        return value === undefined ? [] : [value];
-      });
-    case 'object': {
-      const filled: [string, Json][] = [];
-      for (const [name, member] of Object.entries(template.members)) {
-        const value = fillJson(member, query);
-        if (value !== undefined) filled.push([name, value]);
-      }
-      return Object.fromEntries(filled);
-    }
-  }
-};
-
-/** Returns the fields of a search that the filled templates hold. */
-export const fieldsIn = (templates: readonly JsonTemplate[], query: LeadQuery): Set<QueryField> =>
-  new Set(templates.flatMap((template) => fieldsOf(template, (text) => fillText(text, query) !== undefined)));
 
 /** Returns the fields of the words and filters that a search has. */
 export const fieldsSearched = (query: LeadQuery): QueryField[] =>
@@ -181,16 +149,6 @@ const fieldWithin = (query: LeadQuery, field: QueryField): string | number | und
 };
 
 const readField = (query: LeadQuery, field: QueryField): string | number | undefined => {
-  switch (field) {
-    case 'min_followers':
-      return query.minFollowers;
-    case 'max_followers':
-      return query.maxFollowers;
-    case 'query':
-    case 'country':
-    case 'category':
-    case 'gender':
-    case 'limit':
-      return query[field];
-  }
+  if (field === 'min_followers') return query.minFollowers;
+  return field === 'max_followers' ? query.maxFollowers : query[field];
 };

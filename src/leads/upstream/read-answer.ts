@@ -1,19 +1,13 @@
-import type { LeadDefaults } from '../lead-fields.ts';
-import type { LeadFieldPointers } from './upstream-settings.ts';
+import type { UpstreamLeadsConfig } from './upstream-settings.ts';
 import type { LeadQuery } from '../lead-source.ts';
 import { follow, parseJson, parsePointer } from '../json-pointer.ts';
 import { createLeadFieldReader } from './lead-fields.ts';
 import { toLeads, type FoundLeads } from './to-leads.ts';
 
 /** Rules for reading an upstream's answers. Plain data, because they are sent to a thread. */
-export interface AnswerRules {
+export interface AnswerRules extends Pick<UpstreamLeadsConfig, 'fields' | 'words' | 'defaults' | 'maxRows'> {
   /** The JSON pointer of the list. */
   results: string;
-  fields: LeadFieldPointers;
-  words: 'upstream' | 'check';
-  defaults: LeadDefaults;
-  /** Rows that are read. */
-  maxRows: number;
   dialect: DialectName;
 }
 

@@ -7,7 +7,13 @@ import type { Lead, LeadQuery } from '../lead-source.ts';
 import { leadTerms } from '../query/lead-terms.ts';
 import { meetsTerms, queryTerms } from '../query/search-terms.ts';
 import { usernameKey } from '../query/username-key.ts';
-import { filterFields, type FilterField } from './filter-fields.ts';
+
+/** The filters on optional fields. A profile without the field never passes. */
+export const filterFields = ['country', 'category', 'gender'] as const;
+export type FilterField = (typeof filterFields)[number];
+
+export const filtersOf = (query: LeadQuery): FilterField[] =>
+  filterFields.filter((field) => query[field] !== undefined);
 
 export interface ToLeadsOptions {
   query: LeadQuery;
@@ -23,7 +29,6 @@ export interface FoundLeads {
   leads: Lead[];
   /** Rows that are profiles, matching or not. */
   profiles: number;
-  /** Rows that are no profiles. */
   refused: number;
   /** The problem of the first refused row, without its values. */
   firstProblem: string | null;

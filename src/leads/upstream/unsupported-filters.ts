@@ -1,15 +1,7 @@
 import { canonicalJson } from '../../kit/json.ts';
 import type { LeadFieldPointers } from './upstream-settings.ts';
 import type { LeadQuery } from '../lead-source.ts';
-import { filterFields, filtersOf, type FilterField } from './filter-fields.ts';
-import type { FoundLeads } from './to-leads.ts';
-
-/** Remembers the filters that an upstream's profiles cannot pass, because they lack the field. */
-export interface UnsupportedFilters {
-  /** Returns a filter of the query that makes asking useless now; null when there is none. */
-  refused(query: LeadQuery): FilterField | null;
-  learn(query: LeadQuery, found: Pick<FoundLeads, 'profiles' | 'missingFields'>): void;
-}
+import { filterFields, filtersOf, type FilterField, type FoundLeads } from './to-leads.ts';
 
 export interface UnsupportedFiltersOptions {
   fields: LeadFieldPointers;
@@ -32,10 +24,11 @@ interface Misses {
   search: string;
 }
 
+/** Remembers the filters that an upstream's profiles cannot pass, because they lack the field. */
 export const createUnsupportedFilters = ({
   fields,
   nowMs = () => performance.now(),
-}: UnsupportedFiltersOptions): UnsupportedFilters => {
+}: UnsupportedFiltersOptions) => {
   const missed = new Map<FilterField, Misses>();
   const seenAtMs = new Map<FilterField, number>();
 
@@ -47,8 +40,13 @@ export const createUnsupportedFilters = ({
   const wasSeen = (field: FilterField): boolean => nowMs() < (seenAtMs.get(field) ?? -Infinity) + seenMs;
 
   return {
-    refused: (query) => filtersOf(query).find((field) => isNotTaken(field) || isQuiet(field)) ?? null,
-    learn: (query, { profiles, missingFields }) => {
+    /** Returns a filter of the query that makes asking useless now; null when there is none. */
+    refused: (query: LeadQuery): FilterField | null =>
+      filtersOf(query).find((field) => isNotTaken(field) || isQuiet(field)) ?? null,
+    learn: (
+      query: LeadQuery,
+      { profiles, missingFields }: Pick<FoundLeads, 'profiles' | 'missingFields'>,
+    ): void => {
       if (profiles === 0) return;
       for (const field of filterFields) {
         if (missingFields.includes(field)) continue;

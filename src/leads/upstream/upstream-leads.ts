@@ -1,5 +1,6 @@
 import { throttle } from '../../kit/throttle.ts';
 import { AppError } from '../../kit/errors.ts';
+import type { Json } from '../../kit/json.ts';
 import type { UpstreamLeadsConfig } from './upstream-settings.ts';
 import type { Log } from '../../kit/log.ts';
 import { InconclusiveError } from '../inconclusive-error.ts';
@@ -7,19 +8,18 @@ import type { LeadQuery, LeadSource } from '../lead-source.ts';
 import { createAnswerReader } from './answer-reader.ts';
 import { createAskUpstream, isGood, type UpstreamAnswer, type UpstreamRequest } from './ask-upstream.ts';
 import { createUnsupportedFilters } from './unsupported-filters.ts';
-import { fieldsSearched, type QueryField } from './query-template.ts';
-import { filtersOf, type FilterField } from './filter-fields.ts';
+import { fieldsSearched, type Template } from './query-template.ts';
+import { filtersOf, type FilterField } from './to-leads.ts';
 import type { AnswerToRead, DialectName, ReadAnswer } from './read-answer.ts';
 
 export interface UpstreamLeadsOptions extends UpstreamLeadsConfig {
-  /** The name in the log. */
   name: string;
   /** The JSON pointer of the list in a good answer. */
   results: string;
   dialect: DialectName;
   toRequest: (query: LeadQuery) => UpstreamRequest;
-  /** The fields of the search that its request carries. */
-  fieldsSent: (query: LeadQuery) => ReadonlySet<QueryField>;
+  /** Everything in the request that depends on the search. */
+  templates: readonly Template<Json>[];
   /** Tells whether a bad answer concerns the search, not the service. */
   refusesSearch: (answer: UpstreamAnswer) => boolean;
   /** Explains a bad answer for the log in our own words; null when it cannot. */
@@ -42,6 +42,7 @@ const maxRetrySeconds = 300;
  */
 export const createUpstreamLeads = (options: UpstreamLeadsOptions): LeadSource => {
   const { name, timeoutMs, maxResponseBytes, revision, log } = options;
+  const { results, fields, defaults, maxRows, dialect } = options;
   const upstream = createAskUpstream({ timeoutMs, maxBytes: maxResponseBytes });
   const reader = createAnswerReader({ timeoutMs });
   const unsupportedFilters = createUnsupportedFilters(options);
@@ -82,10 +83,11 @@ export const createUpstreamLeads = (options: UpstreamLeadsOptions): LeadSource =
       signal.throwIfAborted();
       const unsupported = unsupportedFilters.refused(query);
       if (unsupported !== null) throw missingField(unsupported, { wasAsked: false });
-      const sent = options.fieldsSent(query);
+      const sent = new Set(options.templates.flatMap((template) => template.fieldsIn(query)));
       // Most rows do not pass a filter that the upstream does not know of, so more are asked for.
       const isFullySent = fieldsSearched(query).every((field) => sent.has(field));
-      const rowsAsked = isFullySent ? query.limit : Math.max(query.limit, options.filteredRows);
+      const wanted = query.limit + (query.after === undefined ? 0 : tiesAsked);
+      const rowsAsked = isFullySent ? wanted : Math.max(wanted, options.filteredRows);
       const answer = await ask({ ...query, limit: rowsAsked }, signal);
       if (!isGood(answer.status)) {
         const reason = options.explain?.(answer) ?? null;
@@ -95,7 +97,11 @@ export const createUpstreamLeads = (options: UpstreamLeadsOptions): LeadSource =
           : unavailable(new Error(cause), answer.retryAfterSeconds);
       }
       const words = sent.has('query') ? options.words : 'check';
-      const found = await read(answer, { query, rules: { ...rulesOf(options), words } }, signal);
+      const found = await read(
+        answer,
+        { query, rules: { results, fields, defaults, maxRows, dialect, words } },
+        signal,
+      );
       const { leads, profiles, refused, firstProblem } = found;
       const rows = profiles + refused;
       unsupportedFilters.learn(query, found);
@@ -114,19 +120,14 @@ export const createUpstreamLeads = (options: UpstreamLeadsOptions): LeadSource =
   };
 };
 
+/** Rows asked for above a page's limit, because those with as many followers as the page before come again. */
+const tiesAsked = 20;
+
 /** Encodings in which JSON is read. */
 const unicodeCharsets: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii']);
 
 /** The message for every search without an answer: the buyer paid nothing and may try again. */
 const unavailableMessage = 'The data source is temporarily unavailable. Try again.';
-
-const rulesOf = ({ results, fields, defaults, maxRows, dialect }: UpstreamLeadsOptions) => ({
-  results,
-  fields,
-  defaults,
-  maxRows,
-  dialect,
-});
 
 /** Returns the reason why an empty result would be a guess; null when the rows prove that nothing matches. */
 const doubtOf = (

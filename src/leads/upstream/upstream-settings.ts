@@ -8,7 +8,6 @@ import type { LeadSourceConfig, LeadSourceOrigin } from '../lead-source-definiti
 /** The configuration that all upstream services have in common. */
 export interface UpstreamLeadsConfig extends LeadSourceConfig {
   maxResponseBytes: number;
-  /** Rows of one answer that are read. */
   maxRows: number;
   /** The fewest rows that are asked for when a filter of the search is not sent. */
   filteredRows: number;
@@ -60,7 +59,6 @@ const defaults = z
   })
   .default({});
 
-/** The settings that all upstream services have in common. */
 export const upstreamSettings = {
   fields: fieldPointers.describe(
     'JSON pointer into a row by field, a list of pointers of which the first with a value counts, or `null` for a field that is not read',

@@ -13,7 +13,10 @@ const output = z.looseObject({
   webhook_secret: z
     .string()
     .nullish()
-    .describe('Signs webhooks. Over REST only: it belongs on a backend, not in a conversation.'),
+    .describe(
+      'Signs webhooks of the account. Only over REST (it belongs on a backend, not in a conversation), and only with a ' +
+        'key without limits.',
+    ),
 });
 
 export const getBalance = readOperation({
@@ -47,8 +50,11 @@ export const getBalance = readOperation({
       {
         balance_usd: formatUsd(caller.available),
         currency: 'USD',
-        ...(transport === 'rest'
-          ? { webhook_secret: (await ensureWebhookSecret(store, caller.accountId)).current }
+        ...(transport === 'rest' && caller.limits === null
+          ? {
+              webhook_secret:
+                caller.webhookSecret ?? (await ensureWebhookSecret(store, caller.accountId)).current,
+            }
           : {}),
       },
       { headers: { 'cache-control': 'no-store' } },

@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { toIso } from '../../kit/clock.ts';
-import type { JsonObject } from '../../kit/json.ts';
 import { AppError } from '../../kit/errors.ts';
 import { totalUsage } from '../../ledger/total-usage.ts';
 import { time, usd } from '../answer-fields.ts';
 import { opaque } from '../schema-marks.ts';
-import { jsonAnswer } from '../operation.ts';
+import { jsonAnswer, type Services } from '../operation.ts';
 import { readOperation } from '../read-operation.ts';
 
 const defaultSpanMs = 30 * 86_400_000;
@@ -32,10 +31,10 @@ export const instant = z
   })
   .meta({ format: 'date-time' });
 
-const input = z.object({
+export const usageFields = {
   from: instant.optional().describe('Inclusive. Default: 30 days before now.'),
   to: instant.optional().describe('Exclusive. Default: now.'),
-});
+};
 
 const totals = {
   jobs: opaque(
@@ -46,7 +45,7 @@ const totals = {
   net_spent_usd: usd,
 };
 
-const output = z.looseObject({
+export const usageOutput = z.looseObject({
   from: time,
   to: time,
   currency: z.literal('USD'),
@@ -56,11 +55,40 @@ const output = z.looseObject({
   by_day: z.array(z.looseObject({ day: z.string().describe('YYYY-MM-DD in UTC.'), ...totals })),
 });
 
-const exampleTotals: JsonObject = {
+const exampleTotals = {
   jobs: { total: 3, queued: 0, running: 1, done: 1, failed: 1 },
   charged_usd: '0.04',
   refunded_usd: '0.00',
   net_spent_usd: '0.04',
+};
+
+export const usageExample = {
+  parameters: { from: '2026-10-21T09:30:00Z', to: '2026-11-20T09:30:00Z' },
+  answer: {
+    from: '2026-10-21T09:30:00.000Z',
+    to: '2026-11-20T09:30:00.000Z',
+    currency: 'USD' as const,
+    ...exampleTotals,
+    by_model: [{ model: 'imagemodel-1.0', ...exampleTotals }],
+    by_kind: [{ kind: 'image', ...exampleTotals }],
+    by_day: [{ day: '2026-11-20', ...exampleTotals }],
+  },
+};
+
+/** Sums up the usage of an account. Throws AppError `invalid_range`. */
+export const usageOf = async (
+  asked: { from?: number; to?: number },
+  accountId: string,
+  { store, clock }: Pick<Services, 'store' | 'clock'>,
+) => {
+  const now = clock.now();
+  const { from = now - defaultSpanMs, to = now } = asked;
+  if (from >= to)
+    throw new AppError('invalid_range', `from: must be earlier than to, which is ${toIso(to)}.`, {
+      param: 'from',
+    });
+  const sums = await store.sumUsage({ accountId, from, to });
+  return { from: toIso(from), to: toIso(to), currency: 'USD' as const, ...totalUsage(sums) };
 };
 
 export const getUsage = readOperation({
@@ -68,8 +96,8 @@ export const getUsage = readOperation({
   title: 'Sum up usage',
   description:
     'How many jobs this account created in a time and what they cost, in all and by model, kind and day. Free.',
-  input,
-  output,
+  input: z.object(usageFields),
+  output: usageOutput,
   path: '/v1/usage',
   query: ['from', 'to'],
   errors: ['invalid_range'],
@@ -79,34 +107,16 @@ export const getUsage = readOperation({
     examples: [
       {
         summary: 'The last 30 days',
-        parameters: { from: '2026-10-21T09:30:00Z', to: '2026-11-20T09:30:00Z' },
+        ...usageExample,
         status: 200,
-        answer: {
-          from: '2026-10-21T09:30:00.000Z',
-          to: '2026-11-20T09:30:00.000Z',
-          currency: 'USD',
-          ...exampleTotals,
-          by_model: [{ model: 'imagemodel-1.0', ...exampleTotals }],
-          by_kind: [{ kind: 'image', ...exampleTotals }],
-          by_day: [{ day: '2026-11-20', ...exampleTotals }],
-        },
       },
     ],
     wrong: { from: 'x' },
     headers: {},
     mayBeSandbox: false,
   },
-  handle: async (asked, { caller }, { store, clock }) => {
-    const now = clock.now();
-    const { from = now - defaultSpanMs, to = now } = asked;
-    if (from >= to)
-      throw new AppError('invalid_range', `from: must be earlier than to, which is ${toIso(to)}.`, {
-        param: 'from',
-      });
-    const sums = await store.sumUsage({ accountId: caller.accountId, from, to });
-    return jsonAnswer(
-      { from: toIso(from), to: toIso(to), currency: 'USD', ...totalUsage(sums) },
-      { headers: { 'cache-control': 'no-store' } },
-    );
-  },
+  handle: async (asked, { caller }, services) =>
+    jsonAnswer(await usageOf(asked, caller.accountId, services), {
+      headers: { 'cache-control': 'no-store' },
+    }),
 });

@@ -10,21 +10,17 @@ export interface CursorScope {
   list: string;
 }
 
-/** Turns the end of a page into signed text and back. Only the same account and list can use it. */
-export interface HistoryCursors {
-  write(position: HistoryPosition, scope: CursorScope): Promise<string>;
-  /** Throws AppError `invalid_cursor` on text that `write` did not make for this scope. */
-  read(cursor: string, scope: CursorScope): Promise<HistoryPosition>;
-}
-
 const signatureBytes = 32;
 const positionPattern = /^(\d{1,16}):([\x21-\x7e]{1,128})$/;
 
+export type HistoryCursors = ReturnType<typeof createHistoryCursors>;
+
 /**
+ * Turns the end of a page into signed text and back. Only the same account and list can use it.
  * `loadSecret` returns the same secret in all replicas and after every restart, so that a cursor outlives its process.
  * It is called once, at the first use.
  */
-export const createHistoryCursors = (loadSecret: () => Promise<string>): HistoryCursors => {
+export const createHistoryCursors = (loadSecret: () => Promise<string>) => {
   const secret = memoizeAsync(loadSecret);
   const sign = async (text: string, { accountId, list }: CursorScope): Promise<Buffer> =>
     createHmac('sha256', await secret())
@@ -32,11 +28,12 @@ export const createHistoryCursors = (loadSecret: () => Promise<string>): History
       .digest();
 
   return {
-    write: async ({ createdAt, id }, scope) => {
+    write: async ({ createdAt, id }: HistoryPosition, scope: CursorScope): Promise<string> => {
       const text = `${createdAt}:${id}`;
       return Buffer.concat([await sign(text, scope), Buffer.from(text)]).toString('base64url');
     },
-    read: async (cursor, scope) => {
+    /** Throws AppError `invalid_cursor` on text that `write` did not make for this scope. */
+    read: async (cursor: string, scope: CursorScope): Promise<HistoryPosition> => {
       const bytes = Buffer.from(cursor, 'base64url');
       const text = bytes.subarray(signatureBytes).toString('latin1');
       const [, createdAt, id] = positionPattern.exec(text) ?? [];

@@ -1,7 +1,14 @@
 import { z } from 'zod';
+import type { ErrorCode } from '../../kit/errors.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import type { HistoryPosition } from '../../store/store.ts';
-import { jsonAnswer, type OperationDocs, type ReadOperation, type Services } from '../operation.ts';
+import {
+  jsonAnswer,
+  type AccountCall,
+  type OperationDocs,
+  type ReadOperation,
+  type Services,
+} from '../operation.ts';
 import { readOperation } from '../read-operation.ts';
 import { forRest } from '../schema-marks.ts';
 
@@ -16,12 +23,17 @@ export interface HistoryList<Row extends HistoryPosition> extends Pick<
   'name' | 'title' | 'description'
 > {
   path: string;
+  /** Null: it is no tool. */
+  tool?: null;
+  /** The error codes beside `invalid_cursor`. */
+  errors?: readonly ErrorCode[];
   item: z.ZodType;
   /** The name of a page's schema. */
   answer: string;
   examples: OperationDocs['examples'];
   read(
     position: { accountId: string; limit: number; before: HistoryPosition | null },
+    call: AccountCall,
     services: Services,
   ): Promise<Row[]>;
   toItem(row: Row): JsonObject;
@@ -32,6 +44,7 @@ export const historyOperation = <Row extends HistoryPosition>({
   item,
   answer,
   examples,
+  errors = [],
   read,
   toItem,
   ...parts
@@ -45,7 +58,7 @@ export const historyOperation = <Row extends HistoryPosition>({
       next_cursor: z.string().nullable(),
     }),
     query: ['limit', 'cursor'],
-    errors: ['invalid_cursor'],
+    errors: ['invalid_cursor', ...errors],
     docs: {
       answer,
       description: null,
@@ -54,11 +67,12 @@ export const historyOperation = <Row extends HistoryPosition>({
       headers: {},
       mayBeSandbox: false,
     },
-    handle: async ({ limit, cursor }, { caller: { accountId } }, services) => {
+    handle: async ({ limit, cursor }, call, services) => {
+      const { accountId } = call.caller;
       const { historyCursors } = services;
       const scope = { accountId, list: parts.name };
       const before = cursor === undefined ? null : await historyCursors.read(cursor, scope);
-      const rows = await read({ accountId, limit: limit + 1, before }, services);
+      const rows = await read({ accountId, limit: limit + 1, before }, call, services);
       const page = rows.slice(0, limit);
       const last = rows.length > limit ? page.at(-1) : undefined;
       return jsonAnswer(

@@ -52,6 +52,6 @@ export const listTransactions = historyOperation({
       },
     },
   ],
-  read: (position, { store }) => store.listEntries(position),
+  read: (position, _call, { store }) => store.listEntries(position),
   toItem: toTransaction,
 });

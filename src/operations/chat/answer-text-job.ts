@@ -1,13 +1,15 @@
 import { AppError } from '../../kit/errors.ts';
-import type { JsonObject } from '../../kit/json.ts';
+import { parseKept } from '../../kit/json-text.ts';
 import { isSandboxJob, isTerminal } from '../../jobs/public-job.ts';
 import type { JobEvent } from '../../jobs/executor.ts';
-import type { LiveJob } from '../../jobs/job-runner.ts';
+import type { KnownJob, LiveJob } from '../../jobs/job-runner.ts';
 import type { Job } from '../../store/store.ts';
+import { billHeaders } from '../bill-headers.ts';
 import { toJobError, waitForEnd } from '../jobs/job-answer.ts';
 import {
   type AccountCall,
   type Answer,
+  type SendEvents,
   type ServerSentEvent,
   type Services,
   type StreamAnswer,
@@ -16,6 +18,12 @@ import {
 
 /** A stream waits this long for the first piece before its status line, so that an early failure is a plain error. */
 const streamStartMs = 10_000;
+
+/** Whether a request is answered as a stream, which only REST can. */
+export const isStreamed = (
+  { stream }: { stream?: boolean | null | undefined },
+  { transport }: Pick<AccountCall, 'transport'>,
+): boolean => stream === true && transport === 'rest';
 
 /** Writes the server-sent events of one answer. */
 export interface TextStream {
@@ -29,15 +37,15 @@ export interface TextStream {
 }
 
 /** Streams a job that runs in this process from its first piece. `finished` resolves with the job that `end` gets. */
-export async function* streamLive(
+export const streamLive = async (
   stream: TextStream,
   { job, live, finished }: { job: Job; live: LiveJob; finished: () => Promise<Job> },
-  signal: AbortSignal,
-): AsyncGenerator<ServerSentEvent, void, void> {
-  yield* stream.begin(job);
-  for await (const piece of live.feed.read(signal)) for (const event of stream.add(piece)) yield event;
-  if (!signal.aborted) yield* stream.end(await finished());
-}
+  { signal, send }: { signal: AbortSignal; send: SendEvents },
+): Promise<void> => {
+  await send(stream.begin(job));
+  await live.feed.read(signal, (pieces) => send(pieces.flatMap((piece) => stream.add(piece))));
+  if (!signal.aborted) await send(stream.end(await finished()));
+};
 
 /** Streams a job that runs in no process or in another one, after its end. */
 export const streamStored = (stream: TextStream, job: Job): ServerSentEvent[] => [
@@ -52,49 +60,54 @@ export const streamTextJob = async (
   { signal }: AccountCall,
   { jobs, config }: Services,
 ): Promise<StreamAnswer> => {
-  const wait = (timeoutMs: number): Promise<Job> => jobs.wait({ job, timeoutMs, signal });
+  const wait = (timeoutMs: number): Promise<KnownJob> => jobs.wait({ job, timeoutMs, signal });
+  const headersOf = (known: KnownJob, provider?: string | null): Record<string, string> => ({
+    ...headers,
+    ...billHeaders(known, config, provider),
+  });
   const live = jobs.live(job.id);
   if (live !== null) {
     await live.feed.started(streamStartMs);
     // When this process loses the job, another one ends it.
     const finished = (): Promise<Job> =>
       live.finished.catch(() => wait(config.chatDeadlineMs)).catch(() => job);
-    const events = streamLive(stream, { job, live, finished }, signal);
-    if (jobs.live(job.id) !== null) return { kind: 'stream', headers, events };
+    const toClient = (send: SendEvents) => streamLive(stream, { job, live, finished }, { signal, send });
+    if (jobs.live(job.id) !== null)
+      return { kind: 'stream', headers: headersOf(job, live.provider), stream: toClient };
     // The job ended before the first byte, so a failure is a plain error.
     const ended = await live.finished.catch(() => null);
-    if (ended?.status === 'failed') throw toJobError(ended, headers);
-    if (ended !== null) return { kind: 'stream', headers, events };
+    if (ended?.status === 'failed') throw toJobError(ended, headersOf(ended));
+    if (ended !== null) return { kind: 'stream', headers: headersOf(ended), stream: toClient };
   }
   // The job does not run in this process, so the stream waits for its end.
   const early = await wait(streamStartMs);
-  if (early.status === 'failed') throw toJobError(early, headers);
-  const events = async function* () {
+  if (early.status === 'failed') throw toJobError(early, headersOf(early));
+  const toClient = async (send: SendEvents): Promise<void> => {
     // A stream that has begun ends in its own form, even when the store does not answer.
     const last = isTerminal(early) ? early : await wait(config.chatDeadlineMs).catch(() => early);
-    yield* streamStored(stream, last);
+    await send(streamStored(stream, last));
   };
-  return { kind: 'stream', headers, events: events() };
+  return { kind: 'stream', headers: headersOf(early), stream: toClient };
 };
 
 export interface AnswerTextJobInput {
   job: Job;
   headers: Record<string, string>;
-  /** Makes the events for a caller that asked for a stream. */
+  /** Makes the events for a caller that gets a stream. */
   stream: TextStream | null;
   /** Says where to read an answer that takes longer than the call may wait. */
   readLater: string;
 }
 
-/** Answers a text job, as a stream where REST asks for one. Throws AppError when it failed or takes too long. */
+/** Answers a text job. Throws AppError when it failed or takes too long. */
 export const answerTextJob = async (
-  { job, headers, stream, readLater }: AnswerTextJobInput,
+  { job, headers: ownHeaders, stream, readLater }: AnswerTextJobInput,
   call: AccountCall,
   services: Services,
 ): Promise<Answer> => {
-  if (stream !== null && call.transport === 'rest')
-    return streamTextJob({ job, headers, stream }, call, services);
+  if (stream !== null) return streamTextJob({ job, headers: ownHeaders, stream }, call, services);
   const finished = await waitForEnd({ job, timeoutMs: services.config.chatDeadlineMs }, call, services);
+  const headers = { ...ownHeaders, ...billHeaders(finished, services.config) };
   if (!isTerminal(finished))
     throw new AppError(
       'request_timeout',
@@ -102,7 +115,7 @@ export const answerTextJob = async (
       { headers: { ...headers, 'x-should-retry': 'false' } },
     );
   if (finished.status === 'failed' || finished.result === null) throw toJobError(finished, headers);
-  return jsonAnswer(JSON.parse(finished.result) as JsonObject, {
+  return jsonAnswer(parseKept(finished.result), {
     headers,
     isSandbox: isSandboxJob(finished),
   });

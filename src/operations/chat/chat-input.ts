@@ -192,11 +192,14 @@ export type ChatInput = z.infer<typeof chatInput>;
 
 /** Returns the members for the upstream, without absent and null ones. */
 export const forwardedOptions = (request: ChatInput): JsonObject => {
+  const options: JsonObject = {};
+  for (const name of forwardedNames) {
+    const value = request[name];
+    if (value !== undefined && value !== null) options[name] = value;
+  }
   const extra = extraBody(request);
-  return withoutNull({
-    ...Object.fromEntries(forwardedNames.map((name) => [name, request[name]])),
-    extra_body: Object.keys(extra).length === 0 ? null : extra,
-  });
+  if (Object.keys(extra).length > 0) options['extra_body'] = extra;
+  return options;
 };
 
 /** Returns `extra_body` without members that the request itself defines: these have rules that an upstream would skip. */
@@ -206,7 +209,7 @@ const extraBody = ({ extra_body: extra }: ChatInput): JsonObject =>
 /** Returns the members without those that are absent or null. */
 export const withoutNull = (members: { [name: string]: Json | undefined }): JsonObject =>
   Object.fromEntries(
-    Object.entries(members).flatMap(([name, value]) =>
-      value === undefined || value === null ? [] : [[name, value]],
+    Object.entries(members).filter(
+      (entry): entry is [string, Json] => entry[1] !== undefined && entry[1] !== null,
     ),
   );

@@ -2,7 +2,7 @@ import type { ChatJobRequest } from './run-chat.ts';
 import { textJobShare } from '../../limits/memory-budget.ts';
 import type { TextMessage } from '../../providers/text/text-provider.ts';
 import type { Job } from '../../store/store.ts';
-import { insufficientBalance } from '../../purchases/prepaid.ts';
+import { assertAffordable } from '../assert-affordable.ts';
 import { chatInput, forwardedOptions, type ChatInput, withoutNull } from './chat-input.ts';
 import { chatChunkSchema, chatCompletionSchema } from './chat-completion-schema.ts';
 import { createChatCompletionExamples } from './chat-examples.ts';
@@ -10,7 +10,7 @@ import { createChatStream } from './chat-stream.ts';
 import { checkInlineMedia, namesRemoteImages, takeChatImages } from './take-chat-images.ts';
 import { findTextModel, leastTextHold, openTextJob, promptTokensUpperBound } from './open-text-job.ts';
 import type { SoldOperation } from '../operation.ts';
-import { answerTextJob } from './answer-text-job.ts';
+import { answerTextJob, isStreamed } from './answer-text-job.ts';
 
 /** The upper bound of prompt tokens for an image or audio part. Vision models bill less. */
 const tokensPerImage = 8_192;
@@ -66,10 +66,8 @@ export const createChatCompletion: SoldOperation<ChatInput> = {
         const promptTokens = promptTokensUpperBound({ messages, options }, tokensPerImage);
         const outputLimit = request.max_completion_tokens ?? request.max_tokens ?? null;
         if (namesRemoteImages(request.messages)) {
-          const { available } = call.caller;
           // Nobody has images fetched for a job that the account cannot pay.
-          const needed = leastTextHold(model, { promptTokens, outputLimit });
-          if (available < needed) throw insufficientBalance({ needed, available });
+          await assertAffordable(leastTextHold(model, { promptTokens, outputLimit }), call, services);
           call.memory.settleBody(textJobShare);
           messages = (await takeChatImages(request.messages, call, services)).map(toUpstreamMessage);
         }
@@ -83,6 +81,7 @@ export const createChatCompletion: SoldOperation<ChatInput> = {
               const work: ChatJobRequest = {
                 messages,
                 options,
+                isWhole: !isStreamed(request, call),
                 conversationId: request.conversation_id ?? null,
                 ...terms,
               };
@@ -100,10 +99,9 @@ export const createChatCompletion: SoldOperation<ChatInput> = {
           {
             job,
             headers: headersOf(job, request),
-            stream:
-              request.stream === true
-                ? createChatStream(job, { isLegacyCall: Array.isArray(request.functions) })
-                : null,
+            stream: isStreamed(request, call)
+              ? createChatStream(job, { isLegacyCall: Array.isArray(request.functions) })
+              : null,
             readLater: `Read it with GET /v1/jobs/${job.id} (get_job over MCP).`,
           },
           call,

@@ -7,7 +7,7 @@ import { leaseMs } from '../../jobs/job-queue.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { priceAtRates, unitsAffordable, type Nano } from '../../kit/money.ts';
 import type { TextMessage, TextUsage } from '../../providers/text/text-provider.ts';
-import { insufficientBalance, openPrepaid } from '../../purchases/prepaid.ts';
+import { insufficient, openPrepaid } from '../../purchases/prepaid.ts';
 import type { AccountCall, Idempotency, OpenedJob, Services } from '../operation.ts';
 
 /** The most attempts to lower the output limit, because the balance may change before the hold. */
@@ -101,6 +101,7 @@ export const openTextJob = async (
         customData: null,
         parameters: parameters === undefined ? null : JSON.stringify(parameters),
         webhookUrl: null,
+        isBudgeted: caller.limits?.isBudgeted === true,
       },
       hold,
       idempotency,
@@ -112,10 +113,7 @@ export const openTextJob = async (
     available = opened.available;
     const least = holdFor(1);
     if (outputLimit !== null || attempt >= openAttempts || available < least)
-      throw insufficientBalance({
-        needed: outputLimit === null && available < least ? least : hold,
-        available,
-      });
+      throw insufficient({ ...opened, needed: outputLimit === null && available < least ? least : hold });
   }
 };
 

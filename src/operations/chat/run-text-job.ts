@@ -4,7 +4,7 @@ import type { ErrorEnvelope } from '../../kit/errors.ts';
 import type { Json, JsonObject } from '../../kit/json.ts';
 import type { Log } from '../../kit/log.ts';
 import type { RoutedText } from '../../providers/router.ts';
-import type { FinishReason, TextMessage, TextUsage } from '../../providers/text/text-provider.ts';
+import type { FinishReason, TextEvent, TextMessage, TextUsage } from '../../providers/text/text-provider.ts';
 import type { Job } from '../../store/store.ts';
 import { chargeFor, type TextJobTerms } from './open-text-job.ts';
 
@@ -12,6 +12,8 @@ import { chargeFor, type TextJobTerms } from './open-text-job.ts';
 export interface TextJobRequest extends TextJobTerms {
   messages: TextMessage[];
   options: JsonObject;
+  /** True: the caller wants no stream. */
+  isWhole: boolean;
 }
 
 export interface TextEnd {
@@ -38,32 +40,39 @@ export interface RunTextJobOptions {
   log: Log;
 }
 
-/** Runs text jobs: streams from the SKU's routes, tells readers each piece, prices what was used. */
+/** Runs text jobs: asks the SKU's routes, tells readers each piece, prices what was used. */
 export const createRunTextJob =
   <Request extends TextJobRequest>(
     { routesFor, log }: RunTextJobOptions,
     createAnswer: (job: Job, request: Request) => TextAnswer,
   ): Executor =>
-  async (job, { work, signal, emit }) => {
+  async (job, { work, signal, emit, served }) => {
     const request = work as Request;
-    const { messages, options, maxOutputTokens, price } = request;
+    const { messages, options, isWhole, maxOutputTokens, price } = request;
     const answer = createAnswer(job, request);
     let route = { provider: 'none', isSandbox: false };
     let finishReason: FinishReason | null = null;
     let usage: TextUsage | null = null;
-    try {
-      const events = routesFor(job.model).stream(
-        { messages, maxOutputTokens, options },
-        { signal, onRoute: (chosen) => (route = chosen) },
-      );
-      for await (const event of events) {
-        if (event.type === 'finish') finishReason = event.reason;
-        else if (event.type === 'usage') ({ usage } = event);
-        else {
-          const piece = answer.add(event);
-          if (piece !== null) emit(piece);
-        }
+    const take = (event: TextEvent): void => {
+      if (event.type === 'finish') finishReason = event.reason;
+      else if (event.type === 'usage') ({ usage } = event);
+      else {
+        const piece = answer.add(event);
+        if (piece !== null) emit(piece);
       }
+    };
+    try {
+      await routesFor(job.model).answer(
+        { messages, maxOutputTokens, options, isWhole },
+        {
+          signal,
+          emit: take,
+          onRoute: (chosen) => {
+            route = chosen;
+            served(chosen.provider);
+          },
+        },
+      );
     } catch (error) {
       log.warn({ err: error, jobId: job.id, provider: route.provider }, `a ${job.kind} job failed upstream`);
       const failed = toFailedOutcome(error);

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { Caller } from '../../accounts/caller.ts';
 import type { WebhookSettings } from '../../webhooks/webhook-settings.ts';
 import { AppError } from '../../kit/errors.ts';
 import type { ImageJobInput, ImageJobRequest } from './run-image.ts';
@@ -7,21 +6,18 @@ import { parsedShare } from '../../limits/memory-budget.ts';
 import { refuseInput } from '../../media/refuse-input.ts';
 import { formatUsd } from '../../kit/money.ts';
 import { aspectRatios, type AspectRatio } from '../../providers/image/image-provider.ts';
-import { insufficientBalance } from '../../purchases/prepaid.ts';
-import { ensureWebhookSecret } from '../../webhooks/ensure-webhook-secret.ts';
-import { webhookTargetProblem } from '../../webhooks/webhook-target.ts';
+import { assertAffordable } from '../assert-affordable.ts';
 import { assertRoute, openMediaJob, type MediaJobOrder } from '../media/open-media-job.ts';
+import { checkWebhookUrl, prepareWebhook } from '../webhook-url.ts';
 import { customData } from '../custom-data.ts';
 import { toJobAnswer, waitForEnd, jobSchema } from '../jobs/job-answer.ts';
 import type { SoldOperation, Services, AccountCall } from '../operation.ts';
-import { createImageExamples } from './image-examples.ts';
+import { createImageExamples, imageEvent } from './image-examples.ts';
 import { forRest, unlisted } from '../schema-marks.ts';
 import { maxInputBytes } from '../../media/fetch-input.ts';
 import { takeAll } from '../media/take-all.ts';
 
 const maxImages = 16;
-/** The `Retry-After` of a refusal while callbacks are switched off. */
-const webhookRetrySeconds = 60;
 /** A queued image that waits longer than this fails uncharged. */
 const queueDeadlineMs = 3_600_000;
 /** After a crash an image is made again only once, because the lost call may have reached a paid upstream. */
@@ -85,6 +81,7 @@ export const createImage: SoldOperation<Input> = {
     answer: 'Job',
     description: null,
     examples: createImageExamples,
+    event: imageEvent,
     wrong: { model: 'imagemodel-1.0' },
     headers: {},
     mayBeSandbox: true,
@@ -101,12 +98,11 @@ export const createImage: SoldOperation<Input> = {
           throw new AppError('model_not_found', 'model: there is no such image SKU. See GET /v1/models.', {
             param: 'model',
           });
-        await prepareWebhook(request, caller, services);
+        await prepareWebhook(request.webhook_url, caller, services);
         const named = namedImages(request);
         const { price } = model.price;
         // Nobody has images fetched for a job that the account cannot pay.
-        if (named.length > 0 && caller.available < price)
-          throw insufficientBalance({ needed: price, available: caller.available });
+        if (named.length > 0) await assertAffordable(price, call, services);
 
         if (request.async) await assertRoute(services.providers.image(model.sku));
         const inputs = await takeImageInputs(named, call, services);
@@ -142,7 +138,7 @@ export const createImage: SoldOperation<Input> = {
 
 const refuseUnsupported = (
   { response_format: format, webhook_url: webhookUrl, async: isAsync }: Input,
-  { allowsLoopbackUrls: allowsLoopback }: WebhookSettings,
+  settings: WebhookSettings,
 ): void => {
   if (typeof format === 'string' && format !== 'url')
     throw new AppError(
@@ -150,26 +146,9 @@ const refuseUnsupported = (
       'response_format: only "url" is served. Leave it out.',
       { param: 'response_format' },
     );
-  if (typeof webhookUrl !== 'string') return;
-  if (!isAsync) throw refuseInput('webhook_url', 'goes with async=true only');
-  const problem = webhookTargetProblem(webhookUrl, { allowsLoopback });
-  if (problem !== null) throw refuseInput('webhook_url', problem);
-};
-
-/** Creates the account's webhook secret when a callback is requested. */
-const prepareWebhook = async (
-  { webhook_url: webhookUrl }: Input,
-  { accountId }: Caller,
-  { config, store }: Services,
-): Promise<void> => {
-  if (typeof webhookUrl !== 'string') return;
-  if (!config.acceptsWebhooks)
-    throw new AppError(
-      'webhook_temporarily_unavailable',
-      'webhook_url: callbacks are not available now. Leave it out and read the job with GET /v1/jobs/{id}.',
-      { param: 'webhook_url', retryAfterSeconds: webhookRetrySeconds },
-    );
-  await ensureWebhookSecret(store, accountId);
+  if (typeof webhookUrl === 'string' && !isAsync)
+    throw refuseInput('webhook_url', 'goes with async=true only');
+  checkWebhookUrl(webhookUrl, settings);
 };
 
 /** Returns the images to edit with their fields. Empty for an image from text. */

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../kit/json.ts';
-import type { OperationDocs } from '../operation.ts';
+import type { EventDocs, OperationDocs } from '../operation.ts';
+import { imageEventSchema } from './image-event-schema.ts';
 
 export const imageJobId = '7f3a9a52-0c8e-4f6d-9a3e-5b1d2c3e4f50';
 const createdAt = '2026-11-20T09:30:00.000Z';
@@ -74,7 +75,11 @@ export const createImageExamples: OperationDocs['examples'] = [
 const { usage: _usage, ...endedImage } = doneImage;
 
 /** The callback of an image job. */
-export const imageEventExample: JsonObject = {
-  event_id: '9a8b7c6d-5e4f-4a3b-8c2d-1e0f9a8b7c6d',
-  ...endedImage,
+export const imageEvent: EventDocs = {
+  name: 'image_job_ended',
+  summary: 'An image job has ended',
+  when: 'Sent to webhook_url when the job is done or has failed.',
+  schemaName: 'ImageJobEvent',
+  schema: imageEventSchema,
+  example: { event_id: '9a8b7c6d-5e4f-4a3b-8c2d-1e0f9a8b7c6d', ...endedImage },
 };

@@ -2,7 +2,9 @@ import { z } from 'zod';
 import { AppError, errorTable, toErrorCode } from '../../kit/errors.ts';
 import { isSandboxJob, toPublicJob } from '../../jobs/public-job.ts';
 import type { Nano } from '../../kit/money.ts';
-import type { Job } from '../../store/store.ts';
+import type { KnownJob } from '../../jobs/job-runner.ts';
+import type { Job, Store } from '../../store/store.ts';
+import { billHeaders } from '../bill-headers.ts';
 import {
   type JsonAnswer,
   type MediaLink,
@@ -39,7 +41,7 @@ export const jobSchema = z.looseObject({
 const mimeTypes: Record<string, string> = { png: 'image/png', jpg: 'image/jpeg', webp: 'image/webp' };
 
 /** Answers the present state of a job, with the present balance. */
-export const toJobAnswer = (job: Job, status: 200 | 202, services: Services): Promise<JsonAnswer> =>
+export const toJobAnswer = (job: KnownJob, status: 200 | 202, services: Services): Promise<JsonAnswer> =>
   answerJob(job, services, (available) => {
     const body = toPublicJob(job, available);
     return { body, status, links: linksOf(body['data']) };
@@ -47,17 +49,22 @@ export const toJobAnswer = (job: Job, status: 200 | 202, services: Services): Pr
 
 /** Makes an answer about a job from what its account has available. */
 export const answerJob = async (
-  job: Job,
-  { store }: Services,
+  job: KnownJob,
+  { store, config }: Services,
   toAnswer: (available: Nano) => Pick<JsonAnswer, 'body' | 'status' | 'links'>,
 ): Promise<JsonAnswer> => {
-  const account = await store.getAccount(job.accountId);
-  const { body, ...rest } = toAnswer(account === null ? 0n : account.balance - account.held);
+  const available = job.available ?? (await readAvailable(store, job));
+  const { body, ...rest } = toAnswer(available);
   return jsonAnswer(body, {
     ...rest,
-    headers: { 'cache-control': 'no-store' },
+    headers: { 'cache-control': 'no-store', ...billHeaders({ ...job, available }, config) },
     isSandbox: isSandboxJob(job),
   });
+};
+
+const readAvailable = async (store: Store, { accountId }: Job): Promise<Nano> => {
+  const account = await store.getAccount(accountId);
+  return account === null ? 0n : account.balance - account.held;
 };
 
 const linksOf = (data: unknown): MediaLink[] => {
@@ -87,13 +94,11 @@ export const waitForEnd = async (
   { job, timeoutMs }: { job: Job; timeoutMs: number },
   { transport, signal, progress }: Pick<AccountCall, 'transport' | 'signal' | 'progress'>,
   { jobs, clock }: Pick<Services, 'jobs' | 'clock'>,
-): Promise<Job> => {
+): Promise<KnownJob> => {
   const startedAt = clock.now();
   const message = `job ${job.id} is being worked on`;
-  const timer = setInterval(
-    () => progress?.({ elapsedMs: clock.now() - startedAt, message }),
-    progressEveryMs,
-  );
+  const timer =
+    progress && setInterval(() => progress({ elapsedMs: clock.now() - startedAt, message }), progressEveryMs);
   const limitMs = transport === 'mcp' ? Math.min(timeoutMs, longestMcpWaitMs) : timeoutMs;
   try {
     return await jobs.wait({ job, timeoutMs: limitMs, signal });

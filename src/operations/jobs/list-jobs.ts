@@ -58,6 +58,6 @@ export const listJobs = historyOperation({
       },
     },
   ],
-  read: (position, { store }) => store.listJobs(position),
+  read: (position, _call, { store }) => store.listJobs(position),
   toItem: toHistoryJob,
 });

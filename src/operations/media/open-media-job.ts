@@ -4,7 +4,7 @@ import { newId } from '../../kit/ids.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { sourceText } from '../../kit/json-text.ts';
 import type { Nano } from '../../kit/money.ts';
-import { insufficientBalance, openPrepaid } from '../../purchases/prepaid.ts';
+import { insufficient, openPrepaid } from '../../purchases/prepaid.ts';
 import type { AccountCall, Idempotency, OpenedJob, Services } from '../operation.ts';
 
 export interface MediaJobOrder {
@@ -62,14 +62,14 @@ export const openMediaJob = async (
         customData: sourceText(order.customData) ?? null,
         parameters: parameters === undefined ? null : JSON.stringify(parameters),
         webhookUrl: order.webhookUrl ?? null,
+        isBudgeted: caller.limits?.isBudgeted === true,
       },
       hold: price,
       idempotency,
       inputs: ids,
       ...(activeLimit === undefined ? {} : { activeLimit }),
     });
-    if (opened.outcome === 'insufficient')
-      throw insufficientBalance({ needed: price, available: opened.available });
+    if (opened.outcome === 'insufficient') throw insufficient({ ...opened, needed: price });
     isNew = opened.outcome === 'opened';
     if (isNew && runsAtOnce) services.jobs.start(opened.job);
     return { job: opened.job, isReplayed: !isNew };

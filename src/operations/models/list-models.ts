@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { ModelConfig } from '../../catalog/model.ts';
+import type { JsonObject } from '../../kit/json.ts';
 import { jsonAnswer } from '../operation.ts';
 import { readOperation } from '../read-operation.ts';
 import { modelSchema, toPublicModel, exampleModels } from './public-model.ts';
@@ -6,6 +8,9 @@ import { modelSchema, toPublicModel, exampleModels } from './public-model.ts';
 const input = z.object({});
 
 const output = z.looseObject({ object: z.literal('list'), data: z.array(modelSchema) });
+
+/** By a catalog's models, which are those of one gateway. */
+const lists = new WeakMap<readonly ModelConfig[], JsonObject>();
 
 export const listModels = readOperation({
   name: 'list_models',
@@ -33,12 +38,12 @@ export const listModels = readOperation({
     mayBeSandbox: false,
   },
   resource: { path: 'models', name: 'models', title: 'Models and prices' },
-  handle: async (_input, { caller }, { catalogs, config }) =>
-    jsonAnswer({
-      object: 'list',
-      data: catalogs
-        .for(caller)
-        .list()
-        .map((model) => toPublicModel(model, config)),
-    }),
+  handle: async (_input, { caller }, { catalogs, config }) => {
+    const models = catalogs.for(caller).list();
+    const body =
+      lists.get(models) ??
+      Object.freeze({ object: 'list', data: models.map((model) => toPublicModel(model, config)) });
+    lists.set(models, body);
+    return jsonAnswer(body);
+  },
 });

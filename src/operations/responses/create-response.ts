@@ -14,7 +14,7 @@ import { createResponseExamples } from './response-examples.ts';
 import { boundPart, responseInput, type ResponseInput, checkResponseRequest } from './response-input.ts';
 import { toMessages, hasReferences, resolveReferences } from './response-messages.ts';
 import { createResponseStream } from './response-stream.ts';
-import { answerTextJob } from '../chat/answer-text-job.ts';
+import { answerTextJob, isStreamed } from '../chat/answer-text-job.ts';
 import type { TextJobRequest } from '../chat/run-text-job.ts';
 
 export const createResponse: SoldOperation<ResponseInput> = {
@@ -84,7 +84,8 @@ export const createResponse: SoldOperation<ResponseInput> = {
             outputLimit: request.max_output_tokens ?? null,
             toParts: (terms) => {
               const kept: KeptRequest = { shown: toShownRequest(request, terms.maxOutputTokens) };
-              const work: TextJobRequest = { messages, options, ...terms };
+              const isWhole = !isStreamed(request, call);
+              const work: TextJobRequest = { messages, options, isWhole, ...terms };
               return { work, request: kept, parameters: toKeptParameters(request, terms.maxOutputTokens) };
             },
             idempotency,
@@ -99,7 +100,7 @@ export const createResponse: SoldOperation<ResponseInput> = {
           {
             job,
             headers: { 'cache-control': 'no-store', 'x-response-id': responseId(job.id) },
-            stream: request.stream === true ? createResponseStream(job.id) : null,
+            stream: isStreamed(request, call) ? createResponseStream(job.id) : null,
             readLater: `Read it with GET /v1/responses/${responseId(job.id)} (get_response over MCP).`,
           },
           call,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AppError } from '../../kit/errors.ts';
 import { isSandboxJob } from '../../jobs/public-job.ts';
+import { billHeaders } from '../bill-headers.ts';
 import {
   asJson,
   readResponse,
@@ -52,7 +53,11 @@ export const getResponse = readOperation({
       });
     const latest = await waitForEnd({ job, timeoutMs: waitMs ?? 0 }, call, services);
     return jsonAnswer(asJson(readResponse(latest)), {
-      headers: { 'cache-control': 'no-store', 'x-response-id': responseId(job.id) },
+      headers: {
+        'cache-control': 'no-store',
+        'x-response-id': responseId(job.id),
+        ...billHeaders(latest, services.config),
+      },
       isSandbox: isSandboxJob(latest),
     });
   },

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import type { SearchConfig } from './search-settings.ts';
-import type { Json, JsonObject } from '../../kit/json.ts';
+import { isJsonObject, type JsonObject } from '../../kit/json.ts';
 import { longestCategory } from '../../leads/query/check-lead.ts';
-import type { LeadQuery } from '../../leads/lead-source.ts';
+import type { LeadQuery, Leads } from '../../leads/lead-source.ts';
 import { queryProblem, type QueryProblem } from '../../leads/query/search-terms.ts';
 import { isSynthetic } from '../../leads/synthetic/synthetic-mark.ts';
 import { nanoPerUsd, type Nano } from '../../kit/money.ts';
 import { countryHint, isCountryCode } from './country-names.ts';
+import { searchCursor } from './search-cursor.ts';
 import { invalidQuery } from '../validate.ts';
 import type { SoldOperation, X402Sale } from '../operation.ts';
 
@@ -53,14 +54,21 @@ const createInput = (maxLimit: number) =>
     ),
     gender: optional(z.enum(['male', 'female'])).describe('Predicted; leaves out profiles without one.'),
     min_followers: optionalNumber(followers.max(largestMinimum)).describe('Inclusive.'),
-    max_followers: optionalNumber(followers).describe(
-      "Inclusive; for more results, the last one's followers.",
-    ),
+    max_followers: optionalNumber(followers).describe('Inclusive.'),
     limit: z
       .preprocess(asNumber, z.int().min(1).max(maxLimit).default(defaultLimit))
       .default(defaultLimit)
       .describe('Most results; the price may depend on it.'),
+    count_only: z
+      .preprocess(asBoolean, z.boolean().optional())
+      .optional()
+      .describe('true: free, tells only how many match (`matches`).'),
+    cursor: optional(searchCursor).describe('Next page: last FOLLOWERS:USERNAME.'),
   });
+
+/** REST writes it as a text. */
+const asBoolean = (value: unknown): unknown =>
+  value === 'true' || value === 'false' ? value === 'true' : leftOut(value);
 
 type Input = z.infer<ReturnType<typeof createInput>>;
 
@@ -115,7 +123,17 @@ export const createSearchLeads = (search: SearchConfig): SoldOperation<Input> =>
   rest: {
     method: 'GET',
     path: '/v1/search',
-    query: ['query', 'country', 'category', 'gender', 'min_followers', 'max_followers', 'limit'],
+    query: [
+      'query',
+      'country',
+      'category',
+      'gender',
+      'min_followers',
+      'max_followers',
+      'limit',
+      'count_only',
+      'cursor',
+    ],
     validation: 'detail',
     errors: ['upstream_error'],
   },
@@ -155,7 +173,13 @@ const createSale = (search: SearchConfig): X402Sale<Input> => ({
     const { min_followers: least, max_followers: most } = request;
     if (least !== undefined && most !== undefined && least > most)
       throw invalidQuery('min_followers', 'must not be above max_followers');
+    // Counts of what is behind a made-up profile would give the profiles away.
+    if (request.count_only === true && request.cursor !== undefined)
+      throw invalidQuery('cursor', 'must be left out with count_only, which counts all matches');
   },
+
+  look: (request, { leads }, signal) =>
+    request.count_only === true ? countMatches(request, leads, signal) : null,
 
   produce: async (request, { leads }, signal) => {
     const results = await leads.search(toLeadQuery(request), { signal });
@@ -187,13 +211,27 @@ const createSale = (search: SearchConfig): X402Sale<Input> => ({
 const isGenerated = ({ results }: JsonObject): boolean | null =>
   Array.isArray(results) && results.length > 0 ? results.some(isSynthetic) : null;
 
+/** Matches that a free count tells at most. */
+const maxCounted = 100;
+
+/** Counts the matches of a search in the gateway's own profiles. */
+const countMatches = async (request: Input, leads: Leads, signal: AbortSignal): Promise<JsonObject> => {
+  if (leads.status().profiles === null)
+    throw invalidQuery('count_only', 'is not available here: the profiles are kept by another service');
+  const query = { ...toLeadQuery(request), limit: maxCounted + 1 };
+  const found = await leads.search(query, { signal, isFree: true });
+  return {
+    results: [],
+    count: 0,
+    matches: Math.min(found.length, maxCounted),
+    has_more_matches: found.length > maxCounted,
+  };
+};
+
 const profilesOf = ({ results }: JsonObject): JsonObject[] =>
   Array.isArray(results) ? results.filter(isJsonObject) : [];
 
 const usernameOf = ({ username }: JsonObject): string => (typeof username === 'string' ? username : '');
-
-const isJsonObject = (value: Json): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const countryText = (given: string): string => {
   const code = countryHint(given);
@@ -222,12 +260,15 @@ const searchPrices: Record<SearchConfig['pricing'], (limit: number) => Nano> = {
 
 const isPricing = (name: string): name is SearchConfig['pricing'] => Object.hasOwn(searchPrices, name);
 
-const toLeadQuery = (request: Input): LeadQuery => ({
+const toLeadQuery = ({ cursor: after, max_followers: largest, ...request }: Input): LeadQuery => ({
   ...(request.query === undefined ? {} : { query: request.query }),
   ...(request.country === undefined ? {} : { country: request.country }),
   ...(request.category === undefined ? {} : { category: request.category }),
   ...(request.gender === undefined ? {} : { gender: request.gender }),
   ...(request.min_followers === undefined ? {} : { minFollowers: request.min_followers }),
-  ...(request.max_followers === undefined ? {} : { maxFollowers: request.max_followers }),
+  ...(largest === undefined && after === undefined
+    ? {}
+    : { maxFollowers: Math.min(largest ?? Infinity, after?.followers ?? Infinity) }),
+  ...(after === undefined ? {} : { after }),
   limit: request.limit,
 });

@@ -6,12 +6,21 @@ import { parsedShare } from '../../limits/memory-budget.ts';
 import { refuseInput } from '../../media/refuse-input.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
 import type { VideoRatio, VideoResolution } from '../../providers/video/video-provider.ts';
-import { insufficientBalance, tooManyActive } from '../../purchases/prepaid.ts';
+import { tooManyActive } from '../../purchases/prepaid.ts';
+import { assertAffordable } from '../assert-affordable.ts';
+import type { WebhookSettings } from '../../webhooks/webhook-settings.ts';
+import { checkWebhookUrl, prepareWebhook } from '../webhook-url.ts';
 import { assertRoute, openMediaJob, type MediaJobOrder } from '../media/open-media-job.ts';
-import type { AccountCall, SoldOperation, Services } from '../operation.ts';
-import { createVideoExamples } from './video-examples.ts';
+import type { AccountCall, PrepaidSale, SoldOperation, Services } from '../operation.ts';
+import { createVideoExamples, videoEvent } from './video-examples.ts';
 import { toVideoAnswer, videoSchema, type VideoParameters } from './video-answer.ts';
-import { namedInputs, promptOf, videoInput, type NamedInput, type VideoInputBody } from './video-input.ts';
+import {
+  createVideoInput,
+  namedInputs,
+  promptOf,
+  type NamedInput,
+  type VideoInputBody,
+} from './video-input.ts';
 import { takeVideoInputs, type TakenInput } from './take-video-inputs.ts';
 
 const longestPrompt = 262_144;
@@ -20,7 +29,10 @@ const deadlineMs = 6 * 3_600_000;
 /** Every restart may resume a video, because resuming a known task costs nothing. */
 const maxAttempts = 1_000;
 
-export const createVideo: SoldOperation<VideoInputBody> = {
+/** Makes the operation. Only a gateway whose operator wants it takes a `webhook_url`. */
+export const createVideo = (
+  webhooks: Pick<WebhookSettings, 'takesVideoWebhooks'>,
+): SoldOperation<VideoInputBody> => ({
   name: 'create_video',
   title: 'Make a video',
   description:
@@ -29,14 +41,17 @@ export const createVideo: SoldOperation<VideoInputBody> = {
     'downloaded for 23 hours.',
   group: 'generation',
   sells: 'video',
-  input: videoInput,
+  input: createVideoInput(webhooks),
   output: videoSchema,
   rest: {
     method: 'POST',
     path: '/v1/videos',
     query: [],
     validation: 'envelope',
-    errors: ['too_many_active_jobs'],
+    errors: [
+      'too_many_active_jobs',
+      ...(webhooks.takesVideoWebhooks ? (['webhook_temporarily_unavailable'] as const) : []),
+    ],
   },
   tool: { readOnly: false, idempotent: false, openWorld: true },
   docs: {
@@ -46,6 +61,7 @@ export const createVideo: SoldOperation<VideoInputBody> = {
       'charged only when it succeeds. Answers at once: poll get_video until it has ended. The content can be downloaded ' +
       'for 23 hours.',
     examples: createVideoExamples,
+    ...(webhooks.takesVideoWebhooks ? { event: videoEvent } : {}),
     wrong: { model: 'videomodel-2.0', resolution: '8k' },
     headers: {},
     mayBeSandbox: true,
@@ -54,48 +70,52 @@ export const createVideo: SoldOperation<VideoInputBody> = {
     prepaid: {
       idempotentPart: (input) => input,
 
-      open: async (request, call, services, idempotency) => {
-        const { caller } = call;
-        const model = services.catalogs.for(caller).find(request.model, 'video');
-        if (model === null || model.duration === null)
-          throw new AppError('model_not_found', 'model: there is no such video SKU. See GET /v1/models.', {
-            param: 'model',
-          });
-        const named = namedInputs(request);
-        const prompt = promptOf(request);
-        checkInputs(named, prompt);
-        const hasReferenceVideo = named.some(({ role }) => role === 'reference_video');
-        const durationSeconds = durationOf(model.duration, request.duration ?? null, hasReferenceVideo);
-        const video: Video = {
-          prompt,
-          seed: request.seed ?? null,
-          durationSeconds,
-          resolution: request.resolution ?? '720p',
-          ratio: ratioOf(request, { isEdit: durationSeconds === -1, hasInput: named.some(isShape) }),
-          generateAudio: request.generate_audio ?? true,
-          nsfwCheck: request.nsfw_check ?? false,
-          returnLastFrame: request.return_last_frame ?? false,
-          outputFormat: request.output_format === 'mov' ? 'mov' : 'mp4',
-        };
-        await assertRoute(services.providers.video(model.sku));
-        const least = leastPrice(model, video, hasReferenceVideo);
-        if (named.length > 0) await assertAdmissible(least, call, services);
-        const inputs = await takeVideoInputs(named, call, services);
-        call.memory.settleBody(parsedShare);
-        const toOrder = (): MediaJobOrder => ({
-          ...toVideoOrder(model, video, inputs),
-          activeLimit: accountLimits(caller, services).activeVideos,
-          customData: request.custom_data,
-        });
-        return openMediaJob({ inputs, toOrder, idempotency }, call, services);
-      },
-
+      open: openVideo,
       answer: ({ job }, _request, _call, services) => toVideoAnswer(job, 202, services),
     },
   },
-};
+});
 
 type Video = VideoJobRequest['request'];
+
+const openVideo: PrepaidSale<VideoInputBody>['open'] = async (request, call, services, idempotency) => {
+  const { caller } = call;
+  checkWebhookUrl(request.webhook_url, services.config);
+  const model = services.catalogs.for(caller).find(request.model, 'video');
+  if (model === null || model.duration === null)
+    throw new AppError('model_not_found', 'model: there is no such video SKU. See GET /v1/models.', {
+      param: 'model',
+    });
+  await prepareWebhook(request.webhook_url, caller, services);
+  const named = namedInputs(request);
+  const prompt = promptOf(request);
+  checkInputs(named, prompt);
+  const hasReferenceVideo = named.some(({ role }) => role === 'reference_video');
+  const durationSeconds = durationOf(model.duration, request.duration ?? null, hasReferenceVideo);
+  const video: Video = {
+    prompt,
+    seed: request.seed ?? null,
+    durationSeconds,
+    resolution: request.resolution ?? '720p',
+    ratio: ratioOf(request, { isEdit: durationSeconds === -1, hasInput: named.some(isShape) }),
+    generateAudio: request.generate_audio ?? true,
+    nsfwCheck: request.nsfw_check ?? false,
+    returnLastFrame: request.return_last_frame ?? false,
+    outputFormat: request.output_format === 'mov' ? 'mov' : 'mp4',
+  };
+  await assertRoute(services.providers.video(model.sku));
+  const least = leastPrice(model, video, hasReferenceVideo);
+  if (named.length > 0) await assertAdmissible(least, call, services);
+  const inputs = await takeVideoInputs(named, call, services);
+  call.memory.settleBody(parsedShare);
+  const toOrder = (): MediaJobOrder => ({
+    ...toVideoOrder(model, video, inputs),
+    activeLimit: accountLimits(caller, services).activeVideos,
+    customData: request.custom_data,
+    webhookUrl: request.webhook_url,
+  });
+  return openMediaJob({ inputs, toOrder, idempotency }, call, services);
+};
 
 /** Returns the least price of the video before the length of a reference video is known. Throws AppError without a rate. */
 const leastPrice = ({ price, duration }: ModelConfig, video: Video, hasReferenceVideo: boolean): Nano => {
@@ -104,9 +124,10 @@ const leastPrice = ({ price, duration }: ModelConfig, video: Video, hasReference
   return priceVideo(price, { ...video, referenceSeconds: hasReferenceVideo ? [leastReference] : [] }).price;
 };
 
-/** Refuses early, before downloads, a request without the balance or with too many videos. The store decides finally. */
-const assertAdmissible = async (least: Nano, { caller }: AccountCall, services: Services): Promise<void> => {
-  if (caller.available < least) throw insufficientBalance({ needed: least, available: caller.available });
+/** Refuses early, before downloads, a request that cannot be paid or with too many videos. The store decides finally. */
+const assertAdmissible = async (least: Nano, call: AccountCall, services: Services): Promise<void> => {
+  await assertAffordable(least, call, services);
+  const { caller } = call;
   const { activeVideos } = accountLimits(caller, services);
   const active = await services.store.countActiveJobs({ accountId: caller.accountId, kind: 'video' });
   if (active >= activeVideos) throw tooManyActive();

@@ -7,7 +7,7 @@ import { digesting } from '../../kit/digesting.ts';
 import { parseUsd } from '../../kit/money.ts';
 import type { Moderator } from '../../providers/moderation/moderator.ts';
 import { ProviderError } from '../../providers/provider-error.ts';
-import type { RoutedVideo, StartedVideo, VideoTaskHandle } from '../../providers/video/routed-video.ts';
+import type { RoutedVideo, StartedVideo, VideoTaskHandle } from '../../providers/router.ts';
 import type { VideoInput, VideoReport, VideoRequest } from '../../providers/video/video-provider.ts';
 import { pause } from '../../kit/repeat.ts';
 import type { Job, Store } from '../../store/store.ts';

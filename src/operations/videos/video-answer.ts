@@ -1,4 +1,5 @@
 import { toIso } from '../../kit/clock.ts';
+import type { KnownJob } from '../../jobs/job-runner.ts';
 import { customDataOf, isSandboxJob } from '../../jobs/public-job.ts';
 import { videoKeepMs, type VideoJobResult } from './run-video.ts';
 import type { JsonObject } from '../../kit/json.ts';
@@ -32,6 +33,11 @@ export const videoSchema = z.looseObject({
   ...sandboxMark,
 });
 
+export const videoEventSchema = videoSchema
+  .omit({ usage: true })
+  .extend({ event_id: z.string().describe('The same in every delivery of this event.') })
+  .describe('The frozen terminal form of a video.');
+
 /** The members of a video's request that stay readable after its end (`NewJob.parameters`). */
 export interface VideoParameters extends JsonObject {
   duration: number;
@@ -55,8 +61,19 @@ const resultOf = (job: Job): VideoJobResult =>
     : { has_last_frame: false };
 
 /** Returns the public form of a video job (docs/contract.md, "Video"), with the present balance. */
-const toPublicVideo = (job: Job, available: Nano): JsonObject => {
-  const { billed_seconds: billedSeconds, ...parameters } = parametersOf(job);
+const toPublicVideo = (job: Job, available: Nano): JsonObject => ({
+  ...toVideoEvent(job),
+  usage: {
+    ...(job.holdState === 'open' ? {} : { cost_usd: formatUsd(job.charged) }),
+    // A failed video costs nothing.
+    billed_seconds: job.status === 'failed' ? 0 : parametersOf(job).billed_seconds,
+    balance_remaining_usd: formatUsd(available),
+  },
+});
+
+/** Returns the form that the event of a video's end has: without amounts. */
+export const toVideoEvent = (job: Job): JsonObject => {
+  const { billed_seconds: _billedSeconds, ...parameters } = parametersOf(job);
   const isDone = job.status === 'done' && job.finishedAt !== null;
   return {
     id: job.id,
@@ -71,18 +88,12 @@ const toPublicVideo = (job: Job, available: Nano): JsonObject => {
     has_last_frame: resultOf(job).has_last_frame,
     ...(job.customData === null ? {} : { custom_data: customDataOf(job) }),
     error: job.error === null ? null : { ...job.error },
-    usage: {
-      ...(job.holdState === 'open' ? {} : { cost_usd: formatUsd(job.charged) }),
-      // A failed video costs nothing.
-      billed_seconds: job.status === 'failed' ? 0 : billedSeconds,
-      balance_remaining_usd: formatUsd(available),
-    },
     ...(isSandboxJob(job) ? { metadata: { sandbox: true } } : {}),
   };
 };
 
 /** Answers the present state of a video. */
-export const toVideoAnswer = (job: Job, status: 200 | 202, services: Services): Promise<JsonAnswer> =>
+export const toVideoAnswer = (job: KnownJob, status: 200 | 202, services: Services): Promise<JsonAnswer> =>
   answerJob(job, services, (available) => ({
     body: toPublicVideo(job, available),
     status,

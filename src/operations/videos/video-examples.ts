@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../kit/json.ts';
-import type { OperationDocs } from '../operation.ts';
+import type { EventDocs, OperationDocs } from '../operation.ts';
+import { videoEventSchema } from './video-answer.ts';
 
 const videoId = '4d1c2b3a-6e5f-4a7b-8c9d-0e1f2a3b4c5d';
 const createdAt = '2026-11-20T09:30:00.000Z';
@@ -30,6 +31,18 @@ const completedVideo: JsonObject = {
   completed_at: '2026-11-20T09:31:12.903Z',
   expires_at: '2026-11-21T08:31:12.903Z',
   usage: { cost_usd: '0.20', billed_seconds: 5, balance_remaining_usd: '24.80' },
+};
+
+const { usage: _usage, ...endedVideo } = completedVideo;
+
+/** The callback of a video job. */
+export const videoEvent: EventDocs = {
+  name: 'video_job_ended',
+  summary: 'A video job has ended',
+  when: 'Sent to webhook_url when the job is done or has failed.',
+  schemaName: 'VideoJobEvent',
+  schema: videoEventSchema,
+  example: { event_id: '1f2e3d4c-5b6a-4798-8a9b-0c1d2e3f4a5b', ...endedVideo },
 };
 
 export const createVideoExamples: OperationDocs['examples'] = [

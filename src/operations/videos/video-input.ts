@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { videoRatios, videoResolutions, type VideoInput } from '../../providers/video/video-provider.ts';
 import { customData } from '../custom-data.ts';
+import type { WebhookSettings } from '../../webhooks/webhook-settings.ts';
 import { forRest, unlisted } from '../schema-marks.ts';
 
 const maxParts = 64;
@@ -26,59 +27,69 @@ const part = z.discriminatedUnion('type', [
   }),
 ]);
 
-/** The video create request (docs/contract.md, "Video"). */
-export const videoInput = z
-  .object({
-    model: z.string().min(1).max(128).describe('A video SKU from list_models.'),
-    prompt: z.string().min(1).max(262_144).nullish().describe('What to film; short for one text part.'),
-    content: z
-      .array(part)
-      .min(1)
-      .max(maxParts)
-      .nullish()
-      .describe(
-        'Text parts and input images, videos and audio with their roles; each url is HTTPS or a base64 data URI.',
-      ),
-    image_url: url.nullish().describe('First frame.'),
-    last_frame_image_url: forRest(url.nullish(), { description: 'Last frame.' }),
-    reference_image_urls: forRest(z.array(url).max(maxParts).nullish(), {
-      description: 'Style or identity images, no frames; at most 16 of all.',
-    }),
-    seed: forRest(z.int().nullish(), { description: 'For results that are alike.' }),
-    duration: z.int().nullish().describe('Seconds; -1 edits a reference video where the SKU can.'),
-    resolution: z.enum(videoResolutions).nullish().describe('Default 720p.'),
-    ratio: forRest(z.enum(videoRatios).nullish(), {
-      description:
-        'Default adaptive where there is an image or a video to adapt to, else 16:9. An edit is adaptive.',
-    }),
-    aspect_ratio: z.enum(videoRatios).nullish().describe('The same as ratio.'),
-    generate_audio: z.boolean().nullish().describe('Default true.'),
-    nsfw_check: forRest(z.boolean().nullish(), {
-      description: 'true gives prompts and images another moderation pass. Default false.',
-    }),
-    return_last_frame: forRest(z.boolean().nullish(), {
-      description: 'true keeps the last frame as an image beside the video. Default false.',
-    }),
-    output_format: z.unknown().describe('mov gives MOV; every other value, and none, MP4.').optional(),
-    ...unlisted({
-      custom_data: customData.optional().describe('Stored and echoed unchanged; at most 4096 bytes.'),
-      webhook_url: z
-        .never('is not accepted here; leave it out and poll the video')
-        .optional()
-        .describe('Not accepted: poll the video.'),
-    }),
-  })
-  .superRefine((request, context) => {
-    const { ratio, aspect_ratio: sameRatio } = request;
-    if (typeof ratio === 'string' && typeof sameRatio === 'string' && ratio !== sameRatio)
-      context.addIssue({
-        code: 'custom',
-        path: ['aspect_ratio'],
-        message: 'is another name of ratio and must not differ from it',
-      });
-  });
+const refusedWebhookUrl = z
+  .never('is not accepted here; leave it out and poll the video')
+  .optional()
+  .describe('Not accepted: poll the video.');
+const takenWebhookUrl = z
+  .string()
+  .min(1)
+  .nullish()
+  .describe('Public HTTPS address that is told of the end, signed.');
 
-export type VideoInputBody = z.infer<typeof videoInput>;
+/** Makes the schema of the video create request (docs/contract.md, "Video"). */
+export const createVideoInput = ({ takesVideoWebhooks }: Pick<WebhookSettings, 'takesVideoWebhooks'>) =>
+  z
+    .object({
+      model: z.string().min(1).max(128).describe('A video SKU from list_models.'),
+      prompt: z.string().min(1).max(262_144).nullish().describe('What to film; short for one text part.'),
+      content: z
+        .array(part)
+        .min(1)
+        .max(maxParts)
+        .nullish()
+        .describe(
+          'Text parts and input images, videos and audio with their roles; each url is HTTPS or a base64 data URI.',
+        ),
+      image_url: url.nullish().describe('First frame.'),
+      last_frame_image_url: forRest(url.nullish(), { description: 'Last frame.' }),
+      reference_image_urls: forRest(z.array(url).max(maxParts).nullish(), {
+        description: 'Style or identity images, no frames; at most 16 of all.',
+      }),
+      seed: forRest(z.int().nullish(), { description: 'For results that are alike.' }),
+      duration: z.int().nullish().describe('Seconds; -1 edits a reference video where the SKU can.'),
+      resolution: z.enum(videoResolutions).nullish().describe('Default 720p.'),
+      ratio: forRest(z.enum(videoRatios).nullish(), {
+        description:
+          'Default adaptive where there is an image or a video to adapt to, else 16:9. An edit is adaptive.',
+      }),
+      aspect_ratio: z.enum(videoRatios).nullish().describe('The same as ratio.'),
+      generate_audio: z.boolean().nullish().describe('Default true.'),
+      nsfw_check: forRest(z.boolean().nullish(), {
+        description: 'true gives prompts and images another moderation pass. Default false.',
+      }),
+      return_last_frame: forRest(z.boolean().nullish(), {
+        description: 'true keeps the last frame as an image beside the video. Default false.',
+      }),
+      output_format: z.unknown().describe('mov gives MOV; every other value, and none, MP4.').optional(),
+      ...unlisted({
+        custom_data: customData.optional().describe('Stored and echoed unchanged; at most 4096 bytes.'),
+      }),
+      ...(takesVideoWebhooks
+        ? { webhook_url: takenWebhookUrl }
+        : unlisted({ webhook_url: refusedWebhookUrl })),
+    })
+    .superRefine((request, context) => {
+      const { ratio, aspect_ratio: sameRatio } = request;
+      if (typeof ratio === 'string' && typeof sameRatio === 'string' && ratio !== sameRatio)
+        context.addIssue({
+          code: 'custom',
+          path: ['aspect_ratio'],
+          message: 'is another name of ratio and must not differ from it',
+        });
+    });
+
+export type VideoInputBody = z.infer<ReturnType<typeof createVideoInput>>;
 
 /** A medium in a request. `param` is its field, for error messages. */
 export interface NamedInput {

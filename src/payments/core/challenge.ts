@@ -189,8 +189,8 @@ const write = (
   };
   return {
     header: toHeader(plain, offers, headerBytes),
-    paymentRequired: withOffers(plain, offers),
-    body: {
+    paymentRequired: Object.freeze(withOffers(plain, offers)),
+    body: Object.freeze({
       error,
       x402: {
         version: '2',
@@ -203,7 +203,7 @@ const write = (
       accepts: terms
         .filter(({ method }) => suitsV1(method))
         .map(({ method, requirements }) => toV1(requirements, { network: method.network, resource })),
-    },
+    }),
   };
 };
 

@@ -8,9 +8,9 @@ export interface PaymentOrder {
 }
 
 export type VerifyOutcome =
-  | { outcome: 'valid'; payer: string | null }
+  | { outcome: 'valid' }
   /** `reason`: a stable code that may be shown. */
-  | { outcome: 'invalid'; reason: string; payer: string | null }
+  | { outcome: 'invalid'; reason: string }
   /** Nothing is known about the proof. */
   | { outcome: 'unavailable'; reason: string };
 
@@ -36,7 +36,7 @@ export interface SettleOptions {
 
 export type SettleOutcome =
   /** `isUnchecked`: a facilitator elsewhere claims it, and no node answered. */
-  | { outcome: 'settled'; transaction: string; payer: string | null; isUnchecked?: boolean }
+  | { outcome: 'settled'; transaction: string; isUnchecked?: boolean }
   /** It is proven that the buyer was not charged and this proof will not be settled. */
   | { outcome: 'failed'; reason: string; transaction: string | null }
   /** This call sent nothing; it can be tried again. */
@@ -60,15 +60,11 @@ export type FoundOutcome =
 /** Turns the chain's answer into the outcome of a settlement. An open payment is unknown, for `openReason`. */
 export const toSettleOutcome = (
   found: FoundOutcome,
-  {
-    openReason,
-    payer = null,
-    transaction = null,
-  }: { openReason: string; payer?: string | null; transaction?: string | null },
+  { openReason, transaction = null }: { openReason: string; transaction?: string | null },
 ): SettleOutcome => {
   switch (found.outcome) {
     case 'settled':
-      return { ...found, payer };
+      return found;
     case 'open':
       return { outcome: 'unknown', reason: openReason, transaction };
     case 'failed':
@@ -102,6 +98,8 @@ export interface FacilitatorHealth {
   ready: boolean;
   /** Tells the operator why it is not ready, or soon will not be; null for nothing. */
   detail: string | null;
+  /** How many settlements the own account can pay for at the present price; absent where another pays. */
+  settlementsLeft?: number;
 }
 
 /**
@@ -128,23 +126,17 @@ export interface Facilitator {
   canSettleBlindly(payment: BegunPayment): boolean;
 }
 
-/** Milliseconds. */
-export interface FacilitatorTimeouts {
+export const defaultFacilitatorTimeouts = {
   /** One call of a chain's RPC. */
-  rpcMs: number;
-  verifyMs: number;
-  /** A whole settlement, with the wait for the chain. */
-  settleMs: number;
-  /** A question for what is supported, or for an outcome. */
-  queryMs: number;
-}
-
-export const defaultFacilitatorTimeouts: FacilitatorTimeouts = {
   rpcMs: 5_000,
   verifyMs: 10_000,
+  /** A whole settlement, with the wait for the chain. */
   settleMs: 30_000,
+  /** A question for what is supported, or for an outcome. */
   queryMs: 10_000,
 };
+
+export type FacilitatorTimeouts = typeof defaultFacilitatorTimeouts;
 
 const reasonPattern = /^[a-z0-9_]{1,100}$/;
 

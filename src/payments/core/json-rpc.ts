@@ -23,7 +23,7 @@ export class RpcRefusal extends Error {
 }
 
 /** Tells whether the node caused an error: by its silence, or by its refusal. */
-export const isNodeTrouble = (error: unknown): boolean =>
+export const isNodeTrouble = (error: unknown): error is RpcOutage | RpcRefusal =>
   error instanceof RpcOutage || error instanceof RpcRefusal;
 
 export interface JsonRpc {

@@ -51,19 +51,14 @@ export const verifyByScheme = async (
   { payload, requirements }: PaymentOrder,
   { scheme, record, log, refine }: SchemeCall & { refine: (reason?: string) => Promise<string> | string },
 ): Promise<VerifyOutcome> => {
-  const invalid = (reason: string, payer: string | null): VerifyOutcome =>
-    record.isOutage
-      ? { outcome: 'unavailable', reason: 'rpc_unavailable' }
-      : { outcome: 'invalid', reason, payer };
+  const invalid = (reason: string): VerifyOutcome =>
+    record.isOutage ? { outcome: 'unavailable', reason: 'rpc_unavailable' } : { outcome: 'invalid', reason };
   try {
-    const { isValid, invalidReason, payer } = await scheme.verify(payload, requirements);
-    const named = payer === undefined || payer === '' ? null : payer;
-    return isValid && !record.isOutage
-      ? { outcome: 'valid', payer: named }
-      : invalid(await refine(invalidReason), named);
+    const { isValid, invalidReason } = await scheme.verify(payload, requirements);
+    return isValid && !record.isOutage ? { outcome: 'valid' } : invalid(await refine(invalidReason));
   } catch (error) {
     log.warn({ err: error }, 'verifying a payment ended in an error');
-    return invalid(await refine(), null);
+    return invalid(await refine());
   }
 };
 
@@ -95,14 +90,17 @@ export const judgeFunds = (of: {
   settlementCost: bigint;
 }): FacilitatorHealth => {
   const { account, spendable, settlementCost } = of;
+  const settlementsLeft = settlementCost === 0n ? 0 : Number(spendable / settlementCost);
   if (spendable < settlementCost)
     return {
       ready: false,
+      settlementsLeft: 0,
       detail: `the settling account ${account} cannot pay for one settlement at the present price; fund it`,
     };
   const isLow = spendable < settlementCost * fewSettlements;
   return {
     ready: true,
+    settlementsLeft,
     detail: isLow
       ? `the settling account ${account} can pay for fewer than ${fewSettlements} settlements; fund it`
       : null,

@@ -195,6 +195,8 @@ export interface NetworkFamily {
   readTransaction(transaction: string, node: NodeAccess): Promise<unknown>;
   /** Reads the balance of an account that pays, in the asset's smallest unit. */
   readFunds(of: { source: string; asset: string }, node: NodeAccess): Promise<bigint>;
+  /** Returns the time of the newest block that the node knows (Solana: of the newest final one), in epoch milliseconds. */
+  readTime(node: NodeAccess): Promise<number>;
   /** Compares what is configured with the chain. Returns one line for each fault, with the setting to change. */
   findFaults(of: { network: PaymentNetwork; payTo: string }, node: NodeAccess): Promise<string[]>;
 

@@ -1,6 +1,8 @@
+import { createECDH } from 'node:crypto';
 import { keccak_256 } from '@noble/hashes/sha3';
 import { z } from 'zod';
 import { nodeUrl } from '../../kit/url-settings.ts';
+import { secret } from '../../kit/variables.ts';
 import type { NetworkFamily } from '../core/network-family.ts';
 import { createEvmChain } from './evm-chain.ts';
 import { evmPayloadSchema, findEvmMismatch, permit2Contracts, toEvmPayload } from './evm-payload.ts';
@@ -10,7 +12,7 @@ const addressSchema = z
   .regex(/^0x[0-9a-fA-F]{40}$/, { error: ({ input }) => `${input} is not an EVM address` });
 const keyPattern = /^0x[0-9a-fA-F]{64}$/;
 const keyForm = 'must be 0x and 64 hex digits';
-const keySchema = z.string().regex(keyPattern, keyForm);
+const keySchema = secret(z.string().regex(keyPattern, keyForm));
 
 const withChecksum = (digits: string): string => {
   const lower = digits.toLowerCase();
@@ -45,7 +47,7 @@ export const evmFamily: NetworkFamily = {
       .describe('key of a funded account: settles EVM payments in this process, with a node'),
     REFUND_KEY: keySchema
       .optional()
-      .describe('key that EVM refunds are signed with; only the operator’s commands use it'),
+      .describe('key that EVM refunds are signed with; only the operator’s refunds use it'),
   },
   addressSchema,
   defaultTransfer: 'eip3009',
@@ -67,9 +69,13 @@ export const evmFamily: NetworkFamily = {
   secretKeyProblem: (key) => (keyPattern.test(key) ? null : keyForm),
   walletSchema: z.object({ address: addressSchema, privateKey: keySchema }),
   createWallet: async () => {
-    const { generatePrivateKey, privateKeyToAddress } = await import('viem/accounts');
-    const privateKey = generatePrivateKey();
-    return { address: privateKeyToAddress(privateKey), privateKey };
+    // viem would be loaded at the first start for this alone.
+    const key = createECDH('secp256k1');
+    const digits = Buffer.from(keccak_256(key.generateKeys().subarray(1)))
+      .toString('hex')
+      .slice(-40);
+    const privateKey = key.getPrivateKey('hex').padStart(64, '0');
+    return { address: `0x${withChecksum(digits)}`, privateKey: `0x${privateKey}` };
   },
 
   payloadSchema: evmPayloadSchema,
@@ -109,6 +115,8 @@ export const evmFamily: NetworkFamily = {
   readTransaction: (hash, { rpc, signal }) => createEvmChain(rpc, signal).getReceipt(hash),
   readFunds: async ({ source: owner, asset }, { rpc, signal }) =>
     (await import('./evm-token.ts')).readTokenBalance(createEvmChain(rpc, signal), { asset, owner }),
+  readTime: async ({ rpc, signal }) =>
+    Number((await createEvmChain(rpc, signal).getBlock()).timestamp) * 1_000,
   findFaults: async ({ network }, { rpc, signal }) =>
     (await import('./evm-self-check.ts')).findEvmFaults(createEvmChain(rpc, signal), network),
 

@@ -3,23 +3,19 @@ import type { FacilitatorHealth } from '../core/facilitator.ts';
 import type { PaymentNetwork, TransferMethod } from '../core/network-family.ts';
 import type { EvmChain, EvmFees } from './evm-chain.ts';
 
-/** The present prices of a chain. */
-export interface FeeMarket {
-  baseFeePerGas: bigint;
-  /** The fees that a transaction should offer: it stays payable while the base fee doubles. */
-  fees: EvmFees;
-}
+type FeeMarket = Awaited<ReturnType<typeof readFeeMarket>>;
 
-/** Throws RpcOutage or RpcRefusal. */
-export const readFeeMarket = async (chain: EvmChain): Promise<FeeMarket> => {
+/**
+ * Reads the base fee of a chain, and the fees that a transaction should offer to stay payable while the base fee
+ * doubles. Throws RpcOutage or RpcRefusal.
+ */
+export const readFeeMarket = async (chain: EvmChain) => {
   const [{ baseFeePerGas }, maxPriorityFeePerGas] = await Promise.all([
     chain.getBlock(),
     chain.getPriorityFee(),
   ]);
-  return {
-    baseFeePerGas,
-    fees: { maxFeePerGas: baseFeePerGas * 2n + maxPriorityFeePerGas, maxPriorityFeePerGas },
-  };
+  const fees: EvmFees = { maxFeePerGas: baseFeePerGas * 2n + maxPriorityFeePerGas, maxPriorityFeePerGas };
+  return { baseFeePerGas, fees };
 };
 
 /** Nodes replace a transaction by another with the same nonce for at least a tenth more, some for an eighth. */

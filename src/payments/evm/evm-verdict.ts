@@ -31,13 +31,13 @@ export const refineReason = async (
 
 const judgeUnsent = async (order: PaymentOrder, evidence: Evidence): Promise<SettleOutcome> => {
   if (evidence.record.isOutage) return { outcome: 'unavailable', reason: 'rpc_unavailable' };
-  const { usedReason, payer } = authorizationOf(order);
+  const { usedReason } = authorizationOf(order);
   const reason = await refineReason(order, evidence);
   // The nonce was free a moment ago, so another party used the authorization, and the money may be here.
   if (reason !== usedReason) return { outcome: 'failed', reason, transaction: null };
   const found = await askEvmOutcome(evidence.chain, order, null);
   // One node says used, and another one, which is behind, says free: then nothing is proven.
-  return toSettleOutcome(found, { openReason: 'authorization_used', payer });
+  return toSettleOutcome(found, { openReason: 'authorization_used' });
 };
 
 /**
@@ -48,17 +48,17 @@ export const judgeSettlement = async (order: PaymentOrder, evidence: Evidence): 
   const { sent, receipt } = evidence.record;
   if (sent === null) return judgeUnsent(order, evidence);
   const { transaction } = sent;
-  const authorization = authorizationOf(order);
-  const { payer } = authorization;
   if (receipt === null) {
     const reason = sent.result === 'refused' ? 'transaction_not_accepted' : 'settlement_pending';
     return { outcome: 'unknown', reason, transaction };
   }
   const { chain } = evidence;
   // A node that does not answer is asked in another way below.
-  const isPaid = await authorization.isPaidBy(chain, { transaction, receipt }).catch(() => false);
-  if (isPaid) return { outcome: 'settled', transaction, payer };
+  const isPaid = await authorizationOf(order)
+    .isPaidBy(chain, { transaction, receipt })
+    .catch(() => false);
+  if (isPaid) return { outcome: 'settled', transaction };
   const found = await askEvmOutcome(chain, order, transaction);
   const openReason = receipt.status === 'reverted' ? 'transaction_reverted' : 'transfer_not_found';
-  return toSettleOutcome(found, { openReason, payer, transaction });
+  return toSettleOutcome(found, { openReason, transaction });
 };

@@ -46,7 +46,7 @@ const verify = async (site: EvmSite, order: PaymentOrder, outer: AbortSignal): P
   const { payer } = authorizationOf(order);
   const sending = { ...site.chainWithin(site.timeouts.verifyMs, outer), beforeBroadcast: sendNothing };
   const { chain } = sending;
-  if (contractPayers.isResting(payer)) return { outcome: 'invalid', reason: restingReason, payer };
+  if (contractPayers.isResting(payer)) return { outcome: 'invalid', reason: restingReason };
   if (!contractPayers.hasBudget() && (await hasCode(chain, payer).catch(() => true)))
     return { outcome: 'unavailable', reason: 'contract_payers_exhausted' };
   const record = newCallRecord();

@@ -27,17 +27,17 @@ const declare = ({ input, members, required, outputExample }: Declaration): Exte
   },
 });
 
-const withoutDescription = (member: Json): Json => {
+const withoutDetails = (member: Json): Json => {
   if (typeof member !== 'object' || member === null || Array.isArray(member)) return member;
-  const { description: _description, ...rest } = member;
+  const { description: _description, default: _default, maxLength: _maxLength, ...rest } = member;
   return rest;
 };
 
-/** The members without their descriptions: a header has little room, and the interface description has them. */
+/** The members with types and numbers alone: a header has little room, and the interface description has the rest. */
 const outline = (schema: JsonObject): JsonObject => {
   const { properties } = schema;
   if (typeof properties !== 'object' || properties === null || Array.isArray(properties)) return schema;
-  const outlined = Object.entries(properties).map(([name, member]) => [name, withoutDescription(member)]);
+  const outlined = Object.entries(properties).map(([name, member]) => [name, withoutDetails(member)]);
   return { ...schema, properties: Object.fromEntries(outlined) };
 };
 

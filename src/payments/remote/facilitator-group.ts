@@ -14,12 +14,10 @@ import { signalWithin } from '../core/local-engine.ts';
 import type { FacilitatorEndpoint } from '../x402-settings.ts';
 import {
   createRemoteFacilitator,
-  type RemoteFacilitator,
+  type RemoteFacilitator as Member,
   type RemoteFacilitatorOptions,
 } from './remote-facilitator.ts';
 import { findRemoteOutcome, type ChainWitness } from './remote-outcome.ts';
-
-type Member = RemoteFacilitator;
 
 interface Supporting {
   member: Member;
@@ -68,7 +66,7 @@ const findCandidates = async ({ members, witness }: Group, order: PaymentOrder):
 /** Verifies with the next facilitator when one gives no verdict. Each has an equal share of the time that is left. */
 const verify = async (group: Group, order: PaymentOrder, outer: AbortSignal): Promise<VerifyOutcome> => {
   const candidates = await findCandidates(group, order);
-  if (candidates === null) return { outcome: 'invalid', reason: foreignFeePayer, payer: null };
+  if (candidates === null) return { outcome: 'invalid', reason: foreignFeePayer };
   const endsAt = performance.now() + group.witness.timeouts.verifyMs;
   let left = candidates.length;
   let last: VerifyOutcome = unavailable;

@@ -72,12 +72,10 @@ export const readVerification = (answer: RemoteAnswer): VerifyOutcome => {
   if (answer.kind !== 'answered' || !refusalStatuses.has(answer.status)) return unavailable;
   const parsed = verifyAnswer.safeParse(answer.body);
   if (!parsed.success) return unavailable;
-  const { isValid, invalidReason, payer } = parsed.data;
-  if (isValid) return answer.status === ok ? { outcome: 'valid', payer: payer ?? null } : unavailable;
+  const { isValid, invalidReason } = parsed.data;
+  if (isValid) return answer.status === ok ? { outcome: 'valid' } : unavailable;
   const reason = toReasonCode(invalidReason, 'refused_by_facilitator');
-  return ownTrouble.test(reason)
-    ? { outcome: 'unavailable', reason }
-    : { outcome: 'invalid', reason, payer: payer ?? null };
+  return { outcome: ownTrouble.test(reason) ? 'unavailable' : 'invalid', reason };
 };
 
 /**
@@ -98,14 +96,12 @@ export const readSettlement = (
   if (credentialStatuses.has(answer.status) || answer.status === tooOften) return unavailable;
   const parsed = settleAnswer.safeParse(answer.body);
   if (!parsed.success) return unknown(notUnderstood);
-  const { success, errorReason, payer, transaction: named } = parsed.data;
+  const { success, errorReason, transaction: named } = parsed.data;
   const transaction =
     typeof named === 'string' && network.family.transactionPattern.test(named) ? named : null;
   if (success) {
     if (answer.status !== ok) return unknown(notUnderstood, transaction);
-    return transaction === null
-      ? unknown('transaction_missing')
-      : { outcome: 'settled', transaction, payer: payer ?? null };
+    return transaction === null ? unknown('transaction_missing') : { outcome: 'settled', transaction };
   }
   const reason = toReasonCode(errorReason, 'settlement_error');
   const isRefused =

@@ -61,9 +61,7 @@ export const createRemoteFacilitator = (options: RemoteFacilitatorOptions) => {
     supports: () => supported,
     /** Tells whether it names that fee payer as its own, or did lately. */
     hasNamed: feePayers.has,
-    /** Tells whether to ask it before facilitators that rest. One call may try at the end of a rest. */
     allows: condition.allows,
-    /** Returns its fault, for the operator; null for none. */
     trouble: condition.trouble,
     /** Asks what it supports. Returns the obstacle to settling, for the operator; null for none. */
     refresh: async (outer: AbortSignal): Promise<string | null> => {

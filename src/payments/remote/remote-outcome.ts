@@ -77,12 +77,12 @@ const confirmSettled = async (
   order: PaymentOrder,
   claimed: SettleOutcome & { outcome: 'settled' },
 ): Promise<SettleOutcome> => {
-  const { transaction, payer } = claimed;
+  const { transaction } = claimed;
   const signal = AbortSignal.timeout(witness.timeouts.queryMs);
   let hasAnswered = false;
   do {
     const found = await ask(witness, begin(order, transaction, witness), signal);
-    if (found.outcome === 'settled') return { ...found, payer };
+    if (found.outcome === 'settled') return found;
     hasAnswered ||= found.outcome !== 'unknown' || (await nodeAnswers(witness, transaction, signal));
     if (found.outcome === 'failed') break;
     // A buyer whose facilitator may be believed does not wait for our node.
@@ -103,7 +103,7 @@ const confirmFailed = async (
   const found = await findRemoteOutcome(witness, begin(order, null, witness));
   switch (found.outcome) {
     case 'settled':
-      return { ...found, payer: null };
+      return found;
     case 'failed':
     case 'open':
       // Nothing was sent, and the chain has seen nothing.

@@ -119,7 +119,7 @@ const judgeUnsent = async (
   if (record.simulationError === '"AlreadyProcessed"') {
     const nothingKnown = { transaction: null, rawTransaction: null, facilitator: null };
     const found = await findOutcome(site, { ...order, ...nothingKnown, createdAt: site.now() });
-    if (found.outcome === 'settled') return { ...found, payer: null };
+    if (found.outcome === 'settled') return found;
     return { outcome: 'unknown', reason: 'settlement_pending', transaction: null };
   }
   // An earlier sending may still land while its blockhash is valid.
@@ -138,7 +138,7 @@ const judgeSent = (
       transaction,
     };
   return status.error === null
-    ? { outcome: 'settled', transaction, payer: null }
+    ? { outcome: 'settled', transaction }
     : { outcome: 'failed', reason: 'invalid_exact_svm_transaction_failed', transaction };
 };
 

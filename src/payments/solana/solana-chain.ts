@@ -1,14 +1,6 @@
 import { z } from 'zod';
 import { askWithin, RpcOutage, RpcRefusal, type Ask, type JsonRpc } from '../core/json-rpc.ts';
 
-/** A transaction that is in a block. */
-export interface SolanaStatus {
-  /** `confirmed`: a supermajority voted for the block. `finalized`: no fork can take it back. */
-  commitment: 'processed' | 'confirmed' | 'finalized';
-  /** Null: the transaction did what it says. Otherwise it was charged fees and did nothing else. */
-  error: unknown;
-}
-
 /** The newest block. */
 export interface SolanaTip {
   slot: number;
@@ -17,16 +9,22 @@ export interface SolanaTip {
 }
 
 const slotNumber = z.int().min(0);
-/** Old nodes tell no commitment; the transactions that they show are confirmed. */
 const status = z
   .object({
     err: z.unknown(),
     confirmationStatus: z.enum(['processed', 'confirmed', 'finalized']).nullish(),
   })
-  .transform(({ err, confirmationStatus }): SolanaStatus => ({
+  .transform(({ err, confirmationStatus }) => ({
+    /**
+     * `confirmed`: a supermajority voted for the block. `finalized`: no fork can take it back. Old nodes tell none; the
+     * transactions that they show are confirmed.
+     */
     commitment: confirmationStatus ?? 'confirmed',
+    /** Null: the transaction did what it says. Otherwise it was charged fees and did nothing else. */
     error: err ?? null,
   }));
+/** A transaction that is in a block. */
+export type SolanaStatus = z.output<typeof status>;
 const statuses = z.object({ context: z.object({ slot: slotNumber }), value: z.array(status.nullable()) });
 /** `blockTime`: seconds since 1970, as the validators agreed on it; null where the node does not know. */
 const signatures = z.array(

@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import { z } from 'zod';
 import { sha256 } from '../../kit/ids.ts';
 import { nodeUrl } from '../../kit/url-settings.ts';
+import { secret } from '../../kit/variables.ts';
 import type { NetworkFamily } from '../core/network-family.ts';
 import { decodeBase58, encodeBase58 } from './base58.ts';
 import { createSolanaChain } from './solana-chain.ts';
@@ -16,7 +17,7 @@ const addressSchema = z
   .string()
   .regex(/^[1-9A-HJ-NP-Za-km-z]{32,44}$/, { error: ({ input }) => `${input} is not a Solana address` });
 const keyForm = 'must be a base58 secret key of 64 bytes';
-const keySchema = z.string().regex(/^[1-9A-HJ-NP-Za-km-z]{80,90}$/, keyForm);
+const keySchema = secret(z.string().regex(/^[1-9A-HJ-NP-Za-km-z]{80,90}$/, keyForm));
 
 /** Returns no bytes for text that `secretKeyProblem` refuses. */
 const decodeKey = (key: string): Uint8Array => decodeBase58(key) ?? new Uint8Array();
@@ -99,6 +100,7 @@ export const solanaFamily: NetworkFamily = {
   },
   readTransaction: (signature, { rpc, signal }) => createSolanaChain(rpc, signal).getTransaction(signature),
   readFunds: ({ source }, { rpc, signal }) => createSolanaChain(rpc, signal).getTokenBalance(source),
+  readTime: async ({ rpc, signal }) => (await createSolanaChain(rpc, signal).readClock()).blockTime * 1_000,
   findFaults: async (of, { rpc, signal }) =>
     (await import('./solana-self-check.ts')).findSolanaFaults(createSolanaChain(rpc, signal), of),
 

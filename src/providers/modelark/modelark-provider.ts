@@ -13,7 +13,7 @@ export const modelarkProvider: ProviderDefinition<RemoteConfig> = {
   create: async (config, context) => {
     const { createModelarkVideo } = await import('./modelark-video.ts');
     const { createUpstream } = await import('../upstream.ts');
-    const upstream = createUpstream(config);
+    const upstream = createUpstream(config, context);
     return {
       video: createModelarkVideo({ ...context, ...config, upstream }),
       close: () => upstream.close(),

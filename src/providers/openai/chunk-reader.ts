@@ -28,10 +28,8 @@ const looseObject = z.custom<JsonObject>(
 
 const logprobsSchema = tolerant(z.object({ content: tokens, refusal: tokens }));
 
-const count = tolerant(z.int().min(0));
-
 const callSchema = z.object({
-  index: count,
+  index: tolerant(z.int().min(0)),
   id: text,
   function: tolerant(z.object({ name: text, arguments: z.unknown() })),
   extra_content: tolerant(looseObject),
@@ -48,28 +46,10 @@ const deltaSchema = z.object({
   audio: tolerant(z.object({ id: text, data: text, transcript: text, expires_at: tolerant(z.number()) })),
 });
 
-const usageSchema = z.object({
-  prompt_tokens: z.int().min(0),
-  completion_tokens: z.int().min(0),
-  total_tokens: count,
-  prompt_tokens_details: tolerant(z.object({ cached_tokens: count, audio_tokens: count })),
-  completion_tokens_details: tolerant(
-    z.object({
-      reasoning_tokens: count,
-      audio_tokens: count,
-      accepted_prediction_tokens: count,
-      rejected_prediction_tokens: count,
-    }),
-  ),
-});
-
 /** Only the members that we use are read. */
-const chunkSchema = z.object({
-  choices: tolerant(
-    z.array(z.object({ delta: tolerant(deltaSchema), logprobs: logprobsSchema, finish_reason: text })),
-  ),
-  usage: tolerant(usageSchema),
-});
+const choicesSchema = z.array(
+  z.object({ delta: tolerant(deltaSchema), logprobs: logprobsSchema, finish_reason: text }),
+);
 
 type Delta = z.infer<typeof deltaSchema>;
 type CallPiece = z.infer<typeof callSchema>;
@@ -78,6 +58,51 @@ type CallPiece = z.infer<typeof callSchema>;
 export const createChunkReader = () => {
   let finish: FinishReason | null = null;
   let usage: TextUsage | null = null;
+  const calls = createCallReader();
+
+  const eventsOf = (delta: Delta, extras: TextExtras | undefined): TextEvent[] => {
+    const reasoning = delta.reasoning_content ?? delta.reasoning;
+    return [
+      ...textEvent('reasoning', reasoning),
+      ...contentEvent(delta.content ?? '', extras),
+      ...textEvent('refusal', delta.refusal),
+      ...(delta.tool_calls ?? []).map(calls.read),
+      ...(delta.function_call === undefined ? [] : [calls.readLegacy(delta.function_call)]),
+    ];
+  };
+
+  const finishBy = (reason: unknown): void => {
+    if (typeof reason === 'string' && reason !== '') finish ??= toFinishReason(reason);
+  };
+
+  const read = ({ choices, usage: reported }: Partial<Record<string, unknown>>): TextEvent[] => {
+    usage = toUsage(reported) ?? usage;
+    const plain = plainChoice(choices);
+    if (plain !== null) {
+      finishBy(plain.reason);
+      return textEvent('content', plain.words);
+    }
+    const choice = choicesSchema.safeParse(choices).data?.[0];
+    if (choice === undefined) return [];
+    const { delta = {}, logprobs, finish_reason: reason } = choice;
+    finishBy(reason);
+    return eventsOf(delta, toExtras(delta, logprobs));
+  };
+
+  return {
+    /** Returns the events of one chunk; none for a value that is no chunk. */
+    read: (value: unknown): TextEvent[] => (isObject(value) ? read(value) : []),
+    /** Returns the events of an answer in one piece. Its message is read like the only chunk. */
+    readWhole: (value: unknown): TextEvent[] => (isObject(value) ? read(toChunk(value)) : []),
+    /** Null when the answer had no finish reason, so it was cut off. Some upstreams end a tool call with `stop`. */
+    finishReason: (): FinishReason | null => (finish === 'stop' && calls.hasAny() ? 'tool_calls' : finish),
+    /** The last reported usage; null when there was none. */
+    usage: (): TextUsage | null => usage,
+  };
+};
+
+/** Reads the pieces of function calls: the first piece of each gets an id and the name. */
+const createCallReader = () => {
   const knownCalls = new Map<number, string | null>();
 
   /** Upstreams that send no index start a new call with each new id. */
@@ -88,7 +113,7 @@ export const createChunkReader = () => {
     return isNew || last < 0 ? last + 1 : last;
   };
 
-  const toCallEvent = (call: CallPiece): TextEvent => {
+  const read = (call: CallPiece): TextEvent => {
     const index = indexOf(call);
     const isFirst = !knownCalls.has(index);
     const id = isFirst ? (call.id ?? `call_${randomUUID().replaceAll('-', '')}`) : undefined;
@@ -104,7 +129,7 @@ export const createChunkReader = () => {
     };
   };
 
-  const toLegacyEvent = (call: NonNullable<Delta['function_call']>): TextEvent => {
+  const readLegacy = (call: NonNullable<Delta['function_call']>): TextEvent => {
     const isFirst = !knownCalls.has(0);
     knownCalls.set(0, null);
     return {
@@ -115,36 +140,39 @@ export const createChunkReader = () => {
     };
   };
 
-  const eventsOf = (delta: Delta, extras: TextExtras | undefined): TextEvent[] => {
-    const reasoning = delta.reasoning_content ?? delta.reasoning;
-    return [
-      ...textEvent('reasoning', reasoning),
-      ...contentEvent(delta.content ?? '', extras),
-      ...textEvent('refusal', delta.refusal),
-      ...(delta.tool_calls ?? []).map(toCallEvent),
-      ...(delta.function_call === undefined ? [] : [toLegacyEvent(delta.function_call)]),
-    ];
-  };
-
-  return {
-    /** Returns the events of one chunk; none for a value that is no chunk. */
-    read: (value: unknown): TextEvent[] => {
-      const parsed = chunkSchema.safeParse(value);
-      if (!parsed.success) return [];
-      const choice = parsed.data.choices?.[0];
-      if (parsed.data.usage !== undefined) usage = toUsage(parsed.data.usage);
-      if (choice === undefined) return [];
-      const { delta = {}, logprobs, finish_reason: reason } = choice;
-      if (reason !== undefined && reason !== '') finish ??= toFinishReason(reason);
-      return eventsOf(delta, toExtras(delta, logprobs));
-    },
-    /** Null when the answer had no finish reason, so it was cut off. Some upstreams end a tool call with `stop`. */
-    finishReason: (): FinishReason | null =>
-      finish === 'stop' && knownCalls.size > 0 ? 'tool_calls' : finish,
-    /** The last reported usage; null when there was none. */
-    usage: (): TextUsage | null => usage,
-  };
+  return { read, readLegacy, hasAny: (): boolean => knownCalls.size > 0 };
 };
+
+/** Reads a choice that has nothing but words, as most have, without the schema; null for any other. */
+const plainChoice = (choices: unknown): { words: string; reason: unknown } | null => {
+  const choice: unknown = Array.isArray(choices) && choices.length === 1 ? choices[0] : null;
+  if (!isObject(choice) || isGiven(choice['logprobs'])) return null;
+  const { delta, finish_reason: reason } = choice;
+  if (!isObject(delta) || otherMembers.some((name) => isGiven(delta[name]))) return null;
+  const words = delta['content'] ?? '';
+  return typeof words === 'string' ? { words, reason } : null;
+};
+
+const otherMembers = Object.keys(deltaSchema.shape).filter((name) => name !== 'content');
+
+/** Most completions have an empty list of annotations. */
+const isGiven = (value: unknown): boolean =>
+  value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0);
+
+const isObject = (value: unknown): value is Partial<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null;
+
+/** Makes one chunk of a whole answer. The index of a call is its place in the message. */
+const toChunk = ({ choices, usage }: Partial<Record<string, unknown>>): Partial<Record<string, unknown>> => {
+  const choice: unknown = Array.isArray(choices) ? choices[0] : null;
+  if (!isObject(choice) || !isObject(choice['message'])) return { usage };
+  const { message, ...rest } = choice;
+  const { tool_calls: calls } = message;
+  const delta = Array.isArray(calls) ? { ...message, tool_calls: calls.map(withIndex) } : message;
+  return { choices: [{ ...rest, delta }], usage };
+};
+
+const withIndex = (call: unknown, index: number): unknown => (isObject(call) ? { ...call, index } : call);
 
 /** Returns the parts of a chunk beside its words; undefined when there are none. */
 const toExtras = (
@@ -189,16 +217,27 @@ const toFinishReason = (reason: string): FinishReason => {
 };
 
 /** Reasoning is billed as completion. Upstreams that leave it out of `completion_tokens` still have it in the total. */
-const toUsage = (usage: z.infer<typeof usageSchema>): TextUsage => {
-  const { prompt_tokens_details: prompt, completion_tokens_details: completion } = usage;
+const toUsage = (usage: unknown): TextUsage | null => {
+  if (!isObject(usage)) return null;
+  const promptTokens = count(usage['prompt_tokens']);
+  const completionTokens = count(usage['completion_tokens']);
+  if (promptTokens === undefined || completionTokens === undefined) return null;
+  const prompt = details(usage['prompt_tokens_details']);
+  const completion = details(usage['completion_tokens_details']);
   return {
-    promptTokens: usage.prompt_tokens,
-    completionTokens: Math.max(usage.completion_tokens, (usage.total_tokens ?? 0) - usage.prompt_tokens),
-    cachedTokens: prompt?.cached_tokens ?? null,
-    reasoningTokens: completion?.reasoning_tokens ?? null,
-    promptAudioTokens: prompt?.audio_tokens,
-    completionAudioTokens: completion?.audio_tokens,
-    acceptedPredictionTokens: completion?.accepted_prediction_tokens,
-    rejectedPredictionTokens: completion?.rejected_prediction_tokens,
+    promptTokens,
+    completionTokens: Math.max(completionTokens, (count(usage['total_tokens']) ?? 0) - promptTokens),
+    cachedTokens: count(prompt['cached_tokens']) ?? null,
+    reasoningTokens: count(completion['reasoning_tokens']) ?? null,
+    promptAudioTokens: count(prompt['audio_tokens']),
+    completionAudioTokens: count(completion['audio_tokens']),
+    acceptedPredictionTokens: count(completion['accepted_prediction_tokens']),
+    rejectedPredictionTokens: count(completion['rejected_prediction_tokens']),
   };
 };
+
+const details = (value: unknown): Partial<Record<string, unknown>> => (isObject(value) ? value : {});
+
+/** A count of another type counts as absent. */
+const count = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;

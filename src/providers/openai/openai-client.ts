@@ -1,21 +1,17 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
-import type { BodyLimits } from '../../http/send-request.ts';
+import type { AnswerHead, BodyLimits } from '../../http/send-request.ts';
+import type { ProviderContext } from '../provider.ts';
 import { ProviderError } from '../provider-error.ts';
 import type { RemoteConfig } from '../remote-settings.ts';
 import { toStatusFailure, toStreamFailure } from '../upstream-failure.ts';
-import {
-  createUpstream,
-  leaveBody,
-  readAnswer,
-  toTransportFailure,
-  type UpstreamRequest,
-} from '../upstream.ts';
+import { createUpstream, toAnswer, type UpstreamConfig, type UpstreamRequest } from '../upstream.ts';
 
 const megabyte = 1024 ** 2;
 const eventLimits: BodyLimits = { totalBytes: 128 * megabyte, lineBytes: 8 * megabyte };
 /** An image in base64 is a third longer than itself. */
 const answerBytes = 48 * megabyte;
-const errorBytes = 4 * megabyte;
+/** Parsing it holds up the event loop as long as one line of a stream may. */
+const completionBytes = 8 * megabyte;
 
 export type OpenAiClient = ReturnType<typeof createOpenAiClient>;
 
@@ -23,9 +19,12 @@ export type OpenAiClient = ReturnType<typeof createOpenAiClient>;
  * An OpenAI-compatible service. `baseUrl` has the version part, as in `https://api.openai.com/v1`. Throws ProviderError, or
  * the signal's reason.
  */
-export const createOpenAiClient = (config: Pick<RemoteConfig, 'baseUrl' | 'apiKey' | 'timeouts'>) => {
-  const { baseUrl } = config;
-  const upstream = createUpstream(config);
+export const createOpenAiClient = (
+  config: Pick<RemoteConfig, 'baseUrl'> & UpstreamConfig,
+  context: Pick<ProviderContext, 'traceHeaders'> = {},
+) => {
+  const { baseUrl, timeouts } = config;
+  const upstream = createUpstream(config, context);
   const toRequest = (request: UpstreamRequest): UpstreamRequest => ({
     ...request,
     headers: { accept: 'application/json', 'content-type': 'application/json', ...request.headers },
@@ -41,34 +40,34 @@ export const createOpenAiClient = (config: Pick<RemoteConfig, 'baseUrl' | 'apiKe
       if (!isSuccess(answer)) throw toStatusFailure(answer);
       return answer.value;
     },
-    /** Posts JSON and yields the JSON of each event up to `[DONE]`, as it was sent. */
-    stream: async function* (
-      path: string,
-      request: UpstreamRequest,
-    ): AsyncGenerator<unknown, void, undefined> {
-      const answer = await upstream.open(`${baseUrl}${path}`, {
+    /**
+     * Posts JSON and hands over the JSON of the answer: of each event up to `[DONE]`, as soon as its bytes have come, or of
+     * the whole.
+     */
+    complete: async (path: string, request: UpstreamRequest, reading: Reading): Promise<void> => {
+      const kept: Buffer[] = [];
+      const { isStreamed, silenceMs, onWhole } = reading;
+      const { read, end, isDone } = createValueReader(reading);
+      // A few services stream although they were not asked to.
+      const hasEvents = (head: AnswerHead): boolean =>
+        isSuccess(head) && (isStreamed || /^text\/event-stream/i.test(String(head.headers['content-type'])));
+      const head = await upstream.receive(`${baseUrl}${path}`, {
         ...toRequest(request),
-        limits: (head) => (isSuccess(head) ? eventLimits : { totalBytes: errorBytes }),
+        timeouts: { ...timeouts, firstByteMs: timeouts.firstByteMs + silenceMs },
+        limits: (answer) => (hasEvents(answer) ? eventLimits : { totalBytes: completionBytes }),
+        onData: (chunk, answer) => {
+          if (hasEvents(answer)) read(chunk, answer);
+          else kept.push(chunk);
+          return isDone();
+        },
       });
-      if (!isSuccess(answer)) throw toStatusFailure(await readAnswer(answer));
-      const { body, headers } = answer;
-      let isDone = false;
-      try {
-        const chunks: AsyncIterableIterator<Buffer> = body.iterator({ destroyOnReturn: false });
-        for await (const { event, data } of readEvents(chunks)) {
-          isDone = data === '[DONE]';
-          if (isDone) return;
-          const value = parseEvent(data);
-          const error = errorIn(value);
-          if (event === 'error' || error !== null) throw toStreamFailure(error ?? value, headers);
-          yield value;
-        }
-      } catch (error) {
-        throw toTransportFailure(error);
-      } finally {
-        if (isDone) leaveBody(body);
-        else body.destroy();
-      }
+      if (hasEvents(head)) return end();
+      const answer = toAnswer(head, kept);
+      if (!isSuccess(answer)) throw toStatusFailure(answer);
+      if (answer.value === undefined) throw notJson('answer');
+      const error = errorIn(answer.value);
+      if (error !== null) throw toStreamFailure(error, head.headers);
+      onWhole(answer.value);
     },
     close: () => upstream.close(),
   };
@@ -76,27 +75,56 @@ export const createOpenAiClient = (config: Pick<RemoteConfig, 'baseUrl' | 'apiKe
 
 const isSuccess = ({ status }: { status: number }): boolean => status >= 200 && status <= 299;
 
-/** Reads server-sent events, however their bytes are cut. */
-export const readEvents = async function* (
-  chunks: AsyncIterable<Uint8Array>,
-): AsyncGenerator<EventSourceMessage, void, undefined> {
-  const events: EventSourceMessage[] = [];
-  const parser = createParser({ onEvent: (event) => events.push(event) });
-  const decoder = new TextDecoder();
-  for await (const chunk of chunks) {
-    parser.feed(decoder.decode(chunk, { stream: true }));
-    yield* events.splice(0);
-  }
-  // Some upstreams leave out the empty line after the last event.
-  parser.feed(`${decoder.decode()}\n\n`);
-  yield* events.splice(0);
+/** How an answer is asked for, and what takes its JSON. */
+interface Reading {
+  isStreamed: boolean;
+  /** How much longer than usual the first byte may take. */
+  silenceMs: number;
+  onEvent: (value: unknown) => void;
+  onWhole: (value: unknown) => void;
+}
+
+/** Reads the JSON of events up to `[DONE]`. Throws ProviderError. */
+const createValueReader = ({ onEvent }: Reading) => {
+  let isDone = false;
+  let headers: AnswerHead['headers'] = {};
+  const reader = createEventReader(({ event, data }) => {
+    isDone ||= data === '[DONE]';
+    if (isDone) return;
+    const value = parseEvent(data);
+    const error = errorIn(value);
+    if (event === 'error' || error !== null) throw toStreamFailure(error ?? value, headers);
+    onEvent(value);
+  });
+  return {
+    isDone: () => isDone,
+    end: reader.end,
+    read: (chunk: Buffer, head: AnswerHead): void => {
+      ({ headers } = head);
+      reader.read(chunk);
+    },
+  };
 };
+
+/** Reads server-sent events, however their bytes are cut, and hands over each as soon as it is whole. */
+export const createEventReader = (onEvent: (event: EventSourceMessage) => void) => {
+  const parser = createParser({ onEvent });
+  const decoder = new TextDecoder();
+  return {
+    read: (chunk: Uint8Array): void => parser.feed(decoder.decode(chunk, { stream: true })),
+    /** Some upstreams leave out the empty line after the last event. */
+    end: (): void => parser.feed(`${decoder.decode()}\n\n`),
+  };
+};
+
+const notJson = (what: string, cause?: unknown): ProviderError =>
+  new ProviderError(`the upstream sent an ${what} that is not JSON`, { failure: 'ambiguous', cause });
 
 const parseEvent = (data: string): unknown => {
   try {
     return JSON.parse(data);
   } catch (cause) {
-    throw new ProviderError('the upstream sent an event that is not JSON', { failure: 'ambiguous', cause });
+    throw notJson('event', cause);
   }
 };
 

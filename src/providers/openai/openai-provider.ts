@@ -9,12 +9,13 @@ export const openAiProvider: ProviderDefinition<RemoteConfig> = {
   serves: ['chat', 'image', 'moderation'],
   read: readRemote,
   check: ({ baseUrl, apiKey }) => ({ url: `${baseUrl}/models`, apiKey }),
-  create: async (config, { outbound, counter }) => {
+  create: async (config, context) => {
+    const { outbound, counter } = context;
     const { createOpenAiClient } = await import('./openai-client.ts');
     const { createOpenAiImage } = await import('./openai-image.ts');
     const { createOpenAiModerator } = await import('./openai-moderator.ts');
     const { createOpenAiText } = await import('./openai-text.ts');
-    const client = createOpenAiClient(config);
+    const client = createOpenAiClient(config, context);
     return {
       chat: createOpenAiText({ client, counter }),
       image: createOpenAiImage({ client, outbound, timeouts: config.timeouts }),

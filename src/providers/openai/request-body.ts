@@ -35,20 +35,27 @@ const forwardedOptions = [
 ];
 
 /** Newer models of OpenAI refuse `max_tokens`. Most compatible servers know no other name of the output limit. */
-const limitField = (baseUrl: string): string =>
+export const limitField = (baseUrl: string): string =>
   /(^|\.)(openai\.com|azure\.com)$/.test(new URL(baseUrl).hostname) ? 'max_completion_tokens' : 'max_tokens';
 
-/** Makes the body of a streaming chat completion that always asks for usage. */
+export interface RequestForm {
+  limitField: string;
+  isStreamed: boolean;
+}
+
+/** Makes the body of a chat completion. A stream always asks for usage, which a whole answer has anyway. */
 export const toRequestBody = (
   { model, messages, maxOutputTokens, options }: TextRequest,
-  baseUrl: string,
+  form: RequestForm,
 ): JsonObject => ({
   ...pick(options, forwardedOptions),
   model,
   messages: messages.map(toUpstreamMessage),
-  [limitField(baseUrl)]: maxOutputTokens,
-  stream: true,
-  stream_options: { ...asObject(options['stream_options']), include_usage: true },
+  [form.limitField]: maxOutputTokens,
+  stream: form.isStreamed,
+  ...(form.isStreamed
+    ? { stream_options: { ...asObject(options['stream_options']), include_usage: true } }
+    : {}),
 });
 
 /** Removes participant names from a message. Only the legacy `function` role needs one. */

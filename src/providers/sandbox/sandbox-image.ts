@@ -7,7 +7,8 @@ import { ThreadError } from '../../kit/threads/thread-error.ts';
 import { createThreadPool } from '../../kit/threads/thread-pool.ts';
 import { excerpt } from './compose-text.ts';
 import { editPictures } from './pictures/edit-pictures.ts';
-import { pictureSize, type PictureSize } from './pictures/picture-size.ts';
+import type { FrameSize } from '../video/video-size.ts';
+import { pictureSize } from './pictures/picture-size.ts';
 import type { DrawTask } from './pictures/worker.ts';
 import { obeyTriggers, readTriggers, stall } from './triggers.ts';
 
@@ -34,10 +35,10 @@ export const createSandboxImage = (): SandboxImage => {
   const edits = createFairShareLimiter({ total: 2, queue: { total: 200 } });
 
   const draw = async ({ prompt, aspectRatio, inputs }: ImageRequest, signal: AbortSignal) => {
-    const layer = (name: DrawTask['layer'], size: PictureSize): Promise<Uint8Array> =>
+    const layer = (name: DrawTask['layer'], size: FrameSize): Promise<Uint8Array> =>
       pool.run({ ...size, layer: name, caption: excerpt(prompt, maxCaptionLength), seed: prompt }, signal);
     if (inputs.length === 0) return layer('picture', pictureSize(aspectRatio));
-    const overlay = (size: PictureSize) => layer('overlay', size);
+    const overlay = (size: FrameSize) => layer('overlay', size);
     // A step under way does not hear an abort; its caller does.
     return unlessAborted(
       edits.run({}, { signal }, () => editPictures({ inputs, aspectRatio, signal, overlay })),

@@ -39,7 +39,7 @@ export const createSandboxText = ({
   examples,
   pieceDelayMs = 4,
 }: SandboxTextOptions): TextProvider => ({
-  stream: async function* (request, { signal }) {
+  answer: async (request, { signal, emit }) => {
     const conversation = readConversation(request.messages);
     const triggers = readTriggers(conversation.question);
     await obeyTriggers(triggers, signal);
@@ -48,20 +48,20 @@ export const createSandboxText = ({
     const answer = await composeAnswer(request, conversation, { examples, signal });
     const maxTokens = Math.min(request.maxOutputTokens, triggers.isTruncated ? truncatedTokens : Infinity);
     const fitted = await fitToTokens(answer.text, { counter, maxTokens, signal });
-    if (answer.call !== null) yield { type: 'tool_call', index: 0, ...answer.call, arguments: '' };
+    if (answer.call !== null) emit({ type: 'tool_call', index: 0, ...answer.call, arguments: '' });
     let sent = 0;
     for (const text of grouped(fitted.pieces)) {
-      yield answer.call === null
-        ? { type: 'content', text }
-        : { type: 'tool_call', index: 0, arguments: text };
+      emit(
+        answer.call === null ? { type: 'content', text } : { type: 'tool_call', index: 0, arguments: text },
+      );
       sent += 1;
       if (triggers.stalls && sent >= eventsBeforeStall) await stall(signal);
       if (pieceDelayMs > 0) await pause(pieceDelayMs, signal);
       signal.throwIfAborted();
     }
     if (triggers.stalls) await stall(signal);
-    yield { type: 'finish', reason: fitted.isCut || triggers.isTruncated ? 'length' : answer.finishReason };
-    yield {
+    emit({ type: 'finish', reason: fitted.isCut || triggers.isTruncated ? 'length' : answer.finishReason });
+    emit({
       type: 'usage',
       usage: {
         promptTokens: promptTokens + prompt.extraTokens,
@@ -69,7 +69,7 @@ export const createSandboxText = ({
         cachedTokens: null,
         reasoningTokens: null,
       },
-    };
+    });
   },
 });
 

@@ -22,6 +22,8 @@ export interface TextRequest {
   maxOutputTokens: number;
   /** Best-effort fields in OpenAI's chat names (tools, tool_choice, temperature, response_format, ...). */
   options: { [name: string]: Json };
+  /** True: nobody reads the answer before its end, so it may come in one piece. */
+  isWhole: boolean;
 }
 
 export interface TextUsage {
@@ -48,7 +50,7 @@ export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' |
 
 /**
  * An event of an answer, in the upstream's order. A complete answer has exactly one `finish` and one `usage`, in any order.
- * A stream that ends without them throws ProviderError.
+ * An answer that ends without them throws ProviderError.
  */
 export type TextEvent =
   /** `text` is empty when there are only extras. */
@@ -70,7 +72,13 @@ export type TextEvent =
   | { type: 'finish'; reason: FinishReason }
   | { type: 'usage'; usage: TextUsage };
 
+export interface TextCall {
+  signal: AbortSignal;
+  /** Takes each event at once. When it throws, the answer ends so, and the upstream is stopped. */
+  emit(event: TextEvent): void;
+}
+
 /** A source of text. Throws ProviderError. Ends soon after `signal` aborts, by throwing the signal's reason. */
 export interface TextProvider {
-  stream(request: TextRequest, options: { signal: AbortSignal }): AsyncIterable<TextEvent>;
+  answer(request: TextRequest, call: TextCall): Promise<void>;
 }

@@ -12,7 +12,7 @@ export const videosProvider: ProviderDefinition<RemoteConfig> = {
   create: async (config, context) => {
     const { createResellerVideo } = await import('./reseller-video.ts');
     const { createUpstream } = await import('../upstream.ts');
-    const upstream = createUpstream(config);
+    const upstream = createUpstream(config, context);
     return {
       video: createResellerVideo({ ...context, ...config, upstream }),
       close: () => upstream.close(),

@@ -2,7 +2,7 @@ import type { PaymentAsset, PaymentNetwork, RefundOptions } from '../../payments
 import { configuredNetwork } from '../../payments/networks.ts';
 import { createJsonRpc } from '../../payments/core/json-rpc.ts';
 import type { RefundChain, RefundWallet } from '../../payments/refunds/refund-transfer.ts';
-import type { X402Config } from '../../payments/x402-settings.ts';
+import type { X402Config } from '../../payments/read-x402-settings.ts';
 import type { Payment } from '../../store/store.ts';
 
 /** The part of a configured network that refunds need. */

@@ -7,7 +7,7 @@ import {
   type ShownOperation,
 } from './docs-page-operation.ts';
 import { membersOf, typeOf, type ShownSchema } from './docs-page-schema.ts';
-import { pageHeaders, pageShell } from '../page-shell.ts';
+import { pageShell } from '../page-shell.ts';
 
 interface ShownDocument {
   info: { title: string; version: string; summary: string; description: string };
@@ -19,21 +19,18 @@ interface ShownDocument {
 }
 
 export interface DocsFile {
-  contentType: string;
+  /** The media type without its charset, which is UTF-8. */
+  type: string;
   body: string;
 }
-
-export const docsHeaders: Readonly<Record<string, string>> = { ...pageHeaders, 'cache-control': 'no-cache' };
-
-export const docsPaths = ['/docs', '/docs/style.css'] as const;
 
 /** Makes the files of `/docs`, by address, from the interface description. */
 export const createDocsPage = async (
   openApi: string,
-): Promise<Readonly<Record<(typeof docsPaths)[number], DocsFile>>> => ({
-  '/docs': { contentType: 'text/html; charset=utf-8', body: page(JSON.parse(openApi) as ShownDocument) },
+): Promise<Readonly<Record<'/docs' | '/docs/style.css', DocsFile>>> => ({
+  '/docs': { type: 'text/html', body: page(JSON.parse(openApi) as ShownDocument) },
   '/docs/style.css': {
-    contentType: 'text/css; charset=utf-8',
+    type: 'text/css',
     body: await readFile(new URL('./style.css', import.meta.url), 'utf8'),
   },
 });

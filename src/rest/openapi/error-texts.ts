@@ -4,11 +4,11 @@ import type { ErrorText } from '../../operations/operation.ts';
 /** When each public error happens, with an example of its message. */
 export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
   invalid_api_key: {
-    when: 'The key is missing, wrong or revoked, or its account is suspended.',
+    when: 'The key is missing, wrong, expired or revoked, or its account is suspended.',
     message: messages.invalid_api_key,
   },
   insufficient_balance: {
-    when: 'The available balance does not cover what the request may cost.',
+    when: 'The available balance, or a budget of the key (`param` names it), does not cover what the request may cost.',
     message:
       'The request needs $0.04 of balance and the account has $0.01 available. Top up the account, or ask for something that costs less.',
   },
@@ -17,6 +17,10 @@ export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
     message: 'Payment required',
   },
   invalid_json: { when: 'The body is not JSON in UTF-8.', message: messages.invalid_json },
+  permission_denied: {
+    when: 'The API key has limits, and such a key cannot manage keys.',
+    message: 'This API key has limits, so it cannot manage keys. Use a key without limits.',
+  },
   invalid_parameter: {
     when: 'A field has a value that is not allowed; `param` names it.',
     message: 'model: must have at most 128 characters',
@@ -148,6 +152,96 @@ export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
   payment_unavailable: {
     when: 'No payment can be taken now. Nothing was taken.',
     message: 'No payment network can be used right now. Try again shortly.',
+  },
+  role_not_allowed: {
+    when: 'The key has the role `read`, and this changes something.',
+    message: 'This operator key may only read. Use one with the role write.',
+  },
+  account_not_found: {
+    when: 'There is no such account.',
+    message: 'There is no account with id "0b9f3c1e".',
+  },
+  key_not_found: { when: 'There is no such key.', message: 'There is no key with id "7c1d8f52".' },
+  webhook_not_found: {
+    when: 'There is no such webhook.',
+    message: 'There is no webhook with id "7c1d8f52".',
+  },
+  payment_not_found: {
+    when: 'There is no such payment.',
+    message: 'There is no payment with id "7c1d8f52".',
+  },
+  refund_not_found: { when: 'There is no such refund.', message: 'There is no refund with id "7c1d8f52".' },
+  entry_not_found: {
+    when: '`after` is not the id of a ledger entry.',
+    message: 'There is no entry with id "7c1d8f52".',
+  },
+  audit_not_found: {
+    when: '`after` is not the id of a change.',
+    message: 'There is no audit with id "7c1d8f52".',
+  },
+  account_not_active: {
+    when: 'The account is pending or suspended.',
+    message: 'The account is pending. Approve it first.',
+  },
+  refund_too_large: {
+    when: 'More than the charge would be refunded.',
+    message: 'At most 0.03 USD of this job can still be refunded, not 0.04 USD.',
+  },
+  payment_ambiguous: {
+    when: 'Several payments begin so.',
+    message: 'More than one payment begins with "0x5f3c": 0x5f3c9a1e, 0x5f3caa07',
+  },
+  payment_not_settled: {
+    when: 'The payment did not happen, or it is not known whether it did.',
+    message: 'The payment is failed, not settled: there is nothing to refund.',
+  },
+  refund_open: {
+    when: 'Another refund of the payment is still open.',
+    message: 'Another refund of this payment is still open. Continue that one first.',
+  },
+  refund_conflict: {
+    when: 'The id is that of another refund, or the refund is too far to be canceled.',
+    message: 'Refund 7c1d8f52 is settled and cannot be canceled any more.',
+  },
+  refund_not_possible: {
+    when: 'The payer is not known, or the wallet lacks tokens or coins.',
+    message: 'The payer is not known, so nothing can be refunded.',
+  },
+  network_not_configured: {
+    when: 'X402_NETWORKS does not name the network of the payment.',
+    message: 'The payment was made on eip155:56, which X402_NETWORKS does not name.',
+  },
+  invalid_setting: {
+    when: 'A setting of the gateway is missing or wrong.',
+    message: 'X402_EVM_REFUND_KEY: must be set (or X402_EVM_REFUND_KEY_FILE).',
+  },
+  leads_busy: {
+    when: 'Another import or change of the profiles is under way.',
+    message: 'Another import or change of the profiles is under way. Try again when it has ended.',
+  },
+  input_failed: {
+    when: 'The body broke off, or is neither CSV nor JSON Lines.',
+    message: '- is a ZIP archive; unpack it first.',
+  },
+  too_many_rejected: {
+    when: 'More rows were rejected than `max_rejected` allows.',
+    message: '60 of 90 rows were rejected, more than --max-rejected allows. Nothing was imported.',
+  },
+  nothing_imported: {
+    when: 'The body has no row that can be imported.',
+    message: 'All 9 rows were rejected. Nothing was changed.',
+  },
+  leads_damaged: {
+    when: 'The stored profiles cannot be read.',
+    message: 'The stored profiles cannot be read. Import them again with replace.',
+  },
+  leads_failed: {
+    when: 'The profiles could not be changed, as on a full disk.',
+    message: 'The profiles cannot be changed: the disk is full.',
+  },
+  chain_unavailable: {
+    when: 'The node of the chain gives no usable answer. Nothing was done.',
+    message: 'The node of Base gives no usable answer. Nothing was done; try again.',
   },
   shutting_down: { when: 'The service is restarting.', message: messages.shutting_down },
 };

@@ -1,5 +1,6 @@
 import { longestIdempotencyKey } from '../../operations/execute.ts';
-import type { Operation } from '../../operations/operation.ts';
+import { billHeaderTexts } from '../../operations/bill-headers.ts';
+import type { DescribedOperation } from '../../operations/operation.ts';
 
 const text = { type: 'string' };
 const flag = { type: 'string', const: 'true' };
@@ -34,9 +35,10 @@ export type HeaderName = keyof typeof descriptions;
 const componentName = (name: string): string => name.replaceAll('-', '');
 
 const sandboxComponent = 'XSandbox';
+const billComponent = (name: string): string => componentName(`X-${name}`);
 
 /** Returns the document's `components.headers`. */
-export const headerComponents = (operations: readonly Operation[]): Record<string, object> => ({
+export const headerComponents = (operations: readonly DescribedOperation[]): Record<string, object> => ({
   ...Object.fromEntries(
     [
       ...Object.entries(descriptions),
@@ -44,6 +46,12 @@ export const headerComponents = (operations: readonly Operation[]): Record<strin
         Object.entries(docs.headers).map(([name, description]) => [name, [description, text]] as const),
       ),
     ].map(([name, [description, schema]]) => [componentName(name), { description, schema }]),
+  ),
+  ...Object.fromEntries(
+    Object.entries(billHeaderTexts).map(([name, description]) => [
+      billComponent(name),
+      { description, schema: text },
+    ]),
   ),
   [sandboxComponent]: {
     description:
@@ -56,8 +64,19 @@ export const headersOf = (names: readonly string[]): Record<string, object> =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${componentName(name)}` }]));
 
 /** Returns the header that marks an answer made by a sandbox, where an operation's answers may carry it. */
-export const sandboxHeader = ({ docs }: Operation, brand: string): Record<string, object> =>
+export const sandboxHeader = ({ docs }: DescribedOperation, brand: string): Record<string, object> =>
   docs.mayBeSandbox ? { [`X-${brand}-Sandbox`]: { $ref: `#/components/headers/${sandboxComponent}` } } : {};
+
+/** Returns the headers that tell what a job costs, where an operation answers with a job. */
+export const billHeadersOf = ({ docs, group }: DescribedOperation, brand: string): Record<string, object> =>
+  docs.mayBeSandbox && group === 'generation'
+    ? Object.fromEntries(
+        Object.keys(billHeaderTexts).map((name) => [
+          `X-${brand}-${name}`,
+          { $ref: `#/components/headers/${billComponent(name)}` },
+        ]),
+      )
+    : {};
 
 /** The receipt of a payment, settled or not. */
 const receiptHeaders = ['PAYMENT-RESPONSE', 'X-PAYMENT-RESPONSE'] as const;
@@ -65,7 +84,7 @@ const receiptHeaders = ['PAYMENT-RESPONSE', 'X-PAYMENT-RESPONSE'] as const;
 /** The headers of answers that scripts in web pages may read (CORS). */
 const openHeaders = ['Access-Control-Allow-Origin', 'Access-Control-Expose-Headers'] as const;
 
-export const successHeaders = ({ sale, rest, docs }: Operation): string[] => [
+export const successHeaders = ({ sale, rest, docs }: DescribedOperation): string[] => [
   'X-Request-Id',
   'Cache-Control',
   ...Object.keys(docs.headers),
@@ -80,7 +99,7 @@ export const mediumHeaders = ['Accept-Ranges', 'ETag', 'X-Content-Type-Options']
  * Returns whether a refusal with this status can report the failure of a job. Only a call that waits for its job reports
  * it so. Such a refusal names the job, and the same idempotency key repeats it.
  */
-const tellsOfJob = ({ sale, rest }: Operation, status: number): boolean =>
+export const tellsOfJob = ({ sale, rest }: DescribedOperation, status: number): boolean =>
   sale?.prepaid !== undefined &&
   rest.errors.includes('request_timeout') &&
   [400, 408, 429, 500, 502, 503].includes(status);
@@ -89,7 +108,7 @@ const pageHeaderNames = ['Content-Security-Policy', 'X-Content-Type-Options', 'R
 
 export const unsatisfiableHeaders = ['Accept-Ranges', 'Content-Range'] as const;
 
-export const errorHeaderNames = (operation: Operation, status: number): string[] => {
+export const errorHeaderNames = (operation: DescribedOperation, status: number): string[] => {
   const { sale, docs } = operation;
   const isSoldByX402 = sale?.x402 !== undefined;
   return [

@@ -1,12 +1,12 @@
 import { formatUsd } from '../../kit/money.ts';
-import type { Operation, X402Sale } from '../../operations/operation.ts';
+import type { DescribedOperation, X402Sale } from '../../operations/operation.ts';
 import { idempotencyKeyParameter, paymentParameters, rangeParameter } from './headers.ts';
 import { errorResponses, exampleKey, successResponses } from './responses.ts';
 import type { JsonSchema, SchemaRegistry } from './schema-registry.ts';
 
 /** Returns one operation as OpenAPI's operation object. `brand` is shown in names of headers. */
 export const toOperationObject = (
-  operation: Operation,
+  operation: DescribedOperation,
   { schemas, brand }: { schemas: SchemaRegistry; brand: string },
 ): object => {
   const { name, rest, docs } = operation;
@@ -29,7 +29,8 @@ export const toOperationObject = (
       ...(x402 === undefined ? [] : paymentParameters),
       ...(rest.content === undefined ? [] : [rangeParameter]),
     ],
-    ...(rest.method === 'POST'
+    ...(rest.accepts === undefined ? {} : { requestBody: streamBody(rest.accepts) }),
+    ...(rest.method === 'POST' && Object.keys(bodySchema.properties ?? {}).length > 0
       ? { requestBody: requestBody(operation, schemas.add(requestName, bodySchema)) }
       : {}),
     responses: { ...successResponses(operation, brand), ...errorResponses(operation, brand) },
@@ -57,7 +58,12 @@ const bodyOf = (input: JsonSchema, elsewhere: readonly string[]): JsonSchema => 
   required: (input.required ?? []).filter((name) => !elsewhere.includes(name)),
 });
 
-const requestBody = ({ docs }: Operation, schema: object): object => ({
+const streamBody = (types: readonly string[]): object => ({
+  required: true,
+  content: Object.fromEntries(types.map((type) => [type, { schema: { type: 'string', format: 'binary' } }])),
+});
+
+const requestBody = ({ docs }: DescribedOperation, schema: object): object => ({
   required: true,
   content: {
     'application/json': {
@@ -72,7 +78,7 @@ const requestBody = ({ docs }: Operation, schema: object): object => ({
 });
 
 const parameter = (
-  { docs }: Operation,
+  { docs }: DescribedOperation,
   { place, field, input }: { place: 'path' | 'query'; field: string; input: JsonSchema },
 ): object => {
   const { description, ...schema } = input.properties?.[field] ?? {};

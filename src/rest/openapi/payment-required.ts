@@ -1,5 +1,5 @@
 import { formatUsd } from '../../kit/money.ts';
-import type { Operation, X402Sale } from '../../operations/operation.ts';
+import type { DescribedOperation, X402Sale } from '../../operations/operation.ts';
 import { reference } from './schema-registry.ts';
 
 const text = { type: 'string' };
@@ -52,7 +52,7 @@ export const paymentRequiredBodySchema = {
 };
 
 /** Returns the content of an operation's 402: its terms as JSON, and as a page for people. */
-export const paymentRequiredContent = (operation: Operation, sale: X402Sale): object => ({
+export const paymentRequiredContent = (operation: DescribedOperation, sale: X402Sale): object => ({
   'application/json': {
     schema: reference('PaymentRequired'),
     examples: { payment_required: { summary: 'No payment yet', value: exampleTerms(operation, sale) } },
@@ -80,7 +80,10 @@ export const paymentRequiredHeader = {
   },
 } satisfies Record<string, object>;
 
-const exampleTerms = ({ rest }: Operation, { description, priceRange: { least } }: X402Sale): object => ({
+const exampleTerms = (
+  { rest }: DescribedOperation,
+  { description, priceRange: { least } }: X402Sale,
+): object => ({
   error: 'Payment required',
   x402: { version: '2', amount: formatUsd(least), asset: 'USDC', payTo, chain: 'base' },
   x402Version: 1,

@@ -1,21 +1,33 @@
 import { AppError, errorTable, type ErrorCode } from '../../kit/errors.ts';
 import type { JsonObject } from '../../kit/json.ts';
-import type { Operation, ErrorText, OperationExample } from '../../operations/operation.ts';
+import type { DescribedOperation, ErrorText, OperationExample } from '../../operations/operation.ts';
 import { validate } from '../../operations/validate.ts';
 import { errorTexts } from './error-texts.ts';
-import { errorHeaderNames, headersOf, sandboxHeader, successHeaders, type HeaderName } from './headers.ts';
+import {
+  billHeadersOf,
+  errorHeaderNames,
+  headersOf,
+  sandboxHeader,
+  successHeaders,
+  tellsOfJob,
+  type HeaderName,
+} from './headers.ts';
 import { paymentRequiredContent, paymentRequiredHeader } from './payment-required.ts';
 import { reference } from './schema-registry.ts';
 
 const json = (schema: object, examples: object): object => ({ 'application/json': { schema, examples } });
 
 /** Returns the successes of an operation by status. */
-export const successResponses = (operation: Operation, brand: string): Record<string, object> => {
+export const successResponses = (operation: DescribedOperation, brand: string): Record<string, object> => {
   const {
     rest: { content },
     docs: { answer, examples },
   } = operation;
-  const headers = { ...headersOf(successHeaders(operation)), ...sandboxHeader(operation, brand) };
+  const headers = {
+    ...headersOf(successHeaders(operation)),
+    ...sandboxHeader(operation, brand),
+    ...billHeadersOf(operation, brand),
+  };
   if (content !== undefined) return contentResponses(content, headers);
   if (answer === null) throw new Error(`${operation.name} does not name its answer`);
   const statuses = new Set(examples.map(({ status }) => status));
@@ -68,7 +80,7 @@ export const contentResponses = (
   };
 };
 
-const eventStream = ({ docs }: Operation): object => {
+const eventStream = ({ docs }: DescribedOperation): object => {
   if (docs.stream === undefined) return {};
   const { description, eventName } = docs.stream;
   const stream = docs.examples.find((example) => example.stream !== undefined)?.stream;
@@ -94,7 +106,7 @@ const codesBySale: Readonly<Record<'prepaid' | 'x402', readonly ErrorCode[]>> = 
 };
 
 /** Returns the codes of an operation in the order of the table of errors. */
-const codesOf = ({ sale, rest, docs }: Operation): ErrorCode[] => {
+const codesOf = ({ sale, rest, docs }: DescribedOperation): ErrorCode[] => {
   const codes = new Set<ErrorCode>([
     ...rest.errors,
     ...(sale === null || sale.prepaid !== undefined ? (['invalid_api_key'] as const) : []),
@@ -115,7 +127,7 @@ const codesOf = ({ sale, rest, docs }: Operation): ErrorCode[] => {
 const errorCodes = Object.keys(errorTable) as ErrorCode[];
 
 /** Returns the refusals of an operation by status. */
-export const errorResponses = (operation: Operation, brand: string): Record<string, object> => {
+export const errorResponses = (operation: DescribedOperation, brand: string): Record<string, object> => {
   const byStatus = [...Map.groupBy(codesOf(operation), (code) => errorTable[code][0]).entries()];
   return Object.fromEntries(
     byStatus
@@ -125,7 +137,7 @@ export const errorResponses = (operation: Operation, brand: string): Record<stri
 };
 
 const errorResponse = (
-  operation: Operation,
+  operation: DescribedOperation,
   { status, codes, brand }: { status: number; codes: readonly ErrorCode[]; brand: string },
 ): object => {
   const unpaid = status === 402 ? operation.sale?.x402 : undefined;
@@ -133,6 +145,7 @@ const errorResponse = (
     description: codes.map((code) => `\`${code}\`: ${errorTextOf(operation, code).when}`).join('\n\n'),
     headers: {
       ...headersOf(errorHeaderNames(operation, status)),
+      ...(tellsOfJob(operation, status) ? billHeadersOf(operation, brand) : {}),
       ...(unpaid === undefined ? {} : { ...paymentRequiredHeader, ...sandboxHeader(operation, brand) }),
     },
     content: unpaid
@@ -144,14 +157,14 @@ const errorResponse = (
   };
 };
 
-const errorBody = ({ rest }: Operation, status: number): object => {
+const errorBody = ({ rest }: DescribedOperation, status: number): object => {
   if (status !== 422 || rest.validation === 'envelope') return reference('Error');
   return rest.validation === 'detail'
     ? reference('ValidationErrors')
     : { allOf: [reference('ValidationErrors'), reference('Error')] };
 };
 
-const errorExample = (operation: Operation, status: number, code: ErrorCode): JsonObject => {
+const errorExample = (operation: DescribedOperation, status: number, code: ErrorCode): JsonObject => {
   const { message, param } = errorTextOf(operation, code);
   const error = { type: errorTable[code][1], code, message, ...(param === undefined ? {} : { param }) };
   const { validation } = operation.rest;
@@ -161,7 +174,7 @@ const errorExample = (operation: Operation, status: number, code: ErrorCode): Js
 };
 
 /** Returns when an operation answers an error, with an example of its message. */
-const errorTextOf = (operation: Operation, code: ErrorCode): ErrorText => {
+const errorTextOf = (operation: DescribedOperation, code: ErrorCode): ErrorText => {
   const { errors, wrong } = operation.docs;
   const text = errors?.[code] ?? errorTexts[code];
   if (code !== 'invalid_parameter' || wrong === null) return text;
@@ -170,7 +183,7 @@ const errorTextOf = (operation: Operation, code: ErrorCode): ErrorText => {
 };
 
 /** Returns the gateway's own refusal of an operation's wrong example. */
-const wrongRefusal = (operation: Operation): AppError => {
+const wrongRefusal = (operation: DescribedOperation): AppError => {
   try {
     validate(operation, operation.docs.wrong);
   } catch (error) {

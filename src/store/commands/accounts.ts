@@ -1,6 +1,7 @@
 import { columns, flag, int64, named, orNull, text, time, type RowOf } from '../columns.ts';
 import { read, write } from '../command.ts';
 import { eachOf, firstOf, onlyOf } from '../statement.ts';
+import { callerKeys } from './key-table.ts';
 
 export type AccountStatus = 'pending' | 'active' | 'suspended';
 
@@ -72,51 +73,6 @@ export const setAccountTerms = write({
   read: firstOf(accounts.read),
 });
 
-const keyFields = {
-  id: text(),
-  accountId: text(),
-  /** First and last characters, for people. */
-  display: text(),
-  label: text(),
-  createdAt: time(),
-  revokedAt: orNull(time()),
-};
-export type ApiKey = RowOf<typeof keyFields>;
-const keys = columns(keyFields);
-
-export interface NewApiKey extends Pick<ApiKey, 'id' | 'accountId' | 'display' | 'label'> {
-  /** SHA-256 of the key; the key itself is never stored. */
-  hash: string;
-  now: number;
-}
-
-export const createKey = write({
-  text: `insert into api_keys (id, account_id, hash, display, label, created_at)
-    values ($1, $2, $3, $4, $5, $6) returning ${keys.list()}`,
-  values: ({ id, accountId, hash, display, label, now }: NewApiKey) => [
-    id,
-    accountId,
-    hash,
-    display,
-    label,
-    now,
-  ],
-  read: onlyOf(keys.read),
-});
-
-export const listKeys = read({
-  text: `select ${keys.list()} from api_keys where account_id = $1 order by created_at, id`,
-  values: (accountId: string) => [accountId],
-  read: eachOf(keys.read),
-});
-
-/** Null if there is no such key. Revoking again keeps the first time. */
-export const revokeKey = write({
-  text: `update api_keys set revoked_at = coalesce(revoked_at, $2) where id = $1 returning ${keys.list()}`,
-  values: ({ id, now }: { id: string; now: number }) => [id, now],
-  read: firstOf(keys.read),
-});
-
 /** The account of a key; the row has the key's own id and creation. */
 const accountsOfKeys = columns({
   ...accountFields,
@@ -124,15 +80,20 @@ const accountsOfKeys = columns({
   name: named('account_name', text()),
   status: named('account_status', text<AccountStatus>()),
   createdAt: named('account_created_at', time()),
+  /** The current one; null if the account has none yet. */
+  webhookSecret: orNull(text()),
 });
 
 /** Finds the key with this SHA-256, revoked or not, and its account. */
 export const findKey = read({
-  text: `select ${keys.list('k.')}, a.name as account_name, a.status as account_status, a.balance, a.held, a.terms,
-      a.sandbox, a.created_at as account_created_at
+  text: `select ${callerKeys.list('k.')}, a.name as account_name, a.status as account_status, a.balance, a.held, a.terms,
+      a.sandbox, a.created_at as account_created_at, a.webhook_secret
     from api_keys k join accounts a on a.id = k.account_id where k.hash = $1`,
   values: (hash: string) => [hash],
-  read: firstOf((row: Record<string, never>) => ({ key: keys.read(row), account: accountsOfKeys.read(row) })),
+  read: firstOf((row: Record<string, never>) => ({
+    key: callerKeys.read(row),
+    account: accountsOfKeys.read(row),
+  })),
 });
 
 /** The account's webhook secrets. `previous` is set during a rotation. */

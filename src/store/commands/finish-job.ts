@@ -1,8 +1,8 @@
-import type { ErrorEnvelope } from '../../kit/errors.ts';
 import type { Nano } from '../../kit/money.ts';
-import { run, writeSteps, type Steps } from '../command.ts';
-import { firstOf, firstRow, nothing, onlyOf, statement } from '../statement.ts';
-import { findJob, jobColumns, toJob, type Job } from './job-table.ts';
+import { inTransaction, run, writeSteps, type Steps } from '../command.ts';
+import { firstOf, firstRow, givenRows, nothing, statement, type EngineKind } from '../statement.ts';
+import { findJob, type EndedFields, type Job, type JobEnd } from './job-table.ts';
+import { countCapture, type CountedJob } from './key-budgets.ts';
 import type { Media } from './media.ts';
 
 export interface NewMedia extends Pick<
@@ -12,13 +12,9 @@ export interface NewMedia extends Pick<
   jobId: string;
 }
 
-export interface FinishJobInput {
+export interface FinishJobInput extends JobEnd {
   id: string;
   owner: string;
-  status: 'done' | 'failed';
-  result: string | null;
-  error: ErrorEnvelope | null;
-  metadata: string | null;
   /** Not below zero. */
   charge: Nano;
   /** Id of the debit entry that is written when the charge is above zero. */
@@ -30,11 +26,13 @@ export interface FinishJobInput {
   media: readonly NewMedia[];
   /** The event that announces the end, due at once; null for jobs without a `webhookUrl`. */
   webhook: { eventId: string; body: string } | null;
-  now: number;
+  /** The job, if it counts in the budgets of its key (`Job.isBudgeted`). */
+  budgeted: CountedJob | null;
 }
 
 export type FinishJobOutcome =
-  | { outcome: 'finished'; job: Job; available: Nano }
+  /** `endedJobRecord` makes the job of the input and these fields. `available`: the account's balance less its holds. */
+  | ({ outcome: 'finished'; available: Nano } & EndedFields)
   /** The job was not running under this owner; nothing was changed. */
   | { outcome: 'lost'; job: Job | null };
 
@@ -68,63 +66,79 @@ const endValues = ({ id, owner, status, result, error, metadata, now }: FinishJo
   now,
 ];
 
-/**
- * One statement: every part depends on the compare-and-set on the job, so the loser changes nothing. Rows are locked in
- * the order job, hold, account, as everywhere. The empty string stops the planner from using the indexes on running
- * jobs: they look small to it, but contain all jobs that ended since the last vacuum.
- */
-const finishing = (more: string): string => `with j as (
-      update jobs set status = $3, result = $4, error = $5, metadata = $6, finished_at = $7, request = '',
-        lease_owner = null, lease_until = null
-      where id = $1 and status || '' = 'running' and lease_owner = $2
-        and exists (select 1 from holds where job_id = $1 and state = 'open')
-      returning *
-    ), h as (
-      update holds set captured = least(holds.amount, $8), ended_at = $7,
-        state = case when least(holds.amount, $8) > 0 then 'captured' else 'released' end
-      from j where holds.job_id = j.id and holds.state = 'open'
-      returning holds.*
-    ), account as (
-      update accounts set balance = accounts.balance - h.captured, held = accounts.held - h.amount
-      from h where accounts.id = h.account_id
-      returning accounts.balance - accounts.held as available
-    ), debit as (
-      insert into ledger_entries (id, account_id, type, amount, job_id, created_at)
-      select $9, h.account_id, 'debit', -h.captured, h.job_id, $7 from h where h.captured > 0
-    ), inputs as (
-      update media set expires_at = $7 from j
-      where media.job_id = j.id and media.role = 'input' and media.expires_at > $7
-    ) ${more}
-    select ${jobColumns}, account.available from j join h on h.job_id = j.id cross join account`;
+interface EndedRow {
+  progress: bigint;
+  provider_task: string | null;
+}
 
-const toFinished = firstOf((row: Record<string, never> & { available: Nano }): FinishJobOutcome => ({
+const toFinished = (
+  { progress, provider_task: providerTask }: EndedRow,
+  { captured, available }: { captured: Nano; available: Nano },
+): FinishJobOutcome => ({
   outcome: 'finished',
-  job: toJob(row),
-  available: row.available,
-}));
-
-const finishAtOnce = statement({
-  text: finishing(''),
-  values: (input: FinishJobInput) => [...endValues(input), input.charge, input.entryId],
-  read: toFinished,
+  progress: Number(progress),
+  providerTask,
+  charged: captured,
+  available,
 });
 
-/** For jobs with media or a webhook; most chats have neither. */
-const finishWithMore = statement({
-  text: finishing(`, files as (
+/**
+ * One statement: every part depends on the compare-and-set on the job, so the loser changes nothing. Rows are locked in
+ * the order job, hold, account, as everywhere, and jobs and accounts by their ids. The empty string stops the planner from
+ * using the indexes on running jobs: they look small to it, but contain all jobs that ended since the last vacuum.
+ */
+const finishAtOnce = statement({
+  gathers: true,
+  text: `with ${givenRows(`id, owner, status, result, error, metadata, now bigint, charge bigint, entry_id, files, event_id,
+      event_body`)}, locked as materialized (
+      select jobs.id from given join jobs on jobs.id = given.id
+      where jobs.status || '' = 'running' and jobs.lease_owner = given.owner
+        and exists (select 1 from holds where job_id = jobs.id and state = 'open')
+      order by jobs.id for no key update of jobs
+    ), j as (
+      update jobs set status = given.status, result = given.result, error = given.error, metadata = given.metadata,
+        finished_at = given.now, request = '', lease_owner = null, lease_until = null
+      from given join locked on locked.id = given.id
+      where jobs.id = given.id and jobs.lease_owner = given.owner
+      returning jobs.id, jobs.account_id, jobs.webhook_url, jobs.progress, jobs.provider_task, given.now,
+        given.charge, given.entry_id, given.files, given.event_id, given.event_body, given.position
+    ), h as (
+      update holds set captured = least(holds.amount, j.charge), ended_at = j.now,
+        state = case when least(holds.amount, j.charge) > 0 then 'captured' else 'released' end
+      from j where holds.job_id = j.id and holds.state = 'open'
+      returning holds.job_id, holds.account_id, holds.amount, holds.captured
+    ), sums as materialized (
+      select account_id, cast(sum(captured) as bigint) as captured, cast(sum(amount) as bigint) as amount
+      from h group by account_id
+    ), payer as materialized (
+      select id from accounts where id in (select account_id from sums) order by id for no key update
+    ), account as (
+      update accounts set balance = balance - sums.captured, held = held - sums.amount
+      from sums join payer on payer.id = sums.account_id where accounts.id = sums.account_id
+      returning accounts.id, accounts.balance - accounts.held as available
+    ), debit as (
+      insert into ledger_entries (id, account_id, type, amount, job_id, created_at)
+      select j.entry_id, h.account_id, 'debit', -h.captured, j.id, j.now
+      from j join h on h.job_id = j.id where h.captured > 0
+    ), inputs as (
+      update media set expires_at = j.now from j
+      where media.job_id = j.id and media.role = 'input' and media.expires_at > j.now
+    ), files as (
       insert into media (${mediaColumns})
       select file.id, file."accountId", file."jobId", file.role, file.position, file."contentType",
-        file."sizeBytes", $7, file."expiresAt"
-      from j cross join json_to_recordset(cast($10 as json)) as file (
+        file."sizeBytes", j.now, file."expiresAt"
+      from j cross join lateral json_to_recordset(cast(j.files as json)) as file (
         id text, "accountId" text, "jobId" text, role text, position bigint, "contentType" text,
         "sizeBytes" bigint, "expiresAt" bigint
-      )
+      ) where j.files <> '[]'
       ${takeReserved}
     ), event as (
       insert into webhook_events (${eventColumns})
-      select ${eventValues({ id: '$11', body: '$12', now: '$7' })}
-      from j where cast($11 as text) is not null
-    )`),
+      select ${eventValues({ id: 'j.event_id', body: 'j.event_body', now: 'j.now' })}
+      from j where j.event_id is not null
+    )
+    select j.position, j.progress, j.provider_task, h.captured, account.available
+    from j join h on h.job_id = j.id join account on account.id = h.account_id`,
   values: (input: FinishJobInput) => [
     ...endValues(input),
     input.charge,
@@ -133,16 +147,17 @@ const finishWithMore = statement({
     input.webhook?.eventId ?? null,
     input.webhook?.body ?? null,
   ],
-  read: toFinished,
+  read: firstOf((row: EndedRow & { captured: Nano; available: Nano }) => toFinished(row, row)),
 });
 
 const endJob = statement({
   text: `update jobs set status = $3, result = $4, error = $5, metadata = $6, finished_at = $7, request = '',
       lease_owner = null, lease_until = null
     where id = $1 and status = 'running' and lease_owner = $2
-    returning exists (select 1 from media where job_id = $1 and role = 'input') as has_inputs`,
+    returning progress, provider_task,
+      exists (select 1 from media where job_id = $1 and role = 'input') as has_inputs`,
   values: endValues,
-  read: firstRow<{ has_inputs: bigint }>(),
+  read: firstRow<EndedRow & { has_inputs: bigint }>(),
 });
 
 const endHold = statement({
@@ -163,7 +178,7 @@ const settleAccount = statement({
   text: `update accounts set balance = balance - $2, held = held - $3 where id = $1
     returning balance - held as available`,
   values: ({ account_id: accountId, amount, captured }: HoldRow) => [accountId, captured, amount],
-  read: onlyOf(({ available }: { available: Nano }) => available),
+  read: firstRow<{ available: Nano }>(),
 });
 
 const insertDebit = statement({
@@ -219,14 +234,26 @@ function* finishInSteps(input: FinishJobInput): Steps<FinishJobOutcome | null> {
   if (ended === null) return null;
   const hold = yield* run(endHold, input);
   if (hold === null) throw new Error(`job ${id} has no open hold`);
-  const available = yield* run(settleAccount, hold);
+  const account = yield* run(settleAccount, hold);
+  if (account === null) throw new Error(`job ${id} has no account`);
   if (hold.captured > 0n) yield* run(insertDebit, { ...input, ...hold });
   if (ended.has_inputs === 1n) yield* run(expireInputs, input);
   for (const [position, file] of media.entries()) yield* run(takeResult, { ...file, position, now });
   if (webhook !== null) yield* run(insertEvent, { ...webhook, id, now });
-  const job = yield* run(findJob, id);
-  if (job === null) throw new Error(`job ${id} vanished while it was finished`);
-  return { outcome: 'finished', job, available };
+  return toFinished(ended, { ...account, captured: hold.captured });
+}
+
+const finish = (input: FinishJobInput, kind: EngineKind): Steps<FinishJobOutcome | null> =>
+  kind === 'postgres' ? run(finishAtOnce, input) : finishInSteps(input);
+
+function* finishBudgeted(
+  input: FinishJobInput & { budgeted: CountedJob },
+  kind: EngineKind,
+): Steps<FinishJobOutcome | null> {
+  const finished = yield* finish(input, kind);
+  if (finished?.outcome === 'finished')
+    yield* countCapture({ job: input.budgeted, captured: finished.charged, now: input.now });
+  return finished;
 }
 
 /**
@@ -234,9 +261,9 @@ function* finishInSteps(input: FinishJobInput): Steps<FinishJobOutcome | null> {
  * `charge`, but never more than the hold, and releases the rest.
  */
 export const finishJob = writeSteps(function* (input: FinishJobInput, kind): Steps<FinishJobOutcome> {
-  const hasMore = input.media.length > 0 || input.webhook !== null;
-  const finished = yield* kind === 'postgres'
-    ? run(hasMore ? finishWithMore : finishAtOnce, input)
-    : finishInSteps(input);
+  const { budgeted } = input;
+  const finished = yield* budgeted === null
+    ? finish(input, kind)
+    : inTransaction(finishBudgeted({ ...input, budgeted }, kind), budgeted.accountId);
   return finished ?? { outcome: 'lost', job: yield* run(findJob, input.id) };
 });

@@ -56,6 +56,8 @@ const jobFields = {
   ...ownFields,
   /** The amount held at admission. */
   hold: int64(),
+  /** Whether the job counts in the budgets of its key, which had one when the caller came. */
+  isBudgeted: named('budgeted', { read: (value: bigint | null) => value !== null }),
   ...holdFields,
 };
 /** A job joined with its hold. */
@@ -65,7 +67,7 @@ export const toJob = columns(jobFields).read;
 const holdColumns = 'h.state as hold_state, h.captured, h.refunded';
 
 /** The columns of `jobs j` and `holds h`. */
-export const jobColumns = `${columns(ownFields).list('j.')}, h.amount as hold, ${holdColumns}`;
+export const jobColumns = `${columns(ownFields).list('j.')}, h.amount as hold, h.budgeted, ${holdColumns}`;
 
 const shownFields = pick(
   ownFields,
@@ -107,6 +109,7 @@ export interface NewJob extends Pick<
   | 'customData'
   | 'parameters'
   | 'webhookUrl'
+  | 'isBudgeted'
 > {
   /** `running` for a job that the calling process runs at once (then with `leaseOwner`), else `queued`. */
   status: 'queued' | 'running';
@@ -128,4 +131,34 @@ export const newJobRecord = ({ job, hold, now }: { job: NewJob; hold: Nano; now:
   holdState: 'open',
   charged: 0n,
   refunded: 0n,
+});
+
+/** The end of a job as its worker writes it. */
+export interface JobEnd extends Pick<Job, 'result' | 'error' | 'metadata'> {
+  status: 'done' | 'failed';
+  now: number;
+}
+
+/** The parts of an ended job that only the store knows. */
+export type EndedFields = Pick<Job, 'progress' | 'providerTask' | 'charged'>;
+
+/** Makes the job that `finishJob` leaves in the store. */
+export const endedJobRecord = (
+  job: Job,
+  { status, result, error, metadata, now }: JobEnd,
+  { progress, providerTask, charged }: EndedFields,
+): Job => ({
+  ...job,
+  status,
+  progress,
+  providerTask,
+  leaseOwner: null,
+  leaseUntil: null,
+  finishedAt: now,
+  request: '',
+  result,
+  error,
+  metadata,
+  holdState: charged > 0n ? 'captured' : 'released',
+  charged,
 });

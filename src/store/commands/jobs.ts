@@ -1,6 +1,6 @@
 import { columns, int64, integer, text, type RowOf } from '../columns.ts';
 import { read, run, write, writeSteps, writeTransaction, type Steps } from '../command.ts';
-import { eachOf, firstOf, hasRows, nothing, onlyOf, statement } from '../statement.ts';
+import { eachOf, firstOf, hasRows, nothing, onlyOf, statement, type Dialect } from '../statement.ts';
 import { pageValues, type Page } from './history-page.ts';
 import {
   jobColumns,
@@ -73,13 +73,19 @@ interface HeldJobs {
   ids: readonly string[];
 }
 
+/** Locks the running jobs of the owner `$1` that are one of `ids`, in the order of `finishJob`. */
+const heldJobs = ({ isOneOf, lockRows }: Dialect, ids: string): string => `with held as (
+    select id from jobs where status || '' = 'running' and lease_owner = $1 and ${isOneOf('id', ids)}
+    order by id ${lockRows}
+  )`;
+
 /**
  * Extends the leases of running jobs held by `owner`. Returns the ids it still holds. An expired lease is held until the
  * job is reaped. Finds rows by their ids; for the empty string see `finishJob`.
  */
 export const renewLeases = write({
-  text: ({ isOneOf }) => `update jobs set lease_until = $2
-    where status || '' = 'running' and lease_owner = $1 and ${isOneOf('id', '$3')} returning id`,
+  text: (dialect) => `${heldJobs(dialect, '$3')}
+    update jobs set lease_until = $2 where id in (select id from held) returning id`,
   values: ({ owner, ids, leaseUntil }: HeldJobs & { leaseUntil: number }) => [
     owner,
     leaseUntil,
@@ -88,15 +94,14 @@ export const renewLeases = write({
   read: eachOf(toId),
 });
 
-/** The turn of a job that is queued again: its earlier turn, or its creation if it was never queued. */
-const requeuedTurn = 'coalesce(turn, created_at)';
+/** Queues a job again. Its turn is its earlier one, or its creation if it was never queued. */
+const queueAgain = `update jobs set status = 'queued', lease_owner = null, lease_until = null,
+    turn = coalesce(turn, created_at)`;
 
 /** Queues running jobs of `owner` again if they have attempts left. Returns their ids. Any process may claim them. */
 export const releaseJobs = write({
-  text: ({ isOneOf }) => `update jobs set status = 'queued', lease_owner = null, lease_until = null,
-      turn = ${requeuedTurn}
-    where status || '' = 'running' and lease_owner = $1 and attempts < max_attempts
-      and ${isOneOf('id', '$2')} returning id`,
+  text: (dialect) => `${heldJobs(dialect, '$2')}
+    ${queueAgain} where id in (select id from held) and attempts < max_attempts returning id`,
   values: ({ owner, ids }: HeldJobs) => [owner, JSON.stringify(ids)],
   read: eachOf(toId),
 });
@@ -153,18 +158,26 @@ const findQueued = statement({
   read: eachOf(toId),
 });
 
-const startJobs = statement({
-  text: ({ isOneOf }) => `update jobs set status = 'running', attempts = attempts + 1, lease_owner = $2,
+/** Puts jobs under a lease, and counts `attempts` more. */
+const leaseJobs = statement({
+  text: ({ isOneOf }) => `update jobs set status = 'running', attempts = attempts + $5, lease_owner = $2,
       lease_until = $3, started_at = coalesce(started_at, $4)
     where ${isOneOf('id', '$1')}`,
-  values: ({ ids, owner, leaseUntil, now }: Claim & HeldJobs) => [
+  values: ({ ids, owner, leaseUntil, now, attempts }: HeldJobs & Lease) => [
     JSON.stringify(ids),
     owner,
     leaseUntil,
     now,
+    attempts,
   ],
   read: nothing,
 });
+
+interface Lease {
+  leaseUntil: number;
+  now: number;
+  attempts: 0 | 1;
+}
 
 const findJobs = statement({
   text: ({ isOneOf }) => `select ${jobColumns} from jobs j join holds h on h.job_id = j.id
@@ -187,7 +200,7 @@ function* readJobs(ids: readonly string[]): Steps<Job[]> {
 export const claimJobs = writeSteps(function* (input: Claim, kind) {
   if (kind === 'postgres') return yield* run(claimAtOnce, input);
   const ids = yield* run(findQueued, input);
-  if (ids.length > 0) yield* run(startJobs, { ...input, ids });
+  if (ids.length > 0) yield* run(leaseJobs, { ...input, ids, attempts: 1 });
   return yield* readJobs(ids);
 });
 
@@ -218,9 +231,7 @@ const findLate = statement({
 });
 
 const requeue = statement({
-  text: ({ isOneOf }) => `update jobs set status = 'queued', lease_owner = null, lease_until = null,
-      turn = ${requeuedTurn}
-    where ${isOneOf('id', '$1')}`,
+  text: ({ isOneOf }) => `${queueAgain} where ${isOneOf('id', '$1')}`,
   values: (ids: readonly string[]) => [JSON.stringify(ids)],
   read: nothing,
 });
@@ -229,19 +240,6 @@ const announce = statement({
   only: 'postgres',
   text: 'select pg_notify($1, $2)',
   values: (_, { channel, sender }) => [channel, sender],
-  read: nothing,
-});
-
-const doom = statement({
-  text: ({ isOneOf }) => `update jobs set status = 'running', lease_owner = $2, lease_until = $3,
-      started_at = coalesce(started_at, $4)
-    where ${isOneOf('id', '$1')}`,
-  values: ({ ids, owner, leaseUntil, now }: Reaping & HeldJobs) => [
-    JSON.stringify(ids),
-    owner,
-    leaseUntil,
-    now,
-  ],
   read: nothing,
 });
 
@@ -261,7 +259,7 @@ export const reapJobs = writeTransaction(
       yield* run(requeue, retried);
       yield* run(announce, undefined);
     }
-    if (doomed.length > 0) yield* run(doom, { ...input, ids: doomed });
+    if (doomed.length > 0) yield* run(leaseJobs, { ...input, ids: doomed, attempts: 0 });
     return { requeued: yield* readJobs(retried), doomed: yield* readJobs(doomed) };
   },
   { queuesJobs: ({ requeued }) => requeued.length > 0 },

@@ -46,19 +46,20 @@ const readAvailable = statement({
   read: toAvailable,
 });
 
-const findEntry = statement({
+export const getEntry = read({
   text: `select ${entries.list()} from ledger_entries where id = $1`,
   values: (id: string) => [id],
   read: firstOf(entries.read),
 });
 
+/** Returns no row if the account is missing, its balance is too small, or the entry exists. */
+const addToBalance = `update accounts set balance = balance + cast($4 as bigint)
+  where id = $2 and (cast($4 as bigint) >= 0 or balance - held + cast($4 as bigint) >= 0)
+    and not exists (select 1 from ledger_entries where id = $1)
+  returning id, balance - held as available`;
+
 const postAtOnce = statement({
-  text: `with account as (
-      update accounts set balance = balance + cast($4 as bigint)
-      where id = $2 and (cast($4 as bigint) >= 0 or balance - held + cast($4 as bigint) >= 0)
-        and not exists (select 1 from ledger_entries where id = $1)
-      returning id, balance - held as available
-    ), entry as (
+  text: `with account as (${addToBalance}), entry as (
       insert into ledger_entries (${entries.list()})
       select $1, account.id, $3, $4, $5, $6, $7 from account
     )
@@ -67,18 +68,10 @@ const postAtOnce = statement({
   read: toAvailable,
 });
 
-const findPostable = statement({
-  text: `select balance - held as available from accounts
-    where id = $2 and ($3 >= 0 or balance - held + $3 >= 0)
-      and not exists (select 1 from ledger_entries where id = $1)`,
-  values: ({ id, accountId, amount }: LedgerEntry) => [id, accountId, amount],
+const addAlone = statement({
+  text: addToBalance,
+  values: (entry: LedgerEntry) => entryValues(entry).slice(0, 4),
   read: toAvailable,
-});
-
-const addToBalance = statement({
-  text: `update accounts set balance = balance + $2 where id = $1`,
-  values: ({ accountId, amount }: LedgerEntry) => [accountId, amount],
-  read: nothing,
 });
 
 const insertEntry = statement({
@@ -88,11 +81,9 @@ const insertEntry = statement({
 });
 
 function* postInSteps(entry: LedgerEntry): Steps<Nano | null> {
-  const available = yield* run(findPostable, entry);
-  if (available === null) return null;
-  yield* run(insertEntry, entry);
-  yield* run(addToBalance, entry);
-  return available + entry.amount;
+  const available = yield* run(addAlone, entry);
+  if (available !== null) yield* run(insertEntry, entry);
+  return available;
 }
 
 /**
@@ -102,18 +93,15 @@ function* postInSteps(entry: LedgerEntry): Steps<Nano | null> {
 const post = (entry: LedgerEntry, kind: EngineKind): Steps<Nano | null> =>
   kind === 'postgres' ? run(postAtOnce, entry) : postInSteps(entry);
 
-/**
- * Throws RangeError if another entry was posted under the id. The same entry is the same command sent twice, which is
- * answered and not repeated.
- */
-const assertSameEntry = (earlier: LedgerEntry, entry: LedgerEntry): void => {
-  const isSame =
-    earlier.accountId === entry.accountId &&
-    earlier.type === entry.type &&
-    earlier.amount === entry.amount &&
-    earlier.jobId === entry.jobId;
-  if (!isSame) throw new RangeError(`entry ${entry.id} was already posted with other contents`);
-};
+/** Tells whether it is the same command sent twice, which is answered and not repeated. */
+const isSameEntry = (earlier: LedgerEntry, entry: LedgerEntry): boolean =>
+  earlier.accountId === entry.accountId &&
+  earlier.type === entry.type &&
+  earlier.amount === entry.amount &&
+  earlier.jobId === entry.jobId;
+
+/** Another entry was posted under the id. */
+type EntryConflict = { outcome: 'conflict' };
 
 export interface NewEntry extends Pick<LedgerEntry, 'id' | 'accountId' | 'amount' | 'note'> {
   type: 'topup' | 'adjustment';
@@ -121,13 +109,14 @@ export interface NewEntry extends Pick<LedgerEntry, 'id' | 'accountId' | 'amount
 }
 
 export type PostEntryOutcome =
+  | EntryConflict
   | { outcome: 'posted'; entry: LedgerEntry; available: Nano }
   | { outcome: 'insufficient'; available: Nano }
   | { outcome: 'no_account' };
 
 /**
  * Adds a top-up or adjustment. Refuses a negative amount that exceeds the available balance. The same entry under the
- * same id is posted once. Throws if another entry has the id.
+ * same id is posted once.
  */
 export const postEntry = writeSteps(function* ({ now, ...input }: NewEntry, kind): Steps<PostEntryOutcome> {
   const entry: LedgerEntry = { ...input, jobId: null, createdAt: now };
@@ -135,9 +124,9 @@ export const postEntry = writeSteps(function* ({ now, ...input }: NewEntry, kind
   if (posted !== null) return { outcome: 'posted', entry, available: posted };
   const available = yield* run(readAvailable, entry.accountId);
   if (available === null) return { outcome: 'no_account' };
-  const earlier = yield* run(findEntry, entry.id);
+  const earlier = yield* run(getEntry, entry.id);
   if (earlier === null) return { outcome: 'insufficient', available };
-  assertSameEntry(earlier, entry);
+  if (!isSameEntry(earlier, entry)) return { outcome: 'conflict' };
   return { outcome: 'posted', entry: earlier, available };
 });
 
@@ -163,6 +152,7 @@ export interface NewRefund {
 }
 
 export type RefundOutcome =
+  | EntryConflict
   /** `refunded` is the total of the job's refunds. */
   | { outcome: 'refunded'; entry: LedgerEntry; refunded: Nano; available: Nano }
   /** `refundable` is the largest amount that can still be refunded. */
@@ -176,11 +166,11 @@ export const refundJob = writeTransaction(function* (input: NewRefund, kind): St
   if (hold === null) return { outcome: 'no_job' };
   const { account_id: accountId, captured, refunded } = hold;
   const refundable = captured - refunded;
-  const earlier = yield* run(findEntry, id);
+  const earlier = yield* run(getEntry, id);
   const amount = input.amount ?? earlier?.amount ?? refundable;
   const entry: LedgerEntry = { id, accountId, type: 'refund', amount, jobId, note, createdAt: now };
   if (earlier !== null) {
-    assertSameEntry(earlier, entry);
+    if (!isSameEntry(earlier, entry)) return { outcome: 'conflict' };
     const available = (yield* run(readAvailable, accountId)) ?? 0n;
     return { outcome: 'refunded', entry: earlier, refunded, available };
   }

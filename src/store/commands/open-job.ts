@@ -5,14 +5,16 @@ import {
   countRows,
   firstOf,
   firstRow,
+  givenRows,
   nothing,
-  onlyOf,
   statement,
   type EngineKind,
   type SqlValue,
 } from '../statement.ts';
 import { findJob, jobColumns, newJobRecord, toJob, type Job, type NewJob } from './job-table.ts';
 import { countActiveJobs } from './jobs.ts';
+import { countHold, findShortBudget } from './key-budgets.ts';
+import type { Budget } from './key-table.ts';
 
 export interface OpenJobInput {
   job: NewJob;
@@ -27,12 +29,14 @@ export interface OpenJobInput {
 }
 
 export type OpenJobOutcome =
-  | { outcome: 'opened'; job: Job; available: Nano }
+  /** `newJobRecord` makes the job of the input. */
+  | { outcome: 'opened'; available: Nano }
   /** The same idempotency key came with the same body before; `job` is the job of that time. */
   | { outcome: 'replayed'; job: Job; available: Nano }
   /** The same idempotency key came with another body before. */
   | { outcome: 'conflict' }
-  | { outcome: 'insufficient'; available: Nano }
+  /** The balance does not cover the hold; or `budget`, a budget of the key, of which `available` is left. */
+  | { outcome: 'insufficient'; available: Nano; budget?: Budget }
   | { outcome: 'too_many_active'; active: number }
   /** The key was revoked, or the account is not active. */
   | { outcome: 'forbidden' };
@@ -61,6 +65,12 @@ const turn = `case when $6 = 'queued' then (
       select max(turn) + ${turnMs} from jobs where account_id = $2 and kind = $4 and status = 'queued'
     ) as turns
   ) end`;
+
+/** As `turn`, for each of the given jobs. */
+const turnOfGiven = `case when g.status = 'queued' then (
+    select greatest(g.created_at, max(turn) + ${turnMs}) from jobs
+    where account_id = g.account_id and kind = g.kind and status = 'queued'
+  ) + ${turnMs} * (row_number() over (partition by g.account_id, g.kind, g.status order by g.position) - 1) end`;
 
 /** The columns of a new job. Their values are those of `jobValues`, then `turn`. */
 const newJobColumns = `id, account_id, key_id, kind, model, status, attempts, max_attempts, lease_owner,
@@ -92,34 +102,47 @@ const jobValues = (input: OpenJobInput): SqlValue[] => {
 const toAvailable = ({ available }: { available: Nano }): Nano => available;
 
 /**
- * The usual case in one statement. The update locks the account's row, so the newest balance is tested. Returns no row
- * if the job cannot be admitted for any reason. If another process claims the idempotency key at the same moment, a
- * unique violation undoes the whole statement.
+ * The usual case in one statement, which admits the jobs of an account together or not at all. The newest balances are
+ * tested, because the accounts are locked first, in one order for all processes. Returns no row for a job that cannot be
+ * admitted for any reason. If another process claims an idempotency key at the same moment, a unique violation undoes the
+ * whole statement. The key is looked up by itself, because in a join the planner would read all keys.
  */
 const admitAtOnce = statement({
-  text: `with account as (
-      update accounts set held = held + $18
-      where id = $2 and status = 'active' and balance - held >= $18
-        and exists (select 1 from api_keys where id = $3 and account_id = $2 and revoked_at is null)
+  gathers: true,
+  text: `with ${givenRows(`id, account_id, key_id, kind, model, status, attempts bigint, max_attempts bigint, lease_owner,
+      lease_until bigint, deadline_at bigint, created_at bigint, started_at bigint, request, custom_data, parameters,
+      webhook_url, hold bigint, endpoint, idempotency_key, body_hash, key_expires_at bigint, channel, sender`)}, sound as materialized (
+      select * from given
+      where account_id = (select k.account_id from api_keys k where k.id = key_id and k.revoked_at is null)
         and not exists (
-          select 1 from idempotency_keys where account_id = $2 and endpoint = $19 and idempotency_key = $20
+          select 1 from idempotency_keys i where i.account_id = given.account_id and i.endpoint = given.endpoint
+            and i.idempotency_key = given.idempotency_key
         )
-      returning id, balance - held as available
+    ), needed as materialized (
+      select account_id, cast(sum(hold) as bigint) as hold from sound group by account_id
+    ), locked as materialized (
+      select id from accounts where id in (select account_id from needed) order by id for no key update
+    ), account as (
+      update accounts set held = held + needed.hold
+      from needed join locked on locked.id = needed.account_id
+      where accounts.id = needed.account_id and status = 'active' and balance - held >= needed.hold
+      returning accounts.id, balance - held as available
+    ), g as materialized (
+      select sound.*, account.available from sound join account on account.id = sound.account_id
     ), job as (
       insert into jobs (${newJobColumns})
-      select $1, account.id, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, ${turn}
-      from account
-      returning id, account_id, status
+      select ${newJobColumns.replace(/, turn$/, '')}, ${turnOfGiven} from g
     ), hold as (
       insert into holds (job_id, account_id, amount, state, expires_at)
-      select id, account_id, $18, 'open', $11 from job
+      select id, account_id, hold, 'open', deadline_at from g
     ), claim as (
       insert into idempotency_keys (account_id, endpoint, idempotency_key, body_hash, job_id, expires_at)
-      select account_id, $19, $20, $21, id, $22 from job where cast($20 as text) is not null
+      select account_id, endpoint, idempotency_key, body_hash, id, key_expires_at from g
+      where idempotency_key is not null
     ), notice as (
-      select pg_notify($23, $24) from job where status = 'queued'
+      select count(pg_notify(channel, sender)) from g where status = 'queued'
     )
-    select account.available from account left join notice on true`,
+    select g.position, g.available from g cross join notice`,
   values: (input: OpenJobInput, { channel, sender }) => [
     ...jobValues(input),
     input.hold,
@@ -133,10 +156,23 @@ const admitAtOnce = statement({
   read: firstOf(toAvailable),
 });
 
-const addToHeld = statement({
-  text: 'update accounts set held = held + $2 where id = $1 returning balance - held as available',
-  values: ({ job, hold }: OpenJobInput) => [job.accountId, hold],
-  read: onlyOf(toAvailable),
+/** Returns no row if the job cannot be admitted for any reason. */
+const placeHold = statement({
+  text: `update accounts set held = held + $3
+    where id = $1 and status = 'active' and balance - held >= $3
+      and exists (select 1 from api_keys where id = $2 and account_id = $1 and revoked_at is null)
+      and not exists (
+        select 1 from idempotency_keys where account_id = $1 and endpoint = $4 and idempotency_key = $5
+      )
+    returning balance - held as available`,
+  values: ({ job, hold, idempotency }: OpenJobInput) => [
+    job.accountId,
+    job.keyId,
+    hold,
+    idempotency?.endpoint ?? null,
+    idempotency?.key ?? null,
+  ],
+  read: firstOf(toAvailable),
 });
 
 const insertJob = statement({
@@ -168,15 +204,19 @@ const claimKey = statement({
 
 type KeyClaim = NonNullable<OpenJobInput['idempotency']> & { accountId: string; jobId: string };
 
-/** Returns the new available balance. */
-function* admitInSteps(input: OpenJobInput): Steps<Nano> {
+function* admitInSteps(input: OpenJobInput): Steps<Nano | null> {
   const { job, idempotency } = input;
-  const available = yield* run(addToHeld, input);
+  const available = yield* run(placeHold, input);
+  if (available === null) return null;
   yield* run(insertJob, input);
   yield* run(insertHold, input);
   if (idempotency !== null) yield* run(claimKey, { ...idempotency, accountId: job.accountId, jobId: job.id });
   return available;
 }
+
+/** Returns the new available balance; null if the job cannot be admitted for any reason. */
+const admit = (input: OpenJobInput, kind: EngineKind): Steps<Nano | null> =>
+  kind === 'postgres' ? run(admitAtOnce, input) : admitInSteps(input);
 
 /**
  * Whoever opens a job must first lock the account's row, so nothing that is read under this lock can change, except that
@@ -254,33 +294,37 @@ function* openUnderLock(input: OpenJobInput, kind: EngineKind): Steps<OpenJobOut
   const active = activeLimit === null ? 0 : yield* run(countActiveJobs, job);
   if (activeLimit !== null && active >= activeLimit) return { outcome: 'too_many_active', active };
   if (available < hold) return { outcome: 'insufficient', available };
+  const short = job.isBudgeted ? yield* findShortBudget({ keyId: job.keyId, hold, now }) : null;
+  if (short !== null) return { outcome: 'insufficient', ...short };
   if (claimed !== null && claim !== null) yield* run(dropClaim, claimed);
-  const left = kind === 'postgres' ? yield* run(admitAtOnce, input) : yield* admitInSteps(input);
+  const left = yield* admit(input, kind);
   // The key was revoked after the account was locked.
   if (left === null) return { outcome: 'forbidden' };
+  if (job.isBudgeted) yield* countHold({ job, hold, now });
   const attached = inputs.length === 0 ? 0 : yield* run(attachInputs, input);
   if (attached < inputs.length)
     throw new RangeError(
       `job ${job.id}: ${inputs.length - attached} of its ${inputs.length} inputs do not exist any more`,
     );
-  return { outcome: 'opened', job: newJobRecord(input), available: left };
+  return { outcome: 'opened', available: left };
 }
 
 /**
  * Admits a job in one unit: claims the idempotency key (if given), places the hold, and inserts the job with the status
  * and lease that `job` has. Checks in this order: the idempotency key, the API key and account (`forbidden`), the number
- * of active jobs, the balance. So a replay is answered even if key, account or balance have changed. The idempotency key
- * of a job that `freesItsKey` is free. Rejects, and changes nothing, if one of `inputs` is gone.
+ * of active jobs, the balance, the budgets of the key. So a replay is answered even if key, account or balance have
+ * changed. The idempotency key of a job that `freesItsKey` is free. Rejects, and changes nothing, if one of `inputs` is
+ * gone.
  */
 export const openJob = writeSteps(
   function* (input: OpenJobInput, kind): Steps<OpenJobOutcome> {
-    // Active jobs are not counted in one statement: its snapshot is older than its lock on the account's row.
-    const isPlain = kind === 'postgres' && input.activeLimit === null && input.inputs.length === 0;
-    const available = isPlain ? yield* unlessRaced(run(admitAtOnce, input)) : null;
-    if (available === null) return yield* inTransaction(openUnderLock(input, kind));
-    return { outcome: 'opened', job: newJobRecord(input), available };
+    // Active jobs and budgets are not read in one statement: its snapshot is older than its lock on the account's row.
+    const isPlain = input.activeLimit === null && input.inputs.length === 0 && !input.job.isBudgeted;
+    const available = isPlain ? yield* unlessRaced(admit(input, kind)) : null;
+    if (available === null) return yield* inTransaction(openUnderLock(input, kind), input.job.accountId);
+    return { outcome: 'opened', available };
   },
-  { queuesJobs: (opened) => opened.outcome === 'opened' && opened.job.status === 'queued' },
+  { queuesJobs: ({ outcome }, { job }) => outcome === 'opened' && job.status === 'queued' },
 );
 
 interface Replay extends Claimed {

@@ -6,6 +6,8 @@ import { writeProbe } from './0004-write-probe.ts';
 import { sandboxAccounts } from './0005-sandbox-accounts.ts';
 import { paymentSources } from './0006-payment-sources.ts';
 import { madeClips } from './0007-made-clips.ts';
+import { keyLimits } from './0008-key-limits.ts';
+import { operatorAccess } from './0009-operator-access.ts';
 
 /** All migrations, which run in the order of their names. Never change one that was released. */
 export const migrations: Readonly<Record<string, (engine: Engine) => string[]>> = {
@@ -16,15 +18,34 @@ export const migrations: Readonly<Record<string, (engine: Engine) => string[]>> 
   '0005-sandbox-accounts': sandboxAccounts,
   '0006-payment-sources': paymentSources,
   '0007-made-clips': madeClips,
+  '0008-key-limits': keyLimits,
+  '0009-operator-access': operatorAccess,
 };
 
-/** Tells whether exactly these migrations have run. Throws on an unknown one, which a newer version ran. */
-export const isCurrent = (executed: readonly string[]): boolean => {
-  const names = Object.keys(migrations);
-  const unknown = executed.find((name) => !names.includes(name));
-  if (unknown !== undefined)
-    throw new Error(
-      `a newer version of Causeway has changed this store (migration ${unknown}); start that version, or restore a backup from before the upgrade`,
-    );
-  return executed.length === names.length && names.every((name) => executed.includes(name));
+/** Returns what is wrong with a store with these executed migrations; null if this version knows all of them. */
+export const describeNewerSchema = (executed: readonly string[]): string | null => {
+  const unknown = executed.find((name) => !(name in migrations));
+  return unknown === undefined
+    ? null
+    : `a newer version of Causeway has changed this store (migration ${unknown}); start that version, or restore a backup from before the upgrade`;
+};
+
+/**
+ * Returns the statements that bring a store with these executed migrations to the newest schema, and note them in
+ * `kysely_migration`; empty if it is current. Throws on an unknown migration, which a newer version ran.
+ */
+export const missingStatements = (executed: readonly string[], engine: Engine): string[] => {
+  const problem = describeNewerSchema(executed);
+  if (problem !== null) throw new Error(problem);
+  const missing = Object.entries(migrations).filter(([name]) => !executed.includes(name));
+  if (missing.length === 0) return [];
+  const time = new Date().toISOString();
+  return [
+    `create table if not exists kysely_migration
+      (name varchar(255) not null primary key, timestamp varchar(255) not null)`,
+    ...missing.flatMap(([name, build]) => [
+      ...build(engine),
+      `insert into kysely_migration (name, timestamp) values ('${name}', '${time}')`,
+    ]),
+  ];
 };

@@ -11,6 +11,11 @@ export interface ConnectionOptions {
   connectTimeoutMs: number;
   /** The server ends a statement that takes longer. */
   statementTimeoutMs: number;
+  /**
+   * True if a pooler gives each transaction any connection of the server. Then nothing can be set for the connection:
+   * the settings of the role say where the tables are and how long a statement may take.
+   */
+  isPooled: boolean;
 }
 
 const int8 = 20;
@@ -38,13 +43,18 @@ export const clientConfig = ({
   schema,
   connectTimeoutMs,
   statementTimeoutMs,
+  isPooled,
 }: ConnectionOptions): ClientConfig => ({
-  connectionString: withSearchPath(url, schema),
   application_name: 'causeway',
   connectionTimeoutMillis: connectTimeoutMs,
-  statement_timeout: statementTimeoutMs,
-  idle_in_transaction_session_timeout: statementTimeoutMs,
   query_timeout: statementTimeoutMs + answerGraceMs,
   keepAlive: true,
   types: typeParsers(),
+  ...(isPooled
+    ? { connectionString: url }
+    : {
+        connectionString: withSearchPath(url, schema),
+        statement_timeout: statementTimeoutMs,
+        idle_in_transaction_session_timeout: statementTimeoutMs,
+      }),
 });

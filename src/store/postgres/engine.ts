@@ -1,9 +1,12 @@
 import { DatabaseError, type PoolClient } from 'pg';
+import { createFairShareLimiter, type FairShareLimiter } from '../../kit/fair-share-limiter.ts';
 import { sha256 } from '../../kit/ids.ts';
 import type { Engine, Steps } from '../command.ts';
-import type { Dialect, JobAnnouncement, Statement } from '../statement.ts';
+import type { Dialect, JobAnnouncement, SqlValue, Statement } from '../statement.ts';
 import { StoreError } from '../store-error.ts';
+import type { OnGroup } from '../store.ts';
 import type { Pool } from './connection.ts';
+import { createGatherer } from './gather.ts';
 
 export const postgresDialect: Dialect = {
   kind: 'postgres',
@@ -27,17 +30,44 @@ export const answered = async <T>(asking: Promise<T>): Promise<T> => {
 
 /** A prepared statement: the server keeps its plan under the name, which is a digest of the text. */
 interface Prepared {
-  name: string;
+  name?: string;
   text: string;
 }
 
-const prepared = new WeakMap<Statement<never, unknown>, Prepared>();
+type Connection = Pick<Pool | PoolClient, 'query'>;
 
-const prepare = (statement: Statement<never, unknown>): Prepared => {
-  const text = typeof statement.text === 'string' ? statement.text : statement.text(postgresDialect);
-  const made = { name: sha256(text).slice(0, 32), text };
-  prepared.set(statement, made);
-  return made;
+/** `isPooled`: the statements have no names, because each may meet another connection of the server. */
+const createQueries = (isPooled: boolean) => {
+  const prepared = new WeakMap<Statement<never, unknown>, Prepared>();
+  const prepare = (statement: Statement<never, unknown>): Prepared => {
+    const text = typeof statement.text === 'string' ? statement.text : statement.text(postgresDialect);
+    const made = isPooled ? { text } : { name: sha256(text).slice(0, 32), text };
+    prepared.set(statement, made);
+    return made;
+  };
+  const query = async <Row>(
+    connection: Connection,
+    statement: Statement<never, unknown>,
+    values: (SqlValue | SqlValue[])[],
+  ): Promise<Row[]> => {
+    const { rows } = await answered(
+      connection.query({ ...(prepared.get(statement) ?? prepare(statement)), values }),
+    );
+    return rows;
+  };
+  /** Runs a statement that gathers. Resolves with the rows of each command. */
+  const runGroup = async (
+    connection: Connection,
+    statement: Statement<never, unknown>,
+    group: SqlValue[][],
+  ): Promise<unknown[][]> => {
+    const columns = group[0]?.map((_, column) => group.map((values) => values[column] ?? null)) ?? [];
+    const answers = group.map((): unknown[] => []);
+    for (const row of await query<{ position: bigint }>(connection, statement, columns))
+      answers[Number(row.position) - 1]?.push(row);
+    return answers;
+  };
+  return { query, runGroup };
 };
 
 /** Runs the steps of commands. */
@@ -48,26 +78,66 @@ export interface PostgresEngine {
   runOnSnapshot<Output>(steps: Steps<Output>): Promise<Output>;
 }
 
-export const createEngine = (pool: Pool, announcement: JobAnnouncement): PostgresEngine => {
-  const rowsOn =
-    (connection: Pick<Pool | PoolClient, 'query'>): Engine['rows'] =>
-    async (statement, values) => {
-      const query = prepared.get(statement) ?? prepare(statement);
-      const { rows } = await answered(connection.query({ ...query, values }));
-      return rows;
-    };
+/**
+ * Gives the transactions that lock an account's row at most half of the connections, and those of one account a quarter
+ * of that half: they wait for each other in any case. A wait takes as long as one for a connection may.
+ */
+const createAccountTurns = (
+  { options: { max, connectionTimeoutMillis: longestWaitMs } }: Pool,
+  maxWaiting: number,
+): FairShareLimiter =>
+  createFairShareLimiter({
+    total: Math.max(1, Math.floor(max / 2)),
+    queue: {
+      total: maxWaiting,
+      ...(longestWaitMs === undefined ? {} : { longestWaitMs }),
+      refusal: () =>
+        new StoreError('overloaded', 'too many changes of one account wait; this one was not tried'),
+    },
+  });
+
+export interface EngineOptions {
+  announcement: JobAnnouncement;
+  isPooled: boolean;
+  /** Maximum number of waiting transactions that lock an account's row; a quarter of it for one account. */
+  maxWaiting: number;
+  onGroup?: OnGroup | undefined;
+}
+
+export const createEngine = (
+  pool: Pool,
+  { announcement, isPooled, maxWaiting, onGroup }: EngineOptions,
+): PostgresEngine => {
+  const { query, runGroup } = createQueries(isPooled);
+  const gathered = createGatherer({
+    runGroup: (statement, group) => {
+      onGroup?.(group.length);
+      return runGroup(pool, statement, group);
+    },
+    runAlone: (statement, values) =>
+      inTransaction(pool, 'write', async (client) => (await runGroup(client, statement, [values]))[0] ?? []),
+  });
   const within = <Output>(steps: Steps<Output>, mode: keyof typeof beginText): Promise<Output> =>
     inTransaction(pool, mode, (client) => {
       const engine: Engine = {
-        rows: rowsOn(client),
+        rows: async (statement, values) =>
+          statement.gathers === true
+            ? (await runGroup(client, statement, [values]))[0]
+            : query(client, statement, values),
         transaction: (inner) => drive(inner, engine),
         announcement,
       };
       return drive(steps, engine);
     });
+  const turns = createAccountTurns(pool, maxWaiting);
+  const { signal: never } = new AbortController();
   const engine: Engine = {
-    rows: rowsOn(pool),
-    transaction: (steps) => within(steps, 'write'),
+    rows: (statement, values) =>
+      statement.gathers === true ? gathered(statement, values) : query(pool, statement, values),
+    transaction: (steps, accountId) =>
+      accountId === undefined
+        ? within(steps, 'write')
+        : turns.run({ owner: accountId }, { signal: never }, () => within(steps, 'write')),
     announcement,
   };
   return {
@@ -93,7 +163,7 @@ const drive = async <Output>(steps: Steps<Output>, engine: Engine): Promise<Outp
 };
 
 const beginText = {
-  write: 'begin isolation level read committed',
+  write: `begin isolation level read committed; set local lock_timeout = '1h'`,
   snapshot: 'begin isolation level repeatable read read only',
 };
 

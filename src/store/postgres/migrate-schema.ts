@@ -1,57 +1,40 @@
-import type { DatabaseIntrospector } from 'kysely';
+import type { PoolClient } from 'pg';
 import type { Pool } from './connection.ts';
 import { postgresEngine } from '../migrations/engine.ts';
-import { isCurrent } from '../migrations/migrations.ts';
+import { missingStatements } from '../migrations/migrations.ts';
+
+/** Identifies the advisory lock of migrations. It is Kysely's, which older versions use. */
+const migrationLock = '3853314791062309107';
 
 /**
  * Migrates `schema` to the newest version, and creates it if missing. An advisory lock of the database lets one process
- * do it while others wait. Loads Kysely only if there is a migration to run.
+ * do it while others wait.
  */
 export const migrateSchema = async (pool: Pool, schema: string): Promise<void> => {
-  if (isCurrent(await executedMigrations(pool, schema))) return;
-  const [{ Kysely, PostgresDialect }, { migrateToLatest }] = await Promise.all([
-    import('kysely'),
-    import('../migrations/migrate.ts'),
-  ]);
-  const dialect = new PostgresDialect({ pool });
-  const kysely = new Kysely<unknown>({
-    dialect: {
-      createAdapter: () => dialect.createAdapter(),
-      createDriver: () => dialect.createDriver(),
-      createQueryCompiler: () => dialect.createQueryCompiler(),
-      createIntrospector: () => introspectorOf(pool, schema),
-    },
-  });
-  await migrateToLatest(kysely, { engine: postgresEngine, schema });
+  const client = await pool.connect();
+  try {
+    if ((await missingIn(client, schema)).length === 0) return;
+    await client.query('begin');
+    await client.query(`select pg_advisory_xact_lock(${migrationLock})`);
+    const { rows } = await client.query('select 1 from pg_namespace where nspname = $1', [schema]);
+    if (rows.length === 0) await client.query(`create schema ${schema}`);
+    for (const statement of await missingIn(client, schema)) await client.query(statement);
+    await client.query('commit');
+  } finally {
+    // Ends the connection, and so rolls back a migration that failed.
+    client.release(true);
+  }
 };
 
-/**
- * Reads only the table names of one schema. Kysely's own introspector reads every column of every table of the
- * database, and fails if a table is dropped at that moment.
- */
-const introspectorOf = (pool: Pool, schema: string): DatabaseIntrospector => ({
-  getSchemas: async () => {
-    const { rows }: { rows: { name: string }[] } = await pool.query(
-      'select nspname as name from pg_namespace where nspname = $1',
-      [schema],
-    );
-    return rows;
-  },
-  getTables: async () => {
-    const { rows }: { rows: { name: string }[] } = await pool.query(
-      'select table_name as name from information_schema.tables where table_schema = $1',
-      [schema],
-    );
-    return rows.map(({ name }) => ({ name, schema, isView: false, isForeign: false, columns: [] }));
-  },
-});
-
-const executedMigrations = async (pool: Pool, schema: string): Promise<string[]> => {
-  const { rows: tables } = await pool.query(
+const missingIn = async (client: PoolClient, schema: string): Promise<string[]> => {
+  const { rows: tables } = await client.query(
     `select 1 from information_schema.tables where table_schema = $1 and table_name = 'kysely_migration'`,
     [schema],
   );
-  if (tables.length === 0) return [];
-  const { rows }: { rows: { name: string }[] } = await pool.query('select name from kysely_migration');
-  return rows.map(({ name }) => name);
+  const { rows }: { rows: { name: string }[] } =
+    tables.length === 0 ? { rows: [] } : await client.query('select name from kysely_migration');
+  return missingStatements(
+    rows.map(({ name }) => name),
+    postgresEngine,
+  );
 };

@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { Pool as PgPool } from 'pg';
 import { createJobSignal } from '../job-signal.ts';
+import { shareRunning } from '../../kit/share-running.ts';
 import { silentLog, type Log } from '../../kit/log.ts';
 import { StoreError } from '../store-error.ts';
 import { checkLedger } from '../check-ledger.ts';
 import { commandMethods } from '../commands.ts';
 import type { JobAnnouncement } from '../statement.ts';
-import type { Store } from '../store.ts';
+import type { OnGroup, Store } from '../store.ts';
 import { createCommandGate } from './command-gate.ts';
+import { assertKeepsSessions, checkPooler, poolerProblem } from './check-pooler.ts';
 import { clientConfig, type ConnectionOptions, type Pool } from './connection.ts';
 import { listenForJobs } from './job-listener.ts';
 import { migrateSchema } from './migrate-schema.ts';
@@ -16,6 +18,8 @@ import { answered, createEngine } from './engine.ts';
 export interface PostgresStoreOptions {
   /** `postgres://` URL. */
   url: string;
+  /** The address of the server itself, if `url` leads to a pooler in transaction mode. */
+  directUrl?: string | undefined;
   /** The schema of the tables; created if missing. Lower-case letters, digits and underscores. */
   schema?: string;
   /** Maximum number of connections; listening for jobs needs one more. */
@@ -26,6 +30,7 @@ export interface PostgresStoreOptions {
   /** Maximum number of waiting commands. One more is refused with StoreError `overloaded`. */
   maxWaiting?: number;
   log?: Log;
+  onGroup?: OnGroup;
 }
 
 /** For migrations and the ledger check, which read whole tables. */
@@ -33,33 +38,37 @@ const longStatementTimeoutMs = 600_000;
 const schemaPattern = /^[a-z_][a-z0-9_]{0,39}$/;
 
 /**
- * Opens the distributed store. Any number of processes may use one schema. A pooler in between must pool by session,
- * because of LISTEN and prepared statements. Rejects with StoreError if it cannot be reached or migrated.
+ * Opens the distributed store. Any number of processes may use one schema. Through a pooler in transaction mode go the
+ * commands; LISTEN, migrations and ledger checks use `directUrl`. Rejects with StoreError if the database cannot be
+ * reached or migrated.
  */
 export const openPostgresStore = async ({
   url,
+  directUrl,
   schema = 'public',
   poolSize = 10,
   connectTimeoutMs = 5_000,
   statementTimeoutMs = 10_000,
   maxWaiting = 10_000,
   log = silentLog,
+  onGroup,
 }: PostgresStoreOptions): Promise<Store> => {
   if (!schemaPattern.test(schema)) throw new StoreError('failed', `"${schema}" is not a valid schema name`);
-  const connection: ConnectionOptions = { url, schema, connectTimeoutMs, statementTimeoutMs };
-  await prepareSchema(connection, log);
-
-  const pool = createPool(connection, { size: poolSize, log });
+  const limits = { schema, connectTimeoutMs, statementTimeoutMs };
+  const direct: ConnectionOptions = { ...limits, url: directUrl ?? url, isPooled: false };
+  const isPooled = directUrl !== undefined;
+  const pool = createPool(isPooled ? { ...limits, url, isPooled } : direct, { size: poolSize, log });
+  await prepareDatabase({ direct, pooled: isPooled ? pool : null, log });
   const gate = createCommandGate({ maxWaiting });
   const announcement: JobAnnouncement = { channel: `causeway_jobs_${schema}`, sender: randomUUID() };
-  const engine = createEngine(pool, announcement);
+  const engine = createEngine(pool, { announcement, isPooled, maxWaiting, onGroup });
   const queued = createJobSignal();
   let listener: { stop(): Promise<void> } | null = null;
 
   const methods = commandMethods((_, { steps, queuesJobs }, input) =>
     gate.run(async () => {
       const output = await engine.run(steps(input, 'postgres'));
-      if (queuesJobs?.(output) === true) queued.emit();
+      if (queuesJobs?.(output, input) === true) queued.emit();
       return output;
     }),
   );
@@ -70,15 +79,16 @@ export const openPostgresStore = async ({
   return {
     ...methods,
     kind: 'postgres',
-    checkLedger: () =>
+    checkLedger: shareRunning(() =>
       gate.run(() =>
-        withPoolForLongWork(connection, log, (slowPool) =>
-          createEngine(slowPool, announcement).runOnSnapshot(checkLedger()),
+        withPoolForLongWork(direct, log, (slowPool) =>
+          createEngine(slowPool, { announcement, isPooled: false, maxWaiting }).runOnSnapshot(checkLedger()),
         ),
       ),
+    ),
     onJobQueued: (onQueued) => {
       listener ??= listenForJobs({
-        config: clientConfig(connection),
+        config: clientConfig(direct),
         announcement,
         log,
         onQueued: () => queued.emit(),
@@ -108,7 +118,7 @@ const withPoolForLongWork = async <T>(
   log: Log,
   work: (pool: Pool) => Promise<T>,
 ): Promise<T> => {
-  const pool = createPool({ ...connection, statementTimeoutMs: longStatementTimeoutMs }, { size: 1, log });
+  const pool = createPool({ ...connection, statementTimeoutMs: longStatementTimeoutMs }, { size: 2, log });
   try {
     return await work(pool);
   } finally {
@@ -116,15 +126,27 @@ const withPoolForLongWork = async <T>(
   }
 };
 
-const prepareSchema = async (connection: ConnectionOptions, log: Log): Promise<void> => {
+interface Connections {
+  direct: ConnectionOptions;
+  /** Null without a pooler. */
+  pooled: Pool | null;
+  log: Log;
+}
+
+const prepareDatabase = async ({ direct, pooled, log }: Connections): Promise<void> => {
+  const { schema } = direct;
   try {
-    await withPoolForLongWork(connection, log, async (pool) => {
-      await migrateSchema(pool, connection.schema);
+    await withPoolForLongWork(direct, log, async (pool) => {
+      await assertKeepsSessions(pool);
+      await migrateSchema(pool, schema);
       await warnWhenCommitsCanBeLost(pool, log);
+      if (pooled !== null) await checkPooler({ pooled, direct: pool }, { schema, log });
     });
   } catch (cause) {
+    await pooled?.end();
     const message = cause instanceof Error ? cause.message : String(cause);
-    throw new StoreError('failed', `PostgreSQL could not be opened: ${message}`, { cause });
+    const problem = message.includes('unsupported startup parameter') ? poolerProblem : message;
+    throw new StoreError('failed', `PostgreSQL could not be opened: ${problem}`, { cause });
   }
 };
 

@@ -1,3 +1,4 @@
+import type { ThreadAnswer, ThreadCall } from '../../kit/threads/messages.ts';
 import type { CommandName } from '../commands.ts';
 import type { StoreFailure } from '../store-error.ts';
 
@@ -11,26 +12,24 @@ export interface Command {
   input: unknown;
 }
 
-export interface Request extends Command {
-  id: number;
-}
+export type Request = ThreadCall<Command>;
 
 export type Outcome = { value: unknown } | { failure: string; reason: StoreFailure };
 
-export type Reply = { id: number } & Outcome;
+export type Reply = ThreadAnswer<Outcome>;
 
 /** The worker's first message: it takes requests from now on, or says why it cannot. */
 export type Greeting = { ready: true } | { ready: false; failure: string };
 
 /** `writer` runs the writes in groups, `reader` the reads on a connection of its own. */
-export interface WorkerSettings {
+export interface ConnectionSettings {
   role: 'writer' | 'reader';
   file: string;
   busyTimeoutMs: number;
 }
 
-/** A command as a worker looks it up by its name. */
-export type RunCommand = (request: Request) => unknown;
+/** Runs a command, which a worker looks up by its name. */
+export type RunCommand = (command: Command) => unknown;
 
 export const failureText = (thrown: unknown): string => {
   if (!(thrown instanceof Error)) return String(thrown);
@@ -46,7 +45,7 @@ export const toFailure = (id: number, thrown: unknown): Reply => {
   const code = primaryCode(thrown);
   const reason =
     code === sqliteFull ? 'full' : code !== null && sqliteOutages.includes(code) ? 'unavailable' : 'failed';
-  return { id, failure: failureText(thrown), reason };
+  return { id, output: { failure: failureText(thrown), reason } };
 };
 
 /** Extended result codes carry the primary one in their low byte. Null: not an error of SQLite. */

@@ -1,9 +1,10 @@
+import { shareRunning } from '../../kit/share-running.ts';
 import { commandMethods } from '../commands.ts';
 import type { LedgerReport } from '../check-ledger.ts';
 import { createJobSignal } from '../job-signal.ts';
-import type { Store } from '../store.ts';
+import type { OnGroup, Store } from '../store.ts';
 import { linkOnDemand } from './link-on-demand.ts';
-import { openWorkerLink, type WorkerLink, type WorkerLinkOptions } from './worker-link.ts';
+import { openLocalLink, openWorkerLink, type StoreLink } from './worker-link.ts';
 
 export interface SqliteStoreOptions {
   /** Path of the database file. A missing file is created, a missing folder is not. */
@@ -14,13 +15,16 @@ export interface SqliteStoreOptions {
   maxWaiting?: number;
   /** A command without an answer in this time is rejected with StoreError `timeout`. */
   commandTimeoutMs?: number;
+  /** Works in this thread, for a process that serves nobody meanwhile; its limits are for threads alone. */
+  inThisThread?: boolean;
+  onGroup?: OnGroup;
 }
 
 /** A ledger check reads the whole ledger. */
 const ledgerCheckTimeoutMs = 600_000;
 
 /**
- * Opens the embedded store: one file, a writing thread, a reading thread, and one for sums, which starts on demand.
+ * Opens the embedded store: one file, a writing thread, and one for reads and one for sums, which start when first needed.
  * Rejects with StoreError if the file cannot be opened.
  */
 export const openSqliteStore = async ({
@@ -28,24 +32,31 @@ export const openSqliteStore = async ({
   busyTimeoutMs = 5_000,
   maxWaiting = 10_000,
   commandTimeoutMs = 30_000,
+  inThisThread = false,
+  onGroup,
 }: SqliteStoreOptions): Promise<Store> => {
-  const settings: Omit<WorkerLinkOptions, 'role'> = { file, busyTimeoutMs, maxWaiting, commandTimeoutMs };
-  const [writer, reader] = await openBoth(settings);
+  const settings = { file, busyTimeoutMs, maxWaiting, commandTimeoutMs };
+  const openLink = inThisThread ? openLocalLink : openWorkerLink;
+  const writer = await openLink({ ...settings, role: 'writer', onGroup });
+  const openReader = (): Promise<StoreLink> => openLink({ ...settings, role: 'reader' });
+  const reader = linkOnDemand(openReader);
   // Sums over a long history take long. Their own thread keeps them from delaying other reads.
-  const summer = linkOnDemand(() => openWorkerLink({ ...settings, role: 'reader' }));
+  const summer = linkOnDemand(openReader);
   const queued = createJobSignal();
 
-  const methods = commandMethods(async (name, { kind, isLong, queuesJobs }, input) => {
-    const reading = isLong === true ? summer : reader;
-    const output = await (kind === 'write' ? writer : reading).call(name, input);
-    if (queuesJobs?.(output) === true) queued.emit();
-    return output;
+  const methods = commandMethods((name, { kind, isLong, queuesJobs }, input) => {
+    const answer = (kind === 'write' ? writer : isLong === true ? summer : reader).call(name, input);
+    if (queuesJobs === undefined) return answer;
+    return answer.then((output) => {
+      if (queuesJobs(output, input)) queued.emit();
+      return output;
+    });
   });
   return {
     ...methods,
     kind: 'sqlite',
-    checkLedger: async () => {
-      const checker = await openWorkerLink({
+    checkLedger: shareRunning(async () => {
+      const checker = await openLink({
         ...settings,
         role: 'reader',
         commandTimeoutMs: ledgerCheckTimeoutMs,
@@ -57,7 +68,7 @@ export const openSqliteStore = async ({
       } finally {
         await checker.close();
       }
-    },
+    }),
     onJobQueued: (listener) => queued.listen(listener),
     ping: async () => {
       await Promise.all([writer.call('ping', undefined), reader.call('ping', undefined)]);
@@ -69,21 +80,4 @@ export const openSqliteStore = async ({
       await Promise.all([reader.close(), writer.close(), summer.close()]);
     },
   };
-};
-
-/** Opens both workers; the faster one creates the schema. If one fails, closes the other. */
-const openBoth = async (
-  settings: Omit<WorkerLinkOptions, 'role'>,
-): Promise<[writer: WorkerLink, reader: WorkerLink]> => {
-  const opening = [
-    openWorkerLink({ ...settings, role: 'writer' }),
-    openWorkerLink({ ...settings, role: 'reader' }),
-  ] as const;
-  try {
-    return await Promise.all(opening);
-  } catch (error) {
-    for (const settled of await Promise.allSettled(opening))
-      if (settled.status === 'fulfilled') await settled.value.close();
-    throw error;
-  }
 };

@@ -2,21 +2,31 @@ import { Worker } from 'node:worker_threads';
 import { connectThread } from '../../kit/threads/connect-thread.ts';
 import { ThreadError } from '../../kit/threads/thread-error.ts';
 import { StoreError, type StoreFailure } from '../store-error.ts';
-import type { Command, Greeting, Outcome, WorkerSettings } from './messages.ts';
+import type { OnGroup } from '../store.ts';
+import { openConnection } from './connection.ts';
+import {
+  failureText,
+  type Command,
+  type ConnectionSettings,
+  type Greeting,
+  type Outcome,
+  type Reply,
+} from './messages.ts';
 
-/** This thread's end of a worker. */
-export interface WorkerLink {
+/** The caller's end of a connection. */
+export interface StoreLink {
   /** Rejects with StoreError. */
   call(name: Command['name'], input: unknown): Promise<unknown>;
-  /** Lets the worker answer its commands and end. */
+  /** Lets the connection answer its commands and end. */
   close(): Promise<void>;
 }
 
-export interface WorkerLinkOptions extends WorkerSettings {
+export interface WorkerLinkOptions extends ConnectionSettings {
   /** The commands that may wait for an answer at once; one more is refused. */
   maxWaiting: number;
   /** A command without an answer after this long is rejected; its outcome is unknown. */
   commandTimeoutMs: number;
+  onGroup?: OnGroup;
 }
 
 /** Opening may include the migrations and the recovery of a large log. */
@@ -24,10 +34,10 @@ const openTimeoutMs = 120_000;
 const closeTimeoutMs = 30_000;
 
 /** Starts a worker and waits until it has opened the file. Rejects with StoreError. */
-export const openWorkerLink = async (options: WorkerLinkOptions): Promise<WorkerLink> => {
-  const { role, file, busyTimeoutMs, maxWaiting, commandTimeoutMs } = options;
-  const name = `the ${role} of ${file}`;
-  const workerData: WorkerSettings = { role, file, busyTimeoutMs };
+export const openWorkerLink = async (options: WorkerLinkOptions): Promise<StoreLink> => {
+  const { role, file, busyTimeoutMs, maxWaiting, commandTimeoutMs, onGroup } = options;
+  const name = nameOf(options);
+  const workerData: ConnectionSettings = { role, file, busyTimeoutMs };
   const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData });
   const greeted = Promise.withResolvers<Greeting>();
   const thread = connectThread<Command, Outcome, Greeting>(worker, {
@@ -35,6 +45,7 @@ export const openWorkerLink = async (options: WorkerLinkOptions): Promise<Worker
     maxCalls: maxWaiting,
     timeoutMs: commandTimeoutMs,
     endsOnTimeout: false,
+    onAnswers: onGroup,
     onEvent: greeted.resolve,
   });
   const timer = setTimeout(() => void worker.terminate(), openTimeoutMs);
@@ -46,20 +57,57 @@ export const openWorkerLink = async (options: WorkerLinkOptions): Promise<Worker
       : toStoreError(greeting.cause);
   if (!greeting.ready) {
     await thread.ended;
-    throw new StoreError('failed', `${name} could not open it: ${greeting.failure}`);
+    throw cannotOpen(options, greeting.failure);
   }
 
   return {
-    call: async (command, input) => {
-      const outcome = await thread.call({ name: command, input }).catch((error: unknown) => {
+    call: (command, input) =>
+      thread.call({ name: command, input }).then(valueOf, (error: unknown) => {
         throw toStoreError(error);
-      });
-      if ('failure' in outcome) throw new StoreError(outcome.reason, outcome.failure);
-      return outcome.value;
-    },
+      }),
     close: () => thread.close(closeTimeoutMs),
   };
 };
+
+/** Opens the file in this thread, which then waits for the disk. Rejects with StoreError. */
+export const openLocalLink = async (settings: ConnectionSettings): Promise<StoreLink> => {
+  const calls = new Map<number, PromiseWithResolvers<Outcome>>();
+  let lastId = 0;
+  let isClosed = false;
+  const settle = (replies: readonly Reply[]): void => {
+    for (const reply of replies) {
+      if ('output' in reply) calls.get(reply.id)?.resolve(reply.output);
+      calls.delete(reply.id);
+    }
+  };
+  const connection = await Promise.try(openConnection, settings, settle).catch((error: unknown) => {
+    throw cannotOpen(settings, failureText(error));
+  });
+  return {
+    call: async (name, input) => {
+      if (isClosed) throw new StoreError('closed', `${nameOf(settings)} was closed`);
+      lastId += 1;
+      const answered = Promise.withResolvers<Outcome>();
+      calls.set(lastId, answered);
+      connection.take([{ id: lastId, input: { name, input } }]);
+      return valueOf(await answered.promise);
+    },
+    close: async () => {
+      if (!isClosed) connection.close();
+      isClosed = true;
+    },
+  };
+};
+
+const valueOf = (outcome: Outcome): unknown => {
+  if ('failure' in outcome) throw new StoreError(outcome.reason, outcome.failure);
+  return outcome.value;
+};
+
+const nameOf = ({ role, file }: ConnectionSettings): string => `the ${role} of ${file}`;
+
+const cannotOpen = (settings: ConnectionSettings, why: string): StoreError =>
+  new StoreError('failed', `${nameOf(settings)} could not open it: ${why}`);
 
 const toStoreError = (error: unknown): unknown =>
   error instanceof ThreadError

@@ -1,50 +1,34 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { emptyLog, openDatabase } from './database.ts';
 import type { FromThread, ToThread } from '../../kit/threads/messages.ts';
+import { openConnection } from './connection.ts';
 import {
   failureText,
   type Command,
+  type ConnectionSettings,
   type Greeting,
   type Outcome,
-  type Reply,
-  type WorkerSettings,
 } from './messages.ts';
-import { migrateDatabase } from './migrate-database.ts';
-import { createReader } from './reader.ts';
-import { createWriter } from './writer.ts';
-
-/** The prompt of an ended job may stay in the write-ahead log for this time, or as long as somebody reads. */
-const emptyLogEveryMs = 10_000;
 
 const post = (message: FromThread<Outcome, Greeting>): void => parentPort?.postMessage(message);
-const send = (replies: Reply[]): void =>
-  post({ answers: replies.map(({ id, ...output }) => ({ id, output })) });
 
 /** Runs the thread of one connection to the file. It ends on request, or after an uncaught fault. */
-const start = async (port: NonNullable<typeof parentPort>, settings: WorkerSettings): Promise<void> => {
-  const database = openDatabase(settings);
-  await migrateDatabase(database, settings.busyTimeoutMs);
-  const emptying =
-    settings.role === 'writer'
-      ? setInterval(() => emptyLog(database, settings.busyTimeoutMs), emptyLogEveryMs)
-      : undefined;
-  const handler = settings.role === 'writer' ? createWriter(database, send) : createReader(database, send);
+const start = (port: NonNullable<typeof parentPort>, settings: ConnectionSettings): void => {
+  const connection = openConnection(settings, (answers) => post({ answers }));
   port.on('message', (message: ToThread<Command>) => {
     if (message === 'close') {
-      clearInterval(emptying);
-      handler.drain();
-      database.close();
+      connection.close();
       port.close();
-    } else if ('calls' in message) handler.take(message.calls.map(({ id, input }) => ({ id, ...input })));
+    } else if ('calls' in message) connection.take(message.calls);
   });
   post({ event: { ready: true } });
 };
 
 if (parentPort !== null) {
-  const port = parentPort;
-  const settings: WorkerSettings = workerData;
-  start(port, settings).catch((error: unknown) => {
+  const settings: ConnectionSettings = workerData;
+  try {
+    start(parentPort, settings);
+  } catch (error) {
     post({ event: { ready: false, failure: failureText(error) } });
-    port.close();
-  });
+    parentPort.close();
+  }
 }

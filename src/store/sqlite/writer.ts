@@ -7,7 +7,7 @@ import type { Reply, Request } from './messages.ts';
 const maxGroup = 512;
 
 export interface RequestHandler {
-  take(requests: Request[]): void;
+  take(requests: readonly Request[]): void;
   /** Runs and answers all waiting requests. */
   drain(): void;
 }
@@ -32,8 +32,8 @@ export const createWriter = (database: DatabaseSync, send: (replies: Reply[]) =>
   };
   // A probe that fails on a full disk must not make other commands fail.
   const commit = (group: Request[]): Reply[] => {
-    const commands = group.filter(({ name }) => name !== 'probe');
-    const probes = group.filter(({ name }) => name === 'probe');
+    const commands = group.filter(({ input }) => input.name !== 'probe');
+    const probes = group.filter(({ input }) => input.name === 'probe');
     return [
       ...(commands.length > 0 ? commitGroup(commands) : []),
       ...probes.flatMap((probe) => commitGroup([probe])),

@@ -28,7 +28,7 @@ export const leadLifeOfAnAccount = async (
   expect(issued.key).toMatch(/^sk_causeway_/);
   expect(issued.api_key.display).toBe(`${issued.key.slice(0, 16)}…${issued.key.slice(-4)}`);
   expect(await gateway.findKey(sha256(issued.key))).toMatchObject({
-    key: { id: issued.api_key.id, label: 'production', revokedAt: null },
+    key: { id: issued.api_key.id, revokedAt: null },
     account: { id: account.id, status: 'active' },
   });
 
@@ -52,7 +52,7 @@ export const leadLifeOfAnAccount = async (
   await operator.answer(documents.apiKey, 'keys', 'revoke', second.key);
   expect((await gateway.findKey(sha256(issued.key)))?.key.revokedAt).toBeTypeOf('number');
   const { api_keys: keys } = await operator.answer(documents.apiKeys, 'keys', 'list', account.id);
-  expect(keys.map(({ id }) => id)).toEqual([issued.api_key.id, second.api_key.id]);
+  expect(keys.map(({ id }) => id)).toEqual([second.api_key.id, issued.api_key.id]);
   expect(keys.every(({ revoked_at: revokedAt }) => revokedAt !== null)).toBe(true);
 
   await operator.answer(documents.accountChange, 'accounts', 'suspend', account.id);

@@ -15,7 +15,7 @@ const rightBooks = { ok: true, accounts: 1, entries: 2, open_holds: 0, problems:
 
 /** The store as the gateway has it open, in this process, while the commands run in theirs. */
 const openGatewayStore = async (databaseUrl: string | null, dataDir: string) => {
-  const gateway = await openStore({ databaseUrl, dataDir }, { log: silentLog });
+  const gateway = await openStore({ databaseUrl, dataDir }, { log: silentLog, inThisThread: true });
   onTestFinished(() => gateway.close());
   return gateway;
 };

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createAccount } from '../../../src/accounts/create-account.ts';
 import { issueKey } from '../../../src/accounts/issue-key.ts';
 import { systemClock } from '../../../src/kit/clock.ts';
 import { credit } from '../../../src/ledger/entries.ts';
@@ -10,6 +9,7 @@ import { parseUsd, type Nano } from '../../../src/kit/money.ts';
 import { embeddedStoreFile, openStore } from '../../../src/store/open-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { documents, operatorOf, runCli, temporaryDataFolder } from '../run-cli.ts';
+import { createAccount } from '../../store/builders.ts';
 
 // Every command is a process.
 vi.setConfig({ testTimeout: 300_000 });
@@ -17,7 +17,7 @@ vi.setConfig({ testTimeout: 300_000 });
 /** An account with 10 USD, as a gateway in this process has it, and the operator's commands beside it. */
 const openBooks = async () => {
   const dataDir = await temporaryDataFolder();
-  const store = await openStore({ databaseUrl: null, dataDir }, { log: silentLog });
+  const store = await openStore({ databaseUrl: null, dataDir }, { log: silentLog, inThisThread: true });
   onTestFinished(() => store.close());
   const services = { store, clock: systemClock };
   const account = await createAccount(services, { name: 'Acme', status: 'active' });
@@ -47,6 +47,7 @@ const chargedJob = async (store: Store, accountId: string, charge: Nano): Promis
       customData: null,
       parameters: null,
       webhookUrl: null,
+      isBudgeted: false,
     },
     hold: charge,
     idempotency: null,
@@ -65,6 +66,7 @@ const chargedJob = async (store: Store, accountId: string, charge: Nano): Promis
     entryId: randomUUID(),
     media: [],
     webhook: null,
+    budgeted: null,
     now,
   });
   return id;
@@ -117,7 +119,7 @@ test('a credit repeated under its own entry id is posted once, and another credi
   expect(again).toEqual(first);
   expect(await operator.refusal('credit', accountId, '6', ...options)).toMatchObject({
     exitCode: 1,
-    code: 'store_failed',
+    code: 'idempotency_conflict',
     message: expect.stringContaining('already posted with other contents'),
   });
 });

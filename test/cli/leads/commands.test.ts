@@ -152,7 +152,7 @@ describe('leads import', () => {
     const strict = await desk.run(['import', path, '--replace', '--max-rejected', '50%']);
     expect(strict.exitCode).toBe(1);
     expect(strict.stderr).toMatch(/rows\.jsonl:2: username .*\n.*:3: username .*\nAll of them, and why: /);
-    expect(strict.stderr).toMatch(/causeway: 2 of 3 rows were rejected, more than --max-rejected allows\./);
+    expect(strict.stderr).toMatch(/causeway: 2 of 3 rows were rejected, more than the limit allows\./);
     const none = await desk.file('none.jsonl', [{ username: 'a b' }]);
     const refused = await desk.answer('import', none, '--replace');
     expect(refused.error).toEqual({

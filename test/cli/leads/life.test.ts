@@ -96,11 +96,9 @@ test('rows that lack a required field are refused and counted, unless a default 
   const { import: refused } = await answer('import', file);
   expect(refused).toMatchObject({ rows: 1, rejected: 3, profiles: 1 });
   expect(refused.first_rejected.map(({ problem }: { problem: string }) => problem)).toEqual([
-    expect.stringMatching(
-      /^following is missing; .* Set a value for such rows with --default following=VALUE\./,
-    ),
-    expect.stringMatching(/^full_name is missing; .* --default full_name=VALUE/),
-    expect.stringMatching(/^is_business is missing; .* --default is_business=VALUE/),
+    expect.stringMatching(/^following is missing; .* Set a value for such rows: default following=VALUE\./),
+    expect.stringMatching(/^full_name is missing; .*: default full_name=VALUE/),
+    expect.stringMatching(/^is_business is missing; .*: default is_business=VALUE/),
   ]);
   const some = ['--default', 'following=7', '--default', 'is_business=true'];
   expect((await answer('import', file, ...some)).import).toMatchObject({ rejected: 1, profiles: 3 });

@@ -5,19 +5,15 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTes
 import { privateKeyToAddress } from 'viem/accounts';
 import { z } from 'zod';
 import { silentLog } from '../../../src/kit/log.ts';
-import { createX402Gate } from '../../../src/purchases/x402/x402-gate.ts';
-import { systemClock } from '../../../src/kit/clock.ts';
 import { encodeBase58 } from '../../../src/payments/solana/base58.ts';
 import { openStore } from '../../../src/store/open-store.ts';
 import type { NewPayment, Payment, PaymentState, Store } from '../../../src/store/store.ts';
 import { startChains, type Chains } from '../../chains/start-chains.ts';
-import { createBuyer } from '../../payments/support/buyer.ts';
-import { codeOf, createSale, overRest, price } from '../../payments/support/gate-fixture.ts';
+import { loseSightOfPayment } from '../../payments/support/lose-sight-of-payment.ts';
 import { openRefundSite, paid, type RefundSite } from '../../purchases/refunds/refund-site.ts';
 import { newPayment } from '../../store/builders.ts';
 import { operatorOf as commandsOf, temporaryDataFolder, temporaryFolder } from '../run-cli.ts';
 import { createTestDatabase } from '../test-database.ts';
-import { describeSale } from '../../payments/extensions/sale.ts';
 
 const base = { network: 'eip155:84532', asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e' };
 const bnb = { network: 'eip155:56', asset: '0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d' };
@@ -487,8 +483,8 @@ describe('sums', () => {
   });
 
   it.each([
-    [['--from', '2026-02-30'], 'Write a day'],
-    [['--to', 'yesterday'], 'Write a day'],
+    [['--from', '2026-02-30'], 'must be a day'],
+    [['--to', 'yesterday'], 'must be a day'],
     [['--from', '2026-10-02', '--to', '2026-10-01'], 'before the first'],
   ])('of days such as %j are refused', async (args, message) => {
     const { operator } = await embedded();
@@ -583,42 +579,18 @@ describe('on local chains', () => {
   afterEach(() => chains.base.controls.clearFaults());
 
   it('a payment whose end the gateway never learnt is reconciled with the chain', async () => {
-    const { rpcUrl, network, seller, facilitator, controls, mint } = chains.base;
-    const buyer = await createBuyer(chains, true);
-    await mint(buyer.addresses.base, paid);
-    const gate = createX402Gate({
-      store,
-      networks: [
-        {
-          network,
-          payTo: seller.address,
-          facilitator: { kind: 'local', rpcUrl, privateKey: facilitator.privateKey },
-        },
-      ],
-      sales: [describeSale()],
-      publicUrl: () => 'https://leads.example',
-      clock: systemClock,
-      log: silentLog,
-      owner: 'gateway',
-      timeouts: { settleMs: 1_000, queryMs: 500 },
-    });
-    await gate.warmUp();
-    const proofs = await buyer.prove(gate.challenge({ price, ...overRest }), 'base');
-    const blind = controls.inject({ fault: 'unavailable', methods: ['eth_getTransactionReceipt'] });
-    expect(await codeOf(gate.pay(createSale('search').request(proofs)))).toBe('payment_pending');
-    await gate.close();
-    const [open] = await store.listPayments({ states: ['unknown'], limit: 2 });
+    const { payment: open, see } = await loseSightOfPayment(chains, store);
     const told = await operator.print('reconcile', '--json');
     expect(told.exitCode).toBe(1);
     expect(documents.reconciled.parse(JSON.parse(told.stdout))).toMatchObject({
       examined: 1,
       resolved: 0,
       left: 1,
-      open: [{ payment: open?.identity, state: 'unknown', reason: open?.reason }],
+      open: [{ payment: open.identity, state: 'unknown', reason: open.reason }],
     });
-    const one = await operator.print('reconcile', open?.identity ?? '');
-    expect([one.exitCode, one.stdout]).toEqual([1, `The payment is unknown (${open?.reason}).\n`]);
-    blind.remove();
+    const one = await operator.print('reconcile', open.identity);
+    expect([one.exitCode, one.stdout]).toEqual([1, `The payment is unknown (${open.reason}).\n`]);
+    see();
     expect(await operator.answer(documents.reconciled, 'reconcile')).toEqual({
       examined: 1,
       resolved: 1,
@@ -628,7 +600,7 @@ describe('on local chains', () => {
       open: [],
       refunds: [],
     });
-    expect(await store.getPayment(open!.identity)).toMatchObject({ state: 'settled' });
+    expect(await store.getPayment(open.identity)).toMatchObject({ state: 'settled' });
   });
 
   it('payments on networks that are not configured are left as they are, and no wallet is made', async () => {
@@ -717,7 +689,7 @@ describe('on local chains', () => {
     const open = await addRefund(store, payment, 10_000n);
     const refusal = await operator.refusal('refund', payment.identity, '--amount', '0.01', '--yes');
     expect(refusal.code).toBe('refund_open');
-    expect(refusal.message).toContain(`--refund-id ${open} --yes`);
+    expect(refusal.message).toContain(`is still open: ${open}, of 0.01 USDC.`);
     const end = await operator.answer(
       documents.refundEnd,
       'refund',
@@ -752,7 +724,7 @@ describe('on local chains', () => {
       const args = ['refund', payment.identity, '--refund-id', planned, '--yes', ...more];
       expect(await operator.refusal(...args)).toMatchObject({
         code: 'payment_not_settled',
-        message: expect.stringContaining(`cancel-refund ${planned}`),
+        message: expect.stringContaining(`Refund ${planned} is planned`),
       });
     }
     expect(await site.balanceOf(payment.payer)).toBe(0n);

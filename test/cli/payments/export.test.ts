@@ -10,7 +10,7 @@ import { newPayment } from '../../store/builders.ts';
 import { runCli, temporaryDataFolder } from '../run-cli.ts';
 
 const addPayments = async (dataDir: string, count: number): Promise<void> => {
-  const store = await openStore({ databaseUrl: null, dataDir }, { log: silentLog });
+  const store = await openStore({ databaseUrl: null, dataDir }, { log: silentLog, inThisThread: true });
   const now = Date.now();
   const add = async (settledAt: number): Promise<void> => {
     const { identity } = newPayment({ identity: crypto.randomUUID(), now });

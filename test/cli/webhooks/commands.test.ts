@@ -110,7 +110,7 @@ const expectToLookAfterWebhooks = async (env: Record<string, string>, gateway: S
 
 test('webhooks are listed, shown, redelivered and given new secrets beside a gateway on the embedded store', async () => {
   const dataDir = await temporaryDataFolder();
-  const gateway = await openStore({ databaseUrl: null, dataDir }, { log: silentLog });
+  const gateway = await openStore({ databaseUrl: null, dataDir }, { log: silentLog, inThisThread: true });
   onTestFinished(() => gateway.close());
   await expectToLookAfterWebhooks({ DATA_DIR: dataDir }, gateway);
 });
@@ -123,14 +123,17 @@ test('webhooks are listed, shown, redelivered and given new secrets beside a gat
   }
   onTestFinished(() => database.drop());
   const dataDir = await temporaryDataFolder();
-  const gateway = await openStore({ databaseUrl: database.url, dataDir }, { log: silentLog });
+  const gateway = await openStore(
+    { databaseUrl: database.url, dataDir },
+    { log: silentLog, inThisThread: true },
+  );
   onTestFinished(() => gateway.close());
   await expectToLookAfterWebhooks({ DATABASE_URL: database.url, DATA_DIR: dataDir }, gateway);
 });
 
 test('people see aligned tables, where a receiver is named by its host alone, and never a secret', async () => {
   const dataDir = await temporaryDataFolder();
-  const gateway = await openStore({ databaseUrl: null, dataDir }, { log: silentLog });
+  const gateway = await openStore({ databaseUrl: null, dataDir }, { log: silentLog, inThisThread: true });
   onTestFinished(() => gateway.close());
   const env = { DATA_DIR: dataDir };
   const print = async (...args: string[]): Promise<string> => {
@@ -158,7 +161,7 @@ test('people see aligned tables, where a receiver is named by its host alone, an
 
 test('what is not there is refused', async () => {
   const dataDir = await temporaryDataFolder();
-  const gateway = await openStore({ databaseUrl: null, dataDir }, { log: silentLog });
+  const gateway = await openStore({ databaseUrl: null, dataDir }, { log: silentLog, inThisThread: true });
   onTestFinished(() => gateway.close());
   const operator = operatorOf({ DATA_DIR: dataDir });
   const missing = randomUUID();

@@ -2,7 +2,6 @@ import {
   appendFileSync,
   copyFileSync,
   cpSync,
-  existsSync,
   mkdirSync,
   readFileSync,
   readdirSync,
@@ -22,10 +21,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { readManifest, writeManifest } from '../../../src/leads/embedded/manifest.ts';
 import { openEmbeddedKeeper } from '../../../src/leads/embedded/open-embedded-keeper.ts';
 import { openEmbeddedLeads, type EmbeddedLeads } from '../../../src/leads/embedded/open-embedded-leads.ts';
-import { refoldProfiles } from '../../../src/leads/embedded/build/refold-profiles.ts';
 import { startReadWorker } from '../../../src/leads/embedded/read/open-reader.ts';
 import type { Lead } from '../../../src/leads/lead-source.ts';
-import { generateLeads } from '../../../src/leads/synthetic/generate-leads.ts';
 import { buildLead } from '../build-lead.ts';
 import { foldOtherwise } from './fold-otherwise.ts';
 import { leadInputOf } from './lead-input-of.ts';
@@ -208,32 +205,17 @@ describe('the embedded leads beside imports', () => {
     await until(async () => expect(await namesFound(leads)).toEqual(['new']));
   });
 
-  it('reindex real profiles for another version of Unicode, and serve them meanwhile', async () => {
+  it('serve real profiles that another version of Unicode folded, and warn until the next import', async () => {
     await take(marked('real'));
     foldOtherwise(baseFile());
-    const before = baseFile();
     const leads = await start(40);
     await leads.whenReady();
     expect(await namesFound(leads)).toEqual(['real']);
-    const { revision } = leads.status();
-    await until(() => expect(leads.status().revision).not.toBe(revision));
-    expect(await namesFound(leads)).toEqual(['real']);
-    expect(leads.status()).toMatchObject({ ready: true, synthetic: false, profiles: 20 });
-    expect(baseFile()).not.toBe(before);
-    expect(logged('reindexed for this version')).toHaveLength(1);
+    expect(logged('another version indexed the profiles')).toHaveLength(1);
+    await take(marked('new'));
+    await until(async () => expect(await namesFound(leads)).toEqual(['new']));
+    expect(logged('another version indexed the profiles')).toHaveLength(1);
   });
-});
-
-it('do not change profiles that a later version of Unicode folded', async () => {
-  await take(marked('real'));
-  foldOtherwise(baseFile(), '999.0');
-  const leads = await start(40);
-  await leads.whenReady();
-  const { revision } = leads.status();
-  await new Promise((resolve) => setTimeout(resolve, 300));
-  expect(await namesFound(leads)).toEqual(['real']);
-  expect(leads.status().revision).toBe(revision);
-  expect(logged('reindexed for this version')).toHaveLength(0);
 });
 
 describe('the embedded leads with damaged real profiles', () => {
@@ -395,31 +377,5 @@ describe('the embedded leads while a backup is restored', () => {
       expect(first?.username).toBe('user0');
     });
     expect(leads.status()).toMatchObject({ ready: true, profiles: 20 });
-  });
-
-  it('do not change it if they were rewriting the former profiles', async () => {
-    await take([...generateLeads({ seed: 1, profiles: 2_000 })]);
-    foldOtherwise(baseFile());
-    const scratch = join(folder, 'refolding-test');
-    const folding = refoldProfiles({ folder, scratch });
-    // It reads without giving the event loop a turn.
-    for (let tick = 0; tick < 100 && !existsSync(join(scratch, 'spool')); tick += 1) await Promise.resolve();
-    expect(existsSync(join(scratch, 'spool'))).toBe(true);
-    writeManifest(folder, { ...readManifest(folder)!, generation: 'restored' });
-    expect(await folding).toBeNull();
-    expect(readManifest(folder)).toMatchObject({ generation: 'restored' });
-    expect(existsSync(baseFile())).toBe(true);
-  });
-
-  it('remove none of its files after rewriting the former profiles', async () => {
-    await take(marked('real'));
-    const before = baseFile();
-    foldOtherwise(before);
-    const restored = join(folder, 'base-0123.db');
-    writeFileSync(restored, 'half of a backup');
-    const scratch = join(folder, 'refolding-test');
-    expect(await refoldProfiles({ folder, scratch })).toBe(20);
-    expect(readdirSync(folder).filter((name) => name.startsWith('base-'))).toHaveLength(2);
-    expect([before, restored, scratch].map((file) => existsSync(file))).toEqual([false, true, false]);
   });
 });

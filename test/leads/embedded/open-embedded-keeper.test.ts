@@ -306,7 +306,7 @@ describe('an import', () => {
     expect(await exported()).toHaveLength(301);
   });
 
-  it('removes the unfinished copy of a gateway that was stopped while rewriting the profiles', async () => {
+  it('removes the unfinished copy of profiles that a gateway of an earlier version left behind', async () => {
     await take(leads);
     mkdirSync(join(folder, 'refolding-0123'));
     writeFileSync(join(folder, 'refolding-0123/spool'), 'somebody');

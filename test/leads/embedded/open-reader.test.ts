@@ -17,7 +17,7 @@ const signal = new AbortController().signal;
 const query = { limit: 1 };
 
 const opened = `const { parentPort } = require('node:worker_threads');
-  const served = { generation: 'first', synthetic: true, profiles: 7, isFoldedEarlier: false };
+  const served = { generation: 'first', synthetic: true, profiles: 7, isFoldedAlike: true };
   const tell = (event) => parentPort.postMessage({ event });
   const onCalls = (act) => parentPort.on('message', ({ calls }) => {
     for (const call of calls ?? []) act(call);

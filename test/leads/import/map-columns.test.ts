@@ -75,7 +75,7 @@ describe('columns', () => {
     [
       ['username', 'followers', 'X', 'x'],
       { bio: ' x ' },
-      /has 2 columns named {2}x ; choose one by its position: --column bio=#3/,
+      /has 2 columns named {2}x ; choose one by its position: column bio=#3/,
     ],
     [
       ['username', 'followers'],

@@ -140,12 +140,12 @@ describe('a CSV file', () => {
     ['', /is empty/],
     [
       'a,b,c\n1,2,3\n',
-      /has no column for username\. Its columns: a, b, c\. .*--column username=NAME.*add --no-header/,
+      /has no column for username\. Its columns: a, b, c\. .*: column username=NAME.*there is no header/,
     ],
     ['username,fans\nmira,5\n', /has no column for followers/],
     [
       'username,handle2,followers,Followers\na,b,1,2\n',
-      /more than one column for followers: followers \(#3\), Followers \(#4\)\. .*--column followers=#3\.$/,
+      /more than one column for followers: followers \(#3\), Followers \(#4\)\. .*: column followers=#3\.$/,
     ],
     ['sep=;\n', /is empty; it does not even have a header line/],
     ['\n\n', /is empty; it does not even have a header line/],

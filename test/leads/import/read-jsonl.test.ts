@@ -34,7 +34,7 @@ describe('a JSON Lines file', () => {
     expect(refusals(read)).toEqual([
       [2, expect.stringMatching(/^full_name is missing; /)],
       [3, expect.stringMatching(/^following is missing; /)],
-      [4, expect.stringMatching(/^is_verified is missing; .*--default is_verified=VALUE/)],
+      [4, expect.stringMatching(/^is_verified is missing; .*: default is_verified=VALUE/)],
     ]);
   });
 
@@ -178,7 +178,7 @@ describe('a JSON Lines file', () => {
     expect(usernames(read)).toEqual(['a']);
     expect(refusals(read)).toEqual([
       [1, expect.stringMatching(/^Several members have a value for followers: "followers_count" and/)],
-      [3, expect.stringMatching(/--column followers=NAME\.$/)],
+      [3, expect.stringMatching(/: column followers=NAME\.$/)],
     ]);
     const better = lines({ ...twice, followers: 3 });
     expect((await readText('profiles.jsonl', better)).leads).toMatchObject([{ followers: 3 }]);
@@ -218,7 +218,7 @@ describe('a JSON Lines file', () => {
     [`${lines({ username: 'mira' })}\n`.repeat(600), /has no column for followers/],
     [
       lines({ username: 'a', followers_count: 1, follower_count: 2 }),
-      /profiles\.jsonl: Several members have a value for followers: "followers_count" and "follower_count"\. .*--column followers=NAME/,
+      /profiles\.jsonl: Several members have a value for followers: "followers_count" and "follower_count"\. .*: column followers=NAME/,
     ],
     ['[{"username":"mira","followers":5}]', /is a JSON array; convert it to JSON Lines/],
   ])('is refused if it is invalid as a whole', async (content, message) => {

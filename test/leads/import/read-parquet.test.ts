@@ -105,7 +105,7 @@ describe('a Parquet file', () => {
     );
     await expect(readText('dump.gz', gzipSync(whole))).rejects.toThrow(/is a compressed Parquet file/);
     await expect(readAll({ files: [fromDuckDb], format: 'csv' })).rejects.toThrow(
-      /is Parquet; omit --format/,
+      /is Parquet; omit the format/,
     );
     await expect(readText('a.parquet', whole.subarray(0, 5000))).rejects.toThrow(/may be cut off/);
     await expect(readText('a.parquet', 'username,followers\nmira,5\n')).rejects.toThrow(

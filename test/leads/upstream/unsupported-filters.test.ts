@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { LeadQuery } from '../../../src/leads/lead-source.ts';
 import { createUnsupportedFilters } from '../../../src/leads/upstream/unsupported-filters.ts';
-import { filterFields } from '../../../src/leads/upstream/filter-fields.ts';
+import { filterFields } from '../../../src/leads/upstream/to-leads.ts';
 
 const inFood = (query: string): LeadQuery => ({ query, category: 'Food', limit: 20 });
 const withoutCategory = { profiles: 10, missingFields: ['category' as const] };

@@ -37,16 +37,21 @@ const stream = async (live: LiveJob | null, waits: (() => Promise<Job>)[]): Prom
       },
     },
     { signal: new AbortController().signal } as AccountCall,
-    { jobs, config: { chatDeadlineMs: 1_000 } } as unknown as Services,
+    { jobs, config: { brand: 'causeway', chatDeadlineMs: 1_000 } } as unknown as Services,
   );
   expect(answer).toMatchObject({ kind: 'stream', headers: { 'x-response-id': 'resp_1' } });
-  return (await Array.fromAsync(answer.events)).map(({ data }) => data);
+  const sent: string[] = [];
+  await answer.stream((events) => {
+    for (const { data } of events) sent.push(data);
+    return undefined;
+  });
+  return sent;
 };
 
 const ended = (finished: Promise<Job>): LiveJob => {
   const feed = createJobFeed<JobEvent>();
   feed.end();
-  return { feed, finished };
+  return { feed, provider: 'up', finished };
 };
 
 const lost = (): LiveJob => {

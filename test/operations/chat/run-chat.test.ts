@@ -21,21 +21,21 @@ const gather = (pieces: JobEvent[], isLegacyCall = false) => {
 const run = (events: TextEvent[]) =>
   createRunChat({
     routesFor: () => ({
-      async *stream() {
-        yield* events;
-      },
+      answer: async (_request, { emit }) => events.forEach(emit),
     }),
     log: silentLog,
   })(chatJob, {
     work: {
       messages: [],
       options: {},
+      isWhole: true,
       maxOutputTokens: 9,
       price: { unit: 'call', price: 0n },
       conversationId: null,
     },
     signal: new AbortController().signal,
     emit: () => undefined,
+    served: () => undefined,
     record: () => Promise.resolve(),
   });
 

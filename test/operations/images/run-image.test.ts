@@ -33,6 +33,7 @@ const jobOf = (changes: Partial<ImageJobRequest> = {}): Job => {
 const context = {
   signal: new AbortController().signal,
   emit: () => undefined,
+  served: () => undefined,
   record: () => Promise.resolve(),
 };
 

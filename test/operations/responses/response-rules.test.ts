@@ -2,10 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/kit/errors.ts';
 import { createResponse } from '../../../src/operations/responses/create-response.ts';
-import {
-  type ResponseInput,
-  checkResponseRequest,
-} from '../../../src/operations/responses/response-input.ts';
+import { checkResponseRequest } from '../../../src/operations/responses/response-input.ts';
 import { toMessages } from '../../../src/operations/responses/response-messages.ts';
 import { toChatOptions, toShownRequest } from '../../../src/operations/responses/response-object.ts';
 import { validate } from '../../../src/operations/validate.ts';
@@ -13,7 +10,7 @@ import { validate } from '../../../src/operations/validate.ts';
 /** Null when the request passes. */
 const refusalOf = (request: unknown, responsesMaxBytes = 100_000): AppError | null => {
   try {
-    checkResponseRequest(validate(createResponse, request) as ResponseInput, { responsesMaxBytes });
+    checkResponseRequest(validate(createResponse, request), { responsesMaxBytes });
     return null;
   } catch (error) {
     if (error instanceof AppError) return error;
@@ -227,7 +224,7 @@ describe('a Responses request', () => {
     fc.assert(
       fc.property(request, (raw) => {
         if (refusalOf(raw) !== null) return;
-        const passed = validate(createResponse, raw) as ResponseInput;
+        const passed = validate(createResponse, raw);
         toChatOptions(passed);
         toShownRequest(passed, 1);
         if (typeof passed.input === 'string') return;

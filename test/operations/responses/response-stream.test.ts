@@ -11,7 +11,12 @@ import {
   type ResponseObject,
 } from '../../../src/operations/responses/response-object.ts';
 import { createResponse } from '../../../src/operations/responses/create-response.ts';
-import type { AccountCall, ServerSentEvent, Services } from '../../../src/operations/operation.ts';
+import type {
+  AccountCall,
+  SendEvents,
+  ServerSentEvent,
+  Services,
+} from '../../../src/operations/operation.ts';
 import { streamLive, streamStored } from '../../../src/operations/chat/answer-text-job.ts';
 import { createResponseStream } from '../../../src/operations/responses/response-stream.ts';
 import type { Job } from '../../../src/store/store.ts';
@@ -42,26 +47,35 @@ interface WireEvent {
   response?: ResponseObject;
 }
 
-const collect = async (events: AsyncIterable<ServerSentEvent> | ServerSentEvent[]): Promise<WireEvent[]> => {
-  const all = await Array.fromAsync(events);
-  return all.map(({ event, data }) => {
+const parse = (events: ServerSentEvent[]): WireEvent[] =>
+  events.map(({ event, data }) => {
     const parsed = JSON.parse(data) as WireEvent;
     expect(parsed.type).toBe(event);
     return parsed;
   });
+
+const collect = async (stream: (send: SendEvents) => Promise<void>): Promise<WireEvent[]> => {
+  const all: ServerSentEvent[] = [];
+  await stream((events) => {
+    all.push(...events);
+    return undefined;
+  });
+  return parse(all);
 };
 
 const never = new AbortController().signal;
 
-const replay = (job: Job): Promise<WireEvent[]> => collect(streamStored(createResponseStream(job.id), job));
+const replay = (job: Job): WireEvent[] => parse(streamStored(createResponseStream(job.id), job));
 
 const follow = (pieces: JobEvent[], finished: Job): Promise<WireEvent[]> => {
   const feed = createJobFeed<JobEvent>();
   for (const piece of pieces) feed.emit(piece);
   feed.end();
-  const live = { feed, finished: Promise.resolve(finished) };
+  const live = { feed, provider: null, finished: Promise.resolve(finished) };
   const stream = createResponseStream(responsesJob.id);
-  return collect(streamLive(stream, { job: responsesJob, live, finished: () => live.finished }, never));
+  return collect((send) =>
+    streamLive(stream, { job: responsesJob, live, finished: () => live.finished }, { signal: never, send }),
+  );
 };
 
 /** What the openai package puts together from the events; the last one comes without its output. */
@@ -95,7 +109,7 @@ describe('the events of a response', () => {
       fc.asyncProperty(arbitraryPieces, ends, async (pieces, end) => {
         const job = finish(pieces, end);
         const response = readResponse(job);
-        for (const events of [await follow(pieces, job), await replay(job)]) {
+        for (const events of [await follow(pieces, job), replay(job)]) {
           expect(events.map((event) => event.sequence_number)).toEqual([...events.keys()]);
           expect(events.slice(0, 2).map(({ type }) => type)).toEqual([
             'response.created',
@@ -114,7 +128,7 @@ describe('the events of a response', () => {
   it('begin with the same response whether it is made now or was made before', async () => {
     const job = finish([{ type: 'content', text: 'Hi' }], 'completed');
     const [live] = await follow([], job);
-    const [replayed] = await replay(job);
+    const [replayed] = replay(job);
     expect(replayed).toEqual(live);
     expect(live?.response).toMatchObject({
       status: 'in_progress',
@@ -146,7 +160,7 @@ describe('the events of a response', () => {
   });
 
   it('end with response.failed and the way to read on when waiting is given up', async () => {
-    const events = await replay(responsesJob);
+    const events = replay(responsesJob);
     expect(events.map(({ type }) => type)).toEqual([
       'response.created',
       'response.in_progress',
@@ -172,7 +186,7 @@ describe('the events of a response', () => {
       { jobs, config: { chatDeadlineMs: 1_000 } } as unknown as Services,
     );
     if (answer?.kind !== 'stream') throw new Error('it is no stream');
-    const events = await collect(answer.events);
+    const events = await collect((send) => answer.stream(send));
     expect(events.at(-1)).toMatchObject({ type: 'response.failed', response: { status: 'failed' } });
   });
 
@@ -180,17 +194,18 @@ describe('the events of a response', () => {
     const feed = createJobFeed<JobEvent>();
     feed.emit({ type: 'content', text: 'Hi' });
     const gone = new AbortController();
-    const live = { feed, finished: new Promise<Job>(() => undefined) };
-    const events = streamLive(
+    const live = { feed, provider: null, finished: new Promise<Job>(() => undefined) };
+    const seen: string[] = [];
+    const send: SendEvents = (events) => {
+      for (const { event = '' } of events) seen.push(event);
+      gone.abort();
+      return undefined;
+    };
+    await streamLive(
       createResponseStream(responsesJob.id),
       { job: responsesJob, live, finished: () => live.finished },
-      gone.signal,
+      { signal: gone.signal, send },
     );
-    const seen: string[] = [];
-    for await (const { event = '' } of events) {
-      seen.push(event);
-      gone.abort();
-    }
     expect(seen.at(-1)).not.toMatch(/completed|failed/);
   });
 });

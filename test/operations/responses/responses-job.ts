@@ -6,6 +6,7 @@ import { jobId } from './response-pieces.ts';
 export const responsesRequest: TextJobRequest & KeptRequest = {
   messages: [{ role: 'user', content: 'Hi' }],
   options: {},
+  isWhole: true,
   maxOutputTokens: 100,
   price: { unit: 'call', price: 10_000_000n },
   shown: {
@@ -37,6 +38,7 @@ export const responsesJob: Job = {
   customData: null,
   parameters: JSON.stringify({ max_output_tokens: 100, metadata: { order: '7' } }),
   webhookUrl: null,
+  isBudgeted: false,
   progress: 0,
   providerTask: null,
   attempts: 1,

@@ -1,9 +1,16 @@
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/kit/errors.ts';
+import type { JsonObject } from '../../../src/kit/json.ts';
+import type { Lead } from '../../../src/leads/lead-source.ts';
+import { compareLeads } from '../../../src/leads/query/lead-order.ts';
 import { countryNames } from '../../../src/operations/search/country-names.ts';
 import type { Services } from '../../../src/operations/operation.ts';
 import { createSearchLeads } from '../../../src/operations/search/search-leads.ts';
 import { validate } from '../../../src/operations/validate.ts';
+import { arbitraryLeads } from '../../leads/arbitrary-leads.ts';
+import { buildLead } from '../../leads/build-lead.ts';
+import { createReferenceSearch } from '../../leads/reference-search.ts';
 
 const search = createSearchLeads({
   isOn: true,
@@ -17,7 +24,8 @@ const search = createSearchLeads({
 /** What is said of a search before it is paid for; null when it would run. */
 const refusalOf = (input: object): string | null => {
   try {
-    search.sale.x402?.check(search.input.parse(validate(search, input)), {} as Services);
+    validate(search, input);
+    search.sale.x402?.check(search.input.parse(input), {} as Services);
     return null;
   } catch (error) {
     if (error instanceof AppError && error.code === 'invalid_parameter') return error.message;
@@ -58,6 +66,15 @@ describe('a search that cannot run', () => {
     [{ min_followers: 5, max_followers: 4 }, 'min_followers: must not be above max_followers'],
     [{ limit: 101 }, 'limit: must be at most 100'],
     [{ limit: 0 }, 'limit: must be at least 1'],
+    [
+      { cursor: 'ana' },
+      'cursor: must be FOLLOWERS:USERNAME of the last result, such as 48200:coffee.with.ana',
+    ],
+    [
+      { count_only: true, cursor: '10:ana' },
+      'cursor: must be left out with count_only, which counts all matches',
+    ],
+    [{ count_only: 'yes' }, 'count_only: must be true or false'],
     [{ gender: 'Female' }, 'gender: must be "male" or "female"'],
     [{ query: '🔥' }, 'query: must contain a letter or a digit'],
     [{ category: 'x'.repeat(201) }, 'category: must have at most 200 characters'],
@@ -112,5 +129,87 @@ describe('a search', () => {
         `country: must be the 2-letter ISO country code, which is ${code}`,
       );
     }
+  });
+});
+
+const { signal } = new AbortController();
+
+/** The part of the services that a search uses, over these profiles. */
+const servicesOver = (
+  profiles: readonly Lead[],
+  { count = profiles.length }: { count?: number | null } = {},
+): Services => {
+  const find = createReferenceSearch(profiles);
+  const leads = {
+    search: (query: Parameters<typeof find>[0]) => Promise.resolve(find(query)),
+    status: () => ({ ready: true, synthetic: false, profiles: count, revision: '1' }),
+  };
+  return { leads } as unknown as Services;
+};
+
+const sale = () => {
+  if (search.sale.x402 === undefined) throw new Error('the search is not sold');
+  return search.sale.x402;
+};
+
+const answerTo = (input: object, services: Services): Promise<JsonObject> =>
+  sale().produce(search.input.parse(input), services, signal);
+
+describe('the pages of a search', () => {
+  it('have each profile once and in order, also where many have as many followers', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        arbitraryLeads.map((leads) =>
+          leads
+            .filter(({ username }) => username !== '')
+            .map((lead, index) => ({ ...lead, followers: index % 3 })),
+        ),
+        fc.integer({ min: 1, max: 4 }),
+        async (leads, limit) => {
+          const services = servicesOver(leads);
+          const found: Lead[] = [];
+          for (;;) {
+            const last = found.at(-1);
+            const cursor = last && `${last.followers}:${last.username}`;
+            const { results } = (await answerTo({ limit, cursor }, services)) as unknown as {
+              results: Lead[];
+            };
+            found.push(...results);
+            if (results.length < limit) break;
+          }
+          expect(found).toEqual(leads.toSorted(compareLeads));
+        },
+      ),
+      { numRuns: 100 },
+    );
+  });
+});
+
+describe('a count of matches', () => {
+  const lookAt = (input: object, services: Services) =>
+    sale().look?.(search.input.parse(input), services, signal);
+  const many = Array.from({ length: 130 }, (_, index) => buildLead({ username: `user${index}` }));
+
+  it('is bounded, and gives no profile away', async () => {
+    expect(await lookAt({ count_only: 'true', limit: 1 }, servicesOver(many))).toEqual({
+      results: [],
+      count: 0,
+      matches: 100,
+      has_more_matches: true,
+    });
+    expect(await lookAt({ count_only: true }, servicesOver(many.slice(30)))).toMatchObject({
+      matches: 100,
+      has_more_matches: false,
+    });
+  });
+
+  it('is not had of a service that the operator may pay for each search', async () => {
+    await expect(lookAt({ count_only: true }, servicesOver(many, { count: null }))).rejects.toThrow(
+      'count_only: is not available here: the profiles are kept by another service',
+    );
+  });
+
+  it('is made only where it is asked for', async () => {
+    expect(await lookAt({ count_only: 'false' }, servicesOver(many))).toBeNull();
   });
 });

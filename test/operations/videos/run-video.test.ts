@@ -10,12 +10,12 @@ import { silentLog } from '../../../src/kit/log.ts';
 import { formatUsd } from '../../../src/kit/money.ts';
 import type { Moderator } from '../../../src/providers/moderation/moderator.ts';
 import { ProviderError } from '../../../src/providers/provider-error.ts';
-import type { RoutedVideo } from '../../../src/providers/video/routed-video.ts';
+import type { RoutedVideo } from '../../../src/providers/router.ts';
 import type { VideoReport } from '../../../src/providers/video/video-provider.ts';
 import { pause } from '../../../src/kit/repeat.ts';
 import type { Job, Store } from '../../../src/store/store.ts';
 import { videoInput } from '../../providers/video/video-builders.ts';
-import { addAccount, opening, queuedJob, type Owner } from '../../store/builders.ts';
+import { addAccount, opening, openWithJob, queuedJob, type Owner } from '../../store/builders.ts';
 import { testEngines, type TestStore } from '../../store/open-test-store.ts';
 
 const never = new AbortController().signal;
@@ -150,7 +150,7 @@ describe.each(testEngines())('video jobs on $kind', ({ create }) => {
       deadlineAt: now + 3_600_000,
       request: JSON.stringify(work),
     });
-    const opened = await store.openJob(opening(job, { hold: price, now }));
+    const opened = await openWithJob(store, opening(job, { hold: price, now }));
     if (opened.outcome !== 'opened') throw new Error(opened.outcome);
     return opened.job;
   };

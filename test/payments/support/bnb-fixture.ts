@@ -49,7 +49,7 @@ const tenUsd = 10n ** 19n;
 export const startBnbFixture = async (): Promise<BnbFixture> => {
   const chain = await startBnbChain();
   const dataDir = await mkdtemp(join(tmpdir(), 'causeway-bnb-'));
-  const store = await openSqliteStore({ file: layStore(join(dataDir, 'store.sqlite')) });
+  const store = await openSqliteStore({ file: layStore(join(dataDir, 'store.sqlite')), inThisThread: true });
   const gates: X402Gate[] = [];
   const network: PayableNetwork = {
     network: chain.network,

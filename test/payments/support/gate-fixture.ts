@@ -48,7 +48,7 @@ export const startGateFixture = async (): Promise<GateFixture> => {
   const chains = await startChains();
   const { base, solana } = chains;
   const dataDir = await mkdtemp(join(tmpdir(), 'causeway-x402-'));
-  const store = await openSqliteStore({ file: layStore(join(dataDir, 'store.sqlite')) });
+  const store = await openSqliteStore({ file: layStore(join(dataDir, 'store.sqlite')), inThisThread: true });
   await base.mint(base.buyer.address, 1_000_000_000n);
   await solana.mint(solana.buyer.address, 1_000_000_000n);
   const localNetworks: PayableNetwork[] = [

@@ -140,3 +140,16 @@ it('any bytes are walked to their end without a fault', () => {
     }),
   );
 });
+
+it('reads boxes within boxes in linear time and without recursion', () => {
+  const depth = 3_900;
+  const box = (size: number, type: string): Buffer => {
+    const head = Buffer.alloc(8);
+    head.writeUInt32BE(size);
+    head.write(type, 4);
+    return head;
+  };
+  const nested = Array.from({ length: depth }, (_, level) => box((depth - level) * 8, 'moov'));
+  const image = Buffer.concat([box(20, 'ftyp'), Buffer.from('avif\0\0\0\0avif'), ...nested]);
+  expect(hasTooManyParts(image)).toBe(false);
+});

@@ -6,12 +6,12 @@ import type { ProviderTimeouts } from '../../../src/providers/remote-settings.ts
 import { silentLog } from '../../../src/kit/log.ts';
 import {
   createOpenAiClient,
-  readEvents,
+  createEventReader,
   type OpenAiClient,
 } from '../../../src/providers/openai/openai-client.ts';
 import { createOpenAiText } from '../../../src/providers/openai/openai-text.ts';
 import { ProviderError } from '../../../src/providers/provider-error.ts';
-import type { TextEvent, TextRequest } from '../../../src/providers/text/text-provider.ts';
+import type { TextEvent, TextProvider, TextRequest } from '../../../src/providers/text/text-provider.ts';
 import { createTokenCounter } from '../../../src/providers/tokens/token-counter.ts';
 import { argumentsOf, collect, contentOf, finishOf, noAbort, rejectionOf, usageOf } from '../collect.ts';
 import {
@@ -34,7 +34,12 @@ const request: TextRequest = {
   messages: [{ role: 'user', content: 'Say hello' }],
   maxOutputTokens: 50,
   options: {},
+  isWhole: false,
 };
+
+/** The events of an answer. */
+const told = (text: TextProvider, asked = request, signal = noAbort()): Promise<TextEvent[]> =>
+  collect((emit) => text.answer(asked, { signal, emit }));
 
 const createText = (timeouts: Partial<ProviderTimeouts> = {}, apiKey: string | null = 'sk-upstream') => {
   const client = createOpenAiClient({ baseUrl: stub.baseUrl, apiKey, timeouts: { ...patient, ...timeouts } });
@@ -45,8 +50,7 @@ const createText = (timeouts: Partial<ProviderTimeouts> = {}, apiKey: string | n
 const ask = (
   changes: Partial<TextRequest> = {},
   timeouts: Partial<ProviderTimeouts> = {},
-): Promise<TextEvent[]> =>
-  collect(createText(timeouts).stream({ ...request, ...changes }, { signal: noAbort() }));
+): Promise<TextEvent[]> => told(createText(timeouts), { ...request, ...changes });
 
 const failureOf = async (behaviour: StubBehaviour, timeouts: Partial<ProviderTimeouts> = {}) => {
   stub.script(behaviour);
@@ -117,14 +121,14 @@ describe('what goes upstream', () => {
   });
 
   it('has no key when none is configured', async () => {
-    await collect(createText({}, null).stream(request, { signal: noAbort() }));
+    await told(createText({}, null));
     expect(stub.requests.at(-1)?.headers.authorization).toBeUndefined();
   });
 
   it('goes over connections that were used before', async () => {
     const text = createText();
     const start = stub.requests.length;
-    for (let count = 0; count < 10; count += 1) await collect(text.stream(request, { signal: noAbort() }));
+    for (let count = 0; count < 10; count += 1) await told(text);
     const used = stub.requests.slice(start).map(({ connection }) => connection);
     // The end of one answer may still be on its way when the next call is made.
     expect(new Set(used).size).toBeLessThanOrEqual(3);
@@ -223,19 +227,25 @@ describe('an answer', () => {
     expect(contentOf(await ask())).toBe('naïve 日本語 🌍🚀\r\n"quoted"');
   });
 
-  it('is the same however its bytes are cut', async () => {
+  it('is the same however its bytes are cut', () => {
     const bytes = Buffer.from(
       chatStream({ kind: 'chat', reasoning: ['ü'], pieces: ['é', '漢字 🌍', ' end'] }),
     );
-    const eventsOf = (pieces: Uint8Array[]) => collect(readEvents(ReadableStream.from(pieces)));
-    const whole = await eventsOf([bytes]);
+    const eventsOf = (pieces: Uint8Array[]) => {
+      const events: unknown[] = [];
+      const reader = createEventReader((event) => events.push(event));
+      for (const piece of pieces) reader.read(piece);
+      reader.end();
+      return events;
+    };
+    const whole = eventsOf([bytes]);
     expect(whole.length).toBeGreaterThan(4);
     const cuts = fc.uniqueArray(fc.integer({ min: 1, max: bytes.length - 1 }), { maxLength: 40 });
-    await fc.assert(
-      fc.asyncProperty(cuts, async (positions) => {
+    fc.assert(
+      fc.property(cuts, (positions) => {
         const edges = [0, ...positions.sort((a, b) => a - b), bytes.length];
         const pieces = edges.slice(1).map((end, index) => bytes.subarray(edges[index], end));
-        expect(await eventsOf(pieces)).toEqual(whole);
+        expect(eventsOf(pieces)).toEqual(whole);
       }),
       { numRuns: 60 },
     );
@@ -368,8 +378,7 @@ describe('a failure', () => {
       apiKey: 'k',
       timeouts: patient,
     });
-    const events = createOpenAiText({ client, counter }).stream(request, { signal: noAbort() });
-    expect(await rejectionOf(collect(events))).toMatchObject({
+    expect(await rejectionOf(told(createOpenAiText({ client, counter })))).toMatchObject({
       failure: 'retry_same',
       code: 'upstream_unavailable',
     });
@@ -378,7 +387,7 @@ describe('a failure', () => {
 
   it('to connect in time did nothing', async () => {
     // Takes the connection and never shakes hands.
-    const server = createServer();
+    const server = createServer((socket) => void socket.resume());
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     const address = server.address();
@@ -388,8 +397,7 @@ describe('a failure', () => {
       apiKey: 'k',
       timeouts: { ...patient, connectMs: 100 },
     });
-    const events = createOpenAiText({ client, counter }).stream(request, { signal: noAbort() });
-    expect(await rejectionOf(collect(events))).toMatchObject({
+    expect(await rejectionOf(told(createOpenAiText({ client, counter })))).toMatchObject({
       failure: 'retry_same',
       code: 'upstream_unavailable',
     });
@@ -403,8 +411,7 @@ describe('a failure', () => {
       apiKey: 'k',
       timeouts: patient,
     });
-    const events = createOpenAiText({ client, counter }).stream(request, { signal: noAbort() });
-    expect(await rejectionOf(collect(events))).toMatchObject({
+    expect(await rejectionOf(told(createOpenAiText({ client, counter })))).toMatchObject({
       failure: 'retry_other',
       code: 'upstream_unavailable',
     });
@@ -461,15 +468,176 @@ describe('a failure', () => {
   });
 });
 
+describe('an answer that nobody reads before its end', () => {
+  const whole: TextRequest = { ...request, isWhole: true };
+  const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
+  const json = (...chunks: string[]): StubBehaviour => ({
+    kind: 'raw',
+    headers: { 'content-type': 'application/json' },
+    chunks,
+  });
+  const completion = (message: object, more: object = {}): StubBehaviour =>
+    json(JSON.stringify({ choices: [{ message, finish_reason: 'stop', ...more }], usage }));
+
+  /** A text whose upstream has answered before. */
+  const knownText = async (timeouts: Partial<ProviderTimeouts> = {}): Promise<TextProvider> => {
+    const text = createText(timeouts);
+    await told(text, whole);
+    return text;
+  };
+
+  it('is asked for in one piece once the upstream has shown that it is fast', async () => {
+    const text = createText();
+    await told(text, whole);
+    expect(stub.requests.at(-1)?.body).toMatchObject({ stream: true });
+    expect(contentOf(await told(text, whole))).toBe('Hello world');
+    expect(stub.requests.at(-1)?.body).toEqual({
+      model: 'upstream-model',
+      messages: [{ role: 'user', content: 'Say hello' }],
+      max_tokens: 50,
+      stream: false,
+    });
+  });
+
+  it('is a stream as long as the limit of its tokens, or its bulk, could keep the connection silent', async () => {
+    const text = await knownText();
+    await told(text, { ...whole, maxOutputTokens: 100_000_000 });
+    expect(stub.requests.at(-1)?.body).toMatchObject({ stream: true });
+    await told(text, { ...whole, options: { logprobs: true } });
+    expect(stub.requests.at(-1)?.body).toMatchObject({ stream: true });
+    await told(text, { ...whole, isWhole: false });
+    expect(stub.requests.at(-1)?.body).toMatchObject({ stream: true });
+  });
+
+  it('has the same events as the stream of the same answer, each text in one piece', async () => {
+    const text = await knownText();
+    const words = { role: 'assistant', content: 'Hi', refusal: null, annotations: [] };
+    stub.script(
+      completion(words, { logprobs: null }),
+      completion({ ...words, content: null, reasoning_content: 'Hm', refusal: 'No' }),
+    );
+    const told1 = await told(text, whole);
+    expect(told1.slice(0, 2)).toEqual([
+      { type: 'content', text: 'Hi' },
+      { type: 'finish', reason: 'stop' },
+    ]);
+    expect(usageOf(told1)).toMatchObject({ promptTokens: 3, completionTokens: 2 });
+    expect((await told(text, whole)).slice(0, 2)).toEqual([
+      { type: 'reasoning', text: 'Hm' },
+      { type: 'refusal', text: 'No' },
+    ]);
+  });
+
+  it('is read as a stream from an upstream that streams all the same', async () => {
+    const text = await knownText();
+    stub.script({ kind: 'split', chat: { kind: 'chat', pieces: ['a', 'b'] }, bytes: 50 });
+    const events = await told(text, whole);
+    expect(stub.requests.at(-1)?.body).toMatchObject({ stream: false });
+    expect(events.slice(0, 2)).toEqual([
+      { type: 'content', text: 'a' },
+      { type: 'content', text: 'b' },
+    ]);
+  });
+
+  it('keeps several calls apart that have no index and the same id', async () => {
+    const text = await knownText();
+    const call = (name: string) => ({ id: 'a', type: 'function', function: { name, arguments: '{}' } });
+    stub.script(completion({ content: null, tool_calls: [call('one'), call('two')] }));
+    const events = await told(text, whole);
+    expect(events.slice(0, 2)).toEqual([
+      { type: 'tool_call', index: 0, id: 'a', name: 'one', arguments: '{}' },
+      { type: 'tool_call', index: 1, id: 'a', name: 'two', arguments: '{}' },
+    ]);
+    expect(finishOf(events)).toBe('tool_calls');
+  });
+
+  it('may be silent longer than a stream, by how fast its model is known to be', async () => {
+    const answerAfter = (ms: number, type: string, body: string): StubBehaviour => ({
+      kind: 'raw',
+      headers: { 'content-type': type },
+      chunks: (async function* () {
+        await new Promise((resolve) => setTimeout(resolve, ms));
+        yield body;
+      })(),
+    });
+    const choice = { message: { content: 'late' }, delta: { content: 'late' }, finish_reason: 'stop' };
+    const body = JSON.stringify({ choices: [choice], usage });
+    const text = createText({ firstByteMs: 400, idleMs: 400 });
+    stub.script(answerAfter(300, 'text/event-stream', `data: ${body}\n\ndata: [DONE]\n\n`));
+    await told(text, whole);
+    stub.script(answerAfter(600, 'application/json', body));
+    expect(contentOf(await told(text, whole))).toBe('late');
+    expect(stub.requests.at(-1)?.body).toMatchObject({ stream: false });
+    // Much longer than that is no answer any more, although the whole one may take minutes.
+    stub.script({ kind: 'silence' });
+    expect(await rejectionOf(told(text, whole))).toMatchObject({ failure: 'ambiguous' });
+    await told(text, whole);
+    expect(stub.requests.at(-1)?.body).toMatchObject({ stream: true });
+  });
+
+  it('is asked for as a stream at once, and from then on, if the model refuses to answer otherwise', async () => {
+    const text = await knownText();
+    stub.script({ kind: 'error', status: 400, message: 'This model only supports streams' });
+    const before = stub.requests.length;
+    for (const _call of [1, 2, 3]) expect(contentOf(await told(text, whole))).toBe('Hello world');
+    const asked = stub.requests.slice(before).map(({ body }) => body);
+    expect(asked).toMatchObject([{ stream: false }, { stream: true }, { stream: true }, { stream: true }]);
+  });
+
+  it('that is refused as a stream, too, fails as the request deserves, and is no sign of the model', async () => {
+    const text = await knownText();
+    const refusal: StubBehaviour = { kind: 'error', status: 400, message: 'no such thing' };
+    stub.script(refusal, refusal);
+    expect(await rejectionOf(told(text, whole))).toMatchObject({
+      failure: 'fatal',
+      code: 'invalid_parameter',
+    });
+    await told(text, whole);
+    await told(text, whole);
+    expect(stub.requests.at(-1)?.body).toMatchObject({ stream: false });
+  });
+
+  it.each<[string, StubBehaviour]>([
+    ['a reset', { kind: 'hang-up' }],
+    ['an answer without a finish reason', completion({ content: 'x' }, { finish_reason: null })],
+    ['an answer that is not JSON', json('data: [DONE]\n\n')],
+    ['an empty answer', json('')],
+    ['an error with status 200', json('{"error":{"message":"no"}}')],
+    ['an answer without end', json(...Array.from({ length: 10 }, () => ' '.repeat(2 ** 20)))],
+  ])('fails by %s, after which the next one is a stream', async (_name, behaviour) => {
+    const text = await knownText();
+    stub.script(behaviour);
+    const failure = { failure: 'ambiguous', code: 'upstream_error' };
+    expect(await rejectionOf(told(text, whole))).toMatchObject(failure);
+    await told(text, whole);
+    expect(stub.requests.at(-1)?.body).toMatchObject({ stream: true });
+  });
+
+  it('ends with the reason of an abort, and closes the connection', async () => {
+    const text = await knownText();
+    stub.script({ kind: 'silence' });
+    const before = stub.requests.length;
+    const controller = new AbortController();
+    const reading = told(text, whole, controller.signal);
+    while (stub.requests.length === before) await stub.nextRequest();
+    const reason = new Error('the process is ending');
+    controller.abort(reason);
+    expect(await rejectionOf(reading)).toBe(reason);
+    await stub.requests.at(-1)?.closed;
+  });
+});
+
 describe('an abort', () => {
   const abortWhen = async (behaviour: StubBehaviour, isTime: (event: TextEvent) => boolean) => {
     stub.script(behaviour);
     const controller = new AbortController();
     const reason = new Error('the caller has gone');
-    const reading = (async () => {
-      for await (const event of createText().stream(request, { signal: controller.signal }))
+    const reading = createText().answer(request, {
+      signal: controller.signal,
+      emit: (event) => {
         if (isTime(event)) controller.abort(reason);
-    })();
+      },
+    });
     return { controller, reason, reading };
   };
 
@@ -491,17 +659,17 @@ describe('an abort', () => {
   it('before the call asks nobody', async () => {
     const before = stub.requests.length;
     const reason = new Error('too late');
-    const events = createText().stream(request, { signal: AbortSignal.abort(reason) });
-    expect(await rejectionOf(collect(events))).toBe(reason);
+    expect(await rejectionOf(told(createText(), request, AbortSignal.abort(reason)))).toBe(reason);
     expect(stub.requests.length).toBe(before);
   });
 
-  it('by a reader that stops closes a stream without end', async () => {
+  it('by a reader that takes no more closes a stream without end', async () => {
     stub.script({ kind: 'endless', everyMs: 5 });
-    for await (const event of createText().stream(request, { signal: noAbort() })) {
-      expect(event.type).toBe('content');
-      break;
-    }
+    const enough = new RangeError('enough');
+    const emit = (): never => {
+      throw enough;
+    };
+    expect(await rejectionOf(createText().answer(request, { signal: noAbort(), emit }))).toBe(enough);
     await stub.requests.at(-1)?.closed;
   });
 });

@@ -17,11 +17,12 @@ const asking = (question: string, changes: Partial<TextRequest> = {}): TextReque
   messages: [{ role: 'user', content: question }],
   maxOutputTokens: 1_000,
   options: {},
+  isWhole: false,
   ...changes,
 });
 
 const ask = (question: string, changes: Partial<TextRequest> = {}): Promise<TextEvent[]> =>
-  collect(text.stream(asking(question, changes), { signal: noAbort() }));
+  collect((emit) => text.answer(asking(question, changes), { signal: noAbort(), emit }));
 
 const weather = {
   type: 'function',
@@ -227,20 +228,24 @@ describe('a sandbox trigger', () => {
   it('stall starts a stream and stops until the caller aborts', async () => {
     const controller = new AbortController();
     const reason = new Error('enough');
-    const stream = text.stream(asking('[sandbox:stall]'), { signal: controller.signal });
-    const events = stream[Symbol.asyncIterator]();
-    expect((await events.next()).value).toMatchObject({ type: 'content' });
-    expect((await events.next()).value).toMatchObject({ type: 'content' });
-    const stalled = rejectionOf(events.next());
+    const types: string[] = [];
+    const begun = Promise.withResolvers<void>();
+    const emit = ({ type }: TextEvent): void => {
+      types.push(type);
+      if (types.length === 2) begun.resolve();
+    };
+    const answering = text.answer(asking('[sandbox:stall]'), { signal: controller.signal, emit });
+    await Promise.race([begun.promise, answering]);
     controller.abort(reason);
-    expect(await stalled).toBe(reason);
+    expect(await rejectionOf(answering)).toBe(reason);
+    expect(types).toEqual(['content', 'content']);
   });
 
   it('slow waits first, and ends its wait when the caller aborts', async () => {
     const controller = new AbortController();
     const reason = new Error('enough');
     const waiting = rejectionOf(
-      collect(text.stream(asking('[sandbox:slow=500]'), { signal: controller.signal })),
+      collect((emit) => text.answer(asking('[sandbox:slow=500]'), { signal: controller.signal, emit })),
     );
     controller.abort(reason);
     expect(await waiting).toBe(reason);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/kit/log.ts';
-import { namedInputs, promptOf, videoInput as contract } from '../../../src/operations/videos/video-input.ts';
+import { createVideoInput, namedInputs, promptOf } from '../../../src/operations/videos/video-input.ts';
 import { createOutbound } from '../../../src/http/create-outbound.ts';
 import type { Outbound } from '../../../src/http/outbound.ts';
 import { createMovMaker, type MovMaker } from '../../../src/providers/video/to-mov.ts';
@@ -21,6 +21,8 @@ import {
   type StubVideoUpstream,
 } from '../video/stub-video-upstream.ts';
 import { videoInput, videoRequest } from '../video/video-builders.ts';
+
+const contract = createVideoInput({ takesVideoWebhooks: false });
 
 const timeouts = { connectMs: 5_000, firstByteMs: 10_000, idleMs: 10_000, totalMs: 20_000 };
 const hasty = { connectMs: 5_000, firstByteMs: 150, idleMs: 150, totalMs: 5_000 };

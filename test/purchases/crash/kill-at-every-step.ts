@@ -1,6 +1,6 @@
 import { openCrashSite, type Purchase, type SiteOptions } from './crash-site.ts';
 import { factsOf, watchReturn, type Facts, type Return } from './facts.ts';
-import { isRepeatedPoll } from './payment-steps.ts';
+import { isRepeatedPoll, leavesSomething } from './payment-steps.ts';
 import { reconcileLater, reconcileSoon, recordSteps } from './recover.ts';
 import { isCrashCampaign } from './is-crash-campaign.ts';
 import type { Gate } from './start-gate.ts';
@@ -59,7 +59,11 @@ export const killAtEveryStep = async (options: KillOptions): Promise<Deaths> => 
     // What a process asks only once, it asks here: each death comes after other payments as well.
     await recordSteps(gate, await create('returning', 'second'));
     const steps = await recordSteps(gate, await create('returning', 'third'));
-    const deadly = steps.filter((name) => !isRepeatedPoll(name) && options.isWanted?.(name) !== false);
+    const isDeadly = (name: string): boolean =>
+      !isRepeatedPoll(name) &&
+      options.isWanted?.(name) !== false &&
+      (isCrashCampaign() || leavesSomething(name));
+    const deadly = steps.filter(isDeadly);
     const deaths: Death[] = [];
     const goneForGood: Purchase[] = [];
     for (const [index, step] of deadly.entries()) {

@@ -1,7 +1,7 @@
 import type { ChainName } from '../../payments/support/buyer.ts';
 import { openCrashSite, type CrashSite, type Purchase } from './crash-site.ts';
 import { factsOf, watchReturn, type Facts, type Return } from './facts.ts';
-import { isRepeatedPoll } from './payment-steps.ts';
+import { isRepeatedPoll, leavesSomething } from './payment-steps.ts';
 import {
   abandon,
   afterLeaseMs,
@@ -99,13 +99,15 @@ interface Scene {
   start: (step: string | undefined) => Promise<Gate>;
 }
 
+const isDeadly = (step: string): boolean => isCrashCampaign() || leavesSomething(step);
+
 const interruptSoon = async ({ site, chain, networks, start }: Scene): Promise<Interruption[]> => {
   let gate = await start(undefined);
   await leaveBehind(gate, networks, { site, chain, name: 'undisturbed' });
   const run = { networks: networks.unsent, aheadMs: afterLeaseMs, limit: manyPayments };
   const steps = await reconcileOnce(gate, run);
   const interruptions: Interruption[] = [];
-  const deadly = steps.filter((name) => !isRepeatedPoll(name));
+  const deadly = steps.filter((name) => !isRepeatedPoll(name) && isDeadly(name));
   for (const [index, step] of deadly.entries()) {
     const purchases = await leaveBehind(gate, networks, { site, chain, name: step });
     const before = await ofAll(purchases, (purchase) => factsOf(site, purchase));
@@ -135,7 +137,7 @@ const interruptLate = async ({ site, chain, networks, start }: Scene): Promise<I
   }
   await site.expireProofs();
   const run = { networks: networks.unsent, aheadMs: expiredMs, limit: 1 };
-  const steps = await reconcileOnce(gate, run);
+  const steps = (await reconcileOnce(gate, run)).filter(isDeadly);
   for (const [index, step] of steps.entries()) {
     await gate.dieOf({ ...run, kind: 'reconcile', dieAt: step });
     gate = await start(steps[index + 1]);

@@ -21,7 +21,7 @@ vi.setConfig({ testTimeout: 120_000 });
 const steps: Record<ChainName, [step: string, left: string][]> = {
   base: [
     ['before eth_chainId', 'none'],
-    ['before eth_estimateGas 2', 'planned'],
+    ['before eth_estimateGas 3', 'planned'],
     ['after eth_getTransactionCount', 'planned'],
     ['before eth_sendRawTransaction', 'sending'],
     ['after eth_sendRawTransaction', 'sending'],
@@ -30,8 +30,8 @@ const steps: Record<ChainName, [step: string, left: string][]> = {
   ],
   solana: [
     ['after simulateTransaction', 'none'],
-    ['before getLatestBlockhash 2', 'planned'],
-    ['after getLatestBlockhash 2', 'planned'],
+    ['before getLatestBlockhash 3', 'planned'],
+    ['after getLatestBlockhash 3', 'planned'],
     ['before sendTransaction', 'sending'],
     ['after sendTransaction', 'sending'],
     ['before getSignatureStatuses', 'sending'],
@@ -113,7 +113,7 @@ describe.each(['base', 'solana'] as const)('the refund command on %s', (chain) =
   it('says how it is repeated before it writes anything down', async () => {
     const payment = await site.addPayment(store);
     const args = ['payments', 'refund', payment.identity, '--amount', '0.04', '--yes'];
-    const last = { base: 'before eth_estimateGas 2', solana: 'before getLatestBlockhash 2' }[chain];
+    const last = { base: 'before eth_estimateGas 3', solana: 'before getLatestBlockhash 3' }[chain];
     const told = await runToDeath(args, { ...env, KILL_AT: last });
     const words = /repeat it: causeway (.*)$/m.exec(told)?.[1]?.split(' ') ?? [];
     await site.endTurn(store);

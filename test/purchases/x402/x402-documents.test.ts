@@ -22,7 +22,7 @@ const gates: X402Gate[] = [];
 
 beforeAll(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'causeway-documents-'));
-  store = await openSqliteStore({ file: layStore(join(dataDir, 'store.sqlite')) });
+  store = await openSqliteStore({ file: layStore(join(dataDir, 'store.sqlite')), inThisThread: true });
 });
 afterAll(async () => {
   await Promise.all(gates.map((gate) => gate.close()));

@@ -8,15 +8,27 @@ import {
 import { silentLog, type Log } from '../../../src/kit/log.ts';
 import type { StoreError } from '../../../src/store/store-error.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { addAccount, assertSoundBooks, available, opening, openJob, queuedJob, start } from '../builders.ts';
-import { dropSchema, newSchemaName, onPostgres } from '../open-test-store.ts';
-import { hasService, postgresUrl } from '../../outside-services.ts';
+import { poolerUrl, postgresUrl, schemaAddress } from '../open-store-at.ts';
+import {
+  addAccount,
+  assertSoundBooks,
+  available,
+  finishing,
+  opening,
+  openJob,
+  queuedJob,
+  runningJob,
+  start,
+  type Owner,
+} from '../builders.ts';
+import { dropSchema, nameSchema, onPostgres } from '../open-test-store.ts';
+import { hasService } from '../../outside-services.ts';
 
 describe.runIf(hasService('PostgreSQL'))('the PostgreSQL store', () => {
   let schema: string;
   let opened: Store[];
-  beforeEach(() => {
-    schema = newSchemaName();
+  beforeEach(async () => {
+    schema = await nameSchema();
     opened = [];
   });
   afterEach(async () => {
@@ -25,14 +37,19 @@ describe.runIf(hasService('PostgreSQL'))('the PostgreSQL store', () => {
   });
 
   const open = async (options: Partial<PostgresStoreOptions> = {}): Promise<Store> => {
-    const store = await openPostgresStore({ url: postgresUrl, schema, poolSize: 3, ...options });
+    const store = await openPostgresStore({
+      ...schemaAddress(options.schema ?? schema),
+      schema,
+      poolSize: 3,
+      ...options,
+    });
     opened.push(store);
     return store;
   };
   const topUp = (store: Store, accountId: string, id: string) =>
     store.postEntry({ id, accountId, type: 'topup', amount: 10n, note: null, now: start });
 
-  /** The server ends the connections that were opened with `markedUrl`; answers their number. */
+  /** The server ends the connections that were opened with `marked`; answers their number. */
   const terminate = async (): Promise<number> => {
     const { rows } = await onPostgres((client) =>
       client.query('select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1', [
@@ -41,7 +58,7 @@ describe.runIf(hasService('PostgreSQL'))('the PostgreSQL store', () => {
     );
     return rows.length;
   };
-  const markedUrl = (): string => `${postgresUrl}?application_name=${schema}`;
+  const marked = () => schemaAddress(schema, `?application_name=${schema}`);
 
   it('opens in every process when many start at once on a new database', async () => {
     const stores = await Promise.all(Array.from({ length: 5 }, () => open()));
@@ -50,7 +67,7 @@ describe.runIf(hasService('PostgreSQL'))('the PostgreSQL store', () => {
   });
 
   it('uses only its schema', async () => {
-    const elsewhere = newSchemaName();
+    const elsewhere = await nameSchema();
     try {
       const [here, there] = [await open(), await open({ schema: elsewhere })];
       const { accountId } = await addAccount(here);
@@ -68,10 +85,70 @@ describe.runIf(hasService('PostgreSQL'))('the PostgreSQL store', () => {
   it('keeps the options of the URL, and warns when the server may lose what it acknowledged', async () => {
     const warnings: unknown[] = [];
     const log: Log = { ...silentLog, warn: (...parts: unknown[]) => warnings.push(parts[0]) };
-    const store = await open({ url: `${postgresUrl}?options=-c%20synchronous_commit%3Doff`, log });
+    const store = await open({
+      ...schemaAddress(schema),
+      log,
+      [poolerUrl === undefined ? 'url' : 'directUrl']: `${postgresUrl}?options=-c%20synchronous_commit%3Doff`,
+    });
     const { accountId } = await addAccount(store, { balance: 70n });
     expect(await available(await open(), accountId)).toBe(70n);
     expect(warnings).toEqual([expect.stringContaining('synchronous_commit = off')]);
+  });
+
+  describe('with a direct address beside its own', () => {
+    const names = ['idle_in_transaction_session_timeout', 'statement_timeout', 'search_path'];
+    const role = `causeway_pooled_${process.pid}`;
+    const set = (name: string, value: string) =>
+      onPostgres((client) =>
+        client.query(`alter role ${role} in database ${database} set ${name} = ${value}`),
+      );
+    const { pathname } = new URL(postgresUrl);
+    const database = pathname.slice(1);
+    const ofRole = (): Partial<PostgresStoreOptions> => {
+      const url = new URL(postgresUrl);
+      url.username = role;
+      return { url: url.href, directUrl: postgresUrl };
+    };
+    beforeEach(() => onPostgres((client) => client.query(`create role ${role} superuser login`)));
+    afterEach(() => onPostgres((client) => client.query(`drop role ${role}`)));
+
+    it('sets nothing on connections of its own address, and says what the role must set', async () => {
+      await expect(open(ofRole())).rejects.toThrow(
+        `run: alter role "${role}" in database "${database}" set search_path = ${schema}`,
+      );
+      await set('search_path', schema);
+      const warnings: unknown[] = [];
+      const log: Log = { ...silentLog, warn: (...parts: unknown[]) => warnings.push(parts[0]) };
+      await open({ ...ofRole(), log });
+      expect(warnings).toEqual([
+        expect.stringMatching(
+          /set idle_in_transaction_session_timeout = '10s'; .* set statement_timeout = '10s';/,
+        ),
+      ]);
+      for (const name of names.slice(0, 2)) await set(name, `'10s'`);
+      const store = await open({ ...ofRole(), log });
+      const { accountId } = await addAccount(store, { balance: 70n });
+      expect(await available(store, accountId)).toBe(70n);
+      expect(warnings).toHaveLength(1);
+    });
+
+    it('rejects if the server refuses its second connection', async () => {
+      await onPostgres((client) => client.query(`alter role ${role} nosuperuser connection limit 1`));
+      await expect(open({ ...ofRole(), directUrl: undefined })).rejects.toThrow(
+        /too many connections for role/,
+      );
+    });
+
+    it('refuses addresses of two databases', async () => {
+      const other = new URL(postgresUrl);
+      other.pathname = '/template1';
+      await expect(open({ ...ofRole(), url: other.href })).rejects.toThrow(/lead to different databases/);
+    });
+  });
+
+  it.runIf(poolerUrl)('refuses a pooler where it needs sessions', async () => {
+    await expect(open({ url: poolerUrl, directUrl: undefined })).rejects.toThrow(/set DATABASE_DIRECT_URL/);
+    await expect(open({ directUrl: poolerUrl })).rejects.toThrow(/set DATABASE_DIRECT_URL/);
   });
 
   it('rejects clearly if no server answers', async () => {
@@ -111,7 +188,7 @@ describe.runIf(hasService('PostgreSQL'))('the PostgreSQL store', () => {
   });
 
   it('reconnects its listener, and signals that an announcement may have been missed', async () => {
-    const store = await open({ url: markedUrl() });
+    const store = await open(marked());
     const words = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     let count = 0;
     store.onJobQueued(() => {
@@ -126,7 +203,7 @@ describe.runIf(hasService('PostgreSQL'))('the PostgreSQL store', () => {
 
   it('opens while other tables in the database are dropped', async () => {
     const columns = Array.from({ length: 200 }, (_, index) => `column${index} serial`).join();
-    const elsewhere = Array.from({ length: 3 }, newSchemaName);
+    const elsewhere = await Promise.all(Array.from({ length: 3 }, nameSchema));
     let isOver = false;
     const comings = elsewhere.map((name) =>
       onPostgres(async (client) => {
@@ -141,7 +218,7 @@ describe.runIf(hasService('PostgreSQL'))('the PostgreSQL store', () => {
         const store = await open();
         expect((await addAccount(store)).accountId).toBeDefined();
         await store.close();
-        await dropSchema(schema);
+        await onPostgres((client) => client.query(`drop schema ${schema} cascade`));
       }
     } finally {
       isOver = true;
@@ -150,7 +227,7 @@ describe.runIf(hasService('PostgreSQL'))('the PostgreSQL store', () => {
   });
 
   it('survives if the server ends a connection within a transaction', async () => {
-    const store = await open({ url: markedUrl() });
+    const store = await open(marked());
     const owner = await addAccount(store);
     await onPostgres(async (client) => {
       await client.query('begin');
@@ -178,7 +255,7 @@ describe.runIf(hasService('PostgreSQL'))('the PostgreSQL store', () => {
   });
 
   it('continues with new connections if the server ended the old ones', async () => {
-    const store = await open({ url: markedUrl() });
+    const store = await open(marked());
     const { accountId } = await addAccount(store, { balance: 0n });
     await topUp(store, accountId, 'entry 1');
     expect(await terminate()).toBeGreaterThanOrEqual(1);
@@ -188,6 +265,8 @@ describe.runIf(hasService('PostgreSQL'))('the PostgreSQL store', () => {
   });
 
   it('rejects a command that waits too long for a lock, changes nothing and works later', async () => {
+    if (poolerUrl !== undefined)
+      await onPostgres((client) => client.query(`alter role ${schema} set statement_timeout = '100ms'`));
     const store = await open({ statementTimeoutMs: 100 });
     const { accountId } = await addAccount(store, { balance: 0n });
     await onPostgres(async (client) => {
@@ -201,6 +280,59 @@ describe.runIf(hasService('PostgreSQL'))('the PostgreSQL store', () => {
     });
     expect(await topUp(store, accountId, 'entry 2')).toMatchObject({ available: 10n });
     await assertSoundBooks(store);
+  });
+
+  it('opens and ends the jobs of others while the row of one account is locked', async () => {
+    const store = await open();
+    const [locked, other] = [
+      await addAccount(store, { balance: 9n }),
+      await addAccount(store, { balance: 9n }),
+    ];
+    await onPostgres(async (client) => {
+      await client.query('begin');
+      await client.query(`select 1 from ${schema}.accounts where id = '${locked.accountId}' for update`);
+      let isWaiting = true;
+      const waiting = store
+        .openJob(opening(runningJob(locked), { hold: 1n }))
+        .finally(() => (isWaiting = false));
+      await store.openJob(opening(runningJob(other), { hold: 1n }));
+      await store.openJob(opening(runningJob(other, { id: 'later' }), { hold: 1n }));
+      await store.finishJob(finishing('later', { charge: 1n }));
+      expect(isWaiting).toBe(true);
+      await client.query('rollback');
+      expect(await waiting).toMatchObject({ outcome: 'opened' });
+    });
+    await assertSoundBooks(store);
+  });
+
+  it('answers other accounts while a burst of budgeted jobs waits for the row of its account', async () => {
+    const store = await open({ poolSize: 4 });
+    const [busy, other] = [await addAccount(store), await addAccount(store)];
+    const openBudgeted = (owner: Owner) =>
+      store.openJob(opening(runningJob(owner, { isBudgeted: true }), { hold: 1n }));
+    await onPostgres(async (client) => {
+      await client.query('begin');
+      await client.query(`select 1 from ${schema}.accounts where id = '${busy.accountId}' for update`);
+      let opened = 0;
+      const burst = Array.from({ length: 20 }, () => openBudgeted(busy).finally(() => (opened += 1)));
+      expect(await store.getAccount(other.accountId)).not.toBeNull();
+      expect(await store.openJob(opening(runningJob(other)))).toMatchObject({ outcome: 'opened' });
+      expect(await openBudgeted(other)).toMatchObject({ outcome: 'opened' });
+      expect(opened).toBe(0);
+      await client.query('rollback');
+      for (const outcome of await Promise.all(burst)) expect(outcome).toMatchObject({ outcome: 'opened' });
+    });
+    await assertSoundBooks(store);
+  });
+
+  it('refuses a budgeted job if too many of its account wait, and does not try it', async () => {
+    const store = await open({ poolSize: 4, maxWaiting: 4 });
+    const owner = await addAccount(store);
+    const jobs = [1, 2, 3].map(() => runningJob(owner, { isBudgeted: true }));
+    const results = await Promise.allSettled(jobs.map((job) => store.openJob(opening(job))));
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected']);
+    expect(results[2]).toMatchObject({ reason: { reason: 'overloaded' } });
+    expect(await available(store, owner.accountId)).toBe(800n);
   });
 
   it('refuses a command if too many wait, does not try it and answers the others', async () => {

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { groupCommit } from '../../../src/store/sqlite/group-commit.ts';
-import type { Request } from '../../../src/store/sqlite/messages.ts';
+import type { Command, Request } from '../../../src/store/sqlite/messages.ts';
 
 /** Each request inserts its input as a child of the parent with that number; only the COMMIT checks the parent. */
 describe('a group commit', () => {
@@ -14,14 +14,14 @@ describe('a group commit', () => {
   });
   afterEach(() => database.close());
 
-  const insert = ({ input }: Request): unknown => {
+  const insert = ({ input }: Command): unknown => {
     const id = Number(input);
     database.prepare('insert into child values (?)').run(id);
     if (id === 2) throw new Error('two is refused after it was written');
     return id * 10;
   };
   const requests = (...inputs: number[]): Request[] =>
-    inputs.map((input, index) => ({ id: 100 + index, name: 'ping', input }));
+    inputs.map((input, index) => ({ id: 100 + index, input: { name: 'ping', input } }));
   const stored = () =>
     database
       .prepare('select id from child order by id')
@@ -30,9 +30,9 @@ describe('a group commit', () => {
 
   it('undoes only the command that failed', () => {
     expect(groupCommit(database, insert)(requests(1, 2, 3))).toEqual([
-      { id: 100, value: 10 },
-      { id: 101, failure: 'two is refused after it was written', reason: 'failed' },
-      { id: 102, value: 30 },
+      { id: 100, output: { value: 10 } },
+      { id: 101, output: { failure: 'two is refused after it was written', reason: 'failed' } },
+      { id: 102, output: { value: 30 } },
     ]);
     expect(stored()).toEqual([1, 3]);
   });
@@ -42,24 +42,26 @@ describe('a group commit', () => {
     const replies = commit(requests(1, 99, 3));
     expect(replies).toHaveLength(3);
     for (const reply of replies)
-      expect(reply).toMatchObject({ failure: expect.stringContaining('FOREIGN KEY constraint failed') });
+      expect(reply).toMatchObject({
+        output: { failure: expect.stringContaining('FOREIGN KEY constraint failed') },
+      });
     expect(stored()).toEqual([]);
-    expect(commit(requests(1))).toEqual([{ id: 100, value: 10 }]);
+    expect(commit(requests(1))).toEqual([{ id: 100, output: { value: 10 } }]);
     expect(stored()).toEqual([1]);
   });
 
   it('rejects every command if one ends the whole transaction', () => {
-    const commit = groupCommit(database, (request) => {
-      const value = insert(request);
-      if (request.input === 3) {
+    const commit = groupCommit(database, (command) => {
+      const value = insert(command);
+      if (command.input === 3) {
         database.exec('rollback');
         throw new Error('the disk is full');
       }
       return value;
     });
     expect(commit(requests(1, 3))).toEqual([
-      { id: 100, failure: 'the disk is full', reason: 'failed' },
-      { id: 101, failure: 'the disk is full', reason: 'failed' },
+      { id: 100, output: { failure: 'the disk is full', reason: 'failed' } },
+      { id: 101, output: { failure: 'the disk is full', reason: 'failed' } },
     ]);
     expect(stored()).toEqual([]);
   });

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { linkOnDemand } from '../../../src/store/sqlite/link-on-demand.ts';
-import type { WorkerLink } from '../../../src/store/sqlite/worker-link.ts';
+import type { StoreLink } from '../../../src/store/sqlite/worker-link.ts';
 import { StoreError } from '../../../src/store/store-error.ts';
 
 /** Links that answer with their own number, or fail with what `failures` has for the call. */
 const makeLinks = (failures: (StoreError | null)[] = []) => {
   const opened: { isClosed: boolean }[] = [];
-  const open = async (): Promise<WorkerLink> => {
+  const open = async (): Promise<StoreLink> => {
     const link = { isClosed: false };
     opened.push(link);
     const number = opened.length;

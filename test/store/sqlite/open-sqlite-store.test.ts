@@ -41,22 +41,45 @@ describe('the SQLite store', () => {
     return workers;
   };
 
-  it('finds all data again after it was closed', async () => {
-    const first = await open();
+  const places = [
+    ['threads', {}],
+    ['this thread', { inThisThread: true }],
+  ] satisfies [string, Partial<SqliteStoreOptions>][];
+
+  it.each(places)('finds all data again after it was closed, in %s', async (_place, options) => {
+    const first = await open(options);
     const { accountId } = await addAccount(first, { balance: 70n });
     await first.close();
-    const second = await open();
+    const second = await open(options);
     expect(await available(second, accountId)).toBe(70n);
   });
 
-  it('shows a write to every handle as soon as it was acknowledged', async () => {
-    const [one, other] = [await open(), await open()];
+  it.each(places)('in %s shows a write to every handle once it was acknowledged', async (_place, options) => {
+    const [one, other] = [await open(options), await open()];
     const { accountId } = await addAccount(one, { balance: 0n });
     for (let count = 1n; count <= 50n; count += 1n) {
       await topUp(one, accountId, `entry ${count}`);
       expect(await available(other, accountId)).toBe(count * 10n);
       expect(await available(one, accountId)).toBe(count * 10n);
     }
+  });
+
+  it('answers the reads of one turn together, those that fail each for itself', async () => {
+    const store = await open();
+    const { accountId } = await addAccount(store, { balance: 70n });
+    const wrong = { id: { not: 'a text' }, accountId } as unknown as { id: string; accountId: string };
+    const answers = await Promise.allSettled([
+      available(store, accountId),
+      store.getJob(wrong),
+      available(store, accountId),
+    ]);
+    expect(answers).toMatchObject([
+      { status: 'fulfilled', value: 70n },
+      { status: 'rejected', reason: { reason: 'failed' } },
+      { status: 'fulfilled', value: 70n },
+    ]);
+    await topUp(store, accountId, 'after');
+    expect(await available(store, accountId)).toBe(80n);
   });
 
   it('uses a write-ahead log', async () => {
@@ -103,24 +126,18 @@ describe('the SQLite store', () => {
     expect(await available(store, accountId)).toBe(30n);
   });
 
-  it.each([
-    ['writer', 0],
-    ['reader', 1],
-  ])('rejects what waits and fails its ping when the %s dies', async (_role, position) => {
+  it('rejects what waits and fails its ping when the writer dies', async () => {
     let store: Store | undefined;
-    const workers = await workersOf(async () => {
+    const [writer] = await workersOf(async () => {
       store = await open();
     });
-    expect(workers).toHaveLength(2);
     const { accountId, keyId } = await addAccount(store!);
     const waiting = Promise.allSettled(
       Array.from({ length: 20 }, (_, index) =>
-        position === 0
-          ? store!.openJob(opening(runningJob({ accountId, keyId }, { id: `job ${index}` }), { hold: 1n }))
-          : store!.getAccount(accountId),
+        store!.openJob(opening(runningJob({ accountId, keyId }, { id: `job ${index}` }), { hold: 1n })),
       ),
     );
-    await workers[position]!.terminate();
+    await writer!.terminate();
     for (const result of await waiting)
       if (result.status === 'rejected') expect(result.reason).toMatchObject({ reason: 'crashed' });
     await expect(store!.ping()).rejects.toMatchObject({ reason: 'crashed' });
@@ -128,28 +145,46 @@ describe('the SQLite store', () => {
     await assertSoundBooks(await open());
   });
 
-  it('answers waiting commands before it closes, and refuses later ones', async () => {
+  it('rejects what waits when the reader dies, and reads on with another one', async () => {
     const store = await open();
-    const { accountId } = await addAccount(store, { balance: 0n });
-    const waiting = Array.from({ length: 20 }, (_, index) => topUp(store, accountId, `entry ${index}`));
-    const closing = store.close();
-    await expect(topUp(store, accountId, 'late')).rejects.toMatchObject({ reason: 'closed' });
-    await expect(store.ping()).rejects.toMatchObject({ reason: 'closed' });
-    await closing;
-    for (const answer of waiting) expect(await answer).toMatchObject({ outcome: 'posted' });
-    await store.close();
-    expect(await available(await open(), accountId)).toBe(200n);
+    const { accountId } = await addAccount(store, { balance: 70n });
+    const [reader] = await workersOf(() => store.ping());
+    const waiting = Promise.allSettled(Array.from({ length: 20 }, () => store.getAccount(accountId)));
+    await reader!.terminate();
+    for (const result of await waiting)
+      if (result.status === 'rejected') expect(result.reason).toMatchObject({ reason: 'crashed' });
+    await store.ping();
+    expect(await available(store, accountId)).toBe(70n);
   });
 
-  it('names the problem if the file cannot be opened, and leaves no thread behind', async () => {
-    await expect(open({ file: join(folder, 'nowhere', 'x.sqlite') })).rejects.toThrow(
-      /unable to open database file/,
-    );
-    await writeFile(file(), 'this is a letter, and not a database, whatever its name says. '.repeat(100));
-    const workers = await workersOf(() =>
-      expect(open()).rejects.toMatchObject({ message: expect.stringContaining('not a database') }),
-    );
-    // A thread that has ended has no id any more.
-    expect(workers.map(({ threadId }) => threadId)).toEqual([-1, -1]);
-  });
+  it.each(places)(
+    'in %s answers waiting commands before it closes, and refuses later ones',
+    async (_place, options) => {
+      const store = await open(options);
+      const { accountId } = await addAccount(store, { balance: 0n });
+      const waiting = Array.from({ length: 20 }, (_, index) => topUp(store, accountId, `entry ${index}`));
+      const closing = store.close();
+      await expect(topUp(store, accountId, 'late')).rejects.toMatchObject({ reason: 'closed' });
+      await expect(store.ping()).rejects.toMatchObject({ reason: 'closed' });
+      await closing;
+      for (const answer of waiting) expect(await answer).toMatchObject({ outcome: 'posted' });
+      await store.close();
+      expect(await available(await open(), accountId)).toBe(200n);
+    },
+  );
+
+  it.each(places)(
+    'in %s names the problem if the file cannot be opened, and leaves no thread behind',
+    async (_place, options) => {
+      await expect(open({ ...options, file: join(folder, 'nowhere', 'x.sqlite') })).rejects.toThrow(
+        /unable to open database file/,
+      );
+      await writeFile(file(), 'this is a letter, and not a database, whatever its name says. '.repeat(100));
+      const workers = await workersOf(() =>
+        expect(open(options)).rejects.toMatchObject({ message: expect.stringContaining('not a database') }),
+      );
+      // A thread that has ended has no id any more.
+      expect(workers.filter(({ threadId }) => threadId !== -1)).toEqual([]);
+    },
+  );
 });

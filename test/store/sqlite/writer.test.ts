@@ -4,23 +4,23 @@ import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
-import type { Reply, Request } from '../../../src/store/sqlite/messages.ts';
+import type { Command, Reply } from '../../../src/store/sqlite/messages.ts';
 import { migrateDatabase } from '../../../src/store/sqlite/migrate-database.ts';
 import { createWriter } from '../../../src/store/sqlite/writer.ts';
 
 describe('the writer of a file that cannot grow', () => {
   let folder: string;
   let database: DatabaseSync;
-  let run: (...requests: Pick<Request, 'name' | 'input'>[]) => Reply[];
+  let run: (...commands: Command[]) => Reply[];
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'causeway-writer-'));
     database = openDatabase({ file: join(folder, 'store.sqlite'), busyTimeoutMs: 1_000 });
-    await migrateDatabase(database, 1_000);
+    migrateDatabase(database, 1_000);
     let replies: Reply[] = [];
     const writer = createWriter(database, (sent) => replies.push(...sent));
-    run = (...requests) => {
+    run = (...commands) => {
       replies = [];
-      writer.take(requests.map((request, id) => ({ id, ...request })));
+      writer.take(commands.map((input, id) => ({ id, input })));
       writer.drain();
       return replies.sort((a, b) => a.id - b.id);
     };
@@ -33,12 +33,15 @@ describe('the writer of a file that cannot grow', () => {
   const growAtMostTo = (pages: number): void => database.exec(`pragma max_page_count = ${pages}`);
   const probe = { name: 'probe', input: undefined } as const;
   const secret = (value: string) => ({ name: 'getOrCreateSecret', input: { name: value, value } }) as const;
-  const full = (id: number): unknown => ({ id, failure: expect.stringContaining('full'), reason: 'full' });
+  const full = (id: number): unknown => ({
+    id,
+    output: { failure: expect.stringContaining('full'), reason: 'full' },
+  });
 
   it('rejects probes and commands as full, and works again when there is space', () => {
     expect(run(probe, secret('a'))).toEqual([
-      { id: 0, value: null },
-      { id: 1, value: 'a' },
+      { id: 0, output: { value: null } },
+      { id: 1, output: { value: 'a' } },
     ]);
     growAtMostTo(1);
     expect(run(secret('b'.repeat(100_000)))).toEqual([full(0)]);
@@ -46,15 +49,15 @@ describe('the writer of a file that cannot grow', () => {
     run(secret('c'.repeat(10_000)));
     expect(run(probe)).toEqual([full(0)]);
     growAtMostTo(10_000);
-    expect(run(probe)).toEqual([{ id: 0, value: null }]);
+    expect(run(probe)).toEqual([{ id: 0, output: { value: null } }]);
   });
 
   it('does not lose a command that fits because of a probe that does not', () => {
     growAtMostTo(1);
     expect(run(secret('small'), probe, secret('another'))).toEqual([
-      { id: 0, value: 'small' },
+      { id: 0, output: { value: 'small' } },
       full(1),
-      { id: 2, value: 'another' },
+      { id: 2, output: { value: 'another' } },
     ]);
   });
 

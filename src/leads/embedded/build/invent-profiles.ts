@@ -9,6 +9,7 @@ import { readManifest } from '../manifest.ts';
 import { openSpoolWriter } from '../sorting/spool-writer.ts';
 import { syntheticSource, type SyntheticSet } from '../synthetic-set.ts';
 import { waitForLock } from '../keeper-lock.ts';
+import type { BuildRequest } from './run-build.ts';
 
 /**
  * Makes fictional profiles current in `folder` and returns their number. Returns null if real ones have appeared, which
@@ -18,11 +19,7 @@ export const inventProfiles = async ({
   folder,
   scratch,
   synthetic,
-}: {
-  folder: string;
-  scratch: string;
-  synthetic: SyntheticSet;
-}): Promise<number | null> => {
+}: BuildRequest): Promise<number | null> => {
   const spool = join(scratch, 'spool');
   const written = await writeGeneration({
     folder: scratch,

@@ -1,53 +1,81 @@
+import { fork } from 'node:child_process';
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Worker } from 'node:worker_threads';
 import type { Log } from '../../../kit/log.ts';
-import { connectThread } from '../../../kit/threads/connect-thread.ts';
-import { ThreadError } from '../../../kit/threads/thread-error.ts';
-import { unlessAborted } from '../../../kit/unless-aborted.ts';
-import { buildingMark, newId, refoldingMark } from '../lead-folder.ts';
+import { buildingMark, newId } from '../lead-folder.ts';
 import type { SyntheticSet } from '../synthetic-set.ts';
 
 export interface BuildRequest {
-  /** The folder for the index. */
   folder: string;
-  /** A temporary folder in it that belongs to this build alone; it already exists only for `invent`. */
+  /** A temporary folder in it that belongs to this build alone. */
   scratch: string;
-  job: BuildJob;
-}
-
-/** Makes fictional profiles, or rewrites the real ones, folded by this version of Unicode. */
-export type BuildJob = { kind: 'invent'; synthetic: SyntheticSet } | { kind: 'refold' };
-
-export type BuildMessage =
-  | { kind: 'built'; profiles: number; tookMs: number }
-  /** Nothing was changed, because other profiles are there, or these are already folded. */
-  | { kind: 'unneeded' };
-
-export interface RunBuildInput {
-  folder: string;
-  job: BuildJob;
-  timeoutMs: number;
-  signal: AbortSignal;
-  log: Log;
+  synthetic: SyntheticSet;
 }
 
 /** Left-over files without a write for this long belong to a killed build. */
 const abandonedAfterMs = 60_000;
+/** Enough for the most fictional profiles that the settings allow. */
+const maxHeapMb = 4_096;
 
-/** Runs `job` in a worker thread. Rejects if it fails, exceeds `timeoutMs`, or is aborted; then it leaves no files. */
-export const runBuild = async ({ folder, job, timeoutMs, signal, log }: RunBuildInput): Promise<void> => {
+/** `profiles` is null if real ones have appeared. */
+export type BuildOutcome = { profiles: number | null } | { failure: string };
+
+interface BuildLimits {
+  timeoutMs: number;
+  signal: AbortSignal;
+}
+
+/** Makes fictional profiles. Rejects if that fails, exceeds `timeoutMs`, or is aborted; then it leaves no files. */
+export const runBuild = async ({
+  folder,
+  synthetic,
+  log,
+  ...limits
+}: Omit<BuildRequest, 'scratch'> & BuildLimits & { log: Log }): Promise<void> => {
   await removeAbandoned(folder);
-  const isRefold = job.kind === 'refold';
-  const scratch = join(folder, `${isRefold ? refoldingMark : buildingMark}${newId()}`);
-  if (!isRefold) await mkdir(scratch);
+  const scratch = join(folder, `${buildingMark}${newId()}`);
+  await mkdir(scratch);
+  const startedMs = performance.now();
   try {
-    const outcome = await runWorker({ folder, scratch, job }, { timeoutMs, signal });
-    if (outcome.kind === 'built')
-      log.info({ folder, profiles: outcome.profiles, tookMs: outcome.tookMs }, 'lead index built');
+    const profiles = await buildInProcess({ folder, scratch, synthetic }, limits);
+    if (profiles !== null)
+      log.info({ folder, profiles, tookMs: Math.round(performance.now() - startedMs) }, 'lead index built');
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
+};
+
+/** Builds in a process of its own. Its end frees its memory, of which a thread would leave much to the gateway. */
+const buildInProcess = async (
+  request: BuildRequest,
+  { timeoutMs, signal }: BuildLimits,
+): Promise<number | null> => {
+  signal.throwIfAborted();
+  const builder = fork(new URL('./worker.ts', import.meta.url), {
+    execArgv: [`--max-old-space-size=${maxHeapMb}`],
+    env: {},
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    signal,
+    timeout: timeoutMs,
+    killSignal: 'SIGKILL',
+  });
+  const ended = Promise.withResolvers<BuildOutcome>();
+  let told: BuildOutcome | null = null;
+  builder.on('message', (outcome: BuildOutcome) => {
+    told = outcome;
+  });
+  builder.on('exit', (code, killedBy) =>
+    ended.resolve(told ?? { failure: `its process ended with ${killedBy ?? code}` }),
+  );
+  builder.on('error', (error) => {
+    // A process that never started has no exit event.
+    if (builder.pid === undefined) ended.resolve({ failure: error.message });
+  });
+  builder.send(request, () => {});
+  const outcome = await ended.promise;
+  signal.throwIfAborted();
+  if ('failure' in outcome) throw new Error(`the fictional profiles were not made: ${outcome.failure}`);
+  return outcome.profiles;
 };
 
 const removeAbandoned = async (folder: string): Promise<void> => {
@@ -66,19 +94,4 @@ const lastTouchedMs = async (folder: string): Promise<number> => {
     [folder, ...names.map((name) => join(folder, name))].map((path) => stat(path).catch(() => null)),
   );
   return Math.max(...found.map((stats) => stats?.mtimeMs ?? Infinity));
-};
-
-const runWorker = async (
-  request: BuildRequest,
-  { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
-): Promise<BuildMessage> => {
-  signal.throwIfAborted();
-  const worker = new Worker(new URL('./worker.ts', import.meta.url));
-  const name = 'the thread that builds the lead index';
-  const thread = connectThread<BuildRequest, BuildMessage>(worker, { name, timeoutMs, endsOnTimeout: true });
-  try {
-    return await unlessAborted(thread.call(request), signal);
-  } finally {
-    await thread.end(new ThreadError('closed', `${name} was closed`));
-  }
 };

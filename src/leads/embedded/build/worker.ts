@@ -1,16 +1,18 @@
-import { serveCalls } from '../../../kit/threads/serve-calls.ts';
 import { inventProfiles } from './invent-profiles.ts';
-import type { BuildMessage, BuildRequest } from './run-build.ts';
-import { refoldProfiles } from './refold-profiles.ts';
+import type { BuildOutcome, BuildRequest } from './run-build.ts';
 
-/* The thread that builds an index. */
-serveCalls(async ({ folder, scratch, job }: BuildRequest): Promise<BuildMessage> => {
-  const startedMs = performance.now();
-  const profiles =
-    job.kind === 'invent'
-      ? await inventProfiles({ folder, scratch, synthetic: job.synthetic })
-      : await refoldProfiles({ folder, scratch });
-  return profiles === null
-    ? { kind: 'unneeded' }
-    : { kind: 'built', profiles, tookMs: Math.round(performance.now() - startedMs) };
+/* The process that builds the fictional profiles. It ends with its report, or with the gateway. */
+const build = async (request: BuildRequest): Promise<BuildOutcome> => {
+  try {
+    return { profiles: await inventProfiles(request) };
+  } catch (error) {
+    return { failure: error instanceof Error ? error.message : String(error) };
+  }
+};
+
+// A terminal or a service manager sends these to all processes of the gateway, which ends this one itself.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {});
+process.once('disconnect', () => process.exit());
+process.once('message', (request: BuildRequest) => {
+  void build(request).then((outcome) => process.send?.(outcome, () => process.disconnect()));
 });

@@ -28,12 +28,9 @@ export const reserveOf = ({ whole }: Pick<DiskRoom, 'whole'>): number =>
 
 /** The free space of the disk has reached the reserve. */
 class NoRoomError extends Error {
+  override readonly name = 'NoRoomError';
   readonly code = 'ENOSPC';
-
-  constructor() {
-    super('the remaining disk space is reserved for the gateway');
-    this.name = 'NoRoomError';
-  }
+  override readonly message = 'the remaining disk space is reserved for the gateway';
 }
 
 /** Throws NoRoomError if `bytes` more on the disk of `folder` would reach into the reserve. */

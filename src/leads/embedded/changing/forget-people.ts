@@ -23,6 +23,13 @@ import { readCheckpoint, removeStaging, spoolFile } from './staging.ts';
 import { isDiskFull, toKeeperError } from './to-keeper-error.ts';
 import { runsFile, writeGone } from './write-generation.ts';
 
+interface ForgetOptions {
+  usernames: readonly string[];
+  signal: AbortSignal;
+  /** Called when nobody finds the people any more, and again when they are erased. The deletion fails if it rejects. */
+  onChanged: () => Promise<void>;
+}
+
 /**
  * Implements LeadKeeper.forget. First the manifest notes that rows must be rewritten. Then the digests are stored, so
  * that nothing brings the people back. Then their rows in an unfinished import are erased. Last, searches skip them and
@@ -33,16 +40,7 @@ import { runsFile, writeGone } from './write-generation.ts';
  */
 export const forgetPeople = async (
   folder: string,
-  {
-    usernames,
-    signal,
-    onChanged,
-  }: {
-    usernames: readonly string[];
-    signal: AbortSignal;
-    /** Called when nobody finds the people any more, and again when they are erased. The deletion fails if it rejects. */
-    onChanged: () => Promise<void>;
-  },
+  { usernames, signal, onChanged }: ForgetOptions,
 ): Promise<{ removed: number }> => {
   signal.throwIfAborted();
   const lock = lockKeeper(folder);
@@ -91,7 +89,6 @@ const toForgetError = (
   return new LeadKeeperError(problem === 'busy' ? 'failed' : problem, `${message} ${rest}`, { cause });
 };
 
-/** These people in the segments. */
 interface FoundPeople {
   manifest: Manifest;
   base: FoundRows;
@@ -101,7 +98,6 @@ interface FoundPeople {
 interface FoundRows {
   /** Includes rows that were gone before: replaced ones, and those of an interrupted call. */
   rows: number[];
-  /** The rows to skip from now on. */
   gone: RowMarks;
 }
 

@@ -1,6 +1,6 @@
 import type { ImportOutcome, ImportProgress, ImportRequest } from '../../lead-keeper.ts';
 import { readForgottenClaim } from '../forgotten-claim.ts';
-import { openForgottenPeople, type ForgottenPeople } from '../forgotten-people.ts';
+import { openForgottenPeople } from '../forgotten-people.ts';
 import type { KeeperLimits } from '../keeper-limits.ts';
 import { lockKeeper } from '../keeper-lock.ts';
 import { changeFiles, removeMade, removeUnnamed } from '../lead-folder.ts';
@@ -24,6 +24,11 @@ interface ImportOptions {
   onChanged: () => Promise<void>;
 }
 
+interface TakeOverOptions extends ImportOptions {
+  staged: StagedInput;
+  old: Generation | null;
+}
+
 /** Implements LeadKeeper.importLeads. An input without rows is usually a mistake, so it changes nothing. */
 export const importLeads = async (
   folder: string,
@@ -32,7 +37,10 @@ export const importLeads = async (
   const lock = lockKeeper(folder);
   const pool = createSegmentPool(folder);
   try {
-    checkForgotten(folder);
+    // Detects a damaged list before hours of reading.
+    orKeeperError(folder, () => {
+      if (readForgottenClaim(folder).hasList()) openForgottenPeople(folder).close();
+    });
     const old = openOld(folder, { pool, mode: request.mode });
     const staged = await readInput(folder, {
       request: { ...request, onProgress: seldom(request.onProgress) },
@@ -56,15 +64,6 @@ export const importLeads = async (
   }
 };
 
-/** Detects a damaged list before hours of reading. */
-const checkForgotten = (folder: string): void => {
-  try {
-    if (readForgottenClaim(folder).hasList()) openForgottenPeople(folder).close();
-  } catch (error) {
-    throw toKeeperError(error, folder);
-  }
-};
-
 /** Opens the current profiles; null if there are none, or they are fictional, or damaged and to be replaced. */
 const openOld = (
   folder: string,
@@ -83,18 +82,11 @@ const openOld = (
 
 const takeOver = async (
   folder: string,
-  {
-    request,
-    limits,
-    readRoom,
-    onChanged,
-    staged,
-    old,
-  }: ImportOptions & { staged: StagedInput; old: Generation | null },
+  { request, limits, readRoom, onChanged, staged, old }: TakeOverOptions,
 ): Promise<ImportOutcome> => {
   const { mode } = request;
   const tell = seldom(request.onProgress);
-  const forgotten = openForgotten(folder);
+  const forgotten = orKeeperError(folder, () => openForgottenPeople(folder));
   const filesBefore = changeFiles(folder);
   const write = (from: Generation | null, signal: AbortSignal): ReturnType<typeof writeGeneration> =>
     writeGeneration({
@@ -138,9 +130,9 @@ const takeOver = async (
   }
 };
 
-const openForgotten = (folder: string): ForgottenPeople => {
+const orKeeperError = <T>(folder: string, work: () => T): T => {
   try {
-    return openForgottenPeople(folder);
+    return work();
   } catch (error) {
     throw toKeeperError(error, folder);
   }

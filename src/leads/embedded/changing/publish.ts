@@ -8,20 +8,9 @@ import { syncFolder } from '../sealed-json.ts';
  */
 export const publish = (
   folder: string,
-  next: Pick<Manifest, 'synthetic' | 'source' | 'base' | 'delta' | 'gone' | 'hasErased' | 'forgotten'>,
+  next: Omit<Manifest, 'format' | 'generation' | 'updatedAt'>,
 ): Manifest => {
-  const { synthetic, source, base, delta, gone, hasErased, forgotten } = next;
   // The file names must be on the disk before the manifest names them.
   syncFolder(folder);
-  return writeManifest(folder, {
-    synthetic,
-    source,
-    generation: newId(),
-    updatedAt: Date.now(),
-    base,
-    delta,
-    gone,
-    hasErased,
-    forgotten,
-  });
+  return writeManifest(folder, { ...next, generation: newId(), updatedAt: Date.now() });
 };

@@ -65,24 +65,21 @@ export const readInput = async (
   }
 };
 
+interface StageOptions {
+  request: ImportRequest;
+  limits: KeeperLimits;
+  resumed: Checkpoint | null;
+  batches: AsyncIterable<LeadBatch>;
+}
+
 const stage = async (
   folder: string,
-  {
-    request,
-    limits,
-    resumed,
-    batches,
-  }: {
-    request: ImportRequest;
-    limits: KeeperLimits;
-    resumed: Checkpoint | null;
-    batches: AsyncIterable<LeadBatch>;
-  },
+  { request, limits, resumed, batches }: StageOptions,
 ): Promise<StagedInput> => {
   const { input, signal, onProgress } = request;
   const state = resumed ?? newState(request);
   const spool = openSpoolWriter(spoolFile(folder), state.spoolBytes);
-  const checkpoints = createCheckpoints({ folder, spool, key: input.key, limits });
+  const checkpoints = createCheckpoints(folder, { spool, key: input.key, limits });
   const tell = (): void =>
     onProgress?.({ phase: 'reading', done: state.rows, total: null, isResumed: resumed !== null });
   const yieldToLoop = createYieldToLoop(signal);
@@ -122,24 +119,10 @@ const newState = ({ mode }: ImportRequest): State => ({
   isRead: false,
 });
 
-interface Checkpoints {
-  /** Starts a checkpoint of `state` when one is due. The next one starts after it is on the disk. */
-  offer(state: State): void;
-  /** Writes the last checkpoint. Rejects if this or an earlier one could not be written. */
-  end(state: State): Promise<void>;
-}
-
-const createCheckpoints = ({
-  folder,
-  spool,
-  key,
-  limits,
-}: {
-  folder: string;
-  spool: SpoolWriter;
-  key: string | null;
-  limits: KeeperLimits;
-}): Checkpoints => {
+const createCheckpoints = (
+  folder: string,
+  { spool, key, limits }: { spool: SpoolWriter; key: string | null; limits: KeeperLimits },
+) => {
   let lastMs = performance.now();
   let lastBytes = spool.bytes;
   let underWay: Promise<void> | null = null;
@@ -149,10 +132,10 @@ const createCheckpoints = ({
     spool.flush();
     lastMs = performance.now();
     lastBytes = spool.bytes;
-    const checkpoint = { ...state, spoolBytes: spool.bytes };
     if (key === null) return;
+    const checkpoint = { ...state, key, spoolBytes: spool.bytes };
     await spool.sync();
-    writeCheckpoint(folder, { ...checkpoint, key });
+    writeCheckpoint(folder, checkpoint);
   };
   const isDue = (): boolean => {
     const bytes = spool.bytes + spool.bufferedBytes - lastBytes;
@@ -165,19 +148,20 @@ const createCheckpoints = ({
   };
 
   return {
-    offer: (state) => {
+    /** Starts a checkpoint of `state` when one is due. The next one starts after it is on the disk. */
+    offer: (state: State): void => {
       if (failure !== null) throw failure.cause;
       if (key === null || underWay !== null || !isDue()) return;
-      underWay = write(state).then(
-        () => {
+      underWay = write(state)
+        .then(() => {
           underWay = null;
-        },
-        (cause: unknown) => {
+        })
+        .catch((cause: unknown) => {
           failure = { cause };
-        },
-      );
+        });
     },
-    end: async (state) => {
+    /** Writes the last checkpoint. Rejects if this or an earlier one could not be written. */
+    end: async (state: State): Promise<void> => {
       await underWay;
       if (failure !== null) throw failure.cause;
       await write(state);

@@ -21,7 +21,6 @@ export interface Checkpoint {
   /** The resume position in the input; null before its first batch. */
   position: Json;
   rows: number;
-  /** The valid part of the spool. */
   spoolBytes: number;
   /** True after the whole input was read. */
   isRead: boolean;
@@ -46,7 +45,6 @@ export const readCheckpoint = (folder: string): Checkpoint | null => {
 export const writeCheckpoint = (folder: string, checkpoint: Omit<Checkpoint, 'format'>): void =>
   writeSealedJson(checkpointFile(folder), { format: stagingFormat, ...checkpoint });
 
-/** Creates the folder, or empties it. */
 export const clearStaging = (folder: string): void => {
   removeStaging(folder);
   mkdirSync(stagingFolder(folder), { recursive: true });

@@ -21,32 +21,28 @@ export const toKeeperError = (
   { describe = changeFailed, readRoom = readDiskRoom }: KeeperErrorOptions = {},
 ): LeadKeeperError => {
   if (cause instanceof LeadKeeperError) return cause;
+  const make = (problem: 'damaged' | 'failed', message: string): LeadKeeperError =>
+    new LeadKeeperError(problem, message, { cause });
   // An unreadable file need not be damaged: this user may lack the right to read it.
   const trouble = folderTrouble(cause instanceof ManifestUnreadableError ? cause.cause : cause, folder);
-  if (trouble !== null)
-    return new LeadKeeperError('failed', `${folder} cannot be used: ${trouble}.`, { cause });
+  if (trouble !== null) return make('failed', `${folder} cannot be used: ${trouble}.`);
   if (cause instanceof SegmentDamagedError || cause instanceof ManifestUnreadableError)
-    return new LeadKeeperError(
+    return make(
       'damaged',
       'The stored profiles are damaged. Restore a backup of their folder, or import all profiles again and replace them.',
-      { cause },
     );
   if (cause instanceof ForgottenListDamagedError)
-    return new LeadKeeperError(
+    return make(
       'damaged',
       `The list of people who asked to be forgotten is damaged or missing (${cause.file}). Restore that file from a backup. The profiles are not affected, and an import does not help.`,
-      { cause },
     );
   if (cause instanceof SpoolDamagedError)
-    return new LeadKeeperError(
+    return make(
       'failed',
       'The stored progress of the import is damaged and was discarded. Start the import again.',
-      { cause },
     );
-  if (isDiskFull(cause)) return new LeadKeeperError('failed', noRoom(cause, { folder, readRoom }), { cause });
-  return new LeadKeeperError('failed', describe(cause instanceof Error ? cause.message : String(cause)), {
-    cause,
-  });
+  if (isDiskFull(cause)) return make('failed', noRoom(cause, { folder, readRoom }));
+  return make('failed', describe(cause instanceof Error ? cause.message : String(cause)));
 };
 
 const changeFailed = (reason: string): string =>

@@ -2,10 +2,10 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Lead, LeadQuery } from '../../lead-source.ts';
 import { ManifestUnreadableError, manifestFile, profilesIn, readManifest } from '../manifest.ts';
-import { isFoldedEarlier, openCurrentGeneration, type Generation } from '../open-generation.ts';
+import { isFoldedAlike, openCurrentGeneration, type Generation } from '../open-generation.ts';
 import { createSegmentPool, fileIdentity } from '../segment-pool.ts';
 import { SegmentDamagedError } from '../segment/segment-format.ts';
-import type { ServedGeneration } from './messages.ts';
+import type { ReadEvent, ServedGeneration } from './messages.ts';
 
 /** The interval of looking for a new manifest. */
 const lookMs = 250;
@@ -20,15 +20,7 @@ const retryMs = 5_000;
  */
 export const followGenerations = (
   folder: string,
-  {
-    onServing,
-    onNotSwitched,
-    onGivenUp,
-  }: {
-    onServing: (served: ServedGeneration) => void;
-    onNotSwitched: (cause: unknown) => void;
-    onGivenUp: (cause: unknown) => void;
-  },
+  { tell, onGivenUp }: { tell: (event: ReadEvent) => void; onGivenUp: (cause: unknown) => void },
 ): { search(query: LeadQuery): Lead[] } => {
   const pool = createSegmentPool(folder);
   const first = openCurrentGeneration(folder, pool);
@@ -36,7 +28,9 @@ export const followGenerations = (
   let current = first;
   let retryAtMs = Infinity;
   let stamp: string | null = null;
-  onServing(describe(current));
+  const tellServing = (): void => tell({ kind: 'serving', served: describe(current) });
+  const tellNotSwitched = (cause: unknown): void => tell({ kind: 'not-switched', cause: String(cause) });
+  tellServing();
 
   const closeOthers = (): void => pool.closeExcept([current.base.segment, current.delta?.segment]);
 
@@ -50,13 +44,13 @@ export const followGenerations = (
       retryAtMs = Infinity;
       if (next === null || isSame(next, current)) return;
       if (next.manifest.synthetic && !current.manifest.synthetic)
-        return onNotSwitched(new Error('fictional profiles do not replace real ones'));
+        return tellNotSwitched(new Error('fictional profiles do not replace real ones'));
       current = next;
-      onServing(describe(current));
+      tellServing();
     } catch (error) {
       if (current.manifest.synthetic && !isSynthetic(folder)) return giveUp(error);
       retryAtMs = performance.now() + retryMs;
-      onNotSwitched(error);
+      tellNotSwitched(error);
     } finally {
       closeOthers();
     }
@@ -98,5 +92,5 @@ const describe = (generation: Generation): ServedGeneration => ({
   generation: generation.manifest.generation,
   synthetic: generation.manifest.synthetic,
   profiles: profilesIn(generation.manifest),
-  isFoldedEarlier: isFoldedEarlier(generation),
+  isFoldedAlike: isFoldedAlike(generation),
 });

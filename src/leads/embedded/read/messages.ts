@@ -1,10 +1,9 @@
-/** The generation that is searched. */
 export interface ServedGeneration {
   generation: string;
   synthetic: boolean;
   profiles: number;
-  /** True if another version of Unicode folded its words than the queries. Rare letters may then not be found. */
-  isFoldedEarlier: boolean;
+  /** False if another version of Unicode folded its words than the queries. Rare letters may then not be found. */
+  isFoldedAlike: boolean;
 }
 
 export type ReadEvent =

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import type { Lead, LeadQuery } from '../../lead-source.ts';
 import { connectThread, type ThreadEnd } from '../../../kit/threads/connect-thread.ts';
 import { ThreadError } from '../../../kit/threads/thread-error.ts';
-import { createSearchLine, type SearchLine } from '../../search-line.ts';
+import { createSearchLine } from '../../search-line.ts';
 import type { ReadEvent, ServedGeneration } from './messages.ts';
 
 export interface ReaderLimits {
@@ -19,14 +19,7 @@ export interface ReaderLimits {
 export type ReaderEnd = ThreadEnd | { kind: 'damaged'; cause: unknown };
 
 /** Searches the profiles of a folder in a thread of its own. */
-export interface Reader {
-  /** The generation that is searched now. Searches answered after a change are of the new one. */
-  readonly served: ServedGeneration;
-  search: SearchLine;
-  /** Resolves, never rejects, when no search is answered any more: after `close`, or when the thread was lost. */
-  readonly ended: Promise<ReaderEnd>;
-  close(): Promise<void>;
-}
+export type Reader = Awaited<ReturnType<typeof openReader>>;
 
 export interface OpenReaderInput {
   folder: string;
@@ -39,12 +32,8 @@ export interface OpenReaderInput {
   startWorker?: (folder: string) => Worker;
 }
 
-/** The index is damaged, or was never whole. */
 export class IndexDamagedError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'IndexDamagedError';
-  }
+  override readonly name = 'IndexDamagedError';
 }
 
 export const startReadWorker = (folder: string): Worker =>
@@ -60,7 +49,7 @@ export const openReader = async ({
   onSwitched,
   onNotSwitched,
   startWorker = startReadWorker,
-}: OpenReaderInput): Promise<Reader> => {
+}: OpenReaderInput) => {
   const opened = Promise.withResolvers<ServedGeneration>();
   let served: ServedGeneration | null = null;
 
@@ -92,16 +81,18 @@ export const openReader = async ({
   );
   const first = await opened.promise.finally(() => clearTimeout(openTimer));
   return {
-    get served() {
+    /** The generation that is searched now. Searches answered after a change are of the new one. */
+    get served(): ServedGeneration {
       return served ?? first;
     },
+    /** Resolves, never rejects, when no search is answered any more: after `close`, or when the thread was lost. */
     ended,
     search: createSearchLine({
       thread,
       maxWaiting: limits.maxWaiting,
       timeoutMs: limits.searchTimeoutMs,
     }),
-    close: () => thread.end(new ThreadError('closed', 'The reader was closed.')),
+    close: (): Promise<void> => thread.end(new ThreadError('closed', 'The reader was closed.')),
   };
 };
 

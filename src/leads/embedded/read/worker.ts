@@ -15,11 +15,7 @@ const giveUp = (error: unknown): void => {
 };
 
 const serve = (folder: string): void => {
-  const generations = followGenerations(folder, {
-    onServing: (served) => tell({ kind: 'serving', served }),
-    onNotSwitched: (cause) => tell({ kind: 'not-switched', cause: String(cause) }),
-    onGivenUp: giveUp,
-  });
+  const generations = followGenerations(folder, { tell, onGivenUp: giveUp });
   serveCalls((query: LeadQuery): Lead[] => {
     try {
       return generations.search(query);

@@ -1,19 +1,7 @@
-/** Reads the output of a ByteWriter. Throws RangeError if the bytes end too early. */
-export interface ByteReader {
-  readonly position: number;
-  readonly isAtEnd: boolean;
-  varint(): number;
-  text(): string;
-  /** Skips a text and returns its number of units. `unit` reads them until the next text. */
-  passText(): number;
-  unit(index: number): number;
-  /** Reads `count` distinct numbers, ascending from 0, written by `ByteWriter.ascending`. */
-  ascending(count: number): Uint32Array;
-  /** Skips `count` numbers. */
-  skip(count: number): void;
-}
+export type ByteReader = ReturnType<typeof createByteReader>;
 
-export const createByteReader = (bytes: Uint8Array): ByteReader => {
+/** Reads the output of `createByteWriter`. Throws RangeError if the bytes end too early. */
+export const createByteReader = (bytes: Uint8Array) => {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let position = 0;
 
@@ -37,6 +25,7 @@ export const createByteReader = (bytes: Uint8Array): ByteReader => {
 
   let isWide = false;
   let textStart = 0;
+  /** Skips a text and returns its number of units. `unit` reads them until the next text. */
   const passText = (): number => {
     const head = varint();
     isWide = head % 2 === 1;
@@ -46,20 +35,19 @@ export const createByteReader = (bytes: Uint8Array): ByteReader => {
   };
 
   return {
-    get position() {
-      return position;
-    },
-    get isAtEnd() {
+    get isAtEnd(): boolean {
       return position >= buffer.length;
     },
     varint,
-    text: () => {
+    text: (): string => {
       passText();
       return buffer.toString(isWide ? 'utf16le' : 'latin1', textStart, position);
     },
     passText,
-    unit: (index) => (isWide ? buffer.readUInt16LE(textStart + index * 2) : (buffer[textStart + index] ?? 0)),
-    ascending: (count) => {
+    unit: (index: number): number =>
+      isWide ? buffer.readUInt16LE(textStart + index * 2) : (buffer[textStart + index] ?? 0),
+    /** Reads `count` distinct numbers, written by `ascending` of the writer. */
+    ascending: (count: number): Uint32Array => {
       const numbers = new Uint32Array(count);
       let last = -1;
       for (let index = 0; index < count; index += 1) {
@@ -74,7 +62,7 @@ export const createByteReader = (bytes: Uint8Array): ByteReader => {
       }
       return numbers;
     },
-    skip: (count) => {
+    skip: (count: number): void => {
       for (let left = count; left > 0; left -= 1) varint();
     },
   };

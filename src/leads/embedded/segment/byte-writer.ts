@@ -1,19 +1,4 @@
-/** A growing byte buffer. */
-export interface ByteWriter {
-  readonly length: number;
-  /** Writes a whole number from 0 to 2^53 - 1, seven bits per byte, lowest first. */
-  varint(value: number): void;
-  bytes(bytes: Uint8Array): void;
-  /** Writes distinct numbers, ascending from 0, as their differences. */
-  ascending(numbers: Uint32Array): void;
-  /** Writes the units of `text` from `start` on, for `ByteReader.text`. */
-  text(text: string, start: number): void;
-  /** Returns a view of the written bytes, valid until the next call. */
-  view(): Buffer;
-  clear(): void;
-}
-
-export const createByteWriter = (initialBytes: number): ByteWriter => {
+export const createByteWriter = (initialBytes: number) => {
   let buffer = Buffer.allocUnsafe(initialBytes);
   let length = 0;
 
@@ -23,6 +8,7 @@ export const createByteWriter = (initialBytes: number): ByteWriter => {
     buffer.copy(larger, 0, 0, length);
     buffer = larger;
   };
+  /** Writes a whole number from 0 to 2^53 - 1, seven bits per byte, lowest first. */
   const varint = (value: number): void => {
     reserve(8);
     let rest = value;
@@ -36,23 +22,25 @@ export const createByteWriter = (initialBytes: number): ByteWriter => {
   };
 
   return {
-    get length() {
+    get length(): number {
       return length;
     },
     varint,
-    bytes: (bytes) => {
+    bytes: (bytes: Uint8Array): void => {
       reserve(bytes.length);
       buffer.set(bytes, length);
       length += bytes.length;
     },
-    ascending: (numbers) => {
+    /** Writes distinct numbers, ascending from 0, as their differences. */
+    ascending: (numbers: Uint16Array | Uint32Array): void => {
       let last = -1;
       for (const number of numbers) {
         varint(number - last - 1);
         last = number;
       }
     },
-    text: (text, start) => {
+    /** Writes the units of `text` from `start` on, for `ByteReader.text`. */
+    text: (text: string, start: number): void => {
       const units = text.length - start;
       const isWide = hasWideUnit(text, start);
       varint(units * 2 + Number(isWide));
@@ -67,8 +55,9 @@ export const createByteWriter = (initialBytes: number): ByteWriter => {
         }
       }
     },
-    view: () => buffer.subarray(0, length),
-    clear: () => {
+    /** Returns a view of the written bytes, valid until the next call. */
+    view: (): Buffer => buffer.subarray(0, length),
+    clear: (): void => {
       length = 0;
     },
   };

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { QueryTerm } from '../../query/search-terms.ts';
 import type { Dictionary, TermEntry } from './dictionary.ts';
 import { SegmentDamagedError, sealNames, unseal, type ListRef, type SegmentShape } from './segment-format.ts';
-import { uniteRows } from './unite-rows.ts';
+import { uniteRows } from './row-set.ts';
 
 /** The rows of a condition: those from the dictionary, and lists still to be read. */
 export interface ConditionLists {

@@ -1,6 +1,6 @@
 import type { ConditionLists } from './condition-lists.ts';
+import { uniteRows } from './row-set.ts';
 import type { LongList, OpenList } from './stored-lists.ts';
-import { uniteRows } from './unite-rows.ts';
 
 /** The rows of one condition: `rows`, ascending and distinct, and those of the long lists. */
 export interface ConditionRows {
@@ -8,7 +8,6 @@ export interface ConditionRows {
   long: LongList[];
 }
 
-/** Reads a condition's short lists and opens its long ones. */
 export const readCondition = ({ rows, lists }: ConditionLists, openList: OpenList): ConditionRows => {
   const short = [rows];
   const long: LongList[] = [];

@@ -3,22 +3,16 @@ import { createByteWriter } from './byte-writer.ts';
 import type { ListWriter } from './list-writer.ts';
 import { seal, sealNames, type ListRef, type SegmentShape } from './segment-format.ts';
 
-/** Writes terms to `dictionary`. They must come in UTF-16 order. */
-export interface DictionaryWriter {
-  /** Returns the list of the rows, or null if they are stored in the dictionary. */
-  add(term: string, rows: Uint32Array): ListRef | null;
-  /** Returns the number of blocks. */
-  end(): number;
-}
-
-/*
+/**
+ * Writes terms to `dictionary`. They must come in UTF-16 order.
+ *
  * A block has for each term: the number of units shared with the former term in the block, the other units, the number
  * of rows, and the rows or the number of their list.
  */
 export const createDictionaryWriter = (
   database: DatabaseSync,
   { lists, shape: { blockTerms, mostInlineRows } }: { lists: ListWriter; shape: SegmentShape },
-): DictionaryWriter => {
+) => {
   const insertBlock = database.prepare('INSERT INTO dictionary VALUES (?, ?)');
   const insertStart = database.prepare('INSERT INTO dictionary_starts VALUES (?, ?)');
   const writer = createByteWriter(64 * 1024);
@@ -41,7 +35,8 @@ export const createDictionaryWriter = (
   };
 
   return {
-    add: (term, rows) => {
+    /** Returns the list of the rows, or null if they are stored in the dictionary. */
+    add: (term: string, rows: Uint32Array): ListRef | null => {
       if (terms === blockTerms) endBlock();
       if (terms === 0) beginBlock(term);
       const shared = sharedUnits(last, term);
@@ -59,7 +54,8 @@ export const createDictionaryWriter = (
       last = term;
       return stored;
     },
-    end: () => {
+    /** Returns the number of blocks. */
+    end: (): number => {
       endBlock();
       return block;
     },

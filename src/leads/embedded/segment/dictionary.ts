@@ -1,22 +1,17 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { createByteReader, type ByteReader } from './byte-reader.ts';
+import { firstBeyond } from './lower-bound.ts';
 import { SegmentDamagedError, sealNames, unseal, type ListRef, type SegmentShape } from './segment-format.ts';
 
-/** A term's rows, or the list of its rows. */
 export type TermEntry = { rows: Uint32Array; list: null } | { rows: null; list: ListRef };
 
-/** The terms of a segment. */
-export interface Dictionary {
-  find(term: string): TermEntry | null;
-  /** Returns the terms that begin with `prefix`; null if there are more than `most`. */
-  beginningWith(prefix: string, most: number): TermEntry[] | null;
-}
+export type Dictionary = ReturnType<typeof openDictionary>;
 
-/** Reads the first term of each block into memory. */
+/** Opens the terms of a segment. Reads the first term of each block into memory. */
 export const openDictionary = (
   database: DatabaseSync,
   { blocks, shape: { mostInlineRows } }: { blocks: number; shape: Pick<SegmentShape, 'mostInlineRows'> },
-): Dictionary => {
+) => {
   const starts = readStarts(database);
   if (starts.length !== blocks)
     throw new SegmentDamagedError('the last blocks of the dictionary are missing');
@@ -28,7 +23,7 @@ export const openDictionary = (
   };
 
   return {
-    find: (term) => {
+    find: (term: string): TermEntry | null => {
       const block = lastAtMost(starts, term);
       if (block < 0) return null;
       let found: TermEntry | null = null;
@@ -38,7 +33,8 @@ export const openDictionary = (
       });
       return found;
     },
-    beginningWith: (prefix, most) => {
+    /** Returns the terms that begin with `prefix`; null if there are more than `most`. */
+    beginningWith: (prefix: string, most: number): TermEntry[] | null => {
       const entries: TermEntry[] = [];
       for (let block = Math.max(0, lastAtMost(starts, prefix)); block < starts.length; block += 1) {
         const isBeyond = walkBlock(block, prefix, (place, entry) => {
@@ -114,13 +110,5 @@ const readStarts = (database: DatabaseSync): string[] => {
 };
 
 /** Returns the last index in `sorted` whose text is not above `text`; -1 if there is none. */
-const lastAtMost = (sorted: readonly string[], text: string): number => {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((sorted[middle] ?? '') <= text) low = middle + 1;
-    else high = middle;
-  }
-  return low - 1;
-};
+const lastAtMost = (sorted: readonly string[], text: string): number =>
+  firstBeyond(sorted.length, (index) => (sorted[index] ?? '') > text) - 1;

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { LeadQuery } from '../../lead-source.ts';
 import type { RowRange } from './intersect-chunks.ts';
+import { firstBeyond } from './lower-bound.ts';
 import { SegmentDamagedError, seal, sealNames, unseal } from './segment-format.ts';
 
 /*
@@ -9,15 +10,9 @@ import { SegmentDamagedError, seal, sealNames, unseal } from './segment-format.t
  */
 const blockRows = 1024;
 
-export interface FollowerWriter {
-  /** Adds the followers of the next row. */
-  add(followers: number): void;
-  end(): void;
-}
-
-export const createFollowerWriter = (database: DatabaseSync): FollowerWriter => {
+export const createFollowerWriter = (database: DatabaseSync) => {
   const insert = database.prepare('INSERT INTO followers VALUES (?, ?)');
-  let block = new Uint32Array(blockRows);
+  const block = new Uint32Array(blockRows);
   let blocks = 0;
   let rows = 0;
   const endBlock = (): void => {
@@ -26,14 +21,13 @@ export const createFollowerWriter = (database: DatabaseSync): FollowerWriter => 
     rows = 0;
   };
   return {
-    add: (followers) => {
+    add: (followers: number): void => {
       if (rows === blockRows) endBlock();
       block[rows] = followers;
       rows += 1;
     },
-    end: () => {
+    end: (): void => {
       if (rows > 0) endBlock();
-      block = new Uint32Array(0);
     },
   };
 };
@@ -69,14 +63,5 @@ export const createRangeFinder = (
   };
 };
 
-/** Searches descending numbers. */
-const firstPlaceBelow = (descending: Uint32Array, value: number): number => {
-  let low = 0;
-  let high = descending.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((descending[middle] ?? 0) >= value) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-};
+const firstPlaceBelow = (descending: Uint32Array, value: number): number =>
+  firstBeyond(descending.length, (place) => (descending[place] ?? 0) < value);

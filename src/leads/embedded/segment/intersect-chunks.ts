@@ -38,16 +38,10 @@ export function* intersectChunks(
   }
 }
 
-/** Buffers for the work on one chunk, used by one search at a time and then reused. */
-export interface ChunkSpace {
-  readonly chunkRows: number;
-  readonly fewRows: number;
-  readonly words: Uint32Array;
-  readonly otherWords: Uint32Array;
-  readonly places: Uint16Array;
-}
+export type ChunkSpace = ReturnType<typeof createChunkSpace>;
 
-export const createChunkSpace = ({ chunkRows }: SegmentShape, fewRows = usualFewRows): ChunkSpace => ({
+/** Buffers for the work on one chunk, used by one search at a time and then reused. */
+export const createChunkSpace = ({ chunkRows }: SegmentShape, fewRows = usualFewRows) => ({
   chunkRows,
   fewRows,
   words: new Uint32Array(chunkRows / 32),
@@ -139,32 +133,28 @@ const placesOfBits = (words: Uint32Array, first: number, { places }: ChunkSpace)
   return places.subarray(0, count);
 };
 
-/** The rows of a condition in one chunk. */
-interface ChunkView {
-  /** Moves to a chunk that is not before the last one. */
-  moveTo(chunk: number): void;
-  /** Upper bound of its rows in the chunk. */
-  readonly size: number;
-  parts(): ChunkPart[];
-}
+type ChunkView = ReturnType<typeof createChunkView>;
 
-const createChunkView = ({ rows, long }: ConditionRows, chunkRows: number): ChunkView => {
+/** The rows of a condition in one chunk. */
+const createChunkView = ({ rows, long }: ConditionRows, chunkRows: number) => {
   let chunk = 0;
   let start = 0;
   let end = 0;
   let size = 0;
   return {
-    moveTo: (next) => {
+    /** Moves to a chunk that is not before the last one. */
+    moveTo: (next: number): void => {
       chunk = next;
       start = lowerBound(rows, { value: chunk * chunkRows, from: end });
       end = lowerBound(rows, { value: (chunk + 1) * chunkRows, from: start });
       size = end - start;
       for (const { sizes } of long) size += sizes[chunk] ?? 0;
     },
-    get size() {
+    /** Upper bound of its rows in the chunk. */
+    get size(): number {
       return size;
     },
-    parts: () => {
+    parts: (): ChunkPart[] => {
       const parts: ChunkPart[] = [];
       for (const list of long) if ((list.sizes[chunk] ?? 0) > 0) parts.push(list.part(chunk));
       if (end > start) {
@@ -178,7 +168,6 @@ const createChunkView = ({ rows, long }: ConditionRows, chunkRows: number): Chun
   };
 };
 
-/** Sets `target` to the union of all parts. */
 const uniteInto = (target: Uint32Array, parts: readonly ChunkPart[]): void => {
   const start = parts.find(({ words }) => words !== null);
   if (start?.words instanceof Uint32Array) target.set(start.words);
@@ -209,7 +198,6 @@ const intersectInto = (left: Uint32Array, words: Uint32Array): boolean => {
   return any !== 0;
 };
 
-/** Returns true if at most `most` words have a bit set. */
 const isSparse = (words: Uint32Array, most: number): boolean => {
   let filled = 0;
   for (let index = 0; index < words.length && filled <= most; index += 1) if (words[index] !== 0) filled += 1;

@@ -11,16 +11,12 @@ import {
   type SegmentShape,
 } from './segment-format.ts';
 
-/** Writes lists of rows to `lists`. */
-export interface ListWriter {
-  /** Stores `rows`, ascending and distinct, as a new list. */
-  add(rows: Uint32Array): ListRef;
-}
+export type ListWriter = ReturnType<typeof createListWriter>;
 
 export const createListWriter = (
   database: DatabaseSync,
   { profiles, shape }: { profiles: number; shape: SegmentShape },
-): ListWriter => {
+) => {
   const { chunkRows, mostShortRows } = shape;
   const insert = database.prepare('INSERT INTO lists VALUES (?, ?)');
   const chunks = Math.ceil(profiles / chunkRows);
@@ -57,7 +53,8 @@ export const createListWriter = (
   };
 
   return {
-    add: (rows) => {
+    /** Stores `rows`, ascending and distinct, as a new list. */
+    add: (rows: Uint32Array): ListRef => {
       const list = count;
       count += 1;
       if (rows.length > mostShortRows) addLong(list, rows);

@@ -12,3 +12,15 @@ export const lowerBound = (
   }
   return low;
 };
+
+/** Returns the first index whose value is beyond a limit; `length` if there is none. All later ones are beyond it too. */
+export const firstBeyond = (length: number, isBeyond: (index: number) => boolean): number => {
+  let low = 0;
+  let high = length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (isBeyond(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+};

@@ -9,17 +9,11 @@ import { bucketNames, seal, sealNames, unseal } from './segment-format.ts';
  */
 
 /** Collects the names of all rows, eight bytes each, and writes them to `names`. */
-export interface NameWriter {
-  /** Adds the username of the next row. */
-  add(username: string): void;
-  end(): void;
-}
-
-export const createNameWriter = (database: DatabaseSync): NameWriter => {
+export const createNameWriter = (database: DatabaseSync) => {
   const hashes = createGrowingRows(4096);
   return {
-    add: (username) => hashes.push(hashOf(username)),
-    end: () => {
+    add: (username: string): void => hashes.push(hashOf(username)),
+    end: (): void => {
       const all = hashes.view();
       const buckets = bucketsFor(all.length);
       const starts = new Uint32Array(buckets + 1);

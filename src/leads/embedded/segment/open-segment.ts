@@ -4,11 +4,13 @@ import { usernameKey } from '../../query/username-key.ts';
 import { createConditionLookup } from './condition-lists.ts';
 import { openDictionary } from './dictionary.ts';
 import { queryConditions } from '../../query/index-terms.ts';
+import { compareLeads } from '../../query/lead-order.ts';
 import { createChunkSpace } from './intersect-chunks.ts';
 import type { RowRange } from './intersect-chunks.ts';
 import { intersectRows } from './intersect-rows.ts';
 import { createRangeFinder } from './follower-table.ts';
 import { createNameReader } from './name-table.ts';
+import { firstBeyond } from './lower-bound.ts';
 import { isDamagedDatabase, openExisting } from './open-existing.ts';
 import { isInSet, type RowSet } from './row-set.ts';
 import {
@@ -25,23 +27,11 @@ import { createOpenList } from './stored-lists.ts';
 export interface StoredLead {
   row: number;
   lead: Lead;
-  /** The profile as stored. */
   json: string;
 }
 
 /** An open segment. Everything is synchronous and belongs in a worker thread. */
-export interface Segment {
-  readonly profiles: number;
-  /** The version of the folding of its terms (fold-text.ts). */
-  readonly folding: string;
-  /** Returns the first matching profiles in result order, without those in `gone`. */
-  search(query: LeadQuery, gone: RowSet | null): Lead[];
-  /** Returns the profile with this username, compared by usernameKey. */
-  find(username: string): StoredLead | null;
-  /** Yields all profiles except those in `gone`, in result order. */
-  scan(gone: RowSet | null): Iterable<StoredLead>;
-  close(): void;
-}
+export type Segment = ReturnType<typeof readSegment>;
 
 /**
  * Opens the segment in `file`. It and all methods throw SegmentDamagedError if the file is not as it was written.
@@ -57,7 +47,7 @@ export const openSegment = (file: string, { fewRows }: { fewRows?: number } = {}
   }
 };
 
-const readSegment = (database: DatabaseSync, fewRows: number | undefined): Segment => {
+const readSegment = (database: DatabaseSync, fewRows: number | undefined) => {
   database.exec('PRAGMA query_only = ON; PRAGMA cache_size = -32768');
   const { unicode: folding, profiles, blocks, shape } = readHead(database);
   const openList = createOpenList(database, shape);
@@ -69,8 +59,9 @@ const readSegment = (database: DatabaseSync, fewRows: number | undefined): Segme
   const namesakes = createNameReader(database, { profiles });
   const { readProfile, readProfiles } = createProfileReader(database);
   const readStretch = detectDamage(readProfiles);
-  const rangeOf = createRangeFinder(database, { profiles });
+  const rangeOf = createPageFinder(createRangeFinder(database, { profiles }), readProfile);
 
+  /** Returns the first matching profiles in result order, without those in `gone`. */
   const search = (query: LeadQuery, gone: RowSet | null): Lead[] => {
     const conditions = queryConditions(query);
     const range = rangeOf(query);
@@ -104,6 +95,7 @@ const readSegment = (database: DatabaseSync, fewRows: number | undefined): Segme
     return null;
   };
 
+  /** Yields all profiles except those in `gone`, in result order. */
   function* scan(gone: RowSet | null): Generator<StoredLead> {
     for (let first = 0; first < profiles; first += scanRows) {
       const count = Math.min(scanRows, profiles - first);
@@ -116,11 +108,42 @@ const readSegment = (database: DatabaseSync, fewRows: number | undefined): Segme
 
   return {
     profiles,
+    /** The version of the folding of its terms (fold-text.ts). */
     folding,
     search: detectDamage(search),
     find: detectDamage(find),
     scan,
-    close: () => database.close(),
+    close: (): void => database.close(),
+  };
+};
+
+/** Returns a function that finds the rows that a query's range of followers and its cursor leave; null if there are none. */
+const createPageFinder = (
+  followerRange: (query: LeadQuery) => RowRange | null,
+  readProfile: (row: number) => StoredLead | null,
+): ((query: LeadQuery) => RowRange | null) => {
+  /** Returns the first row behind the profile of a cursor, among those with as many followers. */
+  const firstBehind = (after: NonNullable<LeadQuery['after']>): number => {
+    const { followers } = after;
+    const ties = followerRange({ limit: 1, minFollowers: followers, maxFollowers: followers });
+    if (ties === null) return 0;
+    const isBehind = (row: number): boolean => {
+      for (let next = row; next <= ties.last; next += 1) {
+        const stored = readProfile(next);
+        if (stored !== null) return compareLeads(stored.lead, after) > 0;
+      }
+      return true;
+    };
+    return ties.first + firstBeyond(ties.last + 1 - ties.first, (place) => isBehind(ties.first + place));
+  };
+
+  return (query) => {
+    const { after, maxFollowers = Infinity } = query;
+    if (after === undefined) return followerRange(query);
+    const range = followerRange({ ...query, maxFollowers: Math.min(maxFollowers, after.followers) });
+    if (range === null) return null;
+    const first = Math.max(range.first, firstBehind(after));
+    return first > range.last ? null : { first, last: range.last };
   };
 };
 
@@ -140,17 +163,10 @@ const readHead = (database: DatabaseSync): SegmentHead => {
   return head;
 };
 
-/** Rows that a scan reads at once. */
 const scanRows = 256;
 
-interface ProfileReader {
-  /** Returns null if the profile was erased. */
-  readProfile(row: number): StoredLead | null;
-  /** Reads `count` rows from `first` on, which must exist. */
-  readProfiles(stretch: { first: number; count: number }): (StoredLead | null)[];
-}
-
-const createProfileReader = (database: DatabaseSync): ProfileReader => {
+/** The functions return null for a profile that was erased. */
+const createProfileReader = (database: DatabaseSync) => {
   const readOne = database.prepare('SELECT crc, lead FROM profiles WHERE row = ?');
   const readSome = database.prepare(
     'SELECT row, crc, lead FROM profiles WHERE row >= ? ORDER BY row LIMIT ?',
@@ -167,8 +183,9 @@ const createProfileReader = (database: DatabaseSync): ProfileReader => {
     return { row, lead, json };
   };
   return {
-    readProfile: (row) => toStored(row, readOne.get(row)),
-    readProfiles: ({ first, count }) => {
+    readProfile: (row: number): StoredLead | null => toStored(row, readOne.get(row)),
+    /** Reads `count` rows from `first` on, which must exist. */
+    readProfiles: ({ first, count }: { first: number; count: number }): (StoredLead | null)[] => {
       const found = readSome.all(first, count);
       return Array.from({ length: count }, (_, index) => {
         const profile = found[index];

@@ -6,13 +6,6 @@ import { minPrefixCharacters } from '../../query/search-terms.ts';
 import { seal, sealNames, type ListRef, type SegmentShape } from './segment-format.ts';
 import { bitsOf, rowsOf } from './row-set.ts';
 
-/** Writes the rows of each heavy prefix to `prefixes`. Takes all terms in UTF-16 order. */
-export interface PrefixUnions {
-  /** `list` holds `rows` if they are stored in a list. */
-  add(term: string, rows: Uint32Array, list: ListRef | null): void;
-  end(): void;
-}
-
 /**
  * Terms with a common beginning are a node of a trie. Only the path to the last term is in memory. A light node stores
  * its rows one by one. A heavy node has a bitmap and shares the lists of its children if they are few: `fitn` is the
@@ -37,10 +30,11 @@ interface Union {
   rest: number[];
 }
 
+/** Writes the rows of each heavy prefix to `prefixes`. Takes all terms in UTF-16 order. */
 export const createPrefixUnions = (
   database: DatabaseSync,
   { lists, profiles, shape }: { lists: ListWriter; profiles: number; shape: SegmentShape },
-): PrefixUnions => {
+) => {
   const insert = database.prepare('INSERT INTO prefixes VALUES (?, ?)');
   const bitmaps = createBitmapPool(profiles);
   const { startUnion, absorbLight, absorbHeavy } = createUnions({ bitmaps, shape });
@@ -83,7 +77,8 @@ export const createPrefixUnions = (
   };
 
   return {
-    add: (term, rows, list) => {
+    /** `list` holds `rows` if they are stored in a list. */
+    add: (term: string, rows: Uint32Array, list: ListRef | null): void => {
       if (isFilterTerm(term)) return;
       closeBelow(sharedUnits(lastTerm, term));
       lastTerm = term;
@@ -94,7 +89,7 @@ export const createPrefixUnions = (
       else leaf.lightRows = Array.from(rows);
       path.push(leaf);
     },
-    end: () => closeBelow(0),
+    end: (): void => closeBelow(0),
   };
 };
 
@@ -185,17 +180,14 @@ const orInto = (target: Uint32Array, source: Uint32Array): number => {
   return size;
 };
 
-/** Reusable bitmaps of all rows: at most one per heavy node on a path. */
-interface BitmapPool {
-  take(): Uint32Array;
-  giveBack(words: Uint32Array): void;
-}
+type BitmapPool = ReturnType<typeof createBitmapPool>;
 
-const createBitmapPool = (profiles: number): BitmapPool => {
+/** Reusable bitmaps of all rows: at most one per heavy node on a path. */
+const createBitmapPool = (profiles: number) => {
   const free: Uint32Array[] = [];
   return {
-    take: () => free.pop() ?? new Uint32Array(Math.ceil(profiles / 32)),
-    giveBack: (words) => {
+    take: (): Uint32Array => free.pop() ?? new Uint32Array(Math.ceil(profiles / 32)),
+    giveBack: (words: Uint32Array): void => {
       words.fill(0);
       free.push(words);
     },

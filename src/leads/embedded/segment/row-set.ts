@@ -2,11 +2,9 @@
 export interface RowSet {
   /** Row 32 * i + j is in the set when bit j of word i is set. */
   readonly words: Uint32Array;
-  /** The number of rows in the set. */
   readonly size: number;
 }
 
-/** A set of rows that grows. */
 export interface RowMarks extends RowSet {
   add(row: number): void;
 }
@@ -62,9 +60,30 @@ const countBits = (words: Uint32Array): number => {
   return count;
 };
 
-/** Returns the number of set bits in a word of 32. */
 export const bitsOf = (word: number): number => {
   let bits = word - ((word >>> 1) & 0x5555_5555);
   bits = (bits & 0x3333_3333) + ((bits >>> 2) & 0x3333_3333);
   return Math.imul((bits + (bits >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24;
+};
+
+/** Merges ascending parts into ascending, distinct rows. Returns a single part itself. */
+export const uniteRows = (given: readonly Uint32Array[]): Uint32Array => {
+  const parts = given.filter(({ length }) => length > 0);
+  const [first, ...others] = parts;
+  if (first === undefined) return new Uint32Array(0);
+  if (others.length === 0) return first;
+  const all = new Uint32Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let end = 0;
+  for (const part of parts) {
+    all.set(part, end);
+    end += part.length;
+  }
+  all.sort();
+  let count = 0;
+  for (const row of all) {
+    if (count > 0 && all[count - 1] === row) continue;
+    all[count] = row;
+    count += 1;
+  }
+  return all.subarray(0, count);
 };

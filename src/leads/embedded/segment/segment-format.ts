@@ -22,13 +22,11 @@ import { crc32 } from 'node:zlib';
 /** Increase with every change to the tables or to the terms. */
 export const segmentFormat = 2;
 
-/** The content of `segment`, as JSON. */
 export interface SegmentHead {
   format: number;
   /** The version of the folding of the terms (fold-text.ts), which begins with the version of Unicode. */
   unicode: string;
   profiles: number;
-  /** Blocks of the dictionary. */
   blocks: number;
   shape: SegmentShape;
 }
@@ -49,7 +47,6 @@ export const schema = `
 export interface SegmentShape {
   /** Rows per chunk, a multiple of 32. A position in a chunk has at most 16 bits. */
   chunkRows: number;
-  /** Terms per block of the dictionary. */
   blockTerms: number;
   /** Up to this many rows are stored in the dictionary itself. */
   mostInlineRows: number;
@@ -112,10 +109,7 @@ export const profileCrc = (lead: Uint8Array, row: number): number => crc32(lead,
 
 /** The file is not as it was written, or is not a segment of this format. */
 export class SegmentDamagedError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'SegmentDamagedError';
-  }
+  override readonly name = 'SegmentDamagedError';
 }
 
 /**

@@ -17,7 +17,6 @@ export type ChunkPart = { places: Uint16Array; words: null } | { places: null; w
 
 /** A list that is read chunk by chunk. */
 export interface LongList {
-  /** The number of rows in each chunk. */
   readonly sizes: Uint32Array;
   /** Only for a chunk that has rows. */
   part(chunk: number): ChunkPart;

@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, openSync, rmSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { foldingVersion } from '../../query/fold-text.ts';
@@ -47,14 +47,8 @@ export interface WriteSegmentInput {
  * Writes a segment and returns its number of profiles. It is on the disk when the promise resolves. Memory grows by
  * only some 20 bytes per profile. Blocks the thread for long periods. On failure the unfinished `file` remains.
  */
-export const writeSegment = async ({
-  file,
-  rows,
-  signal,
-  onProgress,
-  shape = usualShape,
-  runLimits,
-}: WriteSegmentInput): Promise<{ profiles: number }> => {
+export const writeSegment = async (input: WriteSegmentInput): Promise<{ profiles: number }> => {
+  const { file, shape = usualShape, signal } = input;
   const scratch = `${file}-terms`;
   const database = new DatabaseSync(file);
   const runs = createTermRuns(scratch);
@@ -62,14 +56,15 @@ export const writeSegment = async ({
     database.exec('PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA cache_size = -16384');
     database.exec(schema);
     database.exec('BEGIN');
-    const profiles = await writeProfiles(database, { rows, runs, runLimits, signal, onProgress });
-    const blocks = await writeTerms(database, { runs, shape, profiles, signal });
+    const profiles = await writeProfiles(database, runs, input);
+    const blocks = await writeTerms(database, runs, { shape, profiles, signal });
     const head: SegmentHead = { format: segmentFormat, unicode: foldingVersion, profiles, blocks, shape };
     database
       .prepare('INSERT INTO segment VALUES (?)')
       .run(seal(Buffer.from(JSON.stringify(head)), sealNames.head));
     database.exec('COMMIT');
-    flush(file);
+    // Writes nothing, and puts the file on the disk.
+    writeFileSync(file, '', { flag: 'r+', flush: true });
     return { profiles };
   } finally {
     database.close();
@@ -80,13 +75,8 @@ export const writeSegment = async ({
 
 const writeProfiles = async (
   database: DatabaseSync,
-  {
-    rows,
-    runs,
-    runLimits,
-    signal,
-    onProgress,
-  }: Omit<WriteSegmentInput, 'file' | 'shape'> & { runs: TermRuns },
+  runs: TermRuns,
+  { rows, runLimits, signal, onProgress }: WriteSegmentInput,
 ): Promise<number> => {
   const insert = database.prepare('INSERT INTO profiles VALUES (?, ?, ?)');
   const followers = createFollowerWriter(database);
@@ -122,12 +112,8 @@ const termsAtOnce = 16_384;
 /** Returns the number of dictionary blocks. */
 const writeTerms = async (
   database: DatabaseSync,
-  {
-    runs,
-    shape,
-    profiles,
-    signal,
-  }: { runs: TermRuns; shape: SegmentShape; profiles: number; signal: AbortSignal | undefined },
+  runs: TermRuns,
+  { shape, profiles, signal }: { shape: SegmentShape; profiles: number; signal: AbortSignal | undefined },
 ): Promise<number> => {
   const lists = createListWriter(database, { profiles, shape });
   const dictionary = createDictionaryWriter(database, { lists, shape });
@@ -144,13 +130,4 @@ const writeTerms = async (
   const blocks = dictionary.end();
   prefixes.end();
   return blocks;
-};
-
-const flush = (file: string): void => {
-  const descriptor = openSync(file, 'r+');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
 };

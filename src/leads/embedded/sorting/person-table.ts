@@ -16,15 +16,12 @@ export interface Person {
   /** The start of the profile's JSON in the arena; -1 if there is none. */
   start: number;
   end: number;
-  /** Rows of the input. */
   rows: number;
-  /** True if the spool has the person as known. */
   isKnown: boolean;
 }
 
 export interface PersonTable {
   people: Map<string, Person>;
-  /** Rows that were erased in the spool. */
   erased: number;
 }
 

@@ -8,12 +8,10 @@ import type { SpoolReader } from './spool-reader.ts';
 export interface SortPartitionsInput {
   spool: SpoolReader;
   runs: RunFile;
-  /** Returns true if the person's rows are left out. */
   isForgotten: (username: string) => boolean;
   /** Called once per person with a row who is not left out. True if their profile is already in the index. */
   isKnown: (person: Person) => boolean;
   signal: AbortSignal;
-  /** The memory for the rows of one partition. */
   arenaBytes: number;
 }
 

@@ -47,10 +47,6 @@ export const isChunkIntact = (chunk: Buffer): boolean => chunk.readUInt32LE(8) =
 const chunkChecksum = (chunk: Buffer): number =>
   crc32(chunk.subarray(chunkHeaderBytes), crc32(chunk.subarray(0, 8)));
 
-/** The file is not as it was written. */
 export class SpoolDamagedError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'SpoolDamagedError';
-  }
+  override readonly name = 'SpoolDamagedError';
 }

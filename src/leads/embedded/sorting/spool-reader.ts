@@ -1,29 +1,24 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { chunkHeaderBytes, isChunkIntact, partitions, SpoolDamagedError } from './spool-format.ts';
 
-export interface SpoolReader {
-  /** Returns the bytes of one partition's chunks. */
-  bytesOf(partition: number): number;
-  /** Yields the chunks of a partition in written order, with headers. Each is valid until the next. */
-  chunks(partition: number): Iterable<Chunk>;
-  close(): void;
-}
+export type SpoolReader = ReturnType<typeof openSpoolReader>;
 
 export interface Chunk {
-  /** Its position in the file. */
   offset: number;
   bytes: Buffer;
 }
 
 /** Opens the first `bytes` of the spool `file`. Throws SpoolDamagedError here or when a chunk is read. Synchronous. */
-export const openSpoolReader = (file: string, bytes: number): SpoolReader => {
+export const openSpoolReader = (file: string, bytes: number) => {
   const descriptor = openSync(file, 'r');
   try {
     const { offsets, sizes } = findChunks(descriptor, bytes);
     return {
-      bytesOf: (partition) => sizes[partition] ?? 0,
-      chunks: (partition) => readChunks(descriptor, offsets[partition] ?? []),
-      close: () => closeSync(descriptor),
+      /** Returns the bytes of one partition's chunks. */
+      bytesOf: (partition: number): number => sizes[partition] ?? 0,
+      /** Yields the chunks of a partition in written order, with headers. Each is valid until the next. */
+      chunks: (partition: number): Iterable<Chunk> => readChunks(descriptor, offsets[partition] ?? []),
+      close: (): void => closeSync(descriptor),
     };
   } catch (error) {
     closeSync(descriptor);
@@ -31,7 +26,6 @@ export const openSpoolReader = (file: string, bytes: number): SpoolReader => {
   }
 };
 
-/** Reads the header of every chunk. */
 const findChunks = (descriptor: number, bytes: number): { offsets: number[][]; sizes: number[] } => {
   const offsets: number[][] = Array.from({ length: partitions }, () => []);
   const sizes = Array.from({ length: partitions }, () => 0);

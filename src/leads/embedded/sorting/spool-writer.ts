@@ -1,4 +1,4 @@
-import { closeSync, fdatasync, ftruncateSync, openSync, writeSync } from 'node:fs';
+import { closeSync, fdatasync, ftruncateSync, openSync, writeFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import type { Lead } from '../../lead-source.ts';
 import {
@@ -11,32 +11,15 @@ import {
   sealChunk,
 } from './spool-format.ts';
 
-export interface SpoolWriter {
-  /** The size of the file so far. */
-  readonly bytes: number;
-  /** Buffered bytes that are not in the file yet. */
-  readonly bufferedBytes: number;
-  /** Adds a profile. It replaces all earlier ones of the same person. */
-  add(lead: Lead): void;
-  /**
-   * Adds a person whose profile is already in the index, after all `add` calls. The profile stays if no added one is
-   * the same person's and `json` is not null.
-   */
-  addKnown(known: { lead: Lead; json: string | null }): void;
-  /** Writes the buffered bytes. */
-  flush(): void;
-  /** Resolves when everything flushed before the call is on the disk. */
-  sync(): Promise<void>;
-  close(): void;
-}
+export type SpoolWriter = ReturnType<typeof openSpoolWriter>;
 
 /** Also the size of reads of a partition. The buffers of all partitions together are 16 MB. */
 const bufferBytes = 64 * 1024;
 const syncData = promisify(fdatasync);
 
 /** Opens the spool `file` after its first `bytes` and cuts off the rest. Synchronous. */
-export const openSpoolWriter = (file: string, bytes: number): SpoolWriter => {
-  const descriptor = openSync(file, bytes === 0 ? 'w' : 'r+');
+export const openSpoolWriter = (file: string, bytes: number) => {
+  const descriptor = openSync(file, bytes === 0 ? 'w' : 'a');
   if (bytes > 0) ftruncateSync(descriptor, bytes);
   const buffers: (PartitionBuffer | undefined)[] = Array.from({ length: partitions }, () => undefined);
   let position = bytes;
@@ -45,9 +28,7 @@ export const openSpoolWriter = (file: string, bytes: number): SpoolWriter => {
   const write = (partition: number, { chunk, length }: PartitionBuffer): void => {
     const whole = chunk.subarray(0, length);
     sealChunk(whole, partition);
-    let written = 0;
-    while (written < length)
-      written += writeSync(descriptor, whole, written, length - written, position + written);
+    writeFileSync(descriptor, whole);
     position += length;
   };
   const flushOne = (partition: number): void => {
@@ -75,19 +56,28 @@ export const openSpoolWriter = (file: string, bytes: number): SpoolWriter => {
   };
 
   return {
-    get bytes() {
+    /** The size of the file so far. */
+    get bytes(): number {
       return position;
     },
-    get bufferedBytes() {
+    /** Buffered bytes that are not in the file yet. */
+    get bufferedBytes(): number {
       return bufferedBytes;
     },
-    add: (lead) => addRecord(recordKinds.profile, lead, JSON.stringify(lead)),
-    addKnown: ({ lead, json }) => addRecord(recordKinds.known, lead, json ?? ''),
-    flush: () => {
+    /** Adds a profile. It replaces all earlier ones of the same person. */
+    add: (lead: Lead): void => addRecord(recordKinds.profile, lead, JSON.stringify(lead)),
+    /**
+     * Adds a person whose profile is already in the index, after all `add` calls. The profile stays if no added one is
+     * the same person's and `json` is not null.
+     */
+    addKnown: ({ lead, json }: { lead: Lead; json: string | null }): void =>
+      addRecord(recordKinds.known, lead, json ?? ''),
+    flush: (): void => {
       for (let partition = 0; partition < partitions; partition += 1) flushOne(partition);
     },
-    sync: () => syncData(descriptor),
-    close: () => closeSync(descriptor),
+    /** Resolves when everything flushed before the call is on the disk. */
+    sync: (): Promise<void> => syncData(descriptor),
+    close: (): void => closeSync(descriptor),
   };
 };
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { layOutCaption } from './lay-out-caption.ts';
-import type { PictureSize } from './picture-size.ts';
+import type { FrameSize } from '../../video/video-size.ts';
 
-export interface PictureRequest extends PictureSize {
+export interface PictureRequest extends FrameSize {
   /** Short text. Longer prompts are cut before. */
   caption: string;
   /** The text that decides shapes and colours. */
@@ -45,7 +45,7 @@ export const drawOverlay = (request: PictureRequest): string => {
   ]);
 };
 
-const svg = ({ width, height }: PictureSize, parts: readonly string[]): string =>
+const svg = ({ width, height }: FrameSize, parts: readonly string[]): string =>
   `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">` +
   `${parts.join('')}</svg>`;
 
@@ -58,7 +58,7 @@ const gradient = (colours: readonly [string, string, string]): string => {
 type Random = () => number;
 
 /** Draws a range of hills as a sum of waves. Nearer layers are lower and darker. */
-const hill = (options: PictureSize & { layer: number; colour: string; random: Random }): string => {
+const hill = (options: FrameSize & { layer: number; colour: string; random: Random }): string => {
   const { width, height, layer, colour, random } = options;
   const waves = [1, 2].map((octave) => ({
     length: (octave * (1.2 + random()) * Math.PI * 2) / width,
@@ -95,7 +95,7 @@ const caption = (
 };
 
 /** Draws a badge in the upper left corner. The font's capitals are about 0.72 of its size wide. */
-const badge = ({ width, height }: PictureSize, text: string): string => {
+const badge = ({ width, height }: FrameSize, text: string): string => {
   const unit = Math.min(width, height) / 100;
   const badgeWidth = (text.length * 2.35 + 3.4) * unit;
   return (

@@ -1,7 +1,8 @@
 import type { OverlayOptions } from 'sharp';
 import { decodeImage, readImageHeader, withSharp } from '../../image/decode-image.ts';
 import type { AspectRatio, InputImage } from '../../image/image-provider.ts';
-import { pictureSize, sizeOfShape, type PictureSize } from './picture-size.ts';
+import type { FrameSize } from '../../video/video-size.ts';
+import { pictureSize, sizeOfShape } from './picture-size.ts';
 
 export interface EditRequest {
   /** At least one. */
@@ -9,7 +10,7 @@ export interface EditRequest {
   aspectRatio: AspectRatio;
   signal: AbortSignal;
   /** Makes a transparent PNG of this size to lay over the picture. */
-  overlay(size: PictureSize): Promise<Uint8Array>;
+  overlay(size: FrameSize): Promise<Uint8Array>;
 }
 
 /** The owner of the sandbox's own decodings, which are limited to a share like those of an account. */
@@ -29,7 +30,7 @@ export const editPictures = async ({
   overlay,
 }: EditRequest): Promise<Uint8Array> => {
   const options = { signal, accountId: sandboxHolder };
-  let size: PictureSize;
+  let size: FrameSize;
   if (aspectRatio === 'auto' && inputs[0] !== undefined) {
     const { autoOrient } = await readImageHeader(inputs[0].bytes, options);
     const { columns, rows } = gridOf(inputs.length);
@@ -63,7 +64,7 @@ export const editPictures = async ({
   );
 };
 
-export interface Tile extends PictureSize {
+export interface Tile extends FrameSize {
   left: number;
   top: number;
 }
@@ -78,7 +79,7 @@ const gridOf = (count: number): { columns: number; rows: number } => {
 };
 
 /** Returns the places of `count` pictures side by side in a canvas, in reading order. They cover its grid. */
-export const layOutTiles = (count: number, canvas: PictureSize): Tile[] => {
+export const layOutTiles = (count: number, canvas: FrameSize): Tile[] => {
   const { columns, rows } = gridOf(count);
   return Array.from({ length: count }, (_, index) => {
     const left = edge(index % columns, columns, canvas.width);

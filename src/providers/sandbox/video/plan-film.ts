@@ -2,7 +2,7 @@ import { ImageError, readImageHeader } from '../../image/decode-image.ts';
 import { ProviderError } from '../../provider-error.ts';
 import { measureVideo, type VideoMeasure } from '../../video/measure-video.ts';
 import type { VideoInput, VideoRequest } from '../../video/video-provider.ts';
-import { ratioProportion, videoSize, type VideoSize } from '../../video/video-size.ts';
+import { ratioProportion, videoSize, type FrameSize } from '../../video/video-size.ts';
 import { excerpt } from '../compose-text.ts';
 import type { PictureRequest } from '../pictures/draw-picture.ts';
 import { sandboxHolder } from '../pictures/edit-pictures.ts';
@@ -11,7 +11,7 @@ import { sandboxHolder } from '../pictures/edit-pictures.ts';
 export type Shot = { kind: 'card' } | { kind: 'image'; /** A name in the film's folder. */ file: string };
 
 /** The plan of a film, without its input images. Plain JSON. */
-export interface FilmPlan extends VideoSize {
+export interface FilmPlan extends FrameSize {
   /** The number of pictures. The length is this divided by `fps`. */
   frames: number;
   fps: number;

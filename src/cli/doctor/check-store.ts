@@ -1,0 +1,177 @@
+import { stat } from 'node:fs/promises';
+import { DatabaseSync } from 'node:sqlite';
+import { Client } from 'pg';
+import type { Config } from '../../config/config.ts';
+import { ignoreEnoent } from '../../kit/ignore-enoent.ts';
+import { migrations } from '../../store/migrations/migrations.ts';
+import { embeddedStoreFile } from '../../store/open-store.ts';
+import { clientConfig } from '../../store/postgres/connection.ts';
+import { judgeClock, judgeWrite, orOk, problem, warning, type Check, type Finding } from './finding.ts';
+
+/** Checks the store without a change of it: the schema, and PostgreSQL's version, clock and speed. */
+export const storeCheck = ({ databaseUrl, databaseDirectUrl, dataDir }: Config): Check => ({
+  name: 'store',
+  look: async () =>
+    databaseUrl === null
+      ? lookAtFile(embeddedStoreFile(dataDir))
+      : lookAtPostgres(databaseDirectUrl ?? databaseUrl),
+});
+
+const readNames = `select name from kysely_migration`;
+
+const lookAtFile = async (file: string): Promise<Finding[]> => {
+  try {
+    if ((await ignoreEnoent(stat(file))) === null)
+      return [warning('There is no embedded store yet.', 'Start the gateway; it makes one.')];
+    const database = new DatabaseSync(file, { readOnly: true, timeout: 5_000 });
+    try {
+      const names = database.prepare(readNames).all();
+      return judgeSchema(
+        names.map(({ name }) => String(name)),
+        'The embedded store',
+      );
+    } finally {
+      database.close();
+    }
+  } catch (error) {
+    return [
+      problem(
+        `The embedded store ${file} cannot be read: ${error instanceof Error ? error.message : String(error)}.`,
+        'Run this as the user of the gateway. If the file is damaged, restore a backup (docs/operators.md).',
+      ),
+    ];
+  }
+};
+
+/** Compares the migrations that a store has with those of this version. */
+const judgeSchema = (executed: readonly string[], store: string): Finding[] => {
+  const unknown = executed.filter((name) => !(name in migrations));
+  const missing = Object.keys(migrations).filter((name) => !executed.includes(name));
+  return orOk(
+    [
+      unknown.length > 0 &&
+        problem(
+          `A newer version of Causeway has changed the store (migration ${unknown.join(', ')}).`,
+          'Start that version, or restore a backup from before the upgrade.',
+        ),
+      missing.length > 0 &&
+        warning(
+          `The store lacks ${missing.length === 1 ? 'a migration' : `${missing.length} migrations`} (${missing.join(', ')}).`,
+          'Make a backup; the next start of this version migrates it.',
+        ),
+    ],
+    `${store} has the schema of this version.`,
+  );
+};
+
+const longestWaitMs = 5_000;
+const oldestPostgres = 150_000;
+
+const lookAtPostgres = async (url: string): Promise<Finding[]> => {
+  const client = new Client(
+    clientConfig({
+      url,
+      schema: 'public',
+      isPooled: false,
+      connectTimeoutMs: longestWaitMs,
+      statementTimeoutMs: longestWaitMs,
+    }),
+  );
+  // A connection that breaks rejects the query that waits.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+  } catch (error) {
+    return [
+      problem(
+        `DATABASE_URL: PostgreSQL cannot be reached (${reasonOf(error)}).`,
+        'Start it, or correct the address, the user or the password.',
+      ),
+    ];
+  }
+  try {
+    return [...(await lookAtServer(client)), ...(await lookAtTables(client)), ...(await timeWrite(client))];
+  } finally {
+    await client.end();
+  }
+};
+
+/** One line of the server's or the system's own words, which name neither the password nor the address. */
+const reasonOf = (error: unknown): string => {
+  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
+  return error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
+};
+
+interface ServerRow {
+  version: string;
+  number: string;
+  fsync: string;
+  commit: string;
+  now: number;
+  can_write: boolean;
+}
+
+const lookAtServer = async (client: InstanceType<typeof Client>): Promise<Finding[]> => {
+  const askedAt = Date.now();
+  const { rows } = await client.query<ServerRow>(
+    `select current_setting('server_version') as version, current_setting('server_version_num') as number,
+      current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit,
+      cast(extract(epoch from clock_timestamp()) * 1000 as double precision) as now,
+      not pg_is_in_recovery() as can_write`,
+  );
+  const [row] = rows;
+  if (row === undefined) throw new Error('PostgreSQL answered without a row');
+  const middle = (askedAt + Date.now()) / 2;
+  return orOk(
+    [
+      Number(row.number) < oldestPostgres &&
+        problem(`PostgreSQL is version ${row.version}, and 15 is needed.`, 'Upgrade PostgreSQL.'),
+      !row.can_write &&
+        problem(
+          'DATABASE_URL names a standby of PostgreSQL, which takes no writes.',
+          'Name the primary server.',
+        ),
+      row.fsync === 'off' &&
+        problem('PostgreSQL runs with fsync = off, so a crash can lose money.', 'Set fsync = on.'),
+      row.commit === 'off' &&
+        problem(
+          'PostgreSQL runs with synchronous_commit = off, so a crash can lose money.',
+          'Set synchronous_commit = on.',
+        ),
+      judgeClock("PostgreSQL's clock", row.now - middle),
+    ],
+    `PostgreSQL ${row.version} answers, and its clock agrees.`,
+  );
+};
+
+const lookAtTables = async (client: InstanceType<typeof Client>): Promise<Finding[]> => {
+  const { rows } = await client.query<{ found: boolean }>(
+    `select to_regclass('kysely_migration') is not null as found`,
+  );
+  if (rows[0]?.found !== true)
+    return [warning('The database has no tables yet.', 'Start the gateway; it creates them.')];
+  const names = await client.query<{ name: string }>(readNames);
+  return judgeSchema(
+    names.rows.map((row: { name: string }) => row.name),
+    'The database',
+  );
+};
+
+/** Commits a message that is only written to the log of PostgreSQL, as durably as a row, and that nobody reads. */
+const timeWrite = async (client: InstanceType<typeof Client>): Promise<Finding[]> => {
+  const beganAt = performance.now();
+  try {
+    await client.query(`select pg_logical_emit_message(true, 'causeway', 'doctor')`);
+  } catch (error) {
+    return [
+      warning(`A durable write could not be timed (${reasonOf(error)}).`, 'Nothing, if the gateway works.'),
+    ];
+  }
+  return [
+    judgeWrite(
+      'A durable write to PostgreSQL',
+      performance.now() - beganAt,
+      'Bring the gateway nearer to the database, or give the database a faster disk.',
+    ),
+  ];
+};

@@ -1,0 +1,42 @@
+import type { Command } from 'commander';
+import type { Answer, CommandContext } from '../command-context.ts';
+import { addExamples } from '../examples.ts';
+import { sanitizeLine } from '../../kit/sanitize-line.ts';
+import type { Report } from './run-checks.ts';
+
+/** Adds `doctor`. */
+export const addDoctorCommand = (program: Command, context: CommandContext): void => {
+  const command = program
+    .command('doctor')
+    .summary('check settings, folders, store, chains, providers and addresses')
+    .description(
+      'Checks what must be right before customers come, and says what to do: settings, Node, folders, the store, ' +
+        'Redis, buckets, payment networks and facilitators, providers, profiles, clocks and PUBLIC_URL. It works beside a ' +
+        'running gateway and without one, changes nothing, and makes no call that costs money. The exit code is 1 if there ' +
+        'is a problem.',
+    )
+    .action(() =>
+      context.runOnConfig(async (config) => {
+        const { runChecks } = await import('./run-checks.ts');
+        return toAnswer(await runChecks(config));
+      }),
+    );
+  addExamples(command, ['causeway doctor', 'causeway doctor --env-file .env --json']);
+};
+
+const toAnswer = (reports: readonly Report[]): Answer => {
+  const count = (wanted: Report['status']): number =>
+    reports.filter(({ status }) => status === wanted).length;
+  const problems = count('problem');
+  const warnings = count('warning');
+  const lines = reports.map(
+    ({ check, status, message, remedy }) =>
+      `${status.padEnd(7)}  ${check.padEnd(9)}  ${sanitizeLine(message)}${remedy === null ? '' : `\n${' '.repeat(20)}${sanitizeLine(remedy)}`}`,
+  );
+  const plural = (number: number, one: string): string => `${number} ${one}${number === 1 ? '' : 's'}`;
+  return {
+    json: { ok: problems === 0, problems, warnings, checks: [...reports] },
+    text: [...lines, `${plural(problems, 'problem')}, ${plural(warnings, 'warning')}.`].join('\n'),
+    exitCode: problems > 0 ? 1 : 0,
+  };
+};

@@ -1,0 +1,99 @@
+import { PassThrough, Readable } from 'node:stream';
+import type { ReadableStream } from 'node:stream/web';
+import { Worker } from 'node:worker_threads';
+import { AppError, type ErrorCode } from '../../kit/errors.ts';
+import { createFairShareLimiter } from '../../kit/fair-share-limiter.ts';
+import { ThreadError } from '../../kit/threads/thread-error.ts';
+import type { LeadKeeper, LeadStats } from '../lead-keeper.ts';
+import type { ImportedStream, StreamImport } from './import-stream.ts';
+import type { KeptPlace } from './open-lead-keeper.ts';
+
+/** Changes the profiles of a place beside a gateway that serves them. Rejects with AppError. */
+export interface LeadDesk {
+  stats(): Promise<LeadStats>;
+  forget(usernames: readonly string[]): ReturnType<LeadKeeper['forget']>;
+  remember(usernames: readonly string[]): ReturnType<LeadKeeper['remember']>;
+  /** Imports a stream that can be read once. One that breaks off changes nothing. */
+  importStream(options: StreamImport, body: Readable): Promise<ImportedStream>;
+}
+
+export type KeeperTask =
+  | { kind: 'stats' }
+  | { kind: 'forget'; usernames: readonly string[] }
+  | { kind: 'remember'; usernames: readonly string[] }
+  | { kind: 'import'; options: StreamImport; body: ReadableStream };
+
+/** The data of a thread. */
+export interface KeeperOrder {
+  place: KeptPlace;
+  task: KeeperTask;
+}
+
+export type KeeperAnswer = { output: unknown } | { error: { code: ErrorCode; message: string } };
+
+const tasksAtOnce = 4;
+/** A hostile file ends its own thread. */
+const maxHeapMb = 1_024;
+
+/** Does each task in a thread of its own, as a keeper blocks its thread for long. */
+export const createLeadDesk = (place: KeptPlace): LeadDesk => {
+  const limiter = createFairShareLimiter({ total: tasksAtOnce });
+  const run = async <T>(task: KeeperTask): Promise<T> => {
+    const release = limiter.tryAcquire({});
+    if (release === null)
+      throw new AppError('overloaded', 'Other work on the profiles is under way. Try again.', {
+        retryAfterSeconds: 5,
+      });
+    try {
+      return (await runInThread({ place, task })) as T;
+    } finally {
+      release();
+    }
+  };
+  return {
+    stats: () => run({ kind: 'stats' }),
+    forget: (usernames) => run({ kind: 'forget', usernames }),
+    remember: (usernames) => run({ kind: 'remember', usernames }),
+    importStream: async (options, body) => {
+      const copy = copyOf(body);
+      try {
+        return await run({ kind: 'import', options, body: Readable.toWeb(copy) });
+      } finally {
+        body.unpipe(copy);
+        copy.destroy();
+      }
+    },
+  };
+};
+
+/** A thread that ends early must not destroy the request, which has no answer yet. */
+const copyOf = (body: Readable): PassThrough => {
+  const copy = new PassThrough();
+  const end = (): void => {
+    if (!body.readableEnded) copy.destroy(new Error('the body broke off'));
+  };
+  if (body.destroyed) end();
+  else body.once('close', end).pipe(copy);
+  return copy;
+};
+
+const runInThread = async (order: KeeperOrder): Promise<unknown> => {
+  const worker = new Worker(new URL('./worker.ts', import.meta.url), {
+    workerData: order,
+    transferList: order.task.kind === 'import' ? [order.task.body] : [],
+    execArgv: [],
+    env: {},
+    resourceLimits: { maxOldGenerationSizeMb: maxHeapMb },
+  });
+  const answered = Promise.withResolvers<KeeperAnswer>();
+  worker.once('message', answered.resolve);
+  worker.once('error', (cause) =>
+    answered.reject(new ThreadError('crashed', 'the thread of the profiles ended', { cause })),
+  );
+  worker.once('exit', (code) =>
+    answered.reject(new ThreadError('crashed', `the thread of the profiles ended with code ${code}`)),
+  );
+  const answer = await answered.promise;
+  if ('error' in answer) throw new AppError(answer.error.code, answer.error.message);
+  return answer.output;
+};

@@ -1,0 +1,166 @@
+import packageJson from '../../package.json' with { type: 'json' };
+import { Server, type CallToolRequestParams, type ListToolsResult } from '@modelcontextprotocol/server';
+import { brandTitle } from '../kit/brand-title.ts';
+import { createOffered } from '../operations/is-on-sale.ts';
+import type { Log } from '../kit/log.ts';
+import { withoutKeys } from '../kit/log-request.ts';
+import type { Operation, Services } from '../operations/operation.ts';
+import { createCallTool, type ToolCallContext } from './call-tool.ts';
+import { createResources } from './resources.ts';
+import { createToolList, isTool, needsKey, type ToolGroup, type ToolList } from './tool-list.ts';
+import type { McpIdentity } from './mcp-identity.ts';
+
+/** The longest part of a tool's name, which strangers may invent, in the log. */
+const maxShownName = 64;
+
+/** A tool list changes with the version, the key and what is on sale. */
+const listLifeMs = 300_000;
+
+export type McpMethods = ReturnType<typeof createMcpMethods>;
+
+/** Makes the protocol's methods over the operations, and everything that is worth keeping, once. */
+export const createMcpMethods = ({
+  services,
+  operations,
+}: {
+  services: Services;
+  operations: readonly Operation[];
+}) => {
+  const { brand } = services.config;
+  const soldKinds = new Set(services.config.models.map(({ kind }) => kind));
+  const toolOperations = operations
+    .filter(isTool)
+    .filter(({ sells }) => sells === undefined || soldKinds.has(sells));
+  const offered = createOffered(toolOperations, services, (onSale) => ({
+    operations: onSale,
+    tools: createToolList({ operations: onSale.filter(isTool) }),
+  }));
+  const tools = createToolList({ operations: toolOperations });
+  const callOperation = createCallTool({ tools, services });
+  const resources = createResources(operations, services);
+  /** The groups with tools for accounts. Accounts have resources, too. */
+  const accountGroups = new Set<ToolGroup>([
+    'all',
+    ...toolOperations.filter(needsKey).map(({ group }) => group),
+  ]);
+  const serverInfo = { name: brand, title: brandTitle(services.config), version: packageJson.version };
+  const logged = createLogged(services.log);
+  const listHint = { ttlMs: listLifeMs, cacheScope: 'private' as const };
+  const listTools = (identity: McpIdentity): Promise<ListToolsResult> =>
+    logged(identity, 'tools/list', (known) =>
+      forKey(offered().tools.list(known.group, known.hasKey), known, { tools, services }),
+    );
+  /** Rejects with ProtocolError when the group has no such tool. */
+  const callTool = (identity: McpIdentity, params: CallToolRequestParams, context: ToolCallContext) =>
+    logged(identity, `tools/call ${withoutKeys(params.name).slice(0, maxShownName)}`, (known) =>
+      callOperation(params, context, known),
+    );
+
+  /**
+   * Makes a protocol server for one HTTP request or one stdio connection. The low-level server is used because the
+   * high-level one converts every schema again for each instance.
+   */
+  const createServer = (identity: McpIdentity): Server => {
+    const { group, hasKey } = identity;
+    const hasResources = accountGroups.has(group);
+    const server = new Server(serverInfo, {
+      capabilities: { tools: {}, ...(hasResources ? { resources: {} } : {}) },
+      instructions: toInstructions(offered().operations, group, hasKey),
+      cacheHints: { 'tools/list': listHint, 'server/discover': listHint },
+    });
+    if (hasResources) {
+      server.setRequestHandler('resources/list', (_request, { mcpReq }) =>
+        logged(identity, 'resources/list', (known) => resources.list(known, mcpReq.signal)),
+      );
+      server.setRequestHandler('resources/templates/list', () =>
+        logged(identity, 'resources/templates/list', resources.templates),
+      );
+      server.setRequestHandler('resources/read', ({ params }, { mcpReq }) =>
+        logged(identity, 'resources/read', (known) => resources.read(params.uri, known, mcpReq.signal)),
+      );
+    }
+    server.setRequestHandler('tools/list', () => listTools(identity));
+    server.setRequestHandler('tools/call', ({ params }, context) => callTool(identity, params, context));
+    return server;
+  };
+  return {
+    listTools,
+    callTool,
+    hasTool: (group: ToolGroup, name: string) => tools.find(group, name) !== null,
+    serverInfo,
+    listHint,
+    createServer,
+  };
+};
+
+/** Leaves out the tools that sell only kinds of SKUs that the key cannot buy. */
+const forKey = async (
+  listed: ListToolsResult,
+  { caller: readCaller, group }: McpIdentity,
+  { tools, services: { catalogs } }: { tools: ToolList; services: Services },
+): Promise<ListToolsResult> => {
+  const caller = await readCaller();
+  if (caller === null || (caller.limits?.models ?? null) === null) return listed;
+  await catalogs.refresh();
+  const kinds = new Set(
+    catalogs
+      .for(caller)
+      .list()
+      .map(({ kind }) => kind),
+  );
+  const isUseful = (name: string): boolean => {
+    const sells = tools.find(group, name)?.sells;
+    return sells === undefined || kinds.has(sells);
+  };
+  return { tools: listed.tools.filter(({ name }) => isUseful(name)) };
+};
+
+/** Logs the name of each call. */
+const createLogged =
+  (log: Log) =>
+  async <T>(
+    identity: McpIdentity,
+    call: string,
+    answer: (identity: McpIdentity) => T | Promise<T>,
+  ): Promise<T> => {
+    if (!identity.logsCalls) {
+      identity.note.call = call;
+      return answer(identity);
+    }
+    const requestId = identity.requestId();
+    const startedAt = performance.now();
+    try {
+      return await answer({ ...identity, requestId: () => requestId });
+    } finally {
+      const ms = Math.round(performance.now() - startedAt);
+      log.info({ requestId, ms, ...identity.note, call }, 'request');
+    }
+  };
+
+/** Tells a model about this server before it calls anything. `operations`: those that are tools. */
+const toInstructions = (operations: readonly Operation[], group: ToolGroup, hasKey: boolean): string => {
+  const served = operations.filter((operation) => group === 'all' || operation.group === group);
+  const keyless = served.filter((operation) => !needsKey(operation)).map(({ name }) => name);
+  const keyed = served.filter(needsKey).map(({ name }) => name);
+  return [
+    keyless.length === 0 ? null : payPerCall(keyless),
+    keyed.length === 0 ? null : hasKey ? prepaid(served) : keyOpens(keyed),
+  ]
+    .filter((line) => line !== null)
+    .join('\n');
+};
+
+const payPerCall = (names: readonly string[]): string =>
+  `${names.join(', ')}: paid for each call with USDC by x402, without an account. An unpaid call answers the terms; ` +
+  'call again with the same arguments and the signed payment in _meta["x402/payment"].';
+
+const prepaid = (operations: readonly Operation[]): string =>
+  [
+    'Generation is charged to the prepaid balance of the API key, when it succeeds.',
+    ...operations.flatMap(({ tool }) => tool?.instruction ?? []),
+    'Give the URL of a result to the person as it is. Send an idempotency_key to repeat a call safely.',
+  ].join(' ');
+
+const keyOpens = (names: readonly string[]): string =>
+  `With an API key ("Authorization: Bearer <API_KEY>" on this server) there are also the generation tools: ` +
+  `${names.join(', ')}. The operator of this service issues keys.`;

@@ -1,0 +1,21 @@
+import type { Nano } from '../kit/money.ts';
+import { insufficient, insufficientBalance } from '../purchases/prepaid.ts';
+import { shortBudget } from '../store/commands/key-table.ts';
+import type { AccountCall, Services } from './operation.ts';
+
+/**
+ * Refuses early, before inputs are downloaded, a request that the balance or a budget of the key does not cover. The
+ * store decides finally. Throws AppError `insufficient_balance`.
+ */
+export const assertAffordable = async (
+  needed: Nano,
+  { caller: { available, keyId, limits } }: AccountCall,
+  { store, clock }: Services,
+): Promise<void> => {
+  if (available < needed) throw insufficientBalance({ needed, available });
+  if (limits?.isBudgeted !== true) return;
+  const now = clock.now();
+  const key = await store.getKey({ id: keyId, now });
+  const short = key === null ? null : shortBudget(key, needed);
+  if (short !== null) throw insufficient({ outcome: 'insufficient', ...short, needed, now });
+};

@@ -1,0 +1,11 @@
+import { z } from 'zod';
+
+/**
+ * An id as the caller gives it. One that is no id of ours is not found. PostgreSQL refuses texts with the character zero,
+ * and other control characters spoil a terminal.
+ */
+export const idField = z
+  .string()
+  .min(1)
+  .max(300)
+  .regex(/^\P{Cc}*$/u, 'must be one line of plain text');

@@ -1,0 +1,113 @@
+import { z } from 'zod';
+import type { Caller } from '../../accounts/caller.ts';
+import { isoOrNull, toIso } from '../../kit/clock.ts';
+import { AppError } from '../../kit/errors.ts';
+import { formatUsd, type Nano } from '../../kit/money.ts';
+import { budgetsOf } from '../../store/commands/key-table.ts';
+import type { UsedKey } from '../../store/store.ts';
+import { time, usd } from '../answer-fields.ts';
+import type { ErrorText, Services } from '../operation.ts';
+
+const used = usd.nullable();
+
+export const keyMembers = {
+  id: z.string(),
+  object: z.literal('key'),
+  label: z.string(),
+  display: z.string().describe('The first and last characters of the key.'),
+  created_by: z.string().nullable().describe('`operator`, or the id of the key that made it.'),
+  created_at: time,
+  expires_at: time.nullable(),
+  revoked_at: time.nullable(),
+  models: z.array(z.string()).nullable().describe('Null: all of the account.'),
+  budget_day_usd: usd.nullable(),
+  budget_month_usd: usd.nullable(),
+  alert_url: z.string().nullable(),
+  day_spent_usd: used.describe(
+    'Charges of the calls of this UTC day since the key has a budget; refunds do not lower it. Null without a budget.',
+  ),
+  day_held_usd: used.describe('Held for running jobs.'),
+  month_spent_usd: used.describe('As day_spent_usd, of this UTC month.'),
+  month_held_usd: used,
+};
+
+export const keySchema = z.looseObject(keyMembers);
+export const newKeySchema = z.looseObject({
+  key: z.string().describe('The whole key. It is shown only now.'),
+  ...keyMembers,
+});
+
+/** A key as its account and operators see it. */
+export type KeyAnswer = z.output<z.ZodObject<typeof keyMembers>>;
+
+const usdOrNull = (amount: Nano | null): string | null => (amount === null ? null : formatUsd(amount));
+
+export const toKeyAnswer = (key: UsedKey): KeyAnswer => {
+  const isBudgeted = budgetsOf(key).length > 0;
+  const used = (amount: Nano): string | null => (isBudgeted ? formatUsd(amount) : null);
+  return {
+    id: key.id,
+    object: 'key',
+    label: key.label,
+    display: key.display,
+    created_by: key.madeBy,
+    created_at: toIso(key.createdAt),
+    expires_at: isoOrNull(key.expiresAt),
+    revoked_at: isoOrNull(key.revokedAt),
+    models: key.models,
+    budget_day_usd: usdOrNull(key.budgetDay),
+    budget_month_usd: usdOrNull(key.budgetMonth),
+    alert_url: key.alertUrl,
+    day_spent_usd: used(key.daySpent),
+    day_held_usd: used(key.dayHeld),
+    month_spent_usd: used(key.monthSpent),
+    month_held_usd: used(key.monthHeld),
+  };
+};
+
+/** Throws AppError `permission_denied` if the caller's key has limits: it could make a key without them. */
+export const assertManagesKeys = ({ limits }: Caller): void => {
+  if (limits !== null)
+    throw new AppError(
+      'permission_denied',
+      'This API key has limits, so it cannot manage keys. Use a key without limits.',
+    );
+};
+
+const noSuchKey = 'key_id: this account has no such key. See GET /v1/keys.';
+
+/** Reads a key of the account as it is now. Throws AppError `not_found`. */
+export const findOwnKey = async (
+  id: string,
+  { accountId }: Caller,
+  { store, clock }: Pick<Services, 'store' | 'clock'>,
+): Promise<KeyAnswer> => {
+  const key = await store.getKey({ id: id.toLowerCase(), accountId, now: clock.now() });
+  if (key === null) throw new AppError('not_found', noSuchKey, { param: 'key_id' });
+  return toKeyAnswer(key);
+};
+
+export const keyErrors: { not_found: ErrorText } = {
+  not_found: { when: 'The account has no such key.', message: noSuchKey, param: 'key_id' },
+};
+
+export const exampleKeyId = '019ab1c2-3d4e-7f60-8a9b-0c1d2e3f4a5b';
+
+export const exampleKey: KeyAnswer = {
+  id: exampleKeyId,
+  object: 'key',
+  label: 'nightly reports',
+  display: 'sk_causeway_AbCd…wxyz',
+  created_by: '019ab0aa-1b2c-7d3e-8f40-5a6b7c8d9e0f',
+  created_at: '2026-11-20T09:30:00.000Z',
+  expires_at: '2027-01-31T00:00:00.000Z',
+  revoked_at: null,
+  models: ['textmodel-3.5-flash'],
+  budget_day_usd: '5.00',
+  budget_month_usd: '100.00',
+  alert_url: 'https://shop.example.com/hooks/causeway',
+  day_spent_usd: '1.25',
+  day_held_usd: '0.02',
+  month_spent_usd: '31.70',
+  month_held_usd: '0.02',
+};

@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { formatUsd, parseUsd, type Nano } from '../../kit/money.ts';
+import { instant } from '../account/get-usage.ts';
+import { idField } from '../id-field.ts';
+import { forRest } from '../schema-marks.ts';
+
+const wrongAmount = 'must be US dollars above zero with at most nine decimals, such as "12.50"';
+/** Fits the integers of the store. */
+const maxBudget = parseUsd('1000000000');
+
+const budget = z
+  .string()
+  .max(40)
+  .transform((text, context): Nano => {
+    const amount = /^\d{1,10}(?:\.\d{1,9})?$/.test(text) ? parseUsd(text) : 0n;
+    if (amount > 0n && amount <= maxBudget) return amount;
+    const message = amount > 0n ? `must be at most ${formatUsd(maxBudget)}` : wrongAmount;
+    context.addIssue({ code: 'custom', message });
+    return z.NEVER;
+  });
+
+export const labelField = z
+  .string()
+  .max(100)
+  .regex(/^\P{Cc}*$/u, 'must be one line of plain text')
+  .describe('Your name for the key.');
+
+/** The limits of a key as customers and operators write them. */
+export const limitFields = {
+  expires_at: forRest(instant, { format: 'date-time' })
+    .nullish()
+    .describe('From then on the key is refused. Null: never.'),
+  models: z
+    .array(z.string().min(1).max(128))
+    .min(1)
+    .max(100)
+    .nullish()
+    .describe('The SKUs that the key can buy. Null: all of the account.'),
+  budget_day_usd: budget
+    .nullish()
+    .describe('The most that the key may spend in a UTC day, as a decimal string. Null: no limit.'),
+  budget_month_usd: budget.nullish().describe('As budget_day_usd, in a UTC month.'),
+  alert_url: z
+    .string()
+    .min(1)
+    .max(2_048)
+    .nullish()
+    .describe('Public HTTPS address that is told when 80 % and 100 % of a budget are spent, signed.'),
+};
+
+export const keyIdField = idField.max(128).describe('The id of a key.');

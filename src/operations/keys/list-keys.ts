@@ -1,0 +1,28 @@
+import { historyOperation } from '../account/history-page.ts';
+import { assertManagesKeys, exampleKey, keySchema, toKeyAnswer } from './key-answer.ts';
+
+export const listKeys = historyOperation({
+  name: 'list_keys',
+  title: 'List keys',
+  description:
+    'The API keys of this account with their limits, newest first. Not with a key that has limits. Free.',
+  path: '/v1/keys',
+  item: keySchema,
+  answer: 'KeyPage',
+  examples: [
+    {
+      summary: 'The newest keys',
+      parameters: { limit: 50 },
+      status: 200,
+      answer: { data: [exampleKey], has_more: false, next_cursor: null },
+    },
+  ],
+  errors: ['permission_denied'],
+  // A model must not manage keys.
+  tool: null,
+  read: async (position, { caller }, { store, clock }) => {
+    assertManagesKeys(caller);
+    return store.listKeys({ ...position, now: clock.now() });
+  },
+  toItem: toKeyAnswer,
+});

@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { formatUsd, parseUsd, type Nano } from '../kit/money.ts';
+import { isUuid } from '../kit/ids.ts';
+import { maxEntryAmount } from '../ledger/entries.ts';
+import { idField } from '../operations/id-field.ts';
+
+export const accountIdField = idField.describe('The id of the account.');
+
+/** How many items a list has. */
+export const limitField = (maximum: number, usual: number) =>
+  z.int().min(1).max(maximum).default(usual).describe('How many items at most.');
+
+/** One line of text, without spaces at its ends. */
+export const lineField = (maxCharacters: number) =>
+  z
+    .string()
+    .trim()
+    .min(1, 'must not be empty')
+    .max(maxCharacters, `must have at most ${maxCharacters} characters`)
+    .regex(/^\P{Cc}*$/u, 'must be one line of plain text');
+
+/** A UUID in either case. */
+export const uuidField = z
+  .string()
+  .max(36)
+  .transform((text) => text.toLowerCase())
+  .refine(isUuid, 'must be a UUID');
+
+/** An amount in USD, above zero unless it has a sign. */
+const amountField = ({ isSigned }: { isSigned: boolean }) =>
+  z
+    .string()
+    .max(40)
+    .transform((text, context): Nano => {
+      const amount = readUsd(text);
+      const problem = amount === null ? wrongForm : amountProblem(amount, isSigned);
+      if (amount !== null && problem === null) return amount;
+      context.addIssue({ code: 'custom', message: problem ?? wrongForm });
+      return z.NEVER;
+    });
+
+const wrongForm = 'must be US dollars with a point and at most nine decimals, such as 12.50';
+
+const amountProblem = (amount: Nano, isSigned: boolean): string | null => {
+  if (amount > maxEntryAmount || amount < -maxEntryAmount)
+    return `must be at most ${formatUsd(maxEntryAmount)} USD in one entry`;
+  if (isSigned) return amount === 0n ? 'must not be zero: that changes nothing' : null;
+  return amount <= 0n ? 'must be above zero' : null;
+};
+
+export const positiveAmount = amountField({ isSigned: false }).describe('US dollars, such as "12.50".');
+
+export const signedAmount = amountField({ isSigned: true }).describe(
+  'US dollars, such as "12.50" or "-12.50".',
+);
+
+const readUsd = (text: string): Nano | null => {
+  try {
+    return parseUsd(text.replace(/^\+(?=\d)/, ''));
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+};

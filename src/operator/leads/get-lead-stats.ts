@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { isoOrNull, toIso } from '../../kit/clock.ts';
+import type { LeadStats } from '../../leads/lead-keeper.ts';
+import type { KeptPlace } from '../../leads/keeping/open-lead-keeper.ts';
+import { time } from '../../operations/answer-fields.ts';
+import { inGateway, operatorRead } from '../operator-operation.ts';
+import { placeFields, toPlaceView } from './kept-place-view.ts';
+
+const statsSchema = z.strictObject({
+  ...placeFields,
+  generation: z.string().nullable().describe('Another one with every change of the profiles.'),
+  profiles: z.int(),
+  synthetic: z.boolean().describe('True: they are generated and fictional.'),
+  forgotten: z.int().describe('People who asked to be forgotten.'),
+  bytes: z.int().describe('Their size on the disk.'),
+  updated_at: time.nullable(),
+  unfinished: z
+    .strictObject({ rows: z.int(), started_at: time })
+    .nullable()
+    .describe('An import that the same command continues.'),
+});
+
+export type LeadStatsView = z.output<typeof statsSchema>;
+
+export const toStatsView = (
+  { updatedAt, unfinished, ...stats }: LeadStats,
+  place: Pick<KeptPlace, 'shared'>,
+): LeadStatsView => ({
+  ...toPlaceView(place),
+  ...stats,
+  updated_at: isoOrNull(updatedAt),
+  unfinished: unfinished && { rows: unfinished.rows, started_at: toIso(unfinished.startedAt) },
+});
+
+export const getLeadStats = operatorRead({
+  name: 'get_lead_stats',
+  title: 'Count the profiles of the search',
+  description: 'The number of profiles and of forgotten people, their size on the disk and the last change.',
+  group: 'leads',
+  path: '/leads/stats',
+  fields: {},
+  output: z.strictObject({ stats: statsSchema }),
+  answer: 'LeadStats',
+  example: {
+    input: {},
+    answer: {
+      stats: {
+        place: 'embedded',
+        generation: '0b9f3c1e5d0a4c59',
+        profiles: 120_000,
+        synthetic: false,
+        forgotten: 3,
+        bytes: 61_000_000,
+        updated_at: '2026-11-01T08:00:00.000Z',
+        unfinished: null,
+      },
+    },
+  },
+  errors: ['leads_damaged', 'leads_failed'],
+  handle: async (_input, services) => {
+    const { desk, place } = inGateway(services).leads;
+    return { stats: toStatsView(await desk.stats(), place) };
+  },
+});

@@ -1,0 +1,129 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Config } from '../config/config.ts';
+import { AppError, methodNotAllowed } from '../kit/errors.ts';
+import type { RequestNote } from '../kit/log-request.ts';
+import type { Log } from '../kit/log.ts';
+import { isJsonObject } from '../kit/json.ts';
+import { memoizeAsync } from '../kit/memoize-async.ts';
+import { watchClient } from '../kit/watch-client.ts';
+import { writeError } from '../kit/write-error.ts';
+import { writeJson } from '../kit/write-json.ts';
+import { createLeadDesk } from '../leads/keeping/lead-desk.ts';
+import { toKeptPlace } from '../leads/keeping/open-lead-keeper.ts';
+import { readJsonBody } from '../rest/read-json-body.ts';
+import { createRouteTable, refuseMethod, routeFor, type FoundRoute } from '../rest/route-table.ts';
+import { authenticateOperator, type OperatorAuthOptions } from './authenticate-operator.ts';
+import {
+  wrongTypeText,
+  type GatewayParts,
+  type OperatorOperation,
+  type OperatorServices,
+} from './operator-operation.ts';
+import { operatorOperations } from './operator-operations.ts';
+import { runOperation } from './run-operation.ts';
+
+export interface OperatorMountServices extends Pick<OperatorServices, 'store' | 'clock'> {
+  config: Config;
+  providers: GatewayParts['providers'];
+  log: Log;
+  publicUrl(): string;
+  failedOperatorCalls: OperatorAuthOptions['failedAttempts'];
+}
+
+interface RequestFacts {
+  requestId: string;
+  url: URL;
+  clientAddress: string;
+  note: RequestNote;
+}
+
+const documentPath = '/admin/v1/openapi.json';
+
+/** Terms of an account are the largest input, with 64 KB. */
+const maxBytes = 1024 ** 2;
+
+/**
+ * Serves the operator's API: /admin/v1 and everything below. The key is checked before the path, so that a stranger learns
+ * nothing, not even which addresses there are.
+ */
+export const createOperatorMount = (services: OperatorMountServices) => {
+  const { config, store, clock, log, providers } = services;
+  const find = createRouteTable(operatorOperations);
+  const operatorServices = { store, clock, brand: config.brand, config: () => Promise.resolve(config) };
+  const place = toKeptPlace({ shared: config.leadsPlace, dataDir: config.dataDir });
+  const leads = { desk: createLeadDesk(place), place };
+  const document = memoizeAsync(async () => {
+    const { createOperatorOpenApi } = await import('./operator-openapi.ts');
+    return createOperatorOpenApi({ brand: config.brand, publicUrl: services.publicUrl() });
+  });
+
+  const answer = async (
+    request: IncomingMessage,
+    facts: RequestFacts,
+    signal: AbortSignal,
+  ): Promise<object> => {
+    const { url, clientAddress, requestId, note } = facts;
+    const { authorization } = request.headers;
+    const auth = { store, clock, failedAttempts: services.failedOperatorCalls };
+    const key = await authenticateOperator({ authorization, clientAddress }, auth);
+    note.operatorKey = key.id;
+    if (url.pathname === documentPath) {
+      if (request.method === 'GET' || request.method === 'HEAD') return document();
+      throw methodNotAllowed('GET, HEAD');
+    }
+    const onPath = find(url.pathname);
+    if (onPath.length === 0)
+      throw new AppError('not_found', `There is nothing at this address. See ${documentPath}.`);
+    const route = routeFor(request.method, onPath);
+    if (route === null) throw refuseMethod(onPath);
+    const call = { actor: `key:${key.id}`, actorLabel: key.label, role: key.role, requestId };
+    const gateway = { providers, leads, body: request, signal };
+    return runOperation(route.operation, await readInput(route, request, url), call, {
+      ...operatorServices,
+      gateway,
+    });
+  };
+
+  return async (request: IncomingMessage, response: ServerResponse, facts: RequestFacts): Promise<void> => {
+    try {
+      const body = await answer(request, facts, watchClient(response).signal);
+      if (!response.destroyed)
+        writeJson(response, { status: 200, headers: { 'cache-control': 'no-store' }, body });
+    } catch (error) {
+      writeError(response, error, { log, requestId: facts.requestId, what: 'a call of an operator' });
+    }
+  };
+};
+
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+
+/** Reads the input. Each field has one place, so that no value silently replaces another. */
+const readInput = async (
+  { operation, fields, readParameters }: FoundRoute<OperatorOperation>,
+  request: IncomingMessage,
+  { searchParams }: URL,
+): Promise<unknown> => {
+  const { method, accepts } = operation.rest;
+  const hasJsonBody = method === 'POST' && accepts === undefined;
+  for (const name of searchParams.keys())
+    if (Object.hasOwn(fields, name)) throw misplaced(name, 'is in the path; leave it out of the query');
+  if (accepts !== undefined) checkType(request, accepts);
+  const parameters = readParameters(searchParams, fields);
+  if (!hasJsonBody || !hasBody(request)) return parameters;
+  const { value } = await readJsonBody(request, { maxBytes, reserve: () => Promise.resolve() });
+  if (!isJsonObject(value)) return value;
+  for (const name of Object.keys(fields))
+    if (Object.hasOwn(value, name)) throw misplaced(name, 'is in the path; leave it out of the body');
+  return { ...value, ...parameters };
+};
+
+/** A body without a type is taken: its first bytes tell its form. */
+const checkType = ({ headers }: IncomingMessage, accepts: readonly string[]): void => {
+  const type = headers['content-type']?.replace(/;.*/s, '').trim().toLowerCase();
+  if (type !== undefined && !accepts.includes(type))
+    throw new AppError('unsupported_media_type', wrongTypeText(accepts));
+};
+
+const misplaced = (name: string, problem: string): AppError =>
+  new AppError('invalid_parameter', `${name}: ${problem}`, { param: name });

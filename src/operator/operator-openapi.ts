@@ -1,0 +1,59 @@
+import { brandTitle } from '../kit/brand-title.ts';
+import { errorTable } from '../kit/errors.ts';
+import { envelopeOf } from '../operations/answer-fields.ts';
+import { assembleOpenApi } from '../rest/openapi/assemble-openapi.ts';
+import { accountSchema } from './accounts/account-view.ts';
+import { entrySchema } from './money/entry-view.ts';
+import { keySchema } from './keys/key-view.ts';
+import { paymentSchema } from './payments/payment-view.ts';
+import { refundSchema } from './payments/refund-view.ts';
+import { operatorOperations } from './operator-operations.ts';
+import { webhookSchema } from './webhooks/webhook-view.ts';
+
+/** Makes the description of the operator's API. */
+export const createOperatorOpenApi = ({ brand, publicUrl }: { brand: string; publicUrl: string }): object => {
+  const title = brandTitle({ brand });
+  return assembleOpenApi({
+    operations: operatorOperations,
+    publicUrl,
+    brand: title,
+    namedSchemas: [
+      [envelopeOf(errorTable), 'ErrorEnvelope'],
+      [accountSchema, 'Account'],
+      [entrySchema, 'LedgerEntry'],
+      [keySchema, 'Key'],
+      [paymentSchema, 'Payment'],
+      [refundSchema, 'PaymentRefund'],
+      [webhookSchema, 'Webhook'],
+    ],
+    info: {
+      title: `${title}: the operator's API`,
+      version: '1',
+      summary: 'Accounts, money, keys and payments, for the people who run the gateway.',
+      description: introduction,
+    },
+    tags: [...new Set(operatorOperations.map(({ group }) => group))].map((name) => ({
+      name,
+      description: groupTexts[name] ?? name,
+    })),
+    keyDescription: 'An operator key, `op_…`, made by `causeway operator-keys issue`.',
+  });
+};
+
+const introduction = `The same operations as on the command line. A key has the role \`read\` or \`write\`.
+
+- Amounts are decimal strings in USD, timestamps ISO 8601, ids UUIDs.
+- Unknown fields are refused, so that a slip changes nothing.
+- Every change of a balance needs an \`entry_id\` of your own. Repeat a call with the same one: it posts once.
+- Every call that changes something is a row of the audit log.`;
+
+const groupTexts: Readonly<Record<string, string>> = {
+  accounts: 'Accounts of customers and their terms.',
+  keys: 'API keys of customers and their limits.',
+  money: 'Balances and the ledger.',
+  payments: 'x402 payments and their refunds.',
+  leads: 'The profiles of the search.',
+  gateway: 'The running gateway: its providers and settings.',
+  webhooks: 'Announcements of the ends of jobs.',
+  audit: 'All changes by operators.',
+};

@@ -1,0 +1,66 @@
+import { AppError, toAppError } from '../kit/errors.ts';
+import { newId } from '../kit/ids.ts';
+import { withoutKeys } from '../kit/log-request.ts';
+import { validate } from '../operations/validate.ts';
+import { StoreError } from '../store/store-error.ts';
+import type { OperatorRole } from '../store/store.ts';
+import type { OperatorOperation, OperatorServices } from './operator-operation.ts';
+
+/** Who calls an operation. */
+export interface OperatorCall {
+  /** `key:<id>` for an operator key, `cli:<user>` for the command line. */
+  actor: string;
+  /** The label of the key. */
+  actorLabel: string | null;
+  role: OperatorRole;
+  requestId: string | null;
+}
+
+/** Runs an operation over HTTP and on the command line alike. Throws refusals as AppError. */
+export const runOperation = async <Input, Output extends object>(
+  operation: OperatorOperation<Input, Output>,
+  rawInput: unknown,
+  call: OperatorCall,
+  services: OperatorServices,
+): Promise<Output> => {
+  const { name, role } = operation;
+  if (role === 'write' && call.role !== 'write')
+    throw new AppError('role_not_allowed', 'This operator key may only read. Use one with the role write.');
+  const input = validate(operation, rawInput);
+  const handle = (callId: string): Promise<Output> => operation.handle(input, services, callId);
+  return role === 'read'
+    ? handle(newId())
+    : audited({ operation: name, input: operation.logged?.(input) ?? rawInput }, call, services, handle);
+};
+
+/**
+ * Makes a change with a row in the audit log. The row is durable before the change begins, so a crash, or a store that
+ * fails, leaves a row without an outcome, and never a change without a row. Keys within the input are masked. `change`
+ * gets the id of the row.
+ */
+export const audited = async <Output>(
+  { operation, input }: { operation: string; input: unknown },
+  { actor, actorLabel, requestId }: OperatorCall,
+  { store, clock }: Pick<OperatorServices, 'store' | 'clock'>,
+  change: (callId: string) => Promise<Output>,
+): Promise<Output> => {
+  const id = newId();
+  const text = withoutKeys(JSON.stringify(input));
+  await store.startAudit({ id, at: clock.now(), actor, actorLabel, operation, input: text, requestId });
+  const finish = async (error: string | null): Promise<void> => {
+    try {
+      await store.finishAudit({ id, error, now: clock.now() });
+    } catch {
+      // The change is made. Who was told otherwise would make it again; the row without an outcome tells to look.
+    }
+  };
+  try {
+    const made = await change(id);
+    await finish(null);
+    return made;
+  } catch (thrown) {
+    // A store that failed may have made the change.
+    if (!(thrown instanceof StoreError)) await finish(toAppError(thrown).code);
+    throw thrown;
+  }
+};

@@ -1,0 +1,66 @@
+import { columns, int64, integer, text, time, type RowOf } from '../columns.ts';
+import { read } from '../command.ts';
+import { eachOf, onlyOf } from '../statement.ts';
+import type { JobKind, JobStatus } from './job-table.ts';
+import type { PaymentState } from './payment-table.ts';
+
+const activeFields = {
+  kind: text<JobKind>(),
+  status: text<JobStatus>(),
+  jobs: integer(),
+  /** The age of the oldest. */
+  oldestAt: time(),
+  holds: integer(),
+  held: int64(),
+};
+export type ActiveJobs = RowOf<typeof activeFields>;
+
+/** Counts the queued and running jobs with their open holds, for telemetry. A hold is open as long as its job is active. */
+export const gaugeActiveJobs = read({
+  text: `select j.kind, j.status, count(*) as jobs, min(j.created_at) as oldest_at, count(h.job_id) as holds,
+      cast(coalesce(sum(h.amount), 0) as bigint) as held
+    from jobs j left join holds h on h.job_id = j.id and h.state = 'open'
+    where j.status in ('queued', 'running') group by j.kind, j.status`,
+  values: () => [],
+  read: eachOf(columns(activeFields).read),
+  isLong: true,
+});
+
+/** So many rows are counted, so that a long backlog does not make every scrape slow. */
+const countedRows = 10_000;
+
+const waitingFields = { events: integer(), dueAt: time() };
+
+/** Counts the webhook events that wait, and tells when the first of them was due (0: none waits), for telemetry. */
+export const gaugeWebhooks = read({
+  text: `select count(*) as events, coalesce(min(next_attempt_at), 0) as due_at
+    from (select next_attempt_at from webhook_events where next_attempt_at is not null limit ${countedRows}) as by_due`,
+  values: () => [],
+  read: onlyOf(columns(waitingFields).read),
+  isLong: true,
+});
+
+/** The states in which a payment has not come to its end. */
+const openStates = [
+  'reserved',
+  'verified',
+  'produced',
+  'broadcasting',
+  'unknown',
+] as const satisfies PaymentState[];
+
+const openFields = { state: text<PaymentState>(), payments: integer(), oldestAt: time() };
+
+/** Counts the payments of each open state, and tells when the oldest was created (0: none is there), for telemetry. */
+export const gaugePayments = read({
+  text: openStates
+    .map(
+      (state) => `select '${state}' as state, count(*) as payments, coalesce(min(created_at), 0) as oldest_at
+        from (select created_at from payments where state = '${state}' order by created_at, identity
+          limit ${countedRows}) as by_${state}`,
+    )
+    .join(' union all '),
+  values: () => [],
+  read: eachOf(columns(openFields).read),
+  isLong: true,
+});

@@ -1,0 +1,144 @@
+import { toIso } from '../../kit/clock.ts';
+import { newId } from '../../kit/ids.ts';
+import { formatUsd, type Nano } from '../../kit/money.ts';
+import { run, type Steps } from '../command.ts';
+import { firstOf, nothing, statement } from '../statement.ts';
+import type { Job, NewJob } from './job-table.ts';
+import {
+  budgetsOf,
+  periodEnd,
+  periodNames,
+  selectUsedKeys,
+  shortBudget,
+  usedKeys,
+  type Budget,
+  type UsedKey,
+} from './key-table.ts';
+
+const readKey = statement({
+  text: `${selectUsedKeys('$2', '$3')} where k.id = $1`,
+  values: ({ keyId, time }: { keyId: string; time: number }) => [keyId, ...periodNames(time)],
+  read: firstOf(usedKeys.read),
+});
+
+/** As `shortBudget`. Its answer holds while the account's row is locked. */
+export function* findShortBudget({
+  keyId,
+  hold,
+  now,
+}: {
+  keyId: string;
+  hold: Nano;
+  now: number;
+}): Steps<{ available: Nano; budget: Budget } | null> {
+  const key = yield* run(readKey, { keyId, time: now });
+  return key === null ? null : shortBudget(key, hold);
+}
+
+interface Counted {
+  job: Pick<NewJob, 'id' | 'keyId'>;
+  hold: Nano;
+  now: number;
+}
+
+const markHold = statement({
+  text: `update holds set budgeted = 1 where job_id = $1`,
+  values: ({ job }: Counted) => [job.id],
+  read: nothing,
+});
+
+const addHeld = statement({
+  text: `insert into key_use (key_id, period, spent, held)
+    values ($1, $2, 0, cast($4 as bigint)), ($1, $3, 0, cast($4 as bigint))
+    on conflict (key_id, period) do update set held = key_use.held + excluded.held`,
+  values: ({ job, hold, now }: Counted) => [job.keyId, ...periodNames(now), hold],
+  read: nothing,
+});
+
+/** Counts the hold of a new job in the day and the month of its admission. */
+export function* countHold(counted: Counted): Steps<void> {
+  yield* run(markHold, counted);
+  yield* run(addHeld, counted);
+}
+
+/** A job that counts in the budgets of its key. */
+export type CountedJob = Pick<Job, 'id' | 'accountId' | 'keyId' | 'hold' | 'createdAt'>;
+
+interface Capture {
+  job: CountedJob;
+  captured: Nano;
+  now: number;
+}
+
+const moveHeld = statement({
+  text: `update key_use set spent = spent + $4, held = held - $5 where key_id = $1 and period in ($2, $3)`,
+  values: ({ job: { keyId, createdAt, hold }, captured }: Capture) => [
+    keyId,
+    ...periodNames(createdAt),
+    captured,
+    hold,
+  ],
+  read: nothing,
+});
+
+const insertAlert = statement({
+  text: `insert into webhook_events (id, body, next_attempt_at, created_at, updated_at, account_id, job_id, url, state)
+    values ($1, $2, $3, $3, $3, $4, $5, $6, 'pending')`,
+  values: (alert: {
+    id: string;
+    body: string;
+    now: number;
+    accountId: string;
+    jobId: string;
+    url: string;
+  }) => [alert.id, alert.body, alert.now, alert.accountId, alert.jobId, alert.url],
+  read: nothing,
+});
+
+/** Percents of a budget whose reaching is told. */
+const thresholds = [80n, 100n];
+
+/**
+ * Counts the end of a job in the day and the month of its admission. Adds an event for each threshold of a budget that
+ * this capture reaches. What is spent in a period never becomes less, so that happens once.
+ */
+export function* countCapture(capture: Capture): Steps<void> {
+  const { job, captured, now } = capture;
+  yield* run(moveHeld, capture);
+  if (captured === 0n) return;
+  const key = yield* run(readKey, { keyId: job.keyId, time: job.createdAt });
+  if (key === null || key.alertUrl === null) return;
+  for (const budget of budgetsOf(key))
+    for (const threshold of thresholds) {
+      const reachedAt = budget.limit * threshold;
+      if (budget.spent * 100n < reachedAt || (budget.spent - captured) * 100n >= reachedAt) continue;
+      const id = newId();
+      const body = toAlert(key, { id, budget, threshold, admittedAt: job.createdAt, now });
+      yield* run(insertAlert, { id, body, now, accountId: key.accountId, jobId: job.id, url: key.alertUrl });
+    }
+}
+
+interface Alert {
+  id: string;
+  budget: Budget;
+  threshold: bigint;
+  admittedAt: number;
+  now: number;
+}
+
+const toAlert = (
+  { id: keyId, label }: UsedKey,
+  { id, budget: { period, limit, spent }, threshold, admittedAt, now }: Alert,
+): string =>
+  JSON.stringify({
+    event_id: id,
+    type: 'key.budget_reached',
+    key_id: keyId,
+    label,
+    period,
+    percent: Number(threshold),
+    budget_usd: formatUsd(limit),
+    spent_usd: formatUsd(spent),
+    resets_at: toIso(periodEnd(period, admittedAt)),
+    created_at: toIso(now),
+  });

@@ -1,0 +1,135 @@
+import { inTransaction, read, run, write, writeSteps, writeTransaction, type Steps } from '../command.ts';
+import { countRows, eachOf, firstOf, nothing, onlyOf, statement, type SqlValue } from '../statement.ts';
+import { pageValues, type Page } from './history-page.ts';
+import {
+  changeLimits,
+  keys,
+  noLimits,
+  periodNames,
+  selectUsedKeys,
+  usedKeys,
+  type ApiKey,
+  type KeyLimits,
+  type LimitChanges,
+} from './key-table.ts';
+
+export interface NewApiKey extends Pick<ApiKey, 'id' | 'accountId' | 'display' | 'label'> {
+  /** SHA-256 of the key; the key itself is never stored. */
+  hash: string;
+  /** Default: none. */
+  limits?: KeyLimits;
+  madeBy?: string | null;
+  /** The most keys, revoked ones too, that the account's own keys may have made then. Default: no limit. */
+  maxKeys?: number;
+  now: number;
+}
+
+const lockAccount = statement({
+  text: ({ lockRows }) => `select id from accounts where id = $1 ${lockRows}`,
+  values: (accountId: string) => [accountId],
+  read: countRows,
+});
+
+const countKeys = statement({
+  text: `select count(*) as keys from api_keys where account_id = $1 and made_by <> 'operator'`,
+  values: (accountId: string) => [accountId],
+  read: onlyOf(({ keys: count }: { keys: bigint }) => Number(count)),
+});
+
+const limitValues = ({ expiresAt, models, budgetDay, budgetMonth, alertUrl }: KeyLimits): SqlValue[] => [
+  expiresAt,
+  models === null ? null : JSON.stringify(models),
+  budgetDay,
+  budgetMonth,
+  alertUrl,
+];
+
+const insertKey = statement({
+  text: `insert into api_keys (id, account_id, hash, display, label, created_at, made_by, expires_at, models,
+      budget_day, budget_month, alert_url)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) returning ${keys.list()}`,
+  values: ({ id, accountId, hash, display, label, now, madeBy = null, limits = noLimits }: NewApiKey) => [
+    id,
+    accountId,
+    hash,
+    display,
+    label,
+    now,
+    madeBy,
+    ...limitValues(limits),
+  ],
+  read: onlyOf(keys.read),
+});
+
+/** Null if there are `maxKeys` keys already. */
+export const createKey = writeSteps((input: NewApiKey) =>
+  inTransaction(insertKeyUnderLock(input), input.accountId),
+);
+
+function* insertKeyUnderLock(input: NewApiKey): Steps<ApiKey | null> {
+  const { accountId, maxKeys } = input;
+  if (maxKeys !== undefined) {
+    yield* run(lockAccount, accountId);
+    if ((yield* run(countKeys, accountId)) >= maxKeys) return null;
+  }
+  return yield* run(insertKey, input);
+}
+
+/** Lists the keys of an account by `createdAt`, then id, both descending, after the position `before`. */
+export const listKeys = read({
+  text: `${selectUsedKeys('$5', '$6')}
+    where k.account_id = $1 and (k.created_at, k.id) < ($2, $3)
+    order by k.created_at desc, k.id desc limit $4`,
+  values: ({ now, ...page }: Page & { now: number }) => [...pageValues(page), ...periodNames(now)],
+  read: eachOf(usedKeys.read),
+});
+
+/** Null if there is no such key; with `accountId`: in that account. */
+export const getKey = read({
+  text: `${selectUsedKeys('$3', '$4')}
+    where k.id = $1 and (cast($2 as text) is null or k.account_id = $2)`,
+  values: ({ id, accountId, now }: { id: string; accountId?: string; now: number }) => [
+    id,
+    accountId ?? null,
+    ...periodNames(now),
+  ],
+  read: firstOf(usedKeys.read),
+});
+
+const lockKey = statement({
+  text: ({ lockRows }) =>
+    `select ${keys.list()} from api_keys where id = $1 and revoked_at is null ${lockRows}`,
+  values: (id: string) => [id],
+  read: firstOf(keys.read),
+});
+
+const writeKey = statement({
+  text: `update api_keys set label = $2, expires_at = $3, models = $4, budget_day = $5, budget_month = $6,
+      alert_url = $7
+    where id = $1`,
+  values: (key: ApiKey) => [key.id, key.label, ...limitValues(key)],
+  read: nothing,
+});
+
+export interface KeyChanges extends LimitChanges {
+  id: string;
+  label?: string | undefined;
+}
+
+/**
+ * Changes the members that are given. A call that is under way keeps the limits that it began with. False if there is no
+ * such key, or it is revoked.
+ */
+export const changeKey = writeTransaction(function* (changes: KeyChanges): Steps<boolean> {
+  const key = yield* run(lockKey, changes.id);
+  if (key === null) return false;
+  yield* run(writeKey, { ...key, ...changeLimits(key, changes), label: changes.label ?? key.label });
+  return true;
+});
+
+/** Null if there is no such key. Revoking again keeps the first time. */
+export const revokeKey = write({
+  text: `update api_keys set revoked_at = coalesce(revoked_at, $2) where id = $1 returning ${keys.list()}`,
+  values: ({ id, now }: { id: string; now: number }) => [id, now],
+  read: firstOf(keys.read),
+});

@@ -1,0 +1,161 @@
+import { columns, json, orNull, text, time, type RowOf } from '../columns.ts';
+import { read, readSteps, run, write } from '../command.ts';
+import { eachOf, firstOf, nothing, onlyOf, statement } from '../statement.ts';
+import type { JsonObject } from '../../kit/json.ts';
+
+/** `read` looks at everything; `write` changes it, too. */
+export type OperatorRole = 'read' | 'write';
+
+const keyFields = {
+  id: text(),
+  /** First and last characters, for people. */
+  display: text(),
+  label: text(),
+  role: text<OperatorRole>(),
+  createdAt: time(),
+  /** Null: never. */
+  expiresAt: orNull(time()),
+  revokedAt: orNull(time()),
+};
+export type OperatorKey = RowOf<typeof keyFields>;
+const keys = columns(keyFields);
+
+export interface NewOperatorKey extends Pick<OperatorKey, 'id' | 'display' | 'label' | 'role' | 'expiresAt'> {
+  /** SHA-256 of the key; the key itself is never stored. */
+  hash: string;
+  now: number;
+}
+
+export const createOperatorKey = write({
+  text: `insert into operator_keys (id, hash, display, label, role, created_at, expires_at)
+    values ($1, $2, $3, $4, $5, $6, $7) returning ${keys.list()}`,
+  values: ({ id, hash, display, label, role, now, expiresAt }: NewOperatorKey) => [
+    id,
+    hash,
+    display,
+    label,
+    role,
+    now,
+    expiresAt,
+  ],
+  read: onlyOf(keys.read),
+});
+
+/** Finds the operator key with this SHA-256, revoked or not. */
+export const findOperatorKey = read({
+  text: `select ${keys.list()} from operator_keys where hash = $1`,
+  values: (hash: string) => [hash],
+  read: firstOf(keys.read),
+});
+
+/** Lists all operator keys, oldest first. */
+export const listOperatorKeys = read({
+  text: `select ${keys.list()} from operator_keys order by created_at, id`,
+  values: () => [],
+  read: eachOf(keys.read),
+});
+
+/** Null if there is no such key. Revoking again keeps the first time. */
+export const revokeOperatorKey = write({
+  text: `update operator_keys set revoked_at = coalesce(revoked_at, $2) where id = $1 returning ${keys.list()}`,
+  values: ({ id, now }: { id: string; now: number }) => [id, now],
+  read: firstOf(keys.read),
+});
+
+const auditFields = {
+  id: text(),
+  at: time(),
+  /** `key:<id>` for an operator key, `cli:<user>` for the command line. */
+  actor: text(),
+  /** The label of the key at that time. */
+  actorLabel: orNull(text()),
+  operation: text(),
+  input: json<JsonObject>(),
+  requestId: orNull(text()),
+  /** Null: it began, and its end is unknown. */
+  outcome: orNull(text<'done' | 'failed'>()),
+  /** The code of the error of a failed change. */
+  error: orNull(text()),
+  finishedAt: orNull(time()),
+};
+export type AuditRow = RowOf<typeof auditFields>;
+const audit = columns(auditFields);
+
+export interface NewAuditRow extends Omit<AuditRow, 'input' | 'outcome' | 'error' | 'finishedAt'> {
+  /** JSON text of an object. */
+  input: string;
+}
+
+/** Notes that a change begins. */
+export const startAudit = write({
+  text: `insert into audit_log (id, at, actor, actor_label, operation, input, request_id)
+    values ($1, $2, $3, $4, $5, $6, $7)`,
+  values: ({ id, at, actor, actorLabel, operation, input, requestId }: NewAuditRow) => [
+    id,
+    at,
+    actor,
+    actorLabel,
+    operation,
+    input,
+    requestId,
+  ],
+  read: nothing,
+});
+
+/** Notes how a change ended. `error`: null if it is done. */
+export const finishAudit = write({
+  text: `update audit_log set outcome = $2, error = $3, finished_at = $4 where id = $1 and outcome is null`,
+  values: ({ id, error, now }: { id: string; error: string | null; now: number }) => [
+    id,
+    error === null ? 'done' : 'failed',
+    error,
+    now,
+  ],
+  read: nothing,
+});
+
+export const getAudit = read({
+  text: `select ${audit.list()} from audit_log where id = $1`,
+  values: (id: string) => [id],
+  read: firstOf(audit.read),
+});
+
+export interface AuditFilter {
+  limit: number;
+  /** The page after this row. */
+  afterId?: string | undefined;
+  actor?: string | undefined;
+  operation?: string | undefined;
+  /** Epoch milliseconds, inclusive. */
+  since?: number | undefined;
+}
+
+/** Names the columns that must have given values, so that an index finds the rows. */
+const listAuditBy = (...filters: ('actor' | 'operation')[]) =>
+  statement({
+    text: `select ${audit.list()} from audit_log
+      where at >= $2 and ${filters.map((name, index) => `${name} = $${index + 4} and `).join('')}
+        (cast($3 as text) is null or (at, id) < (select at, id from audit_log where id = $3))
+      order by at desc, id desc limit $1`,
+    values: ({ limit, since, afterId, ...filter }: AuditFilter) => [
+      limit,
+      since ?? 0,
+      afterId ?? null,
+      ...filters.map((name) => filter[name] ?? ''),
+    ],
+    read: eachOf(audit.read),
+  });
+
+const auditLists = {
+  all: listAuditBy(),
+  actor: listAuditBy('actor'),
+  operation: listAuditBy('operation'),
+  both: listAuditBy('actor', 'operation'),
+};
+
+/** Lists the changes of operators, newest first. */
+export const listAudit = readSteps((filter: AuditFilter) => {
+  const { actor, operation } = filter;
+  if (actor !== undefined) return run(operation === undefined ? auditLists.actor : auditLists.both, filter);
+  return run(operation === undefined ? auditLists.all : auditLists.operation, filter);
+});

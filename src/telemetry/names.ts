@@ -1,0 +1,326 @@
+/*
+ * All names that telemetry writes. Those of gen_ai.* and mcp.* are the conventions of
+ * open-telemetry/semantic-conventions-genai (status: development); no package has them.
+ */
+
+/** A metric. Its labels have few values each: never an account, a key, a wallet, or a name that a caller invents. */
+export interface MetricDefinition {
+  name: string;
+  kind: 'counter' | 'histogram' | 'gauge';
+  /** `s`, `By`, `1`, or a noun in braces. */
+  unit: string;
+  labels: readonly string[];
+  text: string;
+  buckets?: readonly number[];
+}
+
+/** From fast answers of the store to films. */
+const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
+const shortSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30];
+const tokens = [1, 4, 16, 64, 256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576];
+const sizes = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
+
+const define = <const Table extends Record<string, MetricDefinition>>(table: Table): Table => table;
+
+/** The labels of a call to a provider. */
+const calls = ['gen_ai.operation.name', 'gen_ai.provider.name', 'gen_ai.request.model'] as const;
+
+/** Metrics that are written where things happen. */
+export const eventMetrics = define({
+  requests: {
+    name: 'http.server.request.duration',
+    kind: 'histogram',
+    unit: 's',
+    labels: ['http.request.method', 'http.route', 'http.response.status_code'],
+    text: 'requests over HTTP, until the last byte; status 0: the client left without an answer',
+    buckets: seconds,
+  },
+  toolCalls: {
+    name: 'mcp.server.operation.duration',
+    kind: 'histogram',
+    unit: 's',
+    labels: ['mcp.method.name', 'gen_ai.tool.name', 'error.type'],
+    text: 'tool calls over MCP; `error.type`: the code of the refusal, or payment_required',
+    buckets: seconds,
+  },
+  providerCalls: {
+    name: 'gen_ai.client.operation.duration',
+    kind: 'histogram',
+    unit: 's',
+    labels: [...calls, 'error.type'],
+    text: 'attempts at providers; `gen_ai.request.model`: the model of the route in causeway.yaml',
+    buckets: seconds,
+  },
+  firstChunks: {
+    name: 'gen_ai.client.operation.time_to_first_chunk',
+    kind: 'histogram',
+    unit: 's',
+    labels: calls,
+    text: 'time to the first piece of a streamed answer',
+    buckets: seconds,
+  },
+  tokens: {
+    name: 'gen_ai.client.token.usage',
+    kind: 'histogram',
+    unit: '{token}',
+    labels: [...calls, 'gen_ai.token.type'],
+    text: 'tokens of an answer: `input`, `output`, and of these `cached` and `reasoning`',
+    buckets: tokens,
+  },
+  providerErrors: {
+    name: 'causeway.provider.errors',
+    kind: 'counter',
+    unit: '{error}',
+    labels: ['gen_ai.provider.name', 'causeway.failure', 'error.type'],
+    text: 'failed attempts by class: retry_same, retry_other, ambiguous, or fatal (the request was wrong)',
+  },
+  jobs: {
+    name: 'causeway.job.duration',
+    kind: 'histogram',
+    unit: 's',
+    labels: ['causeway.kind', 'causeway.sku', 'causeway.status', 'error.type'],
+    text: 'attempts at jobs that ended here',
+    buckets: seconds,
+  },
+  charges: {
+    name: 'causeway.charges',
+    kind: 'counter',
+    unit: 'USD',
+    labels: ['causeway.kind', 'causeway.sku'],
+    text: 'charged to balances for jobs, in US dollars; the ledger is exact, this is not',
+  },
+  commands: {
+    name: 'db.client.operation.duration',
+    kind: 'histogram',
+    unit: 's',
+    labels: ['db.system.name', 'db.operation.name', 'error.type'],
+    text: 'commands of the store, with their wait',
+    buckets: shortSeconds,
+  },
+  groups: {
+    name: 'causeway.store.group.size',
+    kind: 'histogram',
+    unit: '{command}',
+    labels: [],
+    text: 'commands that were committed, or sent to PostgreSQL, together',
+    buckets: sizes,
+  },
+  searches: {
+    name: 'causeway.lead.search.duration',
+    kind: 'histogram',
+    unit: 's',
+    labels: ['error.type'],
+    text: 'searches for profiles',
+    buckets: shortSeconds,
+  },
+  paymentMoves: {
+    name: 'causeway.payment.moves',
+    kind: 'counter',
+    unit: '{payment}',
+    labels: ['causeway.state'],
+    text: 'payments that this process moved into the state',
+  },
+  webhookAttempts: {
+    name: 'causeway.webhook.attempts',
+    kind: 'counter',
+    unit: '{attempt}',
+    labels: ['causeway.state'],
+    text: 'deliveries of webhooks by what the event is then; pending: it will be tried again',
+  },
+});
+
+/** Metrics that are read when they are asked for. Those of the store are asked at most every few seconds. */
+export const readMetrics = define({
+  activeJobs: {
+    name: 'causeway.jobs.active',
+    kind: 'gauge',
+    unit: '{job}',
+    labels: ['causeway.kind', 'causeway.status'],
+    text: 'jobs in the store that are queued or running',
+  },
+  oldestJob: {
+    name: 'causeway.jobs.oldest',
+    kind: 'gauge',
+    unit: 's',
+    labels: ['causeway.kind', 'causeway.status'],
+    text: 'age of the oldest of them',
+  },
+  holds: {
+    name: 'causeway.holds.open',
+    kind: 'gauge',
+    unit: '{hold}',
+    labels: [],
+    text: 'open holds on balances',
+  },
+  held: {
+    name: 'causeway.holds.open.sum',
+    kind: 'gauge',
+    unit: 'USD',
+    labels: [],
+    text: 'their sum in US dollars',
+  },
+  webhooks: {
+    name: 'causeway.webhooks.waiting',
+    kind: 'gauge',
+    unit: '{event}',
+    labels: [],
+    text: 'webhook events that are not delivered yet, at most 10000',
+  },
+  webhookLag: {
+    name: 'causeway.webhooks.lag',
+    kind: 'gauge',
+    unit: 's',
+    labels: [],
+    text: 'for how long the next attempt of a webhook is overdue',
+  },
+  payments: {
+    name: 'causeway.payments.open',
+    kind: 'gauge',
+    unit: '{payment}',
+    labels: ['causeway.state'],
+    text: 'payments that have not ended, at most 10000 of a state',
+  },
+  oldestPayment: {
+    name: 'causeway.payments.oldest',
+    kind: 'gauge',
+    unit: 's',
+    labels: ['causeway.state'],
+    text: 'age of the oldest of them',
+  },
+  networkReady: {
+    name: 'causeway.payments.network.ready',
+    kind: 'gauge',
+    unit: '1',
+    labels: ['causeway.network', 'causeway.facilitator'],
+    text: '1 if payments on the network work',
+  },
+  settlementsLeft: {
+    name: 'causeway.payments.settlements_left',
+    kind: 'gauge',
+    unit: '{settlement}',
+    labels: ['causeway.network'],
+    text: 'settlements that the own settling account can pay for at the present price, when it was last asked',
+  },
+  breakerRest: {
+    name: 'causeway.provider.rest',
+    kind: 'gauge',
+    unit: 's',
+    labels: calls,
+    text: 'time until the route may be asked again; 0 while its breaker is closed',
+  },
+  bodyMemory: {
+    name: 'causeway.body_memory.used',
+    kind: 'gauge',
+    unit: 'By',
+    labels: [],
+    text: 'part of BODY_MEMORY_BYTES that large requests hold',
+  },
+  bodyWaiting: {
+    name: 'causeway.body_memory.waiting',
+    kind: 'gauge',
+    unit: '{request}',
+    labels: [],
+    text: 'large requests that wait for it',
+  },
+  storeReady: {
+    name: 'causeway.store.ready',
+    kind: 'gauge',
+    unit: '1',
+    labels: [],
+    text: '1 if the store takes new work',
+  },
+  diskFull: {
+    name: 'causeway.store.full',
+    kind: 'gauge',
+    unit: '1',
+    labels: [],
+    text: '1 if the disk of the store is full',
+  },
+  diskFree: {
+    name: 'causeway.disk.free',
+    kind: 'gauge',
+    unit: 'By',
+    labels: [],
+    text: 'free space where DATA_DIR is',
+  },
+  loopDelay: {
+    name: 'nodejs.eventloop.delay.p99',
+    kind: 'gauge',
+    unit: 's',
+    labels: [],
+    text: 'delay of the event loop, 99th percentile since it was last asked',
+  },
+  loopUtilization: {
+    name: 'nodejs.eventloop.utilization',
+    kind: 'gauge',
+    unit: '1',
+    labels: [],
+    text: 'part of the time in which the event loop was busy since it was last asked',
+  },
+  memory: {
+    name: 'process.memory.usage',
+    kind: 'gauge',
+    unit: 'By',
+    labels: [],
+    text: 'resident memory of the process',
+  },
+  heap: {
+    name: 'v8js.memory.heap.used',
+    kind: 'gauge',
+    unit: 'By',
+    labels: [],
+    text: 'used part of the heap of the main thread',
+  },
+  cpu: {
+    name: 'process.cpu.time',
+    kind: 'counter',
+    unit: 's',
+    labels: ['cpu.mode'],
+    text: 'processor time of the process',
+  },
+});
+
+/** All metrics. */
+export const allMetrics: readonly MetricDefinition[] = [
+  ...Object.values(eventMetrics),
+  ...Object.values(readMetrics),
+];
+
+/** Attributes of spans. Prompts, answers, keys and accounts are in none. */
+export const spanAttributes = {
+  requestId: 'causeway.request_id',
+  operation: 'causeway.operation',
+  jobId: 'causeway.job_id',
+  sku: 'causeway.sku',
+  mcpMethod: 'mcp.method.name',
+  tool: 'gen_ai.tool.name',
+  genAiOperation: 'gen_ai.operation.name',
+  provider: 'gen_ai.provider.name',
+  requestModel: 'gen_ai.request.model',
+  maxTokens: 'gen_ai.request.max_tokens',
+  isStream: 'gen_ai.request.stream',
+  finishReasons: 'gen_ai.response.finish_reasons',
+  firstChunk: 'gen_ai.response.time_to_first_chunk',
+  inputTokens: 'gen_ai.usage.input_tokens',
+  outputTokens: 'gen_ai.usage.output_tokens',
+  cachedTokens: 'gen_ai.usage.cache_read.input_tokens',
+  reasoningTokens: 'gen_ai.usage.reasoning.output_tokens',
+  errorType: 'error.type',
+  method: 'http.request.method',
+  route: 'http.route',
+  status: 'http.response.status_code',
+  dbSystem: 'db.system.name',
+  dbOperation: 'db.operation.name',
+} as const;
+
+const unitEndings: Readonly<Record<string, string>> = { s: 'seconds', By: 'bytes', USD: 'usd' };
+
+/** Returns the name that Prometheus reads: the unit is part of it, as of any exporter but the one of Node. */
+export const prometheusName = ({
+  name,
+  unit,
+  kind,
+}: Pick<MetricDefinition, 'name' | 'unit' | 'kind'>): string =>
+  [name.replaceAll('.', '_'), unitEndings[unit], kind === 'counter' ? 'total' : undefined]
+    .filter((part) => part !== undefined)
+    .join('_');

@@ -1,0 +1,128 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { readConfig } from '../../src/config/config.ts';
+import { systemClock } from '../../src/kit/clock.ts';
+import { newId } from '../../src/kit/ids.ts';
+import { creditAccount } from '../../src/operator/money/credit-account.ts';
+import { audited, runOperation } from '../../src/operator/run-operation.ts';
+import { StoreError } from '../../src/store/store-error.ts';
+import { addAccount } from '../store/builders.ts';
+import { testEngines, type TestStore } from '../store/open-test-store.ts';
+
+const child = fileURLToPath(new URL('./crash-child.ts', import.meta.url));
+const call = { actor: 'cli:test', actorLabel: null, role: 'write', requestId: null } as const;
+
+/** The calls of the store in a credit: start the row, post the entry, finish the row. */
+const deaths = [1, 2, 3].flatMap((step) => [
+  { step, when: 'before' },
+  { step, when: 'after' },
+]);
+
+describe.each(testEngines())('the audit log on $kind', ({ kind, create }) => {
+  let data: TestStore;
+  beforeEach(async () => {
+    data = await create();
+  });
+  afterEach(() => data.remove());
+
+  test.each(deaths)(
+    'has a row of each change of a process killed $when step $step',
+    async ({ step, when }) => {
+      const { accountId } = await addAccount(data.store, { balance: 0n });
+      const [earlier] = await data.store.listEntries({ accountId, limit: 10, before: null });
+      const words = [child, kind, data.location, accountId, String(step), when];
+      const [code, signal] = await once(spawn(process.execPath, words, { stdio: 'inherit' }), 'exit');
+      expect([code, signal]).toEqual([null, 'SIGKILL']);
+
+      const store = await data.openAnother();
+      const entries = await store.listEntries({ accountId, limit: 10, before: null });
+      const posted = entries.filter(({ id }) => id !== earlier?.id);
+      const rows = await store.listAudit({ limit: 10 });
+      const hasBegun = step > 1 || when === 'after';
+      const isPosted = step === 3 || (step === 2 && when === 'after');
+      const isFinished = step === 3 && when === 'after';
+      expect(rows.map(({ outcome }) => outcome)).toEqual(hasBegun ? [isFinished ? 'done' : null] : []);
+      // The row leads to the entry, so the operator can tell whether a change without an end was made.
+      expect(posted.map(({ id }) => id)).toEqual(isPosted ? rows.map(({ input }) => input['entry_id']) : []);
+    },
+  );
+
+  test('refuses a change when its row cannot be written', async () => {
+    const { accountId } = await addAccount(data.store, { balance: 0n });
+    const store = {
+      ...data.store,
+      startAudit: () => Promise.reject(new StoreError('unavailable', 'the database is away')),
+    };
+    const services = {
+      store,
+      clock: systemClock,
+      brand: 'causeway',
+      config: () => Promise.resolve(readConfig({}, null)),
+    };
+    const input = { account_id: accountId, amount_usd: '5.00', reason: 'Invoice 1', entry_id: newId() };
+    await expect(runOperation(creditAccount, input, call, services)).rejects.toThrow(StoreError);
+    expect((await data.store.getAccount(accountId))?.balance).toBe(0n);
+  });
+
+  test.each(['postEntry', 'finishAudit'] as const)(
+    'leaves the outcome open when the store fails after %s, and a change that was made is answered',
+    async (name) => {
+      const { accountId } = await addAccount(data.store, { balance: 0n });
+      const lost = new StoreError('unavailable', 'the answer of the database was lost');
+      const store = {
+        ...data.store,
+        postEntry: async (input: Parameters<typeof data.store.postEntry>[0]) => {
+          const posted = await data.store.postEntry(input);
+          if (name === 'postEntry') throw lost;
+          return posted;
+        },
+        finishAudit: () => Promise.reject(lost),
+      };
+      const input = { account_id: accountId, amount_usd: '5.00', reason: 'Invoice 1', entry_id: newId() };
+      const config = () => Promise.resolve(readConfig({}, null));
+      const services = { store, clock: systemClock, brand: 'causeway', config };
+      const made = runOperation(creditAccount, input, call, services);
+      if (name === 'postEntry') await expect(made).rejects.toBe(lost);
+      else expect(await made).toMatchObject({ balance_usd: '5.00' });
+      expect(await data.store.listAudit({ limit: 10 })).toMatchObject([{ outcome: null }]);
+    },
+  );
+
+  test('names a fault of the gateway without its text, and masks keys of both kinds', async () => {
+    const key = `op_causeway_${'aB3'.repeat(14)}x`;
+    const customersKey = key.replace('op_', 'sk_');
+    const input = { key_id: key, note: `leaked: ${customersKey}` };
+    const fault = new Error('a secret detail');
+    const failing = audited({ operation: 'test', input }, call, { ...data, clock: systemClock }, () =>
+      Promise.reject(fault),
+    );
+    await expect(failing).rejects.toBe(fault);
+    expect(await data.store.listAudit({ limit: 10 })).toMatchObject([
+      { outcome: 'failed', error: 'server_error', input: { key_id: 'op_*', note: 'leaked: sk_*' } },
+    ]);
+  });
+
+  test('is listed newest first, by actor, operation and time, page by page', async () => {
+    const services = { store: data.store, clock: { now: () => now } };
+    let now = 1_000;
+    const note = (actor: string, operation: string): Promise<void> => {
+      now += 1_000;
+      return audited({ operation, input: { now } }, { ...call, actor }, services, () => Promise.resolve());
+    };
+    for (const actor of ['cli:ann', 'cli:bob'])
+      for (const operation of ['credit_account', 'adjust_account', 'credit_account'])
+        await note(actor, operation);
+    const times = async (filter: Omit<Parameters<typeof data.store.listAudit>[0], 'limit'>) =>
+      (await data.store.listAudit({ limit: 3, ...filter })).map(({ at }) => at / 1_000);
+    expect(await times({})).toEqual([7, 6, 5]);
+    const [, , third] = await data.store.listAudit({ limit: 3 });
+    expect(await times({ afterId: third!.id })).toEqual([4, 3, 2]);
+    expect(await times({ actor: 'cli:ann' })).toEqual([4, 3, 2]);
+    expect(await times({ operation: 'adjust_account' })).toEqual([6, 3]);
+    expect(await times({ actor: 'cli:bob', operation: 'credit_account' })).toEqual([7, 5]);
+    expect(await times({ since: 6_000 })).toEqual([7, 6]);
+    expect(await times({ actor: 'cli:eve' })).toEqual([]);
+  });
+});
