@@ -29,8 +29,8 @@ const breaker = { opensAfter: failuresInARow(5), openMs: 10_000, probeMs: 10_000
 /** A source that was given this part of its time counts as failed when the caller leaves. */
 const fairShare = 0.9;
 const logIntervalMs = 60_000;
-/** No source is asked with less time left: a timer may end a little early. */
-const minMs = 1;
+/** No source is asked with less time left: a timer ends early by what the event loop was late when it was set. */
+const minMs = 50;
 const defaultRetrySeconds = 5;
 const maxRetrySeconds = 300;
 
