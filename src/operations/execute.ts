@@ -39,11 +39,15 @@ const run = async (
   call: Call,
   services: Services,
 ): Promise<Answer> => {
-  const { sale } = operation;
-  if (sale === null) {
+  if (operation.isOpen === true) {
+    await countCall(operation.countedWith, call, services);
+    return operation.handle(validate(operation, rawInput), call, services);
+  }
+  if (operation.sale === null) {
     const account = await admit(call, services);
     return operation.handle(validate(operation, rawInput), account, services);
   }
+  const { sale } = operation;
   const byX402 = (x402: X402Sale) => sellByX402({ operation, sale: x402, rawInput }, call, services);
   if (sale.prepaid === undefined) return byX402(sale.x402);
   if (sale.x402 !== undefined && call.caller === null) return byX402(sale.x402);
@@ -108,9 +112,7 @@ const sellByX402 = async (
   call: Call,
   services: Services,
 ): Promise<Answer> => {
-  const limiter = services.addressLimiters.get(operation.name);
-  if (limiter === undefined) throw new Error(`${operation.name} is sold by x402 without a limit of calls`);
-  await limiter.consume(call.clientAddress);
+  await countCall(operation.name, call, services);
   // Checked before payment is asked for: nobody pays for a request that cannot run.
   const input = validate(operation, rawInput);
   sale.check(input, services);
@@ -161,6 +163,17 @@ const sellByX402 = async (
     isSandbox: sale.isSandbox(services, body),
     ...withReceipt,
   });
+};
+
+/** Counts a call against the limit of its client address for `sold`, the name of an operation. */
+const countCall = async (
+  sold: string,
+  { clientAddress }: Call,
+  { addressLimiters }: Services,
+): Promise<void> => {
+  const limiter = addressLimiters.get(sold);
+  if (limiter === undefined) throw new Error(`${sold} is sold by x402 without a limit of calls`);
+  await limiter.consume(clientAddress);
 };
 
 /** `result`: the answer that is about to be sold; null: an answer that would be made now. */

@@ -20,6 +20,7 @@ import { updateKey } from './keys/update-key.ts';
 import { listModels } from './models/list-models.ts';
 import { listTransactions } from './account/list-transactions.ts';
 import type { Operation } from './operation.ts';
+import { getSearchFacets } from './search/get-search-facets.ts';
 import { createSearchLeads } from './search/search-leads.ts';
 
 /** Returns the operations of a gateway with these settings, in the order of tool lists and documents. */
@@ -47,6 +48,7 @@ export const createOperations = (
   getKey,
   updateKey,
   revokeKey,
+  ...(search.isOn ? [getSearchFacets] : []),
 ];
 
 /** Returns the operations that these settings switch off. */
