@@ -33,7 +33,8 @@ const unknownWallet = ({ config }: Pick<Services, 'config'>): Buyer => ({
 
 /** Lets wallets without a key buy single calls of the prepaid operations. */
 export const soldToWallets = (operation: Operation): Operation => {
-  const prepaid = operation.sale?.prepaid;
+  if (operation.sale === null) return operation;
+  const { prepaid } = operation.sale;
   if (prepaid?.perCall === undefined) return operation;
   return { ...operation, sale: { prepaid, x402: toX402Sale(operation, prepaid.perCall) } };
 };

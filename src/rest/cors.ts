@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { Operation } from '../operations/operation.ts';
+import type { DescribedOperation, Operation } from '../operations/operation.ts';
 
 /** The response headers that a page may read. */
 const readable = [
@@ -18,8 +18,9 @@ const sendable = ['PAYMENT-SIGNATURE', 'X-PAYMENT', 'Access-Control-Expose-Heade
 
 const keptSeconds = 86_400;
 
-/** True if a page of any origin may call the operation: it is paid with a proof, and no cookie or key gives rights. */
-export const allowsAnyOrigin = ({ sale }: Operation): boolean => sale?.x402 !== undefined;
+/** True if a page of any origin may call the operation: no cookie or key gives rights; it is free, or paid with a proof. */
+export const allowsAnyOrigin = ({ sale, isOpen }: DescribedOperation): boolean =>
+  isOpen === true || sale?.x402 !== undefined;
 
 /** Lets a wallet in a page of any origin read the terms, pay, and read the answer. */
 export const setCorsHeaders = (response: ServerResponse): void => {
