@@ -186,12 +186,14 @@ const replay = async (
     return await filter(result, services, signal);
   } catch (cause) {
     signal.throwIfAborted();
+    // Only a success carries the receipt of MPP.
+    const { 'payment-receipt': _success, ...headers } = receipt?.headers ?? {};
     // A buyer who took this for a failed call, which costs nothing, would pay twice.
     throw new AppError(
       'payment_pending',
       'This is paid for, and its answer cannot be given out just now. Send the same request with the same payment proof ' +
         'again to get it; do not pay again.',
-      { cause, ...(receipt === undefined ? {} : { headers: receipt.headers }) },
+      { cause, headers },
     );
   }
 };

@@ -12,8 +12,11 @@ import type { Payment } from '../../store/store.ts';
 export interface Receipt {
   /** x402 v2, for `_meta["x402/payment-response"]` over MCP. */
   response: SettleResponse;
-  /** Lower case names: `payment-response` (v2) and `x-payment-response` (v1), base64. */
-  headers: { 'payment-response': string; 'x-payment-response': string };
+  /**
+   * Lower case names: `payment-response` (v2) and `x-payment-response` (v1), base64; `payment-receipt` for a settled
+   * payment by MPP.
+   */
+  headers: { 'payment-response': string; 'x-payment-response': string; 'payment-receipt'?: string };
 }
 
 /** Writes the receipt in every dialect; v1 has its own network names. */

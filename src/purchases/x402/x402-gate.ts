@@ -11,6 +11,7 @@ import type { X402Context } from './x402-context.ts';
 import { createPaymentDocuments } from './x402-documents.ts';
 import { createFormerTermsRegistry } from './x402-former-terms.ts';
 import { createPaymentHealth } from './x402-health.ts';
+import { createMppDialect } from './x402-mpp.ts';
 import { pay, type PayOutcome, type PayRequest } from './x402-purchase.ts';
 import {
   reconcile,
@@ -90,6 +91,7 @@ export const createX402Gate = (options: X402GateOptions) => {
     noteDelivery: (payment) => inBackground(noteDelivery(context, payment)),
     closing: closing.signal,
   };
+  const payInDialects = createMppDialect(context, options);
   return {
     /**
      * Returns the terms for a request without payment; `reason` says why a payment was refused. Throws AppError
@@ -100,9 +102,10 @@ export const createX402Gate = (options: X402GateOptions) => {
      * Serves a request once for each proof. Throws AppError: `invalid_payment` (the proof cannot be read),
      * `payment_conflict` (it paid another request), `payment_in_progress` (it is being worked on), `payment_pending`
      * (its settlement may or may not have happened), `payment_unavailable` (nothing was taken), and whatever `produce`
-     * throws.
+     * throws. Speaks MPP to requests that have `proofs.mpp`.
      */
-    pay: (request: PayRequest): Promise<PayOutcome> => pay(context, request),
+    pay: (request: PayRequest): Promise<PayOutcome> =>
+      request.proofs?.mpp === undefined ? pay(context, request) : payInDialects(request, request.proofs.mpp),
     /** Asks the chains about the payments that are due for a look, and ends them where that is safe. */
     reconcile: (limits: ReconcileOptions): Promise<ReconcileReport> => reconcile(context, limits),
     /** Does the same for one payment. Null: there is none, or another process works on it. */

@@ -54,6 +54,8 @@ export type PayOutcome =
       /** Whether the result was made for an earlier request with the same proof. */
       replayed: boolean;
       transaction: string | null;
+      /** Epoch milliseconds. */
+      settledAt: number | null;
     };
 
 /** For how long a delivered answer is given again. Later its proof, public on the chain, may be sent by anybody. */
@@ -150,7 +152,14 @@ const serve = async (context: X402Context, payment: Payment, order: Order): Prom
   const result = await produce(context, payment, request);
   if (request.isFree?.(result) === true) {
     await refuse(context, payment, 'not_charged');
-    return { outcome: 'served', result, receipt: undefined, replayed: false, transaction: null };
+    return {
+      outcome: 'served',
+      result,
+      receipt: undefined,
+      replayed: false,
+      transaction: null,
+      settledAt: null,
+    };
   }
   const produced = await movePayment(context, payment, 'produced', { result });
   if (produced === null) throw paymentInProgress();
@@ -262,7 +271,7 @@ const finish = (
   if (settled.outcome === 'failed') return unpaid(context, request, settled.reason, settled.receipt);
   const { payment, result, receipt, transaction } = settled;
   if (payment.state !== 'delivered') context.noteDelivery(payment);
-  return { outcome: 'served', result, receipt, replayed, transaction };
+  return { outcome: 'served', result, receipt, replayed, transaction, settledAt: payment.settledAt };
 };
 
 const unpaid = (

@@ -13,19 +13,28 @@ export interface UnpaidRequest {
   services: Services;
 }
 
-/** Writes the 402: the terms in the header, and a body for programs (JSON) or for people (a page). */
+/** Writes the 402: the terms in the header, and a body for programs (JSON) or for people (a page).
+ * A refused MPP credential is answered with problem details beside the terms. */
 export const writePaymentRequired = (
   response: ServerResponse,
   { challenge, receipt, isSandbox }: PaymentRequiredAnswer,
   unpaid: UnpaidRequest,
 ): void => {
+  const { mpp } = challenge;
   const headers = {
     'payment-required': challenge.header,
+    ...(mpp === undefined || mpp.header === '' ? {} : { 'www-authenticate': mpp.header }),
     'cache-control': 'no-store',
     vary: 'Accept',
     ...(isSandbox ? { [`x-${unpaid.services.config.brand}-sandbox`]: 'true' } : {}),
     ...receipt?.headers,
   };
+  if (mpp?.problem)
+    return writeJson(response, {
+      status: 402,
+      headers: { ...headers, 'content-type': 'application/problem+json' },
+      body: { ...challenge.body, ...mpp.problem },
+    });
   if (!isPaywallWanted(unpaid.request.headers))
     return writeJson(response, { status: 402, headers, body: challenge.body });
   const page = Buffer.from(paywallPage(challenge, toPaywallSubject(unpaid)));
