@@ -113,6 +113,7 @@ const writeAnswer = async (
           ...answer.headers,
           ...(answer.isSandbox ? { [`x-${services.config.brand}-sandbox`]: 'true' } : {}),
           ...answer.receipt?.headers,
+          ...answer.receipt?.mpp,
         },
         body: answer.body,
       });
@@ -124,7 +125,7 @@ const readCaller = async (
   { authenticate }: RequestContext,
   { operation: { sale }, speaksMpp }: { operation: Operation; speaksMpp: boolean },
 ): Promise<Call['caller']> => {
-  if (sale !== null && sale.prepaid === undefined) return null;
+  if (sale !== null && sale.prepaid === undefined && sale.x402.isCredit !== true) return null;
   const caller = speaksMpp && isPayment(headers.authorization) ? null : await authenticate();
   if (caller === null && sale?.x402 === undefined)
     throw new AppError('invalid_api_key', messages.invalid_api_key, {

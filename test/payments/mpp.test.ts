@@ -17,6 +17,7 @@ const methods = paymentNetworks.map((network): PaymentMethod => ({
     address: () => 'https://facilitator.example',
   } as unknown as PaymentMethod['facilitator'],
   readFunds: () => Promise.resolve(null),
+  findWallet: () => Promise.resolve(null),
 }));
 const header = writeMppChallenges(
   { methods, price: 100_000_000n, realm: 'leads.example', now: Date.now() },

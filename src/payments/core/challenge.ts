@@ -26,6 +26,8 @@ export interface PaymentMethod {
   facilitator: Facilitator;
   /** Reads the balance of a payment's source, in the asset's smallest unit; null when no node answers. */
   readFunds: (of: { source: string; asset: string }) => Promise<bigint | null>;
+  /** Names the wallet of an address (`NetworkFamily.findWallet`); null when no node answers. */
+  findWallet: (address: string) => Promise<string | null>;
 }
 
 /** The terms of a payment, for every dialect of x402. */
@@ -41,8 +43,8 @@ export interface Challenge {
 }
 
 export interface MppTerms {
-  /** The value of `WWW-Authenticate`; empty when no network can be offered. */
-  header: string;
+  /** The header with the challenges; none when no network can be offered. */
+  headers: { 'www-authenticate'?: string };
   /** Says why a credential was refused; null without a credential. */
   problem: MppProblem | null;
 }

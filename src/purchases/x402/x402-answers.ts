@@ -12,11 +12,10 @@ import type { Payment } from '../../store/store.ts';
 export interface Receipt {
   /** x402 v2, for `_meta["x402/payment-response"]` over MCP. */
   response: SettleResponse;
-  /**
-   * Lower case names: `payment-response` (v2) and `x-payment-response` (v1), base64; `payment-receipt` for a settled
-   * payment by MPP.
-   */
-  headers: { 'payment-response': string; 'x-payment-response': string; 'payment-receipt'?: string };
+  /** Lower case names: `payment-response` (v2) and `x-payment-response` (v1), base64. */
+  headers: { 'payment-response': string; 'x-payment-response': string };
+  /** The header of a payment by MPP, for successes alone. */
+  mpp?: { 'payment-receipt': string };
 }
 
 /** Writes the receipt in every dialect; v1 has its own network names. */
@@ -90,6 +89,18 @@ export const paymentInProgress = (): AppError =>
     'payment_in_progress',
     'A request with this payment proof is being served. Send the same request again in a second; do not pay again.',
     { retryAfterSeconds: 1 },
+  );
+
+export const payerUnknown = (): AppError =>
+  conflict(
+    'This payment does not tell which wallet pays, so its balance could belong to nobody. Nothing was charged. Pay ' +
+      'from a wallet that signs for its own tokens.',
+  );
+
+export const accountSuspended = (): AppError =>
+  new AppError(
+    'permission_denied',
+    'The account of this wallet is suspended, so it cannot buy. Nothing was charged. Ask the operator.',
   );
 
 export const paymentUnavailable = (): AppError =>

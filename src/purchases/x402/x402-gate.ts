@@ -26,10 +26,10 @@ import { beginUpkeep } from './x402-upkeep.ts';
 
 export type { Challenge } from '../../payments/core/challenge.ts';
 export type { SaleDescription } from '../../payments/extensions/sale-description.ts';
-export type { Proofs } from '../../payments/parse-proof.ts';
+export { hasProof, type Proofs } from '../../payments/parse-proof.ts';
 export type { Receipt } from './x402-answers.ts';
 export type { NetworkStatus } from './x402-health.ts';
-export type { PayOutcome, PayRequest } from './x402-purchase.ts';
+export type { Credit, PayOutcome, PayRequest } from './x402-purchase.ts';
 export type { ReconcileOptions, ReconcileReport } from './x402-reconcile.ts';
 export type { SoldOver } from './x402-resources.ts';
 
@@ -91,13 +91,15 @@ export const createX402Gate = (options: X402GateOptions) => {
     noteDelivery: (payment) => inBackground(noteDelivery(context, payment)),
     closing: closing.signal,
   };
-  const payInDialects = createMppDialect(context, options);
+  const mpp = createMppDialect(context, options);
   return {
     /**
      * Returns the terms for a request without payment; `reason` says why a payment was refused. Throws AppError
      * `payment_unavailable` when no network can be offered.
      */
     challenge: context.challenge,
+    /** Returns the same for a request that may ask for the terms in MPP, too. */
+    offer: mpp.offer,
     /**
      * Serves a request once for each proof. Throws AppError: `invalid_payment` (the proof cannot be read),
      * `payment_conflict` (it paid another request), `payment_in_progress` (it is being worked on), `payment_pending`
@@ -105,7 +107,7 @@ export const createX402Gate = (options: X402GateOptions) => {
      * throws. Speaks MPP to requests that have `proofs.mpp`.
      */
     pay: (request: PayRequest): Promise<PayOutcome> =>
-      request.proofs?.mpp === undefined ? pay(context, request) : payInDialects(request, request.proofs.mpp),
+      request.proofs?.mpp === undefined ? pay(context, request) : mpp.pay(request, request.proofs.mpp),
     /** Asks the chains about the payments that are due for a look, and ends them where that is safe. */
     reconcile: (limits: ReconcileOptions): Promise<ReconcileReport> => reconcile(context, limits),
     /** Does the same for one payment. Null: there is none, or another process works on it. */

@@ -17,26 +17,26 @@ export interface UnpaidRequest {
  * A refused MPP credential is answered with problem details beside the terms. */
 export const writePaymentRequired = (
   response: ServerResponse,
-  { challenge, receipt, isSandbox }: PaymentRequiredAnswer,
+  { challenge, receipt, isSandbox, quote }: PaymentRequiredAnswer,
   unpaid: UnpaidRequest,
 ): void => {
   const { mpp } = challenge;
   const headers = {
     'payment-required': challenge.header,
-    ...(mpp === undefined || mpp.header === '' ? {} : { 'www-authenticate': mpp.header }),
+    ...mpp?.headers,
     'cache-control': 'no-store',
     vary: 'Accept',
     ...(isSandbox ? { [`x-${unpaid.services.config.brand}-sandbox`]: 'true' } : {}),
     ...receipt?.headers,
   };
+  const body = quote === undefined ? challenge.body : { ...challenge.body, quote };
   if (mpp?.problem)
     return writeJson(response, {
       status: 402,
       headers: { ...headers, 'content-type': 'application/problem+json' },
-      body: { ...challenge.body, ...mpp.problem },
+      body: { ...body, ...mpp.problem },
     });
-  if (!isPaywallWanted(unpaid.request.headers))
-    return writeJson(response, { status: 402, headers, body: challenge.body });
+  if (!isPaywallWanted(unpaid.request.headers)) return writeJson(response, { status: 402, headers, body });
   const page = Buffer.from(paywallPage(challenge, toPaywallSubject(unpaid)));
   response.writeHead(402, {
     ...pageHeaders,

@@ -32,7 +32,7 @@ const sign = async (gate: X402Gate, sale: Sale): Promise<string> => {
     authorization: { name: 'USDC', version: '2' },
   });
   return method.createCredential({
-    challenge: Challenge.deserialize(challenge.mpp?.header ?? '') as never,
+    challenge: Challenge.deserialize(challenge.mpp?.headers['www-authenticate'] ?? '') as never,
     context: {},
   });
 };
