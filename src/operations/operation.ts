@@ -328,7 +328,7 @@ export interface OperationSettings
   brand: string;
   models: readonly ModelConfig[];
   search: SearchConfig;
-  x402: { takesRealMoney: boolean };
+  x402: { takesRealMoney: boolean; speaksMpp: boolean };
   wallets: WalletConfig;
   /** Host names of foreign web pages whose scripts may call /mcp, beside our own and local ones. */
   allowedOrigins: string[];

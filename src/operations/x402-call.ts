@@ -167,7 +167,7 @@ export const sellPerCall = async (
   try {
     return await runPrepaid(order, account, services);
   } catch (error) {
-    throw withTerms(error, order, { call: account, services });
+    throw await withTerms(error, order, { call: account, services });
   }
 };
 
@@ -190,8 +190,7 @@ const payThenRun = async (
     priceUnder: (pricing) => x402.priceUnder(pricing, input, services),
     proofs: call.proofs,
     get requestHash() {
-      const part = canonicalJson(prepaid.idempotentPart(input));
-      return sha256(`${operation.name}\n${credit.accountId ?? ''}\n${part}`);
+      return requestHashOf({ operation, prepaid, input }, credit.accountId);
     },
     produce: async () => {
       assertNotDraining(services);
@@ -214,6 +213,10 @@ const payThenRun = async (
     throw paidFor(toAppError(error), { receipt, price });
   }
 };
+
+/** `accountId`: the account that a payment raises; null for the one of the wallet that pays. */
+const requestHashOf = ({ operation, prepaid, input }: PrepaidOrder, accountId: string | null): string =>
+  sha256(`${operation.name}\n${accountId ?? ''}\n${canonicalJson(prepaid.idempotentPart(input))}`);
 
 /** The caller, or the wallet whose payment is settled. */
 const buyerOf = async (
@@ -240,7 +243,8 @@ const buyerOf = async (
 const withReceipt = (answer: Answer, receipt: Receipt | undefined): Answer => {
   if (receipt === undefined) return answer;
   if (answer.kind === 'json') return { ...answer, receipt };
-  if (answer.kind === 'stream') return { ...answer, headers: { ...answer.headers, ...receipt.headers } };
+  if (answer.kind === 'stream')
+    return { ...answer, headers: { ...answer.headers, ...receipt.headers, ...receipt.mpp } };
   return answer;
 };
 
@@ -263,21 +267,34 @@ const paidFor = (
   );
 
 /** Adds to a refusal for want of balance how the same request can be paid at once. */
-const withTerms = (
+const withTerms = async (
   error: unknown,
-  { operation, x402, input }: PaidOrder,
+  order: PaidOrder,
   { call, services }: { call: AccountCall; services: Services },
-): unknown => {
+): Promise<unknown> => {
+  const { operation, x402, input } = order;
   if (!(error instanceof AppError) || error.code !== 'insufficient_balance' || error.param !== undefined)
     return error;
   if (!isOnSale(x402, services) || call.caller.isSandbox === services.config.x402.takesRealMoney)
     return error;
-  const price = x402.price(input, services);
-  const { header } = services.x402.challenge({ price, sale: operation.name, transport: call.transport });
+  const { header, mpp } = await services.x402.offer({
+    price: x402.price(input, services),
+    sale: operation.name,
+    transport: call.transport,
+    proofs: call.proofs,
+    requestHash: requestHashOf(order, call.caller.accountId),
+  });
   return new AppError(
     error.code,
     `${error.message} USDC is taken, too: POST /v1/topup, or send this request again with a payment proof for the terms ` +
       'in PAYMENT-REQUIRED, which tops the account up by them.',
-    { headers: { ...error.headers, 'payment-required': header }, cause: error },
+    {
+      headers: {
+        ...error.headers,
+        'payment-required': header,
+        ...mpp?.headers,
+      },
+      cause: error,
+    },
   );
 };

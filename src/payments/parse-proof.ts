@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AppError } from '../kit/errors.ts';
 import { decodeBase64Json } from './core/base64-json.ts';
+import type { MppRequest } from './mpp.ts';
 import { readPaymentIdentifier } from './extensions/payment-identifier.ts';
 import type { PaymentNetwork } from './core/network-family.ts';
 import { findNetwork, requireNetwork } from './networks.ts';
@@ -14,6 +15,8 @@ export interface Proofs {
   paymentSignature?: string | undefined;
   /** `_meta["x402/payment"]` of an MCP call: an object, or the base64 text of one. */
   meta?: unknown;
+  /** Absent where MPP is not offered. */
+  mpp?: MppRequest;
 }
 
 /** A well-formed proof. Nothing about it is verified. */
@@ -87,7 +90,8 @@ export const hasProof = (proofs: Proofs | null): proofs is Proofs =>
   proofs !== null &&
   (isPresent(proofs.xPayment) ||
     isPresent(proofs.paymentSignature) ||
-    (proofs.meta !== undefined && proofs.meta !== null));
+    (proofs.meta !== undefined && proofs.meta !== null) ||
+    (proofs.mpp !== undefined && proofs.mpp.credential !== null));
 
 /**
  * Reads a proof of either version, by its own `x402Version`. `configured` are the networks as they are offered. Proofs

@@ -179,6 +179,8 @@ export const readX402Settings = (values: X402Values, section: Section) => {
     takesRealMoney: mainCount > 0,
     /** The longest `PAYMENT-REQUIRED`. */
     headerBytes: values.X402_HEADER_BYTES,
+    /** Whether REST speaks MPP beside x402. */
+    speaksMpp: values.X402_MPP,
     /** The longest settlement, waiting for the chain included. */
     settleMs: values.X402_SETTLE_MS,
     /** The largest sum of payments of one network that are settled by a facilitator's word alone. */

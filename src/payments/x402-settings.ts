@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { parseUsd } from '../kit/money.ts';
 import { nodeUrl, plainUrl } from '../kit/url-settings.ts';
-import { commaList, secret, wholeNumber, type VariableValues } from '../kit/variables.ts';
+import { commaList, secret, toggle, wholeNumber, type VariableValues } from '../kit/variables.ts';
 import type { FamilyVariable, NetworkFamily, PaymentAsset } from './core/network-family.ts';
 import { findFamily, networkFamilies } from './families.ts';
 
@@ -85,6 +85,10 @@ const generalVariables = {
     .describe('its secret, sent to that host alone'),
   X402_HEADER_BYTES: wholeNumber(1_000, 14_000, defaultHeaderBytes).describe(
     'longest `PAYMENT-REQUIRED` header; see [Behind a proxy](operators.md#behind-a-proxy)',
+  ),
+  X402_MPP: toggle('on', 'off', 'off').describe(
+    'offers the same sales over REST to clients of MPP as well (`WWW-Authenticate: Payment`); see ' +
+      '[Machine payments](agents-and-payments.md#machine-payments-mpp)',
   ),
   X402_SETTLE_MS: wholeNumber(1_000, 240_000, 30_000).describe(
     'how long a settlement may take, waiting for the chain or the facilitator included; then it is `payment_pending`',

@@ -13,8 +13,11 @@ const readable = [
   'X-Should-Retry',
 ];
 
+const readableMpp = ['WWW-Authenticate', 'Payment-Receipt'];
+
 /** The request headers that a page may send. x402's first clients also send the last one, which names a response header. */
 const sendable = ['PAYMENT-SIGNATURE', 'X-PAYMENT', 'Access-Control-Expose-Headers'];
+const sendableMpp = ['Authorization', 'Payment-Authorization'];
 
 const keptSeconds = 86_400;
 
@@ -22,17 +25,29 @@ const keptSeconds = 86_400;
 export const allowsAnyOrigin = ({ sale, isOpen }: DescribedOperation): boolean =>
   isOpen === true || sale?.x402 !== undefined;
 
+interface CorsOptions {
+  /** Whether the operation may be paid by MPP, too. */
+  speaksMpp: boolean;
+}
+
 /** Lets a wallet in a page of any origin read the terms, pay, and read the answer. */
-export const setCorsHeaders = (response: ServerResponse): void => {
+export const setCorsHeaders = (response: ServerResponse, { speaksMpp }: CorsOptions): void => {
   response.setHeader('access-control-allow-origin', '*');
-  response.setHeader('access-control-expose-headers', readable.join(', '));
+  response.setHeader(
+    'access-control-expose-headers',
+    [...readable, ...(speaksMpp ? readableMpp : [])].join(', '),
+  );
 };
 
 /** Answers the preflight request that a browser sends before a payment header. */
-export const answerPreflight = (response: ServerResponse, { rest }: Operation): void => {
+export const answerPreflight = (
+  response: ServerResponse,
+  { rest }: Operation,
+  { speaksMpp }: CorsOptions,
+): void => {
   response.writeHead(204, {
     'access-control-allow-methods': rest.method,
-    'access-control-allow-headers': sendable.join(', '),
+    'access-control-allow-headers': [...sendable, ...(speaksMpp ? sendableMpp : [])].join(', '),
     'access-control-max-age': String(keptSeconds),
     allow: `${rest.method}, HEAD, OPTIONS`,
     'content-length': '0',

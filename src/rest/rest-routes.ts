@@ -7,6 +7,7 @@ import { createRequestMemory, type BodyMemory } from '../limits/request-memory.t
 import { execute } from '../operations/execute.ts';
 import type { Answer, Call, Operation, Services } from '../operations/operation.ts';
 import { readJsonBody } from './read-json-body.ts';
+import { isPayment, readProofs } from './read-proofs.ts';
 import { answerPreflight, allowsAnyOrigin, setCorsHeaders } from './cors.ts';
 import { writePaymentRequired } from './paywall/paywall-answer.ts';
 import { createRouteTable, refuseMethod, routeFor, type FoundRoute } from './route-table.ts';
@@ -38,9 +39,9 @@ export const createRestRoutes = (operations: readonly Operation[], allServices: 
     if (onPath.length === 0) return false;
     const opened = onPath.find(({ operation }) => allowsAnyOrigin(operation))?.operation;
     if (opened !== undefined) {
-      setCorsHeaders(response);
+      setCorsHeaders(response, allServices.config.x402);
       if (request.method === 'OPTIONS') {
-        answerPreflight(response, opened);
+        answerPreflight(response, opened, allServices.config.x402);
         return true;
       }
     }
@@ -63,7 +64,8 @@ const serve = async (
   const { signal, closed } = watchClient(response);
   const served = Promise.withResolvers<void>();
   try {
-    const caller = await readCaller(context, operation);
+    const { speaksMpp } = services.config.x402;
+    const caller = await readCaller(request, context, { operation, speaksMpp });
     const memory = createRequestMemory({
       budget: services.bodyMemory,
       signal,
@@ -72,7 +74,7 @@ const serve = async (
     // Work may go on after its client has gone.
     for (const ended of [closed, served.promise]) memory.holdUntil(ended);
     const input = await readInput(route, request, context, { services, memory });
-    const call = toCall(request, context, { operation, caller, memory, signal });
+    const call = toCall(request, context, { operation, caller, memory, signal, speaksMpp });
     const answer = await execute(operation, input, call, services);
     await writeAnswer(answer, { request, response, operation, context, services });
   } catch (error) {
@@ -111,16 +113,23 @@ const writeAnswer = async (
           ...answer.headers,
           ...(answer.isSandbox ? { [`x-${services.config.brand}-sandbox`]: 'true' } : {}),
           ...answer.receipt?.headers,
+          ...answer.receipt?.mpp,
         },
         body: answer.body,
       });
   }
 };
 
-const readCaller = async (context: RequestContext, operation: Operation): Promise<Call['caller']> => {
-  const { sale, isOpen = false } = operation;
+const readCaller = async (
+  { headers }: IncomingMessage,
+  { authenticate }: RequestContext,
+  {
+    operation: { sale, isOpen = false },
+    speaksMpp,
+  }: { operation: Operation; speaksMpp: boolean },
+): Promise<Call['caller']> => {
   if (isOpen || (sale !== null && sale.prepaid === undefined && sale.x402.isCredit !== true)) return null;
-  const caller = await context.authenticate();
+  const caller = speaksMpp && isPayment(headers.authorization) ? null : await authenticate();
   if (caller === null && sale?.x402 === undefined)
     throw new AppError('invalid_api_key', messages.invalid_api_key, {
       headers: { 'www-authenticate': 'Bearer' },
@@ -129,24 +138,21 @@ const readCaller = async (context: RequestContext, operation: Operation): Promis
 };
 
 const toCall = (
-  { headers, method }: IncomingMessage,
+  request: IncomingMessage,
   { requestId, clientAddress }: RequestContext,
-  { operation, ...call }: Pick<Call, 'caller' | 'memory' | 'signal'> & { operation: Operation },
+  {
+    operation: { sale },
+    speaksMpp,
+    ...call
+  }: Pick<Call, 'caller' | 'memory' | 'signal'> & { operation: Operation; speaksMpp: boolean },
 ): Call => ({
   ...call,
   transport: 'rest',
   requestId,
   clientAddress,
   idempotencyKey:
-    operation.sale?.prepaid === undefined ? null : (headers['idempotency-key']?.toString() ?? null),
-  proofs:
-    // HEAD asks for the headers of GET, and buys nothing.
-    operation.sale?.x402 !== undefined && method !== 'HEAD'
-      ? {
-          paymentSignature: headers['payment-signature']?.toString(),
-          xPayment: headers['x-payment']?.toString(),
-        }
-      : null,
+    sale?.prepaid === undefined ? null : (request.headers['idempotency-key']?.toString() ?? null),
+  proofs: sale?.x402 === undefined ? null : readProofs(request, { speaksMpp }),
 });
 
 const readInput = async (

@@ -38,6 +38,23 @@ export interface Challenge {
   paymentRequired: PaymentRequired;
   /** The body of the 402, for people and for v1 clients. */
   body: PaymentRequiredBody;
+  /** The same terms for MPP clients; absent where MPP is not spoken. */
+  mpp?: MppTerms;
+}
+
+export interface MppTerms {
+  /** The header with the challenges; none when no network can be offered. */
+  headers: { 'www-authenticate'?: string };
+  /** Says why a credential was refused; null without a credential. */
+  problem: MppProblem | null;
+}
+
+/** Problem details (RFC 9457). */
+export interface MppProblem {
+  type: string;
+  title: string;
+  status: 402;
+  detail: string;
 }
 
 /**
@@ -125,7 +142,7 @@ export const supportedKinds = (methods: readonly PaymentMethod[]): string | null
   return locals.length === 0 ? null : JSON.stringify({ kinds, extensions: [], signers: {} });
 };
 
-interface OfferedTerms {
+export interface OfferedTerms {
   method: PaymentMethod;
   requirements: PaymentRequirements;
 }

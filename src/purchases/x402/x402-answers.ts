@@ -14,6 +14,8 @@ export interface Receipt {
   response: SettleResponse;
   /** Lower case names: `payment-response` (v2) and `x-payment-response` (v1), base64. */
   headers: { 'payment-response': string; 'x-payment-response': string };
+  /** The header of a payment by MPP, for successes alone. */
+  mpp?: { 'payment-receipt': string };
 }
 
 /** Writes the receipt in every dialect; v1 has its own network names. */

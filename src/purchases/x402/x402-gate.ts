@@ -12,6 +12,7 @@ import { createPaymentDocuments } from './x402-documents.ts';
 import { createFormerTermsRegistry } from './x402-former-terms.ts';
 import { createPaymentHealth } from './x402-health.ts';
 import type { PayOutcome, PayRequest } from './pay-request.ts';
+import { createMppDialect } from './x402-mpp.ts';
 import { pay } from './x402-purchase.ts';
 import {
   reconcile,
@@ -91,19 +92,23 @@ export const createX402Gate = (options: X402GateOptions) => {
     noteDelivery: (payment) => inBackground(noteDelivery(context, payment)),
     closing: closing.signal,
   };
+  const mpp = createMppDialect(context, options);
   return {
     /**
      * Returns the terms for a request without payment; `reason` says why a payment was refused. Throws AppError
      * `payment_unavailable` when no network can be offered.
      */
     challenge: context.challenge,
+    /** Returns the same for a request that may ask for the terms in MPP, too. */
+    offer: mpp.offer,
     /**
      * Serves a request once for each proof. Throws AppError: `invalid_payment` (the proof cannot be read),
      * `payment_conflict` (it paid another request), `payment_in_progress` (it is being worked on), `payment_pending`
      * (its settlement may or may not have happened), `payment_unavailable` (nothing was taken), and whatever `produce`
-     * throws.
+     * throws. Speaks MPP to requests that have `proofs.mpp`.
      */
-    pay: (request: PayRequest): Promise<PayOutcome> => pay(context, request),
+    pay: (request: PayRequest): Promise<PayOutcome> =>
+      request.proofs?.mpp === undefined ? pay(context, request) : mpp.pay(request, request.proofs.mpp),
     /** Asks the chains about the payments that are due for a look, and ends them where that is safe. */
     reconcile: (limits: ReconcileOptions): Promise<ReconcileReport> => reconcile(context, limits),
     /** Does the same for one payment. Null: there is none, or another process works on it. */

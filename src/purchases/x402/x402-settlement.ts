@@ -111,11 +111,12 @@ const storeSettled = async (
   const { store, clock, log } = context;
   const { identity } = payment;
   const response = receiptOf(context, payment, transaction);
+  const settledAt = clock.now();
   try {
     const settled = await movePayment(context, payment, 'settled', {
       transaction,
       receipt: JSON.stringify(response),
-      settledAt: clock.now(),
+      settledAt,
     });
     if (settled === null) {
       // Another process found it settled at the same moment: the stored receipt is answered.
@@ -131,7 +132,7 @@ const storeSettled = async (
   }
   return {
     outcome: 'settled',
-    payment,
+    payment: { ...payment, settledAt },
     result: resultOf(payment),
     receipt: toReceipt(response),
     transaction,

@@ -13,25 +13,30 @@ export interface UnpaidRequest {
   services: Services;
 }
 
-/** Writes the 402: the terms in the header, and a body for programs (JSON) or for people (a page). */
+/** Writes the 402: the terms in the header, and a body for programs (JSON) or for people (a page).
+ * A refused MPP credential is answered with problem details beside the terms. */
 export const writePaymentRequired = (
   response: ServerResponse,
   { challenge, receipt, isSandbox, quote }: PaymentRequiredAnswer,
   unpaid: UnpaidRequest,
 ): void => {
+  const { mpp } = challenge;
   const headers = {
     'payment-required': challenge.header,
+    ...mpp?.headers,
     'cache-control': 'no-store',
     vary: 'Accept',
     ...(isSandbox ? { [`x-${unpaid.services.config.brand}-sandbox`]: 'true' } : {}),
     ...receipt?.headers,
   };
-  if (!isPaywallWanted(unpaid.request.headers))
+  const body = quote === undefined ? challenge.body : { ...challenge.body, quote };
+  if (mpp?.problem)
     return writeJson(response, {
       status: 402,
-      headers,
-      body: quote === undefined ? challenge.body : { ...challenge.body, quote },
+      headers: { ...headers, 'content-type': 'application/problem+json' },
+      body: { ...body, ...mpp.problem },
     });
+  if (!isPaywallWanted(unpaid.request.headers)) return writeJson(response, { status: 402, headers, body });
   const page = Buffer.from(paywallPage(challenge, toPaywallSubject(unpaid)));
   response.writeHead(402, {
     ...pageHeaders,
