@@ -39,8 +39,14 @@ const begun = ['produced', 'broadcasting'] as const;
 export const paymentEvents = {
   /** The facilitator accepts the proof, and its account covers all that is open. */
   verified: { from: ['reserved'], to: 'verified', by: 'holder', next: 'work', sets: ['payer', 'source'] },
-  /** The answer is stored. Nothing was sent. */
-  produced: { from: ['verified'], to: 'produced', by: 'holder', next: 'work', sets: ['result'] },
+  /** The answer is stored, and what its settlement takes. Nothing was sent. */
+  produced: {
+    from: ['verified'],
+    to: 'produced',
+    by: 'holder',
+    next: 'work',
+    sets: ['result', 'settledAmount'],
+  },
   /** The proof bought nothing and may come again. */
   refused: { from: ['reserved', 'verified'], to: 'rejected', by: 'holder', next: 'end', sets: ['reason'] },
   /** A process died before it had an answer. */

@@ -80,6 +80,7 @@ const fields: EventFields<PaymentEventName> & Record<string, unknown> = {
   rawTransaction: '0xraw',
   facilitator: null,
   receipt: '{}',
+  settledAmount: 7n,
   settledAt: start,
   reason: 'a_reason',
 };
@@ -178,7 +179,10 @@ describe.each(testEngines())('random events on $kind', ({ create }) => {
       const [one, other] = [contexts[0]!, contexts[1]!];
       const { payment } = await store.reservePayment({ ...newPayment(), ...newLease(one) });
       await movePayment(one, payment, 'verified', { payer: '0xpayer', source: '0xsource' });
-      const produced = await movePayment(one, payment, 'produced', { result: '{}' });
+      const produced = await movePayment(one, payment, 'produced', {
+        result: '{}',
+        settledAmount: undefined,
+      });
       if (event === 'continued') await movePayment(one, produced ?? payment, 'paused', {});
       else {
         await movePayment(one, payment, 'sent', fields as never);
