@@ -28,6 +28,8 @@ export interface PaymentMethod {
   facilitator: Facilitator;
   /** Reads what a payment's source can pay, in the asset's smallest unit; null when no node answers. */
   readFunds: (of: FundsQuestion) => Promise<bigint | null>;
+  /** Names the wallet of an address (`NetworkFamily.findWallet`); null when no node answers. */
+  findWallet: (address: string) => Promise<string | null>;
 }
 
 /** The terms of a payment, for every dialect of x402. */

@@ -38,14 +38,20 @@ const begun = ['produced', 'broadcasting'] as const;
  */
 export const paymentEvents = {
   /** The facilitator accepts the proof, and its account covers all that is open. */
-  verified: { from: ['reserved'], to: 'verified', by: 'holder', next: 'work', sets: ['payer', 'source'] },
-  /** The answer is stored, and what its settlement takes. Nothing was sent. */
+  verified: {
+    from: ['reserved'],
+    to: 'verified',
+    by: 'holder',
+    next: 'work',
+    sets: ['payer', 'source', 'accountId'],
+  },
+  /** The answer is stored, and what its settlement takes and credits if that is not all. Nothing was sent. */
   produced: {
     from: ['verified'],
     to: 'produced',
     by: 'holder',
     next: 'work',
-    sets: ['result', 'settledAmount'],
+    sets: ['result', 'settledAmount', 'credit'],
   },
   /** The proof bought nothing and may come again. */
   refused: { from: ['reserved', 'verified'], to: 'rejected', by: 'holder', next: 'end', sets: ['reason'] },

@@ -1,13 +1,6 @@
-import type { Nano } from '../../kit/money.ts';
-import type { Challenge, PaymentMethod } from '../../payments/core/challenge.ts';
+import type { PaymentMethod } from '../../payments/core/challenge.ts';
 import { matchTerms, type TermsMatch } from '../../payments/match-terms.ts';
-import {
-  hasProof,
-  parseProof,
-  paymentIdentity,
-  type Proof,
-  type Proofs,
-} from '../../payments/parse-proof.ts';
+import { hasProof, parseProof, paymentIdentity, type Proof } from '../../payments/parse-proof.ts';
 import type { Payment } from '../../store/store.ts';
 import { isLeased, movePayment, newLease, whileLeased } from './move-payment.ts';
 import {
@@ -24,41 +17,10 @@ import {
 import type { X402Context } from './x402-context.ts';
 import { methodsUnder, pricingOf } from './x402-former-terms.ts';
 import { findMethod, isSameProof, toNewPayment } from './x402-record.ts';
-import type { SoldOver } from './x402-resources.ts';
+import type { PayOutcome, PayRequest } from './pay-request.ts';
 import { appeal, pause, replay, resolve, settle, type Settled } from './x402-settlement.ts';
-import { toChargedUnits, uptoTermsOf, type UptoSale } from './x402-upto.ts';
+import { toChargedUnits, toNano, uptoTermsOf, type UptoSale } from './x402-upto.ts';
 import { verify } from './x402-verify.ts';
-
-export interface PayRequest extends SoldOver {
-  price: Nano;
-  /** Returns the price under the rule of that name, which was offered before; null for an unknown rule. */
-  priceUnder?: (pricing: string) => Nano | null;
-  /** The proofs as they came, unread; null for none. */
-  proofs: Proofs | null;
-  /** The hash of the canonical request: a proof pays one request. */
-  requestHash: string;
-  /** Makes the JSON text that is sold. When it throws, nothing is charged and the error is passed on. */
-  produce: (signal: AbortSignal) => Promise<string>;
-  /** Whether that result is given away; absent: every result is charged. */
-  isFree?: (result: string) => boolean;
-  /** Offers the scheme `upto`, too, for which this makes the result; absent: `exact` alone. */
-  upto?: UptoSale;
-  /** Aborts when the client has gone. Ends the work before the settlement, and never a settlement. */
-  signal: AbortSignal;
-}
-
-export type PayOutcome =
-  /** `receipt`: of a settlement that failed. */
-  | { outcome: 'unpaid'; challenge: Challenge; receipt?: Receipt }
-  | {
-      outcome: 'served';
-      result: string;
-      /** Undefined for a result that was given away. */
-      receipt: Receipt | undefined;
-      /** Whether the result was made for an earlier request with the same proof. */
-      replayed: boolean;
-      transaction: string | null;
-    };
 
 /** For how long a delivered answer is given again. Later its proof, public on the chain, may be sent by anybody. */
 export const replayLifeMs = 24 * 3_600_000;
@@ -136,6 +98,8 @@ const reserve = async (context: X402Context, purchase: Purchase, terms: Terms): 
       proof,
       requirements: terms.requirements,
       resource: context.resources.find(request).resource,
+      accountId: request.credit?.accountId ?? null,
+      credit: request.credit === undefined ? null : request.price,
       ...newLease(context),
       now: context.clock.now(),
     }),
@@ -157,23 +121,31 @@ const reserve = async (context: X402Context, purchase: Purchase, terms: Terms): 
 /** Goes from our own reservation to the answer. */
 const serve = async (context: X402Context, payment: Payment, order: Order): Promise<PayOutcome> => {
   const { request, method, upto } = order;
-  const refusal = await verify(context, payment, { method, signal: request.signal });
-  if (refusal !== null) {
-    await refuse(context, payment, refusal.reason);
-    if (refusal.error !== undefined) throw refusal.error;
-    const offered = refusal.isExactOnly === true ? { ...request, upto: undefined } : request;
-    return unpaid(context, offered, refusal.reason);
+  const { credit, signal } = request;
+  const verification = await verify(context, payment, { method, credit, signal });
+  if (verification.outcome === 'refused') {
+    const { reason, error, isExactOnly } = verification;
+    await refuse(context, payment, reason);
+    if (error !== undefined) throw error;
+    return unpaid(context, isExactOnly === true ? { ...request, upto: undefined } : request, reason);
   }
-  const { result, charge } = await produce(context, payment, order);
+  const verified = verification.payment;
+  const { result, charge } = await produce(context, verified, order);
   if (charge === 0n) {
     await refuse(context, payment, 'not_charged');
     const receipt =
       upto === null
         ? undefined
-        : toReceipt({ ...toSettleResponse(payment, { transaction: null }), amount: '0' });
-    return { outcome: 'served', result, receipt, replayed: false, transaction: null };
+        : toReceipt({ ...toSettleResponse(verified, { transaction: null }), amount: '0' });
+    const served = { result, receipt, replayed: false, transaction: null, payment: verified };
+    return { outcome: 'served', ...served };
   }
-  const produced = await movePayment(context, payment, 'produced', { result, settledAmount: charge });
+  const { decimals } = method.network.asset;
+  const produced = await movePayment(context, verified, 'produced', {
+    result,
+    settledAmount: charge,
+    credit: charge === undefined || verified.credit === null ? undefined : toNano(charge, decimals),
+  });
   if (produced === null) throw paymentInProgress();
   return settleProduced(context, produced, { request, method, replayed: false });
 };
@@ -231,7 +203,7 @@ const finish = (
   if (settled.outcome === 'failed') return unpaid(context, request, settled.reason, settled.receipt);
   const { payment, result, receipt, transaction } = settled;
   if (payment.state !== 'delivered') context.noteDelivery(payment);
-  return { outcome: 'served', result, receipt, replayed, transaction };
+  return { outcome: 'served', result, receipt, replayed, transaction, payment };
 };
 
 const unpaid = (

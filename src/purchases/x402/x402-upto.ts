@@ -33,6 +33,10 @@ export const toChargedUnits = (
   return units < most ? units : most;
 };
 
+/** Converts an amount of the asset to what it is worth, rounded down. */
+export const toNano = (units: bigint, decimals: number): Nano =>
+  (units * 10n ** BigInt(nanoDecimals)) / 10n ** BigInt(decimals);
+
 const dayMs = 86_400_000;
 /**
  * A payer can spend the money while the work is done. New wallets cost nothing, so all failures together are limited,

@@ -75,12 +75,14 @@ const isPossible = (name: PaymentEventName, { state, leaseOwner }: Payment): boo
 const fields: EventFields<PaymentEventName> & Record<string, unknown> = {
   payer: '0xpayer',
   source: '0xsource',
+  accountId: null,
   result: '{"results":[]}',
   transaction: '0xtransaction',
   rawTransaction: '0xraw',
   facilitator: null,
   receipt: '{}',
   settledAmount: 7n,
+  credit: null,
   settledAt: start,
   reason: 'a_reason',
 };
@@ -178,10 +180,15 @@ describe.each(testEngines())('random events on $kind', ({ create }) => {
       const contexts = ['one', 'other'].map((owner) => ({ store, clock, log: silentLog, owner, leaseMs }));
       const [one, other] = [contexts[0]!, contexts[1]!];
       const { payment } = await store.reservePayment({ ...newPayment(), ...newLease(one) });
-      await movePayment(one, payment, 'verified', { payer: '0xpayer', source: '0xsource' });
+      await movePayment(one, payment, 'verified', {
+        payer: '0xpayer',
+        source: '0xsource',
+        accountId: null,
+      });
       const produced = await movePayment(one, payment, 'produced', {
         result: '{}',
         settledAmount: undefined,
+        credit: undefined,
       });
       if (event === 'continued') await movePayment(one, produced ?? payment, 'paused', {});
       else {
