@@ -12,7 +12,8 @@ import {
 } from '../../payments/mpp.ts';
 import { hasProof } from '../../payments/parse-proof.ts';
 import type { X402Context } from './x402-context.ts';
-import { pay, type PayOutcome, type PayRequest } from './x402-purchase.ts';
+import type { PayOutcome, PayRequest } from './pay-request.ts';
+import { pay } from './x402-purchase.ts';
 
 /** The parts of a request that its terms depend on. */
 export type OfferRequest = Pick<PayRequest, 'sale' | 'transport' | 'price' | 'proofs' | 'requestHash'>;
