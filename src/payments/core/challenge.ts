@@ -9,7 +9,7 @@ import {
   type SignOffers,
 } from '../extensions/offer-receipt.ts';
 import type { PaymentNetwork } from './network-family.ts';
-import type { Facilitator } from './facilitator.ts';
+import type { Facilitator, PaymentOrder } from './facilitator.ts';
 import type {
   Extensions,
   PaymentRequired,
@@ -24,8 +24,8 @@ export interface PaymentMethod {
   network: PaymentNetwork;
   payTo: string;
   facilitator: Facilitator;
-  /** Reads the balance of a payment's source, in the asset's smallest unit; null when no node answers. */
-  readFunds: (of: { source: string; asset: string }) => Promise<bigint | null>;
+  /** Reads what payments can take from a source together (`NetworkFamily.readFunds`); null when no node answers. */
+  readFunds: (of: PaymentOrder & { source: string }) => Promise<bigint | null>;
 }
 
 /** The terms of a payment, for every dialect of x402. */

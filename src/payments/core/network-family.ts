@@ -193,8 +193,8 @@ export interface NetworkFamily {
   findOutcome(payment: BegunPayment, node: NodeAccess & { now: number }): Promise<FoundOutcome>;
   /** Asks the node for a transaction, to see whether the node answers. */
   readTransaction(transaction: string, node: NodeAccess): Promise<unknown>;
-  /** Reads the balance of an account that pays, in the asset's smallest unit. */
-  readFunds(of: { source: string; asset: string }, node: NodeAccess): Promise<bigint>;
+  /** Reads what all payments like this one can take from its `source` together, in the asset's smallest unit. */
+  readFunds(of: PaymentOrder & { source: string }, node: NodeAccess): Promise<bigint>;
   /** Returns the time of the newest block that the node knows (Solana: of the newest final one), in epoch milliseconds. */
   readTime(node: NodeAccess): Promise<number>;
   /** Compares what is configured with the chain. Returns one line for each fault, with the setting to change. */

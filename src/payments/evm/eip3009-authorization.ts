@@ -4,7 +4,7 @@ import type { PaymentRequirements } from '../core/wire.ts';
 import type { EvmAuthorization } from './evm-authorization.ts';
 import type { EvmChain, EvmLog, EvmReceipt } from './evm-chain.ts';
 import { isSameHex, type Eip3009Payload } from './evm-payload.ts';
-import { isLogOf, isTransferLog, readContract, searchLogs, toTopic } from './evm-token.ts';
+import { isLogOf, isTransferLog, readContract, readTokenBalance, searchLogs, toTopic } from './evm-token.ts';
 
 export const eip3009Abi = parseAbi([
   'function authorizationState(address authorizer, bytes32 nonce) view returns (bool)',
@@ -84,6 +84,7 @@ export const createEip3009Authorization = (
     isPaidBy: async (_chain, { receipt }) => readReceipt(receipt) === 'paid',
     explainUse,
     explainRevert: (revert) => revertReasons.find(([pattern]) => pattern.test(revert))?.[1] ?? null,
+    readFunds: (chain) => readTokenBalance(chain, { asset, owner: from }),
     // The token's own words are precise enough.
     diagnose: async () => null,
   };

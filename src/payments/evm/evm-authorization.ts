@@ -30,6 +30,8 @@ export interface EvmAuthorization {
   explainUse(chain: EvmChain, block: bigint): Promise<FoundOutcome>;
   /** Returns the reason code for a contract's own words; null when they add nothing. */
   explainRevert(revert: string): string | null;
+  /** Reads what authorizations like this one can take from the payer together, in the token's smallest unit. */
+  readFunds(chain: EvmChain): Promise<bigint>;
   /** Returns the reason code of a lack in the buyer's account; null for none. */
   diagnose(chain: EvmChain): Promise<string | null>;
 }

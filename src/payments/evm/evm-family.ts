@@ -113,8 +113,8 @@ export const evmFamily: NetworkFamily = {
       payment.transaction,
     ),
   readTransaction: (hash, { rpc, signal }) => createEvmChain(rpc, signal).getReceipt(hash),
-  readFunds: async ({ source: owner, asset }, { rpc, signal }) =>
-    (await import('./evm-token.ts')).readTokenBalance(createEvmChain(rpc, signal), { asset, owner }),
+  readFunds: async (order, { rpc, signal }) =>
+    (await import('./evm-outcome.ts')).authorizationOf(order).readFunds(createEvmChain(rpc, signal)),
   readTime: async ({ rpc, signal }) =>
     Number((await createEvmChain(rpc, signal).getBlock()).timestamp) * 1_000,
   findFaults: async ({ network }, { rpc, signal }) =>

@@ -138,9 +138,9 @@ const explainUse = async (permit: Permit, chain: EvmChain, block: bigint): Promi
     : { outcome: 'settled', transaction: paidBy };
 };
 
-/** Returns the reason code of what the buyer's account lacks; null for nothing. */
-const diagnose = async ({ token, from, amount }: Permit, chain: EvmChain): Promise<string | null> => {
-  const [balance, allowance] = await Promise.all([
+/** Reads the buyer's balance, and how much of it Permit2 may take. */
+const readAccount = ({ token, from }: Permit, chain: EvmChain): Promise<[bigint, bigint]> =>
+  Promise.all([
     readTokenBalance(chain, { asset: token, owner: from }),
     readContract(chain, {
       address: token,
@@ -149,6 +149,11 @@ const diagnose = async ({ token, from, amount }: Permit, chain: EvmChain): Promi
       args: [from, permit2Contracts.permit2],
     }),
   ]);
+
+/** Returns the reason code of what the buyer's account lacks; null for nothing. */
+const diagnose = async (permit: Permit, chain: EvmChain): Promise<string | null> => {
+  const { amount } = permit;
+  const [balance, allowance] = await readAccount(permit, chain);
   if (balance < amount) return 'permit2_insufficient_balance';
   return allowance < amount ? 'permit2_allowance_required' : null;
 };
@@ -178,6 +183,10 @@ export const createPermit2Authorization = (
     explainUse: (chain, block) => explainUse(permit, chain, block),
     explainRevert: (revert) =>
       revertReasons.find(([error]) => revert.includes(toFunctionSelector(error)))?.[1] ?? null,
+    readFunds: async (chain) => {
+      const [balance, allowance] = await readAccount(permit, chain);
+      return allowance < balance ? allowance : balance;
+    },
     diagnose: (chain) => diagnose(permit, chain),
   };
 };

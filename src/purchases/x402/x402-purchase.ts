@@ -1,7 +1,6 @@
 import type { Nano } from '../../kit/money.ts';
 import type { Challenge, PaymentMethod } from '../../payments/core/challenge.ts';
 import { matchTerms, type TermsMatch } from '../../payments/match-terms.ts';
-import type { PayingAccounts } from '../../payments/core/network-family.ts';
 import {
   hasProof,
   parseProof,
@@ -9,8 +8,8 @@ import {
   type Proof,
   type Proofs,
 } from '../../payments/parse-proof.ts';
-import type { Payment, VerifyPaymentOutcome } from '../../store/store.ts';
-import { changeOf, isLeased, movePayment, newLease, whileLeased } from './move-payment.ts';
+import type { Payment } from '../../store/store.ts';
+import { isLeased, movePayment, newLease, whileLeased } from './move-payment.ts';
 import {
   paymentConflict,
   paymentIdConflict,
@@ -18,14 +17,25 @@ import {
   paymentRefunded,
   paymentSpent,
   paymentUnavailable,
-  paymentUncovered,
+  tooManyReverts,
   type Receipt,
 } from './x402-answers.ts';
 import type { X402Context } from './x402-context.ts';
+import { cover } from './x402-cover.ts';
 import { methodsUnder, pricingOf } from './x402-former-terms.ts';
 import { findMethod, isSameProof, toBegunPayment, toNewPayment } from './x402-record.ts';
 import type { SoldOver } from './x402-resources.ts';
-import { appeal, pause, replay, resolve, settle, type Settled } from './x402-settlement.ts';
+import {
+  appeal,
+  isBarred,
+  pause,
+  refuse,
+  replay,
+  resolve,
+  revertLimit,
+  settle,
+  type Settled,
+} from './x402-settlement.ts';
 
 export interface PayRequest extends SoldOver {
   price: Nano;
@@ -170,51 +180,15 @@ const verify = async (context: X402Context, payment: Payment, order: Order): Pro
     return unpaid(context, request, verified.reason);
   }
   const accounts = await method.network.family.findPayingAccounts(begun);
-  if (accounts !== null) return cover(context, payment, { ...order, accounts });
-  await refuse(context, payment, noTransfer);
-  return unpaid(context, request, noTransfer);
+  if (accounts === null) {
+    await refuse(context, payment, noTransfer);
+    return unpaid(context, request, noTransfer);
+  }
+  const reason = await cover(context, payment, { order: begun, method, accounts });
+  return reason === null ? null : unpaid(context, request, reason);
 };
 
 const noTransfer = 'invalid_exact_svm_payload_no_transfer_instruction';
-
-/**
- * Marks a payment as verified if its source covers it together with all its other open payments: a chain shows each
- * of them the same money until the first one lands. Returns the refusal, or null.
- */
-const cover = async (
-  context: X402Context,
-  payment: Payment,
-  { request, method, accounts }: Order & { accounts: PayingAccounts },
-): Promise<PayOutcome | null> => {
-  const { amount, asset } = payment;
-  const { source } = accounts;
-  // The facilitator has checked that the money covers this payment alone.
-  const alone = await storeVerified(context, payment, { accounts, funds: amount });
-  if (alone.outcome === 'verified') return null;
-  const funds = await whileLeased(context, payment, () => method.readFunds({ source, asset }));
-  if (funds === null) {
-    await refuse(context, payment, 'rpc_unavailable');
-    throw paymentUnavailable();
-  }
-  const beside = await storeVerified(context, payment, { accounts, funds });
-  if (beside.outcome === 'verified') return null;
-  await refuse(context, payment, 'insufficient_funds');
-  // Payments that were sent may have left the balance already, and others may never be sent: only the unsent ones
-  // prove that there is too little.
-  if (amount + beside.unsent > funds) return unpaid(context, request, 'insufficient_funds');
-  throw paymentUncovered();
-};
-
-const storeVerified = async (
-  context: X402Context,
-  payment: Payment,
-  { accounts, funds }: { accounts: PayingAccounts; funds: bigint },
-): Promise<VerifyPaymentOutcome> => {
-  const change = changeOf(context, payment, ['verified', accounts]);
-  const verified = await context.store.verifyPayment({ change, source: accounts.source, funds });
-  if (verified === null) throw paymentInProgress();
-  return verified;
-};
 
 /** Makes the result. Frees the proof before it throws. */
 const produce = async (
@@ -234,11 +208,6 @@ const produce = async (
     );
     throw error;
   }
-};
-
-/** Frees a proof that bought nothing. */
-const refuse = async (context: X402Context, payment: Payment, reason: string): Promise<void> => {
-  await movePayment(context, payment, 'refused', { reason });
 };
 
 const settleProduced = async (
@@ -331,7 +300,11 @@ const resumeSent = async (
   const { taken, method } = await takeOver(context, payment, 'resumed');
   if (taken.isRefunded) {
     // It was refunded while we took it over.
-    await movePayment(context, taken, 'doubted', { reason: undefined, transaction: undefined });
+    await movePayment(context, taken, 'doubted', {
+      reason: undefined,
+      transaction: undefined,
+      reverts: undefined,
+    });
     throw paymentRefunded();
   }
   return finish(context, await resolve(context, taken, method), { request, replayed: true });
@@ -342,6 +315,7 @@ const resumeProduced = async (
   payment: Payment,
   request: PayRequest,
 ): Promise<PayOutcome> => {
+  if (await isBarred(context, payment)) throw tooManyReverts(revertLimit.withinMs);
   const { taken, method } = await takeOver(context, payment, 'continued');
   return settleProduced(context, taken, { request, method, replayed: true });
 };
