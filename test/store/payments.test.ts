@@ -31,6 +31,7 @@ describe.each(testEngines())('payments on $kind', ({ create }) => {
       isUnchecked: false,
       reverts: 0,
       source: null,
+      creditEntry: null,
       createdAt: now,
       updatedAt: now,
     };
@@ -298,6 +299,7 @@ describe.each(testEngines())('payments on $kind', ({ create }) => {
       },
       transaction,
       limit,
+      entryId: randomUUID(),
     });
 
   it('settles unchecked payments up to the limit of each network and asset, until they are checked', async () => {

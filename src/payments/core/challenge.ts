@@ -26,6 +26,8 @@ export interface PaymentMethod {
   facilitator: Facilitator;
   /** Reads what payments can take from a source together (`NetworkFamily.readFunds`); null when no node answers. */
   readFunds: (of: PaymentOrder & { source: string }) => Promise<bigint | null>;
+  /** Names the wallet of an address (`NetworkFamily.findWallet`); null when no node answers. */
+  findWallet: (address: string) => Promise<string | null>;
 }
 
 /** The terms of a payment, for every dialect of x402. */

@@ -16,6 +16,9 @@ import { refuse, revertLimit } from './x402-settlement.ts';
 /** One movement of a payer's money can revert all its open settlements, and the chain's fees for them are ours. */
 const maxOpenPayments = 30;
 
+/** The accounts that pay, and the one whose balance rises; null for none. */
+type CreditedAccounts = PayingAccounts & { accountId: string | null };
+
 /**
  * Marks a payment as verified if its source covers it together with all its other open payments: a chain shows each
  * of them the same money until the first one lands. Returns the reason code of a refusal, or null. Throws AppError when
@@ -24,7 +27,7 @@ const maxOpenPayments = 30;
 export const cover = async (
   context: X402Context,
   payment: Payment,
-  { order, method, accounts }: { order: PaymentOrder; method: PaymentMethod; accounts: PayingAccounts },
+  { order, method, accounts }: { order: PaymentOrder; method: PaymentMethod; accounts: CreditedAccounts },
 ): Promise<string | null> => {
   const { amount } = payment;
   const { source } = accounts;
@@ -49,7 +52,7 @@ export const cover = async (
 const storeVerified = async (
   context: X402Context,
   payment: Payment,
-  { accounts, funds }: { accounts: PayingAccounts; funds: bigint },
+  { accounts, funds }: { accounts: CreditedAccounts; funds: bigint },
 ): Promise<Extract<VerifyPaymentOutcome, { outcome: 'verified' | 'uncovered' }>> => {
   const { store, clock, log } = context;
   const { source } = accounts;

@@ -1,5 +1,7 @@
+import { openWalletAccount } from '../wallet-account.ts';
 import type { Nano } from '../../kit/money.ts';
 import type { Challenge, PaymentMethod } from '../../payments/core/challenge.ts';
+import type { PayingAccounts } from '../../payments/core/network-family.ts';
 import { matchTerms, type TermsMatch } from '../../payments/match-terms.ts';
 import {
   hasProof,
@@ -11,6 +13,8 @@ import {
 import type { Payment } from '../../store/store.ts';
 import { isLeased, movePayment, newLease, whileLeased } from './move-payment.ts';
 import {
+  accountSuspended,
+  payerUnknown,
   paymentConflict,
   paymentIdConflict,
   paymentInProgress,
@@ -49,8 +53,17 @@ export interface PayRequest extends SoldOver {
   produce: (signal: AbortSignal) => Promise<string>;
   /** Whether that result is given away; absent: every result is charged. */
   isFree?: (result: string) => boolean;
+  /** The payment raises a balance by its price. Absent: it buys the result alone. */
+  credit?: Credit;
   /** Aborts when the client has gone. Ends the work before the settlement, and never a settlement. */
   signal: AbortSignal;
+}
+
+export interface Credit {
+  /** The account that is raised; null: the one of the wallet that pays, made if there is none. */
+  accountId: string | null;
+  /** Whether that is an account for sandbox credit. */
+  isSandbox: boolean;
 }
 
 export type PayOutcome =
@@ -64,6 +77,8 @@ export type PayOutcome =
       /** Whether the result was made for an earlier request with the same proof. */
       replayed: boolean;
       transaction: string | null;
+      /** The stored payment. */
+      payment: Payment;
     };
 
 /** For how long a delivered answer is given again. Later its proof, public on the chain, may be sent by anybody. */
@@ -138,6 +153,8 @@ const reserve = async (context: X402Context, purchase: Purchase, terms: Terms): 
       proof,
       requirements: terms.requirements,
       resource: context.resources.find(request).resource,
+      accountId: request.credit?.accountId ?? null,
+      credit: request.credit === undefined ? null : request.price,
       ...newLease(context),
       now: context.clock.now(),
     }),
@@ -160,7 +177,7 @@ const serve = async (context: X402Context, payment: Payment, order: Order): Prom
   const result = await produce(context, payment, request);
   if (request.isFree?.(result) === true) {
     await refuse(context, payment, 'not_charged');
-    return { outcome: 'served', result, receipt: undefined, replayed: false, transaction: null };
+    return { outcome: 'served', result, receipt: undefined, replayed: false, transaction: null, payment };
   }
   const produced = await movePayment(context, payment, 'produced', { result });
   if (produced === null) throw paymentInProgress();
@@ -184,8 +201,33 @@ const verify = async (context: X402Context, payment: Payment, order: Order): Pro
     await refuse(context, payment, noTransfer);
     return unpaid(context, request, noTransfer);
   }
-  const reason = await cover(context, payment, { order: begun, method, accounts });
+  const accountId = await whileLeased(context, payment, () =>
+    findCredited(context, payment, { ...order, accounts }),
+  );
+  const reason = await cover(context, payment, {
+    order: begun,
+    method,
+    accounts: { ...accounts, accountId },
+  });
   return reason === null ? null : unpaid(context, request, reason);
+};
+
+/** Returns the account whose balance the payment raises; null for none. Frees the proof before it throws. */
+const findCredited = async (
+  context: X402Context,
+  payment: Payment,
+  { request: { credit }, method, accounts: { payer } }: Order & { accounts: PayingAccounts },
+): Promise<string | null> => {
+  if (credit === undefined || credit.accountId !== null) return payment.accountId;
+  const wallet = payer === null ? null : await method.findWallet(payer);
+  if (wallet === null) {
+    await refuse(context, payment, payer === null ? 'payer_unknown' : 'rpc_unavailable');
+    throw payer === null ? payerUnknown() : paymentUnavailable();
+  }
+  const account = await openWalletAccount(context, { wallet, isSandbox: credit.isSandbox });
+  if (account.status === 'active') return account.id;
+  await refuse(context, payment, 'account_suspended');
+  throw accountSuspended();
 };
 
 const noTransfer = 'invalid_exact_svm_payload_no_transfer_instruction';
@@ -231,7 +273,7 @@ const finish = (
   if (settled.outcome === 'failed') return unpaid(context, request, settled.reason, settled.receipt);
   const { payment, result, receipt, transaction } = settled;
   if (payment.state !== 'delivered') context.noteDelivery(payment);
-  return { outcome: 'served', result, receipt, replayed, transaction };
+  return { outcome: 'served', result, receipt, replayed, transaction, payment };
 };
 
 const unpaid = (

@@ -54,6 +54,12 @@ const paymentFields = {
   source: orNull(text()),
   /** How many transactions of its settlement the chain reverted, at our cost. */
   reverts: integer(),
+  /** The account whose balance it raises; null as long as that is not known, and for a payment that raises none. */
+  accountId: orNull(text()),
+  /** By how much; null: it buys an answer and raises no balance. */
+  credit: orNull(int64()),
+  /** The ledger entry that raised it, as long as the payment counts as made. */
+  creditEntry: orNull(text()),
   createdAt: time(),
   updatedAt: time(),
 };
