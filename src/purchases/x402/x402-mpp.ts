@@ -70,9 +70,9 @@ export const createMppDialect = (context: X402Context, { publicUrl }: { publicUr
           : mppProblem('verification-failed', `The payment was refused: ${outcome.challenge.body.error}.`);
       return { ...outcome, challenge: await translate(outcome.challenge, request, { mpp, problem }) };
     }
-    const { receipt, transaction, payment } = outcome;
+    const { receipt, transaction } = outcome;
     if (receipt === undefined || transaction === null) return outcome;
-    const settledAt = payment.settledAt ?? clock.now();
+    const settledAt = outcome.settledAt ?? clock.now();
     const written = writeMppReceipt(read, { transaction, settledAt });
     return { ...outcome, receipt: { ...receipt, mpp: { 'payment-receipt': written } } };
   };
