@@ -29,6 +29,7 @@ export const describeSales = (
         outputExample: sale.example.output,
         pricing: sale.pricing,
         price: sale.priceRange,
+        isQuoted: sale.isCredit === true && operation.sale?.prepaid !== undefined,
       },
     ];
   });

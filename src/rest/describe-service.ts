@@ -83,7 +83,7 @@ const describeService = (
         ...toCallable(operation),
         unit: sale.unit.one,
         price: sale.priceRange,
-        isQuoted: operation.sale?.prepaid !== undefined,
+        isQuoted: sale.isCredit === true && operation.sale?.prepaid !== undefined,
         isCredit: sale.isCredit === true,
         goods: decapitalised(sale.description),
         notice: noticeOf(operation, services),

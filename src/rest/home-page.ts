@@ -188,7 +188,7 @@ const toJson = (service: ServiceDescription): Json => {
       price: {
         currency: 'USD',
         min: formatUsd(good.price.least),
-        max: formatUsd(good.price.most),
+        ...(good.isQuoted ? {} : { max: formatUsd(good.price.most) }),
         is_quoted: good.isQuoted,
       },
       ...(good.notice === null ? {} : { notice: good.notice }),
