@@ -11,8 +11,9 @@ import type { X402Context } from './x402-context.ts';
 import { createPaymentDocuments } from './x402-documents.ts';
 import { createFormerTermsRegistry } from './x402-former-terms.ts';
 import { createPaymentHealth } from './x402-health.ts';
+import type { PayOutcome, PayRequest } from './pay-request.ts';
 import { createMppDialect } from './x402-mpp.ts';
-import { pay, type PayOutcome, type PayRequest } from './x402-purchase.ts';
+import { pay } from './x402-purchase.ts';
 import {
   reconcile,
   reconcileOne,
@@ -29,7 +30,7 @@ export type { SaleDescription } from '../../payments/extensions/sale-description
 export { hasProof, type Proofs } from '../../payments/parse-proof.ts';
 export type { Receipt } from './x402-answers.ts';
 export type { NetworkStatus } from './x402-health.ts';
-export type { Credit, PayOutcome, PayRequest } from './x402-purchase.ts';
+export type { Credit, PayOutcome, PayRequest } from './pay-request.ts';
 export type { ReconcileOptions, ReconcileReport } from './x402-reconcile.ts';
 export type { SoldOver } from './x402-resources.ts';
 
@@ -91,7 +92,7 @@ export const createX402Gate = (options: X402GateOptions) => {
     noteDelivery: (payment) => inBackground(noteDelivery(context, payment)),
     closing: closing.signal,
   };
-  const mpp = createMppDialect(context, options);
+  const mpp = createMppDialect(context, options.publicUrl);
   return {
     /**
      * Returns the terms for a request without payment; `reason` says why a payment was refused. Throws AppError
