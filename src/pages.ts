@@ -7,9 +7,11 @@ import { writeError } from './kit/write-error.ts';
 import { createSwitchedOff } from './operations/index.ts';
 import { createOffered } from './operations/is-on-sale.ts';
 import type { Operation } from './operations/operation.ts';
+import { createServiceDescription, type ServiceDescription } from './rest/describe-service.ts';
 import { homePage } from './rest/home-page.ts';
+import { mcpServerDocument } from './rest/mcp-server-document.ts';
 import { pageHeaders } from './rest/page-shell.ts';
-import { isPaywallWanted } from './rest/paywall/paywall-wanted.ts';
+import { homeType } from './rest/paywall/paywall-wanted.ts';
 import { createServeResult } from './rest/serve-result.ts';
 import { createWellKnown, wellKnownHeaders } from './rest/well-known.ts';
 import type { GatewayServices } from './services.ts';
@@ -35,14 +37,7 @@ export const createPages = (services: GatewayServices): express.Express => {
     });
   };
 
-  addPage('/', ({ headers }, response) => {
-    const { page, text } = homePage(services.operations, services);
-    const isPage = isPaywallWanted(headers);
-    response
-      .set({ ...documentHeaders, vary: 'Accept' })
-      .type(isPage ? 'text/html' : 'text/plain')
-      .send(isPage ? page : text);
-  });
+  addFrontPages(addPage, services);
   addPage('/health/live', (_request, response) => void response.json({ status: 'live' }));
   addPage('/health/ready', async (_request, response) => {
     const readiness = await services.readiness();
@@ -65,6 +60,43 @@ export const createPages = (services: GatewayServices): express.Express => {
   );
   addRefusals(pages, services);
   return pages;
+};
+
+/** What the service tells of itself: bytes that are made anew when something changes. */
+const addFrontPages = (addPage: AddPage, services: GatewayServices): void => {
+  const made = new WeakMap<ServiceDescription, ReturnType<typeof makeFrontPages>>();
+  const describe = createServiceDescription(services);
+  const pages = () => {
+    const description = describe();
+    const known = made.get(description) ?? makeFrontPages(description);
+    made.set(description, known);
+    return known;
+  };
+  addPage('/', ({ headers }, response) => {
+    const type = homeType(headers);
+    response
+      .set({ ...documentHeaders, 'access-control-allow-origin': '*', vary: 'Accept' })
+      .type(type)
+      .send(pages()[type]);
+  });
+  addPage('/llms.txt', (_request, response) => {
+    response.set(wellKnownHeaders).type('text/plain').send(pages()['text/plain']);
+  });
+  addPage('/.well-known/mcp/server.json', (_request, response) => {
+    response.set(wellKnownHeaders).type('application/json').send(pages().server);
+  });
+};
+
+const makeFrontPages = (description: ServiceDescription) => {
+  const { markdown, page, json } = homePage(description);
+  const text = Buffer.from(markdown);
+  return {
+    'text/html': Buffer.from(page),
+    'text/markdown': text,
+    'text/plain': text,
+    'application/json': Buffer.from(json),
+    server: Buffer.from(JSON.stringify(mcpServerDocument(description), null, 2)),
+  };
 };
 
 /** The description of the interface and the pages made from it. What makes them is loaded when they are first read. */

@@ -76,6 +76,7 @@ export const createCombinedLeads = (options: CombinedLeadsOptions): LeadSource =
         synthetic: first?.synthetic ?? false,
         profiles: first === undefined ? 0 : first.profiles,
         // Cached pages of a source that is not ready are not answered.
+        ...(first?.facets === undefined ? {} : { facets: first.facets }),
         revision: states.map(({ ready, revision }) => (ready ? revision : 'away')).join(' '),
       };
     },

@@ -17,6 +17,20 @@ export interface LeadQuery {
 
 export type Lead = z.infer<typeof leadSchema>;
 
+/** A country or a category with about how many profiles have it: rounded down, at least 10. */
+export interface Facet {
+  value: string;
+  profiles: number;
+}
+
+/** What can be searched for, the most frequent first. */
+export interface LeadFacets {
+  /** Upper case ISO 3166 alpha-2. */
+  countries: readonly Facet[];
+  /** In lower case; the 100 most frequent. */
+  categories: readonly Facet[];
+}
+
 export interface LeadStatus {
   /** Whether searches can be answered. */
   ready: boolean;
@@ -26,6 +40,8 @@ export interface LeadStatus {
   profiles: number | null;
   /** Changes when answers may change. Empty for a source that cannot tell. */
   revision: string;
+  /** Made once for each revision. Absent: the source cannot tell. */
+  facets?: LeadFacets;
 }
 
 /** Finds those of `usernames` who asked to be forgotten. Rejects when this is unknown. */

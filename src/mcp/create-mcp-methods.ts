@@ -7,7 +7,7 @@ import { withoutKeys } from '../kit/log-request.ts';
 import type { Operation, Services } from '../operations/operation.ts';
 import { createCallTool, type ToolCallContext } from './call-tool.ts';
 import { createResources } from './resources.ts';
-import { createToolList, isTool, needsKey, type ToolGroup, type ToolList } from './tool-list.ts';
+import { createToolList, isIn, isTool, needsKey, type ToolGroup, type ToolList } from './tool-list.ts';
 import type { McpIdentity } from './mcp-identity.ts';
 
 /** The longest part of a tool's name, which strangers may invent, in the log. */
@@ -43,6 +43,9 @@ export const createMcpMethods = ({
     'all',
     ...toolOperations.filter(needsKey).map(({ group }) => group),
   ]);
+  /** Resources that need no key. */
+  const open = operations.filter(({ isOpen, resource }) => isOpen === true && resource !== undefined);
+  const resourceGroups = new Set<ToolGroup>([...accountGroups, ...open.map(({ group }) => group)]);
   const serverInfo = { name: brand, title: brandTitle(services.config), version: packageJson.version };
   const logged = createLogged(services.log);
   const listHint = { ttlMs: listLifeMs, cacheScope: 'private' as const };
@@ -61,11 +64,10 @@ export const createMcpMethods = ({
    * high-level one converts every schema again for each instance.
    */
   const createServer = (identity: McpIdentity): Server => {
-    const { group, hasKey } = identity;
-    const hasResources = accountGroups.has(group);
+    const hasResources = resourceGroups.has(identity.group);
     const server = new Server(serverInfo, {
       capabilities: { tools: {}, ...(hasResources ? { resources: {} } : {}) },
-      instructions: toInstructions(offered().operations, group, hasKey),
+      instructions: toInstructions([...offered().operations, ...open], identity, brand),
       cacheHints: { 'tools/list': listHint, 'server/discover': listHint },
     });
     if (hasResources) {
@@ -137,13 +139,23 @@ const createLogged =
     }
   };
 
-/** Tells a model about this server before it calls anything. `operations`: those that are tools. */
-const toInstructions = (operations: readonly Operation[], group: ToolGroup, hasKey: boolean): string => {
-  const served = operations.filter((operation) => group === 'all' || operation.group === group);
-  const keyless = served.filter((operation) => !needsKey(operation)).map(({ name }) => name);
-  const keyed = served.filter(needsKey).map(({ name }) => name);
+/** Tells a model about this server before it calls anything. `operations`: the tools, and those with open resources. */
+const toInstructions = (
+  operations: readonly Operation[],
+  { group, hasKey }: McpIdentity,
+  brand: string,
+): string => {
+  const served = operations.filter((operation) => isIn(group, operation));
+  const tools = served.filter(isTool);
+  const keyless = tools.filter((operation) => !needsKey(operation)).map(({ name }) => name);
+  const keyed = tools.filter(needsKey).map(({ name }) => name);
   return [
     keyless.length === 0 ? null : payPerCall(keyless),
+    ...served.flatMap(({ isOpen, resource }) =>
+      isOpen === true && resource !== undefined
+        ? [`Resource ${brand}://${resource.path}, free: ${resource.title}.`]
+        : [],
+    ),
     keyed.length === 0 ? null : hasKey ? prepaid(served) : keyOpens(keyed),
   ]
     .filter((line) => line !== null)

@@ -12,10 +12,11 @@ import { logFailure } from '../kit/log-failure.ts';
 import { createPathMatcher } from '../kit/path-matcher.ts';
 import { isGone } from '../media/is-gone.ts';
 import { execute } from '../operations/execute.ts';
-import type { AccountCall, Operation, ResourceBinding, Services } from '../operations/operation.ts';
+import type { AccountCall, Call, Operation, ResourceBinding, Services } from '../operations/operation.ts';
 import type { Media } from '../store/store.ts';
 import { toErrorResult } from './tool-result.ts';
 import type { McpIdentity } from './mcp-identity.ts';
+import { isIn } from './tool-list.ts';
 
 /** Media above this are not put into a message; they are downloaded from their address. */
 const largestBlobBytes = 8 * 1024 ** 2;
@@ -60,12 +61,15 @@ export const createResources = (operations: readonly Operation[], services: Serv
   return {
     list: async (identity: McpIdentity, signal: AbortSignal): Promise<ListResourcesResult> => {
       try {
-        const call = await toCall(identity, signal);
-        if (call === null) return { resources: [] };
-        await accountLimiter.consume(call.caller);
-        const listed = documents.map(async ({ resource, template }) =>
+        const { caller, ...call } = await toCall(identity, signal);
+        if (caller !== null) await accountLimiter.consume(caller);
+        const shown = documents.filter(
+          ({ operation }) =>
+            isIn(identity.group, operation) && (caller !== null || operation.isOpen === true),
+        );
+        const listed = shown.map(async ({ resource, template }) =>
           template.includes('{')
-            ? ((await resource.list?.(call, services)) ?? [])
+            ? ((caller === null ? null : await resource.list?.({ ...call, caller }, services)) ?? [])
             : [{ path: template, name: resource.name, title: resource.title }],
         );
         return {
@@ -77,32 +81,30 @@ export const createResources = (operations: readonly Operation[], services: Serv
         throw toProtocolError(`${scheme}jobs`, thrown, { signal, services });
       }
     },
-    templates: ({ hasKey }: McpIdentity): ListResourceTemplatesResult => ({
-      resourceTemplates: hasKey
-        ? [
-            ...documents
-              .filter(({ template }) => template.includes('{'))
-              .map(({ template, resource: { name, title } }) => ({
-                uriTemplate: `${scheme}${template}`,
+    templates: ({ hasKey, group }: McpIdentity): ListResourceTemplatesResult => ({
+      resourceTemplates:
+        hasKey && group !== 'search'
+          ? [
+              ...documents
+                .filter(({ template }) => template.includes('{'))
+                .map(({ template, resource: { name, title } }) => ({
+                  uriTemplate: `${scheme}${template}`,
+                  name,
+                  title,
+                  mimeType: json,
+                })),
+              { uriTemplate: `${publicUrl()}/results/{name}`, name: 'result', title: 'An image of a job' },
+              ...downloads.map(({ template, operation, resource: { name, title } }) => ({
+                uriTemplate: `${publicUrl()}/${template}{?${operation.rest.query.join(',')}}`,
                 name,
                 title,
-                mimeType: json,
               })),
-            { uriTemplate: `${publicUrl()}/results/{name}`, name: 'result', title: 'An image of a job' },
-            ...downloads.map(({ template, operation, resource: { name, title } }) => ({
-              uriTemplate: `${publicUrl()}/${template}{?${operation.rest.query.join(',')}}`,
-              name,
-              title,
-            })),
-          ]
-        : [],
+            ]
+          : [],
     }),
     read: async (uri: string, identity: McpIdentity, signal: AbortSignal): Promise<ReadResourceResult> => {
       try {
-        const call = await toCall(identity, signal);
-        if (call === null)
-          throw new AppError('invalid_api_key', `Resources need an API key. ${identity.keyHint}`);
-        return await read(uri, call);
+        return await read(uri, await toCall(identity, signal), identity);
       } catch (thrown) {
         throw toProtocolError(uri, thrown, { signal, services });
       }
@@ -116,11 +118,12 @@ const createReader = (
   services: Services,
 ) => {
   const { store, media: library, accountLimiter, clock, publicUrl } = services;
+  const { brand } = services.config;
 
   const asBlob = async (
     uri: string,
     media: Media,
-    { memory, signal }: AccountCall,
+    { memory, signal }: Call,
     whenMissing: () => Promise<AppError> = () => Promise.resolve(unread(media.id)),
   ): Promise<ReadResourceResult> => {
     if (isGone(media, clock.now()))
@@ -152,16 +155,23 @@ const createReader = (
     return asBlob(uri, media, call);
   };
 
-  return async (uri: string, call: AccountCall): Promise<ReadResourceResult> => {
+  return async (
+    uri: string,
+    call: Call,
+    { group, keyHint }: Pick<McpIdentity, 'group' | 'keyHint'>,
+  ): Promise<ReadResourceResult> => {
     const address = afterStart(uri, `${publicUrl()}/`);
+    const { caller } = call;
     const mediaId = /^results\/([0-9A-Za-z]{20,64})\.[0-9a-z]{2,4}$/.exec(address ?? '')?.[1];
-    if (mediaId !== undefined) return readImage(uri, mediaId, call);
+    if (mediaId !== undefined && caller !== null) return readImage(uri, mediaId, { ...call, caller });
     const [path = '', query] = address?.split('?', 2) ?? [];
     const found =
       address === null
         ? findResource(documents, afterStart(uri, scheme) ?? '')
         : findResource(downloads, path);
-    if (found === null) throw new ResourceNotFoundError(uri);
+    if (caller === null && found?.operation.isOpen !== true)
+      throw new AppError('invalid_api_key', `This resource needs an API key. ${keyHint}`);
+    if (found === null || !isIn(group, found.operation)) throw new ResourceNotFoundError(uri);
     const { operation, fields } = found;
     // Over MCP an operation answers the address of bytes; over REST it answers the bytes.
     const answer = await execute(
@@ -172,7 +182,8 @@ const createReader = (
     );
     if (answer.kind === 'content') return asBlob(uri, answer.media, call, answer.whenMissing);
     if (answer.kind !== 'json') throw new Error(`${operation.name} answered ${answer.kind}`);
-    return { contents: [{ uri, mimeType: json, text: toJsonText(answer.body) }] };
+    const mark = answer.isSandbox ? { _meta: { [`${brand}/sandbox`]: true } } : {};
+    return { contents: [{ uri, mimeType: json, text: toJsonText(answer.body), ...mark }] };
   };
 };
 
@@ -184,21 +195,16 @@ const unread = (mediaId: string): AppError =>
 const afterStart = (text: string, start: string): string | null =>
   text.startsWith(start) ? text.slice(start.length) : null;
 
-const toCall = async (identity: McpIdentity, signal: AbortSignal): Promise<AccountCall | null> => {
-  const caller = await identity.caller();
-  return caller === null
-    ? null
-    : {
-        transport: 'mcp',
-        requestId: identity.requestId(),
-        caller,
-        clientAddress: identity.clientAddress,
-        idempotencyKey: null,
-        proofs: null,
-        memory: identity.memory,
-        signal,
-      };
-};
+const toCall = async (identity: McpIdentity, signal: AbortSignal): Promise<Call> => ({
+  transport: 'mcp',
+  requestId: identity.requestId(),
+  caller: await identity.caller(),
+  clientAddress: identity.clientAddress,
+  idempotencyKey: null,
+  proofs: null,
+  memory: identity.memory,
+  signal,
+});
 
 /**
  * Turns what is not there, what is not theirs and an address with a wrong field into one error. Every other refusal

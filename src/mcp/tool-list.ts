@@ -42,7 +42,8 @@ export const isTool = (operation: Operation): operation is ToolOperation => oper
 /** Returns whether an operation needs an API key. The others can be paid for by x402. */
 export const needsKey = ({ sale }: Operation): boolean => sale?.x402 === undefined;
 
-const isIn = (group: ToolGroup, operation: Operation): boolean =>
+/** Returns whether the server of a group has the operation. */
+export const isIn = (group: ToolGroup, operation: Operation): boolean =>
   group === 'all' || operation.group === group;
 
 const toTool = (operation: ToolOperation): Tool => ({

@@ -1,7 +1,7 @@
 import type { Answer, Call, Operation, Services } from './operation.ts';
 import { admit, runPrepaid } from './prepaid-call.ts';
 import { validate } from './validate.ts';
-import { sellByX402, sellPerCall } from './x402-call.ts';
+import { countCall, sellByX402, sellPerCall } from './x402-call.ts';
 
 /**
  * Runs an operation for every transport: checks the caller and the input, takes the payment, works, answers. Throws
@@ -23,12 +23,15 @@ const run = async (
   call: Call,
   services: Services,
 ): Promise<Answer> => {
-  const { sale } = operation;
-  if (sale === null) {
+  if (operation.isOpen === true) {
+    await countCall({ name: operation.countedWith }, call, services);
+    return operation.handle(validate(operation, rawInput), call, services);
+  }
+  if (operation.sale === null) {
     const account = await admit(call, services);
     return operation.handle(validate(operation, rawInput), account, services);
   }
-  const { prepaid, x402 } = sale;
+  const { prepaid, x402 } = operation.sale;
   if (prepaid === undefined) return sellByX402({ operation, sale: x402, rawInput }, call, services);
   if (x402?.isCredit === true) return sellPerCall({ operation, prepaid, x402, rawInput }, call, services);
   if (x402 !== undefined && call.caller === null)

@@ -22,6 +22,7 @@ import { listModels } from './models/list-models.ts';
 import { listTransactions } from './account/list-transactions.ts';
 import type { Operation } from './operation.ts';
 import { soldToWallets } from './per-call-sale.ts';
+import { getSearchFacets } from './search/get-search-facets.ts';
 import { createSearchLeads } from './search/search-leads.ts';
 import { topUp } from './account/top-up.ts';
 
@@ -59,6 +60,7 @@ const listOperations = (
   getKey,
   updateKey,
   revokeKey,
+  ...(search.isOn ? [getSearchFacets] : []),
 ];
 
 /** Returns the operations that these settings switch off. */

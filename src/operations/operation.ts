@@ -27,6 +27,7 @@ import type { Challenge, Proofs, Receipt, X402Gate } from '../purchases/x402/x40
 import type { Job, Media, Store } from '../store/store.ts';
 import type { WebhookSettings } from '../webhooks/webhook-settings.ts';
 import type { HistoryCursors } from './account/history-cursor.ts';
+import type { OperationDocs } from './operation-docs.ts';
 import type { SearchConfig } from './search/search-settings.ts';
 
 /**
@@ -34,7 +35,7 @@ import type { SearchConfig } from './search/search-settings.ts';
  * operations (index.ts). A definition is static data and functions that get their `Services`, so documents and checks
  * over all operations need no database.
  */
-export type Operation = ReadOperation | SoldOperation;
+export type Operation = ReadOperation | OpenOperation | SoldOperation;
 
 /** What REST, validation and the interface description read of an operation, of customers or of the operator. */
 export interface DescribedOperation {
@@ -49,6 +50,8 @@ export interface DescribedOperation {
   /** The whole JSON answer; loose where it may grow. A tool's schema leaves out what is marked (schema-marks.ts). */
   output: z.ZodType;
   sale: Sale | null;
+  /** True: anybody may call it, free of charge and without a key. */
+  isOpen?: true;
   rest: RestBinding;
   docs: OperationDocs;
 }
@@ -67,11 +70,23 @@ interface OperationBase<Input> extends DescribedOperation {
 /** Reads or changes the calling account's own data, free of charge. */
 export interface ReadOperation<Input = unknown> extends OperationBase<Input> {
   sale: null;
+  isOpen?: never;
   handle(input: Input, call: AccountCall, services: Services): Promise<JsonAnswer | ContentAnswer>;
+}
+
+/** Answers anybody, free of charge. It is no tool. */
+export interface OpenOperation<Input = unknown> extends OperationBase<Input> {
+  sale: null;
+  isOpen: true;
+  tool: null;
+  /** Names the operation that is sold by x402 and whose limit of calls counts these calls, too. */
+  countedWith: string;
+  handle(input: Input, call: Call, services: Services): Promise<JsonAnswer>;
 }
 
 export interface SoldOperation<Input = unknown> extends OperationBase<Input> {
   sale: Sale<Input>;
+  isOpen?: never;
 }
 
 /** How calls are paid. Where both ways are open, a call with an API key is prepaid, and one without pays by x402. */
@@ -350,70 +365,3 @@ export interface Services {
   /** `{base_url}` without a trailing slash. */
   publicUrl: () => string;
 }
-
-/** How `/openapi.json` and `/docs` present an operation. */
-export interface OperationDocs {
-  /** The name of the answer's schema, a noun such as `Job`. Null: the answer is bytes. */
-  answer: string | null;
-  /** The description for callers over HTTP. Null: the same as for models. */
-  description: string | null;
-  /** Requests with their answers. The first one is shown as a curl command. */
-  examples: readonly [OperationExample, ...OperationExample[]];
-  /** An input that breaks one rule: the refusal of it is shown. Null: the operation takes no fields. */
-  wrong: JsonObject | null;
-  /** The headers that its answers carry beyond those of its kind, by their names on the wire. */
-  headers: Readonly<Record<string, string>>;
-  /** True: the answer is marked when a sandbox or fictional data made it. */
-  mayBeSandbox: boolean;
-  /** Errors that mean something particular here. */
-  errors?: Readonly<Partial<Record<ErrorCode, ErrorText>>>;
-  /** The callback that a `webhook_url` asks for. */
-  event?: EventDocs;
-  /** The server-sent events that `stream: true` answers. */
-  stream?: StreamDocs;
-}
-
-/** The event that an operation may lead to, which is sent to an address that the caller gave. */
-export interface EventDocs {
-  /** Its name in `webhooks` of the interface description. */
-  name: string;
-  summary: string;
-  /** A sentence that tells when it is sent, and where to. */
-  when: string;
-  schemaName: string;
-  schema: z.ZodType;
-  example: JsonObject;
-}
-
-/** One request with its answer. */
-export interface OperationExample {
-  summary: string;
-  parameters?: JsonObject;
-  body?: JsonObject;
-  status: 200 | 202;
-  /** The JSON answer; null where the answer is bytes or a stream. */
-  answer: JsonObject | null;
-  stream?: string;
-}
-
-export interface ErrorText {
-  /** When it happens, for the description of an answer. */
-  when: string;
-  /** A message as a customer may read it. */
-  message: string;
-  /** The field that the example names. */
-  param?: string;
-}
-
-interface StreamDocs {
-  description: string;
-  /** The name of the schema of one event. */
-  eventName: string;
-  event: z.ZodType;
-}
-
-/** The text of an error: media cannot be read back. */
-export const lostContent = {
-  when: 'The bytes could not be read.',
-  message: 'The content could not be read. Try again.',
-};

@@ -25,7 +25,7 @@ export const needsAccount = (reason: string): AppError =>
   );
 
 /** The buyer whose wallet is not known yet. */
-const unknownWallet = ({ config }: Pick<Services, 'config'>): Buyer => ({
+export const unknownWallet = ({ config }: Pick<Services, 'config'>): Buyer => ({
   accountId: 'a wallet',
   terms: config.wallets.terms,
   isSandbox: !config.x402.takesRealMoney,
@@ -33,7 +33,8 @@ const unknownWallet = ({ config }: Pick<Services, 'config'>): Buyer => ({
 
 /** Lets wallets without a key buy single calls of the prepaid operations. */
 export const soldToWallets = (operation: Operation): Operation => {
-  const prepaid = operation.sale?.prepaid;
+  if (operation.sale === null) return operation;
+  const { prepaid } = operation.sale;
   if (prepaid?.perCall === undefined) return operation;
   return { ...operation, sale: { prepaid, x402: toX402Sale(operation, prepaid.perCall) } };
 };

@@ -104,9 +104,13 @@ const replay = async (
 };
 
 /** Counts a call without a key against the limit of its address. */
-const countCall = async (operation: Operation, call: Call, { addressLimiters }: Services): Promise<void> => {
-  const limiter = addressLimiters.get(operation.name);
-  if (limiter === undefined) throw new Error(`${operation.name} is sold by x402 without a limit of calls`);
+export const countCall = async (
+  { name }: Pick<Operation, 'name'>,
+  call: Call,
+  { addressLimiters }: Services,
+): Promise<void> => {
+  const limiter = addressLimiters.get(name);
+  if (limiter === undefined) throw new Error(`${name} is sold by x402 without a limit of calls`);
   await limiter.consume(call.clientAddress);
 };
 

@@ -6,7 +6,8 @@ import type { ErrorCode } from '../kit/errors.ts';
 import type { JsonObject } from '../kit/json.ts';
 import type { LeadDesk } from '../leads/keeping/lead-desk.ts';
 import type { KeptPlace } from '../leads/keeping/open-lead-keeper.ts';
-import type { DescribedOperation, ErrorText } from '../operations/operation.ts';
+import type { DescribedOperation } from '../operations/operation.ts';
+import type { ErrorText } from '../operations/operation-docs.ts';
 import type { Providers } from '../providers/create-providers.ts';
 import type { OperatorRole, Store } from '../store/store.ts';
 

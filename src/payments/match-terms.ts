@@ -1,5 +1,5 @@
 import type { Nano } from '../kit/money.ts';
-import { offeredTerms, type PaymentMethod } from './core/challenge.ts';
+import { offeredTerms, type PaymentMethod, type UptoTerms } from './core/challenge.ts';
 import type { PaymentAsset } from './core/network-family.ts';
 import type { FeePayers } from './core/facilitator.ts';
 import type { Proof } from './parse-proof.ts';
@@ -32,13 +32,21 @@ const findMismatch = (
  */
 export const matchTerms = (
   proof: Proof,
-  options: { methods: readonly PaymentMethod[]; price: Nano; recentFeePayers: Pick<FeePayers, 'has'> },
+  options: {
+    methods: readonly PaymentMethod[];
+    price: Nano;
+    recentFeePayers: Pick<FeePayers, 'has'>;
+    /** Absent: `exact` alone. */
+    upto?: UptoTerms | null;
+  },
 ): TermsMatch => {
-  const { methods, price, recentFeePayers } = options;
+  const { methods, price, recentFeePayers, upto = null } = options;
   const method = methods.find(({ network }) => network.id === proof.network.id);
   if (method === undefined) return { outcome: 'mismatch', reason: 'payment_network_mismatch' };
-  const [offer] = offeredTerms([method], price);
-  if (offer === undefined) return { outcome: 'unavailable' };
+  const offers = offeredTerms([method], price, upto);
+  if (offers.length === 0) return { outcome: 'unavailable' };
+  const offer = offers.find(({ requirements: { scheme } }) => scheme === proof.scheme);
+  if (offer === undefined) return { outcome: 'mismatch', reason: 'payment_scheme_mismatch' };
   const { requirements } = offer;
   const reason = findMismatch(proof, { terms: requirements, asset: method.network.asset });
   if (reason !== null) return { outcome: 'mismatch', reason };

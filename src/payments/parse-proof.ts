@@ -5,7 +5,8 @@ import type { MppRequest } from './mpp.ts';
 import { readPaymentIdentifier } from './extensions/payment-identifier.ts';
 import type { PaymentNetwork } from './core/network-family.ts';
 import { findNetwork, requireNetwork } from './networks.ts';
-import { integerText, UnreadablePayload, type SignedPayload } from './core/wire.ts';
+import { readGasPermit, type GasPermit } from './extensions/gas-sponsoring.ts';
+import { integerText, UnreadablePayload, type PaymentScheme, type SignedPayload } from './core/wire.ts';
 
 /** Proofs as a transport received them. */
 export interface Proofs {
@@ -22,23 +23,27 @@ export interface Proofs {
 /** A well-formed proof. Nothing about it is verified. */
 export interface Proof {
   network: PaymentNetwork;
+  scheme: PaymentScheme;
   /** The terms that a v2 proof names, and the fee payer that a Solana proof was made for. Null for v1 proofs. */
   accepted: { asset: string; amount: string; payTo: string; feePayer: string | null } | null;
   payload: SignedPayload;
   /** The buyer's own identifier of the payment; null for none. */
   paymentId: string | null;
+  /** The approval for Permit2 that the settlement hands in; null for none. */
+  gasPermit: GasPermit | null;
 }
 
-/** Proofs are 1.0 to 1.6 KB. */
+/** Proofs are 1.0 to 3.6 KB. */
 const maxProofCharacters = 16_384;
 const shortText = z.string().min(1).max(128);
 const exact = z.literal('exact', 'must be "exact"');
+const exactOrUpto = z.enum(['exact', 'upto'], 'must be "exact" or "upto"');
 const envelope = z.discriminatedUnion('x402Version', [
   z.object({ x402Version: z.literal(1), scheme: exact, network: shortText, payload: z.unknown() }),
   z.object({
     x402Version: z.literal(2),
     accepted: z.object({
-      scheme: exact,
+      scheme: exactOrUpto,
       network: shortText,
       asset: shortText,
       amount: integerText,
@@ -104,13 +109,16 @@ export const parseProof = (proofs: Proofs, configured: readonly PaymentNetwork[]
   const network = findNetwork(name, configured);
   if (network === null) throw malformed('its network is not one that this service knows');
   const payload = check(network.family.payloadSchema(proof.payload), proof.payload, 'payload');
-  if (proof.x402Version === 1) return { network, accepted: null, payload, paymentId: null };
-  const { asset, amount, payTo, extra } = proof.accepted;
+  if (proof.x402Version === 1)
+    return { network, scheme: 'exact', accepted: null, payload, paymentId: null, gasPermit: null };
+  const { scheme, asset, amount, payTo, extra } = proof.accepted;
   return {
     network,
+    scheme,
     accepted: { asset, amount, payTo, feePayer: extra?.feePayer ?? null },
     payload,
     paymentId: readPaymentIdentifier(proof.extensions),
+    gasPermit: readGasPermit(proof.extensions),
   };
 };
 

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { Operation } from '../operations/operation.ts';
+import type { DescribedOperation, Operation } from '../operations/operation.ts';
 
 /** The response headers that a page may read. */
 const readable = [
@@ -21,8 +21,9 @@ const sendableMpp = ['Authorization', 'Payment-Authorization'];
 
 const keptSeconds = 86_400;
 
-/** True if a page of any origin may call the operation: it is paid with a proof, and no cookie or key gives rights. */
-export const allowsAnyOrigin = ({ sale }: Operation): boolean => sale?.x402 !== undefined;
+/** True if a page of any origin may call the operation: no cookie or key gives rights; it is free, or paid with a proof. */
+export const allowsAnyOrigin = ({ sale, isOpen }: DescribedOperation): boolean =>
+  isOpen === true || sale?.x402 !== undefined;
 
 interface CorsOptions {
   /** Whether the operation may be paid by MPP, too. */

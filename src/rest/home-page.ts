@@ -1,33 +1,88 @@
-import { brandTitle } from '../kit/brand-title.ts';
-import { isOnSale } from '../operations/is-on-sale.ts';
-import type { Operation, Services } from '../operations/operation.ts';
+import { toPricing } from '../catalog/model.ts';
+import type { Json } from '../kit/json.ts';
+import { formatUsd } from '../kit/money.ts';
+import { nameAll, priceInWords, rangeInWords, type ServiceDescription } from './describe-service.ts';
 import { html, prose } from './docs/docs-page-html.ts';
 import { pageShell } from './page-shell.ts';
 
-/** Makes the answer of `/`: the service, the addresses of its parts, the use of a key, and the prices of paid calls. */
-export const homePage = (operations: readonly Operation[], services: Services) => {
-  const { config, publicUrl } = services;
-  const brand = brandTitle(config);
-  const url = publicUrl();
-  const paid = operations.flatMap(({ name, title, description, rest, sale }) =>
-    sale?.x402 !== undefined && isOnSale(sale.x402, services)
-      ? [{ name, title, description, rest, sale: sale.x402 }]
-      : [],
-  );
-  const goods = paid.map(({ sale }) => sale.description.replace(/^./, (first) => first.toLowerCase()));
-  const summary =
-    'Generation of images, video and text with an API key' +
-    (paid.length === 0
-      ? '.'
-      : `, and ${new Intl.ListFormat('en').format(goods)} that ${goods.length === 1 ? 'is' : 'are'} paid for each request, without an account.`);
-  const sections = [
+interface Section {
+  title: string;
+  /** Markdown: paragraphs, lists, code and bold. */
+  text: string;
+}
+
+interface Link {
+  name: string;
+  /** Below the address of the service. */
+  path: string;
+  note: string;
+}
+
+/** Makes the answers of `/`, from one description of the service. */
+export const homePage = (service: ServiceDescription) => ({
+  /** Markdown for programs; also `/llms.txt` (llmstxt.org). */
+  markdown: toMarkdown(service),
+  /** HTML for people. */
+  page: toPage(service),
+  json: JSON.stringify(toJson(service)),
+});
+
+const toMarkdown = (service: ServiceDescription): string => {
+  const { title, summary, url } = service;
+  return [
+    `# ${title}`,
+    `> ${summary}`,
+    ...introduction(service).map((section) => `**${section.title}.** ${section.text}`),
+    ...lists(service).flatMap((section) => [`## ${section.title}`, section.text]),
+    '## Documents',
+    links(service)
+      .map(({ name, path, note }) => `- [${name}](${url}/${path}): ${note}`)
+      .join('\n'),
+    '',
+  ].join('\n\n');
+};
+
+const toPage = (service: ServiceDescription): string =>
+  pageShell({
+    title: service.title,
+    style: 'docs/style.css',
+    body: html`<body class="single">
+      <main>
+        <header>
+          <h1>${service.title}</h1>
+          <p class="lead">${service.summary}</p>
+        </header>
+        ${[...introduction(service), ...lists(service)].map(
+          ({ title, text }) =>
+            html`<section>
+              <h2>${title}</h2>
+              ${prose(text)}
+            </section>`,
+        )}
+        <section>
+          <h2>Documents</h2>
+          <ul>
+            ${links(service).map(({ name, path, note }) => html`<li><a href="${path}">${name}</a>: ${note}</li>`)}
+          </ul>
+        </section>
+      </main>
+    </body>`,
+  });
+
+const introduction = ({ url, goods, networks, takesWallets }: ServiceDescription): Section[] => {
+  const keyless = goods.filter(({ isTool }) => isTool).map(({ name }) => `\`${name}\``);
+  return [
     {
       title: 'Assistants (MCP)',
       text:
         `Connect to \`${url}/mcp\` (Streamable HTTP). ` +
-        (paid.length === 0
+        (keyless.length === 0
           ? 'Every tool needs an API key.'
-          : `Without an API key it offers ${paid.map(({ name }) => `\`${name}\``).join(', ')}; with one, the generation tools too.`),
+          : `Without an API key it offers ${keyless.join(', ')}; with one, ${takesWallets ? 'the tools of an account' : 'the generation tools'} too.`),
+    },
+    {
+      title: 'Programs (REST)',
+      text: `OpenAI's clients take \`${url}/v1\` as their base URL. \`GET ${url}/v1/models\` lists models and prices.`,
     },
     {
       title: 'API key',
@@ -35,48 +90,109 @@ export const homePage = (operations: readonly Operation[], services: Services) =
         'Send it in the header `Authorization: Bearer <API_KEY>`, over MCP and REST. ' +
         'The operator of this service issues keys.',
     },
-    {
-      title: 'Programs (REST)',
-      text: `OpenAI's clients take \`${url}/v1\` as their base URL. \`GET ${url}/v1/models\` lists models and prices.`,
-    },
-    ...paid.map(({ title, description, rest, sale }) => ({
-      title,
-      text:
-        `\`${rest.method} ${url}${rest.path}\`\n\n${description}` +
-        (sale.isSandbox(services, null) ? `\n\n**${sale.sandbox.notice}**` : ''),
-    })),
-    {
-      title: 'Documentation',
-      text: `\`${url}/docs\` to read, \`${url}/openapi.json\` for tools.`,
-    },
+    ...(goods.length === 0
+      ? []
+      : [
+          {
+            title: 'To pay for a call',
+            text:
+              'Call without a payment. The answer is 402 with the terms: in the header `PAYMENT-REQUIRED` and the body, ' +
+              'over MCP in the tool error. An x402 client signs one of them and calls again with the proof in ' +
+              '`PAYMENT-SIGNATURE`, over MCP in `_meta["x402/payment"]`. ' +
+              `USDC is taken on ${nameAll(networks.map(({ label, isTest }) => (isTest ? `${label} (test money)` : label)))}. ` +
+              'No account is needed.',
+          },
+        ]),
+    ...(takesWallets
+      ? [
+          {
+            title: 'Wallets',
+            text:
+              'A wallet has an account, made by its first payment. What a call does not use of its payment is balance of ' +
+              `that account. \`POST ${url}/v1/topup\` raises a balance. Usual x402 clients pay at most $1 at once.`,
+          },
+        ]
+      : []),
   ];
+};
+
+/** Lists of what is sold, and of what is free. */
+const lists = (service: ServiceDescription): Section[] => {
+  const { goods, free, models, isSandbox } = service;
+  const notices = new Set(goods.flatMap(({ notice }) => notice ?? []));
+  return [
+    {
+      title: 'Paid for each call (x402)',
+      text: goods.map((good) => item(good, `${rangeInWords(good)}. ${good.summary}`)).join('\n'),
+      notes: [...notices],
+    },
+    {
+      title: 'Free, without a key',
+      text: free.map((one) => item(one, one.summary)).join('\n'),
+      notes: [],
+    },
+    {
+      title: 'Models',
+      text: models.map(({ sku, kind, price }) => `- \`${sku}\`: ${kind}, ${priceInWords(price)}`).join('\n'),
+      notes: isSandbox ? ['A sandbox makes the answers of these models.'] : [],
+    },
+  ]
+    .filter(({ text }) => text !== '')
+    .map(({ title, text, notes }) => ({
+      title,
+      text: [text, ...notes.map((note) => `**${note}**`)].join('\n\n'),
+    }));
+};
+
+const item = ({ title, method, url }: { title: string; method: string; url: string }, note: string): string =>
+  `- **${title}** (\`${method} ${url}\`): ${note}`;
+
+const links = ({ goods }: ServiceDescription): Link[] => [
+  { name: 'Reference', path: 'docs', note: 'all operations, to read' },
+  { name: 'Interface description', path: 'openapi.json', note: 'OpenAPI 3.1' },
+  { name: 'MCP server', path: '.well-known/mcp/server.json', note: 'as the MCP registry describes servers' },
+  ...(goods.length === 0
+    ? []
+    : [
+        {
+          name: 'x402 manifest',
+          path: '.well-known/x402',
+          note: 'what is sold by x402, with terms and schemas',
+        },
+      ]),
+  { name: 'llms.txt', path: 'llms.txt', note: 'this page for language models' },
+];
+
+const toJson = (service: ServiceDescription): Json => {
+  const { title, summary, url, goods, free, models, networks, isSandbox } = service;
+  const callable = ({ name, title: shown, method, url: address, isTool }: (typeof free)[number]) => ({
+    name,
+    title: shown,
+    method,
+    url: address,
+    ...(isTool ? { tool: name } : {}),
+  });
   return {
-    /** Markdown for programs. */
-    text: [`# ${brand}`, summary, ...sections.flatMap(({ title, text }) => [`## ${title}`, text]), ''].join(
-      '\n\n',
-    ),
-    /** HTML for people. */
-    page: pageShell({
-      title: brand,
-      style: 'docs/style.css',
-      body: html`<body class="single">
-        <main>
-          <header>
-            <h1>${brand}</h1>
-            <p class="lead">${summary}</p>
-          </header>
-          ${sections.map(
-            ({ title, text }) =>
-              html`<section>
-                <h2>${title}</h2>
-                ${prose(text)}
-              </section>`,
-          )}
-          <footer>
-            <p><a href="docs">Documentation</a> · <a href="openapi.json">openapi.json</a></p>
-          </footer>
-        </main>
-      </body>`,
-    }),
+    name: title,
+    description: summary,
+    url,
+    mcp: { url: `${url}/mcp`, transport: 'streamable-http' },
+    rest: { base_url: `${url}/v1` },
+    api_key: { header: 'Authorization: Bearer <API_KEY>' },
+    x402: { networks: networks.map(({ network, label, isTest }) => ({ network, label, is_test: isTest })) },
+    paid_per_call: goods.map((good) => ({
+      ...callable(good),
+      price: {
+        currency: 'USD',
+        min: formatUsd(good.price.least),
+        max: formatUsd(good.price.most),
+        is_quoted: good.isQuoted,
+      },
+      ...(good.notice === null ? {} : { notice: good.notice }),
+    })),
+    free: free.map(callable),
+    models: models.map(({ sku, kind, price }) => ({ id: sku, kind, pricing: toPricing(price) })),
+    ...(isSandbox ? { models_notice: 'A sandbox makes the answers of these models.' } : {}),
+    documents: links(service).map(({ name, path }) => ({ name, url: `${url}/${path}` })),
   };
 };

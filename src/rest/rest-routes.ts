@@ -123,9 +123,10 @@ const writeAnswer = async (
 const readCaller = async (
   { headers }: IncomingMessage,
   { authenticate }: RequestContext,
-  { operation: { sale }, speaksMpp }: { operation: Operation; speaksMpp: boolean },
+  { operation: { sale, isOpen }, speaksMpp }: { operation: Operation; speaksMpp: boolean },
 ): Promise<Call['caller']> => {
-  if (sale !== null && sale.prepaid === undefined && sale.x402.isCredit !== true) return null;
+  if (isOpen === true || (sale !== null && sale.prepaid === undefined && sale.x402.isCredit !== true))
+    return null;
   const caller = speaksMpp && isPayment(headers.authorization) ? null : await authenticate();
   if (caller === null && sale?.x402 === undefined)
     throw new AppError('invalid_api_key', messages.invalid_api_key, {

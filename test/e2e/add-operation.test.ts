@@ -1,7 +1,8 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from 'vitest';
-import type { ReadOperation, OperationDocs } from '../../src/operations/operation.ts';
+import type { ReadOperation } from '../../src/operations/operation.ts';
+import type { OperationDocs } from '../../src/operations/operation-docs.ts';
 import { leaveNote } from '../operations/leave-note.ts';
 import { operations } from '../operations/test-operations.ts';
 import { createAnswerCheck, createCompiler, type Description } from './interface-description.ts';
@@ -39,7 +40,7 @@ afterAll(async () => {
 
 describe('an operation that is added by one file and one line', () => {
   it('does not compile while a part of it is missing', () => {
-    expectTypeOf<OptionalKeys<ReadOperation>>().toEqualTypeOf<'sells' | 'resource'>();
+    expectTypeOf<OptionalKeys<ReadOperation>>().toEqualTypeOf<'sells' | 'resource' | 'isOpen'>();
     expectTypeOf<OptionalKeys<OperationDocs>>().toEqualTypeOf<'errors' | 'event' | 'stream'>();
   });
 

@@ -2,7 +2,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { errorTable, type ErrorCode } from '../../src/kit/errors.ts';
 import { imageEvent } from '../../src/operations/images/image-examples.ts';
-import type { OperationDocs } from '../../src/operations/operation.ts';
+import type { OperationDocs } from '../../src/operations/operation-docs.ts';
 import { operations } from '../operations/test-operations.ts';
 import {
   createAnswerCheck,
@@ -29,6 +29,7 @@ afterAll(async () => {
 
 const errorsOfAll = ['rate_limit_exceeded', 'server_error', 'upstream_unavailable', 'shutting_down'] as const;
 const errorsBySale = {
+  open: [],
   none: ['invalid_api_key'],
   hold: [
     'invalid_api_key',
@@ -91,11 +92,13 @@ describe('the interface description', () => {
   });
 
   it('documents every error code of an operation under its status, with an example', () => {
-    for (const { rest, sale, docs } of operations)
+    for (const { rest, sale, isOpen, docs } of operations)
       for (const code of [
         ...rest.errors,
         ...errorsOfAll,
-        ...errorsBySale[sale === null ? 'none' : sale.prepaid === undefined ? 'x402' : 'hold'],
+        ...errorsBySale[
+          isOpen === true ? 'open' : sale === null ? 'none' : sale.prepaid === undefined ? 'x402' : 'hold'
+        ],
         ...errorsOfInput(docs),
       ]) {
         const answer = itemOf(rest.path, rest.method.toLowerCase()).responses[String(errorTable[code][0])];
@@ -354,9 +357,10 @@ describe('the schemas', () => {
     const keyCall = { path: `/v1/keys/${key.id}`, status: 200 };
     for (const call of [{}, { body: { budget_day_usd: null } }, { method: 'DELETE' }])
       done.push(await check('/v1/keys/{key_id}', { ...keyCall, ...call }));
+    done.push(await check('/v1/search/facets', { apiKey: null, status: 200 }));
     for (const list of ['/v1/jobs', '/v1/transactions', '/v1/keys'])
       done.push(await check(list, { path: `${list}?limit=2`, status: 200 }));
-    expect(new Set(done.map(({ name }) => name)).size).toBe(12);
+    expect(new Set(done.map(({ name }) => name)).size).toBe(13);
     // A search is paid elsewhere, and bytes are looked at below.
     const others = ['/v1/search', '/v1/videos/{video_id}/content', '/results/{name}'];
     expect([...templates, ...others].toSorted()).toEqual(Object.keys(document.paths).toSorted());
@@ -456,7 +460,9 @@ describe('the schemas', () => {
       await refuse(chats, { body: { messages: [{ role: 'user', content: `[sandbox:${word}]` }] }, status });
     expect(new Set(done.map(({ name }) => name)).size).toBeGreaterThan(30);
     const refused = new Set(done.map(({ name }) => name.replace(/ \d+$/, '')));
-    expect([...refused, '/results/{name}'].toSorted()).toEqual(Object.keys(document.paths).toSorted());
+    expect([...refused, '/results/{name}', '/v1/search/facets'].toSorted()).toEqual(
+      Object.keys(document.paths).toSorted(),
+    );
   });
 });
 

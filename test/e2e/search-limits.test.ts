@@ -44,6 +44,7 @@ describe('the search limit of an address', () => {
       const asked = { name: 'search_leads', arguments: { count_only: true } };
       expect((await agent.callTool(asked)).structuredContent).toMatchObject({ matches: 100 });
       expect((await gateway.call(path, { apiKey: null })).status).toBe(429);
+      expect((await gateway.call('/v1/search/facets', { apiKey: null })).status).toBe(429);
     } finally {
       await agent.close();
       await gateway.stop();

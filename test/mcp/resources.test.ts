@@ -117,7 +117,10 @@ describe.each(clientKinds)('$name', ({ connect }) => {
   it('lists the models and the newest jobs, and the templates of the rest', async () => {
     const { apiKey } = await openAccount(gateway.services);
     await using(apiKey, async (client) => {
-      expect(await client.listResources()).toMatchObject([{ uri: 'causeway://models' }]);
+      expect(await client.listResources()).toMatchObject([
+        { uri: 'causeway://models' },
+        { uri: 'causeway://search/facets' },
+      ]);
       const made = await client.callTool('create_image', imageInput);
       const id = String(made.structuredContent?.['id']);
       expect(await client.listResources()).toEqual([
@@ -128,6 +131,7 @@ describe.each(clientKinds)('$name', ({ connect }) => {
           mimeType: 'application/json',
         },
         { uri: `causeway://jobs/${id}`, name: id, title: 'image job, done', mimeType: 'application/json' },
+        expect.objectContaining({ uri: 'causeway://search/facets' }),
       ]);
       expect((await client.listResourceTemplates()).map(({ uriTemplate }) => uriTemplate)).toEqual([
         'causeway://models/{model}',
@@ -205,15 +209,17 @@ describe.each(clientKinds)('$name', ({ connect }) => {
     expect(JSON.stringify(listed)).not.toContain(image.jobId);
   });
 
-  it('without a key lists nothing, and reads nothing but how to get one', async () => {
+  it('without a key has the facets of the search alone, and tells how to get a key for the rest', async () => {
     const { url } = await makeMedium();
     await using(null, async (client) => {
-      expect(await client.listResources()).toEqual([]);
+      expect(await client.listResources()).toMatchObject([{ uri: 'causeway://search/facets' }]);
       expect(await client.listResourceTemplates()).toEqual([]);
+      const [facets] = await client.readResource('causeway://search/facets');
+      expect(JSON.parse(String(facets?.text))).toMatchObject({ countries: expect.any(Array) });
     });
     for (const uri of ['causeway://models', url, 'causeway://jobs/x'])
       expect(await refusalOf(reading(uri, null))).toMatchObject({
-        message: expect.stringMatching(/Resources need an API key\. .*Authorization: Bearer/),
+        message: expect.stringMatching(/needs an API key\. .*Authorization: Bearer/),
         data: { error: { code: 'invalid_api_key' } },
       });
   });
@@ -355,12 +361,13 @@ describe('the list of resources', () => {
       before: null,
     });
     expect(jobs.map(({ id }) => id)).toEqual(expect.arrayContaining(ids));
-    expect(listed.slice(1).map(({ name }) => name)).toEqual(jobs.slice(0, 20).map(({ id }) => id));
+    expect(listed.slice(1, -1).map(({ name }) => name)).toEqual(jobs.slice(0, 20).map(({ id }) => id));
   });
 
-  it('is not there for searches', async () => {
+  it('has nothing of the account for searches', async () => {
     const client = await clientKinds.at(-1)!.connect(`${gateway.url}/mcp/search`, gateway.apiKey);
-    await expect(client.readResource('causeway://models')).rejects.toThrow(/resources|Method not found/);
+    expect((await client.listResources()).map(({ name }) => name)).toEqual(['search-facets']);
+    await expect(client.readResource('causeway://models')).rejects.toThrow(/not found/i);
     await client.close();
   });
 });

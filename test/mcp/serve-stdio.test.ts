@@ -78,7 +78,7 @@ describe.each(clientKinds)('over stdio $name', ({ spawn: start }) => {
       message: expect.stringContaining('CAUSEWAY_API_KEY'),
     });
     await expect(client.readResource('causeway://models')).rejects.toThrow(
-      /Resources need an API key\. .*CAUSEWAY_API_KEY/,
+      /needs an API key\. .*CAUSEWAY_API_KEY/,
     );
     await expect(client.callTool('no_such_tool')).rejects.toThrow('Unknown tool: no_such_tool');
     await client.close();

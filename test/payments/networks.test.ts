@@ -54,8 +54,13 @@ describe('the networks', () => {
   });
 
   it('are paid through the contracts that x402 clients sign for', async () => {
-    const { PERMIT2_ADDRESS, x402ExactPermit2ProxyAddress } = await import('@x402/evm');
-    expect(permit2Contracts).toEqual({ permit2: PERMIT2_ADDRESS, proxy: x402ExactPermit2ProxyAddress });
+    const { PERMIT2_ADDRESS, x402ExactPermit2ProxyAddress, x402UptoPermit2ProxyAddress } =
+      await import('@x402/evm');
+    expect(permit2Contracts).toEqual({
+      permit2: PERMIT2_ADDRESS,
+      proxy: x402ExactPermit2ProxyAddress,
+      uptoProxy: x402UptoPermit2ProxyAddress,
+    });
   });
 
   it('may be paid with another token, whose address cannot be mistyped', () => {

@@ -22,6 +22,8 @@ const evmProof = (change: { from?: Hex; nonce?: Hex; signature?: Hex }): Proof =
   network: base,
   accepted: null,
   paymentId: null,
+  scheme: 'exact',
+  gasPermit: null,
   payload: {
     signature: change.signature ?? '0x01',
     authorization: {
@@ -55,6 +57,8 @@ const solanaProof = (transaction: string): Proof => ({
   network: devnet,
   accepted: null,
   paymentId: null,
+  scheme: 'exact',
+  gasPermit: null,
   payload: { transaction },
 });
 
@@ -74,6 +78,8 @@ describe('the identity of a payment', () => {
       network: requireNetwork('eip155:97'),
       accepted: null,
       paymentId: null,
+      scheme: 'exact',
+      gasPermit: null,
       payload: {
         signature: '0x01',
         permit2Authorization: {

@@ -27,6 +27,7 @@ describe.each(testEngines())('payments on $kind', ({ create }) => {
       facilitator: null,
       checkAt: payment.leaseUntil,
       settledAt: null,
+      settledAmount: null,
       isRefunded: false,
       isUnchecked: false,
       source: null,

@@ -5,6 +5,7 @@ import { dayFields, toDays, type Days } from '../../operator/payments/days.ts';
 import { openTokenTexts } from '../../operator/payments/token-texts.ts';
 import { maxRefunds } from '../../purchases/find-payments.ts';
 import type { TokenTexts } from '../../purchases/token-amount.ts';
+import { amountOf } from '../../store/commands/payment-table.ts';
 import type { Payment, Store } from '../../store/store.ts';
 import type { CommandDefinition } from '../command-definition.ts';
 import { exportRows } from '../export-rows.ts';
@@ -32,7 +33,7 @@ const toLine = async (payment: Payment, { store, tokens }: Source): Promise<stri
     isoOrNull(payment.settledAt) ?? '',
     payment.network,
     payment.asset,
-    toAmount(payment.amount),
+    toAmount(amountOf(payment)),
     payment.payer ?? '',
     payment.payTo,
     payment.transaction ?? '',

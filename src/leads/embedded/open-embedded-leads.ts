@@ -107,6 +107,7 @@ export const openEmbeddedLeads = async (options: EmbeddedLeadsOptions): Promise<
             synthetic: reader.served.synthetic,
             profiles: reader.served.profiles,
             revision: reader.served.generation,
+            facets: reader.served.facets,
           },
     whenReady: async () => {
       closing.signal.throwIfAborted();

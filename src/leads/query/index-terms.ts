@@ -35,6 +35,15 @@ export const queryConditions = (query: LeadQuery): QueryTerm[] | null => {
   return conditions;
 };
 
+/** Countries and categories are counted. In the order of terms they come first, and then this one. */
+export const firstUncounted = gender;
+
+/** Reads a term before `firstUncounted`. */
+export const readCounted = (term: string): { filter: 'country' | 'category'; value: string } => ({
+  filter: term.startsWith(country) ? 'country' : 'category',
+  value: term.slice(1),
+});
+
 /** Returns true for a filter term. Prefixes of filters are never searched. */
 export const isFilterTerm = (term: string): boolean => term.charCodeAt(0) < 0x20;
 

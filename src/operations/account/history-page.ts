@@ -2,13 +2,8 @@ import { z } from 'zod';
 import type { ErrorCode } from '../../kit/errors.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import type { HistoryPosition } from '../../store/store.ts';
-import {
-  jsonAnswer,
-  type AccountCall,
-  type OperationDocs,
-  type ReadOperation,
-  type Services,
-} from '../operation.ts';
+import { jsonAnswer, type AccountCall, type ReadOperation, type Services } from '../operation.ts';
+import type { OperationDocs } from '../operation-docs.ts';
 import { readOperation } from '../read-operation.ts';
 import { forRest } from '../schema-marks.ts';
 

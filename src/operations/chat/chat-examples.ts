@@ -2,7 +2,7 @@ import type { JobEvent } from '../../jobs/executor.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import type { FinishReason } from '../../providers/text/text-provider.ts';
 import type { Job } from '../../store/store.ts';
-import type { OperationDocs } from '../operation.ts';
+import type { OperationDocs } from '../operation-docs.ts';
 import { createChatStream } from './chat-stream.ts';
 import { createChatAnswer, toCompletion } from './run-chat.ts';
 

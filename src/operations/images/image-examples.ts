@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../kit/json.ts';
-import type { EventDocs, OperationDocs } from '../operation.ts';
+import type { EventDocs, OperationDocs } from '../operation-docs.ts';
 import { imageEventSchema } from './image-event-schema.ts';
 
 export const imageJobId = '7f3a9a52-0c8e-4f6d-9a3e-5b1d2c3e4f50';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { time, usd } from '../answer-fields.ts';
-import type { EventDocs } from '../operation.ts';
+import type { EventDocs } from '../operation-docs.ts';
 import { exampleKeyId } from './key-answer.ts';
 
 /** The body that `store/commands/key-budgets.ts` writes. */

@@ -1,7 +1,7 @@
 import type { Job } from '../../store/store.ts';
 import { streamStored } from '../chat/answer-text-job.ts';
 import { exampleUsage, weatherParameters } from '../chat/chat-examples.ts';
-import type { OperationDocs } from '../operation.ts';
+import type { OperationDocs } from '../operation-docs.ts';
 import { asJson, responseId, toFinishedResponse, toShownRequest } from './response-object.ts';
 import { createResponseOutput } from './response-output.ts';
 import { createResponseStream } from './response-stream.ts';

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../kit/json.ts';
-import type { EventDocs, OperationDocs } from '../operation.ts';
+import type { EventDocs, OperationDocs } from '../operation-docs.ts';
 import { videoEventSchema } from './video-answer.ts';
 
 const videoId = '4d1c2b3a-6e5f-4a7b-8c9d-0e1f2a3b4c5d';

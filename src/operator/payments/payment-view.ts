@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { isoOrNull, toIso } from '../../kit/clock.ts';
 import { time } from '../../operations/answer-fields.ts';
 import type { TokenTexts } from '../../purchases/token-amount.ts';
+import { amountOf } from '../../store/commands/payment-table.ts';
 import { paymentStates } from '../../store/payment-states.ts';
 import type { Payment } from '../../store/store.ts';
 import { idField } from '../../operations/id-field.ts';
@@ -50,8 +51,8 @@ export const toPaymentView = (payment: Payment, tokens: TokenTexts): PaymentView
   state: payment.state,
   network: payment.network,
   asset: payment.asset,
-  amount: tokens.tokenAmount(payment),
-  amount_units: payment.amount.toString(),
+  amount: tokens.tokenAmount({ ...payment, amount: amountOf(payment) }),
+  amount_units: amountOf(payment).toString(),
   payer: payment.payer,
   pay_to: payment.payTo,
   transaction: payment.transaction,

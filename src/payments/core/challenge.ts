@@ -8,7 +8,8 @@ import {
   type SignedOffer,
   type SignOffers,
 } from '../extensions/offer-receipt.ts';
-import type { PaymentNetwork } from './network-family.ts';
+import { gasSponsoring, gasSponsoringDeclaration } from '../extensions/gas-sponsoring.ts';
+import type { FundsQuestion, PaymentNetwork } from './network-family.ts';
 import type { Facilitator } from './facilitator.ts';
 import type {
   Extensions,
@@ -16,6 +17,7 @@ import type {
   PaymentRequiredBody,
   PaymentRequirements,
   PaymentRequirementsV1,
+  PaymentScheme,
   ResourceInfo,
 } from './wire.ts';
 
@@ -24,8 +26,8 @@ export interface PaymentMethod {
   network: PaymentNetwork;
   payTo: string;
   facilitator: Facilitator;
-  /** Reads the balance of a payment's source, in the asset's smallest unit; null when no node answers. */
-  readFunds: (of: { source: string; asset: string }) => Promise<bigint | null>;
+  /** Reads what a payment's source can pay, in the asset's smallest unit; null when no node answers. */
+  readFunds: (of: FundsQuestion) => Promise<bigint | null>;
   /** Names the wallet of an address (`NetworkFamily.findWallet`); null when no node answers. */
   findWallet: (address: string) => Promise<string | null>;
 }
@@ -62,6 +64,8 @@ export interface MppProblem {
  * settle again after an outage.
  */
 export const maxTimeoutSeconds = 300;
+/** The part of the life of an `upto` payment that is for its settlement. */
+const settlementSeconds = 60;
 const maxCached = 512;
 const nothingWrong = 'Payment required';
 
@@ -84,37 +88,59 @@ export const toSmallestUnit = (price: Nano, decimals: number): bigint => {
   return amount;
 };
 
-const toRequirements = (method: PaymentMethod, price: Nano): PaymentRequirements | null => {
-  const { network, payTo, facilitator } = method;
+/** A call that is sold by the scheme `upto`, too: what was used is taken, and the price is the most. */
+export interface UptoTerms {
+  /** The longest time that the work takes after the verification. */
+  workSeconds: number;
+}
+
+/** Returns the terms of a method: first `upto`, if it is asked for and settled there, then `exact`. */
+const toRequirements = (
+  { network, payTo, facilitator }: PaymentMethod,
+  price: Nano,
+  upto: UptoTerms | null,
+): PaymentRequirements[] => {
   const { asset } = network;
   const supported = facilitator.supports() ?? network.family.readSupported(undefined);
-  if (supported === 'unsupported') return null;
-  return {
-    scheme: 'exact',
+  if (supported === 'unsupported') return [];
+  const termsOf = (
+    scheme: PaymentScheme,
+    { seconds, extra, isPermit2 }: { seconds: number; extra: Record<string, unknown>; isPermit2: boolean },
+  ): PaymentRequirements => ({
+    scheme,
     network: network.id,
     asset: asset.address,
     amount: toSmallestUnit(price, asset.decimals).toString(),
     payTo,
-    maxTimeoutSeconds,
+    maxTimeoutSeconds: seconds,
     extra: {
-      ...supported.extra,
+      ...extra,
       ...asset.eip712,
       // Without it clients sign ERC-3009.
-      ...(asset.transfer === 'permit2' ? { assetTransferMethod: asset.transfer } : {}),
+      ...(isPermit2 ? { assetTransferMethod: 'permit2' } : {}),
       facilitator: facilitator.address(),
     },
-  };
+  });
+  const isPermit2 = asset.transfer === 'permit2';
+  const exact = termsOf('exact', { seconds: maxTimeoutSeconds, extra: supported.extra, isPermit2 });
+  if (upto === null || supported.upto === undefined) return [exact];
+  const seconds = maxTimeoutSeconds + upto.workSeconds + settlementSeconds;
+  return [termsOf('upto', { seconds, extra: supported.upto, isPermit2: true }), exact];
 };
+
+/** The seconds for which a payment must still be good when it is verified, under terms of the scheme `upto`. */
+export const uptoSecondsLeft = ({ maxTimeoutSeconds: seconds }: PaymentRequirements): number =>
+  seconds - maxTimeoutSeconds;
 
 /** Permit2 came with v2. */
 const suitsV1 = ({ network }: PaymentMethod): boolean =>
   network.isInV1 && network.asset.transfer !== 'permit2';
 
 const toV1 = (
-  { scheme, payTo, maxTimeoutSeconds, asset, extra, amount }: PaymentRequirements,
+  { payTo, maxTimeoutSeconds, asset, extra, amount }: PaymentRequirements,
   { network, resource }: { network: PaymentNetwork; resource: ResourceInfo },
 ): PaymentRequirementsV1 => ({
-  scheme,
+  scheme: 'exact',
   network: network.v1Name,
   maxAmountRequired: amount,
   resource: resource.url,
@@ -148,17 +174,22 @@ export interface OfferedTerms {
 }
 
 /** Returns the terms of every method that can be offered now, in the order of `methods`. */
-export const offeredTerms = (methods: readonly PaymentMethod[], price: Nano): OfferedTerms[] =>
-  methods.flatMap((method) => {
-    const requirements = toRequirements(method, price);
-    return requirements === null ? [] : [{ method, requirements }];
-  });
+export const offeredTerms = (
+  methods: readonly PaymentMethod[],
+  price: Nano,
+  upto: UptoTerms | null = null,
+): OfferedTerms[] =>
+  methods.flatMap((method) =>
+    toRequirements(method, price, upto).map((requirements) => ({ method, requirements })),
+  );
 
 export interface ChallengeRequest {
   price: Nano;
   resource: ResourceInfo;
   /** The declarations of the resource, the same for every price. */
   extensions?: Extensions;
+  /** Absent: `exact` alone. */
+  upto?: UptoTerms | null;
 }
 
 const withOffers = (plain: PaymentRequired, offers: readonly SignedOffer[]): PaymentRequired =>
@@ -170,6 +201,15 @@ const withoutLastExtension = ({ extensions, ...plain }: PaymentRequired): Paymen
   const kept = Object.entries(extensions ?? {}).slice(0, -1);
   return kept.length === 0 ? plain : { ...plain, extensions: Object.fromEntries(kept) };
 };
+
+/** Where a proof may need an approval first, the buyer can sign it in place of sending it. */
+const withSponsoring = (
+  extensions: Extensions | undefined,
+  accepts: readonly PaymentRequirements[],
+): Extensions | undefined =>
+  accepts.some(({ scheme }) => scheme === 'upto')
+    ? { [gasSponsoring]: gasSponsoringDeclaration, ...extensions }
+    : extensions;
 
 /** Writes the header as far as there is room: always the terms, then declarations, then the first offers. */
 const toHeader = (plain: PaymentRequired, offers: readonly SignedOffer[], headerBytes: number): string => {
@@ -199,12 +239,13 @@ const write = (
     );
   const { network, payTo } = first.method;
   const accepts = terms.map(({ requirements }) => requirements);
+  const declared = withSponsoring(extensions, accepts);
   const plain: PaymentRequired = {
     x402Version: 2,
     error,
     resource,
     accepts,
-    ...(extensions === undefined ? {} : { extensions }),
+    ...(declared === undefined ? {} : { extensions: declared }),
   };
   return {
     header: toHeader(plain, offers, headerBytes),
@@ -220,7 +261,7 @@ const write = (
       },
       x402Version: 1,
       accepts: terms
-        .filter(({ method }) => suitsV1(method))
+        .filter(({ method, requirements }) => requirements.scheme === 'exact' && suitsV1(method))
         .map(({ method, requirements }) => toV1(requirements, { network: method.network, resource })),
     }),
   };
@@ -246,11 +287,11 @@ export const createChallengeRegistry = (
   const { signOffers, headerBytes, now } = options;
   const pages = new LRUCache<string, Parts & { challenge: Challenge; renewAt: number }>({ max: maxCached });
   const pageFor = (request: ChallengeRequest) => {
-    const { price, resource } = request;
-    const key = `${price} ${resource.url} ${resource.description}`;
+    const { price, resource, upto = null } = request;
+    const key = `${price} ${upto?.workSeconds ?? ''} ${resource.url} ${resource.description}`;
     const known = pages.get(key);
     if (known !== undefined && now() < known.renewAt) return known;
-    const terms = offeredTerms(methods, price);
+    const terms = offeredTerms(methods, price, upto);
     const accepts = terms.map(({ requirements }) => requirements);
     const parts = { terms, offers: signOffers?.(resource.url, accepts) ?? [] };
     const challenge = write(request, parts, { error: nothingWrong, headerBytes });

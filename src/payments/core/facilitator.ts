@@ -5,6 +5,8 @@ import type { PaymentPayload, PaymentRequirements } from './wire.ts';
 export interface PaymentOrder {
   payload: PaymentPayload;
   requirements: PaymentRequirements;
+  /** What is taken by `upto`, in the smallest unit. Absent before it is known, and for `exact`: the whole amount. */
+  charge?: bigint;
 }
 
 export type VerifyOutcome =
@@ -76,6 +78,8 @@ export const toSettleOutcome = (
 /** The support of a facilitator for a network: further members of the terms' `extra` (Solana: `feePayer`). */
 export interface SupportedKind {
   extra: Record<string, unknown>;
+  /** The same for the scheme `upto`; absent where it is not settled, or that is not known yet. */
+  upto?: Record<string, unknown>;
 }
 
 const maxFeePayers = 32;

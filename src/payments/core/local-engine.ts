@@ -64,11 +64,12 @@ export const verifyByScheme = async (
 
 /** Settles by the x402 scheme. Returns its reason of a failure. Without it, only the record tells what happened. */
 export const settleByScheme = async (
-  { payload, requirements }: PaymentOrder,
+  { payload, requirements, charge }: PaymentOrder,
   { scheme, record, log }: SchemeCall,
 ): Promise<string | undefined> => {
   try {
-    return (await scheme.settle(payload, requirements)).errorReason;
+    const amount = charge === undefined ? requirements.amount : charge.toString();
+    return (await scheme.settle(payload, { ...requirements, amount })).errorReason;
   } catch (error) {
     log.warn({ err: error }, 'settling a payment ended in an error');
     record.isOutage = true;

@@ -33,9 +33,9 @@ export const createLocalFacilitator = (
     refresh: async (signal) => {
       const ready = await engine();
       try {
-        const health = await ready.check(signal);
+        const [health, upto] = await Promise.all([ready.check(signal), ready.readUpto?.(signal) ?? null]);
         // Nobody is asked to pay what could not be settled.
-        supported = health.ready ? kind : 'unsupported';
+        supported = health.ready ? { ...kind, ...(upto === null ? {} : { upto }) } : 'unsupported';
         return health;
       } catch (error) {
         const setting = `${family.settingPrefix}_RPC_URL, or rpc_url`;

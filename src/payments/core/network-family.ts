@@ -60,6 +60,13 @@ export interface PayingAccounts {
   source: string;
 }
 
+/** An account that pays, and a payment that it signed. */
+export interface FundsQuestion {
+  source: string;
+  asset: string;
+  payload: SignedPayload;
+}
+
 /** A node to ask, and the signal that ends the question. */
 export interface NodeAccess {
   rpc: JsonRpc;
@@ -84,6 +91,11 @@ export interface AccountLease {
 export interface LocalEngine extends Pick<Facilitator, 'verify' | 'settle' | 'findOutcome'> {
   /** Tells whether it can settle at all. Throws RpcOutage or RpcRefusal when the node does not tell. */
   check(signal: AbortSignal): Promise<FacilitatorHealth>;
+  /**
+   * Returns the further members of terms of the scheme `upto`; null where the chain lacks its contracts, or the node
+   * does not tell. Absent where the family has no such scheme.
+   */
+  readUpto?(signal: AbortSignal): Promise<Record<string, unknown> | null>;
 }
 
 export interface LocalEngineOptions {
@@ -198,8 +210,11 @@ export interface NetworkFamily {
   findOutcome(payment: BegunPayment, node: NodeAccess & { now: number }): Promise<FoundOutcome>;
   /** Asks the node for a transaction, to see whether the node answers. */
   readTransaction(transaction: string, node: NodeAccess): Promise<unknown>;
-  /** Reads the balance of an account that pays, in the asset's smallest unit. */
-  readFunds(of: { source: string; asset: string }, node: NodeAccess): Promise<bigint>;
+  /**
+   * Reads how much an account can pay by payments like this one, in the asset's smallest unit: its balance, or what it
+   * allows to be taken if that is less.
+   */
+  readFunds(of: FundsQuestion, node: NodeAccess): Promise<bigint>;
   /** Returns the time of the newest block that the node knows (Solana: of the newest final one), in epoch milliseconds. */
   readTime(node: NodeAccess): Promise<number>;
   /** Compares what is configured with the chain. Returns one line for each fault, with the setting to change. */

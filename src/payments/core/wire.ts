@@ -9,9 +9,12 @@ export const integerText = z
   .regex(/^(?:0|[1-9]\d{0,77})$/, { error: 'must be a whole number in decimal digits', abort: true })
   .refine((digits) => BigInt(digits) < 1n << 256n, 'is too big');
 
-/** One way to pay, x402 v2. `amount` is in the asset's smallest unit. */
+/** `upto`: the buyer signs the most that may be taken, and what was used is taken. x402 v1 has `exact` alone. */
+export type PaymentScheme = 'exact' | 'upto';
+
+/** One way to pay, x402 v2. `amount` is in the asset's smallest unit; for `upto` it is the most. */
 export interface PaymentRequirements {
-  scheme: 'exact';
+  scheme: PaymentScheme;
   /** CAIP-2. */
   network: `${string}:${string}`;
   asset: string;
@@ -23,7 +26,10 @@ export interface PaymentRequirements {
 
 /** One way to pay, x402 v1. */
 export interface PaymentRequirementsV1
-  extends Omit<PaymentRequirements, 'network' | 'amount'>, Pick<ResourceInfo, 'description' | 'mimeType'> {
+  extends
+    Omit<PaymentRequirements, 'scheme' | 'network' | 'amount'>,
+    Pick<ResourceInfo, 'description' | 'mimeType'> {
+  scheme: 'exact';
   network: string;
   maxAmountRequired: string;
   resource: string;
@@ -89,5 +95,7 @@ export interface SettleResponse {
   /** Empty for none. */
   transaction: string;
   network: string;
+  /** What was taken, in the asset's smallest unit; absent where that is what was signed. */
+  amount?: string;
   extensions?: Extensions;
 }

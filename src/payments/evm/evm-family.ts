@@ -92,7 +92,8 @@ export const evmFamily: NetworkFamily = {
   findMismatch: (payload, { terms, asset }) => {
     const signed = toEvmPayload(payload);
     const method = 'authorization' in signed ? 'eip3009' : 'permit2';
-    return method === asset.transfer ? findEvmMismatch(signed, terms) : 'payment_method_mismatch';
+    const wanted = terms.scheme === 'upto' ? 'permit2' : asset.transfer;
+    return method === wanted ? findEvmMismatch(signed, terms) : 'payment_method_mismatch';
   },
   findPayingAccounts: async ({ payload: { payload } }) => {
     const signed = toEvmPayload(payload);
@@ -121,8 +122,13 @@ export const evmFamily: NetworkFamily = {
       payment.transaction,
     ),
   readTransaction: (hash, { rpc, signal }) => createEvmChain(rpc, signal).getReceipt(hash),
-  readFunds: async ({ source: owner, asset }, { rpc, signal }) =>
-    (await import('./evm-token.ts')).readTokenBalance(createEvmChain(rpc, signal), { asset, owner }),
+  readFunds: async ({ source: owner, asset, payload }, { rpc, signal }) => {
+    const chain = createEvmChain(rpc, signal);
+    const { readPermit2Funds, readTokenBalance } = await import('./evm-token.ts');
+    return 'authorization' in toEvmPayload(payload)
+      ? readTokenBalance(chain, { asset, owner })
+      : readPermit2Funds(chain, { asset, owner });
+  },
   readTime: async ({ rpc, signal }) =>
     Number((await createEvmChain(rpc, signal).getBlock()).timestamp) * 1_000,
   findFaults: async ({ network }, { rpc, signal }) =>

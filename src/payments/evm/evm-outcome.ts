@@ -9,11 +9,11 @@ import { createPermit2Authorization } from './permit2-authorization.ts';
 /** Beyond `validBefore`, so that no block of a short fork can still hold the transfer. */
 const expiryMarginSeconds = 60n;
 
-export const authorizationOf = ({ payload, requirements }: PaymentOrder): EvmAuthorization => {
+export const authorizationOf = ({ payload, ...order }: PaymentOrder): EvmAuthorization => {
   const signed = toEvmPayload(payload.payload);
   return 'authorization' in signed
-    ? createEip3009Authorization(signed, requirements)
-    : createPermit2Authorization(signed, requirements);
+    ? createEip3009Authorization(signed, order.requirements)
+    : createPermit2Authorization(signed, order);
 };
 
 /**

@@ -3,11 +3,13 @@ import { integerText, type PaymentRequirements, type SignedPayload } from '../co
 
 /**
  * The contracts that carry out Permit2 payments, at the same address on every chain: Uniswap's Permit2, which takes
- * each nonce of an owner once, and x402's proxy, which pays nobody but the recipient that the buyer signed.
+ * each nonce of an owner once, and x402's proxies, which pay nobody but the recipient that the buyer signed. That of
+ * the scheme `upto` takes at most what the buyer signed, and obeys only the facilitator that the buyer signed.
  */
 export const permit2Contracts = {
   permit2: '0x000000000022D473030F116dDEE9F6B43aC78BA3',
   proxy: '0x402085c248EeA27D92E8b30b2C58ed07f9E20001',
+  uptoProxy: '0x4020A4f3b7b90ccA423B9fabCc0CE57C6C240002',
 } as const;
 
 const maxSignatureCharacters = 2_050;
@@ -40,18 +42,19 @@ const permit2Payload = z.object({
   permit2Authorization: z.object({
     from: address,
     permitted: z.object({ token: address, amount: integerText }),
-    // x402's proxy, which pays nobody but `witness.to`.
+    // A proxy of x402, which pays nobody but `witness.to`.
     spender: address,
     nonce: integerText,
     // Seconds since 1970.
     deadline: integerText,
-    witness: z.object({ to: address, validAfter: integerText }),
+    // `facilitator`: by the scheme `upto`, the only account that may settle.
+    witness: z.object({ to: address, facilitator: address.optional(), validAfter: integerText }),
   }),
 });
 
 /** A signed ERC-3009 transfer. Integers are decimal strings. */
 export type Eip3009Payload = z.infer<typeof eip3009Payload>;
-/** A signed transfer through Permit2, which only x402's proxy may carry out. Integers are decimal strings. */
+/** A signed transfer through Permit2, which only a proxy of x402 may carry out. Integers are decimal strings. */
 export type Permit2Payload = z.infer<typeof permit2Payload>;
 export type EvmPayload = Eip3009Payload | Permit2Payload;
 
@@ -83,7 +86,11 @@ export const findEvmMismatch = (payload: EvmPayload, terms: PaymentRequirements)
     return value === terms.amount ? null : 'payment_amount_mismatch';
   }
   const { permitted, spender, witness } = payload.permit2Authorization;
-  if (!isSameHex(spender, permit2Contracts.proxy)) return 'payment_spender_mismatch';
+  const isUpto = terms.scheme === 'upto';
+  const proxy = isUpto ? permit2Contracts.uptoProxy : permit2Contracts.proxy;
+  if (!isSameHex(spender, proxy)) return 'payment_spender_mismatch';
+  if (isUpto && !isSameHex(witness.facilitator ?? '', String(terms.extra['facilitatorAddress'])))
+    return 'payment_facilitator_mismatch';
   if (!isSameHex(permitted.token, terms.asset)) return 'payment_asset_mismatch';
   if (!isSameHex(witness.to, terms.payTo)) return 'payment_recipient_mismatch';
   return permitted.amount === terms.amount ? null : 'payment_amount_mismatch';

@@ -12,7 +12,7 @@ import {
 } from 'viem';
 import { RpcOutage } from '../core/json-rpc.ts';
 import type { EvmBlockContents, EvmChain, EvmLog } from './evm-chain.ts';
-import { isSameHex } from './evm-payload.ts';
+import { isSameHex, permit2Contracts } from './evm-payload.ts';
 
 /** The contract answered with bytes that are no answer to the question. */
 export class UnreadableAnswer extends RpcOutage {}
@@ -53,6 +53,7 @@ export interface TokenTransfer {
 const abi = parseAbi([
   'function transfer(address to, uint256 value) returns (bool)',
   'function balanceOf(address owner) view returns (uint256)',
+  'function allowance(address owner, address spender) view returns (uint256)',
 ]);
 export const transferEvent = toEventSelector('Transfer(address,address,uint256)');
 
@@ -72,12 +73,33 @@ export const encodeTransfer = (transfer: { asset: string; recipient: string; amo
   }),
 });
 
+/** Tokens of an owner. */
+interface Holding {
+  asset: string;
+  owner: string;
+}
+
 /** Throws RpcOutage or RpcRefusal. */
-export const readTokenBalance = (
-  chain: EvmChain,
-  { asset, owner }: { asset: string; owner: string },
-): Promise<bigint> =>
+export const readTokenBalance = (chain: EvmChain, { asset, owner }: Holding): Promise<bigint> =>
   readContract(chain, { address: asset, abi, functionName: 'balanceOf', args: [toAddress(owner)] });
+
+/** Reads how much Permit2 may take. Throws RpcOutage or RpcRefusal. */
+export const readPermit2Allowance = (chain: EvmChain, { asset, owner }: Holding): Promise<bigint> =>
+  readContract(chain, {
+    address: asset,
+    abi,
+    functionName: 'allowance',
+    args: [toAddress(owner), permit2Contracts.permit2],
+  });
+
+/** Reads how much Permit2 may and can take. Throws RpcOutage or RpcRefusal. */
+export const readPermit2Funds = async (chain: EvmChain, holding: Holding): Promise<bigint> => {
+  const [balance, allowance] = await Promise.all([
+    readTokenBalance(chain, holding),
+    readPermit2Allowance(chain, holding),
+  ]);
+  return balance < allowance ? balance : allowance;
+};
 
 export const toTopic = (address: string): Hex => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`;
 

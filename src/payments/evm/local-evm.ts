@@ -1,5 +1,9 @@
+import type { SchemeNetworkFacilitator } from '@x402/core/types';
+import type { FacilitatorEvmSigner } from '@x402/evm';
 import { ExactEvmScheme } from '@x402/evm/exact/facilitator';
+import { UptoEvmScheme } from '@x402/evm/upto/facilitator';
 import type { Hex } from 'viem';
+import { uptoSecondsLeft } from '../core/challenge.ts';
 import {
   toSettleOutcome,
   type OutgoingTransaction,
@@ -15,11 +19,14 @@ import {
   verifyByScheme,
   watchBeforeBroadcast,
 } from '../core/local-engine.ts';
+import { isNodeTrouble } from '../core/json-rpc.ts';
 import type { LocalEngine, LocalEngineOptions } from '../core/network-family.ts';
 import { createEvmAccount, type EvmAccount, type EvmSending } from './evm-account.ts';
 import { chainIdOf, createEvmChain, type EvmChain } from './evm-chain.ts';
 import { checkEvmFunds } from './evm-fees.ts';
 import { askEvmOutcome, authorizationOf } from './evm-outcome.ts';
+import type { EvmAuthorization } from './evm-authorization.ts';
+import { permit2Contracts } from './evm-payload.ts';
 import { createContractPayers, hasCode, watchPayer, type ContractPayers } from './evm-payer-watch.ts';
 import { createTransactionAges, resumeEvmTransaction, type TransactionAges } from './evm-resume.ts';
 import { createEvmSigner, newCallRecord, type EvmCallRecord } from './evm-signer.ts';
@@ -32,7 +39,7 @@ const restingReason = 'payer_contract_reverted';
 const maxLeaseWaitMs = 2_000;
 
 /** One EVM chain, the account that pays gas on it, and all that is remembered about them. */
-interface EvmSite extends Pick<LocalEngineOptions, 'timeouts' | 'log'> {
+interface EvmSite extends Pick<LocalEngineOptions, 'timeouts' | 'log' | 'now'> {
   account: EvmAccount;
   contractPayers: ContractPayers;
   ageMs: TransactionAges;
@@ -41,16 +48,30 @@ interface EvmSite extends Pick<LocalEngineOptions, 'timeouts' | 'log'> {
   chainWithin: (timeoutMs: number, outer?: AbortSignal) => { chain: EvmChain; signal: AbortSignal };
 }
 
+const schemeOf = ({ requirements }: PaymentOrder, signer: FacilitatorEvmSigner): SchemeNetworkFacilitator =>
+  requirements.scheme === 'upto' ? new UptoEvmScheme(signer) : new ExactEvmScheme(signer);
+
+/** Tells whether the payment would run out before the work is done: then the work would be given away. */
+const isTooLate = (
+  { now }: EvmSite,
+  { requirements }: PaymentOrder,
+  { validBefore }: EvmAuthorization,
+): boolean =>
+  requirements.scheme === 'upto' &&
+  validBefore < BigInt(Math.ceil(now() / 1_000) + uptoSecondsLeft(requirements));
+
 const verify = async (site: EvmSite, order: PaymentOrder, outer: AbortSignal): Promise<VerifyOutcome> => {
   const { account, contractPayers, log } = site;
-  const { payer } = authorizationOf(order);
+  const authorization = authorizationOf(order);
+  const { payer, expiredReason } = authorization;
+  if (isTooLate(site, order, authorization)) return { outcome: 'invalid', reason: expiredReason };
   const sending = { ...site.chainWithin(site.timeouts.verifyMs, outer), beforeBroadcast: sendNothing };
   const { chain } = sending;
   if (contractPayers.isResting(payer)) return { outcome: 'invalid', reason: restingReason };
   if (!contractPayers.hasBudget() && (await hasCode(chain, payer).catch(() => true)))
     return { outcome: 'unavailable', reason: 'contract_payers_exhausted' };
   const record = newCallRecord();
-  const scheme = new ExactEvmScheme(createEvmSigner({ account, sending, record, limits: null }));
+  const scheme = schemeOf(order, createEvmSigner({ account, sending, record, limits: null }));
   const refine = (reason?: string) => refineReason(order, { record, reason, chain });
   return verifyByScheme(order, { scheme, record, log, refine });
 };
@@ -99,7 +120,7 @@ const settleAnew = async (
   try {
     const record = newCallRecord();
     const limits = { maxGasCost, readMaxGas: watch.readMaxGas };
-    const scheme = new ExactEvmScheme(createEvmSigner({ account, sending, record, limits }));
+    const scheme = schemeOf(order, createEvmSigner({ account, sending, record, limits }));
     const reason = await settleByScheme(order, { scheme, record, log });
     const transaction = record.sent?.transaction;
     if (transaction !== undefined) ageMs(transaction);
@@ -156,6 +177,7 @@ export const createLocalEvm = (options: LocalEngineOptions): LocalEngine => {
   const waitMs = Math.min(maxLeaseWaitMs, timeouts.settleMs / 4);
   const site: EvmSite = {
     timeouts,
+    now,
     log: options.log.child({ network: network.id }),
     account: createEvmAccount({ privateKey, chainId, accountLeaseOf, waitMs }),
     contractPayers: createContractPayers({ now }),
@@ -171,6 +193,17 @@ export const createLocalEvm = (options: LocalEngineOptions): LocalEngine => {
     verify: (order, signal) => verify(site, order, signal),
     settle: (order, settling) => settle(site, order, settling),
     findOutcome: (payment, signal) => askEvmOutcome(chainFor(signal), payment, payment.transaction),
+    readUpto: async (signal) => {
+      const { permit2, uptoProxy } = permit2Contracts;
+      const chain = chainFor(signal);
+      try {
+        const codes = await Promise.all([permit2, uptoProxy].map((address) => chain.getCode(address)));
+        return codes.includes('0x') ? null : { facilitatorAddress: site.account.address };
+      } catch (error) {
+        if (isNodeTrouble(error)) return null;
+        throw error;
+      }
+    },
     check: (signal) => checkEvmFunds(chainFor(signal), { network, account: site.account.address }),
   };
 };

@@ -1,7 +1,7 @@
-import { decodeFunctionData, parseAbi, toFunctionSelector } from 'viem';
-import type { FoundOutcome } from '../core/facilitator.ts';
+import { parseAbi, toFunctionSelector } from 'viem';
+import type { FoundOutcome, PaymentOrder } from '../core/facilitator.ts';
 import { RpcRefusal } from '../core/json-rpc.ts';
-import type { PaymentRequirements } from '../core/wire.ts';
+import type { PaymentScheme } from '../core/wire.ts';
 import type { EvmAuthorization } from './evm-authorization.ts';
 import { findFirstBlock, type EvmChain, type EvmLog, type EvmTransaction } from './evm-chain.ts';
 import { isSameHex, permit2Contracts, type Permit2Payload } from './evm-payload.ts';
@@ -10,23 +10,16 @@ import {
   oldestSearched,
   readBlockTransfers,
   readContract,
+  readPermit2Allowance,
   readTokenBalance,
   searchLogs,
   transferTopics,
   type TokenTransfer,
 } from './evm-token.ts';
+import { readProxyCall } from './permit2-call.ts';
 
 const permit2Abi = parseAbi([
   'function nonceBitmap(address owner, uint256 wordPosition) view returns (uint256)',
-]);
-const erc20Abi = parseAbi(['function allowance(address owner, address spender) view returns (uint256)']);
-const proxyAbi = parseAbi([
-  'struct Permitted { address token; uint256 amount; }',
-  'struct Permit { Permitted permitted; uint256 nonce; uint256 deadline; }',
-  'struct Witness { address to; uint256 validAfter; }',
-  'struct Permit2612 { uint256 value; uint256 deadline; bytes32 r; bytes32 s; uint8 v; }',
-  'function settle(Permit permit, address owner, Witness witness, bytes signature)',
-  'function settleWithPermit(Permit2612 permit2612, Permit permit, address owner, Witness witness, bytes signature)',
 ]);
 
 const usedReason = 'permit2_invalid_nonce';
@@ -41,37 +34,35 @@ const revertReasons: [string, string][] = [
   ['InvalidSigner()', 'invalid_permit2_signature'],
   ['InvalidSignatureLength()', 'invalid_permit2_signature'],
   ['InvalidContractSignature()', 'invalid_permit2_signature'],
+  ['UnauthorizedFacilitator()', 'upto_unauthorized_facilitator'],
 ];
 
 /** So many similar payments are examined before the block of the use itself is searched. */
 const maxCandidates = 25;
 const wordBits = 256n;
 
-/** The transfer that a buyer signed, and the nonce of its owner that it uses. */
+/** The transfer that is made by what a buyer signed, and the nonce of its owner that it uses. */
 interface Permit extends TokenTransfer {
   from: `0x${string}`;
   nonce: bigint;
+  scheme: PaymentScheme;
+  /** The signed amount, which is the most by the scheme `upto`. */
+  signed: bigint;
 }
 
-/** Tells whether a transaction calls x402's proxy with this permit. */
+/** Tells whether a transaction calls x402's proxy with this permit, and takes just this amount. */
 const isCallOf = (permit: Permit, transaction: EvmTransaction | null): boolean => {
-  if (transaction === null || transaction.to === null) return false;
-  if (!isSameHex(transaction.to, permit2Contracts.proxy)) return false;
-  try {
-    const { functionName, args } = decodeFunctionData({ abi: proxyAbi, data: transaction.input });
-    const [{ nonce, permitted }, owner, witness] =
-      functionName === 'settle' ? args : [args[1], args[2], args[3]];
-    return (
-      isSameHex(owner, permit.from) &&
-      nonce === permit.nonce &&
-      isSameHex(permitted.token, permit.token) &&
-      permitted.amount === permit.amount &&
-      isSameHex(witness.to, permit.to)
-    );
-  } catch {
-    // Another function of the proxy, or none.
-    return false;
-  }
+  const call = transaction === null ? null : readProxyCall(transaction);
+  return (
+    call !== null &&
+    call.scheme === permit.scheme &&
+    isSameHex(call.owner, permit.from) &&
+    call.nonce === permit.nonce &&
+    isSameHex(call.token, permit.token) &&
+    call.signed === permit.signed &&
+    call.amount === permit.amount &&
+    isSameHex(call.to, permit.to)
+  );
 };
 
 const isUsed = async (permit: Permit, chain: EvmChain, block: bigint): Promise<boolean> => {
@@ -139,30 +130,35 @@ const explainUse = async (permit: Permit, chain: EvmChain, block: bigint): Promi
 };
 
 /** Returns the reason code of what the buyer's account lacks; null for nothing. */
-const diagnose = async ({ token, from, amount }: Permit, chain: EvmChain): Promise<string | null> => {
+const diagnose = async ({ token, from, signed }: Permit, chain: EvmChain): Promise<string | null> => {
+  const holding = { asset: token, owner: from };
   const [balance, allowance] = await Promise.all([
-    readTokenBalance(chain, { asset: token, owner: from }),
-    readContract(chain, {
-      address: token,
-      abi: erc20Abi,
-      functionName: 'allowance',
-      args: [from, permit2Contracts.permit2],
-    }),
+    readTokenBalance(chain, holding),
+    readPermit2Allowance(chain, holding),
   ]);
-  if (balance < amount) return 'permit2_insufficient_balance';
-  return allowance < amount ? 'permit2_allowance_required' : null;
+  if (balance < signed) return 'permit2_insufficient_balance';
+  return allowance < signed ? 'permit2_allowance_required' : null;
 };
 
 /**
  * A transfer by Permit2, which remembers each nonce of an owner for ever, but logs no use of it. The owner may spend a
  * nonce in any other way. Therefore only a transaction that calls x402's proxy with this authorization counts as its
- * payment: the proxy either pays the recipient that the buyer signed, or reverts.
+ * payment: the proxy either pays the recipient that the buyer signed, or reverts. By the scheme `upto` the call also
+ * says how much it takes, and only the amount that this payment takes counts.
  */
 export const createPermit2Authorization = (
   { permit2Authorization: { from, nonce, deadline } }: Permit2Payload,
-  { asset, payTo, amount }: PaymentRequirements,
+  { requirements: { scheme, asset, payTo, amount }, charge = BigInt(amount) }: Omit<PaymentOrder, 'payload'>,
 ): EvmAuthorization => {
-  const permit: Permit = { token: asset, from, to: payTo, amount: BigInt(amount), nonce: BigInt(nonce) };
+  const permit: Permit = {
+    token: asset,
+    from,
+    to: payTo,
+    amount: charge,
+    signed: BigInt(amount),
+    nonce: BigInt(nonce),
+    scheme,
+  };
   return {
     method: 'permit2',
     payer: from,

@@ -1,6 +1,7 @@
 import { AppError } from '../../kit/errors.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { Payment, PaymentRefund, Store } from '../../store/store.ts';
+import { amountOf } from '../../store/commands/payment-table.ts';
 import { maxRefunds, requirePayment } from '../find-payments.ts';
 import { parseTokenAmount, type TokenTexts } from '../token-amount.ts';
 
@@ -110,7 +111,7 @@ const beginRefund = async (request: Request, context: IntentContext): Promise<Re
   if (open !== undefined) throw isOpenAlready(open, context);
   const left = refunds
     .filter(({ state }) => state !== 'failed')
-    .reduce((rest, refund) => rest - refund.amount, payment.amount);
+    .reduce((rest, refund) => rest - refund.amount, amountOf(payment));
   const amount = request.amount ?? left;
   if (amount > left || left <= 0n) throw tooMuch(payment, left, context);
   if (payment.payer === null) throw refundNotPossible('no_payer', payment);

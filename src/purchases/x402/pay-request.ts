@@ -4,6 +4,7 @@ import type { Proofs } from '../../payments/parse-proof.ts';
 import type { Payment } from '../../store/store.ts';
 import type { Receipt } from './x402-answers.ts';
 import type { SoldOver } from './x402-resources.ts';
+import type { UptoSale } from './x402-upto.ts';
 
 export interface PayRequest extends SoldOver {
   price: Nano;
@@ -17,7 +18,9 @@ export interface PayRequest extends SoldOver {
   produce: (signal: AbortSignal) => Promise<string>;
   /** Whether that result is given away; absent: every result is charged. */
   isFree?: (result: string) => boolean;
-  /** The payment raises a balance by its price. Absent: it buys the result alone. */
+  /** Offers the scheme `upto`, too, for which this makes the result; absent: `exact` alone. */
+  upto?: UptoSale;
+  /** The payment raises a balance by its price, or by what it takes. Absent: it buys the result alone. */
   credit?: Credit;
   /** Aborts when the client has gone. Ends the work before the settlement, and never a settlement. */
   signal: AbortSignal;

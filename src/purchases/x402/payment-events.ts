@@ -45,8 +45,14 @@ export const paymentEvents = {
     next: 'work',
     sets: ['payer', 'source', 'accountId'],
   },
-  /** The answer is stored. Nothing was sent. */
-  produced: { from: ['verified'], to: 'produced', by: 'holder', next: 'work', sets: ['result'] },
+  /** The answer is stored, and what its settlement takes and credits if that is not all. Nothing was sent. */
+  produced: {
+    from: ['verified'],
+    to: 'produced',
+    by: 'holder',
+    next: 'work',
+    sets: ['result', 'settledAmount', 'credit'],
+  },
   /** The proof bought nothing and may come again. */
   refused: { from: ['reserved', 'verified'], to: 'rejected', by: 'holder', next: 'end', sets: ['reason'] },
   /** A process died before it had an answer. */

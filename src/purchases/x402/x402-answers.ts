@@ -32,7 +32,7 @@ export const toReceipt = (response: SettleResponse): Receipt => ({
 
 /** Makes the settle response of a payment in its present state. */
 export const toSettleResponse = (
-  payment: Pick<Payment, 'network' | 'payer'>,
+  payment: Pick<Payment, 'network' | 'payer'> & Partial<Pick<Payment, 'settledAmount'>>,
   settlement: { transaction: string | null; errorReason?: string },
 ): SettleResponse => ({
   success: settlement.errorReason === undefined,
@@ -40,6 +40,9 @@ export const toSettleResponse = (
   ...(payment.payer === null ? {} : { payer: payment.payer }),
   transaction: settlement.transaction ?? '',
   network: payment.network,
+  ...(settlement.errorReason === undefined && typeof payment.settledAmount === 'bigint'
+    ? { amount: payment.settledAmount.toString() }
+    : {}),
 });
 
 /**

@@ -1,5 +1,5 @@
 import type { Nano } from '../../kit/money.ts';
-import type { Challenge, PaymentMethod } from '../../payments/core/challenge.ts';
+import type { Challenge, PaymentMethod, UptoTerms } from '../../payments/core/challenge.ts';
 import type { FeePayers } from '../../payments/core/facilitator.ts';
 import type { DocumentSigner } from '../../payments/extensions/document-signer.ts';
 import type { Payment } from '../../store/store.ts';
@@ -18,7 +18,7 @@ export interface X402Context extends MoveContext {
   recentFeePayers: FeePayers;
   formerTerms: ReturnType<typeof createFormerTermsRegistry>;
   /** `reason`: why a proof was refused. */
-  challenge: (request: SoldOver & { price: Nano; reason?: string }) => Challenge;
+  challenge: (request: SoldOver & { price: Nano; reason?: string; upto?: UptoTerms | null }) => Challenge;
   /** Notes, in the background, that the buyer is being answered. */
   noteDelivery: (payment: Payment) => void;
   /** Aborts when the gate closes. */

@@ -44,12 +44,15 @@ export const createMppDialect = (x402: X402Context, publicUrl: () => string) => 
     pay: async (request: PayRequest, mpp: MppRequest): Promise<PayOutcome> => {
       const { mpp: _mpp, ...proofs } = request.proofs ?? {};
       // Some wallets may send both, and are charged once: an x402 proof always wins, so that a repetition is the same.
-      if (mpp.credential !== null && !hasProof(proofs))
-        return payByCredential(context, request, { ...mpp, credential: mpp.credential });
-      const outcome = await pay(x402, { ...request, proofs });
+      const { outcome, problem } =
+        mpp.credential === null || hasProof(proofs)
+          ? { outcome: await pay(x402, { ...request, proofs }), problem: null }
+          : await payByCredential(context, request, { ...mpp, credential: mpp.credential });
       if (outcome.outcome === 'served') return outcome;
-      const challenge = await translate(context, outcome.challenge, { request, mpp, problem: null });
-      return { ...outcome, challenge };
+      return {
+        ...outcome,
+        challenge: await translate(context, outcome.challenge, { request, mpp, problem }),
+      };
     },
   };
 };
@@ -73,26 +76,29 @@ const translate = async (
   return { ...challenge, mpp: { headers, problem } };
 };
 
+/** Pays with a credential. `problem` says why it was refused; null when it was served. */
 const payByCredential = async (
   context: MppContext,
   request: PayRequest,
   mpp: MppRequest & { credential: string },
-): Promise<PayOutcome> => {
-  const refuse = async (problem: MppProblem): Promise<PayOutcome> => {
-    const challenge = context.challenge({ ...request, reason: 'invalid_payment' });
-    return { outcome: 'unpaid', challenge: await translate(context, challenge, { request, mpp, problem }) };
-  };
+): Promise<{ outcome: PayOutcome; problem: MppProblem | null }> => {
+  const refuse = async (problem: MppProblem) => ({
+    outcome: await pay(context, { ...request, proofs: null }),
+    problem,
+  });
   const read = readMppCredential(mpp.credential, await bind(context, request, mpp));
   if ('problem' in read) return refuse(read.problem);
   try {
     const outcome = await pay(context, { ...request, proofs: { meta: read.proof } });
-    if (outcome.outcome === 'served') return withReceipt(context, outcome, read);
-    const problem =
-      read.expiresAt <= context.clock.now()
+    if (outcome.outcome === 'served') return { outcome: withReceipt(context, outcome, read), problem: null };
+    const reason = outcome.challenge.body.error;
+    const isExpired = read.expiresAt <= context.clock.now();
+    return {
+      outcome,
+      problem: isExpired
         ? mppProblem('payment-expired')
-        : mppProblem('verification-failed', `The payment was refused: ${outcome.challenge.body.error}.`);
-    const challenge = await translate(context, outcome.challenge, { request, mpp, problem });
-    return { ...outcome, challenge };
+        : mppProblem('verification-failed', `The payment was refused: ${reason}.`),
+    };
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'invalid_payment') throw error;
     return refuse(mppProblem('malformed-credential'));

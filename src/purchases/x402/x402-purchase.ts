@@ -1,27 +1,26 @@
-import { openWalletAccount } from '../wallet-account.ts';
 import type { PaymentMethod } from '../../payments/core/challenge.ts';
 import { matchTerms, type TermsMatch } from '../../payments/match-terms.ts';
-import type { PayingAccounts } from '../../payments/core/network-family.ts';
 import { hasProof, parseProof, paymentIdentity, type Proof } from '../../payments/parse-proof.ts';
-import type { Payment, VerifyPaymentOutcome } from '../../store/store.ts';
-import { changeOf, isLeased, movePayment, newLease, whileLeased } from './move-payment.ts';
+import type { Payment } from '../../store/store.ts';
+import { isLeased, movePayment, newLease, whileLeased } from './move-payment.ts';
 import {
-  accountSuspended,
-  payerUnknown,
   paymentConflict,
   paymentIdConflict,
   paymentInProgress,
   paymentRefunded,
   paymentSpent,
   paymentUnavailable,
-  paymentUncovered,
+  toReceipt,
+  toSettleResponse,
   type Receipt,
 } from './x402-answers.ts';
 import type { X402Context } from './x402-context.ts';
 import { methodsUnder, pricingOf } from './x402-former-terms.ts';
-import { findMethod, isSameProof, toBegunPayment, toNewPayment } from './x402-record.ts';
+import { findMethod, isSameProof, toNewPayment } from './x402-record.ts';
 import type { PayOutcome, PayRequest } from './pay-request.ts';
 import { appeal, pause, replay, resolve, settle, type Settled } from './x402-settlement.ts';
+import { toChargedUnits, toNano, uptoTermsOf, type UptoSale } from './x402-upto.ts';
+import { verify } from './x402-verify.ts';
 
 /** For how long a delivered answer is given again. Later its proof, public on the chain, may be sent by anybody. */
 export const replayLifeMs = 24 * 3_600_000;
@@ -37,10 +36,9 @@ interface Purchase {
 interface Order {
   request: PayRequest;
   method: PaymentMethod;
+  /** Null for the scheme `exact`. */
+  upto: UptoSale | null;
 }
-
-/** The accounts that pay, and the one whose balance rises; null for none. */
-type CreditedAccounts = PayingAccounts & { accountId: string | null };
 
 /** Our terms that a proof answers. */
 type Terms = Omit<Extract<TermsMatch, { outcome: 'match' }>, 'outcome'>;
@@ -71,9 +69,10 @@ export const pay = async (context: X402Context, request: PayRequest): Promise<Pa
 /** Matches a proof with the present terms, or else with recent ones. */
 const findTerms = async (
   { methods, recentFeePayers, formerTerms }: X402Context,
-  { proof, request: { price, priceUnder, sale } }: Purchase,
+  { proof, request: { price, priceUnder, sale, ...request } }: Purchase,
 ): Promise<TermsMatch> => {
-  const present = matchTerms(proof, { methods, price, recentFeePayers });
+  const upto = uptoTermsOf(request.upto);
+  const present = matchTerms(proof, { methods, price, recentFeePayers, upto });
   if (present.outcome !== 'mismatch' || priceUnder === undefined) return present;
   for (const former of await formerTerms.list()) {
     const pricing = pricingOf(former, sale);
@@ -83,6 +82,7 @@ const findTerms = async (
       methods: methodsUnder(former, methods),
       price: formerPrice,
       recentFeePayers,
+      upto,
     });
     if (found.outcome === 'match') return found;
   }
@@ -106,7 +106,11 @@ const reserve = async (context: X402Context, purchase: Purchase, terms: Terms): 
   );
   switch (outcome) {
     case 'reserved':
-      return serve(context, payment, { request, method: terms.method });
+      return serve(context, payment, {
+        request,
+        method: terms.method,
+        upto: (terms.requirements.scheme === 'upto' && request.upto) || null,
+      });
     case 'exists':
       return resume(context, payment, { purchase, terms });
     case 'payment_id_taken':
@@ -116,110 +120,51 @@ const reserve = async (context: X402Context, purchase: Purchase, terms: Terms): 
 
 /** Goes from our own reservation to the answer. */
 const serve = async (context: X402Context, payment: Payment, order: Order): Promise<PayOutcome> => {
-  const refusal = await verify(context, payment, order);
-  if (refusal !== null) return refusal;
-  const { request, method } = order;
-  const result = await produce(context, payment, request);
-  if (request.isFree?.(result) === true) {
-    await refuse(context, payment, 'not_charged');
-    return { outcome: 'served', result, receipt: undefined, replayed: false, transaction: null, payment };
+  const { request, method, upto } = order;
+  const { credit, signal } = request;
+  const verification = await verify(context, payment, { method, credit, signal });
+  if (verification.outcome === 'refused') {
+    const { reason, error, isExactOnly } = verification;
+    await refuse(context, payment, reason);
+    if (error !== undefined) throw error;
+    return unpaid(context, isExactOnly === true ? { ...request, upto: undefined } : request, reason);
   }
-  const produced = await movePayment(context, payment, 'produced', { result });
+  const verified = verification.payment;
+  const { result, charge } = await produce(context, verified, order);
+  if (charge === 0n) {
+    await refuse(context, payment, 'not_charged');
+    const receipt =
+      upto === null
+        ? undefined
+        : toReceipt({ ...toSettleResponse(verified, { transaction: null }), amount: '0' });
+    const served = { result, receipt, replayed: false, transaction: null, payment: verified };
+    return { outcome: 'served', ...served };
+  }
+  const { decimals } = method.network.asset;
+  const produced = await movePayment(context, verified, 'produced', {
+    result,
+    settledAmount: charge,
+    credit: charge === undefined || verified.credit === null ? undefined : toNano(charge, decimals),
+  });
   if (produced === null) throw paymentInProgress();
   return settleProduced(context, produced, { request, method, replayed: false });
 };
 
-/** Asks the facilitator, and then whether the account that pays covers all its payments. Returns the refusal, or null. */
-const verify = async (context: X402Context, payment: Payment, order: Order): Promise<PayOutcome | null> => {
-  const { request, method } = order;
-  const begun = toBegunPayment(payment, context.resources);
-  const verified = await whileLeased(context, payment, () =>
-    method.facilitator.verify(begun, request.signal),
-  );
-  if (verified.outcome !== 'valid') {
-    await refuse(context, payment, verified.reason);
-    if (verified.outcome === 'unavailable') throw paymentUnavailable();
-    return unpaid(context, request, verified.reason);
-  }
-  const accounts = await method.network.family.findPayingAccounts(begun);
-  if (accounts !== null) {
-    const accountId = await whileLeased(context, payment, () =>
-      findCredited(context, payment, { ...order, accounts }),
-    );
-    return cover(context, payment, { ...order, accounts: { ...accounts, accountId } });
-  }
-  await refuse(context, payment, noTransfer);
-  return unpaid(context, request, noTransfer);
-};
-
-/** Returns the account whose balance the payment raises; null for none. Frees the proof before it throws. */
-const findCredited = async (
-  context: X402Context,
-  payment: Payment,
-  { request: { credit }, method, accounts: { payer } }: Order & { accounts: PayingAccounts },
-): Promise<string | null> => {
-  if (credit === undefined || credit.accountId !== null) return payment.accountId;
-  const wallet = payer === null ? null : await method.findWallet(payer);
-  if (wallet === null) {
-    await refuse(context, payment, payer === null ? 'payer_unknown' : 'rpc_unavailable');
-    throw payer === null ? payerUnknown() : paymentUnavailable();
-  }
-  const account = await openWalletAccount(context, { wallet, isSandbox: credit.isSandbox });
-  if (account.status === 'active') return account.id;
-  await refuse(context, payment, 'account_suspended');
-  throw accountSuspended();
-};
-
-const noTransfer = 'invalid_exact_svm_payload_no_transfer_instruction';
-
-/**
- * Marks a payment as verified if its source covers it together with all its other open payments: a chain shows each
- * of them the same money until the first one lands. Returns the refusal, or null.
- */
-const cover = async (
-  context: X402Context,
-  payment: Payment,
-  { request, method, accounts }: Order & { accounts: CreditedAccounts },
-): Promise<PayOutcome | null> => {
-  const { amount, asset } = payment;
-  const { source } = accounts;
-  // The facilitator has checked that the money covers this payment alone.
-  const alone = await storeVerified(context, payment, { accounts, funds: amount });
-  if (alone.outcome === 'verified') return null;
-  const funds = await whileLeased(context, payment, () => method.readFunds({ source, asset }));
-  if (funds === null) {
-    await refuse(context, payment, 'rpc_unavailable');
-    throw paymentUnavailable();
-  }
-  const beside = await storeVerified(context, payment, { accounts, funds });
-  if (beside.outcome === 'verified') return null;
-  await refuse(context, payment, 'insufficient_funds');
-  // Payments that were sent may have left the balance already, and others may never be sent: only the unsent ones
-  // prove that there is too little.
-  if (amount + beside.unsent > funds) return unpaid(context, request, 'insufficient_funds');
-  throw paymentUncovered();
-};
-
-const storeVerified = async (
-  context: X402Context,
-  payment: Payment,
-  { accounts, funds }: { accounts: CreditedAccounts; funds: bigint },
-): Promise<VerifyPaymentOutcome> => {
-  const change = changeOf(context, payment, ['verified', accounts]);
-  const verified = await context.store.verifyPayment({ change, source: accounts.source, funds });
-  if (verified === null) throw paymentInProgress();
-  return verified;
-};
-
-/** Makes the result. Frees the proof before it throws. */
+/** Makes the result, and the amount that is charged: undefined for all of it. Frees the proof before it throws. */
 const produce = async (
   context: X402Context,
   payment: Payment,
-  { signal, ...request }: PayRequest,
-): Promise<string> => {
+  { request: { signal, ...request }, method, upto }: Order,
+): Promise<{ result: string; charge: bigint | undefined }> => {
   try {
     signal.throwIfAborted();
-    return await whileLeased(context, payment, () => request.produce(signal));
+    if (upto === null) {
+      const result = await whileLeased(context, payment, () => request.produce(signal));
+      return { result, charge: request.isFree?.(result) === true ? 0n : undefined };
+    }
+    const { result, charge } = await whileLeased(context, payment, () => upto.produce(payment));
+    const { decimals } = method.network.asset;
+    return { result, charge: toChargedUnits(charge, { decimals, most: payment.amount }) };
   } catch (error) {
     await refuse(context, payment, 'not_produced').catch((failure: unknown) =>
       context.log.error(
@@ -239,9 +184,10 @@ const refuse = async (context: X402Context, payment: Payment, reason: string): P
 const settleProduced = async (
   context: X402Context,
   payment: Payment,
-  { request, method, replayed }: Order & { replayed: boolean },
+  { request, method, replayed }: Pick<Order, 'request' | 'method'> & { replayed: boolean },
 ): Promise<PayOutcome> => {
-  if (request.signal.aborted) {
+  // Nobody pays for a search that nobody gets. Work that was done for the buyer is paid, even if the buyer has gone.
+  if (request.signal.aborted && payment.settledAmount === null) {
     await pause(context, payment);
     request.signal.throwIfAborted();
   }
@@ -262,12 +208,12 @@ const finish = (
 
 const unpaid = (
   { challenge }: X402Context,
-  { price, sale, transport }: PayRequest,
+  { price, sale, transport, upto }: PayRequest,
   reason?: string,
   receipt?: Receipt,
 ): PayOutcome => ({
   outcome: 'unpaid',
-  challenge: challenge({ price, sale, transport, reason }),
+  challenge: challenge({ price, sale, transport, reason, upto: uptoTermsOf(upto) }),
   ...(receipt === undefined ? {} : { receipt }),
 });
 

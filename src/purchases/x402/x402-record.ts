@@ -1,6 +1,7 @@
 import { canonicalJson } from '../../kit/json.ts';
 import type { PaymentMethod } from '../../payments/core/challenge.ts';
 import type { BegunPayment } from '../../payments/core/facilitator.ts';
+import { gasSponsoring, gasSponsoringDeclaration } from '../../payments/extensions/gas-sponsoring.ts';
 import type { Proof } from '../../payments/parse-proof.ts';
 import type { PaymentPayload, PaymentRequirements, ResourceInfo } from '../../payments/core/wire.ts';
 import type { NewPayment, Payment } from '../../store/store.ts';
@@ -26,6 +27,9 @@ export const toNewPayment = ({
     resource,
     accepted: requirements,
     payload: proof.payload,
+    ...(proof.gasPermit === null
+      ? {}
+      : { extensions: { [gasSponsoring]: { ...gasSponsoringDeclaration, info: proof.gasPermit } } }),
   };
   return {
     ...payment,
@@ -42,16 +46,17 @@ export const toNewPayment = ({
 /** Reads the stored proof. */
 export const toPayload = ({ payload }: Pick<Payment, 'payload'>): PaymentPayload => JSON.parse(payload);
 
-/** Returns a stored payment as a facilitator takes it. Its extensions are ours, not the buyer's. */
+/** Returns a stored payment as a facilitator takes it. Of the buyer's extensions it has the permit for Permit2 alone. */
 export const toBegunPayment = (
-  { payload, requirements, transaction, rawTransaction, facilitator, createdAt }: Payment,
+  { payload, requirements, settledAmount, transaction, rawTransaction, facilitator, createdAt }: Payment,
   resources: SoldResources,
 ): BegunPayment => {
   const stored = toPayload({ payload });
-  const extensions = resources.declaredFor(stored.resource);
+  const declared = resources.declaredFor(stored.resource);
   return {
-    payload: extensions === null ? stored : { ...stored, extensions },
+    payload: declared === null ? stored : { ...stored, extensions: { ...declared, ...stored.extensions } },
     requirements: JSON.parse(requirements),
+    ...(settledAmount === null ? {} : { charge: settledAmount }),
     transaction,
     rawTransaction,
     facilitator,

@@ -1,5 +1,5 @@
 import { messages, type ErrorCode } from '../../kit/errors.ts';
-import type { ErrorText } from '../../operations/operation.ts';
+import type { ErrorText } from '../../operations/operation-docs.ts';
 
 /** When each public error happens, with an example of its message. */
 export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {

@@ -1,4 +1,5 @@
-import type { EventDocs, Operation } from '../../operations/operation.ts';
+import type { Operation } from '../../operations/operation.ts';
+import type { EventDocs } from '../../operations/operation-docs.ts';
 import { reference } from './schema-registry.ts';
 
 const header = (name: string, description: string, example: string): object => ({

@@ -1,5 +1,6 @@
 import { longestIdempotencyKey } from '../../operations/prepaid-call.ts';
 import { billHeaderTexts } from '../../operations/bill-headers.ts';
+import { allowsAnyOrigin } from '../cors.ts';
 import type { DescribedOperation } from '../../operations/operation.ts';
 
 const text = { type: 'string' };
@@ -84,14 +85,18 @@ const receiptHeaders = ['PAYMENT-RESPONSE', 'X-PAYMENT-RESPONSE'] as const;
 /** The headers of answers that scripts in web pages may read (CORS). */
 const openHeaders = ['Access-Control-Allow-Origin', 'Access-Control-Expose-Headers'] as const;
 
-export const successHeaders = ({ sale, rest, docs }: DescribedOperation): string[] => [
-  'X-Request-Id',
-  'Cache-Control',
-  ...Object.keys(docs.headers),
-  ...(sale === null ? [] : ['Idempotent-Replayed']),
-  ...(sale?.x402 === undefined ? [] : [...receiptHeaders, ...openHeaders]),
-  ...(rest.content === undefined ? [] : ['Content-Disposition', ...mediumHeaders]),
-];
+export const successHeaders = (operation: DescribedOperation): string[] => {
+  const { sale, rest, docs } = operation;
+  return [
+    'X-Request-Id',
+    'Cache-Control',
+    ...Object.keys(docs.headers),
+    ...(sale === null ? [] : ['Idempotent-Replayed']),
+    ...(sale?.x402 === undefined ? [] : receiptHeaders),
+    ...(allowsAnyOrigin(operation) ? openHeaders : []),
+    ...(rest.content === undefined ? [] : ['Content-Disposition', ...mediumHeaders]),
+  ];
+};
 
 export const mediumHeaders = ['Accept-Ranges', 'ETag', 'X-Content-Type-Options'] as const;
 
@@ -118,7 +123,7 @@ export const errorHeaderNames = (operation: DescribedOperation, status: number):
     ...(status === 429 || status === 503 || (isSoldByX402 && status === 409) ? ['Retry-After'] : []),
     ...(status === 416 ? unsatisfiableHeaders : []),
     ...(isSoldByX402 && (status === 402 || status === 503) ? receiptHeaders : []),
-    ...(isSoldByX402 ? openHeaders : []),
+    ...(allowsAnyOrigin(operation) ? openHeaders : []),
     ...(isSoldByX402 && status === 402 ? pageHeaderNames : []),
     ...(isSoldByX402 && status === 503 ? ['X-Payment-Transaction'] : []),
     ...(status === 409 || tellsOfJob(operation, status) ? ['X-Should-Retry'] : []),

@@ -9,7 +9,7 @@ export const toOperationObject = (
   operation: DescribedOperation,
   { schemas, brand }: { schemas: SchemaRegistry; brand: string },
 ): object => {
-  const { name, rest, docs } = operation;
+  const { name, rest, docs, isOpen = false } = operation;
   const { prepaid, x402 } = operation.sale ?? {};
   const requestName = `${pascalCase(name)}Request`;
   const input = schemas.convertInput(operation.input, requestName);
@@ -20,7 +20,13 @@ export const toOperationObject = (
     summary: operation.title,
     description: docs.description ?? operation.description,
     tags: [operation.group],
-    security: x402 === undefined ? [{ apiKey: [] }] : prepaid === undefined ? [] : [{}, { apiKey: [] }],
+    security: isOpen
+      ? []
+      : x402 === undefined
+        ? [{ apiKey: [] }]
+        : prepaid === undefined
+          ? []
+          : [{}, { apiKey: [] }],
     ...(x402 === undefined ? {} : { 'x-payment-info': paymentInfo(x402) }),
     parameters: [
       ...pathNames.map((field) => parameter(operation, { place: 'path', field, input })),

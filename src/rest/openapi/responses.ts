@@ -1,6 +1,7 @@
 import { AppError, errorTable, type ErrorCode } from '../../kit/errors.ts';
 import type { JsonObject } from '../../kit/json.ts';
-import type { DescribedOperation, ErrorText, OperationExample } from '../../operations/operation.ts';
+import type { DescribedOperation } from '../../operations/operation.ts';
+import type { ErrorText, OperationExample } from '../../operations/operation-docs.ts';
 import { validate } from '../../operations/validate.ts';
 import { errorTexts } from './error-texts.ts';
 import {
@@ -106,10 +107,12 @@ const codesBySale: Readonly<Record<'prepaid' | 'x402', readonly ErrorCode[]>> = 
 };
 
 /** Returns the codes of an operation in the order of the table of errors. */
-const codesOf = ({ sale, rest, docs }: DescribedOperation): ErrorCode[] => {
+const codesOf = ({ sale, isOpen, rest, docs }: DescribedOperation): ErrorCode[] => {
   const codes = new Set<ErrorCode>([
     ...rest.errors,
-    ...(sale === null || sale.prepaid !== undefined ? (['invalid_api_key'] as const) : []),
+    ...((sale === null && isOpen !== true) || sale?.prepaid !== undefined
+      ? (['invalid_api_key'] as const)
+      : []),
     ...(sale?.prepaid === undefined ? [] : codesBySale.prepaid),
     ...(sale?.x402 === undefined ? [] : codesBySale.x402),
     ...(rest.method === 'POST'

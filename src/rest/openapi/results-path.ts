@@ -1,5 +1,5 @@
 import { headersOf, mediumHeaders, rangeParameter, unsatisfiableHeaders } from './headers.ts';
-import { lostContent } from '../../operations/operation.ts';
+import { lostContent } from '../../operations/operation-docs.ts';
 import { errorTexts } from './error-texts.ts';
 import { contentResponses, plainErrors } from './responses.ts';
 

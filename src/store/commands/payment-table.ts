@@ -18,8 +18,10 @@ const paymentFields = {
   network: text(),
   asset: text(),
   payTo: text(),
-  /** In the asset's smallest unit. */
+  /** In the asset's smallest unit: what the buyer signed, which is the most that an `upto` payment may take. */
   amount: int64(),
+  /** What the settlement of an `upto` payment takes; null before it is known, and where all of `amount` is taken. */
+  settledAmount: orNull(int64()),
   /** JSON text of the payload, in x402 v2 form. */
   payload: text(),
   /** JSON text of the terms that the payload answers, in x402 v2 form. */
@@ -66,6 +68,13 @@ export type Payment = RowOf<typeof paymentFields>;
 const payments = columns(paymentFields);
 export const toPayment = payments.read;
 export const paymentColumns = payments.list();
+
+/** What a settlement takes, as far as it is known: the most until then. */
+export const amountOf = ({ amount, settledAmount }: Pick<Payment, 'amount' | 'settledAmount'>): bigint =>
+  settledAmount ?? amount;
+
+/** The same in SQL. */
+export const amountColumn = 'coalesce(settled_amount, amount)';
 
 /** After this time an open payment can never be settled: its EVM authorization or Solana blockhash has expired. */
 export const neverSettledMs = 24 * 3_600_000;

@@ -1,7 +1,7 @@
 import { columns, text, time, type RowOf } from '../columns.ts';
 import { read, run, write, writeSteps } from '../command.ts';
 import { countRows, eachOf, hasRows, nothing, statement } from '../statement.ts';
-import { paymentColumns, toPayment, type PaymentState } from './payment-table.ts';
+import { amountColumn, paymentColumns, toPayment, type PaymentState } from './payment-table.ts';
 
 interface DueChecks {
   now: number;
@@ -112,7 +112,8 @@ interface SumRow {
   refunded_low: bigint;
 }
 
-const moves = `select network, asset, settled_at / ${msPerDay} as day, 1 as is_payment, amount
+const moves = `select network, asset, settled_at / ${msPerDay} as day, 1 as is_payment,
+      ${amountColumn} as amount
     from payments where settled_at >= $1 and settled_at < $2
     union all
     select network, asset, updated_at / ${msPerDay}, 0, amount

@@ -10,6 +10,8 @@ import {
 } from '../command.ts';
 import { eachOf, firstOf, nothing, onlyOf, statement, type EngineKind } from '../statement.ts';
 import {
+  amountColumn,
+  amountOf,
   neverSettledMs,
   paymentColumns,
   toPayment,
@@ -68,8 +70,10 @@ const insertPayment = statement({
       pay_to = excluded.pay_to, amount = excluded.amount, payload = excluded.payload,
       requirements = excluded.requirements, lease_owner = excluded.lease_owner,
       lease_until = excluded.lease_until, check_at = excluded.check_at, payment_id = excluded.payment_id,
-      account_id = excluded.account_id, credit = excluded.credit, state = 'reserved', payer = null, source = null, result = null, transaction_id = null, raw_transaction = null,
-      receipt = null, reason = null, facilitator = null, settled_at = null, unchecked = 0,
+      account_id = excluded.account_id, credit = excluded.credit,
+      state = 'reserved', payer = null, source = null, result = null, transaction_id = null, raw_transaction = null,
+      receipt = null, reason = null, facilitator = null, settled_at = null, settled_amount = null,
+      unchecked = 0,
       updated_at = excluded.updated_at
     where payments.state = 'rejected'
     returning ${paymentColumns}`,
@@ -129,9 +133,18 @@ const settable = [
   ['settledAt', 'settled_at'],
   ['isUnchecked', 'unchecked'],
   ['accountId', 'account_id'],
+  ['settledAmount', 'settled_amount'],
+  ['credit', 'credit'],
 ] as const satisfies readonly (readonly [keyof Payment, string])[];
 const fixedParameters = 5;
-const numbers: ReadonlySet<string> = new Set(['lease_until', 'check_at', 'settled_at', 'unchecked']);
+const numbers: ReadonlySet<string> = new Set([
+  'lease_until',
+  'check_at',
+  'settled_at',
+  'unchecked',
+  'settled_amount',
+  'credit',
+]);
 
 /** Each settable column has two parameters: 1 if it changes, and its new value. */
 const assignments = settable
@@ -253,7 +266,7 @@ interface OpenAmount {
  * index for these rows.
  */
 const listOpenAmounts = statement({
-  text: `select state, amount, lease_until from payments
+  text: `select state, ${amountColumn} as amount, lease_until from payments
     where source = $1 and network = $2 and asset = $3 and identity <> $4 and created_at > $5
       and state in ('verified', 'produced', 'broadcasting', 'unknown')`,
   values: ({ source, payment, now }: { source: string; payment: Payment; now: number }) => [
@@ -306,9 +319,26 @@ export const verifyPayment = writeTransaction(function* ({
   return verified === null ? null : { outcome: 'verified', payment: verified };
 });
 
+interface FailedUpto {
+  /** Of the asked source. */
+  own: bigint;
+  all: bigint;
+}
+
+/**
+ * Counts the `upto` payments whose settlement failed at `since` or later, after their answer was made: those of the
+ * source, and all.
+ */
+export const countFailedUpto = read({
+  text: `select count(*) as "all", count(case when source = $1 then 1 end) as own from payments
+    where state = 'failed' and settled_amount is not null and updated_at >= $2`,
+  values: ({ source, since }: { source: string; since: number }) => [source, since],
+  read: onlyOf(({ own, all }: FailedUpto) => ({ own: Number(own), all: Number(all) })),
+});
+
 /** Lists payments that were delivered because a facilitator said so, and that no node has confirmed. */
 const listUncheckedAmounts = statement({
-  text: `select amount from payments where unchecked = 1 and network = $1 and asset = $2`,
+  text: `select ${amountColumn} as amount from payments where unchecked = 1 and network = $1 and asset = $2`,
   values: ({ network, asset }: Payment) => [network, asset],
   read: eachOf((row: { amount: bigint }) => row),
 });
@@ -339,6 +369,6 @@ export const settleUnchecked = writeTransaction(function* (
   const named = yield* run(findPaymentsByTransaction, { transaction: name, limit: 2 });
   if (named.some((other) => other.identity !== payment.identity)) return null;
   const unchecked = yield* run(listUncheckedAmounts, payment);
-  if (sumOf(unchecked) + payment.amount > limit) return null;
+  if (sumOf(unchecked) + amountOf(payment) > limit) return null;
   return yield* advanceWithCredit(change, entryId, kind);
 });

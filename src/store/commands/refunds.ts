@@ -2,7 +2,7 @@ import { columns, flag, int64, named, orNull, text, time, type RowOf } from '../
 import { read, readSteps, run, writeTransaction, type Steps } from '../command.ts';
 import { eachOf, firstOf, nothing, onlyOf, statement } from '../statement.ts';
 import { top, type HistoryPosition } from './history-page.ts';
-import type { Payment } from './payment-table.ts';
+import { amountOf, type Payment } from './payment-table.ts';
 import { getPayment } from './payments.ts';
 
 /**
@@ -147,7 +147,7 @@ export const planRefund = writeTransaction(function* (plan: NewPaymentRefund): S
   if (!isNamedPayer(identity, recipient)) return { outcome: 'wrong_payer' };
   const open = yield* run(findOpenRefund, identity);
   if (open !== null) return { outcome: 'open', refund: open };
-  const left = payment.amount - (yield* run(sumRefunds, identity));
+  const left = amountOf(payment) - (yield* run(sumRefunds, identity));
   const amount = plan.amount ?? left;
   if (amount <= 0n || amount > left) return { outcome: 'too_much', left };
   if (amount === left) yield* run(markRefunded, { identity, isRefunded: true });

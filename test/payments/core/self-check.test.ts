@@ -198,6 +198,8 @@ describe('a network is out of the offer, with what is wrong and where to set it'
   });
 
   it('when Permit2 is not on the chain', async () => {
+    const { permit2, proxy } = permit2Addresses;
+    for (const address of [permit2, proxy]) await fixture.chains.base.controls.setCode(address, '0x');
     const asset: PaymentAsset = { ...usdc, eip712: null, transfer: 'permit2' };
     const detail = await faultsOf(baseNetwork({ asset }));
     const set = 'set x402.networks.eip155:84532.asset to a token with ERC-3009';

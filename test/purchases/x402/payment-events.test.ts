@@ -81,6 +81,8 @@ const fields: EventFields<PaymentEventName> & Record<string, unknown> = {
   rawTransaction: '0xraw',
   facilitator: null,
   receipt: '{}',
+  settledAmount: 7n,
+  credit: null,
   settledAt: start,
   reason: 'a_reason',
 };
@@ -183,7 +185,11 @@ describe.each(testEngines())('random events on $kind', ({ create }) => {
         source: '0xsource',
         accountId: null,
       });
-      const produced = await movePayment(one, payment, 'produced', { result: '{}' });
+      const produced = await movePayment(one, payment, 'produced', {
+        result: '{}',
+        settledAmount: undefined,
+        credit: undefined,
+      });
       if (event === 'continued') await movePayment(one, produced ?? payment, 'paused', {});
       else {
         await movePayment(one, payment, 'sent', fields as never);

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Lead, LeadQuery } from '../../lead-source.ts';
+import { countFacets } from '../count-facets.ts';
 import { ManifestUnreadableError, manifestFile, profilesIn, readManifest } from '../manifest.ts';
 import { isFoldedAlike, openCurrentGeneration, type Generation } from '../open-generation.ts';
 import { createSegmentPool, fileIdentity } from '../segment-pool.ts';
@@ -28,9 +29,8 @@ export const followGenerations = (
   let current = first;
   let retryAtMs = Infinity;
   let stamp: string | null = null;
-  const tellServing = (): void => tell({ kind: 'serving', served: describe(current) });
   const tellNotSwitched = (cause: unknown): void => tell({ kind: 'not-switched', cause: String(cause) });
-  tellServing();
+  tell({ kind: 'serving', served: describe(first) });
 
   const closeOthers = (): void => pool.closeExcept([current.base.segment, current.delta?.segment]);
 
@@ -45,8 +45,9 @@ export const followGenerations = (
       if (next === null || isSame(next, current)) return;
       if (next.manifest.synthetic && !current.manifest.synthetic)
         return tellNotSwitched(new Error('fictional profiles do not replace real ones'));
+      const served = describe(next);
       current = next;
-      tellServing();
+      tell({ kind: 'serving', served });
     } catch (error) {
       if (current.manifest.synthetic && !isSynthetic(folder)) return giveUp(error);
       retryAtMs = performance.now() + retryMs;
@@ -92,5 +93,6 @@ const describe = (generation: Generation): ServedGeneration => ({
   generation: generation.manifest.generation,
   synthetic: generation.manifest.synthetic,
   profiles: profilesIn(generation.manifest),
+  facets: countFacets(generation),
   isFoldedAlike: isFoldedAlike(generation),
 });

@@ -1,7 +1,10 @@
+import type { LeadFacets } from '../../lead-source.ts';
+
 export interface ServedGeneration {
   generation: string;
   synthetic: boolean;
   profiles: number;
+  facets: LeadFacets;
   /** False if another version of Unicode folded its words than the queries. Rare letters may then not be found. */
   isFoldedAlike: boolean;
 }

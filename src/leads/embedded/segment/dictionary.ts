@@ -22,7 +22,26 @@ export const openDictionary = (
     return walk(reader, { target, mostInlineRows, take });
   };
 
+  /** Yields the terms before `end` with their numbers of rows, at most `most` of them. */
+  function* countsBefore(end: string, most: number): Generator<{ term: string; rows: number }> {
+    let left = most;
+    for (let block = 0; block < starts.length; block += 1) {
+      const reader = createByteReader(unseal(readBlock.get(block)?.['data'], sealNames.dictionary(block)));
+      let term = '';
+      while (!reader.isAtEnd) {
+        const shared = reader.varint();
+        term = term.slice(0, shared) + reader.text();
+        if (term >= end || left === 0) return;
+        left -= 1;
+        const rows = reader.varint();
+        reader.skip(rows <= mostInlineRows ? rows : 1);
+        yield { term, rows };
+      }
+    }
+  }
+
   return {
+    countsBefore,
     find: (term: string): TermEntry | null => {
       const block = lastAtMost(starts, term);
       if (block < 0) return null;

@@ -3,7 +3,7 @@ import type { Lead, LeadQuery } from '../../lead-source.ts';
 import { usernameKey } from '../../query/username-key.ts';
 import { createConditionLookup } from './condition-lists.ts';
 import { openDictionary } from './dictionary.ts';
-import { queryConditions } from '../../query/index-terms.ts';
+import { firstUncounted, queryConditions, readCounted } from '../../query/index-terms.ts';
 import { compareLeads } from '../../query/lead-order.ts';
 import { createChunkSpace } from './intersect-chunks.ts';
 import type { RowRange } from './intersect-chunks.ts';
@@ -52,10 +52,8 @@ const readSegment = (database: DatabaseSync, fewRows: number | undefined) => {
   const { unicode: folding, profiles, blocks, shape } = readHead(database);
   const openList = createOpenList(database, shape);
   const space = createChunkSpace(shape, fewRows);
-  const lookUp = createConditionLookup(database, {
-    dictionary: openDictionary(database, { blocks, shape }),
-    shape,
-  });
+  const dictionary = openDictionary(database, { blocks, shape });
+  const lookUp = createConditionLookup(database, { dictionary, shape });
   const namesakes = createNameReader(database, { profiles });
   const { readProfile, readProfiles } = createProfileReader(database);
   const readStretch = detectDamage(readProfiles);
@@ -106,8 +104,16 @@ const readSegment = (database: DatabaseSync, fewRows: number | undefined) => {
     }
   }
 
+  /** Returns how many profiles have each country and each category, gone and erased ones included. */
+  const countFilters = () =>
+    [...dictionary.countsBefore(firstUncounted, maxCountedTerms)].map(({ term, rows }) => ({
+      ...readCounted(term),
+      profiles: rows,
+    }));
+
   return {
     profiles,
+    countFilters: detectDamage(countFilters),
     /** The version of the folding of its terms (fold-text.ts). */
     folding,
     search: detectDamage(search),
@@ -164,6 +170,9 @@ const readHead = (database: DatabaseSync): SegmentHead => {
 };
 
 const scanRows = 256;
+
+/** Countries come first, then categories. Of so many categories, those beyond in the alphabet are not counted. */
+const maxCountedTerms = 10_000;
 
 /** The functions return null for a profile that was erased. */
 const createProfileReader = (database: DatabaseSync) => {

@@ -1,0 +1,87 @@
+import { z } from 'zod';
+import type { JsonObject } from '../../kit/json.ts';
+import type { LeadFacets, LeadStatus } from '../../leads/lead-source.ts';
+import { jsonAnswer, type OpenOperation } from '../operation.ts';
+import { isCountryCode } from './country-names.ts';
+
+const profiles = z.int().describe('About how many profiles; rounded down.');
+
+const output = z.looseObject({
+  countries: z.array(z.looseObject({ country: z.string(), profiles })),
+  categories: z.array(z.looseObject({ category: z.string(), profiles })),
+  reason: z.string().optional().describe('Why the lists are empty.'),
+});
+
+export const getSearchFacets: OpenOperation = {
+  name: 'get_search_facets',
+  title: 'Countries and categories to search for',
+  description:
+    'The values of `country` and `category` that profiles have, with about how many profiles have each: all countries ' +
+    'and the 100 most frequent categories, the most frequent first. Those of fewer than 10 profiles are left out. Free, ' +
+    'without a key; it counts as a call of search_leads against the limit of the address.',
+  group: 'search',
+  input: z.object({}),
+  output,
+  sale: null,
+  isOpen: true,
+  countedWith: 'search_leads',
+  tool: null,
+  resource: { path: 'search/facets', name: 'search-facets', title: 'Countries and categories to search for' },
+  rest: { method: 'GET', path: '/v1/search/facets', query: [], validation: 'envelope', errors: [] },
+  docs: {
+    answer: 'SearchFacets',
+    description: null,
+    examples: [
+      {
+        summary: 'The most frequent first',
+        status: 200,
+        answer: {
+          countries: [
+            { country: 'US', profiles: 310_000 },
+            { country: 'BR', profiles: 92_000 },
+          ],
+          categories: [{ category: 'beauty', profiles: 48_000 }],
+        },
+      },
+    ],
+    wrong: null,
+    headers: {},
+    mayBeSandbox: true,
+  },
+  handle: (_input, _call, { leads }) => {
+    const status = leads.status();
+    const body =
+      status.facets === undefined
+        ? { countries: [], categories: [], reason: reasonOf(status) }
+        : answerOf(status.facets);
+    return Promise.resolve(
+      jsonAnswer(body, {
+        headers: { 'cache-control': `public, max-age=${keptSeconds}` },
+        isSandbox: status.synthetic,
+      }),
+    );
+  },
+};
+
+const keptSeconds = 60;
+
+/** By the facets, which are one object for each revision. */
+const answers = new WeakMap<LeadFacets, JsonObject>();
+
+const answerOf = (facets: LeadFacets): JsonObject => {
+  const answer =
+    answers.get(facets) ??
+    Object.freeze({
+      countries: facets.countries
+        .filter(({ value }) => isCountryCode(value))
+        .map(({ value, profiles }) => ({ country: value, profiles })),
+      categories: facets.categories.map(({ value, profiles }) => ({ category: value, profiles })),
+    });
+  answers.set(facets, answer);
+  return answer;
+};
+
+const reasonOf = ({ profiles, ready }: LeadStatus): string => {
+  if (profiles === null) return 'Another service has the profiles, and it does not tell.';
+  return ready ? 'There are no profiles.' : 'The profiles are being prepared. Try again in a moment.';
+};

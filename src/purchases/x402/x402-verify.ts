@@ -1,0 +1,138 @@
+import type { AppError } from '../../kit/errors.ts';
+import type { PaymentMethod } from '../../payments/core/challenge.ts';
+import type { Payment, VerifyPaymentOutcome } from '../../store/store.ts';
+import type { PayingAccounts } from '../../payments/core/network-family.ts';
+import { changeOf, whileLeased } from './move-payment.ts';
+import { openWalletAccount } from '../wallet-account.ts';
+import type { Credit } from './pay-request.ts';
+import {
+  accountSuspended,
+  payerUnknown,
+  paymentInProgress,
+  paymentUnavailable,
+  paymentUncovered,
+} from './x402-answers.ts';
+import type { X402Context } from './x402-context.ts';
+import { toBegunPayment, toPayload } from './x402-record.ts';
+import { mayPayAfterwards } from './x402-upto.ts';
+
+/** Why a proof buys nothing. */
+interface Refused {
+  outcome: 'refused';
+  /** A stable code that may be shown. */
+  reason: string;
+  /** Absent: the buyer gets the terms. */
+  error?: AppError;
+  /** Only the scheme `exact` is offered to this payer now. */
+  isExactOnly?: true;
+}
+
+type Verification = { outcome: 'verified'; payment: Payment } | Refused;
+
+const refused = (reason: string, more: Pick<Refused, 'error' | 'isExactOnly'> = {}): Refused => ({
+  outcome: 'refused',
+  reason,
+  ...more,
+});
+
+interface Asked {
+  method: PaymentMethod;
+  credit: Credit | undefined;
+  /** Of the request. */
+  signal: AbortSignal;
+}
+
+/** The accounts that pay, and the one whose balance rises; null for none. */
+type CreditedAccounts = PayingAccounts & { accountId: string | null };
+
+const noTransfer = 'invalid_exact_svm_payload_no_transfer_instruction';
+
+/**
+ * Asks the facilitator, and then whether the account that pays covers all its payments; marks the payment as verified.
+ * Finds the account whose balance it raises, too.
+ */
+export const verify = async (context: X402Context, payment: Payment, asked: Asked): Promise<Verification> => {
+  const { method } = asked;
+  const begun = toBegunPayment(payment, context.resources);
+  const isUpto = begun.requirements.scheme === 'upto';
+  const refusal = await askFacilitator(context, payment, asked);
+  if (refusal !== null) return refusal;
+  const accounts = await method.network.family.findPayingAccounts(begun);
+  if (accounts === null) return refused(noTransfer);
+  const credited = await whileLeased(context, payment, () =>
+    findCredited(context, payment, { ...asked, accounts }),
+  );
+  if ('outcome' in credited) return credited;
+  if (isUpto && !(await mayPayAfterwards(context, accounts.source)))
+    return refused('upto_not_trusted', { isExactOnly: true });
+  const covered = await cover(context, payment, { method, accounts: { ...accounts, ...credited }, isUpto });
+  if (covered.outcome === 'refused' || !isUpto) return covered;
+  // An earlier payment may have used the permit, or the money, since the facilitator was asked.
+  return (await askFacilitator(context, covered.payment, asked)) ?? covered;
+};
+
+const askFacilitator = async (
+  context: X402Context,
+  payment: Payment,
+  { method, signal }: Asked,
+): Promise<Refused | null> => {
+  const verified = await whileLeased(context, payment, () =>
+    method.facilitator.verify(toBegunPayment(payment, context.resources), signal),
+  );
+  if (verified.outcome === 'valid') return null;
+  const { outcome, reason } = verified;
+  return refused(reason, outcome === 'unavailable' ? { error: paymentUnavailable() } : {});
+};
+
+/** Finds the account whose balance the payment raises; null for none. */
+const findCredited = async (
+  context: X402Context,
+  payment: Payment,
+  { credit, method, accounts: { payer } }: Asked & { accounts: PayingAccounts },
+): Promise<{ accountId: string | null } | Refused> => {
+  if (credit === undefined || credit.accountId !== null) return { accountId: payment.accountId };
+  if (payer === null) return refused('payer_unknown', { error: payerUnknown() });
+  const wallet = await method.findWallet(payer);
+  if (wallet === null) return refused('rpc_unavailable', { error: paymentUnavailable() });
+  const account = await openWalletAccount(context, { wallet, isSandbox: credit.isSandbox });
+  return account.status === 'active'
+    ? { accountId: account.id }
+    : refused('account_suspended', { error: accountSuspended() });
+};
+
+/**
+ * Marks a payment as verified if its source covers it together with all its other open payments: a chain shows each
+ * of them the same money until the first one lands.
+ */
+const cover = async (
+  context: X402Context,
+  payment: Payment,
+  { method, accounts, isUpto }: { method: PaymentMethod; accounts: CreditedAccounts; isUpto: boolean },
+): Promise<Verification> => {
+  const { amount, asset } = payment;
+  const { source } = accounts;
+  // The facilitator has checked that the money covers this payment alone.
+  const alone = await storeVerified(context, payment, { accounts, funds: amount });
+  if (alone.outcome === 'verified') return alone;
+  const { payload } = toPayload(payment);
+  const funds = await whileLeased(context, payment, () => method.readFunds({ source, asset, payload }));
+  if (funds === null) return refused('rpc_unavailable', { error: paymentUnavailable() });
+  const beside = await storeVerified(context, payment, { accounts, funds });
+  if (beside.outcome === 'verified') return beside;
+  // Permits for Permit2 have sequential nonces: of two that are signed at once, one is lost.
+  if (isUpto) return refused('upto_payments_open', { isExactOnly: true });
+  // Payments that were sent may have left the balance already, and others may never be sent: only the unsent ones
+  // prove that there is too little.
+  return refused('insufficient_funds', amount + beside.unsent > funds ? {} : { error: paymentUncovered() });
+};
+
+const storeVerified = async (
+  context: X402Context,
+  payment: Payment,
+  { accounts, funds }: { accounts: CreditedAccounts; funds: bigint },
+): Promise<VerifyPaymentOutcome> => {
+  const change = changeOf(context, payment, ['verified', accounts]);
+  const verified = await context.store.verifyPayment({ change, source: accounts.source, funds });
+  if (verified === null) throw paymentInProgress();
+  return verified;
+};

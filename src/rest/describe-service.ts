@@ -1,0 +1,134 @@
+import type { Price } from '../catalog/model.ts';
+import { brandTitle } from '../kit/brand-title.ts';
+import { formatRate, formatUsd, type Nano } from '../kit/money.ts';
+import { createOffered, isOnSale } from '../operations/is-on-sale.ts';
+import type { Operation, Services } from '../operations/operation.ts';
+import { unknownWallet } from '../operations/per-call-sale.ts';
+
+/** Where an operation is called. */
+interface Callable {
+  name: string;
+  title: string;
+  /** One sentence. */
+  summary: string;
+  method: string;
+  url: string;
+  isTool: boolean;
+}
+
+interface Good extends Callable {
+  /** One call, such as "search". */
+  unit: string;
+  price: { least: Nano; most: Nano };
+  /** Whether the price depends on the input, and what a call does not use of it is balance. */
+  isQuoted: boolean;
+  /** Names the goods, such as "influencer search". */
+  goods: string;
+  /** Tells of made-up answers; null: there are none. */
+  notice: string | null;
+}
+
+/** What the home page, `/llms.txt` and `server.json` tell. */
+export type ServiceDescription = ReturnType<typeof describeService>;
+
+/** Returns a function that describes the service as it is now. The object is the same until something changes. */
+export const createServiceDescription = (
+  services: Services & { operations: readonly Operation[] },
+): (() => ServiceDescription) => {
+  const onSale = createOffered(services.operations, services, (operations) => operations);
+  let known: { parts: readonly unknown[]; description: ServiceDescription } | null = null;
+  return () => {
+    const operations = onSale();
+    const models = soldModels(services);
+    const notices = operations.map((operation) => noticeOf(operation, services));
+    const parts = [services.publicUrl(), operations, models, ...notices];
+    if (known === null || parts.some((part, index) => part !== known?.parts[index]))
+      known = { parts, description: describeService({ operations, models }, services) };
+    return known.description;
+  };
+};
+
+/** The SKUs at the prices of a newcomer: a wallet, or an account without terms of its own. */
+const soldModels = (services: Services) => {
+  const { catalogs, config } = services;
+  const buyer = { accountId: 'a newcomer', terms: null, isSandbox: false };
+  return catalogs.for(config.wallets.isOn ? unknownWallet(services) : buyer).list();
+};
+
+const noticeOf = ({ sale }: Operation, services: Services): string | null =>
+  sale?.x402?.isSandbox(services, null) === true ? sale.x402.sandbox.notice : null;
+
+const describeService = (
+  { operations, models }: { operations: readonly Operation[]; models: ReturnType<typeof soldModels> },
+  services: Services,
+) => {
+  const { config, catalogs, x402 } = services;
+  const url = services.publicUrl();
+  const toCallable = ({ name, title, description, rest, tool }: Operation): Callable => ({
+    name,
+    title,
+    summary: firstSentence(description),
+    method: rest.method,
+    url: `${url}${rest.path}`,
+    isTool: tool !== null,
+  });
+  const goods = operations.flatMap((operation): Good[] => {
+    const sale = operation.sale?.x402;
+    if (sale === undefined || !isOnSale(sale, services)) return [];
+    return [
+      {
+        ...toCallable(operation),
+        unit: sale.unit.one,
+        price: sale.priceRange,
+        isQuoted: operation.sale?.prepaid !== undefined,
+        goods: decapitalised(sale.description),
+        notice: noticeOf(operation, services),
+      },
+    ];
+  });
+  return {
+    brand: config.brand,
+    title: brandTitle(config),
+    summary:
+      'Generation of images, video and text with an API key' +
+      (goods.length === 0
+        ? '.'
+        : `, and ${nameAll(goods.map((good) => good.goods))} that ${goods.length === 1 ? 'is' : 'are'} paid for each request, without an account.`),
+    url,
+    takesWallets: config.wallets.isOn,
+    goods,
+    /** What is free and needs no key. */
+    free: operations.filter(({ isOpen }) => isOpen === true).map(toCallable),
+    models: models.map(({ sku, kind, price }) => ({ sku, kind, price })),
+    /** Whether a sandbox serves the models. */
+    isSandbox: !catalogs.sellsReal() || (config.wallets.isOn && !config.x402.takesRealMoney),
+    networks:
+      goods.length === 0
+        ? []
+        : x402.status().map(({ network, label, isTest }) => ({ network, label, isTest })),
+  };
+};
+
+const firstSentence = (text: string): string => /^.*?[.](?=\s|$)/s.exec(text)?.[0] ?? text;
+
+export const nameAll = (names: readonly string[]): string => new Intl.ListFormat('en').format(names);
+
+const decapitalised = (text: string): string => text.replace(/^./, (first) => first.toLowerCase());
+
+/** Returns a price as people read it, such as "$0.04 a call". */
+export const priceInWords = (price: Price): string => {
+  switch (price.unit) {
+    case 'call':
+      return `$${formatUsd(price.price)} a call`;
+    case 'token':
+      return `$${formatRate(price.input)} for a million tokens in, $${formatRate(price.output)} out`;
+    case 'second':
+      return `${price.rates.map((rate) => `${rate.resolution} $${formatUsd(rate.price)}`).join(', ')} a second`;
+  }
+};
+
+/** Returns the prices of a good, such as "$0.10 to $0.26 for each search". */
+export const rangeInWords = ({ price: { least, most }, unit, isQuoted }: Good): string => {
+  if (isQuoted) return `quoted for each ${unit}, by its input`;
+  return `$${formatUsd(least)}${least === most ? '' : ` to $${formatUsd(most)}`} for each ${unit}`;
+};
