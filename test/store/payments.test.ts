@@ -30,6 +30,7 @@ describe.each(testEngines())('payments on $kind', ({ create }) => {
       settledAmount: null,
       isRefunded: false,
       isUnchecked: false,
+      reverts: 0,
       source: null,
       creditEntry: null,
       createdAt: now,
@@ -174,12 +175,21 @@ describe.each(testEngines())('payments on $kind', ({ create }) => {
   };
   const verify = (
     identity: string,
-    { source, funds, by = store, now = start }: { source: string; funds: bigint; by?: Store; now?: number },
+    {
+      source,
+      funds,
+      by = store,
+      now = start,
+      ...limits
+    }: { source: string; funds: bigint; by?: Store; now?: number; maxOpen?: number },
   ) =>
     by.verifyPayment({
       change: { identity, from: ['reserved'], to: 'verified', owner: worker, set: { source }, now },
       source,
       funds,
+      maxOpen: 20,
+      reverts: { limit: 3, since: now - 3_600_000 },
+      ...limits,
     });
 
   it('verifies no more payments from one source than its funds cover, over all processes', async () => {
@@ -194,6 +204,43 @@ describe.each(testEngines())('payments on $kind', ({ create }) => {
     expect(outcomes.filter((outcome) => outcome?.outcome === 'verified')).toHaveLength(3);
     expect(outcomes.filter((outcome) => outcome?.outcome === 'uncovered')).toHaveLength(9);
     expect(outcomes).toContainEqual({ outcome: 'uncovered', unsent: 30n, sent: 0n });
+  });
+
+  it('verifies no more payments from one source than may be open at once', async () => {
+    const source = randomUUID();
+    const another = await data.openAnother();
+    const identities = await Promise.all(Array.from({ length: 6 }, () => reserveFrom()));
+    const outcomes = await Promise.all(
+      identities.map((identity, index) =>
+        verify(identity, { source, funds: 1_000n, by: index % 2 === 0 ? store : another, maxOpen: 4 }),
+      ),
+    );
+    expect(outcomes.filter((one) => one?.outcome === 'verified')).toHaveLength(4);
+    expect(outcomes.filter((one) => one?.outcome === 'too_many_open')).toHaveLength(2);
+  });
+
+  it('verifies nothing more from a source whose settlements were reverted, for an hour', async () => {
+    const source = randomUUID();
+    const revert = async (reverts: number): Promise<void> => {
+      const identity = await reserveFrom();
+      await verify(identity, { source, funds: 1_000n });
+      await store.advancePayment({
+        identity,
+        from: ['verified'],
+        to: 'failed',
+        set: { reverts },
+        now: start,
+      });
+    };
+    const next = await reserveFrom();
+    await revert(2);
+    expect(await verify(next, { source, funds: 1_000n, maxOpen: 0 })).toEqual({ outcome: 'too_many_open' });
+    await revert(1);
+    expect(await verify(next, { source, funds: 1_000n })).toEqual({ outcome: 'too_many_reverts' });
+    const elsewhere = await reserveFrom({ network: 'eip155:1' });
+    expect((await verify(elsewhere, { source, funds: 1_000n }))?.outcome).toBe('verified');
+    const later = await verify(next, { source, funds: 1_000n, now: start + 3_600_000 });
+    expect(later?.outcome).toBe('verified');
   });
 
   it('counts only open payments of the same source, network and asset', async () => {

@@ -39,12 +39,12 @@ export interface SettleOptions {
 export type SettleOutcome =
   /** `isUnchecked`: a facilitator elsewhere claims it, and no node answered. */
   | { outcome: 'settled'; transaction: string; isUnchecked?: boolean }
-  /** It is proven that the buyer was not charged and this proof will not be settled. */
-  | { outcome: 'failed'; reason: string; transaction: string | null }
+  /** It is proven that the buyer was not charged and this proof will not be settled. `isReverted`: we paid for that. */
+  | { outcome: 'failed'; reason: string; transaction: string | null; isReverted?: boolean }
   /** This call sent nothing; it can be tried again. */
   | { outcome: 'unavailable'; reason: string }
-  /** The buyer may have been charged, or may yet be. */
-  | { outcome: 'unknown'; reason: string; transaction: string | null };
+  /** The buyer may have been charged, or may yet be. `isReverted`: not by our transaction, for which we paid. */
+  | { outcome: 'unknown'; reason: string; transaction: string | null; isReverted?: boolean };
 
 /** A settlement that was begun, as the store has it. */
 export interface BegunPayment extends PaymentOrder, OutgoingTransaction {
@@ -63,7 +63,7 @@ export type FoundOutcome =
 export const toSettleOutcome = (
   found: FoundOutcome,
   { openReason, transaction = null }: { openReason: string; transaction?: string | null },
-): SettleOutcome => {
+): Exclude<SettleOutcome, { outcome: 'unavailable' }> => {
   switch (found.outcome) {
     case 'settled':
       return found;

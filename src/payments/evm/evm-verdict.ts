@@ -59,6 +59,8 @@ export const judgeSettlement = async (order: PaymentOrder, evidence: Evidence): 
     .catch(() => false);
   if (isPaid) return { outcome: 'settled', transaction };
   const found = await askEvmOutcome(chain, order, transaction);
-  const openReason = receipt.status === 'reverted' ? 'transaction_reverted' : 'transfer_not_found';
-  return toSettleOutcome(found, { openReason, transaction });
+  const isReverted = receipt.status === 'reverted';
+  const openReason = isReverted ? 'transaction_reverted' : 'transfer_not_found';
+  const ended = toSettleOutcome(found, { openReason, transaction });
+  return isReverted && ended.outcome !== 'settled' ? { ...ended, isReverted } : ended;
 };

@@ -126,8 +126,8 @@ const settleAnew = async (
     if (transaction !== undefined) ageMs(transaction);
     const verdict = await judge(site, order, { record, reason });
     // A revert is no fault of the payer when another party used the same authorization: then the payer did pay.
-    const isReverted = verdict.outcome === 'unknown' && record.receipt?.status === 'reverted';
-    if (transaction !== undefined && isReverted && watch.isContract()) {
+    const isReverted = 'isReverted' in verdict && verdict.isReverted;
+    if (transaction !== undefined && isReverted === true && watch.isContract()) {
       contractPayers.noteReverted({ transaction, payer });
       log.warn({ payer, transaction }, 'a settlement was reverted whose payer is a contract');
     }
@@ -160,7 +160,7 @@ const settle = async (
   const resumed = hasRaw(earlier) ? await resume(site, order, { earlier, sending }) : null;
   const outcome = resumed ?? (await settleAnew(site, order, sending));
   watched.throwFirstError();
-  if (outcome.outcome !== 'failed' || last === null) return outcome;
+  if (outcome.outcome !== 'failed' || outcome.isReverted === true || last === null) return outcome;
   // Once something may have been sent, a refusal may be due to success.
   const { transaction } = last;
   const found = await askEvmOutcome(site.chainWithin(site.timeouts.queryMs).chain, order, transaction);

@@ -139,7 +139,7 @@ const judgeSent = (
     };
   return status.error === null
     ? { outcome: 'settled', transaction }
-    : { outcome: 'failed', reason: 'invalid_exact_svm_transaction_failed', transaction };
+    : { outcome: 'failed', reason: 'invalid_exact_svm_transaction_failed', transaction, isReverted: true };
 };
 
 const settle = async (

@@ -92,7 +92,13 @@ export const paymentEvents = {
     writes: { reason: null, isUnchecked: true },
   },
   /** It is proven that the settlement did not happen. */
-  failed: { from: begun, to: 'failed', by: 'holder', next: 'last_check', sets: ['reason', 'transaction'] },
+  failed: {
+    from: begun,
+    to: 'failed',
+    by: 'holder',
+    next: 'last_check',
+    sets: ['reason', 'transaction', 'reverts'],
+  },
   /** That is proven later, when no process works on it. */
   disproved: {
     from: ['produced', 'broadcasting', 'unknown'],
@@ -102,7 +108,13 @@ export const paymentEvents = {
     sets: ['reason'],
   },
   /** The settlement may have happened. */
-  doubted: { from: begun, to: 'unknown', by: 'holder', next: 'wait', sets: ['reason', 'transaction'] },
+  doubted: {
+    from: begun,
+    to: 'unknown',
+    by: 'holder',
+    next: 'wait',
+    sets: ['reason', 'transaction', 'reverts'],
+  },
   /** A process died when it may have sent the settlement. */
   abandoned: { from: ['broadcasting'], to: 'unknown', by: 'finder', next: 'wait', sets: ['reason'] },
   /** The chain has lost the transaction of a served payment. */

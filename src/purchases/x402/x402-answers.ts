@@ -123,6 +123,22 @@ export const paymentUncovered = (): AppError =>
     { retryAfterSeconds: 5 },
   );
 
+export const tooManyOpen = (): AppError =>
+  new AppError(
+    'rate_limit_exceeded',
+    'Too many payments of this wallet are not settled yet. Nothing was charged for this one. Send the same request with ' +
+      'the same payment proof again shortly.',
+    { retryAfterSeconds: 5 },
+  );
+
+export const tooManyReverts = (barredMs: number): AppError =>
+  new AppError(
+    'rate_limit_exceeded',
+    'The chain has reverted several settlements of this wallet, because its money or its permission was gone by then. ' +
+      'Nothing was charged. Pay from another wallet, or wait as long as Retry-After says.',
+    { retryAfterSeconds: Math.ceil(barredMs / 1_000), headers: { 'x-should-retry': 'false' } },
+  );
+
 /** `payment` carries the transaction where it is known. */
 export const paymentPending = (payment: Pick<Payment, 'network' | 'payer' | 'transaction'>): AppError => {
   const { transaction } = payment;

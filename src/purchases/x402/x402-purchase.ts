@@ -12,13 +12,24 @@ import {
   paymentUnavailable,
   toReceipt,
   toSettleResponse,
+  tooManyReverts,
   type Receipt,
 } from './x402-answers.ts';
 import type { X402Context } from './x402-context.ts';
 import { methodsUnder, pricingOf } from './x402-former-terms.ts';
 import { findMethod, isSameProof, toNewPayment } from './x402-record.ts';
 import type { PayOutcome, PayRequest } from './pay-request.ts';
-import { appeal, pause, replay, resolve, settle, type Settled } from './x402-settlement.ts';
+import {
+  appeal,
+  isBarred,
+  pause,
+  refuse,
+  replay,
+  resolve,
+  revertLimit,
+  settle,
+  type Settled,
+} from './x402-settlement.ts';
 import { toChargedUnits, toNano, uptoTermsOf, type UptoSale } from './x402-upto.ts';
 import { verify } from './x402-verify.ts';
 
@@ -176,11 +187,6 @@ const produce = async (
   }
 };
 
-/** Frees a proof that bought nothing. */
-const refuse = async (context: X402Context, payment: Payment, reason: string): Promise<void> => {
-  await movePayment(context, payment, 'refused', { reason });
-};
-
 const settleProduced = async (
   context: X402Context,
   payment: Payment,
@@ -272,7 +278,11 @@ const resumeSent = async (
   const { taken, method } = await takeOver(context, payment, 'resumed');
   if (taken.isRefunded) {
     // It was refunded while we took it over.
-    await movePayment(context, taken, 'doubted', { reason: undefined, transaction: undefined });
+    await movePayment(context, taken, 'doubted', {
+      reason: undefined,
+      transaction: undefined,
+      reverts: undefined,
+    });
     throw paymentRefunded();
   }
   return finish(context, await resolve(context, taken, method), { request, replayed: true });
@@ -283,6 +293,7 @@ const resumeProduced = async (
   payment: Payment,
   request: PayRequest,
 ): Promise<PayOutcome> => {
+  if (await isBarred(context, payment)) throw tooManyReverts(revertLimit.withinMs);
   const { taken, method } = await takeOver(context, payment, 'continued');
   return settleProduced(context, taken, { request, method, replayed: true });
 };

@@ -169,25 +169,34 @@ const storeClaimed = async (
 interface Doubt {
   reason: string;
   transaction: string | null;
+  isReverted?: boolean;
 }
 
-const storeFailed = async (
-  context: X402Context,
-  payment: Payment,
-  { reason, transaction }: Doubt,
-): Promise<Settled> => {
-  const fields = { reason, transaction: transaction ?? undefined };
+/** Returns the fields of an end without money. Logs a revert, for which this service paid. */
+const fieldsOf = ({ log }: X402Context, payment: Payment, { reason, transaction, isReverted }: Doubt) => {
+  if (isReverted === true)
+    log.warn(
+      { payment: payment.identity, payer: payment.source, network: payment.network, transaction },
+      'a settlement was reverted at our cost',
+    );
+  return {
+    reason,
+    transaction: transaction ?? undefined,
+    reverts: isReverted === true ? payment.reverts + 1 : undefined,
+  };
+};
+
+const storeFailed = async (context: X402Context, payment: Payment, doubt: Doubt): Promise<Settled> => {
+  const { reason, transaction } = doubt;
+  const fields = fieldsOf(context, payment, doubt);
   if ((await movePayment(context, payment, 'failed', fields)) === null) throw paymentInProgress();
   const response = toSettleResponse(payment, { transaction, errorReason: reason });
   return { outcome: 'failed', reason, receipt: toReceipt(response) };
 };
 
-const storeUnknown = async (
-  context: X402Context,
-  payment: Payment,
-  { reason, transaction }: Doubt,
-): Promise<never> => {
-  const fields = { reason, transaction: transaction ?? undefined };
+const storeUnknown = async (context: X402Context, payment: Payment, doubt: Doubt): Promise<never> => {
+  const { reason, transaction } = doubt;
+  const fields = fieldsOf(context, payment, doubt);
   const unknown = await movePayment(context, payment, 'doubted', fields);
   context.log.warn(
     { payment: payment.identity, reason, transaction },
@@ -199,6 +208,22 @@ const storeUnknown = async (
 /** Ends our turn on a payment of which nothing was sent: the next request goes on from the stored result. */
 export const pause = async (context: X402Context, payment: Payment): Promise<void> => {
   await movePayment(context, payment, 'paused', {});
+};
+
+/** A payer is refused after so many reverted settlements within that time: the chain's fees for them are ours. */
+export const revertLimit = { limit: 3, withinMs: 3_600_000 };
+
+export const isBarred = async (
+  { store, clock }: X402Context,
+  { source, network }: Payment,
+): Promise<boolean> =>
+  source !== null &&
+  (await store.countReverts({ source, network, since: clock.now() - revertLimit.withinMs })) >=
+    revertLimit.limit;
+
+/** Frees a proof that bought nothing. */
+export const refuse = async (context: X402Context, payment: Payment, reason: string): Promise<void> => {
+  await movePayment(context, payment, 'refused', { reason });
 };
 
 /** Finds out how a settlement ended that this process has taken over, and settles again where that is safe. */
@@ -221,6 +246,8 @@ export const resolve = async (
     case 'open':
       break;
   }
+  if (await isBarred(context, payment))
+    return storeUnknown(context, payment, { reason: 'payer_reverts', transaction: null });
   const { transaction, rawTransaction, facilitator } = payment;
   return settle(context, payment, { method, earlier: { transaction, rawTransaction, facilitator } });
 };

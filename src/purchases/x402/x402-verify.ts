@@ -11,9 +11,12 @@ import {
   paymentInProgress,
   paymentUnavailable,
   paymentUncovered,
+  tooManyOpen,
+  tooManyReverts,
 } from './x402-answers.ts';
 import type { X402Context } from './x402-context.ts';
 import { toBegunPayment, toPayload } from './x402-record.ts';
+import { revertLimit } from './x402-settlement.ts';
 import { mayPayAfterwards } from './x402-upto.ts';
 
 /** Why a proof buys nothing. */
@@ -44,6 +47,9 @@ interface Asked {
 
 /** The accounts that pay, and the one whose balance rises; null for none. */
 type CreditedAccounts = PayingAccounts & { accountId: string | null };
+
+/** One movement of a payer's money can revert all its open settlements, and the chain's fees for them are ours. */
+const maxOpenPayments = 30;
 
 const noTransfer = 'invalid_exact_svm_payload_no_transfer_instruction';
 
@@ -113,12 +119,12 @@ const cover = async (
   const { source } = accounts;
   // The facilitator has checked that the money covers this payment alone.
   const alone = await storeVerified(context, payment, { accounts, funds: amount });
-  if (alone.outcome === 'verified') return alone;
+  if (alone.outcome !== 'uncovered') return alone;
   const { payload } = toPayload(payment);
   const funds = await whileLeased(context, payment, () => method.readFunds({ source, asset, payload }));
   if (funds === null) return refused('rpc_unavailable', { error: paymentUnavailable() });
   const beside = await storeVerified(context, payment, { accounts, funds });
-  if (beside.outcome === 'verified') return beside;
+  if (beside.outcome !== 'uncovered') return beside;
   // Permits for Permit2 have sequential nonces: of two that are signed at once, one is lost.
   if (isUpto) return refused('upto_payments_open', { isExactOnly: true });
   // Payments that were sent may have left the balance already, and others may never be sent: only the unsent ones
@@ -130,9 +136,22 @@ const storeVerified = async (
   context: X402Context,
   payment: Payment,
   { accounts, funds }: { accounts: CreditedAccounts; funds: bigint },
-): Promise<VerifyPaymentOutcome> => {
-  const change = changeOf(context, payment, ['verified', accounts]);
-  const verified = await context.store.verifyPayment({ change, source: accounts.source, funds });
+): Promise<Extract<VerifyPaymentOutcome, { outcome: 'verified' | 'uncovered' }> | Refused> => {
+  const { store, clock, log } = context;
+  const { source } = accounts;
+  const { limit, withinMs } = revertLimit;
+  const verified = await store.verifyPayment({
+    change: changeOf(context, payment, ['verified', accounts]),
+    source,
+    funds,
+    maxOpen: maxOpenPayments,
+    reverts: { limit, since: clock.now() - withinMs },
+  });
   if (verified === null) throw paymentInProgress();
-  return verified;
+  const { outcome } = verified;
+  if (outcome === 'verified' || outcome === 'uncovered') return verified;
+  log.warn({ payer: source, network: payment.network, reason: outcome }, 'a payer is refused for a while');
+  return refused(outcome, {
+    error: outcome === 'too_many_open' ? tooManyOpen() : tooManyReverts(withinMs),
+  });
 };

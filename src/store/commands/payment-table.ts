@@ -1,5 +1,5 @@
 import type { paymentStates } from '../payment-states.ts';
-import { columns, flag, int64, named, orNull, text, time, type RowOf } from '../columns.ts';
+import { columns, flag, int64, integer, named, orNull, text, time, type RowOf } from '../columns.ts';
 
 /**
  * The state of an x402 payment. reserved: the proof is claimed, nothing was asked yet. verified: the facilitator
@@ -54,6 +54,8 @@ const paymentFields = {
   isUnchecked: named('unchecked', flag()),
   /** The account that pays: a wallet in lower case on EVM, a token account on Solana. */
   source: orNull(text()),
+  /** How many transactions of its settlement the chain reverted, at our cost. */
+  reverts: integer(),
   /** The account whose balance it raises; null as long as that is not known, and for a payment that raises none. */
   accountId: orNull(text()),
   /** By how much; null: it buys an answer and raises no balance. */

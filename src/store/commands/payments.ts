@@ -132,6 +132,7 @@ const settable = [
   ['checkAt', 'check_at'],
   ['settledAt', 'settled_at'],
   ['isUnchecked', 'unchecked'],
+  ['reverts', 'reverts'],
   ['accountId', 'account_id'],
   ['settledAmount', 'settled_amount'],
   ['credit', 'credit'],
@@ -144,6 +145,7 @@ const numbers: ReadonlySet<string> = new Set([
   'unchecked',
   'settled_amount',
   'credit',
+  'reverts',
 ]);
 
 /** Each settable column has two parameters: 1 if it changes, and its new value. */
@@ -279,6 +281,18 @@ const listOpenAmounts = statement({
   read: (rows: OpenAmount[]) => rows,
 });
 
+/** Counts the reverted transactions of a source's payments on one network that changed since then. */
+export const countReverts = read({
+  text: `select cast(coalesce(sum(reverts), 0) as bigint) as reverts from payments
+    where source = $1 and network = $2 and reverts > 0 and updated_at > $3`,
+  values: ({ source, network, since }: { source: string; network: string; since: number }) => [
+    source,
+    network,
+    since,
+  ],
+  read: ([row]: { reverts: bigint }[]) => Number(row?.reverts ?? 0n),
+});
+
 const sumOf = (amounts: { amount: bigint }[]): bigint =>
   amounts.reduce((total, { amount }) => total + amount, 0n);
 
@@ -289,14 +303,20 @@ export interface VerifyPaymentInput {
   /** Applied if the funds cover the payment; it sets `source`. */
   change: AdvancePaymentInput;
   source: string;
-  /** A lower bound of the balance of `source`, in the asset's smallest unit. */
+  /** A lower bound of what payments can take from `source`, in the asset's smallest unit. */
   funds: bigint;
+  /** The most payments from `source` in one asset that are open at once. */
+  maxOpen: number;
+  /** The number of reverted settlements since `since` that bars a source. */
+  reverts: { limit: number; since: number };
 }
 
 export type VerifyPaymentOutcome =
   | { outcome: 'verified'; payment: Payment }
   /** Sums of the other open payments: `unsent` are being worked on, `sent` were sent or given up. */
-  | { outcome: 'uncovered'; unsent: bigint; sent: bigint };
+  | { outcome: 'uncovered'; unsent: bigint; sent: bigint }
+  | { outcome: 'too_many_open' }
+  | { outcome: 'too_many_reverts' };
 
 /**
  * Makes the change if `funds` cover this payment and all other open payments from `source` in the same asset. Payments
@@ -307,11 +327,17 @@ export const verifyPayment = writeTransaction(function* ({
   change,
   source,
   funds,
+  maxOpen,
+  reverts,
 }: VerifyPaymentInput): Steps<VerifyPaymentOutcome | null> {
   yield* run(lockName, `payments from ${source}`);
   const payment = yield* run(getPayment, change.identity);
   if (payment === null) return null;
+  const { network } = payment;
+  const reverted = yield* run(countReverts, { source, network, since: reverts.since });
+  if (reverted >= reverts.limit) return { outcome: 'too_many_reverts' };
   const open = yield* run(listOpenAmounts, { source, payment, now: change.now });
+  if (open.length >= maxOpen) return { outcome: 'too_many_open' };
   const unsent = sumOf(open.filter((one) => isUnsent(one, change.now)));
   const sent = sumOf(open) - unsent;
   if (payment.amount + unsent + sent > funds) return { outcome: 'uncovered', unsent, sent };

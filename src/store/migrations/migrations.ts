@@ -10,6 +10,7 @@ import { keyLimits } from './0008-key-limits.ts';
 import { operatorAccess } from './0009-operator-access.ts';
 import { walletAccounts } from './0010-wallet-accounts.ts';
 import { settledAmounts } from './0013-settled-amounts.ts';
+import { paymentReverts } from './0015-payment-reverts.ts';
 
 /** All migrations, which run in the order of their names. Never change one that was released. */
 export const migrations: Readonly<Record<string, (engine: Engine) => string[]>> = {
@@ -24,6 +25,7 @@ export const migrations: Readonly<Record<string, (engine: Engine) => string[]>> 
   '0009-operator-access': operatorAccess,
   '0010-wallet-accounts': walletAccounts,
   '0013-settled-amounts': settledAmounts,
+  '0015-payment-reverts': paymentReverts,
 };
 
 /** Returns what is wrong with a store with these executed migrations; null if this version knows all of them. */

@@ -85,6 +85,7 @@ const fields: EventFields<PaymentEventName> & Record<string, unknown> = {
   credit: null,
   settledAt: start,
   reason: 'a_reason',
+  reverts: 0,
 };
 
 describe.each(testEngines())('random events on $kind', ({ create }) => {
@@ -140,7 +141,13 @@ describe.each(testEngines())('random events on $kind', ({ create }) => {
             if (event !== 'verified') return movePayment(context, known, event, given as never);
             const change = changeOf(context, known, [event, given as never]);
             const funds = isCovered ? known.amount : 0n;
-            const verified = await store.verifyPayment({ change, source: identity, funds });
+            const verified = await store.verifyPayment({
+              change,
+              source: identity,
+              funds,
+              maxOpen: 20,
+              reverts: { limit: 3, since: 0 },
+            });
             return verified?.outcome === 'verified' ? verified.payment : null;
           };
           if (!isPossible(event, known)) {
@@ -193,7 +200,11 @@ describe.each(testEngines())('random events on $kind', ({ create }) => {
       if (event === 'continued') await movePayment(one, produced ?? payment, 'paused', {});
       else {
         await movePayment(one, payment, 'sent', fields as never);
-        await movePayment(one, payment, 'doubted', { reason: 'a_reason', transaction: undefined });
+        await movePayment(one, payment, 'doubted', {
+          reason: 'a_reason',
+          transaction: undefined,
+          reverts: undefined,
+        });
       }
       now += 1;
       const found = await find(payment.identity);

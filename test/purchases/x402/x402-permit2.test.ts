@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { decodePaymentResponseHeader, wrapFetchWithPayment } from '@x402/fetch';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { parseUsd } from '../../../src/kit/money.ts';
 import { decodeBase64Json, encodeBase64Json } from '../../../src/payments/core/base64-json.ts';
@@ -207,6 +207,34 @@ describe('a payment through Permit2', () => {
     const refusal = await refusalOf(gate.pay(createSale('broken').request(broken)));
     expect(refusal).toMatchObject({ code: 'invalid_payment', status: 400 });
     expect(refusal.message).toContain(`payload.permit2Authorization.${field}`);
+  });
+
+  it('is sent alone when twenty come at once and Permit2 may take one price', async () => {
+    const { controls } = fixture.chain;
+    const buyer = await fixture.createBuyer({ allowance: bnbPriceUnits });
+    const another = fixture.openGate();
+    const requests = [];
+    for (let index = 0; index < 20; index += 1)
+      requests.push(createSale(`at once ${index}`).request(await buyer.prove(challenge)));
+    const sends = (): number => controls.callCount('eth_sendRawTransaction');
+    const before = sends();
+    let answered = 0;
+    await controls.setAutomine(false);
+    const paying = Promise.allSettled(
+      requests.map((request, index) =>
+        (index % 2 === 0 ? gate : another).pay(request).finally(() => (answered += 1)),
+      ),
+    );
+    // What was sent is not answered before the next block.
+    await vi.waitFor(() => expect(answered + sends() - before).toBe(20), 20_000);
+    const sent = sends() - before;
+    await controls.mine();
+    await controls.setAutomine(true);
+    const ends = await paying;
+    expect(sent).toBe(1);
+    expect(ends.filter((end) => end.status === 'fulfilled' && end.value.outcome === 'served')).toHaveLength(
+      1,
+    );
   });
 
   it('whose nonce the buyer spends before the settlement is refused, and nobody is served', async () => {

@@ -60,16 +60,18 @@ describe('a settlement on Base that was reverted', () => {
     identity: string;
   }
 
+  const sends = (): number => fixture.chains.base.controls.callCount('eth_sendRawTransaction');
+
   /** The buyer spends the money while the settlement waits for its block. */
-  const revert = async (name: string): Promise<Reverted> => {
+  const revert = async (name: string, payer: Spender | null = null): Promise<Reverted> => {
     const { controls } = fixture.chains.base;
-    const spender = await createSpender(fixture.chains, priceUnits);
+    const spender = payer ?? (await createSpender(fixture.chains, priceUnits));
     const sale = createSale(name);
     const request = sale.request(await spender.buyer.prove(challenge, 'base'));
-    const sends = controls.callCount('eth_sendRawTransaction');
+    const before = sends();
     await controls.setAutomine(false);
     const paying = refusalOf(gate.pay(request));
-    await vi.waitFor(() => expect(controls.callCount('eth_sendRawTransaction')).toBe(sends + 1), 20_000);
+    await vi.waitFor(() => expect(sends()).toBe(before + 1), 20_000);
     await spender.spendAll();
     await controls.mine();
     expect((await paying).code).toBe('payment_pending');
@@ -123,6 +125,31 @@ describe('a settlement on Base that was reverted', () => {
     await base.controls.mine();
     served(await gate.pay(request));
     expect(await earned()).toBe(before + priceUnits);
+  });
+
+  it('is not repeated without end: after three its payer is refused for an hour, by every process', async () => {
+    const { base } = fixture.chains;
+    const amount = 10n * priceUnits;
+    const spender = await createSpender(fixture.chains, amount);
+    const old: Reverted[] = [];
+    for (const name of ['first', 'second', 'third']) {
+      old.push(await revert(name, spender));
+      await base.mint(spender.address, amount);
+    }
+    const before = sends();
+    const another = fixture.openGate();
+    const sale = createSale('fourth');
+    const request = sale.request(await spender.buyer.prove(challenge, 'base'));
+    expect(await refusalOf(another.pay(request))).toMatchObject({
+      code: 'rate_limit_exceeded',
+      retryAfterSeconds: 3_600,
+    });
+    expect(sale.produced).toBe(0);
+    for (const one of old) expect(await codeOf(another.pay(one.request))).toBe('payment_pending');
+    expect(sends()).toBe(before);
+    served(await gate.pay(createSale('other').request(await fixture.buyer.prove(challenge, 'base'))));
+    const later = fixture.openGate({ clock: { now: () => Date.now() + 3_600_000 } });
+    served(await later.pay(request));
   });
 
   // Last: what is signed from now on is of another time.
