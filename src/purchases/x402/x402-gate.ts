@@ -92,7 +92,7 @@ export const createX402Gate = (options: X402GateOptions) => {
     noteDelivery: (payment) => inBackground(noteDelivery(context, payment)),
     closing: closing.signal,
   };
-  const mpp = createMppDialect(context, options);
+  const mpp = createMppDialect(context, options.publicUrl);
   return {
     /**
      * Returns the terms for a request without payment; `reason` says why a payment was refused. Throws AppError

@@ -7,99 +7,112 @@ import {
   readMppCredential,
   writeMppChallenges,
   writeMppReceipt,
+  type MppBinding,
   type MppCredential,
   type MppRequest,
 } from '../../payments/mpp.ts';
 import { hasProof } from '../../payments/parse-proof.ts';
-import type { X402Context } from './x402-context.ts';
 import type { PayOutcome, PayRequest } from './pay-request.ts';
+import type { X402Context } from './x402-context.ts';
 import { pay } from './x402-purchase.ts';
 
 /** The parts of a request that its terms depend on. */
-export type OfferRequest = Pick<PayRequest, 'sale' | 'transport' | 'price' | 'proofs' | 'requestHash'>;
+type OfferRequest = Pick<PayRequest, 'sale' | 'transport' | 'price' | 'proofs' | 'requestHash'>;
+
+interface MppContext extends X402Context {
+  publicUrl: () => string;
+  loadKey: () => Promise<string>;
+}
 
 /**
  * Speaks MPP to requests over HTTP, beside x402. A credential of MPP becomes the x402 proof that it is. So both have the
  * same identity, and everything after that is the same.
  */
-export const createMppDialect = (context: X402Context, { publicUrl }: { publicUrl: () => string }) => {
-  const { store, methods, clock } = context;
+export const createMppDialect = (x402: X402Context, publicUrl: () => string) => {
   const loadKey = memoizeAsync(() =>
-    store.getOrCreateSecret({ name: 'mpp-challenges', value: randomBase62(43) }),
+    x402.store.getOrCreateSecret({ name: 'mpp-challenges', value: randomBase62(43) }),
   );
-  const bind = async ({ requestHash }: OfferRequest, { field }: MppRequest) => ({
-    key: await loadKey(),
-    requestHash,
-    field,
-  });
-
-  /** Adds the terms of MPP to those of x402. */
-  const translate = async (
-    challenge: Challenge,
-    request: OfferRequest,
-    { mpp, problem }: { mpp: MppRequest; problem: MppProblem | null },
-  ): Promise<Challenge> => {
-    const terms = { methods, price: request.price, realm: new URL(publicUrl()).host, now: clock.now() };
-    const header = writeMppChallenges(terms, await bind(request, mpp));
-    return { ...challenge, mpp: { headers: header === '' ? {} : { 'www-authenticate': header }, problem } };
-  };
-
-  const offer = async (request: OfferRequest, problem: MppProblem | null = null): Promise<Challenge> => {
-    const { sale, transport, price, proofs } = request;
-    const reason = problem?.type.replace(/^.*\//, '').replace('-', '_');
-    const challenge = context.challenge({ sale, transport, price, ...(problem === null ? {} : { reason }) });
-    return proofs?.mpp === undefined
-      ? challenge
-      : translate(challenge, request, { mpp: proofs.mpp, problem });
-  };
-
-  const refuse = async (request: PayRequest, problem: MppProblem): Promise<PayOutcome> => ({
-    outcome: 'unpaid',
-    challenge: await offer(request, problem),
-  });
-
-  const payWith = async (
-    request: PayRequest,
-    { read, mpp }: { read: MppCredential; mpp: MppRequest },
-  ): Promise<PayOutcome> => {
-    const outcome = await pay(context, { ...request, proofs: { meta: read.proof } });
-    if (outcome.outcome === 'unpaid') {
-      const problem =
-        read.expiresAt <= clock.now()
-          ? mppProblem('payment-expired')
-          : mppProblem('verification-failed', `The payment was refused: ${outcome.challenge.body.error}.`);
-      return { ...outcome, challenge: await translate(outcome.challenge, request, { mpp, problem }) };
-    }
-    const { receipt, transaction } = outcome;
-    if (receipt === undefined || transaction === null) return outcome;
-    const settledAt = outcome.settledAt ?? clock.now();
-    const written = writeMppReceipt(read, { transaction, settledAt });
-    return { ...outcome, receipt: { ...receipt, mpp: { 'payment-receipt': written } } };
-  };
-
+  const context: MppContext = { ...x402, publicUrl, loadKey };
   return {
     /** Returns the terms for a request without payment. */
-    offer: (request: OfferRequest): Promise<Challenge> => offer(request),
+    offer: async (request: OfferRequest): Promise<Challenge> => {
+      const challenge = x402.challenge(request);
+      const mpp = request.proofs?.mpp;
+      return mpp === undefined ? challenge : translate(context, challenge, { request, mpp, problem: null });
+    },
     /** Serves a request in the dialect of its proof. */
     pay: async (request: PayRequest, mpp: MppRequest): Promise<PayOutcome> => {
       const { mpp: _mpp, ...proofs } = request.proofs ?? {};
       // Some wallets may send both, and are charged once: an x402 proof always wins, so that a repetition is the same.
-      if (mpp.credential === null || hasProof(proofs)) {
-        const outcome = await pay(context, { ...request, proofs });
-        if (outcome.outcome === 'served') return outcome;
-        return {
-          ...outcome,
-          challenge: await translate(outcome.challenge, request, { mpp, problem: null }),
-        };
-      }
-      const read = readMppCredential(mpp.credential, await bind(request, mpp));
-      if ('problem' in read) return refuse(request, read.problem);
-      try {
-        return await payWith(request, { read, mpp });
-      } catch (error) {
-        if (!(error instanceof AppError) || error.code !== 'invalid_payment') throw error;
-        return refuse(request, mppProblem('malformed-credential'));
-      }
+      const { outcome, problem } =
+        mpp.credential === null || hasProof(proofs)
+          ? { outcome: await pay(x402, { ...request, proofs }), problem: null }
+          : await payByCredential(context, request, { ...mpp, credential: mpp.credential });
+      if (outcome.outcome === 'served') return outcome;
+      return {
+        ...outcome,
+        challenge: await translate(context, outcome.challenge, { request, mpp, problem }),
+      };
     },
   };
+};
+
+const bind = async (
+  { loadKey }: MppContext,
+  { requestHash }: OfferRequest,
+  { field }: MppRequest,
+): Promise<MppBinding> => ({ key: await loadKey(), requestHash, field });
+
+/** Adds the terms of MPP to those of x402. */
+const translate = async (
+  context: MppContext,
+  challenge: Challenge,
+  { request, mpp, problem }: { request: OfferRequest; mpp: MppRequest; problem: MppProblem | null },
+): Promise<Challenge> => {
+  const { methods, publicUrl, clock } = context;
+  const terms = { methods, price: request.price, realm: new URL(publicUrl()).host, now: clock.now() };
+  const header = writeMppChallenges(terms, await bind(context, request, mpp));
+  const headers = header === '' ? {} : { 'www-authenticate': header };
+  return { ...challenge, mpp: { headers, problem } };
+};
+
+/** Pays with a credential. `problem` says why it was refused; null when it was served. */
+const payByCredential = async (
+  context: MppContext,
+  request: PayRequest,
+  mpp: MppRequest & { credential: string },
+): Promise<{ outcome: PayOutcome; problem: MppProblem | null }> => {
+  const refuse = async (problem: MppProblem) => ({
+    outcome: await pay(context, { ...request, proofs: null }),
+    problem,
+  });
+  const read = readMppCredential(mpp.credential, await bind(context, request, mpp));
+  if ('problem' in read) return refuse(read.problem);
+  try {
+    const outcome = await pay(context, { ...request, proofs: { meta: read.proof } });
+    if (outcome.outcome === 'served') return { outcome: withReceipt(context, outcome, read), problem: null };
+    const reason = outcome.challenge.body.error;
+    const isExpired = read.expiresAt <= context.clock.now();
+    return {
+      outcome,
+      problem: isExpired
+        ? mppProblem('payment-expired')
+        : mppProblem('verification-failed', `The payment was refused: ${reason}.`),
+    };
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'invalid_payment') throw error;
+    return refuse(mppProblem('malformed-credential'));
+  }
+};
+
+const withReceipt = (
+  { clock }: MppContext,
+  served: Extract<PayOutcome, { outcome: 'served' }>,
+  credential: MppCredential,
+): PayOutcome => {
+  const { receipt, transaction } = served;
+  if (receipt === undefined || transaction === null) return served;
+  const settledAt = served.settledAt ?? clock.now();
+  const written = writeMppReceipt(credential, { transaction, settledAt });
+  return { ...served, receipt: { ...receipt, mpp: { 'payment-receipt': written } } };
 };

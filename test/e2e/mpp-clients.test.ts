@@ -2,18 +2,13 @@ import { Challenge, Credential, Receipt } from 'mppx';
 import { evm, Mppx } from 'mppx/client';
 import { privateKeyToAccount } from 'viem/accounts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readConfig } from '../../src/config/config.ts';
-import { createOperations } from '../../src/operations/index.ts';
-import { sellHoroscopeEitherWay } from '../operations/sell-horoscope.ts';
+import { openAccount } from '../mcp/open-account.ts';
 import { searchPrice, startPaidSearch, type PaidSearch } from './start-paid-search.ts';
 import { startTestGateway } from './start-test-gateway.ts';
 
 let search: PaidSearch;
 beforeAll(async () => {
-  search = await startPaidSearch({
-    environment: { X402_MPP: 'on' },
-    operations: [...createOperations(readConfig({}, null).search), sellHoroscopeEitherWay],
-  });
+  search = await startPaidSearch({ environment: { X402_MPP: 'on', WALLET_ACCOUNTS: 'on' } });
 });
 afterAll(() => search?.stop());
 
@@ -33,6 +28,16 @@ const createClient = () => {
     ],
   });
 };
+
+const chat = { messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 20, stream: true };
+
+/** A request of the client, which pays what it is asked for. */
+const post = (target: string, body: object, headers: Record<string, string> = {}): Promise<Response> =>
+  createClient().fetch(search.gateway.url + target, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  });
 
 const get = (target: string, headers: Record<string, string> = {}): Promise<Response> =>
   search.gateway.call(target, { apiKey: null, headers });
@@ -106,10 +111,29 @@ describe('the public client of MPP', () => {
     expect(charged).toBe(searchPrice);
   });
 
-  it('pays for what is also sold by key', async () => {
-    const horoscope = '/v1/horoscope-either-way?sign=leo';
-    const response = await createClient().fetch(search.gateway.url + horoscope);
-    expect(await response.json()).toEqual({ lines: ['leo: day 1'] });
+  it.each([
+    ['/v1/chat/completions', chat, 'data: [DONE]'],
+    ['/v1/images/generations', { model: 'imagemodel-1.0', prompt: 'A causeway' }, '"done"'],
+    ['/v1/topup', { amount_usd: '0.50' }, '"0.50"'],
+  ])('pays for %s without a key', async (target, body, expected) => {
+    const charged = await search.charged(async () => {
+      const response = await post(target, body);
+      expect(await response.text()).toContain(expected);
+      expect(Receipt.fromResponse(response)).toMatchObject({ status: 'success' });
+    });
+    expect(charged).toBeGreaterThan(0n);
+  });
+
+  it('pays for a call that the balance of a key does not cover, beside the key', async () => {
+    const { apiKey } = await openAccount(search.gateway.services, { amount: 0n, isSandbox: true });
+    const charged = await search.charged(async () => {
+      const response = await post('/v1/chat/completions', chat, { authorization: `Bearer ${apiKey}` });
+      expect(await response.text()).toContain('data: [DONE]');
+      expect(Receipt.fromResponse(response)).toMatchObject({ status: 'success' });
+    });
+    expect(charged).toBeGreaterThan(0n);
+    const balance = await search.gateway.call('/v1/balance', { apiKey });
+    expect(Number(((await balance.json()) as { balance_usd: string }).balance_usd)).toBeGreaterThan(0);
   });
 });
 
@@ -147,11 +171,6 @@ describe('a credential', () => {
       'for another request',
       'invalid-challenge',
       (authorization) => ['/v1/search?limit=4', { authorization }],
-    ],
-    [
-      'for another operation',
-      'invalid-challenge',
-      (authorization) => ['/v1/horoscope-either-way?sign=leo', { authorization }],
     ],
     [
       'in the other header',
