@@ -24,7 +24,7 @@ import type { Nano } from '../kit/money.ts';
 import type { Outbound } from '../http/outbound.ts';
 import type { Providers } from '../providers/create-providers.ts';
 import type { Challenge, Proofs, Receipt, X402Gate } from '../purchases/x402/x402-gate.ts';
-import type { Job, Media, Store } from '../store/store.ts';
+import type { Job, Media, Pledge, Store } from '../store/store.ts';
 import type { WebhookSettings } from '../webhooks/webhook-settings.ts';
 import type { HistoryCursors } from './account/history-cursor.ts';
 import type { SearchConfig } from './search/search-settings.ts';
@@ -101,6 +101,8 @@ export interface PerCall<Input = unknown> extends Pick<X402Sale, 'description' |
    * for a call that cannot run, or whose price is not known before it runs.
    */
   quote(input: Input, buyer: Buyer, services: Services): Quote;
+  /** Whether a call ends while its caller waits, so that it can be paid then, by what it used. Absent: no call does. */
+  isMetered?(input: Input): boolean;
 }
 
 export interface Quote {
@@ -229,7 +231,8 @@ export type ObserveOperation = (
   perform: () => Promise<Answer>,
 ) => Promise<Answer>;
 
-export type AccountCall = Call & { caller: Caller };
+/** `pledge`: a payment that pays for the call when it has ended, in place of the balance. */
+export type AccountCall = Call & { caller: Caller; pledge?: Pledge };
 
 export interface Idempotency {
   endpoint: string;

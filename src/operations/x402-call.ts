@@ -4,6 +4,7 @@ import { canonicalJson, type JsonObject } from '../kit/json.ts';
 import { formatUsd } from '../kit/money.ts';
 import type { Receipt } from '../purchases/x402/x402-answers.ts';
 import { hasProof, type Credit, type PayOutcome } from '../purchases/x402/x402-gate.ts';
+import type { Payment } from '../store/store.ts';
 import { isOnSale } from './is-on-sale.ts';
 import {
   jsonAnswer,
@@ -179,6 +180,19 @@ const payThenRun = async (
 ): Promise<Answer> => {
   const credit = creditOf(call, services);
   const price = x402.price(input, services);
+  let answered: Answer | null = null;
+  /** The call is not charged to the balance, but to the payment, which is settled when it has ended. */
+  const runThenPay = async (payment: Payment) => {
+    assertNotDraining(services);
+    assertOnSale(x402, services, null);
+    const buyer = await buyerOf(payment.accountId, { call, price }, services);
+    const pledge = { payment: payment.identity, most: payment.credit ?? price };
+    const account = { ...call, caller: buyer, idempotencyKey: keyOf(payment), pledge };
+    answered = await runPrepaid({ operation, prepaid, input }, account, services);
+    const job = await findEarlier({ operation, prepaid, input }, account, services);
+    return { result: '{}', charge: job?.charged ?? 0n };
+  };
+  const isMetered = call.caller === null && prepaid.perCall?.isMetered?.(input) === true;
   const paid = await services.x402.pay({
     sale: operation.name,
     transport: call.transport,
@@ -194,15 +208,17 @@ const payThenRun = async (
       assertOnSale(x402, services, null);
       return '{}';
     },
+    ...(isMetered ? { upto: { longestMs: services.config.chatDeadlineMs, produce: runThenPay } } : {}),
     credit,
     signal: call.signal,
   });
   if (paid.outcome === 'unpaid') return toTerms({ sale: x402, input }, paid, services);
   const { payment, receipt } = paid;
+  if (answered !== null) return withReceipt(answered, receipt);
   const account: AccountCall = {
     ...call,
     caller: await buyerOf(payment.accountId, { call, price }, services),
-    idempotencyKey: (call.caller === null ? null : call.idempotencyKey) ?? `x402:${payment.identity}`,
+    idempotencyKey: (call.caller === null ? null : call.idempotencyKey) ?? keyOf(payment),
   };
   try {
     return withReceipt(await runPrepaid({ operation, prepaid, input }, account, services), receipt);
@@ -211,7 +227,10 @@ const payThenRun = async (
   }
 };
 
-/** The caller, or the wallet whose payment is settled. */
+/** One payment runs one call. */
+const keyOf = ({ identity }: Payment): string => `x402:${identity}`;
+
+/** The caller, or the wallet whose payment is verified or settled. */
 const buyerOf = async (
   accountId: string | null,
   { call: { caller }, price }: { call: Call; price: bigint },
