@@ -101,8 +101,8 @@ export interface PerCall<Input = unknown> extends Pick<X402Sale, 'description' |
    * for a call that cannot run, or whose price is not known before it runs.
    */
   quote(input: Input, buyer: Buyer, services: Services): Quote;
-  /** Whether a call ends while its caller waits, so that it can be paid then, by what it used. Absent: no call does. */
-  isMetered?(input: Input): boolean;
+  /** A call ends while its caller waits, so that it can be paid then, by what it used. */
+  isMetered?: true;
 }
 
 export interface Quote {
@@ -286,6 +286,8 @@ export interface ServerSentEvent {
   event?: string;
   /** One line of text: JSON, or `[DONE]`. */
   data: string;
+  /** One line before the event, which clients pass over. */
+  comment?: string;
 }
 
 /** The bytes of one medium. Only REST answers it. */

@@ -6,6 +6,7 @@ import type { Receipt } from '../purchases/x402/x402-answers.ts';
 import { hasProof, type Credit, type PayOutcome } from '../purchases/x402/x402-gate.ts';
 import type { Payment } from '../store/store.ts';
 import { isOnSale } from './is-on-sale.ts';
+import { endWithReceipt, meterCall } from './meter-call.ts';
 import {
   jsonAnswer,
   type AccountCall,
@@ -180,20 +181,20 @@ const payThenRun = async (
 ): Promise<Answer> => {
   const credit = creditOf(call, services);
   const price = x402.price(input, services);
-  let answered: Answer | null = null;
-  /** The call is not charged to the balance, but to the payment, which is settled when it has ended. */
-  const runThenPay = async (payment: Payment) => {
+  const order = { operation, prepaid, input };
+  const toPledged = async (payment: Payment): Promise<AccountCall> => {
     assertNotDraining(services);
     assertOnSale(x402, services, null);
-    const buyer = await buyerOf(payment.accountId, { call, price }, services);
-    const pledge = { payment: payment.identity, most: payment.credit ?? price };
-    const account = { ...call, caller: buyer, idempotencyKey: keyOf(payment), pledge };
-    answered = await runPrepaid({ operation, prepaid, input }, account, services);
-    const job = await findEarlier({ operation, prepaid, input }, account, services);
-    return { result: '{}', charge: job?.charged ?? 0n };
+    return {
+      ...call,
+      caller: await buyerOf(payment.accountId, { call, price }, services),
+      idempotencyKey: keyOf(payment),
+      pledge: { payment: payment.identity, most: payment.credit ?? price },
+    };
   };
-  const isMetered = call.caller === null && prepaid.perCall?.isMetered?.(input) === true;
-  const paid = await services.x402.pay({
+  const isMetered = call.caller === null && prepaid.perCall?.isMetered === true;
+  const metered = isMetered ? meterCall(order, toPledged, services) : null;
+  const paying = services.x402.pay({
     sale: operation.name,
     transport: call.transport,
     price,
@@ -208,12 +209,15 @@ const payThenRun = async (
       assertOnSale(x402, services, null);
       return '{}';
     },
-    ...(isMetered ? { upto: { longestMs: services.config.chatDeadlineMs, produce: runThenPay } } : {}),
+    ...(metered === null ? {} : { upto: metered.sale }),
     credit,
     signal: call.signal,
   });
+  const paid = await (metered === null ? paying : Promise.race([paying, metered.started]));
+  if ('stream' in paid) return endWithReceipt(paid, paying);
   if (paid.outcome === 'unpaid') return toTerms({ sale: x402, input }, paid, services);
   const { payment, receipt } = paid;
+  const answered = metered?.answer() ?? null;
   if (answered !== null) return withReceipt(answered, receipt);
   const account: AccountCall = {
     ...call,
@@ -221,7 +225,7 @@ const payThenRun = async (
     idempotencyKey: (call.caller === null ? null : call.idempotencyKey) ?? keyOf(payment),
   };
   try {
-    return withReceipt(await runPrepaid({ operation, prepaid, input }, account, services), receipt);
+    return withReceipt(await runPrepaid(order, account, services), receipt);
   } catch (error) {
     throw error instanceof AppError ? paidFor(error, { receipt, price }) : error;
   }

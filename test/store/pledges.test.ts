@@ -150,6 +150,22 @@ describe.each(testEngines())('a job that a pledged payment pays on $kind', ({ cr
     expect(await store.owesForJobs(owner.accountId)).toBe(false);
   });
 
+  it('is owed when its proof was freed and has paid for another job', async () => {
+    const owner = await addAccount(store, { balance: 0n });
+    const payment = await pledge(owner);
+    await run(owner, payment);
+    await advance(payment, { from: ['verified'], to: 'rejected' });
+    await store.reservePayment(newPayment({ identity: payment, accountId: owner.accountId, credit: 100n }));
+    await advance(payment, { from: ['reserved'], to: 'verified' });
+    const other = runningJob(owner);
+    await openJob(store, opening(other, { hold: 0n, pledge: { payment, most: 100n } }));
+    await store.finishJob(finishing(other.id, { charge: 70n, now: start + 5_000 }));
+    await produce(payment, 70n);
+    await settle(payment);
+    expect(await accountOf(owner)).toMatchObject({ balance: 0n });
+    expect(await store.owesForJobs(owner.accountId)).toBe(true);
+  });
+
   it('counts failed settlements of a payer and of all, since a time', async () => {
     const owner = await addAccount(store, { balance: 0n });
     const payment = await pledge(owner);

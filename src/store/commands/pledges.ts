@@ -23,9 +23,10 @@ const markHold = statement({
 /** Makes the hold of a new job, which holds nothing of the balance, that of a pledge. */
 export const pledgeHold = (pledge: Pledge & { jobId: string }): Steps<void> => run(markHold, pledge);
 
-/** A rejected payment is deleted later. */
-export const isUnpaid = `not exists (
-        select 1 from payments where identity = holds.payment and state not in ('failed', 'rejected')
+/** The payment of the hold has ended, whether it is kept or not. A proof that was freed may have paid for another job. */
+export const hasEnded = `not exists (
+        select 1 from payments where identity = holds.payment
+          and state in ('reserved', 'verified', 'produced', 'broadcasting', 'unknown')
       )`;
 
 interface OwedHold {
@@ -34,15 +35,11 @@ interface OwedHold {
   captured: Nano;
 }
 
-/**
- * Lists what a payment has to pay for, and what earlier ones of the account have left unpaid: their settlement failed,
- * or never began.
- */
+/** Lists the unpaid jobs of an account, whose payments have ended: that of the given payment first. */
 const listOwed = statement({
-  text: `select job_id, account_id, captured from holds where debited = 0 and state = 'captured'
-      and account_id = $1
-      and (payment = $2 or ${isUnpaid})
-    order by case when payment = $2 then 0 else 1 end, ended_at limit 100`,
+  text: `select job_id, account_id, captured from holds
+    where debited = 0 and state = 'captured' and account_id = $1 and ${hasEnded}
+    order by case when payment = $2 then 0 else 1 end, ended_at desc limit 100`,
   values: ({ accountId, payment }: { accountId: string; payment: string }) => [accountId, payment],
   read: eachOf((row: OwedHold) => row),
 });
@@ -54,8 +51,8 @@ const markDebited = statement({
 });
 
 /**
- * Debits the jobs that a payment pays for, in the unit that credits it, and then unpaid ones of the account, each as a
- * whole and as far as the balance suffices.
+ * Debits the job that a payment pays for, in the unit that credits it, and then unpaid ones of the account, each as a
+ * whole, as long as the balance suffices.
  */
 export function* debitPledged(
   { accountId, payment, now }: { accountId: string; payment: string; now: number },
