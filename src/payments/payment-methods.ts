@@ -61,6 +61,7 @@ export const createPaymentMethods = (options: PaymentMethodsOptions): PaymentMet
         settings.rpcUrl === null
           ? facilitator
           : withSelfCheck(facilitator, { network, payTo, rpc, timeoutMs: timeouts.queryMs }),
+      findSigner: (message, signal) => network.family.findSigner(message, { rpc, signal }),
       readFunds: async (of) => {
         try {
           return await network.family.readFunds(of, { rpc, signal: AbortSignal.timeout(timeouts.queryMs) });

@@ -8,6 +8,7 @@ import {
   type SignedOffer,
   type SignOffers,
 } from '../extensions/offer-receipt.ts';
+import type { SignedMessage } from '../extensions/sign-in-with-x.ts';
 import type { PaymentNetwork } from './network-family.ts';
 import type { Facilitator } from './facilitator.ts';
 import type {
@@ -26,6 +27,8 @@ export interface PaymentMethod {
   facilitator: Facilitator;
   /** Reads the balance of a payment's source, in the asset's smallest unit; null when no node answers. */
   readFunds: (of: { source: string; asset: string }) => Promise<bigint | null>;
+  /** Names the wallet that signed a message (`NetworkFamily.findSigner`). Throws RpcOutage and RpcRefusal. */
+  findSigner: (message: SignedMessage, signal: AbortSignal) => Promise<string | null>;
 }
 
 /** The terms of a payment, for every dialect of x402. */
