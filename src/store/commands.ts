@@ -16,6 +16,7 @@ import * as payments from './commands/payments.ts';
 import * as refunds from './commands/refunds.ts';
 import * as secrets from './commands/secrets.ts';
 import * as spentNonces from './commands/spent-nonces.ts';
+import * as wallets from './commands/wallets.ts';
 import * as webhooks from './commands/webhooks.ts';
 
 /** A command of any input and output. */
@@ -44,6 +45,7 @@ export const commands = onlyCommands({
   ...refunds,
   ...operator,
   ...gauges,
+  ...wallets,
 });
 
 type Commands = typeof commands;

@@ -29,6 +29,8 @@ export interface PaymentMethod {
   readFunds: (of: { source: string; asset: string }) => Promise<bigint | null>;
   /** Names the wallet that signed a message (`NetworkFamily.findSigner`). Throws RpcOutage and RpcRefusal. */
   findSigner: (message: SignedMessage, signal: AbortSignal) => Promise<string | null>;
+  /** Names the wallet of an address (`NetworkFamily.findWallet`); null when no node answers. */
+  findWallet: (address: string) => Promise<string | null>;
 }
 
 /** The terms of a payment, for every dialect of x402. */

@@ -38,6 +38,7 @@ const methodOn = (id: string, supports: () => Supported): PaymentMethod => {
     facilitator,
     readFunds: unused,
     findSigner: unused,
+    findWallet: unused,
   };
 };
 
