@@ -145,6 +145,8 @@ export interface ChallengeRequest {
   resource: ResourceInfo;
   /** The declarations of the resource, the same for every price. */
   extensions?: Extensions;
+  /** The declarations of this one challenge. They come first, so they stay longest in a full header. */
+  ownExtensions?: Extensions;
 }
 
 const withOffers = (plain: PaymentRequired, offers: readonly SignedOffer[]): PaymentRequired =>
@@ -172,7 +174,7 @@ interface Parts {
 }
 
 const write = (
-  { price, resource, extensions }: ChallengeRequest,
+  { price, resource, extensions: common, ownExtensions }: ChallengeRequest,
   { terms, offers }: Parts,
   { error, headerBytes }: { error: string; headerBytes: number },
 ): Challenge => {
@@ -185,6 +187,7 @@ const write = (
     );
   const { network, payTo } = first.method;
   const accepts = terms.map(({ requirements }) => requirements);
+  const extensions = ownExtensions === undefined ? common : { ...ownExtensions, ...common };
   const plain: PaymentRequired = {
     x402Version: 2,
     error,
@@ -246,9 +249,14 @@ export const createChallengeRegistry = (
   };
   return {
     /** `reason` says why a proof was refused. Throws AppError `payment_unavailable` when no network can be offered. */
-    challenge: ({ reason, ...request }: ChallengeRequest & { reason?: string }): Challenge => {
+    challenge: ({ reason, ownExtensions, ...request }: ChallengeRequest & { reason?: string }): Challenge => {
       const page = pageFor(request);
-      return reason === undefined ? page.challenge : write(request, page, { error: reason, headerBytes });
+      return reason === undefined && ownExtensions === undefined
+        ? page.challenge
+        : write({ ...request, ...(ownExtensions && { ownExtensions }) }, page, {
+            error: reason ?? nothingWrong,
+            headerBytes,
+          });
     },
     /** Forgets all challenges: the support of a facilitator may have changed. */
     clear: (): void => pages.clear(),

@@ -2,8 +2,10 @@ import { z } from 'zod';
 import type { Json } from '../../kit/json.ts';
 import type { Extension } from '../core/wire.ts';
 
-/** The extension's key, and the header of the answer to it (specs/extensions/sign-in-with-x.md). */
+/** The extension's key (specs/extensions/sign-in-with-x.md). */
 export const signInWithX = 'sign-in-with-x';
+/** The header of the answer to a challenge, as Node names it. */
+export const signInHeader = 'sign-in-with-x';
 
 /** The way in which wallets of a family sign (CAIP-122). */
 export type SignInType = 'eip191' | 'ed25519';

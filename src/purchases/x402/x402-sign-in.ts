@@ -99,9 +99,9 @@ export const createSignIn = (context: {
         );
       }
     },
-    /** Makes a challenge, each time a new one; none until the secret is loaded. */
-    declare: (): Extensions => {
-      if (loaded === null) return {};
+    /** Makes a challenge, each time a new one. Null until the secret is loaded. */
+    declare: (): Extensions | null => {
+      if (loaded === null) return null;
       const now = clock.now();
       return {
         [signInWithX]: declareSignIn({
@@ -136,6 +136,6 @@ const decodeHeader = (text: string): unknown => {
     if (text.length > maxCharacters) throw new RangeError('longer than any header');
     return decodeBase64Json(text.trim());
   } catch {
-    throw refused(`${signInWithX.toUpperCase()} must be base64 of JSON`);
+    throw refused('SIGN-IN-WITH-X: must be base64 of JSON');
   }
 };
