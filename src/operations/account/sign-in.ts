@@ -68,7 +68,7 @@ const { isSandbox, sandbox } = topUp.sale.x402;
  */
 const sale: X402Sale<SignInInput> = {
   description: 'Top-up of a balance, or a sign-in free of charge',
-  unit: { one: 'top-up of a sign-in', many: 'sign-ins' },
+  unit: { one: 'sign-in', many: 'sign-ins' },
   tags: ['balance', 'sign-in'],
   example: { input: {}, output: { object: 'topup', amount_usd: amount } },
   ratePerMinute: 30,

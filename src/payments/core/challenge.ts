@@ -211,6 +211,7 @@ const write = (
       accepts: terms
         .filter(({ method }) => suitsV1(method))
         .map(({ method, requirements }) => toV1(requirements, { network: method.network, resource })),
+      ...(ownExtensions === undefined ? {} : { extensions: ownExtensions }),
     }),
   };
 };

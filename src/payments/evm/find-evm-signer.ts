@@ -38,7 +38,7 @@ const isSignedByContract = async (
     args: [address, hashMessage(text), signature],
   });
   try {
-    return BigInt(await chain.call({ data })) === 1n;
+    return /^0x0*1$/.test(await chain.call({ data }));
   } catch (error) {
     if (isRevert(error)) return false;
     throw error;

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { Json } from '../../kit/json.ts';
 import type { Extension } from '../core/wire.ts';
 
 /** The extension's key (specs/extensions/sign-in-with-x.md). */
@@ -104,23 +103,9 @@ export const toSignedText = (
   ].join('\n');
 };
 
-const text: Json = { type: 'string' };
-const moment: Json = { type: 'string', format: 'date-time' };
-/** Describes the header. Short, as the declaration stands in a header itself. */
+/** Names the fields of the header. Short, as the declaration stands in a header itself. */
 const headerSchema: Extension['schema'] = {
-  $schema: 'https://json-schema.org/draft/2020-12/schema',
   type: 'object',
-  properties: {
-    domain: text,
-    address: text,
-    uri: { type: 'string', format: 'uri' },
-    version: text,
-    chainId: text,
-    type: text,
-    nonce: text,
-    issuedAt: moment,
-    signature: text,
-  },
   required: ['domain', 'address', 'uri', 'version', 'chainId', 'type', 'nonce', 'issuedAt', 'signature'],
 };
 

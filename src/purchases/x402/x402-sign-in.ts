@@ -30,6 +30,7 @@ const refused = (detail: string): AppError =>
   new AppError(
     'invalid_sign_in',
     `The sign-in does not count: ${detail}. Ask ${signInPath} for a new challenge, and sign that.`,
+    { headers: { 'www-authenticate': 'Bearer' } },
   );
 
 export type SignIn = ReturnType<typeof createSignIn>;
