@@ -33,8 +33,6 @@ const refused = (detail: string): AppError =>
     { headers: { 'www-authenticate': 'Bearer' } },
   );
 
-export type SignIn = ReturnType<typeof createSignIn>;
-
 /** Signs wallets in by x402's extension sign-in-with-x. */
 export const createSignIn = (context: {
   store: Pick<Store, 'getOrCreateSecret' | 'spendNonce'>;
@@ -52,26 +50,6 @@ export const createSignIn = (context: {
     return loaded;
   });
 
-  const findWallet = async (message: SignedMessage, client: AbortSignal): Promise<string> => {
-    const method = methods.find(({ network }) => network.id === message.chainId);
-    if (method === undefined)
-      throw refused(`chainId: must be one of ${methods.map(({ network }) => network.id).join(', ')}`);
-    const signal = AbortSignal.any([client, AbortSignal.timeout(nodeMs)]);
-    try {
-      const wallet = await method.findSigner(message, signal);
-      if (wallet !== null) return wallet;
-    } catch (cause) {
-      client.throwIfAborted();
-      if (!isNodeTrouble(cause)) throw cause;
-      throw new AppError(
-        'upstream_unavailable',
-        `Contracts on ${method.network.label} cannot be asked right now. Send the same sign-in again shortly.`,
-        { cause, retryAfterSeconds: 5 },
-      );
-    }
-    throw refused('signature: is not of this message and address');
-  };
-
   const check = async (sent: unknown, client: AbortSignal): Promise<string> => {
     const message = parseSignedMessage(sent);
     if (typeof message === 'string') throw refused(message);
@@ -81,7 +59,7 @@ export const createSignIn = (context: {
     const madeAt = readSignInNonce(message.nonce, await loadSecret());
     if (madeAt === null) throw refused('nonce: was not made by this service');
     if (now - madeAt > signInLifeMs) throw refused('nonce: is older than five minutes');
-    const wallet = await findWallet(message, client);
+    const wallet = await findWallet(methods, message, client);
     // Last, so that only the wallet can use it up. The row outlives the nonce, whatever the clocks say.
     const isFirst = await store.spendNonce({ nonce: message.nonce, expiresAt: madeAt + 2 * signInLifeMs });
     if (!isFirst) throw refused('nonce: was used before');
@@ -130,6 +108,31 @@ export const createSignIn = (context: {
       }
     },
   };
+};
+
+/** Returns the name of the wallet that signed. */
+const findWallet = async (
+  methods: readonly PaymentMethod[],
+  message: SignedMessage,
+  client: AbortSignal,
+): Promise<string> => {
+  const method = methods.find(({ network }) => network.id === message.chainId);
+  if (method === undefined)
+    throw refused(`chainId: must be one of ${methods.map(({ network }) => network.id).join(', ')}`);
+  const signal = AbortSignal.any([client, AbortSignal.timeout(nodeMs)]);
+  try {
+    const wallet = await method.findSigner(message, signal);
+    if (wallet !== null) return wallet;
+  } catch (cause) {
+    client.throwIfAborted();
+    if (!isNodeTrouble(cause)) throw cause;
+    throw new AppError(
+      'upstream_unavailable',
+      `Contracts on ${method.network.label} cannot be asked right now. Send the same sign-in again shortly.`,
+      { cause, retryAfterSeconds: 5 },
+    );
+  }
+  throw refused('signature: is not of this message and address');
 };
 
 const decodeHeader = (text: string): unknown => {
