@@ -8,7 +8,16 @@ import {
   type SIWxSigner,
 } from '@x402/extensions/sign-in-with-x';
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch';
-import { pad, toFunctionSelector } from 'viem';
+import {
+  concatHex,
+  getContractAddress,
+  numberToHex,
+  pad,
+  serializeErc6492Signature,
+  size,
+  toFunctionSelector,
+  type Hex,
+} from 'viem';
 import { generatePrivateKey, privateKeyToAccount, privateKeyToAddress } from 'viem/accounts';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { answeringContract } from '../chains/answering-contract.ts';
@@ -164,10 +173,10 @@ describe('a challenge', () => {
 
   it('is limited by the address that asks, as are sign-ins', async () => {
     const statuses: number[] = [];
-    for (let call = 0; call < 31; call += 1)
+    while (statuses.at(-1) !== 429 && statuses.length < 200)
       statuses.push((await fetch(sale.gateway.url + path, { method: 'POST' })).status);
-    expect(new Set(statuses.slice(0, 30))).toEqual(new Set([402]));
-    expect(statuses.at(-1)).toBe(429);
+    expect(statuses.length).toBeGreaterThan(30);
+    expect(new Set(statuses)).toEqual(new Set([402, 429]));
   });
 
   it('is not of this service without WALLET_ACCOUNTS', async () => {
@@ -262,9 +271,8 @@ describe('a wallet that is a contract', () => {
   /** Agrees to whatever is said to be signed. */
   const agreeing = answeringContract({ [selector]: pad(selector, { dir: 'right', size: 32 }) });
   const refusing = answeringContract({ [selector]: pad('0xffffffff', { dir: 'right', size: 32 }) });
-  const message = async (address: `0x${string}`): Promise<object> => ({
-    ...(await signed({}, { address, signMessage: async () => `0x${'11'.repeat(100)}` })),
-  });
+  const message = (address: Hex, signature: Hex = `0x${'11'.repeat(100)}`): Promise<object> =>
+    signed({}, { address, signMessage: async () => signature });
 
   it('is asked on its chain, and is another wallet than a plain one of its address', async () => {
     const { controls } = sale.chains.base;
@@ -277,7 +285,27 @@ describe('a wallet that is a contract', () => {
     expect(account.wallet).toBe(`${evmChain}:${address.toLowerCase()}`);
   });
 
-  it('waits for a node that does not answer no longer than some seconds, and may send the same again', async () => {
+  it('signs in before it is deployed, by the code that deploys it (ERC-6492)', async () => {
+    const factory = privateKeyToAddress(generatePrivateKey());
+    // CREATE2 with what it is called with, and the salt 0.
+    await sale.chains.base.controls.setCode(factory, '0x365f5f375f365f5ff55000');
+    // Returns the code behind it.
+    const bytecode = concatHex([
+      '0x61',
+      numberToHex(size(agreeing), { size: 2 }),
+      '0x80600a5f395ff3',
+      agreeing,
+    ]);
+    const salt = pad('0x0');
+    const address = getContractAddress({ opcode: 'CREATE2', from: factory, salt, bytecode });
+    const wrapped = (data: Hex): Hex =>
+      serializeErc6492Signature({ address: factory, data, signature: '0x1234' });
+    expect((await send(await message(address, wrapped('0x00')))).status).toBe(401);
+    const { account } = await signIn(await message(address, wrapped(bytecode)));
+    expect(account.wallet).toBe(`${evmChain}:${address.toLowerCase()}`);
+  });
+
+  it('may send the same again when the node did not answer', async () => {
     const { controls } = sale.chains.base;
     const address = privateKeyToAddress(generatePrivateKey());
     await controls.setCode(address, agreeing);

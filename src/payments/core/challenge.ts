@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { AppError } from '../../kit/errors.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
+import type { SignedMessage } from '../extensions/sign-in-with-x.ts';
 import { encodeBase64Json } from './base64-json.ts';
 import {
   offerReceipt,
@@ -8,7 +9,6 @@ import {
   type SignedOffer,
   type SignOffers,
 } from '../extensions/offer-receipt.ts';
-import type { SignedMessage } from '../extensions/sign-in-with-x.ts';
 import type { PaymentNetwork } from './network-family.ts';
 import type { Facilitator } from './facilitator.ts';
 import type {
@@ -27,10 +27,10 @@ export interface PaymentMethod {
   facilitator: Facilitator;
   /** Reads the balance of a payment's source, in the asset's smallest unit; null when no node answers. */
   readFunds: (of: { source: string; asset: string }) => Promise<bigint | null>;
-  /** Names the wallet that signed a message (`NetworkFamily.findSigner`). Throws RpcOutage and RpcRefusal. */
-  findSigner: (message: SignedMessage, signal: AbortSignal) => Promise<string | null>;
   /** Names the wallet of an address (`NetworkFamily.findWallet`); null when no node answers. */
   findWallet: (address: string) => Promise<string | null>;
+  /** Names the wallet that signed a message (`NetworkFamily.findSigner`). Throws RpcOutage and RpcRefusal. */
+  findSigner: (message: SignedMessage, signal: AbortSignal) => Promise<string | null>;
 }
 
 /** The terms of a payment, for every dialect of x402. */
@@ -174,7 +174,7 @@ interface Parts {
 }
 
 const write = (
-  { price, resource, extensions: common, ownExtensions }: ChallengeRequest,
+  { price, resource, extensions, ownExtensions }: ChallengeRequest,
   { terms, offers }: Parts,
   { error, headerBytes }: { error: string; headerBytes: number },
 ): Challenge => {
@@ -187,7 +187,6 @@ const write = (
     );
   const { network, payTo } = first.method;
   const accepts = terms.map(({ requirements }) => requirements);
-  const extensions = ownExtensions === undefined ? common : { ...ownExtensions, ...common };
   const plain: PaymentRequired = {
     x402Version: 2,
     error,
@@ -250,14 +249,17 @@ export const createChallengeRegistry = (
   };
   return {
     /** `reason` says why a proof was refused. Throws AppError `payment_unavailable` when no network can be offered. */
-    challenge: ({ reason, ownExtensions, ...request }: ChallengeRequest & { reason?: string }): Challenge => {
+    challenge: ({
+      reason: error = nothingWrong,
+      ownExtensions,
+      ...request
+    }: ChallengeRequest & { reason?: string }): Challenge => {
       const page = pageFor(request);
-      return reason === undefined && ownExtensions === undefined
-        ? page.challenge
-        : write({ ...request, ...(ownExtensions && { ownExtensions }) }, page, {
-            error: reason ?? nothingWrong,
-            headerBytes,
-          });
+      if (ownExtensions !== undefined) {
+        const extensions = { ...ownExtensions, ...request.extensions };
+        return write({ ...request, extensions, ownExtensions }, page, { error, headerBytes });
+      }
+      return error === nothingWrong ? page.challenge : write(request, page, { error, headerBytes });
     },
     /** Forgets all challenges: the support of a facilitator may have changed. */
     clear: (): void => pages.clear(),
