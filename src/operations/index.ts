@@ -24,6 +24,7 @@ import type { Operation } from './operation.ts';
 import { soldToWallets } from './per-call-sale.ts';
 import { getSearchFacets } from './search/get-search-facets.ts';
 import { createSearchLeads } from './search/search-leads.ts';
+import { signInWithWallet } from './account/sign-in.ts';
 import { topUp } from './account/top-up.ts';
 
 /** Returns the operations of a gateway with these settings, in the order of tool lists and documents. */
@@ -33,7 +34,7 @@ export const createOperations = (
   wallets: Pick<WalletConfig, 'isOn'> = { isOn: false },
 ): readonly Operation[] =>
   wallets.isOn
-    ? [...listOperations(search, webhooks).map(soldToWallets), topUp]
+    ? [...listOperations(search, webhooks).map(soldToWallets), topUp, signInWithWallet]
     : listOperations(search, webhooks);
 
 const listOperations = (

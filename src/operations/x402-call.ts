@@ -30,7 +30,7 @@ export const sellByX402 = async (
   // Checked before payment is asked for: nobody pays for a request that cannot run.
   const input = validate(operation, rawInput);
   sale.check(input, services);
-  const look = sale.look?.(input, services, call.signal) ?? null;
+  const look = sale.look?.(input, services, call.signal, call.signIn) ?? null;
   if (look !== null) {
     const body = await look;
     assertOnSale(sale, services, null);

@@ -16,7 +16,7 @@ const readable = [
 const readableMpp = ['WWW-Authenticate', 'Payment-Receipt'];
 
 /** The request headers that a page may send. x402's first clients also send the last one, which names a response header. */
-const sendable = ['PAYMENT-SIGNATURE', 'X-PAYMENT', 'Access-Control-Expose-Headers'];
+const sendable = ['PAYMENT-SIGNATURE', 'X-PAYMENT', 'SIGN-IN-WITH-X', 'Access-Control-Expose-Headers'];
 const sendableMpp = ['Authorization', 'Payment-Authorization'];
 
 const keptSeconds = 86_400;

@@ -5,6 +5,7 @@ import { writeError } from '../kit/write-error.ts';
 import { bodyCost, maxBodyOf } from '../limits/memory-budget.ts';
 import { createRequestMemory, type BodyMemory } from '../limits/request-memory.ts';
 import { execute } from '../operations/execute.ts';
+import { signInHeader } from '../purchases/x402/x402-gate.ts';
 import type { Answer, Call, Operation, Services } from '../operations/operation.ts';
 import { readJsonBody } from './read-json-body.ts';
 import { isPayment, readProofs } from './read-proofs.ts';
@@ -148,10 +149,14 @@ const toCall = (
   transport: 'rest',
   requestId,
   clientAddress,
+  signIn: request.headers[signInHeader]?.toString(),
   idempotencyKey:
     sale?.prepaid === undefined ? null : (request.headers['idempotency-key']?.toString() ?? null),
   proofs: sale?.x402 === undefined ? null : readProofs(request, { speaksMpp }),
 });
+
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
 const readInput = async (
   { operation, fields, readParameters }: Route,
@@ -160,7 +165,8 @@ const readInput = async (
   { services, caller, memory }: { services: Services; caller: Call['caller']; memory: BodyMemory },
 ): Promise<unknown> => {
   const parameters = readParameters(url.searchParams, fields);
-  if (operation.rest.method !== 'POST') return parameters;
+  const { method, isBodyOptional } = operation.rest;
+  if (method !== 'POST' || (isBodyOptional === true && !hasBody(request))) return parameters;
   const maxBytes = maxBodyOf(caller, services.config.maxBodyBytes);
   const { value: body, length } = await readJsonBody(request, {
     maxBytes,

@@ -18,6 +18,7 @@ const methods = paymentNetworks.map((network): PaymentMethod => ({
   } as unknown as PaymentMethod['facilitator'],
   readFunds: () => Promise.resolve(null),
   findWallet: () => Promise.resolve(null),
+  findSigner: () => Promise.resolve(null),
 }));
 const header = writeMppChallenges(
   { methods, price: 100_000_000n, realm: 'leads.example', now: Date.now() },

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { AppError } from '../../kit/errors.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
+import type { SignedMessage } from '../extensions/sign-in-with-x.ts';
 import { encodeBase64Json } from './base64-json.ts';
 import {
   offerReceipt,
@@ -30,6 +31,8 @@ export interface PaymentMethod {
   readFunds: (of: FundsQuestion) => Promise<bigint | null>;
   /** Names the wallet of an address (`NetworkFamily.findWallet`); null when no node answers. */
   findWallet: (address: string) => Promise<string | null>;
+  /** Names the wallet that signed a message (`NetworkFamily.findSigner`). Throws RpcOutage and RpcRefusal. */
+  findSigner: (message: SignedMessage, signal: AbortSignal) => Promise<string | null>;
 }
 
 /** The terms of a payment, for every dialect of x402. */
@@ -190,6 +193,8 @@ export interface ChallengeRequest {
   extensions?: Extensions;
   /** Absent: `exact` alone. */
   upto?: UptoTerms | null;
+  /** The declarations of this one challenge. They come first, so they stay longest in a full header. */
+  ownExtensions?: Extensions;
 }
 
 const withOffers = (plain: PaymentRequired, offers: readonly SignedOffer[]): PaymentRequired =>
@@ -226,7 +231,7 @@ interface Parts {
 }
 
 const write = (
-  { price, resource, extensions }: ChallengeRequest,
+  { price, resource, extensions, ownExtensions }: ChallengeRequest,
   { terms, offers }: Parts,
   { error, headerBytes }: { error: string; headerBytes: number },
 ): Challenge => {
@@ -263,6 +268,7 @@ const write = (
       accepts: terms
         .filter(({ method, requirements }) => requirements.scheme === 'exact' && suitsV1(method))
         .map(({ method, requirements }) => toV1(requirements, { network: method.network, resource })),
+      ...(ownExtensions === undefined ? {} : { extensions: ownExtensions }),
     }),
   };
 };
@@ -301,9 +307,17 @@ export const createChallengeRegistry = (
   };
   return {
     /** `reason` says why a proof was refused. Throws AppError `payment_unavailable` when no network can be offered. */
-    challenge: ({ reason, ...request }: ChallengeRequest & { reason?: string }): Challenge => {
+    challenge: ({
+      reason: error = nothingWrong,
+      ownExtensions,
+      ...request
+    }: ChallengeRequest & { reason?: string }): Challenge => {
       const page = pageFor(request);
-      return reason === undefined ? page.challenge : write(request, page, { error: reason, headerBytes });
+      if (ownExtensions !== undefined) {
+        const extensions = { ...ownExtensions, ...request.extensions };
+        return write({ ...request, extensions, ownExtensions }, page, { error, headerBytes });
+      }
+      return error === nothingWrong ? page.challenge : write(request, page, { error, headerBytes });
     },
     /** Forgets all challenges: the support of a facilitator may have changed. */
     clear: (): void => pages.clear(),

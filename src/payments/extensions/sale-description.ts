@@ -28,6 +28,8 @@ export interface SaleDescription {
   outputExample: JsonObject;
   /** Names the present price rule. */
   pricing: string;
+  /** Whether its challenges over HTTP offer to sign in with a wallet. */
+  offersSignIn?: boolean;
   /** The prices of one request; `most` is a usual one when each request is quoted. */
   price: { least: Nano; most: Nano };
   /** Whether the price follows from the input, without an upper bound. */

@@ -9,6 +9,7 @@ import { madeClips } from './0007-made-clips.ts';
 import { keyLimits } from './0008-key-limits.ts';
 import { operatorAccess } from './0009-operator-access.ts';
 import { walletAccounts } from './0010-wallet-accounts.ts';
+import { signIn } from './0011-sign-in.ts';
 import { settledAmounts } from './0013-settled-amounts.ts';
 import { paymentReverts } from './0015-payment-reverts.ts';
 
@@ -24,6 +25,7 @@ export const migrations: Readonly<Record<string, (engine: Engine) => string[]>> 
   '0008-key-limits': keyLimits,
   '0009-operator-access': operatorAccess,
   '0010-wallet-accounts': walletAccounts,
+  '0011-sign-in': signIn,
   '0013-settled-amounts': settledAmounts,
   '0015-payment-reverts': paymentReverts,
 };

@@ -12,6 +12,7 @@ import {
 } from '../../../src/payments/core/challenge.ts';
 import { declareExtensions } from '../../../src/payments/extensions/declared-extensions.ts';
 import { createDocumentSigner, newSigningKey } from '../../../src/payments/extensions/document-signer.ts';
+import { declareSignIn } from '../../../src/payments/extensions/sign-in-with-x.ts';
 import { createSignOffers } from '../../../src/payments/extensions/offer-receipt.ts';
 import type { Facilitator, SupportedKind } from '../../../src/payments/core/facilitator.ts';
 import { requireNetwork } from '../../../src/payments/networks.ts';
@@ -37,6 +38,7 @@ const methodOn = (id: string, supports: () => Supported): PaymentMethod => {
     payTo: id.startsWith('eip155') ? '0xSeller' : 'Seller',
     facilitator,
     readFunds: unused,
+    findSigner: unused,
     findWallet: unused,
   };
 };
@@ -221,6 +223,23 @@ describe('the length of PAYMENT-REQUIRED', () => {
     const tight = startSigning(4, 1_000).book.challenge(dearest).header;
     expect(decodeBase64Json(tight)).toMatchObject({ accepts: paymentRequired.accepts });
     expect(decodeBase64Json(tight)).not.toHaveProperty('extensions');
+  });
+
+  it('has room for the offer to sign in longest, which one challenge alone has, in its body too', () => {
+    const { book } = startSigning(4, 3_200);
+    const chains = Array.from({ length: 4 }, () => ({
+      chainId: 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1',
+      type: 'ed25519' as const,
+    }));
+    const url = 'https://leads.some-company.example/v1/auth/wallet';
+    const ownExtensions = {
+      'sign-in-with-x': declareSignIn({ url, nonce: 'n'.repeat(44), chains, now: 0 }),
+    };
+    const { header, body } = book.challenge({ ...dearest, ownExtensions });
+    expect(header.length).toBeLessThanOrEqual(3_200);
+    expect(decodeBase64Json(header)).toMatchObject({ extensions: ownExtensions });
+    expect(body.extensions).toEqual(ownExtensions);
+    expect(book.challenge(dearest).paymentRequired.extensions).not.toHaveProperty('sign-in-with-x');
   });
 
   it('is kept by leaving out the offers of the last networks, which MCP still tells', () => {
