@@ -121,7 +121,7 @@ const toSummary = (goods: readonly Good[]): string => {
   const generation = 'Generation of images, video and text';
   if (goods.some(({ isQuoted }) => isQuoted))
     return (
-      `${nameAll([generation, ...others])}. Each call is paid by itself with USDC (x402), without an account, or ` +
+      `${generation}${others.map((name) => `, ${name}`).join('')}. Each call is paid by itself with USDC (x402), without an account, or ` +
       'from the balance of an API key.'
     );
   if (others.length === 0) return `${generation} with an API key.`;

@@ -33,7 +33,7 @@ describe('an agent with a wallet and without a key', () => {
     expect(response.status).toBe(402);
     const overRest = decodeBase64Json(response.headers.get('payment-required') ?? '') as PaymentRequired;
     const asked = await agent.callTool({ name, arguments: body });
-    const overMcp = asked.structuredContent as unknown as PaymentRequired;
+    const overMcp = asked.structuredContent as PaymentRequired;
     for (const [terms, found] of [
       [overRest, { resourceUrl: url + path, method: 'POST' }],
       [overMcp, { resourceUrl: `${url}/mcp`, toolName: name }],
