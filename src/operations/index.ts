@@ -6,6 +6,7 @@ import { createResponse } from './responses/create-response.ts';
 import { createVideo } from './videos/create-video.ts';
 import { getBalance } from './account/get-balance.ts';
 import { getJob } from './jobs/get-job.ts';
+import { getReceipt } from './account/get-receipt.ts';
 import { getModel } from './models/get-model.ts';
 import { getResponse } from './responses/get-response.ts';
 import { getUsage } from './account/get-usage.ts';
@@ -25,7 +26,9 @@ import { createSearchLeads } from './search/search-leads.ts';
 /** Returns the operations of a gateway with these settings, in the order of tool lists and documents. */
 export const createOperations = (
   search: SearchConfig,
-  webhooks: Pick<WebhookSettings, 'takesVideoWebhooks'> = { takesVideoWebhooks: false },
+  webhooks: Pick<WebhookSettings, 'takesVideoWebhooks'> & { hasReceipts?: boolean } = {
+    takesVideoWebhooks: false,
+  },
 ): readonly Operation[] => [
   ...(search.isOn ? [createSearchLeads(search)] : []),
   listModels,
@@ -33,6 +36,7 @@ export const createOperations = (
   getBalance,
   getUsage,
   listTransactions,
+  ...(webhooks.hasReceipts === true ? [getReceipt] : []),
   createChatCompletion,
   createResponse,
   getResponse,

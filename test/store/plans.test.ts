@@ -24,6 +24,11 @@ const ids = { ids: ['x'], owner: 'o', now: start };
 const plans: Plan[] = [
   { command: 'listJobs', input: page, indexes: [/jobs_by_account/] },
   { command: 'listEntries', input: page, indexes: [/ledger_entries_by_account/] },
+  {
+    command: 'findEntry',
+    input: { accountId: 'a', id: 'e' },
+    indexes: [/(?=[^]*ledger_entries_one_debit_per_job)(?=[^]*ledger_entries_by_account)/],
+  },
   { command: 'sumUsage', input: { accountId: 'a', from: 0, to: 1 }, indexes: [/jobs_by_account/] },
   { command: 'findReplay', input: {}, indexes: [byKey('idempotency_keys')] },
   { command: 'sweepIdempotencyKeys', input: {}, indexes: [/idempotency_keys_by_expiry/] },
@@ -113,7 +118,7 @@ const statementsOf = ({ command, input, found = [] }: Omit<Plan, 'indexes'>, kin
 
 /** A walk through a whole table, not by an index and not of a list that was given. */
 const wholeTable =
-  /Seq Scan on (?!json)|SCAN (?!json_each|CONSTANT|receivers|pending|delivered|stopped|exhausted|moves|wanted|by_)(?!.* USING )/;
+  /Seq Scan on (?!json)|SCAN (?!json_each|CONSTANT|receivers|pending|delivered|stopped|exhausted|moves|newer|wanted|by_)(?!.* USING )/;
 
 /** Parameters for a prepared statement; it takes no empty list. */
 const withNulls = (text: string): string => {

@@ -114,6 +114,8 @@ export const createX402Gate = (options: X402GateOptions) => {
     manifest: documents.manifest,
     /** Returns the DID document with the key of offers and receipts, as JSON text. Rejects when the store does. */
     didDocument: documents.didDocument,
+    /** Signs what a receipt of an account says, as a JWS with that key. Rejects when the store does. */
+    signReceipt: documents.signReceipt,
     /** Loads the modules of the networks and asks the facilitators, now and every few minutes until `close`. */
     warmUp: async (): Promise<void> => {
       await Promise.all([documents.load(), health.start()]);
