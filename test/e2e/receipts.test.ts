@@ -18,10 +18,7 @@ import { startTestGateway, type TestGateway } from './start-test-gateway.ts';
 let gateway: TestGateway;
 beforeAll(async () => {
   gateway = await startTestGateway({
-    operations: createOperations(readConfig({}, null).search, {
-      takesVideoWebhooks: false,
-      hasReceipts: true,
-    }),
+    operations: createOperations(readConfig({}, null).search, undefined, { isOn: true }),
   });
 });
 afterAll(() => gateway.stop());

@@ -160,7 +160,7 @@ describe.each(testEngines())('histories on $kind', ({ create }) => {
       const [entryId, refundId] = [randomUUID(), randomUUID()];
       await store.finishJob(finishing(jobId, { entryId, now: start + 3 }));
       await store.refundJob({ entryId: refundId, jobId, amount: 10n, note: null, now: start + 4 });
-      const common = { accountId, jobId, note: null, model: 'textmodel-3.5-flash' };
+      const common = { accountId, jobId, note: null, payment: null, model: 'textmodel-3.5-flash' };
       expect(await store.listEntries({ accountId, limit: 9, before: null })).toEqual([
         { ...common, id: refundId, type: 'refund', amount: 10n, createdAt: start + 4 },
         { ...common, id: entryId, type: 'debit', amount: -60n, createdAt: start + 3 },
@@ -171,6 +171,7 @@ describe.each(testEngines())('histories on $kind', ({ create }) => {
           amount: 500n,
           jobId: null,
           note: 'paid in',
+          payment: null,
           createdAt: start,
           model: null,
         },

@@ -70,7 +70,7 @@ export type PostEntryOutcome =
  * same id is posted once.
  */
 export const postEntry = writeSteps(function* ({ now, ...input }: NewEntry, kind): Steps<PostEntryOutcome> {
-  const entry: LedgerEntry = { ...input, jobId: null, createdAt: now };
+  const entry: LedgerEntry = { ...input, jobId: null, payment: null, createdAt: now };
   const posted = yield* unlessRaced(post(entry, kind));
   if (posted !== null) return { outcome: 'posted', entry, available: posted };
   const available = yield* run(readAvailable, entry.accountId);
@@ -119,7 +119,16 @@ export const refundJob = writeTransaction(function* (input: NewRefund, kind): St
   const refundable = captured - refunded;
   const earlier = yield* run(getEntry, id);
   const amount = input.amount ?? earlier?.amount ?? refundable;
-  const entry: LedgerEntry = { id, accountId, type: 'refund', amount, jobId, note, createdAt: now };
+  const entry: LedgerEntry = {
+    id,
+    accountId,
+    type: 'refund',
+    amount,
+    jobId,
+    note,
+    payment: null,
+    createdAt: now,
+  };
   if (earlier !== null) {
     if (!isSameEntry(earlier, entry)) return { outcome: 'conflict' };
     const available = (yield* run(readAvailable, accountId)) ?? 0n;
