@@ -81,6 +81,13 @@ const plans: Plan[] = [
     input: {},
     indexes: [/payments(_pkey|_1 )[^]*payments_by_reference[^]*payments_by_transaction/],
   },
+  {
+    command: 'listPurchases',
+    input: { ...page, wallet: { payer: '0xpayer', networks: ['eip155:8453'] } },
+    indexes: [/(?=[^]*payments_by_account)(?=[^]*payments_by_payer)/],
+  },
+  { command: 'findPaymentOfJob', input: 'j', indexes: [/payments_by_job/] },
+  { command: 'notePaymentJob', input: {}, indexes: [byKey('payments')] },
   { command: 'claimPaymentChecks', input: {}, indexes: [/payments_to_check/] },
   { command: 'prunePayments', input: {}, indexes: [/payments_by_change/, /payments_with_answer/] },
   { command: 'listSettledPayments', input: {}, indexes: [/payments_by_settlement/] },

@@ -2,22 +2,25 @@ import { z } from 'zod';
 import { isoOrNull, toIso } from '../../kit/clock.ts';
 import { AppError } from '../../kit/errors.ts';
 import { isUuid } from '../../kit/ids.ts';
-import type { JsonObject } from '../../kit/json.ts';
+import { isJsonObject, type JsonObject } from '../../kit/json.ts';
 import { formatUsd } from '../../kit/money.ts';
 import { billingStatus, billingStatuses } from '../../ledger/billing-status.ts';
-import type { FoundEntry, Job } from '../../store/store.ts';
+import { maxRefunds } from '../../purchases/find-payments.ts';
+import { isPurchaseOf } from '../../purchases/wallet-account.ts';
+import type { FoundEntry, Job, Payment } from '../../store/store.ts';
 import { time, usd } from '../answer-fields.ts';
 import { idField } from '../id-field.ts';
 import { imageJobId } from '../images/image-examples.ts';
 import { jsonAnswer, type Services } from '../operation.ts';
 import { readOperation } from '../read-operation.ts';
 import { opaque } from '../schema-marks.ts';
+import { boughtPaymentFields, paidStatus, paidStatuses, toBoughtPayment } from './bought-payment.ts';
 import { chargedUnits } from './charged-units.ts';
 
 const output = z.looseObject({
   id: z.string(),
-  type: z.enum(['job', 'topup', 'refund', 'adjustment']),
-  status: z.enum([...billingStatuses, 'posted']),
+  type: z.enum(['job', 'topup', 'refund', 'adjustment', 'payment']),
+  status: z.enum([...new Set([...billingStatuses, ...paidStatuses]), 'posted']),
   currency: z.literal('USD'),
   created_at: time,
   finished_at: time.nullable(),
@@ -39,6 +42,17 @@ const output = z.looseObject({
   charge_usd: usd.nullish().describe('Null while the job runs.'),
   refunded_usd: usd.optional(),
   amount_usd: usd.optional().describe('By how much a transaction changed the balance.'),
+  payment: opaque(
+    z
+      .looseObject({
+        ...boughtPaymentFields,
+        terms: z.looseObject({}).describe('The terms that were accepted.'),
+        refunds: z.array(
+          z.looseObject({ amount_units: z.string(), status: z.string(), transaction: z.string().nullable() }),
+        ),
+      })
+      .optional(),
+  ).describe('The payment that paid for it, or that it is a receipt of.'),
   receipt: opaque(z.looseObject({ format: z.literal('jws'), signature: z.string() })).describe(
     'All of this, signed with the key in /.well-known/did.json.',
   ),
@@ -48,9 +62,13 @@ export const getReceipt = readOperation({
   name: 'get_receipt',
   title: 'Read a receipt',
   description:
-    'What a job, a top-up or another transaction of this account cost, and why: units, rate, hold, charge and balance ' +
-    'after it, signed. Free.',
-  input: z.object({ receipt_id: idField.describe('The id of a job or of a transaction.') }),
+    'What a job, a top-up, a payment or another transaction of this account cost, and why: units, rate, hold, charge, ' +
+    'balance after it and payment on the chain, signed. Free.',
+  input: z.object({
+    receipt_id: idField.describe(
+      'The id of a job, a transaction or a purchase, or the hash of a payment on its chain.',
+    ),
+  }),
   output,
   path: '/v1/receipts/{receipt_id}',
   errors: ['not_found'],
@@ -98,30 +116,90 @@ export const getReceipt = readOperation({
 
 type Receipt = JsonObject & { id: string };
 
-/** Signs what a receipt says, in the form of the receipts of x402. */
-const sign = async (receipt: Receipt, { x402, publicUrl, clock }: Services): Promise<JsonObject> => ({
-  format: 'jws',
-  signature: await x402.signReceipt({
-    ...receipt,
-    resourceUrl: `${publicUrl()}/v1/receipts/${receipt.id}`,
-    issuedAt: Math.floor(clock.now() / 1000),
-  }),
-});
+/** Signs what a receipt says, in the form of the receipts of x402, which have the payment's own facts at the top. */
+const sign = async (receipt: Receipt, { x402, publicUrl, clock }: Services): Promise<JsonObject> => {
+  const { payment } = receipt;
+  const { network, payer, transaction } = isJsonObject(payment) ? payment : {};
+  return {
+    format: 'jws',
+    signature: await x402.signReceipt({
+      ...receipt,
+      ...(isJsonObject(payment) ? { network: network ?? null, payer: payer ?? null } : {}),
+      ...(typeof transaction === 'string' ? { transaction } : {}),
+      resourceUrl: `${publicUrl()}/v1/receipts/${receipt.id}`,
+      issuedAt: Math.floor(clock.now() / 1000),
+    }),
+  };
+};
 
 const findReceipt = async (
   given: string,
   accountId: string,
-  { store }: Pick<Services, 'store'>,
+  services: Pick<Services, 'store' | 'x402'>,
 ): Promise<Receipt | null> => {
+  const { store } = services;
   const id = given.replace(/^(?:chatcmpl-|resp_)/, '').toLowerCase();
-  if (!isUuid(id)) return null;
+  if (!isUuid(id)) return paymentReceipt(given, accountId, services);
   const entry = await store.findEntry({ id, accountId });
   const job =
     entry === null || entry.type === 'debit'
       ? await store.getJob({ id: entry?.jobId ?? id, accountId })
       : null;
-  if (job !== null) return jobReceipt(job, entry);
-  return entry === null ? null : entryReceipt(entry);
+  if (job !== null)
+    return withPayment(jobReceipt(job, entry), await store.findPaymentOfJob(job.id), services);
+  if (entry === null) return null;
+  const payment = entry.payment === null ? null : await store.getPayment(entry.payment);
+  return withPayment(entryReceipt(entry), payment, services);
+};
+
+/** `given`: the identity of a payment, or its transaction. */
+const paymentReceipt = async (
+  given: string,
+  accountId: string,
+  services: Pick<Services, 'store' | 'x402'>,
+): Promise<Receipt | null> => {
+  const { store } = services;
+  const transaction = /^0x/i.test(given) ? given.toLowerCase() : given;
+  const found = [
+    await store.getPayment(given),
+    ...(await store.findPaymentsByTransaction({ transaction, limit: 2 })),
+  ];
+  const account = await store.getAccount(accountId);
+  const payment = found.find((one) => one !== null && account !== null && isPurchaseOf(account, one)) ?? null;
+  if (payment === null || payment.state === 'rejected') return null;
+  const entry =
+    payment.creditEntry === null ? null : await store.findEntry({ id: payment.creditEntry, accountId });
+  const receipt = {
+    id: payment.identity,
+    type: 'payment',
+    status: paidStatus(payment),
+    currency: 'USD',
+    created_at: toIso(payment.createdAt),
+    finished_at: isoOrNull(payment.settledAt),
+    balance_after_usd: balanceAfter(entry),
+  };
+  return withPayment(receipt, payment, services);
+};
+
+const withPayment = async (
+  receipt: Receipt,
+  payment: Payment | null,
+  services: Pick<Services, 'store' | 'x402'>,
+): Promise<Receipt> => {
+  if (payment === null) return receipt;
+  const refunds = await services.store.listRefunds({ payment: payment.identity, limit: maxRefunds });
+  return {
+    ...receipt,
+    payment: {
+      ...toBoughtPayment(payment, services),
+      terms: JSON.parse(payment.requirements),
+      refunds: refunds.map(({ amount, state, transaction }) => ({
+        amount_units: amount.toString(),
+        status: state,
+        transaction,
+      })),
+    },
+  };
 };
 
 /** `debit`: the entry of the charge; null if there is none. */
