@@ -33,7 +33,7 @@ const output = z.looseObject({
   model: z.string().optional(),
   kind: z.string().optional(),
   units: opaque(z.record(z.string(), z.int()).nullish()).describe(
-    'What a job was charged for: tokens, seconds or calls. Null: not charged, or not known.',
+    'What a job was charged for: tokens, seconds or calls. Null: not ended, failed, or not known.',
   ),
   rate: opaque(z.looseObject({ unit: z.string() }).nullish()).describe(
     'The price of a unit, frozen when the job was admitted.',
