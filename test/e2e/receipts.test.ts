@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { ExactEvmScheme } from '@x402/evm/exact/client';
 import { verifyReceiptSignatureJWS } from '@x402/extensions/offer-receipt';
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch';
@@ -5,6 +6,9 @@ import { importJWK, type JWK } from 'jose';
 import { privateKeyToAccount } from 'viem/accounts';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { issueKey } from '../../src/accounts/issue-key.ts';
+import { formatUsd, parseUsd } from '../../src/kit/money.ts';
+import { runRefund } from '../../src/purchases/refunds/run-refund.ts';
+import { createFindToken, createTokenTexts } from '../../src/purchases/token-amount.ts';
 import {
   connectAssistant,
   image,
@@ -209,5 +213,60 @@ describe('the purchases of a wallet', () => {
       expect((await gateway.call(`/v1/receipts/${id}`)).status).toBe(404);
     }
     expect((await gateway.services.store.checkLedger()).problems).toEqual([]);
+  });
+
+  it('are refunded on the chain out of the balance that they raised', async () => {
+    await buy('/v1/topup', { amount_usd: '0.50' });
+    const apiKey = await signIn();
+    const [bought] = (await page(gateway, '/v1/purchases?limit=1', apiKey)).data;
+    const { base } = sale.chains;
+    const { store, clock, config } = gateway.services;
+    await base.mint(base.facilitator.address, 1_000_000n);
+    const { networks } = config.x402;
+    const context = {
+      store,
+      clock,
+      x402: { networks, refundKeys: { ...config.x402.refundKeys, evm: base.facilitator.privateKey } },
+      tokens: createTokenTexts(createFindToken(networks)),
+    };
+    const refund = (amount: string) =>
+      runRefund(
+        { id: randomUUID(), payment: String(bought?.['id']), amount, acceptsUnknown: false, note: null },
+        context,
+      );
+    const account = await store.findWalletAccount({
+      wallet: `eip155:${base.buyer.address.toLowerCase()}`,
+      isSandbox: true,
+    });
+    const { id: accountId, available } = account ?? { id: '', available: 0n };
+    const owned = await base.balanceOf(base.buyer.address);
+    expect((await refund('0.20')).outcome).toMatch(/^(?:landed|settled)$/);
+    expect((await base.balanceOf(base.buyer.address)) - owned).toBe(200_000n);
+    expect(await read(gateway, '/v1/balance', apiKey)).toMatchObject({
+      balance_usd: formatUsd(available - parseUsd('0.20')),
+    });
+    const spent = {
+      id: randomUUID(),
+      accountId,
+      type: 'adjustment' as const,
+      amount: -available + parseUsd('0.30'),
+      note: 'spent',
+      now: clock.now(),
+    };
+    await store.postEntry(spent);
+    const { refunds } = (await read(gateway, `/v1/receipts/${String(bought?.['id'])}`, apiKey))[
+      'payment'
+    ] as { refunds: Body[] };
+    expect(refunds).toMatchObject([{ amount_units: '200000' }]);
+    expect((await store.checkLedger()).problems).toEqual([]);
+    const [{ id: refundId } = { id: '' }] = await store.listRefunds({
+      payment: String(bought?.['id']),
+      limit: 1,
+    });
+    await store.advanceRefund({ id: refundId, from: ['sending'], to: 'settled', now: clock.now() });
+    await expect(refund('0.30')).rejects.toMatchObject({
+      code: 'refund_not_possible',
+      message: expect.stringContaining('takes $0.30 from it, but $0.10 is available'),
+    });
   });
 });
