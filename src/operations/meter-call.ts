@@ -33,7 +33,7 @@ export const meterCall = (
       longestMs: timeoutMs,
       produce: async (payment) => {
         const account = await toAccount(payment);
-        answered = await runPrepaid(order, account, services);
+        answered = await runPrepaid(order, account, services, payment.identity);
         if (answered.kind === 'stream') started.resolve(answered);
         const opened = await findEarlier(order, account, services);
         const job =

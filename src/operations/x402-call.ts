@@ -228,7 +228,7 @@ const payThenRun = async (
     idempotencyKey: (call.caller === null ? null : call.idempotencyKey) ?? keyOf({ identity }),
   };
   try {
-    return withReceipt(await runPrepaid(order, account, services), receipt);
+    return withReceipt(await runPrepaid(order, account, services, identity), receipt);
   } catch (error) {
     throw paidFor(toAppError(error), { receipt, price });
   }

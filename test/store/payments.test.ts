@@ -33,6 +33,8 @@ describe.each(testEngines())('payments on $kind', ({ create }) => {
       reverts: 0,
       source: null,
       creditEntry: null,
+      credited: 0n,
+      jobId: null,
       createdAt: now,
       updatedAt: now,
     };

@@ -67,6 +67,7 @@ export function* debitPledged(
       amount: -captured,
       jobId,
       note: null,
+      payment: null,
       createdAt: now,
     } as const;
     const posted = yield* post(entry, kind);
