@@ -3,19 +3,17 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { createKeyPairSignerFromBytes, getBase58Encoder } from '@solana/kit';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { decodePaymentResponseHeader, wrapFetchWithPaymentFromConfig } from '@x402/fetch';
-import { ExactEvmScheme } from '@x402/evm/exact/client';
-import { ExactSvmScheme } from '@x402/svm/exact/client';
-import { privateKeyToAccount } from 'viem/accounts';
+import { decodePaymentResponseHeader } from '@x402/fetch';
 import { startChains, type Chains } from '../test/chains/start-chains.ts';
 import { callTool } from './demo/call-tool.ts';
 import { must, say, step, terminal, type Gateway } from './demo/stage.ts';
 import { useGeneration } from './demo/use-generation.ts';
+import { useWallet } from './demo/use-wallet.ts';
 import { startGatewayProcess } from './gateway-process.ts';
 import { cliArguments } from './node-arguments.ts';
+import { loadWallets, payingFetch } from './wallets.ts';
 
 const usage = `The whole product in one command: local chains, a gateway, and an assistant that uses and pays for it.
 
@@ -76,6 +74,7 @@ const startEverything = async (folder: string): Promise<{ chains: Chains; gatewa
       DATA_DIR: join(folder, 'data'),
       // The webhook receiver is on this machine.
       ALLOW_LOOPBACK_URLS: 'true',
+      WALLET_ACCOUNTS: 'on',
     });
     const { apiKey } = started;
     must(apiKey !== null, 'the first start prints a key');
@@ -115,8 +114,8 @@ const sayLeads = ({ count, results }: SearchAnswer): void => {
   say(`${count} results`);
 };
 
-const paySearch = async (url: string, payingFetch: typeof fetch): Promise<void> => {
-  const response = await payingFetch(url);
+const paySearch = async (url: string, pay: typeof fetch): Promise<void> => {
+  const response = await pay(url);
   must(response.status === 200, `a paid search returns 200, not ${response.status}`);
   const receipt = decodePaymentResponseHeader(response.headers.get('payment-response') ?? '');
   must(receipt.success, 'the receipt says that the payment settled');
@@ -135,26 +134,14 @@ const buyLeads = async (gateway: Gateway, assistant: Client, chains: Chains): Pr
   });
 
   await step('Pay for a search on Base (@x402/fetch)', async () => {
-    const account = privateKeyToAccount(chains.base.buyer.privateKey);
-    const payingFetch = wrapFetchWithPaymentFromConfig(fetch, {
-      schemes: [{ network: 'eip155:84532', client: new ExactEvmScheme(account) }],
-    });
-    await paySearch(`${gateway.url}/v1/search?query=coffee&limit=20`, payingFetch);
+    const pay = payingFetch(await loadWallets({ evmKey: chains.base.buyer.privateKey }));
+    await paySearch(`${gateway.url}/v1/search?query=coffee&limit=20`, pay);
   });
 
   await step('Pay for a search on Solana (@x402/fetch)', async () => {
-    const signer = await createKeyPairSignerFromBytes(
-      new Uint8Array(getBase58Encoder().encode(chains.solana.buyer.secretKeyBase58)),
-    );
-    const payingFetch = wrapFetchWithPaymentFromConfig(fetch, {
-      schemes: [
-        {
-          network: chains.solana.network,
-          client: new ExactSvmScheme(signer, { rpcUrl: chains.solana.rpcUrl }),
-        },
-      ],
-    });
-    await paySearch(`${gateway.url}/v1/search?category=Fitness&gender=female&limit=30`, payingFetch);
+    const { buyer, rpcUrl } = chains.solana;
+    const pay = payingFetch(await loadWallets({ solanaKey: buyer.secretKeyBase58, solanaRpcUrl: rpcUrl }));
+    await paySearch(`${gateway.url}/v1/search?category=Fitness&gender=female&limit=30`, pay);
   });
 };
 
@@ -218,6 +205,8 @@ const run = async (folder: string, question: string, cleanUp: (() => Promise<unk
   await useGeneration(gateway, assistant, question);
   await buyLeads(gateway, assistant, chains);
   await checkMoney({ chains, assistant, folder, before, prepaidBefore });
+  await useWallet(gateway.url, chains);
+  await step('Check the ledger again', () => checkLedger(folder));
   await step('Stop the gateway (SIGTERM)', async () => {
     must((await gateway.stop()) === 0, 'the gateway drains and exits with 0');
   });
