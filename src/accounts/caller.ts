@@ -12,7 +12,9 @@ export interface Caller {
   isSandbox: boolean;
   /** The account's current one; null if it has none yet. */
   webhookSecret: string | null;
-  /** The limits of the key; null: it has none. */
+  /** True: the key is from a sign-in with the wallet that owns the account. */
+  isSignedIn?: boolean;
+  /** The limits of the key; null: it has none, or only the expiry of a sign-in. */
   limits: CallerLimits | null;
 }
 

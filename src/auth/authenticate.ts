@@ -3,6 +3,7 @@ import type { Caller } from '../accounts/caller.ts';
 import { toIso, type Clock } from '../kit/clock.ts';
 import { AppError } from '../kit/errors.ts';
 import { sha256 } from '../kit/ids.ts';
+import { signInMaker } from '../store/commands/key-table.ts';
 import type { Store } from '../store/store.ts';
 
 /** Finds the caller of an `Authorization` header; null without one. Throws AppError `invalid_api_key` on an unusable key. */
@@ -35,6 +36,7 @@ export const createAuthenticate =
       );
     const { account, key } = found;
     const { expiresAt, models } = key;
+    const isSignedIn = key.madeBy === signInMaker;
     if (expiresAt !== null && expiresAt <= clock.now())
       throw refused(`The API key expired at ${toIso(expiresAt)}. Use another key.`);
     const isBudgeted = key.budgetDay !== null || key.budgetMonth !== null;
@@ -44,7 +46,10 @@ export const createAuthenticate =
       available: account.balance - account.held,
       terms: account.terms ?? (account.wallet === null ? null : config.wallets.terms),
       isSandbox: account.isSandbox,
-      limits: isBudgeted || models !== null || expiresAt !== null ? { models, isBudgeted } : null,
+      ...(isSignedIn ? { isSignedIn } : {}),
+      // The expiry of a sign-in takes no right from the wallet's owner.
+      limits:
+        isBudgeted || models !== null || (expiresAt !== null && !isSignedIn) ? { models, isBudgeted } : null,
       webhookSecret: account.webhookSecret,
     };
   };

@@ -5,6 +5,7 @@
  */
 export const customerErrors = {
   invalid_api_key: [401, 'authentication_error'],
+  invalid_sign_in: [401, 'authentication_error'],
   insufficient_balance: [402, 'insufficient_quota'],
   payment_required: [402, 'payment_required'],
   invalid_json: [400, 'invalid_request_error'],

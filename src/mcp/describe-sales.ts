@@ -28,6 +28,7 @@ export const describeSales = (
         inputExample: sale.example.input,
         outputExample: sale.example.output,
         pricing: sale.pricing,
+        offersSignIn: sale.isCredit === true && operation.sale?.prepaid === undefined,
         price: sale.priceRange,
       },
     ];

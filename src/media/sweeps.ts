@@ -16,7 +16,10 @@ const rowBatch = 1_000;
 const maxRowBatches = 100;
 
 export interface SweepsOptions {
-  store: Pick<Store, 'listExpiredMedia' | 'markMediaRemoved' | 'sweepIdempotencyKeys' | 'sweepMadeClips'>;
+  store: Pick<
+    Store,
+    'listExpiredMedia' | 'markMediaRemoved' | 'sweepIdempotencyKeys' | 'sweepMadeClips' | 'sweepSpentNonces'
+  >;
   files: Pick<MediaFiles, 'place' | 'remove' | 'removeLeftovers' | 'check' | 'usedSince'>;
   inputFolder: Pick<InputFolder, 'sweep'>;
   clock: Clock;
@@ -73,6 +76,9 @@ export const createSweeps = ({
       every(leftoversEveryMs, 'removing unfinished inputs', () => inputFolder.sweep()),
       every(sweepEveryMs, 'removing idempotency keys', () =>
         sweepRows((limit) => store.sweepIdempotencyKeys({ now: clock.now(), limit }), signal),
+      ),
+      every(sweepEveryMs, 'removing nonces of sign-ins', () =>
+        sweepRows((limit) => store.sweepSpentNonces({ now: clock.now(), limit }), signal),
       ),
       every(leftoversEveryMs, 'forgetting videos that were made here', () =>
         sweepRows(

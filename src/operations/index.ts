@@ -23,6 +23,7 @@ import { listTransactions } from './account/list-transactions.ts';
 import type { Operation } from './operation.ts';
 import { soldToWallets } from './per-call-sale.ts';
 import { createSearchLeads } from './search/search-leads.ts';
+import { signInWithWallet } from './account/sign-in.ts';
 import { topUp } from './account/top-up.ts';
 
 /** Returns the operations of a gateway with these settings, in the order of tool lists and documents. */
@@ -32,7 +33,7 @@ export const createOperations = (
   wallets: Pick<WalletConfig, 'isOn'> = { isOn: false },
 ): readonly Operation[] =>
   wallets.isOn
-    ? [...listOperations(search, webhooks).map(soldToWallets), topUp]
+    ? [...listOperations(search, webhooks).map(soldToWallets), topUp, signInWithWallet]
     : listOperations(search, webhooks);
 
 const listOperations = (

@@ -139,7 +139,12 @@ export interface X402Sale<Input = unknown> {
   /** Throws AppError on input that is well-formed but cannot run, before anybody pays. */
   check(input: Input, services: Services): void;
   /** Answers a call that is free of charge and needs no proof; null: this call is sold. */
-  look?(input: Input, services: Services, signal: AbortSignal): Promise<JsonObject> | null;
+  look?(
+    input: Input,
+    services: Services,
+    signal: AbortSignal,
+    signIn?: Call['signIn'],
+  ): Promise<JsonObject> | null;
   /** Makes the answer, which is stored as it is. Nothing is charged when this throws. */
   produce(input: Input, services: Services, signal: AbortSignal): Promise<JsonObject>;
   /** Filters a stored answer before it is replayed. Returns the same object when nothing was removed. */
@@ -174,6 +179,8 @@ export interface RestBinding {
    * schema must be a strict object.
    */
   isStrict?: true;
+  /** True: a POST without a body is one without fields. */
+  isBodyOptional?: true;
   /** The media types of a body that is not JSON. */
   accepts?: readonly string[];
   /** The media types of an answer that is bytes, not JSON. */
@@ -213,6 +220,8 @@ export interface Call {
   idempotencyKey: string | null;
   /** x402 proofs as they were sent, not yet read. */
   proofs: Proofs | null;
+  /** The header SIGN-IN-WITH-X as it was sent. */
+  signIn?: string | undefined;
   memory: RequestMemory;
   /** Aborts when the client disconnects. Paid work goes on. */
   signal: AbortSignal;

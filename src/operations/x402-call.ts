@@ -1,4 +1,4 @@
-import { AppError } from '../kit/errors.ts';
+import { AppError, toAppError } from '../kit/errors.ts';
 import { sha256 } from '../kit/ids.ts';
 import { canonicalJson, type JsonObject } from '../kit/json.ts';
 import { formatUsd } from '../kit/money.ts';
@@ -28,7 +28,7 @@ export const sellByX402 = async (
   // Checked before payment is asked for: nobody pays for a request that cannot run.
   const input = validate(operation, rawInput);
   sale.check(input, services);
-  const look = sale.look?.(input, services, call.signal) ?? null;
+  const look = sale.look?.(input, services, call.signal, call.signIn) ?? null;
   if (look !== null) {
     const body = await look;
     assertOnSale(sale, services, null);
@@ -207,7 +207,7 @@ const payThenRun = async (
   try {
     return withReceipt(await runPrepaid({ operation, prepaid, input }, account, services), receipt);
   } catch (error) {
-    throw error instanceof AppError ? paidFor(error, { receipt, price }) : error;
+    throw paidFor(toAppError(error), { receipt, price });
   }
 };
 

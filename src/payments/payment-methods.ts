@@ -69,6 +69,7 @@ export const createPaymentMethods = (options: PaymentMethodsOptions): PaymentMet
         settings.rpcUrl === null
           ? facilitator
           : withSelfCheck(facilitator, { network, payTo, rpc, timeoutMs: timeouts.queryMs }),
+      findSigner: (message, signal) => network.family.findSigner(message, { rpc, signal }),
       readFunds: (of) => ask((node) => network.family.readFunds(of, node)),
       findWallet: (address) => ask((node) => network.family.findWallet({ address, network }, node)),
     };

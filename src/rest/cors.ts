@@ -14,7 +14,7 @@ const readable = [
 ];
 
 /** The request headers that a page may send. x402's first clients also send the last one, which names a response header. */
-const sendable = ['PAYMENT-SIGNATURE', 'X-PAYMENT', 'Access-Control-Expose-Headers'];
+const sendable = ['PAYMENT-SIGNATURE', 'X-PAYMENT', 'SIGN-IN-WITH-X', 'Access-Control-Expose-Headers'];
 
 const keptSeconds = 86_400;
 

@@ -5,6 +5,7 @@ import { writeError } from '../kit/write-error.ts';
 import { bodyCost } from '../limits/memory-budget.ts';
 import { createRequestMemory, type BodyMemory } from '../limits/request-memory.ts';
 import { execute } from '../operations/execute.ts';
+import { signInHeader } from '../purchases/x402/x402-gate.ts';
 import type { Answer, Call, Operation, Services } from '../operations/operation.ts';
 import { readJsonBody } from './read-json-body.ts';
 import { answerPreflight, allowsAnyOrigin, setCorsHeaders } from './cors.ts';
@@ -137,6 +138,7 @@ const toCall = (
   transport: 'rest',
   requestId,
   clientAddress,
+  signIn: headers[signInHeader]?.toString(),
   idempotencyKey:
     operation.sale?.prepaid === undefined ? null : (headers['idempotency-key']?.toString() ?? null),
   proofs:
@@ -149,6 +151,9 @@ const toCall = (
       : null,
 });
 
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+
 const readInput = async (
   { operation, fields, readParameters }: Route,
   request: IncomingMessage,
@@ -156,7 +161,8 @@ const readInput = async (
   { services, memory }: { services: Services; memory: BodyMemory },
 ): Promise<unknown> => {
   const parameters = readParameters(url.searchParams, fields);
-  if (operation.rest.method !== 'POST') return parameters;
+  const { method, isBodyOptional } = operation.rest;
+  if (method !== 'POST' || (isBodyOptional === true && !hasBody(request))) return parameters;
   const { maxBodyBytes: maxBytes } = services.config;
   const { value: body, length } = await readJsonBody(request, {
     maxBytes,

@@ -15,6 +15,7 @@ import * as paymentUpkeep from './commands/payment-upkeep.ts';
 import * as payments from './commands/payments.ts';
 import * as refunds from './commands/refunds.ts';
 import * as secrets from './commands/secrets.ts';
+import * as spentNonces from './commands/spent-nonces.ts';
 import * as wallets from './commands/wallets.ts';
 import * as webhooks from './commands/webhooks.ts';
 
@@ -29,6 +30,7 @@ export const commands = onlyCommands({
   ...accounts,
   ...keys,
   ...secrets,
+  ...spentNonces,
   ...migrations,
   ...madeClips,
   ...ledger,

@@ -8,7 +8,7 @@ const key = 'sk_causeway_example';
 const now = 1_000;
 
 interface Known extends Partial<
-  Pick<ApiKey, 'revokedAt' | 'expiresAt' | 'models' | 'budgetDay' | 'budgetMonth'>
+  Pick<ApiKey, 'madeBy' | 'revokedAt' | 'expiresAt' | 'models' | 'budgetDay' | 'budgetMonth'>
 > {
   status?: AccountStatus;
 }
@@ -21,6 +21,7 @@ const storeWith = ({ status = 'active', ...limits }: Known = {}): Pick<Store, 'f
           key: {
             id: 'key-1',
             accountId: 'acme',
+            madeBy: 'operator',
             revokedAt: null,
             expiresAt: null,
             models: null,

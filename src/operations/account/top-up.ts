@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { nanoPerUsd, parseUsd, formatUsd } from '../../kit/money.ts';
 import { usualPriceLimit } from '../per-call-sale.ts';
-import type { SoldOperation } from '../operation.ts';
+import type { SoldOperation, X402Sale } from '../operation.ts';
 
 const least = nanoPerUsd / 10n;
 const most = nanoPerUsd * 1_000n;
@@ -22,8 +22,10 @@ const input = z.object({
     .describe(`USD to pay, ${formatUsd(least)} to ${formatUsd(most)}, e.g. "1.00".`),
 });
 
+type TopUpInput = z.infer<typeof input>;
+
 /** Raises a balance by a payment: of the caller's account, or of the account of the wallet that pays. */
-export const topUp: SoldOperation<z.infer<typeof input>> = {
+export const topUp: SoldOperation<TopUpInput> & { sale: { x402: X402Sale<TopUpInput> } } = {
   name: 'top_up',
   title: 'Top up',
   description:

@@ -4,7 +4,7 @@ import { issueKey, maxOwnKeys } from '../../accounts/issue-key.ts';
 import { AppError } from '../../kit/errors.ts';
 import { changeLimits, noLimits, noUse } from '../../store/commands/key-table.ts';
 import { jsonAnswer, type ReadOperation } from '../operation.ts';
-import { assertManagesKeys, exampleKey, newKeySchema, toKeyAnswer } from './key-answer.ts';
+import { assertMakesKeys, exampleKey, newKeySchema, toKeyAnswer } from './key-answer.ts';
 import { labelField, limitFields } from './key-fields.ts';
 import { readOwnLimits } from './read-own-limits.ts';
 
@@ -59,7 +59,7 @@ export const createKey: ReadOperation<z.infer<typeof input>> = {
     },
   },
   handle: async ({ label, ...written }, { caller }, services) => {
-    assertManagesKeys(caller);
+    assertMakesKeys(caller);
     const { accountId, keyId: madeBy } = caller;
     const limits = readOwnLimits(written, caller, services);
     const issued = await issueKey(services, {

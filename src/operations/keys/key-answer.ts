@@ -15,7 +15,10 @@ export const keyMembers = {
   object: z.literal('key'),
   label: z.string(),
   display: z.string().describe('The first and last characters of the key.'),
-  created_by: z.string().nullable().describe('`operator`, or the id of the key that made it.'),
+  created_by: z
+    .string()
+    .nullable()
+    .describe('`operator`, `wallet` for a sign-in, or the id of the key that made it.'),
   created_at: time,
   expires_at: time.nullable(),
   revoked_at: time.nullable(),
@@ -71,6 +74,16 @@ export const assertManagesKeys = ({ limits }: Caller): void => {
     throw new AppError(
       'permission_denied',
       'This API key has limits, so it cannot manage keys. Use a key without limits.',
+    );
+};
+
+/** Throws AppError `permission_denied` if the caller's key may not make and change keys: such a key could outlive it. */
+export const assertMakesKeys = (caller: Caller): void => {
+  assertManagesKeys(caller);
+  if (caller.isSignedIn === true)
+    throw new AppError(
+      'permission_denied',
+      'A key from a sign-in makes and changes no keys. Sign in again for another one.',
     );
 };
 

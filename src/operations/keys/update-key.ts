@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AppError } from '../../kit/errors.ts';
-import { exampleKey, exampleKeyId } from './key-answer.ts';
+import { assertMakesKeys, exampleKey, exampleKeyId } from './key-answer.ts';
 import { keyIdField, labelField, limitFields } from './key-fields.ts';
 import { ownKeyOperation } from './own-key-operation.ts';
 import { readOwnLimits } from './read-own-limits.ts';
@@ -24,6 +24,7 @@ export const updateKey = ownKeyOperation({
   wrong: { key_id: exampleKeyId, budget_day_usd: '-5' },
   errors: { invalid_value: { when: 'The key is revoked.', message: revoked, param: 'key_id' } },
   change: async (id, { key_id: _id, label, ...written }, caller, services) => {
+    assertMakesKeys(caller);
     const limits = readOwnLimits(written, caller, services);
     if (!(await services.store.changeKey({ id, label, ...limits })))
       throw new AppError('invalid_value', revoked, { param: 'key_id' });

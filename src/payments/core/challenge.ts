@@ -8,6 +8,7 @@ import {
   type SignedOffer,
   type SignOffers,
 } from '../extensions/offer-receipt.ts';
+import type { SignedMessage } from '../extensions/sign-in-with-x.ts';
 import type { PaymentNetwork } from './network-family.ts';
 import type { Facilitator } from './facilitator.ts';
 import type {
@@ -26,6 +27,8 @@ export interface PaymentMethod {
   facilitator: Facilitator;
   /** Reads the balance of a payment's source, in the asset's smallest unit; null when no node answers. */
   readFunds: (of: { source: string; asset: string }) => Promise<bigint | null>;
+  /** Names the wallet that signed a message (`NetworkFamily.findSigner`). Throws RpcOutage and RpcRefusal. */
+  findSigner: (message: SignedMessage, signal: AbortSignal) => Promise<string | null>;
   /** Names the wallet of an address (`NetworkFamily.findWallet`); null when no node answers. */
   findWallet: (address: string) => Promise<string | null>;
 }
@@ -142,6 +145,8 @@ export interface ChallengeRequest {
   resource: ResourceInfo;
   /** The declarations of the resource, the same for every price. */
   extensions?: Extensions;
+  /** The declarations of this one challenge. They come first, so they stay longest in a full header. */
+  ownExtensions?: Extensions;
 }
 
 const withOffers = (plain: PaymentRequired, offers: readonly SignedOffer[]): PaymentRequired =>
@@ -169,7 +174,7 @@ interface Parts {
 }
 
 const write = (
-  { price, resource, extensions }: ChallengeRequest,
+  { price, resource, extensions: common, ownExtensions }: ChallengeRequest,
   { terms, offers }: Parts,
   { error, headerBytes }: { error: string; headerBytes: number },
 ): Challenge => {
@@ -182,6 +187,7 @@ const write = (
     );
   const { network, payTo } = first.method;
   const accepts = terms.map(({ requirements }) => requirements);
+  const extensions = ownExtensions === undefined ? common : { ...ownExtensions, ...common };
   const plain: PaymentRequired = {
     x402Version: 2,
     error,
@@ -205,6 +211,7 @@ const write = (
       accepts: terms
         .filter(({ method }) => suitsV1(method))
         .map(({ method, requirements }) => toV1(requirements, { network: method.network, resource })),
+      ...(ownExtensions === undefined ? {} : { extensions: ownExtensions }),
     }),
   };
 };
@@ -243,9 +250,14 @@ export const createChallengeRegistry = (
   };
   return {
     /** `reason` says why a proof was refused. Throws AppError `payment_unavailable` when no network can be offered. */
-    challenge: ({ reason, ...request }: ChallengeRequest & { reason?: string }): Challenge => {
+    challenge: ({ reason, ownExtensions, ...request }: ChallengeRequest & { reason?: string }): Challenge => {
       const page = pageFor(request);
-      return reason === undefined ? page.challenge : write(request, page, { error: reason, headerBytes });
+      return reason === undefined && ownExtensions === undefined
+        ? page.challenge
+        : write({ ...request, ...(ownExtensions && { ownExtensions }) }, page, {
+            error: reason ?? nothingWrong,
+            headerBytes,
+          });
     },
     /** Forgets all challenges: the support of a facilitator may have changed. */
     clear: (): void => pages.clear(),

@@ -11,6 +11,7 @@ import type {
   SupportedKind,
 } from './facilitator.ts';
 import type { JsonRpc } from './json-rpc.ts';
+import type { SignedMessage, SignInType } from '../extensions/sign-in-with-x.ts';
 import type { PaymentRequirements, SignedPayload } from './wire.ts';
 
 /**
@@ -190,6 +191,14 @@ export interface NetworkFamily {
    * Returns `unsupported` when the terms lack something without it.
    */
   readSupported(extra: Readonly<Record<string, unknown>> | null | undefined): SupportedKind | 'unsupported';
+
+  /** The way in which its wallets sign messages. */
+  readonly signInType: SignInType;
+  /**
+   * Returns the name of the wallet that signed a message; null when the signature is not that of its address. The node
+   * is asked about wallets that are contracts.
+   */
+  findSigner(message: SignedMessage, node: NodeAccess): Promise<string | null>;
 
   /** Prepares a facilitator in this process. `load` loads the packages of the chain. */
   prepareLocal(options: LocalEngineOptions): { kind: SupportedKind; load: () => Promise<LocalEngine> };

@@ -62,6 +62,8 @@ export interface PaymentRequiredBody {
   x402: { version: string; amount: string; asset: string; payTo: string; chain: string };
   x402Version: 1;
   accepts: PaymentRequirementsV1[];
+  /** Those of this one challenge, for programs that do not read headers. */
+  extensions?: Extensions;
 }
 
 /** The part of a proof that the buyer signed. Its form is that of the network's family. */

@@ -51,7 +51,8 @@ const toHex = (value: bigint): Hex => `0x${value.toString(16)}`;
 
 interface CallRequest {
   from?: string;
-  to: string;
+  /** Absent: the data are code, which runs and is not stored. */
+  to?: string;
   data: Hex;
 }
 

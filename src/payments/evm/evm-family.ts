@@ -109,6 +109,10 @@ export const evmFamily: NetworkFamily = {
   // EVM terms need nothing from the facilitator, so they hold before it was first asked.
   readSupported: () => ({ extra: {} }),
 
+  signInType: 'eip191',
+  findSigner: async (message, { rpc, signal }) =>
+    (await import('./find-evm-signer.ts')).findEvmSigner(message, createEvmChain(rpc, signal)),
+
   prepareLocal: (options) => ({
     kind: { extra: {} },
     load: async () => (await import('./local-evm.ts')).createLocalEvm(options),

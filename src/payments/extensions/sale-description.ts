@@ -28,6 +28,8 @@ export interface SaleDescription {
   outputExample: JsonObject;
   /** Names the present price rule. */
   pricing: string;
+  /** Whether its challenges over HTTP offer to sign in with a wallet. */
+  offersSignIn?: boolean;
   /** The prices of one request. */
   price: { least: Nano; most: Nano };
 }

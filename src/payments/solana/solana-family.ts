@@ -6,6 +6,7 @@ import { nodeUrl } from '../../kit/url-settings.ts';
 import { secret } from '../../kit/variables.ts';
 import type { NetworkFamily } from '../core/network-family.ts';
 import { decodeBase58, encodeBase58 } from './base58.ts';
+import { findSolanaSigner } from './find-solana-signer.ts';
 import { createSolanaChain } from './solana-chain.ts';
 import { solanaPayload, transactionOf } from './solana-payload.ts';
 
@@ -86,6 +87,9 @@ export const solanaFamily: NetworkFamily = {
     const feePayer = extra?.['feePayer'];
     return typeof feePayer === 'string' ? { extra: { feePayer } } : 'unsupported';
   },
+
+  signInType: 'ed25519',
+  findSigner: async (message) => findSolanaSigner(message),
 
   prepareLocal: (options) => {
     const secretKey = decodeKey(options.privateKey);

@@ -22,11 +22,14 @@ import {
 } from './x402-reconcile.ts';
 import { createAccountLeases } from './x402-account-lease.ts';
 import { createSoldResources } from './x402-resources.ts';
+import { createSignIn } from './x402-sign-in.ts';
 import { beginUpkeep } from './x402-upkeep.ts';
 
 export type { Challenge } from '../../payments/core/challenge.ts';
 export type { SaleDescription } from '../../payments/extensions/sale-description.ts';
 export { hasProof, type Proofs } from '../../payments/parse-proof.ts';
+export { signInFields, signInHeader } from '../../payments/extensions/sign-in-with-x.ts';
+export { signInPath } from './x402-sign-in.ts';
 export type { Receipt } from './x402-answers.ts';
 export type { NetworkStatus } from './x402-health.ts';
 export type { Credit, PayOutcome, PayRequest } from './pay-request.ts';
@@ -70,7 +73,7 @@ export const createX402Gate = (options: X402GateOptions) => {
     const ending = work.finally(() => underWay.delete(ending));
     underWay.add(ending);
   };
-  const { methods, resources, documents, challenges, health } = createParts(
+  const { methods, resources, documents, challenges, signIn, health } = createParts(
     { ...options, log },
     { inBackground, closing: closing.signal },
   );
@@ -86,8 +89,11 @@ export const createX402Gate = (options: X402GateOptions) => {
     uncheckedLimit: options.uncheckedLimit ?? 0n,
     recentFeePayers: health.recentFeePayers,
     formerTerms: createFormerTermsRegistry({ store, methods, sales: options.sales, clock }),
-    challenge: ({ sale, transport, ...request }) =>
-      challenges.challenge({ ...request, ...resources.find({ sale, transport }) }),
+    challenge: ({ sale, transport, ...request }) => {
+      const { offersSignIn, ...sold } = resources.find({ sale, transport });
+      const ownExtensions = offersSignIn ? signIn.declare() : null;
+      return challenges.challenge({ ...request, ...sold, ...(ownExtensions && { ownExtensions }) });
+    },
     noteDelivery: (payment) => inBackground(noteDelivery(context, payment)),
     closing: closing.signal,
   };
@@ -104,6 +110,7 @@ export const createX402Gate = (options: X402GateOptions) => {
      * throws.
      */
     pay: (request: PayRequest): Promise<PayOutcome> => pay(context, request),
+    signIn: signIn.check,
     /** Asks the chains about the payments that are due for a look, and ends them where that is safe. */
     reconcile: (limits: ReconcileOptions): Promise<ReconcileReport> => reconcile(context, limits),
     /** Does the same for one payment. Null: there is none, or another process works on it. */
@@ -117,7 +124,7 @@ export const createX402Gate = (options: X402GateOptions) => {
     didDocument: documents.didDocument,
     /** Loads the modules of the networks and asks the facilitators, now and every few minutes until `close`. */
     warmUp: async (): Promise<void> => {
-      await Promise.all([documents.load(), health.start()]);
+      await Promise.all([documents.load(), signIn.load(), health.start()]);
     },
     /** Reconciles payments, deletes old ones, and notes which terms are offered, until the signal aborts. */
     begin: (signal: AbortSignal): Promise<void> =>
@@ -168,6 +175,7 @@ const createParts = (
     headerBytes: options.headerBytes ?? defaultHeaderBytes,
     now,
   });
+  const signIn = createSignIn({ store, methods, publicUrl, clock, log });
   const health = createPaymentHealth({
     methods,
     log,
@@ -175,9 +183,10 @@ const createParts = (
       challenges.clear();
       documents.clear();
       inBackground(documents.load());
+      inBackground(signIn.load());
     },
     inBackground,
     signal: closing,
   });
-  return { methods, resources, documents, challenges, health };
+  return { methods, resources, documents, challenges, signIn, health };
 };

@@ -19,6 +19,8 @@ export const createSoldResources = (sales: readonly SaleDescription[], publicUrl
       name,
       transport,
       extensions: declared[transport],
+      // A key must not pass through a model.
+      offersSignIn: sale.offersSignIn === true && transport === 'rest',
       describe: (): ResourceInfo => ({
         // Catalogues tell the tools of one MCP server apart by name.
         url: `${publicUrl()}${transport === 'rest' ? path : '/mcp'}`,
@@ -31,10 +33,14 @@ export const createSoldResources = (sales: readonly SaleDescription[], publicUrl
   });
   return {
     /** Describes a resource as it is now, with what its challenges declare. Throws Error for what is not sold. */
-    find: ({ sale, transport }: SoldOver): { resource: ResourceInfo; extensions: Extensions } => {
+    find: ({
+      sale,
+      transport,
+    }: SoldOver): { resource: ResourceInfo; extensions: Extensions; offersSignIn: boolean } => {
       const found = sold.find((one) => one.name === sale && one.transport === transport);
       if (found === undefined) throw new Error(`${sale} is not sold by x402`);
-      return { resource: found.describe(), extensions: found.extensions };
+      const { extensions, offersSignIn } = found;
+      return { resource: found.describe(), extensions, offersSignIn };
     },
     /** Returns what is declared of a stored resource; null when it is not sold here. */
     declaredFor: ({ url, description }: ResourceInfo): Extensions | null => {

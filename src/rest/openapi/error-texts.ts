@@ -7,6 +7,11 @@ export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
     when: 'The key is missing, wrong, expired or revoked, or its account is suspended.',
     message: messages.invalid_api_key,
   },
+  invalid_sign_in: {
+    when: 'The signed message cannot be read, is not for this service and time, was used before, or has another signature.',
+    message:
+      'The sign-in does not count: nonce: was used before. Ask /v1/auth/wallet for a new challenge, and sign that.',
+  },
   insufficient_balance: {
     when: 'The available balance, or a budget of the key (`param` names it), does not cover what the request may cost.',
     message:

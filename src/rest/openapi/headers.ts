@@ -148,6 +148,14 @@ export const paymentParameters = [
   schema: { type: 'string', contentEncoding: 'base64', contentMediaType: 'application/json' },
 }));
 
+export const signInParameter = {
+  name: 'SIGN-IN-WITH-X',
+  in: 'header',
+  required: false,
+  description: 'The signed message, base64 of JSON. Its fields may stand in the body instead.',
+  schema: { type: 'string', contentEncoding: 'base64', contentMediaType: 'application/json' },
+};
+
 export const rangeParameter = {
   name: 'Range',
   in: 'header',

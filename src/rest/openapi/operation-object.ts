@@ -1,6 +1,6 @@
 import { formatUsd } from '../../kit/money.ts';
 import type { DescribedOperation, X402Sale } from '../../operations/operation.ts';
-import { idempotencyKeyParameter, paymentParameters, rangeParameter } from './headers.ts';
+import { idempotencyKeyParameter, paymentParameters, rangeParameter, signInParameter } from './headers.ts';
 import { errorResponses, exampleKey, successResponses } from './responses.ts';
 import type { JsonSchema, SchemaRegistry } from './schema-registry.ts';
 
@@ -27,6 +27,7 @@ export const toOperationObject = (
       ...rest.query.map((field) => parameter(operation, { place: 'query', field, input })),
       ...(prepaid === undefined ? [] : [idempotencyKeyParameter]),
       ...(x402 === undefined ? [] : paymentParameters),
+      ...(rest.errors.includes('invalid_sign_in') ? [signInParameter] : []),
       ...(rest.content === undefined ? [] : [rangeParameter]),
     ],
     ...(rest.accepts === undefined ? {} : { requestBody: streamBody(rest.accepts) }),
@@ -63,8 +64,8 @@ const streamBody = (types: readonly string[]): object => ({
   content: Object.fromEntries(types.map((type) => [type, { schema: { type: 'string', format: 'binary' } }])),
 });
 
-const requestBody = ({ docs }: DescribedOperation, schema: object): object => ({
-  required: true,
+const requestBody = ({ rest, docs }: DescribedOperation, schema: object): object => ({
+  required: rest.isBodyOptional !== true,
   content: {
     'application/json': {
       schema,

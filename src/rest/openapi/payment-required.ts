@@ -19,6 +19,7 @@ export const paymentRequiredBodySchema = {
       properties: Object.fromEntries(summaryMembers.map((name) => [name, text])),
     },
     x402Version: { type: 'integer', const: 1 },
+    extensions: { type: 'object', description: 'The challenge to sign, where wallets can sign in.' },
     accepts: {
       type: 'array',
       minItems: 1,

@@ -57,13 +57,16 @@ export const changeLimits = (limits: KeyLimits, changes: LimitChanges): KeyLimit
   return { expiresAt, models, budgetDay, budgetMonth, alertUrl };
 };
 
+/** The maker of keys from sign-ins with a wallet. */
+export const signInMaker = 'wallet';
+
 const keyFields = {
   id: text(),
   accountId: text(),
   /** First and last characters, for people. */
   display: text(),
   label: text(),
-  /** `operator`, or the id of the key that made it; null for a key of an older version. */
+  /** `operator`, `wallet` (a sign-in), or the id of the key that made it; null for a key of an older version. */
   madeBy: orNull(text()),
   createdAt: time(),
   revokedAt: orNull(time()),
@@ -74,7 +77,17 @@ export const keys = columns(keyFields);
 
 /** The fields that decide what a caller may do, which are read on every call. */
 export const callerKeys = columns(
-  pick(keyFields, 'id', 'accountId', 'revokedAt', 'expiresAt', 'models', 'budgetDay', 'budgetMonth'),
+  pick(
+    keyFields,
+    'id',
+    'accountId',
+    'madeBy',
+    'revokedAt',
+    'expiresAt',
+    'models',
+    'budgetDay',
+    'budgetMonth',
+  ),
 );
 
 /** What counted while the key had a budget, in the present day and month. */

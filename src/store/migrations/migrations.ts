@@ -9,6 +9,7 @@ import { madeClips } from './0007-made-clips.ts';
 import { keyLimits } from './0008-key-limits.ts';
 import { operatorAccess } from './0009-operator-access.ts';
 import { walletAccounts } from './0010-wallet-accounts.ts';
+import { signIn } from './0011-sign-in.ts';
 
 /** All migrations, which run in the order of their names. Never change one that was released. */
 export const migrations: Readonly<Record<string, (engine: Engine) => string[]>> = {
@@ -22,6 +23,7 @@ export const migrations: Readonly<Record<string, (engine: Engine) => string[]>> 
   '0008-key-limits': keyLimits,
   '0009-operator-access': operatorAccess,
   '0010-wallet-accounts': walletAccounts,
+  '0011-sign-in': signIn,
 };
 
 /** Returns what is wrong with a store with these executed migrations; null if this version knows all of them. */

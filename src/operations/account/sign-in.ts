@@ -1,0 +1,145 @@
+import { z } from 'zod';
+import { issueSignInKey, maxSignInKeys } from '../../accounts/issue-sign-in-key.ts';
+import { toIso } from '../../kit/clock.ts';
+import { AppError } from '../../kit/errors.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import { formatUsd, parseUsd } from '../../kit/money.ts';
+import { openWalletAccount } from '../../purchases/wallet-account.ts';
+import { signInFields, signInPath } from '../../purchases/x402/x402-gate.ts';
+import { time, usd } from '../answer-fields.ts';
+import type { Services, SoldOperation, X402Sale } from '../operation.ts';
+import { topUp } from './top-up.ts';
+
+const usualSeconds = 24 * 3_600;
+const maxSeconds = 30 * usualSeconds;
+
+const input = z.object({
+  expires_in: z
+    .int()
+    .min(60)
+    .max(maxSeconds)
+    .default(usualSeconds)
+    .describe(`Seconds until the key ends, 60 to ${maxSeconds}. Default: ${usualSeconds}, a day.`),
+  ...z.object(signInFields).partial().shape,
+});
+
+type SignInInput = z.output<typeof input>;
+
+const output = z.looseObject({
+  object: z.literal('sign_in').describe('`topup`: a payment came in place of a signed message.'),
+  key: z.string().describe('The whole key. It is shown only now.'),
+  key_id: z.string(),
+  expires_at: time,
+  account: z.looseObject({ wallet: z.string(), balance_usd: usd }),
+});
+
+const amount = '1.00';
+
+/** Exchanges a signed message for a key of the wallet's account. */
+const signIn = async (
+  { expires_in: seconds, ...body }: SignInInput,
+  services: Services,
+  { header, signal }: { header: string | undefined; signal: AbortSignal },
+): Promise<JsonObject> => {
+  const wallet = await services.x402.signIn(header ?? body, signal);
+  const { brand, x402 } = services.config;
+  const account = await openWalletAccount(services, { wallet, isSandbox: !x402.takesRealMoney });
+  if (account.status !== 'active')
+    throw new AppError('permission_denied', 'The account of this wallet is suspended. Ask the operator.');
+  const { key, apiKey, expiresAt } = await issueSignInKey(services, {
+    accountId: account.id,
+    brand,
+    lifeMs: seconds * 1_000,
+  });
+  return {
+    object: 'sign_in',
+    key,
+    key_id: apiKey.id,
+    expires_at: toIso(expiresAt),
+    account: { wallet, balance_usd: formatUsd(account.available) },
+  };
+};
+
+const { isSandbox, sandbox } = topUp.sale.x402;
+
+/**
+ * The challenge is a 402 that sells balance, because stock clients look for it nowhere else, and some only beside an
+ * offer. Who pays in place of signing gets the balance, and no key: everybody can read a proof on the chain.
+ */
+const sale: X402Sale<SignInInput> = {
+  description: 'Top-up of a balance, or a sign-in free of charge',
+  unit: { one: 'sign-in', many: 'sign-ins' },
+  tags: ['balance', 'sign-in'],
+  example: { input: {}, output: { object: 'topup', amount_usd: amount } },
+  ratePerMinute: 30,
+  pricing: 'one dollar',
+  price: () => parseUsd(amount),
+  priceUnder: () => parseUsd(amount),
+  priceRange: { least: parseUsd(amount), most: parseUsd(amount) },
+  isCredit: true,
+  explain: () => ({
+    note:
+      'Signing in is free: sign the challenge in extensions["sign-in-with-x"] of PAYMENT-REQUIRED, and send this request ' +
+      `again with the header SIGN-IN-WITH-X. A payment of these terms tops the wallet up by $${amount}.`,
+  }),
+  look: (fields, services, signal, header) =>
+    header === undefined && fields.signature === undefined
+      ? null
+      : signIn(fields, services, { header, signal }),
+  check: () => undefined,
+  produce: async () => ({ object: 'topup', amount_usd: amount }),
+  isFree: () => false,
+  isSandbox,
+  sandbox: { ...sandbox, description: 'Top-up with sandbox credit, or a sign-in free of charge' },
+};
+
+/** Signs a wallet in. It is no tool, because a key must not pass through a model. */
+export const signInWithWallet: SoldOperation<SignInInput> = {
+  name: 'sign_in',
+  title: 'Sign in with a wallet',
+  description:
+    'Exchanges a message that a wallet signed (x402 extension sign-in-with-x; EVM wallets, contracts too, and Solana) for ' +
+    "an API key of the wallet's own account. The key is shown once, ends by itself, and is listed and revoked at /v1/keys. " +
+    `A wallet has at most ${maxSignInKeys} such keys; one more ends the oldest. Without a signed message it answers 402 ` +
+    'with a challenge to sign, good for five minutes and one use. Free.',
+  group: 'generation',
+  input,
+  output,
+  rest: {
+    method: 'POST',
+    path: signInPath,
+    query: [],
+    validation: 'envelope',
+    isBodyOptional: true,
+    errors: ['invalid_sign_in', 'permission_denied'],
+  },
+  tool: null,
+  docs: {
+    answer: 'SignIn',
+    description: null,
+    examples: [
+      {
+        summary: 'A key for an hour, with the signed message in the header',
+        body: { expires_in: 3_600 },
+        status: 200,
+        answer: {
+          object: 'sign_in',
+          key: 'sk_causeway_…',
+          key_id: '019ab1c2-3d4e-7f60-8a9b-0c1d2e3f4a5b',
+          expires_at: '2026-11-23T11:00:00.000Z',
+          account: { wallet: 'eip155:0x209693bc6afc0c5328ba36faf03c514ef312287c', balance_usd: '4.20' },
+        },
+      },
+    ],
+    wrong: { expires_in: 1 },
+    headers: {},
+    mayBeSandbox: true,
+    errors: {
+      permission_denied: {
+        when: 'The account of the wallet is suspended.',
+        message: 'The account of this wallet is suspended. Ask the operator.',
+      },
+    },
+  },
+  sale: { x402: sale },
+};

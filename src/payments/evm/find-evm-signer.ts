@@ -1,0 +1,62 @@
+import {
+  encodeDeployData,
+  erc6492SignatureValidatorAbi,
+  erc6492SignatureValidatorByteCode,
+  hashMessage,
+  isAddress,
+  isHex,
+  verifyMessage,
+  type Address,
+  type Hex,
+} from 'viem';
+import { toSignedText, type SignedMessage } from '../extensions/sign-in-with-x.ts';
+import { chainIdOf, isRevert, type EvmChain } from './evm-chain.ts';
+
+interface Signed {
+  address: Address;
+  text: string;
+  signature: Hex;
+}
+
+const isSignedByKey = async ({ text: message, ...signed }: Signed): Promise<boolean> => {
+  try {
+    return await verifyMessage({ ...signed, message });
+  } catch {
+    // Not the form of a key's signature.
+    return false;
+  }
+};
+
+/** Asks the wallet's contract (ERC-1271), which the signature itself may deploy first (ERC-6492), in a call that stores nothing. */
+const isSignedByContract = async (
+  chain: EvmChain,
+  { address, text, signature }: Signed,
+): Promise<boolean> => {
+  const data = encodeDeployData({
+    abi: erc6492SignatureValidatorAbi,
+    bytecode: erc6492SignatureValidatorByteCode,
+    args: [address, hashMessage(text), signature],
+  });
+  try {
+    return /^0x0*1$/.test(await chain.call({ data }));
+  } catch (error) {
+    if (isRevert(error)) return false;
+    throw error;
+  }
+};
+
+/**
+ * Returns the wallet that signed. A plain wallet is the same on all chains, and a contract belongs to its chain, as its
+ * address may be somebody else's on others. Null when the signature is not that of the address. Throws RpcOutage and
+ * RpcRefusal.
+ */
+export const findEvmSigner = async (message: SignedMessage, chain: EvmChain): Promise<string | null> => {
+  const { address, chainId, signature } = message;
+  // An address without capitals has no checksum.
+  if (!isAddress(address) || !isHex(signature)) return null;
+  const text = toSignedText(message, { account: 'Ethereum', whenUnstated: [''] });
+  const signed = { address, text, signature };
+  const name = address.toLowerCase();
+  if (await isSignedByKey(signed)) return `eip155:${name}`;
+  return (await isSignedByContract(chain, signed)) ? `eip155:${chainIdOf(chainId)}:${name}` : null;
+};

@@ -1,0 +1,60 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { newId } from '../../src/kit/ids.ts';
+import type { ApiKey } from '../../src/store/store.ts';
+import { addAccount, start } from './builders.ts';
+import { testEngines, type TestStore } from './open-test-store.ts';
+
+describe.each(testEngines())('sign-ins on $kind', ({ create }) => {
+  let data: TestStore;
+  beforeEach(async () => {
+    data = await create();
+  });
+  afterEach(() => data.remove());
+
+  it('use a nonce once in all processes, and forget it when it has expired', async () => {
+    const { store } = data;
+    const other = await data.openAnother();
+    const uses = [store, other, store, other].map((one) => one.spendNonce({ nonce: 'a', expiresAt: start }));
+    expect((await Promise.all(uses)).filter(Boolean)).toEqual([true]);
+    await store.spendNonce({ nonce: 'b', expiresAt: start + 1 });
+    const sweep = (): Promise<number> => store.sweepSpentNonces({ now: start, limit: 5 });
+    expect([await sweep(), await sweep()]).toEqual([1, 0]);
+    expect(await store.spendNonce({ nonce: 'b', expiresAt: start + 1 })).toBe(false);
+  });
+
+  it('add keys to an account up to a number, and then take the place of an ended or the oldest one', async () => {
+    const { store } = data;
+    const { accountId, keyId } = await addAccount(store);
+    let now = start;
+    const signIn = async (lifeMs = 1_000): Promise<ApiKey> => {
+      now += 1;
+      return store.createSignInKey({
+        id: newId(),
+        accountId,
+        hash: `hash ${now}`,
+        display: '',
+        label: 'wallet sign-in',
+        expiresAt: now + lifeMs,
+        maxKeys: 3,
+        now,
+      });
+    };
+    const hashOwner = async (at: number) => (await store.findKey(`hash ${at}`))?.key.id;
+    const first = await signIn();
+    const short = await signIn(1);
+    now += 1;
+    expect(first).toMatchObject({ madeBy: 'wallet', expiresAt: start + 1_001, revokedAt: null });
+    // The second has expired.
+    expect((await signIn()).id).toBe(short.id);
+    expect(await hashOwner(start + 2)).toBeUndefined();
+    const third = await signIn();
+    await store.revokeKey({ id: third.id, now });
+    expect(await signIn()).toMatchObject({ id: third.id, revokedAt: null });
+    // All are alive, and the first is the oldest.
+    expect((await signIn()).id).toBe(first.id);
+    expect(await hashOwner(start + 1)).toBeUndefined();
+    await Promise.all(Array.from({ length: 8 }, () => signIn()));
+    const listed = await store.listKeys({ accountId, limit: 20, before: null, now });
+    expect(listed.map(({ id }) => id).sort()).toEqual([first.id, short.id, third.id, keyId].sort());
+  });
+});
