@@ -8,8 +8,6 @@ const usage = `Calls a gateway as a buyer who has only a wallet, and pays with x
   npm run pay -- GATEWAY top-up USD       raises the balance of the wallet's account
   npm run pay -- GATEWAY sign-in          prints a key of that account, good for a day
   npm run pay -- GATEWAY balance
-  npm run pay -- GATEWAY purchases        what the wallet bought
-  npm run pay -- GATEWAY receipt ID       of a job, a purchase or a transaction
 
   --sign-in       signs in first, and calls with a key: uses the balance, and pays only what is short
   --max-usd USD   pays at most so much at once (default: 1)
@@ -17,14 +15,15 @@ const usage = `Calls a gateway as a buyer who has only a wallet, and pays with x
 
 The buyer's keys come from the environment: BUYER_EVM_PRIVATE_KEY (0x and 64 hex digits), BUYER_SOLANA_SECRET_KEY
 (base58) with X402_SOLANA_RPC_URL. "npm run chains" writes test keys for both into data/chains.env. With both keys, the
-EVM wallet signs in.
+EVM wallet signs in and pays.
 
   npm run pay -- --env-file data/chains.env "http://127.0.0.1:8402/v1/search?query=coffee&limit=20"
-  npm run pay -- --env-file data/chains.env http://127.0.0.1:8402/v1/images/generations '{"prompt":"A harbour"}'`;
+  npm run pay -- --env-file data/chains.env http://127.0.0.1:8402/v1/images/generations \\
+    '{"model":"imagemodel-1.0","prompt":"A harbour"}'`;
 
 const timeoutMs = 300_000;
 /** For a key that is used at once. */
-const shortSeconds = 600;
+const shortSeconds = 60;
 const daySeconds = 24 * 3_600;
 
 interface Call {
@@ -37,8 +36,6 @@ interface Call {
 const words: Record<string, (argument: string) => Call> = {
   'top-up': (amount) => ({ path: '/v1/topup', body: JSON.stringify({ amount_usd: amount }) }),
   balance: () => ({ path: '/v1/balance', isSignedIn: true }),
-  purchases: () => ({ path: '/v1/purchases', isSignedIn: true }),
-  receipt: (id) => ({ path: `/v1/receipts/${encodeURIComponent(id)}`, isSignedIn: true }),
 };
 
 const readCall = (url: string, [word, argument = '']: readonly string[]): Call => {
