@@ -7,6 +7,7 @@ import { createResponse } from './responses/create-response.ts';
 import { createVideo } from './videos/create-video.ts';
 import { getBalance } from './account/get-balance.ts';
 import { getJob } from './jobs/get-job.ts';
+import { getReceipt } from './account/get-receipt.ts';
 import { getModel } from './models/get-model.ts';
 import { getResponse } from './responses/get-response.ts';
 import { getUsage } from './account/get-usage.ts';
@@ -19,6 +20,7 @@ import { listKeys } from './keys/list-keys.ts';
 import { revokeKey } from './keys/revoke-key.ts';
 import { updateKey } from './keys/update-key.ts';
 import { listModels } from './models/list-models.ts';
+import { createListPurchases } from './account/list-purchases.ts';
 import { listTransactions } from './account/list-transactions.ts';
 import type { Operation } from './operation.ts';
 import { soldToWallets } from './per-call-sale.ts';
@@ -33,8 +35,15 @@ export const createOperations = (
   wallets: Pick<WalletConfig, 'isOn'> = { isOn: false },
 ): readonly Operation[] =>
   wallets.isOn
-    ? [...listOperations(search, webhooks).map(soldToWallets), topUp, signInWithWallet]
+    ? withRecords([...listOperations(search, webhooks).map(soldToWallets), topUp, signInWithWallet])
     : listOperations(search, webhooks);
+
+/** Adds the records of what was bought. */
+const withRecords = (sold: readonly Operation[]): readonly Operation[] => [
+  ...sold,
+  getReceipt,
+  createListPurchases(sold),
+];
 
 const listOperations = (
   search: SearchConfig,

@@ -29,13 +29,15 @@ export const findEarlier = (
   services: Services,
 ): Promise<Job | null> => findReplay(services, call.caller.accountId, idempotencyOf(order, call));
 
-/** Runs a prepaid call on the balance of an account. Throws AppError. */
+/** Runs a prepaid call on the balance of an account. `payment`: the one that was made for this call. Throws AppError. */
 export const runPrepaid = async (
   order: PrepaidOrder,
   account: AccountCall,
   services: Services,
+  payment: string | null = null,
 ): Promise<Answer> => {
   const opened = await openOrReplay(order, account, services);
+  if (payment !== null) await services.store.notePaymentJob({ identity: payment, jobId: opened.job.id });
   const answering = order.prepaid.answer(opened, order.input, account, services);
   return opened.isReplayed ? markReplayed(answering) : answering;
 };

@@ -205,7 +205,10 @@ const payThenRun = async (
     idempotencyKey: (call.caller === null ? null : call.idempotencyKey) ?? `x402:${payment.identity}`,
   };
   try {
-    return withReceipt(await runPrepaid({ operation, prepaid, input }, account, services), receipt);
+    return withReceipt(
+      await runPrepaid({ operation, prepaid, input }, account, services, payment.identity),
+      receipt,
+    );
   } catch (error) {
     throw paidFor(toAppError(error), { receipt, price });
   }

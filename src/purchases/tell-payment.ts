@@ -1,4 +1,5 @@
 import { toIso } from '../kit/clock.ts';
+import { formatUsd } from '../kit/money.ts';
 import type { Payment } from '../store/store.ts';
 
 const abandoned =
@@ -40,11 +41,16 @@ export const tellPayment = (payment: Payment, now: number): { happened: string; 
       const settled = isUnchecked
         ? 'A facilitator says that the payment is settled. No node of the chain has confirmed that so far.'
         : 'The chain has the payment.';
+      const raised =
+        payment.credit === null || payment.accountId === null
+          ? ''
+          : ` It raised the balance of account ${payment.accountId} by $${formatUsd(payment.credit)}; a refund takes it ` +
+            'from there.';
       const answered =
         state === 'settled'
           ? 'The store has no record that its buyer was answered; the same proof gets the answer.'
           : 'Its buyer was answered.';
-      return told(`${settled} ${answered}`, isUnchecked ? askChain : 'It can be refunded.');
+      return told(`${settled} ${answered}${raised}`, isUnchecked ? askChain : 'It can be refunded.');
     }
     case 'rejected':
       return told(

@@ -14,10 +14,12 @@ export const findKnownNetwork = (name: string): { id: string; label: string } | 
 export type FindToken = (of: { network: string; asset: string }) => KnownToken | null;
 
 export const createFindToken =
-  (configured: readonly Pick<X402NetworkConfig, 'network' | 'asset'>[]): FindToken =>
+  (configured: readonly { network: string; asset?: X402NetworkConfig['asset'] }[]): FindToken =>
   ({ network, asset }) =>
     [
-      ...configured.filter((candidate) => candidate.network === network).map((candidate) => candidate.asset),
+      ...configured
+        .filter((candidate) => candidate.network === network)
+        .map(({ asset: token }) => token ?? null),
       findNetwork(network)?.asset ?? null,
     ].find((known) => known !== null && known.address.toLowerCase() === asset.toLowerCase()) ?? null;
 

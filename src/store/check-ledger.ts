@@ -120,6 +120,36 @@ const entryChecks: LedgerCheck[] = [
   },
 ];
 
+const paymentChecks: LedgerCheck[] = [
+  {
+    text: `select p.identity, p.credited, coalesce(e.total, 0) as total
+      from payments p
+      left join (
+        select payment, cast(sum(amount) as bigint) as total from ledger_entries where payment is not null
+        group by payment
+      ) e on e.payment = p.identity
+      where p.credited <> coalesce(e.total, 0)`,
+    line: (row) =>
+      `payment ${row.identity}: ${usd(row.credited)} USD are marked as credited, but its entries sum to ${usd(row.total)} USD`,
+  },
+  {
+    text: `select e.id, e.account_id, e.payment, p.account_id as owner_id
+      from ledger_entries e left join payments p on p.identity = e.payment
+      where e.payment is not null and e.account_id <> coalesce(p.account_id, '')`,
+    line: (row) =>
+      `entry ${row.id}: it is on account ${row.account_id}, but its payment ${row.payment} is of account ${row.owner_id}`,
+  },
+  {
+    text: `select identity, state, credit, credited from payments
+      where credit is not null and account_id is not null
+        and (credited > credit
+          or (credit_entry is null and state in ('settled', 'delivered'))
+          or (credit_entry is not null and state in ('failed', 'rejected')))`,
+    line: (row) =>
+      `payment ${row.identity}: it is ${row.state} with a credit of ${usd(row.credit)} USD, of which ${usd(row.credited)} USD are credited`,
+  },
+];
+
 const dayOfJob = {
   sqlite: `strftime('%Y-%m-%d', j.created_at / 1000, 'unixepoch')`,
   postgres: `to_char(to_timestamp(j.created_at / 1000) at time zone 'UTC', 'YYYY-MM-DD')`,
@@ -169,7 +199,7 @@ const countLedger = statement({
 export function* checkLedger(): Steps<LedgerReport> {
   const counts = yield* run(countLedger, undefined);
   const problems: string[] = [];
-  for (const check of [...accountChecks, ...holdChecks, ...entryChecks, budgetCheck])
+  for (const check of [...accountChecks, ...holdChecks, ...entryChecks, ...paymentChecks, budgetCheck])
     problems.push(...(yield* run(findProblems(check), undefined)));
   return { ...counts, problems };
 }

@@ -13,6 +13,7 @@ import * as openJob from './commands/open-job.ts';
 import * as operator from './commands/operator.ts';
 import * as paymentUpkeep from './commands/payment-upkeep.ts';
 import * as payments from './commands/payments.ts';
+import * as purchases from './commands/purchases.ts';
 import * as refunds from './commands/refunds.ts';
 import * as secrets from './commands/secrets.ts';
 import * as spentNonces from './commands/spent-nonces.ts';
@@ -43,6 +44,7 @@ export const commands = onlyCommands({
   ...listPayments,
   ...paymentUpkeep,
   ...refunds,
+  ...purchases,
   ...operator,
   ...gauges,
   ...wallets,

@@ -160,7 +160,7 @@ describe.each(testEngines())('histories on $kind', ({ create }) => {
       const [entryId, refundId] = [randomUUID(), randomUUID()];
       await store.finishJob(finishing(jobId, { entryId, now: start + 3 }));
       await store.refundJob({ entryId: refundId, jobId, amount: 10n, note: null, now: start + 4 });
-      const common = { accountId, jobId, note: null, model: 'textmodel-3.5-flash' };
+      const common = { accountId, jobId, note: null, payment: null, model: 'textmodel-3.5-flash' };
       expect(await store.listEntries({ accountId, limit: 9, before: null })).toEqual([
         { ...common, id: refundId, type: 'refund', amount: 10n, createdAt: start + 4 },
         { ...common, id: entryId, type: 'debit', amount: -60n, createdAt: start + 3 },
@@ -171,10 +171,40 @@ describe.each(testEngines())('histories on $kind', ({ create }) => {
           amount: 500n,
           jobId: null,
           note: 'paid in',
+          payment: null,
           createdAt: start,
           model: null,
         },
       ]);
+    });
+
+    it('are found with the balance after them, as the list adds it up, by their id and by the job that they debit', async () => {
+      await fc.assert(
+        fc.asyncProperty(timesArbitrary, async (times) => {
+          const owner = await addAccount(store, { balance: 100n });
+          const { accountId } = owner;
+          const other = await addAccount(store);
+          const byJob = new Map<string, string>();
+          for (const [index, time] of times.entries()) {
+            if (index % 3 === 0) await adjust(owner, start + time, 7n);
+            const jobId = await open(owner, start, 5n);
+            const entryId = randomUUID();
+            await store.finishJob(finishing(jobId, { entryId, charge: 2n, now: start + time }));
+            byJob.set(entryId, jobId);
+          }
+          let balanceAfter = 0n;
+          for (const { model: _model, ...entry } of (
+            await store.listEntries({ accountId, limit: 99, before: null })
+          ).toReversed()) {
+            balanceAfter += entry.amount;
+            for (const id of [entry.id, byJob.get(entry.id) ?? entry.id]) {
+              expect(await store.findEntry({ accountId, id })).toEqual({ ...entry, balanceAfter });
+              expect(await store.findEntry({ accountId: other.accountId, id })).toBe(null);
+            }
+          }
+        }),
+        { numRuns: 5 },
+      );
     });
 
     it('contain every entry once and in order over all pages, while others arrive', async () => {

@@ -58,6 +58,7 @@ describe.each(testEngines())('the ledger on $kind', ({ create }) => {
         amount: 500n,
         jobId: null,
         note: 'wire 17',
+        payment: null,
         createdAt: start,
       },
     });

@@ -31,6 +31,8 @@ describe.each(testEngines())('payments on $kind', ({ create }) => {
       isUnchecked: false,
       source: null,
       creditEntry: null,
+      credited: 0n,
+      jobId: null,
       createdAt: now,
       updatedAt: now,
     };

@@ -24,6 +24,11 @@ const ids = { ids: ['x'], owner: 'o', now: start };
 const plans: Plan[] = [
   { command: 'listJobs', input: page, indexes: [/jobs_by_account/] },
   { command: 'listEntries', input: page, indexes: [/ledger_entries_by_account/] },
+  {
+    command: 'findEntry',
+    input: { accountId: 'a', id: 'e' },
+    indexes: [/(?=[^]*ledger_entries_one_debit_per_job)(?=[^]*ledger_entries_by_account)/],
+  },
   { command: 'sumUsage', input: { accountId: 'a', from: 0, to: 1 }, indexes: [/jobs_by_account/] },
   { command: 'findReplay', input: {}, indexes: [byKey('idempotency_keys')] },
   { command: 'sweepIdempotencyKeys', input: {}, indexes: [/idempotency_keys_by_expiry/] },
@@ -76,6 +81,13 @@ const plans: Plan[] = [
     input: {},
     indexes: [/payments(_pkey|_1 )[^]*payments_by_reference[^]*payments_by_transaction/],
   },
+  {
+    command: 'listPurchases',
+    input: { ...page, wallet: { payer: '0xpayer', networks: ['eip155:8453'] } },
+    indexes: [/(?=[^]*payments_by_account)(?=[^]*payments_by_payer)/],
+  },
+  { command: 'findPaymentOfJob', input: 'j', indexes: [/payments_by_job/] },
+  { command: 'notePaymentJob', input: {}, indexes: [byKey('payments')] },
   { command: 'claimPaymentChecks', input: {}, indexes: [/payments_to_check/] },
   { command: 'prunePayments', input: {}, indexes: [/payments_by_change/, /payments_with_answer/] },
   { command: 'listSettledPayments', input: {}, indexes: [/payments_by_settlement/] },
@@ -113,7 +125,7 @@ const statementsOf = ({ command, input, found = [] }: Omit<Plan, 'indexes'>, kin
 
 /** A walk through a whole table, not by an index and not of a list that was given. */
 const wholeTable =
-  /Seq Scan on (?!json)|SCAN (?!json_each|CONSTANT|receivers|pending|delivered|stopped|exhausted|moves|wanted|by_)(?!.* USING )/;
+  /Seq Scan on (?!json)|SCAN (?!json_each|CONSTANT|receivers|pending|delivered|stopped|exhausted|moves|newer|wanted|by_)(?!.* USING )/;
 
 /** Parameters for a prepared statement; it takes no empty list. */
 const withNulls = (text: string): string => {

@@ -73,6 +73,7 @@ describe.each(testEngines())('data of the first schema on $kind', ({ kind, creat
       held: 200n,
       terms: null,
       isSandbox: false,
+      wallet: null,
       createdAt: start,
     });
     const keys = await store.listKeys({ accountId: 'account', limit: 100, before: null, now: start });

@@ -11,7 +11,7 @@ export interface CursorScope {
 }
 
 const signatureBytes = 32;
-const positionPattern = /^(\d{1,16}):([\x21-\x7e]{1,128})$/;
+const positionPattern = /^(\d{1,16}):([\x21-\x7e]{1,300})$/;
 
 export type HistoryCursors = ReturnType<typeof createHistoryCursors>;
 

@@ -36,7 +36,7 @@ export interface HistoryList<Row extends HistoryPosition> extends Pick<
     call: AccountCall,
     services: Services,
   ): Promise<Row[]>;
-  toItem(row: Row): JsonObject;
+  toItem(row: Row, services: Services): JsonObject;
 }
 
 /** Makes the operation that answers a list page by page, newest first. Later rows shift no page. */
@@ -77,7 +77,7 @@ export const historyOperation = <Row extends HistoryPosition>({
       const last = rows.length > limit ? page.at(-1) : undefined;
       return jsonAnswer(
         {
-          data: page.map(toItem),
+          data: page.map((row) => toItem(row, services)),
           has_more: last !== undefined,
           next_cursor: last === undefined ? null : await historyCursors.write(last, scope),
         },

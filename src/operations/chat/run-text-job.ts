@@ -6,6 +6,7 @@ import type { Log } from '../../kit/log.ts';
 import type { RoutedText } from '../../providers/router.ts';
 import type { FinishReason, TextEvent, TextMessage, TextUsage } from '../../providers/text/text-provider.ts';
 import type { Job } from '../../store/store.ts';
+import { textUnits } from '../account/charged-units.ts';
 import { chargeFor, type TextJobTerms } from './open-text-job.ts';
 
 /** The work of a text job: the checked request and its terms. Never stored whole. */
@@ -92,6 +93,6 @@ export const createRunTextJob =
       result,
       charge,
       media: [],
-      metadata: { sandbox: route.isSandbox, provider: route.provider },
+      metadata: { sandbox: route.isSandbox, provider: route.provider, bill: textUnits(price, usage) },
     };
   };

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isoOrNull, toIso } from '../../kit/clock.ts';
+import { formatUsd } from '../../kit/money.ts';
 import { time } from '../../operations/answer-fields.ts';
 import type { TokenTexts } from '../../purchases/token-amount.ts';
 import { paymentStates } from '../../store/payment-states.ts';
@@ -37,6 +38,12 @@ export const paymentSchema = z.strictObject({
   reason: z.string().nullable(),
   facilitator: z.string().nullable(),
   payment_id: z.string().nullable(),
+  account_id: z.string().nullable().describe('The account whose balance it raises.'),
+  credit_usd: z.string().nullable().describe('By how much; null: it buys an answer alone.'),
+  credited_usd: z
+    .string()
+    .nullable()
+    .describe('How much of that is on the account, or spent: less what is refunded or was taken back.'),
   created_at: time,
   updated_at: time,
   settled_at: time.nullable(),
@@ -59,6 +66,9 @@ export const toPaymentView = (payment: Payment, tokens: TokenTexts): PaymentView
   reason: payment.reason,
   facilitator: payment.facilitator,
   payment_id: payment.paymentId,
+  account_id: payment.accountId,
+  credit_usd: payment.credit === null ? null : formatUsd(payment.credit),
+  credited_usd: payment.credit === null ? null : formatUsd(payment.credited),
   created_at: toIso(payment.createdAt),
   updated_at: toIso(payment.updatedAt),
   settled_at: isoOrNull(payment.settledAt),
@@ -80,6 +90,9 @@ export const examplePayment: PaymentView = {
   reason: null,
   facilitator: 'local',
   payment_id: null,
+  account_id: null,
+  credit_usd: null,
+  credited_usd: null,
   created_at: '2026-11-01T08:00:00.000Z',
   updated_at: '2026-11-01T08:00:02.000Z',
   settled_at: '2026-11-01T08:00:02.000Z',

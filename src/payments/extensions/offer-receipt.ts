@@ -6,8 +6,8 @@ import type { DocumentSigner } from './document-signer.ts';
 /** The extension's key (specs/extensions/extension-offer-and-receipt.md). */
 export const offerReceipt = 'offer-receipt';
 
-/** The version of both payloads. */
-const version = 1;
+/** The version of the payloads. */
+export const version = 1;
 
 /** A JWS over the terms at `acceptIndex` of the challenge. */
 export type SignedOffer = { format: 'jws'; acceptIndex: number; signature: string };

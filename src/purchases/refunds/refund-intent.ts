@@ -1,5 +1,7 @@
 import { AppError } from '../../kit/errors.ts';
 import type { Clock } from '../../kit/clock.ts';
+import { formatUsd, type Nano } from '../../kit/money.ts';
+import { owedCredit } from '../../store/commands/payment-credit.ts';
 import type { Payment, PaymentRefund, Store } from '../../store/store.ts';
 import { maxRefunds, requirePayment } from '../find-payments.ts';
 import { parseTokenAmount, type TokenTexts } from '../token-amount.ts';
@@ -66,6 +68,25 @@ const isOpenAlready = (open: PaymentRefund, context: IntentContext): AppError =>
     `Another refund of this payment is still open: ${open.id}, of ${context.tokens.amountText(open)}. Continue that one first, or cancel it.`,
   );
 
+const creditSpent = (
+  { accountId }: Payment,
+  { available, needed }: { available: Nano; needed: Nano },
+): AppError =>
+  new AppError(
+    'refund_not_possible',
+    `The payment raised the balance of account ${accountId}, and this refund takes $${formatUsd(needed)} from it, but ` +
+      `$${formatUsd(available)} is available. Refund less, or credit the account first.`,
+  );
+
+/** Throws AppError if the account whose balance the payment raised does not have the refunded part of it any more. */
+const assertUnspent = async (payment: Payment, refunded: bigint, { store }: IntentContext): Promise<void> => {
+  const needed = payment.credited - owedCredit(payment, refunded);
+  const account = payment.accountId === null ? null : await store.getAccount(payment.accountId);
+  if (account === null) return;
+  const available = account.balance - account.held;
+  if (available < needed) throw creditSpent(payment, { available, needed });
+};
+
 const isRefundable = ({ state }: Payment, acceptsUnknown: boolean): boolean =>
   state === 'settled' || state === 'delivered' || (acceptsUnknown && state === 'unknown');
 
@@ -114,6 +135,7 @@ const beginRefund = async (request: Request, context: IntentContext): Promise<Re
   const amount = request.amount ?? left;
   if (amount > left || left <= 0n) throw tooMuch(payment, left, context);
   if (payment.payer === null) throw refundNotPossible('no_payer', payment);
+  await assertUnspent(payment, payment.amount - left + amount, context);
   return { id, payment, recipient: payment.payer, amount, acceptsUnknown, existing: null };
 };
 
@@ -170,6 +192,8 @@ export const planRefund = async (
       throw isOpenAlready(planned.refund, context);
     case 'wrong_payer':
       throw refundNotPossible('wrong_payer', payment);
+    case 'spent':
+      throw creditSpent(payment, planned);
     case 'no_payment':
     case 'no_payer':
       throw refundNotPossible('no_payer', payment);

@@ -6,6 +6,7 @@ import {
   newSigningKey,
   type DocumentSigner,
 } from '../../payments/extensions/document-signer.ts';
+import { version } from '../../payments/extensions/offer-receipt.ts';
 import { createManifest } from '../../payments/extensions/manifest.ts';
 import type { SaleDescription } from '../../payments/extensions/sale-description.ts';
 import type { JsonObject } from '../../kit/json.ts';
@@ -65,6 +66,9 @@ export const createPaymentDocuments = (context: {
     },
     /** Returns the DID document with the public key as JSON text. Rejects when the store fails. */
     didDocument: async (): Promise<string> => JSON.stringify((await requireSigner()).didDocument()),
+    /** Signs what a receipt of an account says. Rejects when the store fails. */
+    signReceipt: async (receipt: JsonObject): Promise<string> =>
+      (await requireSigner()).sign({ version, ...receipt }),
     /** Returns the manifest for crawlers as JSON text; null when nothing is on sale. Made once, until it changes. */
     manifest: (): string | null => {
       const onSale = sales.filter((sale) => sale.isOnSale());

@@ -8,6 +8,7 @@ import type { Payment, Store } from '../../store/store.ts';
 import { defaultHeaderBytes } from '../../payments/x402-settings.ts';
 import { movePayment } from './move-payment.ts';
 import type { X402Context } from './x402-context.ts';
+import { createFindToken, createTokenTexts } from '../token-amount.ts';
 import { createPaymentDocuments } from './x402-documents.ts';
 import { createFormerTermsRegistry } from './x402-former-terms.ts';
 import { createPaymentHealth } from './x402-health.ts';
@@ -122,6 +123,10 @@ export const createX402Gate = (options: X402GateOptions) => {
     manifest: documents.manifest,
     /** Returns the DID document with the key of offers and receipts, as JSON text. Rejects when the store does. */
     didDocument: documents.didDocument,
+    /** Returns an amount in whole tokens, such as `0.10`; null for an unknown token. */
+    tokenAmount: createTokenTexts(createFindToken(options.networks)).tokenAmount,
+    /** Signs what a receipt of an account says, as a JWS with that key. Rejects when the store does. */
+    signReceipt: documents.signReceipt,
     /** Loads the modules of the networks and asks the facilitators, now and every few minutes until `close`. */
     warmUp: async (): Promise<void> => {
       await Promise.all([documents.load(), signIn.load(), health.start()]);

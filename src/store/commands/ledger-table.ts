@@ -14,20 +14,23 @@ export const entryFields = {
   jobId: orNull(text()),
   /** The operator's reason; never shown to customers. */
   note: orNull(text()),
+  /** The payment that it comes from. */
+  payment: orNull(text()),
   createdAt: time(),
 };
 export type LedgerEntry = RowOf<typeof entryFields>;
 export const entries = columns(entryFields);
 
-const entryValues = ({ id, accountId, type, amount, jobId, note, createdAt }: LedgerEntry): SqlValue[] => [
+const entryValues = ({
   id,
   accountId,
   type,
   amount,
   jobId,
   note,
+  payment,
   createdAt,
-];
+}: LedgerEntry): SqlValue[] => [id, accountId, type, amount, jobId, note, payment, createdAt];
 
 const toAvailable = firstOf(({ available }: { available: Nano }) => available);
 
@@ -46,7 +49,7 @@ const addToBalance = `update accounts set balance = balance + cast($4 as bigint)
 const postAtOnce = statement({
   text: `with account as (${addToBalance}), entry as (
       insert into ledger_entries (${entries.list()})
-      select $1, account.id, $3, $4, $5, $6, $7 from account
+      select $1, account.id, $3, $4, $5, $6, $7, $8 from account
     )
     select available from account`,
   values: entryValues,
@@ -60,7 +63,7 @@ const addAlone = statement({
 });
 
 const insertEntry = statement({
-  text: `insert into ledger_entries (${entries.list()}) values ($1, $2, $3, $4, $5, $6, $7)`,
+  text: `insert into ledger_entries (${entries.list()}) values ($1, $2, $3, $4, $5, $6, $7, $8)`,
   values: entryValues,
   read: nothing,
 });

@@ -1,5 +1,5 @@
 import type { Nano } from '../../kit/money.ts';
-import { columns, orNull, text } from '../columns.ts';
+import { columns, int64, integer, orNull, text } from '../columns.ts';
 import { read, run, unlessRaced, writeSteps, writeTransaction, type Steps } from '../command.ts';
 import { eachOf, firstOf, firstRow, nothing, statement } from '../statement.ts';
 import { pageValues, type Page } from './history-page.ts';
@@ -10,6 +10,39 @@ export const getEntry = read({
   values: (id: string) => [id],
   read: firstOf(entries.read),
 });
+
+/** The newer entries of an account that are summed at most to tell an earlier balance. */
+const maxNewerEntries = 10_000;
+
+const balancedEntry = columns({ ...entryFields, balance: int64(), newer: integer() });
+
+/**
+ * Finds an entry of the account by its id, or by the job that it debits. `balanceAfter`: the sum of the entries up to it,
+ * in the order of `listEntries`; null if more than 10,000 entries are newer.
+ */
+export const findEntry = read({
+  isLong: true,
+  text: `with wanted as (
+      select ${entries.list()} from ledger_entries where id = $2 and account_id = $1
+      union all
+      select ${entries.list()} from ledger_entries where job_id = $2 and type = 'debit' and account_id = $1
+    ), newer as (
+      select e.amount from wanted join ledger_entries e
+        on e.account_id = $1 and (e.created_at, e.id) > (wanted.created_at, wanted.id)
+      limit ${maxNewerEntries + 1}
+    )
+    select ${entries.list()},
+      (select balance from accounts where id = $1)
+        - (select cast(coalesce(sum(amount), 0) as bigint) from newer) as balance,
+      (select count(*) from newer) as newer
+    from wanted`,
+  values: ({ accountId, id }: { accountId: string; id: string }) => [accountId, id],
+  read: firstOf((row: Parameters<typeof balancedEntry.read>[0]) => {
+    const { balance, newer, ...entry } = balancedEntry.read(row);
+    return { ...entry, balanceAfter: newer > maxNewerEntries ? null : balance };
+  }),
+});
+export type FoundEntry = NonNullable<ReturnType<typeof findEntry.read>>;
 
 /** Tells whether it is the same command sent twice, which is answered and not repeated. */
 const isSameEntry = (earlier: LedgerEntry, entry: LedgerEntry): boolean =>
@@ -37,7 +70,7 @@ export type PostEntryOutcome =
  * same id is posted once.
  */
 export const postEntry = writeSteps(function* ({ now, ...input }: NewEntry, kind): Steps<PostEntryOutcome> {
-  const entry: LedgerEntry = { ...input, jobId: null, createdAt: now };
+  const entry: LedgerEntry = { ...input, jobId: null, payment: null, createdAt: now };
   const posted = yield* unlessRaced(post(entry, kind));
   if (posted !== null) return { outcome: 'posted', entry, available: posted };
   const available = yield* run(readAvailable, entry.accountId);
@@ -86,7 +119,16 @@ export const refundJob = writeTransaction(function* (input: NewRefund, kind): St
   const refundable = captured - refunded;
   const earlier = yield* run(getEntry, id);
   const amount = input.amount ?? earlier?.amount ?? refundable;
-  const entry: LedgerEntry = { id, accountId, type: 'refund', amount, jobId, note, createdAt: now };
+  const entry: LedgerEntry = {
+    id,
+    accountId,
+    type: 'refund',
+    amount,
+    jobId,
+    note,
+    payment: null,
+    createdAt: now,
+  };
   if (earlier !== null) {
     if (!isSameEntry(earlier, entry)) return { outcome: 'conflict' };
     const available = (yield* run(readAvailable, accountId)) ?? 0n;

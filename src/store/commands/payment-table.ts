@@ -58,6 +58,10 @@ const paymentFields = {
   credit: orNull(int64()),
   /** The ledger entry that raised it, as long as the payment counts as made. */
   creditEntry: orNull(text()),
+  /** The sum of all entries that come from the payment. It may stay above what is owed if the money was spent. */
+  credited: int64(),
+  /** The job that it paid for. */
+  jobId: orNull(text()),
   createdAt: time(),
   updatedAt: time(),
 };

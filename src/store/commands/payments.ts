@@ -8,7 +8,7 @@ import {
   writeTransaction,
   type Steps,
 } from '../command.ts';
-import { eachOf, firstOf, nothing, onlyOf, statement, type EngineKind } from '../statement.ts';
+import { eachOf, firstOf, nothing, statement, type EngineKind } from '../statement.ts';
 import {
   neverSettledMs,
   paymentColumns,
@@ -17,7 +17,7 @@ import {
   type PaymentState,
 } from './payment-table.ts';
 import { findPaymentsByTransaction } from './list-payments.ts';
-import { post, type LedgerEntry } from './ledger-table.ts';
+import { moveCredit } from './payment-credit.ts';
 
 export const getPayment = read({
   text: `select ${paymentColumns} from payments where identity = $1`,
@@ -177,18 +177,6 @@ export const advancePayment = write({
   read: firstOf(toPayment),
 });
 
-const setCreditEntry = statement({
-  text: `update payments set credit_entry = $2 where identity = $1 returning ${paymentColumns}`,
-  values: ({ identity, entryId }: { identity: string; entryId: string | null }) => [identity, entryId],
-  read: firstOf(toPayment),
-});
-
-const lockAvailable = statement({
-  text: ({ lockRows }) => `select balance - held as available from accounts where id = $1 ${lockRows}`,
-  values: (accountId: string) => [accountId],
-  read: onlyOf(({ available }: { available: bigint }) => available),
-});
-
 /**
  * Makes the change, and keeps the balance in step that the payment raises: a payment that becomes settled raises it
  * once; one that is proven not to have happened takes that back, as far as it is not spent or held.
@@ -199,26 +187,9 @@ function* advanceWithCredit(
   kind: EngineKind,
 ): Steps<Payment | null> {
   const payment = yield* run(advancePayment, change);
-  if (payment === null || payment.credit === null || payment.accountId === null) return payment;
-  const { identity, accountId, credit, creditEntry, state } = payment;
-  const isRaised = creditEntry !== null;
-  const isRaise = state === 'settled' && !isRaised;
-  if (!isRaise && !(state === 'failed' && isRaised)) return payment;
-  const entry: Omit<LedgerEntry, 'type' | 'amount'> = {
-    id: entryId,
-    accountId,
-    jobId: null,
-    note: `payment ${identity}`,
-    createdAt: change.now,
-  };
-  const available = yield* run(lockAvailable, accountId);
-  const taken = available < credit ? available : credit;
-  const posted = yield* post(
-    isRaise ? { ...entry, type: 'topup', amount: credit } : { ...entry, type: 'adjustment', amount: -taken },
-    kind,
-  );
-  if (posted === null) throw new Error(`the credit of payment ${identity} could not be posted`);
-  return yield* run(setCreditEntry, { identity, entryId: isRaise ? entryId : null });
+  if (payment === null) return null;
+  const moved = yield* moveCredit(payment, { now: change.now, entryId }, kind);
+  return moved.outcome === 'moved' ? moved.payment : payment;
 }
 
 export interface AdvanceCreditInput {

@@ -2,6 +2,7 @@ import { columns, flag, int64, named, orNull, text, time, type RowOf } from '../
 import { read, readSteps, run, writeTransaction, type Steps } from '../command.ts';
 import { eachOf, firstOf, nothing, onlyOf, statement } from '../statement.ts';
 import { top, type HistoryPosition } from './history-page.ts';
+import { moveCredit, sumRefunds, type CreditMove } from './payment-credit.ts';
 import type { Payment } from './payment-table.ts';
 import { getPayment } from './payments.ts';
 
@@ -51,14 +52,6 @@ const lockPayment = statement({
   text: ({ lockRows }) => `select identity from payments where identity = $1 ${lockRows}`,
   values: (identity: string) => [identity],
   read: nothing,
-});
-
-/** Sums the refunds of a payment that did not fail. */
-const sumRefunds = statement({
-  text: `select cast(coalesce(sum(amount), 0) as bigint) as amount from payment_refunds
-    where payment = $1 and state <> 'failed'`,
-  values: (payment: string) => [payment],
-  read: onlyOf(({ amount }: { amount: bigint }) => amount),
 });
 
 /** Finds the refund of a payment that has not ended. */
@@ -111,7 +104,11 @@ export type PlanRefundOutcome =
   | { outcome: 'no_payment' | 'not_settled' | 'no_payer' | 'wrong_payer' }
   /** Another refund of the payment must end first. */
   | { outcome: 'open'; refund: PaymentRefund }
-  | { outcome: 'too_much'; left: bigint };
+  | { outcome: 'too_much'; left: bigint }
+  | SpentCredit;
+
+/** The payment raised the balance of an account, which does not have the refunded part of it any more. */
+type SpentCredit = Extract<CreditMove, { outcome: 'spent' }>;
 
 interface Allowed {
   payment: Payment;
@@ -132,9 +129,13 @@ const isNamedPayer = (identity: string, payer: string): boolean => {
  * Plans a refund to the payer. A fully refunded payment is not served any more, unless that refund fails. Refuses unless
  * all of this holds: the payment is settled (or its outcome is unknown, if accepted); its payer is known and is the one
  * in its identity; it has no other open refund; the amount is not more than what is left after refunds that did not
- * fail. `amount` null refunds all that is left.
+ * fail; the account whose balance the payment raised still has that part of it. The refund takes that part from the
+ * balance, and gives it back if it fails. `amount` null refunds all that is left.
  */
-export const planRefund = writeTransaction(function* (plan: NewPaymentRefund): Steps<PlanRefundOutcome> {
+export const planRefund = writeTransaction(function* (
+  plan: NewPaymentRefund,
+  kind,
+): Steps<PlanRefundOutcome> {
   yield* run(lockPayment, plan.payment);
   const existing = yield* run(getRefund, plan.id);
   if (existing !== null) return { outcome: 'exists', refund: existing };
@@ -147,9 +148,12 @@ export const planRefund = writeTransaction(function* (plan: NewPaymentRefund): S
   if (!isNamedPayer(identity, recipient)) return { outcome: 'wrong_payer' };
   const open = yield* run(findOpenRefund, identity);
   if (open !== null) return { outcome: 'open', refund: open };
-  const left = payment.amount - (yield* run(sumRefunds, identity));
+  const earlier = yield* run(sumRefunds, identity);
+  const left = payment.amount - earlier;
   const amount = plan.amount ?? left;
   if (amount <= 0n || amount > left) return { outcome: 'too_much', left };
+  const moved = yield* moveCredit(payment, { refunded: earlier + amount, now: plan.now }, kind);
+  if (moved.outcome === 'spent') return moved;
   if (amount === left) yield* run(markRefunded, { identity, isRefunded: true });
   const refund = yield* run(insertRefund, { plan, payment, recipient, amount });
   return { outcome: 'planned', refund };
@@ -199,12 +203,18 @@ const updateRefund = statement({
 
 /**
  * Changes a refund by compare-and-set on the state; null if that fails. To `sending` it also fails if the payment is no
- * longer settled (nor of unknown outcome, if the plan accepts that).
+ * longer settled (nor of unknown outcome, if the plan accepts that). A failed one gives back what it took from a balance.
  */
-export const advanceRefund = writeTransaction(function* (input: AdvanceRefundInput) {
+export const advanceRefund = writeTransaction(function* (
+  input: AdvanceRefundInput,
+  kind,
+): Steps<PaymentRefund | null> {
   yield* run(lockRefundedPayment, input.id);
   const refund = yield* run(updateRefund, input);
-  if (refund?.state === 'failed') yield* run(markRefunded, { identity: refund.payment, isRefunded: false });
+  if (refund?.state !== 'failed') return refund;
+  yield* run(markRefunded, { identity: refund.payment, isRefunded: false });
+  const payment = yield* run(getPayment, refund.payment);
+  if (payment !== null) yield* moveCredit(payment, { now: input.now }, kind);
   return refund;
 });
 

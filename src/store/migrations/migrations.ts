@@ -10,6 +10,7 @@ import { keyLimits } from './0008-key-limits.ts';
 import { operatorAccess } from './0009-operator-access.ts';
 import { walletAccounts } from './0010-wallet-accounts.ts';
 import { signIn } from './0011-sign-in.ts';
+import { paymentCredits } from './0014-payment-credits.ts';
 
 /** All migrations, which run in the order of their names. Never change one that was released. */
 export const migrations: Readonly<Record<string, (engine: Engine) => string[]>> = {
@@ -24,6 +25,7 @@ export const migrations: Readonly<Record<string, (engine: Engine) => string[]>> 
   '0009-operator-access': operatorAccess,
   '0010-wallet-accounts': walletAccounts,
   '0011-sign-in': signIn,
+  '0014-payment-credits': paymentCredits,
 };
 
 /** Returns what is wrong with a store with these executed migrations; null if this version knows all of them. */

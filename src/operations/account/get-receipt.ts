@@ -1,0 +1,234 @@
+import { z } from 'zod';
+import { isoOrNull, toIso } from '../../kit/clock.ts';
+import { AppError } from '../../kit/errors.ts';
+import { isUuid } from '../../kit/ids.ts';
+import { isJsonObject, type JsonObject } from '../../kit/json.ts';
+import { formatUsd } from '../../kit/money.ts';
+import { billingStatus, billingStatuses } from '../../ledger/billing-status.ts';
+import { maxRefunds } from '../../purchases/find-payments.ts';
+import { isPurchaseOf } from '../../purchases/wallet-account.ts';
+import type { FoundEntry, Job, Payment } from '../../store/store.ts';
+import { time, usd } from '../answer-fields.ts';
+import { idField } from '../id-field.ts';
+import { imageJobId } from '../images/image-examples.ts';
+import { jsonAnswer, type Services } from '../operation.ts';
+import { readOperation } from '../read-operation.ts';
+import { opaque } from '../schema-marks.ts';
+import { boughtPaymentFields, paidStatus, paidStatuses, toBoughtPayment } from './bought-payment.ts';
+import { chargedUnits } from './charged-units.ts';
+
+const output = z.looseObject({
+  id: z.string(),
+  type: z.enum(['job', 'topup', 'refund', 'adjustment', 'payment']),
+  status: z.enum([...new Set([...billingStatuses, ...paidStatuses]), 'posted']),
+  currency: z.literal('USD'),
+  created_at: time,
+  finished_at: time.nullable(),
+  balance_after_usd: usd
+    .nullable()
+    .describe(
+      'The balance just after it, holds included, in the order of GET /v1/transactions. Null: it changed no balance, or ' +
+        'more than 10,000 transactions are newer.',
+    ),
+  model: z.string().optional(),
+  kind: z.string().optional(),
+  units: opaque(z.record(z.string(), z.int()).nullish()).describe(
+    'What a job was charged for: tokens, seconds or calls. Null: not ended, failed, or not known.',
+  ),
+  rate: opaque(z.looseObject({ unit: z.string() }).nullish()).describe(
+    'The price of a unit, frozen when the job was admitted.',
+  ),
+  hold_usd: usd.optional().describe('The most that the job could cost.'),
+  charge_usd: usd.nullish().describe('Null while the job runs.'),
+  refunded_usd: usd.optional(),
+  amount_usd: usd.optional().describe('By how much a transaction changed the balance.'),
+  payment: opaque(
+    z
+      .looseObject({
+        ...boughtPaymentFields,
+        terms: z.looseObject({}).describe('The terms that were accepted.'),
+        refunds: z.array(
+          z.looseObject({ amount_units: z.string(), status: z.string(), transaction: z.string().nullable() }),
+        ),
+      })
+      .optional(),
+  ).describe('The payment that paid for it, or that it is a receipt of.'),
+  receipt: opaque(z.looseObject({ format: z.literal('jws'), signature: z.string() })).describe(
+    'All of this, signed with the key in /.well-known/did.json.',
+  ),
+});
+
+export const getReceipt = readOperation({
+  name: 'get_receipt',
+  title: 'Read a receipt',
+  description:
+    'What a job, a top-up, a payment or another transaction of this account cost, and why: units, rate, hold, charge, ' +
+    'balance after it and payment on the chain, signed. Free.',
+  input: z.object({
+    receipt_id: idField.describe(
+      'The id of a job, a transaction or a purchase, or the hash of a payment on its chain.',
+    ),
+  }),
+  output,
+  path: '/v1/receipts/{receipt_id}',
+  errors: ['not_found'],
+  docs: {
+    answer: 'Receipt',
+    description: null,
+    examples: [
+      {
+        summary: 'An image',
+        parameters: { receipt_id: imageJobId },
+        status: 200,
+        answer: {
+          id: imageJobId,
+          type: 'job',
+          status: 'charged',
+          currency: 'USD',
+          created_at: '2026-11-20T09:30:00.000Z',
+          finished_at: '2026-11-20T09:30:06.412Z',
+          balance_after_usd: '24.96',
+          model: 'imagemodel-1.0',
+          kind: 'image',
+          units: { calls: 1 },
+          rate: { unit: 'call', price_usd: '0.04' },
+          hold_usd: '0.04',
+          charge_usd: '0.04',
+          refunded_usd: '0.00',
+          receipt: { format: 'jws', signature: 'eyJhbGciOiJFZERTQSJ9.eyJ2ZXJzaW9uIjoxfQ.c2lnbmF0dXJl' },
+        },
+      },
+    ],
+    wrong: { receipt_id: 'x'.repeat(301) },
+    headers: {},
+    mayBeSandbox: false,
+  },
+  handle: async ({ receipt_id: given }, { caller: { accountId } }, services) => {
+    const receipt = await findReceipt(given, accountId, services);
+    if (receipt === null)
+      throw new AppError('not_found', 'This account has no receipt with that id. Check the id.');
+    return jsonAnswer(
+      { ...receipt, receipt: await sign(receipt, services) },
+      { headers: { 'cache-control': 'no-store' } },
+    );
+  },
+});
+
+type Receipt = JsonObject & { id: string };
+
+/** Signs what a receipt says, in the form of the receipts of x402, which have the payment's own facts at the top. */
+const sign = async (receipt: Receipt, { x402, publicUrl, clock }: Services): Promise<JsonObject> => {
+  const { payment } = receipt;
+  const { network, payer, transaction } = isJsonObject(payment) ? payment : {};
+  return {
+    format: 'jws',
+    signature: await x402.signReceipt({
+      ...receipt,
+      ...(isJsonObject(payment) ? { network: network ?? null, payer: payer ?? null } : {}),
+      ...(typeof transaction === 'string' ? { transaction } : {}),
+      resourceUrl: `${publicUrl()}/v1/receipts/${receipt.id}`,
+      issuedAt: Math.floor(clock.now() / 1000),
+    }),
+  };
+};
+
+const findReceipt = async (
+  given: string,
+  accountId: string,
+  services: Pick<Services, 'store' | 'x402'>,
+): Promise<Receipt | null> => {
+  const { store } = services;
+  const id = given.replace(/^(?:chatcmpl-|resp_)/, '').toLowerCase();
+  if (!isUuid(id)) return paymentReceipt(given, accountId, services);
+  const entry = await store.findEntry({ id, accountId });
+  const job =
+    entry === null || entry.type === 'debit'
+      ? await store.getJob({ id: entry?.jobId ?? id, accountId })
+      : null;
+  if (job !== null)
+    return withPayment(jobReceipt(job, entry), await store.findPaymentOfJob(job.id), services);
+  if (entry === null) return null;
+  const payment = entry.payment === null ? null : await store.getPayment(entry.payment);
+  return withPayment(entryReceipt(entry), payment, services);
+};
+
+/** `given`: the identity of a payment, or its transaction. */
+const paymentReceipt = async (
+  given: string,
+  accountId: string,
+  services: Pick<Services, 'store' | 'x402'>,
+): Promise<Receipt | null> => {
+  const { store } = services;
+  const transaction = /^0x/i.test(given) ? given.toLowerCase() : given;
+  const found = [
+    await store.getPayment(given),
+    ...(await store.findPaymentsByTransaction({ transaction, limit: 2 })),
+  ];
+  const account = await store.getAccount(accountId);
+  const payment = found.find((one) => one !== null && account !== null && isPurchaseOf(account, one)) ?? null;
+  if (payment === null || payment.state === 'rejected') return null;
+  const entry =
+    payment.creditEntry === null ? null : await store.findEntry({ id: payment.creditEntry, accountId });
+  const receipt = {
+    id: payment.identity,
+    type: 'payment',
+    status: paidStatus(payment),
+    currency: 'USD',
+    created_at: toIso(payment.createdAt),
+    finished_at: isoOrNull(payment.settledAt),
+    balance_after_usd: balanceAfter(entry),
+  };
+  return withPayment(receipt, payment, services);
+};
+
+const withPayment = async (
+  receipt: Receipt,
+  payment: Payment | null,
+  services: Pick<Services, 'store' | 'x402'>,
+): Promise<Receipt> => {
+  if (payment === null) return receipt;
+  const refunds = await services.store.listRefunds({ payment: payment.identity, limit: maxRefunds });
+  return {
+    ...receipt,
+    payment: {
+      ...toBoughtPayment(payment, services),
+      terms: JSON.parse(payment.requirements),
+      refunds: refunds.map(({ amount, state, transaction }) => ({
+        amount_units: amount.toString(),
+        status: state,
+        transaction,
+      })),
+    },
+  };
+};
+
+/** `debit`: the entry of the charge; null if there is none. */
+const jobReceipt = (job: Job, debit: FoundEntry | null): Receipt => ({
+  id: job.id,
+  type: 'job',
+  status: billingStatus(job),
+  currency: 'USD',
+  created_at: toIso(job.createdAt),
+  finished_at: isoOrNull(job.finishedAt),
+  balance_after_usd: balanceAfter(debit),
+  model: job.model,
+  kind: job.kind,
+  ...(chargedUnits(job) ?? { units: null, rate: null }),
+  hold_usd: formatUsd(job.hold),
+  charge_usd: job.holdState === 'open' ? null : formatUsd(job.charged),
+  refunded_usd: formatUsd(job.refunded),
+});
+
+const entryReceipt = (entry: FoundEntry): Receipt => ({
+  id: entry.id,
+  type: entry.type,
+  status: 'posted',
+  currency: 'USD',
+  created_at: toIso(entry.createdAt),
+  finished_at: toIso(entry.createdAt),
+  balance_after_usd: balanceAfter(entry),
+  amount_usd: formatUsd(entry.amount),
+});
+
+const balanceAfter = (entry: FoundEntry | null): string | null =>
+  entry === null || entry.balanceAfter === null ? null : formatUsd(entry.balanceAfter);
