@@ -59,9 +59,13 @@ const whenReady = async (url: string): Promise<void> => {
   }
 };
 
-const startEverything = async (folder: string): Promise<{ chains: Chains; gateway: Gateway }> => {
+const startEverything = async (
+  folder: string,
+  cleanUp: (() => Promise<unknown>)[],
+): Promise<{ chains: Chains; gateway: Gateway }> => {
   const chains = await step('Start a local Base chain and a local Solana chain', async () => {
     const started = await startChains();
+    cleanUp.push(started.stop);
     await started.base.mint(started.base.buyer.address, startingUsdc);
     await started.solana.mint(started.solana.buyer.address, startingUsdc);
     say(`Base    ${started.base.rpcUrl}  (anvil, Circle's own FiatToken code)`);
@@ -76,6 +80,7 @@ const startEverything = async (folder: string): Promise<{ chains: Chains; gatewa
       ALLOW_LOOPBACK_URLS: 'true',
       WALLET_ACCOUNTS: 'on',
     });
+    cleanUp.push(started.stop);
     const { apiKey } = started;
     must(apiKey !== null, 'the first start prints a key');
     say(`${started.url}, first key ${apiKey.slice(0, 16)}…`);
@@ -190,8 +195,7 @@ const checkMoney = async (input: {
 };
 
 const run = async (folder: string, question: string, cleanUp: (() => Promise<unknown>)[]): Promise<void> => {
-  const { chains, gateway } = await startEverything(folder);
-  cleanUp.push(chains.stop, gateway.stop);
+  const { chains, gateway } = await startEverything(folder, cleanUp);
   const assistant = await connectAssistant(gateway);
   cleanUp.push(() => assistant.close());
 

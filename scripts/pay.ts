@@ -8,6 +8,8 @@ const usage = `Calls a gateway as a buyer who has only a wallet, and pays with x
   npm run pay -- GATEWAY top-up USD       raises the balance of the wallet's account
   npm run pay -- GATEWAY sign-in          prints a key of that account, good for a day
   npm run pay -- GATEWAY balance
+  npm run pay -- GATEWAY purchases        what the wallet bought
+  npm run pay -- GATEWAY receipt ID       of a job, a transaction or a purchase
 
   --sign-in       signs in first, and calls with a key: uses the balance, and pays only what is short
   --max-usd USD   pays at most so much at once (default: 1)
@@ -36,6 +38,8 @@ interface Call {
 const words: Record<string, (argument: string) => Call> = {
   'top-up': (amount) => ({ path: '/v1/topup', body: JSON.stringify({ amount_usd: amount }) }),
   balance: () => ({ path: '/v1/balance', isSignedIn: true }),
+  purchases: () => ({ path: '/v1/purchases', isSignedIn: true }),
+  receipt: (id) => ({ path: `/v1/receipts/${encodeURIComponent(id)}`, isSignedIn: true }),
 };
 
 const readCall = (url: string, [word, argument = '']: readonly string[]): Call => {

@@ -48,7 +48,7 @@ export const useWallet = async (gatewayUrl: string, { base }: Chains): Promise<v
     await buy('/v1/chat/completions', chat),
   ]);
 
-  await step('It signs in with its wallet, and reads its balance', () =>
+  await step('It signs in with its wallet, and reads its receipts and its balance', () =>
     readAccount(gatewayUrl, wallets, bought),
   );
 };
@@ -117,6 +117,22 @@ const readAccount = async (
     return (await answer.json()) as Record<string, unknown>;
   };
 
+  for (const { id, cost } of bought) {
+    const {
+      kind,
+      units,
+      rate,
+      hold_usd: hold,
+      charge_usd: charge,
+      receipt,
+    } = await read(`/v1/receipts/${id}`);
+    must(Number(charge) === cost && receipt !== undefined, 'a signed receipt of the same charge');
+    say(`${String(kind)}: ${JSON.stringify(units)} at ${JSON.stringify(rate)}`);
+    say(`  held $${String(hold)}, charged $${String(charge)}`);
+  }
+  const { data: purchases } = await read('/v1/purchases');
+  must(Array.isArray(purchases) && purchases.length === bought.length, 'each payment is a purchase');
+  say(`Purchases: ${purchases.length}`);
   const { balance_usd: balance } = await read('/v1/balance');
   const kept = bought.reduce((sum, { paid, cost }) => sum + paid - cost, 0);
   must(Math.abs(Number(balance) - kept) < 1e-9, 'the balance is what was paid and not used');
