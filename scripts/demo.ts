@@ -3,19 +3,17 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { createKeyPairSignerFromBytes, getBase58Encoder } from '@solana/kit';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { decodePaymentResponseHeader, wrapFetchWithPaymentFromConfig } from '@x402/fetch';
-import { ExactEvmScheme } from '@x402/evm/exact/client';
-import { ExactSvmScheme } from '@x402/svm/exact/client';
-import { privateKeyToAccount } from 'viem/accounts';
+import { decodePaymentResponseHeader } from '@x402/fetch';
 import { startChains, type Chains } from '../test/chains/start-chains.ts';
 import { callTool } from './demo/call-tool.ts';
 import { must, say, step, terminal, type Gateway } from './demo/stage.ts';
 import { useGeneration } from './demo/use-generation.ts';
+import { useWallet } from './demo/use-wallet.ts';
 import { startGatewayProcess } from './gateway-process.ts';
 import { cliArguments } from './node-arguments.ts';
+import { loadWallets, payingFetch } from './wallets.ts';
 
 const usage = `The whole product in one command: local chains, a gateway, and an assistant that uses and pays for it.
 
@@ -61,9 +59,13 @@ const whenReady = async (url: string): Promise<void> => {
   }
 };
 
-const startEverything = async (folder: string): Promise<{ chains: Chains; gateway: Gateway }> => {
+const startEverything = async (
+  folder: string,
+  cleanUp: (() => Promise<unknown>)[],
+): Promise<{ chains: Chains; gateway: Gateway }> => {
   const chains = await step('Start a local Base chain and a local Solana chain', async () => {
     const started = await startChains();
+    cleanUp.push(started.stop);
     await started.base.mint(started.base.buyer.address, startingUsdc);
     await started.solana.mint(started.solana.buyer.address, startingUsdc);
     say(`Base    ${started.base.rpcUrl}  (anvil, Circle's own FiatToken code)`);
@@ -76,7 +78,9 @@ const startEverything = async (folder: string): Promise<{ chains: Chains; gatewa
       DATA_DIR: join(folder, 'data'),
       // The webhook receiver is on this machine.
       ALLOW_LOOPBACK_URLS: 'true',
+      WALLET_ACCOUNTS: 'on',
     });
+    cleanUp.push(started.stop);
     const { apiKey } = started;
     must(apiKey !== null, 'the first start prints a key');
     say(`${started.url}, first key ${apiKey.slice(0, 16)}…`);
@@ -115,8 +119,8 @@ const sayLeads = ({ count, results }: SearchAnswer): void => {
   say(`${count} results`);
 };
 
-const paySearch = async (url: string, payingFetch: typeof fetch): Promise<void> => {
-  const response = await payingFetch(url);
+const paySearch = async (url: string, pay: typeof fetch): Promise<void> => {
+  const response = await pay(url);
   must(response.status === 200, `a paid search returns 200, not ${response.status}`);
   const receipt = decodePaymentResponseHeader(response.headers.get('payment-response') ?? '');
   must(receipt.success, 'the receipt says that the payment settled');
@@ -135,26 +139,14 @@ const buyLeads = async (gateway: Gateway, assistant: Client, chains: Chains): Pr
   });
 
   await step('Pay for a search on Base (@x402/fetch)', async () => {
-    const account = privateKeyToAccount(chains.base.buyer.privateKey);
-    const payingFetch = wrapFetchWithPaymentFromConfig(fetch, {
-      schemes: [{ network: 'eip155:84532', client: new ExactEvmScheme(account) }],
-    });
-    await paySearch(`${gateway.url}/v1/search?query=coffee&limit=20`, payingFetch);
+    const pay = payingFetch(await loadWallets({ evmKey: chains.base.buyer.privateKey }));
+    await paySearch(`${gateway.url}/v1/search?query=coffee&limit=20`, pay);
   });
 
   await step('Pay for a search on Solana (@x402/fetch)', async () => {
-    const signer = await createKeyPairSignerFromBytes(
-      new Uint8Array(getBase58Encoder().encode(chains.solana.buyer.secretKeyBase58)),
-    );
-    const payingFetch = wrapFetchWithPaymentFromConfig(fetch, {
-      schemes: [
-        {
-          network: chains.solana.network,
-          client: new ExactSvmScheme(signer, { rpcUrl: chains.solana.rpcUrl }),
-        },
-      ],
-    });
-    await paySearch(`${gateway.url}/v1/search?category=Fitness&gender=female&limit=30`, payingFetch);
+    const { buyer, rpcUrl } = chains.solana;
+    const pay = payingFetch(await loadWallets({ solanaKey: buyer.secretKeyBase58, solanaRpcUrl: rpcUrl }));
+    await paySearch(`${gateway.url}/v1/search?category=Fitness&gender=female&limit=30`, pay);
   });
 };
 
@@ -203,8 +195,7 @@ const checkMoney = async (input: {
 };
 
 const run = async (folder: string, question: string, cleanUp: (() => Promise<unknown>)[]): Promise<void> => {
-  const { chains, gateway } = await startEverything(folder);
-  cleanUp.push(chains.stop, gateway.stop);
+  const { chains, gateway } = await startEverything(folder, cleanUp);
   const assistant = await connectAssistant(gateway);
   cleanUp.push(() => assistant.close());
 
@@ -218,6 +209,8 @@ const run = async (folder: string, question: string, cleanUp: (() => Promise<unk
   await useGeneration(gateway, assistant, question);
   await buyLeads(gateway, assistant, chains);
   await checkMoney({ chains, assistant, folder, before, prepaidBefore });
+  await useWallet(gateway.url, chains);
+  await step('Check the ledger again', () => checkLedger(folder));
   await step('Stop the gateway (SIGTERM)', async () => {
     must((await gateway.stop()) === 0, 'the gateway drains and exits with 0');
   });

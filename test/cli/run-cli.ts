@@ -115,6 +115,7 @@ const accountView = z.strictObject({
   name: z.string(),
   status: z.enum(['pending', 'active', 'suspended']),
   sandbox: z.boolean(),
+  wallet: z.string().nullable(),
   balance_usd: money,
   held_usd: money,
   ledger_usd: money,

@@ -92,11 +92,12 @@ const list: CommandDefinition<[{ limit: number; after?: string }]> = {
   summary: 'list accounts and their balances',
   description:
     'Lists accounts, oldest first. BALANCE is the amount that the account can spend: its ledger less the holds of ' +
-    'open jobs (HELD).',
+    'open jobs (HELD). The account of a wallet has the name of its wallet.',
   examples: [
     'causeway accounts list',
     `causeway accounts list --limit 100 --after ${exampleAccount}`,
     `causeway accounts list --json | jq -r '.accounts[] | [.id, .balance_usd] | @tsv'`,
+    `causeway accounts list --json | jq '.accounts[] | select(.wallet != null)'`,
   ],
   options: [
     limitOption(10_000, 1_000),

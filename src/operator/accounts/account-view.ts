@@ -9,6 +9,10 @@ export const accountSchema = z.strictObject({
   name: z.string(),
   status: z.enum(['pending', 'active', 'suspended']),
   sandbox: z.boolean().describe('True: its money is sandbox credit, which buys sandbox models only.'),
+  wallet: z
+    .string()
+    .nullable()
+    .describe('The wallet that owns it, such as `eip155:0x…` or `solana:…`; null: an account that you made.'),
   balance_usd: usd.describe('What the account can spend: its ledger less the holds of open jobs.'),
   held_usd: usd,
   ledger_usd: usd,
@@ -22,6 +26,7 @@ export const toAccountView = (account: Account): AccountView => ({
   name: account.name,
   status: account.status,
   sandbox: account.isSandbox,
+  wallet: account.wallet,
   balance_usd: formatUsd(account.balance - account.held),
   held_usd: formatUsd(account.held),
   ledger_usd: formatUsd(account.balance),
@@ -34,6 +39,7 @@ export const exampleAccount: AccountView = {
   name: 'Acme Ltd',
   status: 'active',
   sandbox: false,
+  wallet: null,
   balance_usd: '24.96',
   held_usd: '0.04',
   ledger_usd: '25.00',
