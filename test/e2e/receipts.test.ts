@@ -79,6 +79,8 @@ describe('a receipt', () => {
       ids.push(((await made.json()) as Body)['id']);
     }
     const assistant = await connectAssistant(gateway, apiKey);
+    // The client then checks answers against the schemas.
+    await assistant.listTools();
     const seen: Body[] = [];
     for (const id of ids) {
       const told = await tool(assistant, 'get_receipt', { receipt_id: id });

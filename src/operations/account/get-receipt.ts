@@ -32,12 +32,14 @@ const output = z.looseObject({
     ),
   model: z.string().optional(),
   kind: z.string().optional(),
-  units: opaque(z.record(z.string(), z.int()).nullish()).describe(
-    'What a job was charged for: tokens, seconds or calls. Null: not ended, failed, or not known.',
-  ),
-  rate: opaque(z.looseObject({ unit: z.string() }).nullish()).describe(
-    'The price of a unit, frozen when the job was admitted.',
-  ),
+  units: z
+    .record(z.string(), z.int())
+    .nullish()
+    .describe('What a job was charged for: tokens, seconds or calls. Null: not ended, failed, or not known.'),
+  rate: z
+    .looseObject({ unit: z.string() })
+    .nullish()
+    .describe('The price of a unit, frozen when the job was admitted.'),
   hold_usd: usd.optional().describe('The most that the job could cost.'),
   charge_usd: usd.nullish().describe('Null while the job runs.'),
   refunded_usd: usd.optional(),

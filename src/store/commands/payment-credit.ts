@@ -24,7 +24,8 @@ const isMade = ({ state, creditEntry }: Payment): boolean =>
 export const owedCredit = (payment: Payment, refunded: bigint): Nano => {
   const amount = amountOf(payment);
   const credit = payment.credit ?? 0n;
-  return isMade(payment) ? credit - (credit * refunded + amount - 1n) / amount : 0n;
+  if (!isMade(payment)) return 0n;
+  return refunded === 0n ? credit : credit - (credit * refunded + amount - 1n) / amount;
 };
 
 const lockAvailable = statement({
