@@ -164,3 +164,27 @@ export const refusalOf = async (work: Promise<unknown>): Promise<AppError> => {
   }
   throw new Error('it was not refused');
 };
+
+const maxTries = 30;
+
+/** Pays until something was sent whose outcome is unknown: a hasty gate may give up before it has sent anything. */
+export const untilPending = async (pay: () => Promise<PayOutcome>): Promise<AppError> => {
+  for (let tries = 0; tries < maxTries; tries += 1) {
+    const refusal = await refusalOf(pay());
+    if (refusal.code === 'payment_pending') return refusal;
+    if (refusal.code !== 'payment_unavailable') throw refusal;
+  }
+  throw new Error('the payment was not sent');
+};
+
+/** Pays until there is an end: a hasty gate may give up before the chain has one. */
+export const payAtLast = async (gate: X402Gate, request: PayRequest): Promise<PayOutcome> => {
+  for (let tries = 0; tries < maxTries; tries += 1) {
+    const outcome = await gate.pay(request).catch((error: unknown) => {
+      if (error instanceof AppError && /^payment_(?:pending|unavailable)$/.test(error.code)) return null;
+      throw error;
+    });
+    if (outcome !== null) return outcome;
+  }
+  throw new Error('the payment came to no end');
+};

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import type { AddressInfo } from 'node:net';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createCunningBuyer, type CunningBuyer } from '../../payments/support/batch-transfer.ts';
 import {
   createSale,
@@ -18,6 +18,9 @@ let fixture: GateFixture;
 let cunning: CunningBuyer;
 beforeAll(async () => {
   fixture = await startGateFixture();
+});
+// A payer whose settlements were reverted is refused for a while.
+beforeEach(async () => {
   cunning = await createCunningBuyer(fixture.chains);
 });
 afterEach(() => {

@@ -12,16 +12,20 @@ import {
   served,
   startGateFixture,
   unpaid,
+  untilPending,
   type GateFixture,
 } from '../../payments/support/gate-fixture.ts';
 import { testEngines } from '../../store/open-test-store.ts';
 
 let fixture: GateFixture;
+/** Gives up soon. */
 let gate: X402Gate;
+let patient: X402Gate;
 let challenge: Challenge;
 beforeAll(async () => {
   fixture = await startGateFixture();
   gate = fixture.openGate({ timeouts: { rpcMs: 400, verifyMs: 1_500, settleMs: 1_200, queryMs: 1_000 } });
+  patient = fixture.openGate();
   challenge = gate.challenge({ price, ...overRest });
 });
 afterEach(() => {
@@ -47,7 +51,7 @@ describe.each(chains)('when the RPC of $chain is down', ({ chain }) => {
     expect(outage.hits).toBeGreaterThan(0);
     expect(sale.produced).toBe(0);
     outage.remove();
-    served(await gate.pay(sale.request(proofs)));
+    served(await patient.pay(sale.request(proofs)));
     expect((await fixture.balances(chain)).seller).toBe(before.seller + priceUnits);
   });
 
@@ -63,7 +67,7 @@ describe.each(chains)('when the RPC of $chain is down', ({ chain }) => {
     expect(await codeOf(gate.pay({ ...request, produce }))).toBe('payment_unavailable');
     expect(await fixture.balances(chain)).toEqual(before);
     fixture.chains[chain].controls.clearFaults();
-    expect(served(await gate.pay(request)).replayed).toBe(true);
+    expect(served(await patient.pay(request)).replayed).toBe(true);
     expect(sale.produced).toBe(1);
     expect((await fixture.balances(chain)).seller).toBe(before.seller + priceUnits);
   });
@@ -76,7 +80,7 @@ describe.each(chains)('when $chain takes the transaction and its answer is lost'
     const sale = createSale(`lost ${chain} ${fault}`);
     const before = await fixture.balances(chain);
     fixture.chains[chain].controls.inject({ fault, methods: [sendMethod], times: 1 });
-    const answer = served(await gate.pay(sale.request(await fixture.buyer.prove(challenge, chain))));
+    const answer = served(await patient.pay(sale.request(await fixture.buyer.prove(challenge, chain))));
     expect(answer.replayed).toBe(false);
     expect((await fixture.balances(chain)).seller).toBe(before.seller + priceUnits);
   });
@@ -88,8 +92,8 @@ describe.each(chains)('when $chain takes the transaction and its answer is lost'
     const { controls } = fixture.chains[chain];
     controls.inject({ fault: 'lose-answer', methods: [sendMethod] });
     controls.inject({ fault: 'unavailable', methods: [statusMethod] });
-    const refusal = await refusalOf(gate.pay(sale.request(proofs)));
-    expect(refusal).toMatchObject({ code: 'payment_pending', status: 503, retryAfterSeconds: 5 });
+    const refusal = await untilPending(() => gate.pay(sale.request(proofs)));
+    expect(refusal).toMatchObject({ status: 503, retryAfterSeconds: 5 });
     const transaction = refusal.headers['x-payment-transaction'] ?? 'none';
     expect(refusal.message).toContain(transaction);
     expect(decodeBase64Json(refusal.headers['payment-response'] ?? '')).toMatchObject({
@@ -101,8 +105,8 @@ describe.each(chains)('when $chain takes the transaction and its answer is lost'
 
     controls.clearFaults();
     const answers = await Promise.allSettled([
-      gate.pay(sale.request(proofs)),
-      gate.pay(sale.request(proofs)),
+      patient.pay(sale.request(proofs)),
+      patient.pay(sale.request(proofs)),
     ]);
     const settled = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
     expect(settled.length).toBeGreaterThan(0);
@@ -119,11 +123,11 @@ describe('when a transaction on base', () => {
     const { controls } = fixture.chains.base;
     const proofs = await fixture.buyer.prove(challenge, 'base');
     await controls.setAutomine(false);
-    const pending = await refusalOf(gate.pay(sale.request(proofs)));
+    const pending = await untilPending(() => gate.pay(sale.request(proofs)));
     expect(await codeOf(gate.pay(sale.request(proofs)))).toBe('payment_pending');
     await controls.mine();
     await controls.setAutomine(true);
-    const answer = served(await gate.pay(sale.request(proofs)));
+    const answer = served(await patient.pay(sale.request(proofs)));
     expect(answer.transaction).toBe(pending.headers['x-payment-transaction']);
     expect((await fixture.balances('base')).seller).toBe(before.seller + priceUnits);
   });
@@ -134,11 +138,11 @@ describe('when a transaction on base', () => {
     const { controls } = fixture.chains.base;
     const proofs = await fixture.buyer.prove(challenge, 'base');
     await controls.setAutomine(false);
-    const pending = await refusalOf(gate.pay(sale.request(proofs)));
+    const pending = await untilPending(() => gate.pay(sale.request(proofs)));
     const transaction = pending.headers['x-payment-transaction'] ?? '';
     await controls.dropPending(`0x${transaction.slice(2)}`);
     await controls.setAutomine(true);
-    expect(served(await gate.pay(sale.request(proofs))).transaction).toBe(transaction);
+    expect(served(await patient.pay(sale.request(proofs))).transaction).toBe(transaction);
     expect((await fixture.balances('base')).seller).toBe(before.seller + priceUnits);
   });
 
@@ -148,13 +152,13 @@ describe('when a transaction on base', () => {
     const { controls } = fixture.chains.base;
     const proofs = await fixture.buyer.prove(challenge, 'base');
     await controls.setAutomine(false);
-    const pending = await refusalOf(gate.pay(sale.request(proofs)));
+    const pending = await untilPending(() => gate.pay(sale.request(proofs)));
     const transaction = pending.headers['x-payment-transaction'] ?? '';
     await controls.dropPending(`0x${transaction.slice(2)}`);
     await controls.setAutomine(true);
     const other = createSale('the other').request(await fixture.buyer.prove(challenge, 'base'));
-    served(await gate.pay(other));
-    const answer = served(await gate.pay(sale.request(proofs)));
+    served(await patient.pay(other));
+    const answer = served(await patient.pay(sale.request(proofs)));
     expect(answer.transaction).not.toBe(transaction);
     expect((await fixture.balances('base')).seller).toBe(before.seller + 2n * priceUnits);
   });
@@ -164,9 +168,9 @@ describe('when a transaction on base', () => {
     const before = await fixture.balances('base');
     const proofs = await fixture.buyer.prove(challenge, 'base');
     fixture.chains.base.controls.inject({ fault: 'error', methods: ['eth_sendRawTransaction'] });
-    expect(await codeOf(gate.pay(sale.request(proofs)))).toBe('payment_pending');
+    await untilPending(() => gate.pay(sale.request(proofs)));
     fixture.chains.base.controls.clearFaults();
-    served(await gate.pay(sale.request(proofs)));
+    served(await patient.pay(sale.request(proofs)));
     expect((await fixture.balances('base')).seller).toBe(before.seller + priceUnits);
   });
 });
@@ -183,10 +187,9 @@ describe('when a transaction on solana', () => {
     const { controls } = fixture.chains.solana;
     const proofs = await fixture.buyer.prove(challenge, 'solana');
     controls.dropSends = true;
-    const pending = await refusalOf(gate.pay(sale.request(proofs)));
-    expect(pending.code).toBe('payment_pending');
+    const pending = await untilPending(() => gate.pay(sale.request(proofs)));
     controls.dropSends = false;
-    const answer = served(await gate.pay(sale.request(proofs)));
+    const answer = served(await patient.pay(sale.request(proofs)));
     expect(answer.transaction).toBe(pending.headers['x-payment-transaction']);
     expect((await fixture.balances('solana')).seller).toBe(before.seller + priceUnits);
   });
@@ -198,7 +201,7 @@ describe('when a transaction on solana', () => {
     const { controls } = fixture.chains.solana;
     const proofs = await poor.prove(challenge, 'solana');
     controls.dropSends = true;
-    expect(await codeOf(gate.pay(sale.request(proofs)))).toBe('payment_pending');
+    await untilPending(() => gate.pay(sale.request(proofs)));
     controls.dropSends = false;
     const [engine] = testEngines();
     const otherShop = await engine!.create();
@@ -208,7 +211,7 @@ describe('when a transaction on solana', () => {
     await otherShop.remove();
     expect(await codeOf(gate.pay(sale.request(proofs)))).toBe('payment_pending');
     await fixture.chains.solana.mint(poor.addresses.solana, priceUnits);
-    served(await gate.pay(sale.request(proofs)));
+    served(await patient.pay(sale.request(proofs)));
     expect((await fixture.balances('solana')).seller).toBe(before.seller + 2n * priceUnits);
   });
 
@@ -223,7 +226,7 @@ describe('when a transaction on solana', () => {
     const { controls } = fixture.chains.solana;
     const proofs = await fixture.buyer.prove(challenge, 'solana');
     controls.dropSends = true;
-    expect(await codeOf(later.pay(sale.request(proofs)))).toBe('payment_pending');
+    await untilPending(() => later.pay(sale.request(proofs)));
     controls.expireBlockhash();
     expect(await codeOf(later.pay(sale.request(proofs)))).toBe('payment_pending');
     aheadMs = 181_000;

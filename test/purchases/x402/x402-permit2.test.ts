@@ -16,6 +16,7 @@ import {
   refusalOf,
   served,
   unpaid,
+  untilPending,
 } from '../../payments/support/gate-fixture.ts';
 
 let fixture: BnbFixture;
@@ -265,7 +266,7 @@ describe('a payment through Permit2', () => {
       fixture.chain.controls.inject({ fault: 'unavailable', methods });
       return request.produce(signal);
     };
-    expect(await codeOf(silent.pay({ ...request, produce }))).toBe('payment_pending');
+    await untilPending(() => silent.pay({ ...request, produce }));
     fixture.chain.controls.clearFaults();
     expect(served(await gate.pay(sale.request(proofs))).replayed).toBe(true);
     expect(sale.produced).toBe(1);

@@ -24,6 +24,7 @@ import {
   served,
   startGateFixture,
   unpaid,
+  untilPending,
   type GateFixture,
   type Sale,
 } from '../../payments/support/gate-fixture.ts';
@@ -118,7 +119,7 @@ describe('a settlement on Base that was reverted', () => {
     const transaction = await wallet.sendTransaction({ to: base.usdc, data: '0xdeadbeef', gas: 100_000n });
     const request = createSale('named').request(await fixture.buyer.prove(challenge, 'base'));
     await base.controls.setAutomine(false);
-    expect(await codeOf(hasty.pay(request))).toBe('payment_pending');
+    await untilPending(() => hasty.pay(request));
     const { identity } = await newest(fixture);
     expect(await hasty.reconcileOne({ identity, transaction })).toMatchObject({ state: 'unknown' });
     await base.controls.setAutomine(true);

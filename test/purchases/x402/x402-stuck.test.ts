@@ -1,6 +1,5 @@
 import { parseTransaction } from 'viem';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { AppError } from '../../../src/kit/errors.ts';
 import { createJsonRpc } from '../../../src/payments/core/json-rpc.ts';
 import type { Challenge, PayOutcome, X402Gate } from '../../../src/purchases/x402/x402-gate.ts';
 import type { AdvancePaymentInput, Store } from '../../../src/store/store.ts';
@@ -8,11 +7,13 @@ import {
   codeOf,
   createSale,
   overRest,
+  payAtLast,
   price,
   priceUnits,
   refusalOf,
   served,
   startGateFixture,
+  untilPending,
   type GateFixture,
   type Sale,
 } from '../../payments/support/gate-fixture.ts';
@@ -74,8 +75,7 @@ const leaveInPool = async (...names: string[]): Promise<Stuck[]> => {
     }),
   );
   const stuck = begun.map(async ({ sale, request }): Promise<Stuck> => {
-    const pending = await refusalOf(gate.pay(request));
-    expect(pending.code).toBe('payment_pending');
+    const pending = await untilPending(() => gate.pay(request));
     return { sale, request, transaction: `0x${pending.headers['x-payment-transaction']?.slice(2) ?? ''}` };
   });
   const all = await Promise.all(stuck);
@@ -86,18 +86,6 @@ const leaveInPool = async (...names: string[]): Promise<Stuck[]> => {
 const placeOf = ({ transaction }: Stuck): number => {
   const raw = rawTransactions.get(transaction);
   return (raw === undefined ? null : parseTransaction(`0x${raw.slice(2)}`).nonce) ?? 0;
-};
-
-/** Asks until the payment is settled: a wait for the chain may end before the test has mined its block. */
-const payAtLast = async (request: Stuck['request']): Promise<PayOutcome> => {
-  for (let tries = 0; tries < 20; tries += 1) {
-    const outcome = await gate.pay(request).catch((error: unknown) => {
-      if (error instanceof AppError && error.code === 'payment_pending') return null;
-      throw error;
-    });
-    if (outcome !== null) return outcome;
-  }
-  throw new Error('the payment was not settled');
 };
 
 /** The latest block asks for so much, and took nothing for it. Local pools forget what is refused so. */
@@ -149,7 +137,7 @@ describe('a transaction that offers less than the base fee by now', () => {
     await controls.setNextBaseFee(usual);
     await bringBack(stuck!.transaction);
     const sends = controls.callCount('eth_sendRawTransaction');
-    const paying = payAtLast(stuck!.request);
+    const paying = payAtLast(gate, stuck!.request);
     await reached(() => controls.callCount('eth_sendRawTransaction') >= sends + 1);
     await mineUntilEarned(before + priceUnits);
     const answer = served(await paying);
@@ -164,7 +152,7 @@ describe('a transaction that offers less than the base fee by now', () => {
     const [stuck] = await leaveInPool('forgotten and replaced');
     await raiseBaseFee(risen);
     await fixture.chains.base.controls.setAutomine(true);
-    expect(served(await payAtLast(stuck!.request)).transaction).not.toBe(stuck!.transaction);
+    expect(served(await payAtLast(gate, stuck!.request)).transaction).not.toBe(stuck!.transaction);
     expect(await earned()).toBe(before + priceUnits);
   });
 
@@ -216,7 +204,7 @@ describe('a transaction that offers less than the base fee by now', () => {
     await raiseBaseFee(prohibitive);
     expect(await codeOf(gate.pay(stuck!.request))).toBe('payment_pending');
     await land(stuck!.transaction);
-    expect(served(await payAtLast(stuck!.request)).transaction).toBe(stuck!.transaction);
+    expect(served(await payAtLast(gate, stuck!.request)).transaction).toBe(stuck!.transaction);
     expect(await earned()).toBe(before + priceUnits);
   });
 
@@ -229,12 +217,12 @@ describe('a transaction that offers less than the base fee by now', () => {
     await bringBack(first!.transaction);
     await bringBack(second!.transaction);
     const sends = controls.callCount('eth_sendRawTransaction');
-    const paying = payAtLast(second!.request);
+    const paying = payAtLast(gate, second!.request);
     await reached(() => controls.callCount('eth_sendRawTransaction') >= sends + 2);
     await mineUntilEarned(before + priceUnits);
     served(await paying);
     await controls.setAutomine(true);
-    served(await payAtLast(first!.request));
+    served(await payAtLast(gate, first!.request));
     expect(await earned()).toBe(before + 2n * priceUnits);
   });
 });
@@ -263,7 +251,7 @@ describe('a transaction that leaves less for the miner than others by now', () =
     const replacement = replacing.headers['x-payment-transaction'];
     expect(replacement).not.toBe(stuck!.transaction);
     await controls.mine();
-    expect(served(await payAtLast(stuck!.request)).transaction).toBe(replacement);
+    expect(served(await payAtLast(gate, stuck!.request)).transaction).toBe(replacement);
     expect(await earned()).toBe(before + priceUnits);
   });
 
@@ -275,7 +263,7 @@ describe('a transaction that leaves less for the miner than others by now', () =
       stuck!.transaction,
     );
     await controls.mine();
-    expect(served(await payAtLast(stuck!.request)).transaction).toBe(stuck!.transaction);
+    expect(served(await payAtLast(gate, stuck!.request)).transaction).toBe(stuck!.transaction);
   });
 });
 
@@ -285,9 +273,9 @@ describe('a transaction that is lost under others', () => {
     const [lost, later] = await leaveInPool('lost', 'later');
     await fixture.chains.base.controls.dropPending(lost!.transaction);
     await fixture.chains.base.controls.setAutomine(true);
-    expect(served(await payAtLast(later!.request)).transaction).toBe(later!.transaction);
+    expect(served(await payAtLast(gate, later!.request)).transaction).toBe(later!.transaction);
     expect(await earned()).toBe(before + priceUnits);
-    served(await payAtLast(lost!.request));
+    served(await payAtLast(gate, lost!.request));
     expect(await earned()).toBe(before + 2n * priceUnits);
   });
 
@@ -303,14 +291,14 @@ describe('a transaction that is lost under others', () => {
     const paying: Promise<PayOutcome>[] = [];
     for (const [index, name] of ['next', 'the one after'].entries()) {
       const proofs = await fixture.buyer.prove(challenge, 'base');
-      paying.push(payAtLast(createSale(name).request(proofs)));
+      paying.push(payAtLast(gate, createSale(name).request(proofs)));
       await reached(() => controls.callCount('eth_sendRawTransaction') >= sends + index + 1);
     }
     await mineUntilEarned(before + 3n * priceUnits);
     for (const outcome of await Promise.all(paying)) served(outcome);
-    expect(served(await payAtLast(later!.request)).transaction).toBe(later!.transaction);
+    expect(served(await payAtLast(gate, later!.request)).transaction).toBe(later!.transaction);
     await controls.setAutomine(true);
-    served(await payAtLast(lost!.request));
+    served(await payAtLast(gate, lost!.request));
     expect(await earned()).toBe(before + 4n * priceUnits);
   });
 });
