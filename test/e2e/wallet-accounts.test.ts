@@ -3,8 +3,11 @@ import { ExactEvmScheme } from '@x402/evm/exact/client';
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch';
 import { ExactSvmScheme } from '@x402/svm/exact/client';
 import { privateKeyToAccount } from 'viem/accounts';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { issueKey } from '../../src/accounts/issue-key.ts';
+import { newId } from '../../src/kit/ids.ts';
 import { formatUsd } from '../../src/kit/money.ts';
+import { StoreError } from '../../src/store/store-error.ts';
 import type { WalletAccount } from '../../src/store/store.ts';
 import type { ChainName } from '../payments/support/buyer.ts';
 import { startPaidSearch, type PaidSearch } from './start-paid-search.ts';
@@ -152,4 +155,61 @@ it('a call with a key is charged to its account, and a payment with a key tops t
   expect(await balance()).toBeCloseTo(before + 1, 9);
   expect((await sale.gateway.call('/v1/chat/completions', { body: chat })).status).toBe(200);
   expect((await services.store.checkLedger()).problems).toEqual([]);
+});
+
+it('a call that fails after its payment is made for the same proof later, and is paid once', async () => {
+  const { store } = sale.gateway.services;
+  const open = vi
+    .spyOn(store, 'openJob')
+    .mockRejectedValueOnce(new StoreError('unavailable', 'the store is away'));
+  const question = { ...chat, messages: [{ role: 'user', content: 'What is a causeway?' }] };
+  const paid = await charged(async () => {
+    const failed = await pay('/v1/chat/completions', question);
+    expect(failed.status).toBe(503);
+    expect(failed.headers.has('payment-response')).toBe(true);
+    const repeated = await sale.gateway.call('/v1/chat/completions', {
+      apiKey: null,
+      body: question,
+      headers: { 'payment-signature': lastProof ?? '' },
+    });
+    expect(repeated.status).toBe(200);
+  });
+  open.mockRestore();
+  const { x402 } = (await (
+    await sale.gateway.call('/v1/chat/completions', { apiKey: null, body: question })
+  ).json()) as { x402: { amount: string } };
+  expect(Number(paid) / 1e6).toBeCloseTo(Number(x402.amount), 9);
+});
+
+it('a key without enough balance is told the terms, and its payment runs the call', async () => {
+  const { store, clock } = sale.gateway.services;
+  const accountId = newId();
+  await store.createAccount({
+    id: accountId,
+    name: 'poor',
+    status: 'active',
+    isSandbox: true,
+    now: clock.now(),
+  });
+  const issued = await issueKey({ store, clock }, { accountId, label: '', brand: 'causeway' });
+  if (issued.outcome !== 'issued') throw new Error(issued.outcome);
+  const headers = { authorization: `Bearer ${issued.key}` };
+  const refused = await sale.gateway.call('/v1/chat/completions', { apiKey: issued.key, body: chat });
+  expect([refused.status, refused.headers.has('payment-required')]).toEqual([402, true]);
+  expect(await refused.json()).toMatchObject({ error: { code: 'insufficient_balance' } });
+  const answer = await pay('/v1/chat/completions', chat, { headers });
+  expect(answer.status).toBe(200);
+  expect(await store.listJobs({ accountId, before: null, limit: 2 })).toHaveLength(1);
+});
+
+it('the account of a wallet that is suspended takes no payment', async () => {
+  const { store, clock } = sale.gateway.services;
+  const id = (await walletOn('base'))?.id ?? '';
+  await store.setAccountStatus({ id, status: 'suspended', now: clock.now() });
+  const paid = await charged(async () => {
+    const refused = await pay('/v1/topup', { amount_usd: '0.50' });
+    expect(refused.status).toBe(403);
+  });
+  expect(paid).toBe(0n);
+  await store.setAccountStatus({ id, status: 'active', now: clock.now() });
 });
