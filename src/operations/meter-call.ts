@@ -6,6 +6,9 @@ import type { Payment } from '../store/store.ts';
 import type { AccountCall, Answer, Services, StreamAnswer } from './operation.ts';
 import { findEarlier, runPrepaid, type PrepaidOrder } from './prepaid-call.ts';
 
+/** A payment is worked on for no longer (move-payment.ts). */
+export const maxMeteredMs = 360_000;
+
 /** A call that is not charged to the balance, but to its payment, which is settled when the call has ended. */
 interface MeteredCall {
   sale: UptoSale;
@@ -33,14 +36,18 @@ export const meterCall = (
       longestMs: timeoutMs,
       produce: async (payment) => {
         const account = await toAccount(payment);
-        answered = await runPrepaid(order, account, services, payment.identity);
-        if (answered.kind === 'stream') started.resolve(answered);
+        try {
+          answered = await runPrepaid(order, account, services, payment.identity);
+          if (answered.kind === 'stream') started.resolve(answered);
+        } catch (error) {
+          if (!account.signal.aborted) throw error;
+        }
         const opened = await findEarlier(order, account, services);
-        const job =
-          opened === null || isTerminal(opened)
-            ? opened
-            : await services.jobs.wait({ job: opened, timeoutMs, signal });
-        return { result: '{}', charge: job?.charged ?? 0n };
+        if (opened === null) throw new AppError('upstream_error', 'The call failed. Nothing was charged.');
+        const job = isTerminal(opened)
+          ? opened
+          : await services.jobs.wait({ job: opened, timeoutMs, signal });
+        return { result: '{}', charge: job.charged };
       },
     },
   };

@@ -6,7 +6,7 @@ import type { Receipt } from '../purchases/x402/x402-answers.ts';
 import { hasProof, type Credit, type PayOutcome } from '../purchases/x402/x402-gate.ts';
 import type { Payment } from '../store/store.ts';
 import { isOnSale } from './is-on-sale.ts';
-import { endWithReceipt, meterCall } from './meter-call.ts';
+import { endWithReceipt, maxMeteredMs, meterCall } from './meter-call.ts';
 import {
   jsonAnswer,
   type AccountCall,
@@ -196,7 +196,10 @@ const payThenRun = async (
       pledge: { payment: payment.identity, most: payment.credit ?? price },
     };
   };
-  const isMetered = call.caller === null && prepaid.perCall?.isMetered === true;
+  const isMetered =
+    call.caller === null &&
+    prepaid.perCall?.isMetered === true &&
+    services.config.chatDeadlineMs <= maxMeteredMs;
   const metered = isMetered ? meterCall(order, toPledged, services) : null;
   const paying = services.x402.pay({
     sale: operation.name,

@@ -33,15 +33,15 @@ const watched: typeof fetch = async (input, init) => {
 };
 
 /** Pays by the stock client, which knows no other scheme and has no coin of the chain. */
-const payingFetch = (wallet: PrivateKeyAccount): typeof fetch => {
+const payingFetch = (wallet: PrivateKeyAccount, sending = watched): typeof fetch => {
   const transport = http(sale.chains.base.rpcUrl);
   const reader = createPublicClient({ chain: baseSepolia, transport });
   const client = new x402Client().register('eip155:*', new UptoEvmScheme(toClientEvmSigner(wallet, reader)));
-  return wrapFetchWithPayment(watched, client);
+  return wrapFetchWithPayment(sending, client);
 };
 
-const pay = (wallet: PrivateKeyAccount, path: string, body: object): Promise<Response> =>
-  payingFetch(wallet)(sale.gateway.url + path, {
+const pay = (wallet: PrivateKeyAccount, path: string, body: object, sending = watched): Promise<Response> =>
+  payingFetch(wallet, sending)(sale.gateway.url + path, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
@@ -54,6 +54,13 @@ const accountOf = ({ address }: PrivateKeyAccount) =>
     wallet: `eip155:${address.toLowerCase()}`,
     isSandbox: true,
   });
+const hasJob = async (wallet: PrivateKeyAccount): Promise<boolean> => {
+  const account = await accountOf(wallet);
+  if (account === null) return false;
+  return (
+    (await sale.gateway.services.store.listJobs({ accountId: account.id, limit: 1, before: null })).length > 0
+  );
+};
 const costOf = (answer: Response): bigint => parseUsd(answer.headers.get('x-causeway-charge-usd') ?? '');
 
 describe.each([
@@ -119,7 +126,7 @@ it('a stream is read by the stock client of OpenAI', async () => {
     fetch: (input, init) => {
       const headers = new Headers(init?.headers);
       headers.delete('authorization');
-      return payingFetch(wallet)(input as string, { ...init, headers });
+      return payingFetch(wallet)(input, { ...init, headers });
     },
   });
   const messages = [{ role: 'user', content: 'Say hello.' } as const];
@@ -134,12 +141,33 @@ it('a stream is read by the stock client of OpenAI', async () => {
   expect(await spentBy(wallet)).toBeGreaterThan(0n);
 });
 
+it('a call whose client leaves is paid all the same, and read later with the same proof', async () => {
+  const wallet = await createWallet();
+  const body = { messages: [{ role: 'user', content: 'Tell it to nobody.' }] };
+  const gone = new AbortController();
+  const leaving: typeof fetch = (input, init) => {
+    const request = new Request(input, init);
+    if (request.headers.has('payment-signature'))
+      void vi.waitUntil(() => hasJob(wallet), { interval: 5 }).then(() => gone.abort());
+    return watched(request, { signal: gone.signal });
+  };
+  // An answer that came before it left counts as one that it did not get.
+  await pay(wallet, '/v1/chat/completions', body, leaving).catch(() => null);
+  await vi.waitUntil(async () => (await spentBy(wallet)) > 0n, { timeout: 20_000 });
+  const spent = await spentBy(wallet);
+  const headers = { 'payment-signature': lastProof };
+  const answer = await sale.gateway.call('/v1/chat/completions', { apiKey: null, body, headers });
+  expect(answer.status).toBe(200);
+  expect(await spentBy(wallet)).toBe(spent);
+});
+
 it('a stream that its client leaves is paid all the same', async () => {
   const wallet = await createWallet();
   const body = { messages: [{ role: 'user', content: 'Tell a long story.' }], stream: true };
   const answer = await pay(wallet, '/v1/chat/completions', body);
   await answer.body?.cancel();
   await vi.waitUntil(async () => (await spentBy(wallet)) > 0n, { timeout: 20_000 });
+  expect((await sale.gateway.services.store.checkLedger()).problems).toEqual([]);
 });
 
 it('a call that fails costs nothing', async () => {

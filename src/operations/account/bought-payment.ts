@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { isoOrNull, toIso } from '../../kit/clock.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { formatUsd } from '../../kit/money.ts';
+import { amountOf } from '../../store/commands/payment-table.ts';
 import type { Payment } from '../../store/store.ts';
 import { time, usd } from '../answer-fields.ts';
 import type { Services } from '../operation.ts';
@@ -45,7 +46,7 @@ export const toBoughtPayment = (payment: Payment, { x402 }: Pick<Services, 'x402
   network: payment.network,
   asset: payment.asset,
   amount: x402.tokenAmount(payment),
-  amount_units: payment.amount.toString(),
+  amount_units: amountOf(payment).toString(),
   payer: payment.payer,
   pay_to: payment.payTo,
   transaction: payment.transaction,

@@ -49,7 +49,7 @@ describe('a payment that the buyer has named', () => {
     const before = await fixture.balances(chain);
     const first = served(await gate.pay(sale.request(proofs)));
     const second = served(await gate.pay(sale.request(proofs)));
-    expect(second).toEqual({ ...first, replayed: true, payment: second.payment });
+    expect(second).toEqual({ ...first, replayed: true });
     expect((await fixture.balances(chain)).seller).toBe(before.seller + priceUnits);
   });
 

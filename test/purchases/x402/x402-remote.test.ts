@@ -80,7 +80,7 @@ describe('a remote facilitator', () => {
     const first = served(await gate.pay(sale.request(proofs)));
     expect(first.transaction).toMatch(/^(?:0x[0-9a-f]{64}|[1-9A-HJ-NP-Za-km-z]{80,90})$/);
     const again = served(await gate.pay(sale.request(proofs)));
-    expect(again).toEqual({ ...first, replayed: true, payment: again.payment });
+    expect(again).toEqual({ ...first, replayed: true });
     expect((await fixture.balances(chain)).seller).toBe(before.seller + priceUnits);
   });
 
