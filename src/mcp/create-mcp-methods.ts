@@ -5,10 +5,12 @@ import { createOffered } from '../operations/is-on-sale.ts';
 import type { Log } from '../kit/log.ts';
 import { withoutKeys } from '../kit/log-request.ts';
 import type { Operation, Services } from '../operations/operation.ts';
+import { unknownWallet } from '../operations/per-call-sale.ts';
 import { createCallTool, type ToolCallContext } from './call-tool.ts';
 import { createResources } from './resources.ts';
 import { createToolList, isIn, isTool, needsKey, type ToolGroup, type ToolList } from './tool-list.ts';
 import type { McpIdentity } from './mcp-identity.ts';
+import { createWalletTools } from './wallet-tools.ts';
 
 /** The longest part of a tool's name, which strangers may invent, in the log. */
 const maxShownName = 64;
@@ -49,10 +51,13 @@ export const createMcpMethods = ({
   const serverInfo = { name: brand, title: brandTitle(services.config), version: packageJson.version };
   const logged = createLogged(services.log);
   const listHint = { ttlMs: listLifeMs, cacheScope: 'private' as const };
+  const walletTools = createWalletLists(services);
   const listTools = (identity: McpIdentity): Promise<ListToolsResult> =>
-    logged(identity, 'tools/list', (known) =>
-      forKey(offered().tools.list(known.group, known.hasKey), known, { tools, services }),
-    );
+    logged(identity, 'tools/list', (known) => {
+      const now = offered();
+      if (!known.hasKey && services.config.wallets.isOn) return walletTools(now.operations, known.group);
+      return forKey(now.tools.list(known.group, known.hasKey), known, { tools, services });
+    });
   /** Rejects with ProtocolError when the group has no such tool. */
   const callTool = (identity: McpIdentity, params: CallToolRequestParams, context: ToolCallContext) =>
     logged(identity, `tools/call ${withoutKeys(params.name).slice(0, maxShownName)}`, (known) =>
@@ -67,7 +72,7 @@ export const createMcpMethods = ({
     const hasResources = resourceGroups.has(identity.group);
     const server = new Server(serverInfo, {
       capabilities: { tools: {}, ...(hasResources ? { resources: {} } : {}) },
-      instructions: toInstructions([...offered().operations, ...open], identity, brand),
+      instructions: toInstructions([...offered().operations, ...open], identity, services),
       cacheHints: { 'tools/list': listHint, 'server/discover': listHint },
     });
     if (hasResources) {
@@ -92,6 +97,25 @@ export const createMcpMethods = ({
     serverInfo,
     listHint,
     createServer,
+  };
+};
+
+/** Returns a function that lists the tools for wallets. It makes a list once, until the SKUs change. */
+const createWalletLists = (services: Services) => {
+  const made = new WeakMap<
+    readonly Operation[],
+    Map<ToolGroup, { models: unknown; list: ListToolsResult }>
+  >();
+  return (operations: readonly Operation[], group: ToolGroup): ListToolsResult => {
+    const models = services.catalogs.for(unknownWallet(services)).list();
+    const byGroup = made.get(operations) ?? new Map<ToolGroup, { models: unknown; list: ListToolsResult }>();
+    made.set(operations, byGroup);
+    const known = byGroup.get(group);
+    if (known?.models === models) return known.list;
+    const inGroup = operations.filter(isTool).filter((operation) => isIn(group, operation));
+    const list = createWalletTools(inGroup, models);
+    byGroup.set(group, { models, list });
+    return list;
   };
 };
 
@@ -143,7 +167,7 @@ const createLogged =
 const toInstructions = (
   operations: readonly Operation[],
   { group, hasKey }: McpIdentity,
-  brand: string,
+  { config: { brand, wallets }, publicUrl }: Services,
 ): string => {
   const served = operations.filter((operation) => isIn(group, operation));
   const tools = served.filter(isTool);
@@ -151,6 +175,7 @@ const toInstructions = (
   const keyed = tools.filter(needsKey).map(({ name }) => name);
   return [
     keyless.length === 0 ? null : payPerCall(keyless),
+    keyless.length === 0 || hasKey || !wallets.isOn ? null : payFromWallet(publicUrl()),
     ...served.flatMap(({ isOpen, resource }) =>
       isOpen === true && resource !== undefined
         ? [`Resource ${brand}://${resource.path}, free: ${resource.title}.`]
@@ -165,6 +190,10 @@ const toInstructions = (
 const payPerCall = (names: readonly string[]): string =>
   `${names.join(', ')}: paid for each call with USDC by x402, without an account. An unpaid call answers the terms; ` +
   'call again with the same arguments and the signed payment in _meta["x402/payment"].';
+
+const payFromWallet = (url: string): string =>
+  `What a call does not use of its payment is balance of the account of the wallet. The tools list their main arguments; ` +
+  `all are in ${url}/openapi.json, and prices in ${url}/llms.txt.`;
 
 const prepaid = (operations: readonly Operation[]): string =>
   [

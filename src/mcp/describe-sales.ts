@@ -1,7 +1,7 @@
 import { isOnSale } from '../operations/is-on-sale.ts';
 import type { Operation, Services } from '../operations/operation.ts';
 import type { SaleDescription } from '../purchases/x402/x402-gate.ts';
-import { toInputSchema } from './tool-schemas.ts';
+import { toInputSchema, toMainInputSchema } from './tool-schemas.ts';
 
 /** Describes the operations that are sold by x402, for terms and catalogues. */
 export const describeSales = (
@@ -24,11 +24,12 @@ export const describeSales = (
         path: rest.path,
         method: rest.method === 'GET' ? 'GET' : 'POST',
         toolName: tool === null ? null : name,
-        inputSchema: { ...toInputSchema(operation) },
+        inputSchema: { ...(toMainInputSchema(operation) ?? toInputSchema(operation)) },
         inputExample: sale.example.input,
         outputExample: sale.example.output,
         pricing: sale.pricing,
         price: sale.priceRange,
+        isQuoted: sale.isCredit === true && operation.sale?.prepaid !== undefined,
       },
     ];
   });

@@ -39,14 +39,14 @@ export const createToolList = ({ operations }: { operations: readonly ToolOperat
 
 export const isTool = (operation: Operation): operation is ToolOperation => operation.tool !== null;
 
-/** Returns whether an operation needs an API key. The others can be paid for by x402. */
-export const needsKey = ({ sale }: Operation): boolean => sale?.x402 === undefined;
+/** Returns whether an operation needs an API key. The others are free, or can be paid for by x402. */
+export const needsKey = ({ sale, isOpen }: Operation): boolean => isOpen !== true && sale?.x402 === undefined;
 
 /** Returns whether the server of a group has the operation. */
 export const isIn = (group: ToolGroup, operation: Operation): boolean =>
   group === 'all' || operation.group === group;
 
-const toTool = (operation: ToolOperation): Tool => ({
+export const toTool = (operation: ToolOperation): Tool => ({
   name: operation.name,
   title: operation.title,
   description: operation.description,

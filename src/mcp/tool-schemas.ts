@@ -28,6 +28,32 @@ export const toInputSchema = (operation: Operation): ObjectSchema => {
   };
 };
 
+/** Returns the schema of the arguments that most calls need, without what is in them. Null: there is no choice of them. */
+export const toMainInputSchema = (operation: Operation): ObjectSchema | null => {
+  const main = operation.tool?.main;
+  if (main === undefined) return null;
+  const { properties, required = [] } = toInputSchema(operation);
+  return {
+    type: 'object',
+    properties: Object.fromEntries(
+      main.map((name) => {
+        const { description, type, enum: values, items } = properties[name] ?? {};
+        if (properties[name] === undefined) throw new Error(`${operation.name} has no argument ${name}`);
+        return [
+          name,
+          {
+            ...(description === undefined ? {} : { description }),
+            ...(type === undefined ? {} : { type }),
+            ...(values === undefined ? {} : { enum: values }),
+            ...(isSchema(items) && items['type'] !== undefined ? { items: { type: items['type'] } } : {}),
+          },
+        ];
+      }),
+    ),
+    required: required.filter((name) => main.includes(name)),
+  };
+};
+
 /**
  * Returns the schema of a tool's answer. Nothing is required at the top level, because clients check refusals and payment
  * terms against this schema too.

@@ -204,6 +204,11 @@ export interface ToolBinding {
   idempotent: boolean;
   /** True: it reaches beyond the gateway's own data. */
   openWorld: boolean;
+  /**
+   * The arguments that most calls need. With them alone the tool is listed to wallets, which have no key, and described to
+   * catalogues. Absent: all.
+   */
+  main?: readonly string[];
   /** A sentence for the instructions of the server, which a model reads before its first call. */
   instruction?: string;
 }

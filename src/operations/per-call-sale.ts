@@ -1,5 +1,6 @@
 import type { Buyer } from '../catalog/catalog.ts';
 import { AppError } from '../kit/errors.ts';
+import type { JsonObject } from '../kit/json.ts';
 import { nanoPerUsd, type Nano } from '../kit/money.ts';
 import type { Operation, PerCall, Services, X402Sale } from './operation.ts';
 
@@ -39,6 +40,14 @@ export const soldToWallets = (operation: Operation): Operation => {
   return { ...operation, sale: { prepaid, x402: toX402Sale(operation, prepaid.perCall) } };
 };
 
+/** Leaves the texts and lists of an example: catalogues show it, but every buyer sends it back in a header. */
+const textsAndLists = (answer: JsonObject): JsonObject =>
+  Object.fromEntries(
+    Object.entries(answer).filter(
+      ([, value]) => typeof value === 'string' || (Array.isArray(value) && value.length > 0),
+    ),
+  );
+
 const toX402Sale = (
   { docs }: Pick<Operation, 'docs'>,
   { description, unit, tags, quote }: PerCall,
@@ -50,7 +59,7 @@ const toX402Sale = (
     description,
     unit,
     tags,
-    example: { input: example.body ?? {}, output: example.answer ?? {} },
+    example: { input: example.body ?? {}, output: textsAndLists(example.answer ?? {}) },
     ratePerMinute,
     pricing: 'quote',
     price,

@@ -7,7 +7,7 @@ type ReadParts<Input> = Pick<
   Pick<RestBinding, 'path' | 'errors'> &
   Partial<Pick<RestBinding, 'query' | 'validation' | 'content'>> & {
     /** Null: it is no tool. */
-    tool?: Pick<ToolBinding, 'instruction'> | null;
+    tool?: Pick<ToolBinding, 'instruction' | 'main'> | null;
   };
 
 /** Makes an operation that reads the account's own data with GET, and changes nothing. */

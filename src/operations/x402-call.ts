@@ -201,11 +201,11 @@ const payThenRun = async (
     signal: call.signal,
   });
   if (paid.outcome === 'unpaid') return toTerms({ sale: x402, input }, paid, services);
-  const { payment, receipt } = paid;
+  const { identity, accountId, receipt } = paid;
   const account: AccountCall = {
     ...call,
-    caller: await buyerOf(payment.accountId, { call, price }, services),
-    idempotencyKey: (call.caller === null ? null : call.idempotencyKey) ?? `x402:${payment.identity}`,
+    caller: await buyerOf(accountId, { call, price }, services),
+    idempotencyKey: (call.caller === null ? null : call.idempotencyKey) ?? `x402:${identity}`,
   };
   try {
     return withReceipt(await runPrepaid({ operation, prepaid, input }, account, services), receipt);

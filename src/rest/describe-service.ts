@@ -1,8 +1,9 @@
 import type { Price } from '../catalog/model.ts';
 import { brandTitle } from '../kit/brand-title.ts';
+import { firstSentence } from '../kit/first-sentence.ts';
 import { formatRate, formatUsd, type Nano } from '../kit/money.ts';
 import { createOffered, isOnSale } from '../operations/is-on-sale.ts';
-import type { Operation, Services } from '../operations/operation.ts';
+import type { Operation, Services, X402Sale } from '../operations/operation.ts';
 import { unknownWallet } from '../operations/per-call-sale.ts';
 
 /** Where an operation is called. */
@@ -22,6 +23,8 @@ interface Good extends Callable {
   price: { least: Nano; most: Nano };
   /** Whether the price depends on the input, and what a call does not use of it is balance. */
   isQuoted: boolean;
+  /** Whether a payment is balance. */
+  isCredit: boolean;
   /** Names the goods, such as "influencer search". */
   goods: string;
   /** Tells of made-up answers; null: there are none. */
@@ -74,13 +77,14 @@ const describeService = (
   });
   const goods = operations.flatMap((operation): Good[] => {
     const sale = operation.sale?.x402;
-    if (sale === undefined || !isOnSale(sale, services)) return [];
+    if (sale === undefined || sellsBalanceBeside(sale) || !isOnSale(sale, services)) return [];
     return [
       {
         ...toCallable(operation),
         unit: sale.unit.one,
         price: sale.priceRange,
-        isQuoted: operation.sale?.prepaid !== undefined,
+        isQuoted: sale.isCredit === true && operation.sale?.prepaid !== undefined,
+        isCredit: sale.isCredit === true,
         goods: decapitalised(sale.description),
         notice: noticeOf(operation, services),
       },
@@ -89,16 +93,15 @@ const describeService = (
   return {
     brand: config.brand,
     title: brandTitle(config),
-    summary:
-      'Generation of images, video and text with an API key' +
-      (goods.length === 0
-        ? '.'
-        : `, and ${nameAll(goods.map((good) => good.goods))} that ${goods.length === 1 ? 'is' : 'are'} paid for each request, without an account.`),
+    summary: toSummary(goods),
     url,
     takesWallets: config.wallets.isOn,
     goods,
     /** What is free and needs no key. */
-    free: operations.filter(({ isOpen }) => isOpen === true).map(toCallable),
+    free: operations
+      .filter(({ isOpen, sale }) => isOpen === true || sellsBalanceBeside(sale?.x402))
+      .map(toCallable),
+    signIn: operations.find(({ sale }) => sellsBalanceBeside(sale?.x402))?.rest ?? null,
     models: models.map(({ sku, kind, price }) => ({ sku, kind, price })),
     /** Whether a sandbox serves the models. */
     isSandbox: !catalogs.sellsReal() || (config.wallets.isOn && !config.x402.takesRealMoney),
@@ -109,7 +112,21 @@ const describeService = (
   };
 };
 
-const firstSentence = (text: string): string => /^.*?[.](?=\s|$)/s.exec(text)?.[0] ?? text;
+/** Whether a call is free, and its 402 sells balance for want of anything else. */
+const sellsBalanceBeside = (sale: X402Sale | undefined): boolean =>
+  sale?.isCredit === true && sale.look !== undefined;
+
+const toSummary = (goods: readonly Good[]): string => {
+  const others = goods.filter(({ isCredit }) => !isCredit).map((good) => good.goods);
+  const generation = 'Generation of images, video and text';
+  if (goods.some(({ isQuoted }) => isQuoted))
+    return (
+      `${nameAll([generation, ...others])}. Each call is paid by itself with USDC (x402), without an account, or ` +
+      'from the balance of an API key.'
+    );
+  if (others.length === 0) return `${generation} with an API key.`;
+  return `${generation} with an API key, and ${nameAll(others)} that ${others.length === 1 ? 'is' : 'are'} paid for each request, without an account.`;
+};
 
 export const nameAll = (names: readonly string[]): string => new Intl.ListFormat('en').format(names);
 

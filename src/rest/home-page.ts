@@ -69,7 +69,7 @@ const toPage = (service: ServiceDescription): string =>
     </body>`,
   });
 
-const introduction = ({ url, goods, networks, takesWallets }: ServiceDescription): Section[] => {
+const introduction = ({ url, goods, networks, takesWallets, signIn }: ServiceDescription): Section[] => {
   const keyless = goods.filter(({ isTool }) => isTool).map(({ name }) => `\`${name}\``);
   return [
     {
@@ -82,13 +82,16 @@ const introduction = ({ url, goods, networks, takesWallets }: ServiceDescription
     },
     {
       title: 'Programs (REST)',
-      text: `OpenAI's clients take \`${url}/v1\` as their base URL. \`GET ${url}/v1/models\` lists models and prices.`,
+      text: `OpenAI's clients take \`${url}/v1\` as their base URL. With a key, \`GET ${url}/v1/models\` lists its models and prices.`,
     },
     {
       title: 'API key',
       text:
         'Send it in the header `Authorization: Bearer <API_KEY>`, over MCP and REST. ' +
-        'The operator of this service issues keys.',
+        'The operator of this service issues keys.' +
+        (signIn === null
+          ? ''
+          : ` A wallet gets one when it signs in: \`${signIn.method} ${url}${signIn.path}\`.`),
     },
     ...(goods.length === 0
       ? []
@@ -185,7 +188,7 @@ const toJson = (service: ServiceDescription): Json => {
       price: {
         currency: 'USD',
         min: formatUsd(good.price.least),
-        max: formatUsd(good.price.most),
+        ...(good.isQuoted ? {} : { max: formatUsd(good.price.most) }),
         is_quoted: good.isQuoted,
       },
       ...(good.notice === null ? {} : { notice: good.notice }),

@@ -34,12 +34,10 @@ export const mcpServerDocument = ({ brand, title, url, goods }: ServiceDescripti
 });
 
 const descriptionOf = (goods: ServiceDescription['goods']): string => {
-  const generation = 'Makes images, video and text';
-  const whole = `${generation}; sells ${goods.map((good) => good.goods).join(', ')} by x402`;
-  if (goods.length === 0) return generation;
-  return whole.length <= maxDescription
-    ? whole
-    : `${generation}, and more; calls are paid by API key or x402`;
+  const others = goods.filter(({ isCredit }) => !isCredit).map((good) => good.goods);
+  const whole = `Makes images, video and text${others.map((name) => `, ${name}`).join('')}`;
+  const paid = `${whole}; paid by API key or x402`;
+  return [goods.length === 0 ? whole : paid, whole].find(({ length }) => length <= maxDescription) ?? '';
 };
 
 /** Returns the namespace of a server: the host with its labels in reverse order. An address in numbers has none. */

@@ -1,9 +1,13 @@
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
-import { countTokens } from 'gpt-tokenizer';
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { AppError, errorTable, type ErrorCode } from '../../src/kit/errors.ts';
-import { createToolList } from '../../src/mcp/tool-list.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { createToolList, isTool } from '../../src/mcp/tool-list.ts';
+import { toInputSchema } from '../../src/mcp/tool-schemas.ts';
+import { createWalletTools } from '../../src/mcp/wallet-tools.ts';
+import { createOperations } from '../../src/operations/index.ts';
 import { toErrorResult } from '../../src/mcp/tool-result.ts';
 import { createOpenApi } from '../../src/rest/openapi.ts';
 import type { Operation } from '../../src/operations/operation.ts';
@@ -141,6 +145,26 @@ describe('the tool lists', () => {
 
   it('cost a model less than 6,500 tokens in all', () => {
     expect(countTokens(JSON.stringify(tools.list('all', true)))).toBeLessThan(6_500);
+  });
+
+  it('cost a wallet, which has no key, less than 1,500 tokens', () => {
+    const { search, models } = readConfig({}, null);
+    const sold = createOperations(search, { takesVideoWebhooks: false }, { isOn: true });
+    const list = createWalletTools(sold.filter(isTool), models);
+    expect(list.tools.map(({ name }) => name)).toEqual(
+      expect.arrayContaining([
+        'search_leads',
+        'create_chat_completion',
+        'create_image',
+        'create_video',
+        'top_up',
+      ]),
+    );
+    expect(countTokens(JSON.stringify(list))).toBeLessThan(1_500);
+    for (const { name, inputSchema } of list.tools) {
+      const { required = [] } = toInputSchema(sold.find((operation) => operation.name === name)!);
+      expect(Object.keys(inputSchema.properties ?? {})).toEqual(expect.arrayContaining(required));
+    }
   });
 
   it('tell that a tool reads only exactly where nothing is bought', () => {

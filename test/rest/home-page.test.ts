@@ -16,8 +16,6 @@ const home = (accept: string | null) =>
 const facts = [
   'https://gateway.example/mcp',
   'https://gateway.example/v1',
-  'https://gateway.example/docs',
-  'https://gateway.example/openapi.json',
   'search_leads',
   '$0.10',
   'fictional',
@@ -35,23 +33,63 @@ describe('the root address', () => {
     expect(page).not.toContain('<script');
   });
 
-  it.each([null, '*/*', 'application/json', 'text/plain'])(
-    'answers a program that accepts %s with the same as text',
-    async (accept) => {
-      const response = await home(accept);
-      expect(response.status).toBe(200);
-      expect(response.headers.get('content-type')).toBe('text/plain; charset=utf-8');
-      const text = await response.text();
-      for (const fact of [...facts, 'Authorization: Bearer <API_KEY>']) expect(text).toContain(fact);
-      expect(text).not.toContain('<p>');
-    },
-  );
+  it.each([
+    [null, 'text/plain'],
+    ['*/*', 'text/plain'],
+    ['text/plain', 'text/plain'],
+    ['text/markdown, text/html, */*', 'text/markdown'],
+  ])('answers a program that accepts %s with the same as %s, as at /llms.txt', async (accept, type) => {
+    const response = await home(accept);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe(`${type}; charset=utf-8`);
+    const text = await response.text();
+    for (const fact of [...facts, 'Authorization: Bearer <API_KEY>']) expect(text).toContain(fact);
+    expect(text).not.toContain('<p>');
+    expect(await (await gateway.call('/llms.txt', { apiKey: null })).text()).toBe(text);
+  });
+
+  it('tells the prices of a call and of each model in JSON', async () => {
+    const response = await home('application/json, text/plain, */*');
+    expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
+    const { data } = (await (await gateway.call('/v1/models')).json()) as { data: Record<string, unknown>[] };
+    expect(await response.json()).toMatchObject({
+      mcp: { url: 'https://gateway.example/mcp' },
+      paid_per_call: [
+        { url: 'https://gateway.example/v1/search', price: { min: '0.10', max: '0.26', is_quoted: false } },
+      ],
+      models: data.map(({ id, kind, pricing }) => ({ id, kind, pricing })),
+    });
+  });
 
   it('links to existing pages, from any path prefix of a proxy', async () => {
     const page = await (await home(browser)).text();
     const links = [...page.matchAll(/href="([^"]*)"/g)].map(([, link]) => link ?? '');
-    expect(links.toSorted()).toEqual(['docs', 'docs/style.css', 'openapi.json']);
+    expect(links.toSorted()).toEqual([
+      '.well-known/mcp/server.json',
+      '.well-known/x402',
+      'docs',
+      'docs/style.css',
+      'llms.txt',
+      'openapi.json',
+    ]);
     for (const link of links) expect((await gateway.call(`/${link}`, { apiKey: null })).status).toBe(200);
+  });
+
+  it('is described for the MCP registry under the name of its host', async () => {
+    const response = await gateway.call('/.well-known/mcp/server.json', { apiKey: null });
+    const server = (await response.json()) as { name: string; description: string };
+    expect(server).toMatchObject({
+      name: 'example.gateway/causeway',
+      remotes: [
+        {
+          type: 'streamable-http',
+          url: 'https://gateway.example/mcp',
+          headers: [{ name: 'Authorization', isRequired: false, isSecret: true, value: 'Bearer {api_key}' }],
+        },
+      ],
+    });
+    expect(server.description).toContain('influencer search');
+    expect(server.description.length).toBeLessThanOrEqual(100);
   });
 
   it('shows the configured price', async () => {

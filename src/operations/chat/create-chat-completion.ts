@@ -38,7 +38,12 @@ export const createChatCompletion: SoldOperation<ChatInput> = {
     validation: 'both',
     errors: ['content_policy_violation', 'request_timeout', 'upstream_error'],
   },
-  tool: { readOnly: false, idempotent: false, openWorld: true },
+  tool: {
+    readOnly: false,
+    idempotent: false,
+    openWorld: true,
+    main: ['messages', 'model', 'max_completion_tokens'],
+  },
   docs: {
     answer: 'ChatCompletion',
     description: null,

@@ -78,7 +78,12 @@ export const createImage: SoldOperation<Input> = {
     validation: 'envelope',
     errors: ['unsupported_response_format', 'webhook_temporarily_unavailable'],
   },
-  tool: { readOnly: false, idempotent: false, openWorld: true },
+  tool: {
+    readOnly: false,
+    idempotent: false,
+    openWorld: true,
+    main: ['model', 'prompt', 'aspect_ratio', 'image'],
+  },
   docs: {
     answer: 'Job',
     description: null,

@@ -45,7 +45,12 @@ export const createResponse: SoldOperation<ResponseInput> = {
       'upstream_error',
     ],
   },
-  tool: { readOnly: false, idempotent: false, openWorld: true },
+  tool: {
+    readOnly: false,
+    idempotent: false,
+    openWorld: true,
+    main: ['input', 'model', 'instructions', 'max_output_tokens'],
+  },
   docs: {
     answer: 'Response',
     description: null,

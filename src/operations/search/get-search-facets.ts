@@ -49,17 +49,12 @@ export const getSearchFacets: OpenOperation = {
     mayBeSandbox: true,
   },
   handle: (_input, _call, { leads }) => {
-    const status = leads.status();
-    const body =
-      status.facets === undefined
-        ? { countries: [], categories: [], reason: reasonOf(status) }
-        : answerOf(status.facets);
-    return Promise.resolve(
-      jsonAnswer(body, {
-        headers: { 'cache-control': `public, max-age=${keptSeconds}` },
-        isSandbox: status.synthetic,
-      }),
-    );
+    const { facets, ...status } = leads.status();
+    const answer =
+      facets === undefined
+        ? jsonAnswer({ countries: [], categories: [], reason: reasonOf(status) })
+        : jsonAnswer(answerOf(facets), { headers: { 'cache-control': `public, max-age=${keptSeconds}` } });
+    return Promise.resolve({ ...answer, isSandbox: status.synthetic });
   },
 };
 

@@ -54,7 +54,12 @@ export const createVideo = (
       ...(webhooks.takesVideoWebhooks ? (['webhook_temporarily_unavailable'] as const) : []),
     ],
   },
-  tool: { readOnly: false, idempotent: false, openWorld: true },
+  tool: {
+    readOnly: false,
+    idempotent: false,
+    openWorld: true,
+    main: ['model', 'prompt', 'image_url', 'duration', 'resolution'],
+  },
   docs: {
     answer: 'Video',
     description:

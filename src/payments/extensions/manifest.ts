@@ -12,17 +12,23 @@ interface SoldItem {
 
 const toJson = (value: unknown): Json => JSON.parse(JSON.stringify(value));
 
-const rangeOf = ({ price }: SaleDescription): { least: string; most: string } => ({
+/** `most` is null for a price without an upper bound. */
+const rangeOf = ({ price, isQuoted }: SaleDescription): { least: string; most: string | null } => ({
   least: formatUsd(price.least),
-  most: formatUsd(price.most),
+  most: isQuoted === true ? null : formatUsd(price.most),
 });
+
+const rangeInWords = ({ least, most }: ReturnType<typeof rangeOf>): string => {
+  if (most === null) return `from ${least}`;
+  return least === most ? least : `${least} to ${most}`;
+};
 
 const toItems = ({ sale, resources, accepts }: SoldItem): Json[] => {
   const { method, path, toolName, inputSchema } = sale;
   const { least, most } = rangeOf(sale);
   const common = {
     accepts: toJson(accepts),
-    price: { currency: 'USD', min: least, max: most },
+    price: { currency: 'USD', min: least, ...(most === null ? {} : { max: most }) },
     output: { mimeType: resources.rest.mimeType, example: sale.outputExample },
   };
   return [
@@ -50,12 +56,11 @@ const toItems = ({ sale, resources, accepts }: SoldItem): Json[] => {
 };
 
 const instructionFor = ({ sale, resources }: SoldItem): string => {
-  const { least, most } = rangeOf(sale);
   const { method, unit, toolName } = sale;
   return (
     `Send ${method} ${resources.rest.url} with the ${method === 'GET' ? 'query parameters' : 'JSON body'} of your ${unit}` +
     `${toolName === null ? '' : `, or call the MCP tool ${toolName}`}. Without payment it answers 402 with the exact ` +
-    `terms (${least === most ? least : `${least} to ${most}`} USD in USDC)`
+    `terms (${rangeInWords(rangeOf(sale))} USD in USDC)`
   );
 };
 

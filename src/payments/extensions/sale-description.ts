@@ -28,6 +28,8 @@ export interface SaleDescription {
   outputExample: JsonObject;
   /** Names the present price rule. */
   pricing: string;
-  /** The prices of one request. */
+  /** The prices of one request; `most` is a usual one when each request is quoted. */
   price: { least: Nano; most: Nano };
+  /** Whether the price follows from the input, without an upper bound. */
+  isQuoted?: boolean;
 }

@@ -1,7 +1,6 @@
 import type { Nano } from '../../kit/money.ts';
 import type { Challenge } from '../../payments/core/challenge.ts';
 import type { Proofs } from '../../payments/parse-proof.ts';
-import type { Payment } from '../../store/store.ts';
 import type { Receipt } from './x402-answers.ts';
 import type { SoldOver } from './x402-resources.ts';
 import type { UptoSale } from './x402-upto.ts';
@@ -44,6 +43,10 @@ export type PayOutcome =
       /** Whether the result was made for an earlier request with the same proof. */
       replayed: boolean;
       transaction: string | null;
-      /** The stored payment. */
-      payment: Payment;
+      /** Names the payment. */
+      identity: string;
+      /** The account whose balance it raised; null for none. */
+      accountId: string | null;
+      /** Null for a result that was given away. */
+      settledAt: number | null;
     };

@@ -110,9 +110,9 @@ const withReceipt = (
   served: Extract<PayOutcome, { outcome: 'served' }>,
   credential: MppCredential,
 ): PayOutcome => {
-  const { receipt, transaction, payment } = served;
+  const { receipt, transaction } = served;
   if (receipt === undefined || transaction === null) return served;
-  const settledAt = payment.settledAt ?? clock.now();
+  const settledAt = served.settledAt ?? clock.now();
   const written = writeMppReceipt(credential, { transaction, settledAt });
   return { ...served, receipt: { ...receipt, mpp: { 'payment-receipt': written } } };
 };

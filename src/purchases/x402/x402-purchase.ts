@@ -148,8 +148,9 @@ const serve = async (context: X402Context, payment: Payment, order: Order): Prom
       upto === null
         ? undefined
         : toReceipt({ ...toSettleResponse(verified, { transaction: null }), amount: '0' });
-    const served = { result, receipt, replayed: false, transaction: null, payment: verified };
-    return { outcome: 'served', ...served };
+    const { identity, accountId } = verified;
+    const served = { result, receipt, replayed: false, transaction: null, identity, accountId };
+    return { outcome: 'served', ...served, settledAt: null };
   }
   const { decimals } = method.network.asset;
   const produced = await movePayment(context, verified, 'produced', {
@@ -209,7 +210,9 @@ const finish = (
   if (settled.outcome === 'failed') return unpaid(context, request, settled.reason, settled.receipt);
   const { payment, result, receipt, transaction } = settled;
   if (payment.state !== 'delivered') context.noteDelivery(payment);
-  return { outcome: 'served', result, receipt, replayed, transaction, payment };
+  const { identity, accountId, settledAt } = payment;
+  const done = { result, receipt, replayed, transaction, identity, accountId, settledAt };
+  return { outcome: 'served', ...done };
 };
 
 const unpaid = (

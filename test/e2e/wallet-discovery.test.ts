@@ -1,0 +1,75 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { PaymentRequired } from '@x402/core/types';
+import { extractDiscoveryInfo, validateDiscoveryExtension } from '@x402/extensions/bazaar';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { decodeBase64Json } from '../../src/payments/core/base64-json.ts';
+import { startPaidSearch, type PaidSearch } from './start-paid-search.ts';
+
+let sale: PaidSearch;
+let agent: Client;
+beforeAll(async () => {
+  sale = await startPaidSearch({ environment: { WALLET_ACCOUNTS: 'on' } });
+  agent = new Client({ name: 'test-agent', version: '1' });
+  await agent.connect(new StreamableHTTPClientTransport(new URL(`${sale.gateway.url}/mcp`)));
+});
+afterAll(async () => {
+  await agent?.close();
+  await sale.stop();
+});
+
+const goods = [
+  ['create_chat_completion', '/v1/chat/completions', { messages: [{ role: 'user', content: 'Hello' }] }],
+  ['create_response', '/v1/responses', { input: 'Hello' }],
+  ['create_image', '/v1/images/generations', { model: 'imagemodel-1.0', prompt: 'A pier.' }],
+  ['create_video', '/v1/videos', { model: 'videomodel-2.0', prompt: 'A pier.' }],
+  ['top_up', '/v1/topup', { amount_usd: '1.00' }],
+] as const;
+
+describe('an agent with a wallet and without a key', () => {
+  it.each(goods)('finds %s in catalogues, over REST and MCP', async (name, path, body) => {
+    const { call, url } = sale.gateway;
+    const response = await call(path, { apiKey: null, body });
+    expect(response.status).toBe(402);
+    const overRest = decodeBase64Json(response.headers.get('payment-required') ?? '') as PaymentRequired;
+    const asked = await agent.callTool({ name, arguments: body });
+    const overMcp = asked.structuredContent as unknown as PaymentRequired;
+    for (const [terms, found] of [
+      [overRest, { resourceUrl: url + path, method: 'POST' }],
+      [overMcp, { resourceUrl: `${url}/mcp`, toolName: name }],
+    ] as const) {
+      const { resource, extensions, accepts } = terms;
+      expect(validateDiscoveryExtension(extensions?.['bazaar'] as never)).toEqual({ valid: true });
+      expect(
+        extractDiscoveryInfo({ x402Version: 2, resource, extensions } as never, accepts[0] as never),
+      ).toMatchObject(found);
+    }
+  });
+
+  it('reads at the root address, and in the tools, what is sold', async () => {
+    const { call, url } = sale.gateway;
+    const text = await (await call('/llms.txt', { apiKey: null })).text();
+    for (const [name, path] of goods) {
+      expect(text).toContain(`\`POST ${url}${path}\``);
+      expect(text).toContain(name);
+    }
+    const { tools } = await agent.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['search_leads', ...goods.map(([name]) => name)]),
+    );
+    expect(tools.find(({ name }) => name === 'create_image')?.inputSchema.properties?.['model']).toEqual({
+      type: 'string',
+      enum: ['imagemodel-1.0'],
+    });
+    expect(await agent.listTools()).toEqual({ tools });
+  });
+
+  it('reads the manifest of all that is sold', async () => {
+    const manifest = await (await sale.gateway.call('/.well-known/x402', { apiKey: null })).json();
+    expect(manifest).toMatchObject({
+      items: expect.arrayContaining(
+        goods.map(([toolName]) => expect.objectContaining({ input: expect.objectContaining({ toolName }) })),
+      ),
+    });
+  });
+});
