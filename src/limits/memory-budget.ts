@@ -77,6 +77,10 @@ export const textJobShare = textJobCostPerByte / costPerByte;
 /** Bodies up to this size are not counted. */
 export const smallBodyBytes = 64 * 1024;
 
+/** Returns the largest body of a call. One without a key stays small, so that strangers use up no memory. */
+export const maxBodyOf = (caller: object | null, maxBytes: number): number =>
+  caller === null ? Math.min(smallBodyBytes, maxBytes) : maxBytes;
+
 /** Returns the bytes to reserve for a body of this `content-length`, 0 for none; without it, for the largest body allowed. */
 export const bodyCost = (contentLength: string | undefined, maxBytes: number): number => {
   const length = contentLength === undefined ? maxBytes : Number(contentLength);

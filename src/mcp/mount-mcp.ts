@@ -8,7 +8,7 @@ import {
   type Server,
 } from '@modelcontextprotocol/server';
 import { AppError } from '../kit/errors.ts';
-import { bodyCost, smallBodyBytes, textJobShare } from '../limits/memory-budget.ts';
+import { bodyCost, maxBodyOf, smallBodyBytes, textJobShare } from '../limits/memory-budget.ts';
 import { createRequestMemory } from '../limits/request-memory.ts';
 import { watchSender, type WatchSenderOptions } from '../limits/watch-sender.ts';
 import type { RequestNote } from '../kit/log-request.ts';
@@ -70,8 +70,7 @@ export const createMcpMount = ({ services, operations, sender }: McpMountOptions
       if (!passesOrigin(request, response)) return;
       if (request.method !== 'POST') throw onlyPost();
       const caller = await authenticate();
-      // Requests without a key stay small, so that strangers use up no memory.
-      const maxBytes = caller === null ? Math.min(smallBodyBytes, config.maxBodyBytes) : config.maxBodyBytes;
+      const maxBytes = maxBodyOf(caller, config.maxBodyBytes);
       const announced = request.headers['content-length'];
       const isRefused = Number(announced ?? 0) > maxBytes;
       const cost = caller === null || isRefused ? 0 : bodyCost(announced, maxBytes);

@@ -24,7 +24,7 @@ import type { Nano } from '../kit/money.ts';
 import type { Outbound } from '../http/outbound.ts';
 import type { Providers } from '../providers/create-providers.ts';
 import type { Challenge, Proofs, Receipt, X402Gate } from '../purchases/x402/x402-gate.ts';
-import type { Job, Media, Store } from '../store/store.ts';
+import type { Job, Media, Pledge, Store } from '../store/store.ts';
 import type { WebhookSettings } from '../webhooks/webhook-settings.ts';
 import type { HistoryCursors } from './account/history-cursor.ts';
 import type { OperationDocs } from './operation-docs.ts';
@@ -116,6 +116,8 @@ export interface PerCall<Input = unknown> extends Pick<X402Sale, 'description' |
    * for a call that cannot run, or whose price is not known before it runs.
    */
   quote(input: Input, buyer: Buyer, services: Services): Quote;
+  /** A call ends while its caller waits, so that it can be paid then, by what it used. */
+  isMetered?: true;
 }
 
 export interface Quote {
@@ -249,7 +251,8 @@ export type ObserveOperation = (
   perform: () => Promise<Answer>,
 ) => Promise<Answer>;
 
-export type AccountCall = Call & { caller: Caller };
+/** `pledge`: a payment that pays for the call when it has ended, in place of the balance. */
+export type AccountCall = Call & { caller: Caller; pledge?: Pledge };
 
 export interface Idempotency {
   endpoint: string;
@@ -303,6 +306,8 @@ export interface ServerSentEvent {
   event?: string;
   /** One line of text: JSON, or `[DONE]`. */
   data: string;
+  /** One line before the event, which clients pass over. */
+  comment?: string;
 }
 
 /** The bytes of one medium. Only REST answers it. */

@@ -7,9 +7,12 @@ import type { Operation, PerCall, Services, X402Sale } from './operation.ts';
 /** Prices are whole tenths of a cent, which every token can pay. */
 const priceStep = nanoPerUsd / 1_000n;
 
-const roundUp = (price: Nano): Nano => {
-  const steps = (price + priceStep - 1n) / priceStep;
-  return (steps === 0n ? 1n : steps) * priceStep;
+/** A settlement costs the seller about half of this on a cheap chain. What the call does not use stays balance. */
+const leastPrice = nanoPerUsd / 100n;
+
+const toPrice = (most: Nano): Nano => {
+  const steps = (most + priceStep - 1n) / priceStep;
+  return steps * priceStep < leastPrice ? leastPrice : steps * priceStep;
 };
 
 /** Clients of x402 refuse to pay more at once, unless they were told otherwise. */
@@ -54,7 +57,7 @@ const toX402Sale = (
 ): X402Sale => {
   const [example] = docs.examples;
   const price: X402Sale['price'] = (input, services) =>
-    roundUp(quote(input, unknownWallet(services), services).most);
+    toPrice(quote(input, unknownWallet(services), services).most);
   return {
     description,
     unit,
@@ -64,7 +67,7 @@ const toX402Sale = (
     pricing: 'quote',
     price,
     priceUnder: (_pricing, input, services) => price(input, services),
-    priceRange: { least: priceStep, most: usualPriceLimit },
+    priceRange: { least: leastPrice, most: usualPriceLimit },
     isCredit: true,
     explain: (input, services) => quote(input, unknownWallet(services), services).parts,
     check: () => undefined,

@@ -4,7 +4,9 @@ import { canonicalJson, type JsonObject } from '../kit/json.ts';
 import { formatUsd } from '../kit/money.ts';
 import type { Receipt } from '../purchases/x402/x402-answers.ts';
 import { hasProof, type Credit, type PayOutcome } from '../purchases/x402/x402-gate.ts';
+import type { Payment } from '../store/store.ts';
 import { isOnSale } from './is-on-sale.ts';
+import { endWithReceipt, meterCall } from './meter-call.ts';
 import {
   jsonAnswer,
   type AccountCall,
@@ -183,7 +185,20 @@ const payThenRun = async (
 ): Promise<Answer> => {
   const credit = creditOf(call, services);
   const price = x402.price(input, services);
-  const paid = await services.x402.pay({
+  const order = { operation, prepaid, input };
+  const toPledged = async (payment: Payment): Promise<AccountCall> => {
+    assertNotDraining(services);
+    assertOnSale(x402, services, null);
+    return {
+      ...call,
+      caller: await buyerOf(payment.accountId, { call, price }, services),
+      idempotencyKey: keyOf(payment),
+      pledge: { payment: payment.identity, most: payment.credit ?? price },
+    };
+  };
+  const isMetered = call.caller === null && prepaid.perCall?.isMetered === true;
+  const metered = isMetered ? meterCall(order, toPledged, services) : null;
+  const paying = services.x402.pay({
     sale: operation.name,
     transport: call.transport,
     price,
@@ -197,18 +212,23 @@ const payThenRun = async (
       assertOnSale(x402, services, null);
       return '{}';
     },
+    ...(metered === null ? {} : { upto: metered.sale }),
     credit,
     signal: call.signal,
   });
+  const paid = await (metered === null ? paying : Promise.race([paying, metered.started]));
+  if ('stream' in paid) return endWithReceipt(paid, paying);
   if (paid.outcome === 'unpaid') return toTerms({ sale: x402, input }, paid, services);
   const { identity, accountId, receipt } = paid;
+  const answered = metered?.answer() ?? null;
+  if (answered !== null) return withReceipt(answered, receipt);
   const account: AccountCall = {
     ...call,
     caller: await buyerOf(accountId, { call, price }, services),
-    idempotencyKey: (call.caller === null ? null : call.idempotencyKey) ?? `x402:${identity}`,
+    idempotencyKey: (call.caller === null ? null : call.idempotencyKey) ?? keyOf({ identity }),
   };
   try {
-    return withReceipt(await runPrepaid({ operation, prepaid, input }, account, services), receipt);
+    return withReceipt(await runPrepaid(order, account, services), receipt);
   } catch (error) {
     throw paidFor(toAppError(error), { receipt, price });
   }
@@ -218,7 +238,10 @@ const payThenRun = async (
 const requestHashOf = ({ operation, prepaid, input }: PrepaidOrder, accountId: string | null): string =>
   sha256(`${operation.name}\n${accountId ?? ''}\n${canonicalJson(prepaid.idempotentPart(input))}`);
 
-/** The caller, or the wallet whose payment is settled. */
+/** One payment runs one call. */
+const keyOf = ({ identity }: Pick<Payment, 'identity'>): string => `x402:${identity}`;
+
+/** The caller, or the wallet whose payment is verified or settled. */
 const buyerOf = async (
   accountId: string | null,
   { call: { caller }, price }: { call: Call; price: bigint },

@@ -2,7 +2,7 @@ import { AppError } from '../kit/errors.ts';
 import { formatUsd, type Nano } from '../kit/money.ts';
 import { newJobRecord } from '../store/commands/job-table.ts';
 import { periodEnd } from '../store/commands/key-table.ts';
-import type { Budget, Job, NewJob, OpenJobInput, Store } from '../store/store.ts';
+import type { Budget, Job, NewJob, OpenJobInput, Pledge, Store } from '../store/store.ts';
 import { toIso, type Clock } from '../kit/clock.ts';
 
 /** Idempotency keys are kept this long; the contract promises at least 24 hours. */
@@ -15,6 +15,8 @@ export interface PrepaidOrder {
   job: NewJob;
   /** The worst-case price, held until the job ends. */
   hold: Nano;
+  /** Is charged in place of the balance, which then holds nothing. */
+  pledge?: Pledge | undefined;
   /** The caller's Idempotency-Key with the hash of the canonical request. */
   idempotency: { endpoint: string; key: string; bodyHash: string } | null;
   /** The most jobs of this kind that the account may have queued or running, with this one. Default: no limit. */
@@ -28,6 +30,8 @@ export type PrepaidOpened =
   /** The balance, or `budget`, a budget of the key, does not cover the hold; nothing was written. */
   | { outcome: 'insufficient'; available: Nano; budget?: Budget; now: number };
 
+const lower = (one: Nano, other: Nano): Nano => (one < other ? one : other);
+
 /**
  * Admits a prepaid job: idempotency, hold and job row in one durable unit. Throws AppError
  * `idempotency_conflict` when the key was used with another request and `invalid_api_key` when the key or
@@ -40,7 +44,9 @@ export const openPrepaid = async (
   const now = clock.now();
   const input: OpenJobInput = {
     job: order.job,
-    hold: order.hold,
+    hold: order.pledge === undefined ? order.hold : 0n,
+    pledge:
+      order.pledge === undefined ? null : { ...order.pledge, most: lower(order.hold, order.pledge.most) },
     idempotency:
       order.idempotency === null ? null : { ...order.idempotency, expiresAt: now + idempotencyLifeMs },
     activeLimit: order.activeLimit ?? null,
@@ -56,7 +62,9 @@ export const openPrepaid = async (
       'The API key is not valid any more. Ask the operator for a new one.',
     );
   if (opened.outcome === 'insufficient') return { ...opened, now };
-  return opened.outcome === 'opened' ? { ...opened, job: newJobRecord(input) } : opened;
+  return opened.outcome === 'opened'
+    ? { ...opened, job: newJobRecord({ ...input, hold: input.pledge?.most ?? input.hold }) }
+    : opened;
 };
 
 const idempotencyConflict = (): AppError =>

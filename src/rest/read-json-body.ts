@@ -5,6 +5,8 @@ import { watchSender, type WatchSenderOptions } from '../limits/watch-sender.ts'
 
 export interface ReadJsonBodyOptions {
   maxBytes: number;
+  /** Added to the refusal of a larger body. */
+  hint?: string;
   /** Waits until memory for a large body is free; `contentLength` as `bodyCost` takes it. */
   reserve(contentLength: string | undefined): Promise<void>;
   /** The minimum speed of a sender. */
@@ -35,18 +37,19 @@ export const readJsonBody = async (
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-const tooLarge = (maxBytes: number): AppError =>
-  new AppError('payload_too_large', `The body is larger than ${maxBytes} bytes. Send less.`);
+const tooLarge = ({ maxBytes, hint }: ReadJsonBodyOptions): AppError =>
+  new AppError(
+    'payload_too_large',
+    `The body is larger than ${maxBytes} bytes. Send less.${hint === undefined ? '' : ` ${hint}`}`,
+  );
 
 /** A body without a Content-Length may have this size before memory is reserved for the largest body. */
 const unannouncedBytes = 64 * 1024;
 
-const readBody = async (
-  request: IncomingMessage,
-  { maxBytes, reserve, sender }: ReadJsonBodyOptions,
-): Promise<Buffer> => {
+const readBody = async (request: IncomingMessage, options: ReadJsonBodyOptions): Promise<Buffer> => {
+  const { maxBytes, reserve, sender } = options;
   const announced = request.headers['content-length'];
-  if (Number(announced ?? 0) > maxBytes) throw tooLarge(maxBytes);
+  if (Number(announced ?? 0) > maxBytes) throw tooLarge(options);
   let isReserved = announced !== undefined;
   if (isReserved) await reserve(announced);
   const body = Promise.withResolvers<Buffer>();
@@ -55,7 +58,7 @@ const readBody = async (
   let endWatch = watchSender(request, sender);
   const take = (chunk: Buffer): void => {
     length += chunk.length;
-    if (length > maxBytes) return body.reject(tooLarge(maxBytes));
+    if (length > maxBytes) return body.reject(tooLarge(options));
     chunks.push(chunk);
     if (isReserved || length <= unannouncedBytes) return;
     isReserved = true;

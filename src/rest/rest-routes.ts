@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AppError, messages } from '../kit/errors.ts';
 import { watchClient } from '../kit/watch-client.ts';
 import { writeError } from '../kit/write-error.ts';
-import { bodyCost } from '../limits/memory-budget.ts';
+import { bodyCost, maxBodyOf } from '../limits/memory-budget.ts';
 import { createRequestMemory, type BodyMemory } from '../limits/request-memory.ts';
 import { execute } from '../operations/execute.ts';
 import type { Answer, Call, Operation, Services } from '../operations/operation.ts';
@@ -73,7 +73,7 @@ const serve = async (
     });
     // Work may go on after its client has gone.
     for (const ended of [closed, served.promise]) memory.holdUntil(ended);
-    const input = await readInput(route, request, context, { services, memory });
+    const input = await readInput(route, request, context, { services, caller, memory });
     const call = toCall(request, context, { operation, caller, memory, signal, speaksMpp });
     const answer = await execute(operation, input, call, services);
     await writeAnswer(answer, { request, response, operation, context, services });
@@ -157,13 +157,14 @@ const readInput = async (
   { operation, fields, readParameters }: Route,
   request: IncomingMessage,
   { url }: RequestContext,
-  { services, memory }: { services: Services; memory: BodyMemory },
+  { services, caller, memory }: { services: Services; caller: Call['caller']; memory: BodyMemory },
 ): Promise<unknown> => {
   const parameters = readParameters(url.searchParams, fields);
   if (operation.rest.method !== 'POST') return parameters;
-  const { maxBodyBytes: maxBytes } = services.config;
+  const maxBytes = maxBodyOf(caller, services.config.maxBodyBytes);
   const { value: body, length } = await readJsonBody(request, {
     maxBytes,
+    ...(caller === null ? { hint: 'A call with a key may be larger.' } : {}),
     reserve: (contentLength) => memory.takeBody(bodyCost(contentLength, maxBytes)),
   });
   memory.measureBody(bodyCost(String(length), maxBytes));

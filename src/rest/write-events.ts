@@ -38,8 +38,10 @@ export const writeEvents = async (
   }
 };
 
-const toText = ({ event, data }: ServerSentEvent): string =>
-  event === undefined ? `data: ${data}\n\n` : `event: ${event}\ndata: ${data}\n\n`;
+const toText = ({ comment, event, data }: ServerSentEvent): string => {
+  const named = event === undefined ? '' : `event: ${event}\n`;
+  return `${comment === undefined ? '' : `: ${comment}\n`}${named}data: ${data}\n\n`;
+};
 
 /** A reader that takes nothing for this long is cut off; its job goes on. */
 export const stalledReaderMs = 60_000;

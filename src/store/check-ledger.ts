@@ -37,7 +37,8 @@ const accountChecks: LedgerCheck[] = [
     text: `select a.id, a.held, coalesce(h.total, 0) as total
       from accounts a
       left join (
-        select account_id, cast(sum(amount) as bigint) as total from holds where state = 'open' group by account_id
+        select account_id, cast(sum(amount) as bigint) as total from holds
+        where state = 'open' and payment is null group by account_id
       ) h on h.account_id = a.id
       where a.held <> coalesce(h.total, 0)`,
     line: (row) =>
@@ -88,7 +89,7 @@ const entryChecks: LedgerCheck[] = [
       left join (
         select job_id, cast(-sum(amount) as bigint) as total from ledger_entries where type = 'debit' group by job_id
       ) e on e.job_id = h.job_id
-      where h.captured <> coalesce(e.total, 0)`,
+      where case when h.debited = 0 then 0 else h.captured end <> coalesce(e.total, 0)`,
     line: (row) =>
       `job ${row.job_id}: ${usd(row.captured)} USD were captured, but its debits sum to ${usd(row.total)} USD`,
   },

@@ -17,6 +17,7 @@ export type * from './commands/operator.ts';
 export type * from './commands/payment-table.ts';
 export type * from './commands/payment-upkeep.ts';
 export type * from './commands/payments.ts';
+export type { Pledge } from './commands/pledges.ts';
 export type * from './commands/refunds.ts';
 export type * from './commands/wallets.ts';
 export type * from './commands/webhooks.ts';

@@ -72,6 +72,7 @@ export const createChatCompletion: SoldOperation<ChatInput> = {
         description: 'Chat completion',
         unit: { one: 'chat completion', many: 'chat completions' },
         tags: ['chat', 'text', 'llm', 'openai'],
+        isMetered: true,
         quote: (request, buyer, { catalogs }) =>
           quoteText(findTextModel(catalogs.for(buyer), request.model), sizesOf(request)),
       },

@@ -75,6 +75,7 @@ export const createResponse: SoldOperation<ResponseInput> = {
         description: 'Response of a text model',
         unit: { one: 'response', many: 'responses' },
         tags: ['responses', 'text', 'llm', 'openai'],
+        isMetered: true,
         quote: (request, buyer, { catalogs, config }) => {
           checkResponseRequest(request, config);
           const items = itemsOf(request);

@@ -44,11 +44,15 @@ const dayMs = 86_400_000;
  */
 const maxFailedADay = 50;
 
-/** Tells whether a payer may pay after the work: none of its settlements failed within a day, and few of all. */
+/**
+ * Tells whether a payer may pay after the work: none of its settlements failed within a day, and few of all; and the
+ * account whose balance the payment raises owes for no job.
+ */
 export const mayPayAfterwards = async (
   { store, clock }: Pick<X402Context, 'store' | 'clock'>,
-  source: string,
+  { source, accountId }: { source: string; accountId: string | null },
 ): Promise<boolean> => {
+  if (accountId !== null && (await store.owesForJobs(accountId))) return false;
   const failed = await store.countFailedUpto({ source, since: clock.now() - dayMs });
   return failed.own === 0 && failed.all < maxFailedADay;
 };

@@ -69,7 +69,7 @@ export const verify = async (context: X402Context, payment: Payment, asked: Aske
     findCredited(context, payment, { ...asked, accounts }),
   );
   if ('outcome' in credited) return credited;
-  if (isUpto && !(await mayPayAfterwards(context, accounts.source)))
+  if (isUpto && !(await mayPayAfterwards(context, { ...accounts, ...credited })))
     return refused('upto_not_trusted', { isExactOnly: true });
   const covered = await cover(context, payment, { method, accounts: { ...accounts, ...credited }, isUpto });
   if (covered.outcome === 'refused' || !isUpto) return covered;

@@ -106,9 +106,10 @@ const finishAtOnce = statement({
       update holds set captured = least(holds.amount, j.charge), ended_at = j.now,
         state = case when least(holds.amount, j.charge) > 0 then 'captured' else 'released' end
       from j where holds.job_id = j.id and holds.state = 'open'
-      returning holds.job_id, holds.account_id, holds.amount, holds.captured
+      returning holds.job_id, holds.account_id, holds.amount, holds.captured, holds.payment
     ), sums as materialized (
-      select account_id, cast(sum(captured) as bigint) as captured, cast(sum(amount) as bigint) as amount
+      select account_id, cast(sum(case when payment is null then captured else 0 end) as bigint) as captured,
+        cast(sum(case when payment is null then amount else 0 end) as bigint) as amount
       from h group by account_id
     ), payer as materialized (
       select id from accounts where id in (select account_id from sums) order by id for no key update
@@ -119,7 +120,7 @@ const finishAtOnce = statement({
     ), debit as (
       insert into ledger_entries (id, account_id, type, amount, job_id, created_at)
       select j.entry_id, h.account_id, 'debit', -h.captured, j.id, j.now
-      from j join h on h.job_id = j.id where h.captured > 0
+      from j join h on h.job_id = j.id where h.captured > 0 and h.payment is null
     ), inputs as (
       update media set expires_at = j.now from j
       where media.job_id = j.id and media.role = 'input' and media.expires_at > j.now
@@ -163,7 +164,7 @@ const endJob = statement({
 const endHold = statement({
   text: `update holds set captured = min(amount, $2), ended_at = $3,
       state = case when min(amount, $2) > 0 then 'captured' else 'released' end
-    where job_id = $1 and state = 'open' returning account_id, amount, captured`,
+    where job_id = $1 and state = 'open' returning account_id, amount, captured, payment`,
   values: ({ id, charge, now }: FinishJobInput) => [id, charge, now],
   read: firstRow<HoldRow>(),
 });
@@ -172,12 +173,15 @@ interface HoldRow {
   account_id: string;
   amount: Nano;
   captured: Nano;
+  /** Pays in place of the balance. */
+  payment: string | null;
 }
 
 const settleAccount = statement({
   text: `update accounts set balance = balance - $2, held = held - $3 where id = $1
     returning balance - held as available`,
-  values: ({ account_id: accountId, amount, captured }: HoldRow) => [accountId, captured, amount],
+  values: ({ account_id: accountId, amount, captured, payment }: HoldRow) =>
+    payment === null ? [accountId, captured, amount] : [accountId, 0n, 0n],
   read: firstRow<{ available: Nano }>(),
 });
 
@@ -236,7 +240,7 @@ function* finishInSteps(input: FinishJobInput): Steps<FinishJobOutcome | null> {
   if (hold === null) throw new Error(`job ${id} has no open hold`);
   const account = yield* run(settleAccount, hold);
   if (account === null) throw new Error(`job ${id} has no account`);
-  if (hold.captured > 0n) yield* run(insertDebit, { ...input, ...hold });
+  if (hold.captured > 0n && hold.payment === null) yield* run(insertDebit, { ...input, ...hold });
   if (ended.has_inputs === 1n) yield* run(expireInputs, input);
   for (const [position, file] of media.entries()) yield* run(takeResult, { ...file, position, now });
   if (webhook !== null) yield* run(insertEvent, { ...webhook, id, now });

@@ -49,7 +49,9 @@ export const postEntry = writeSteps(function* ({ now, ...input }: NewEntry, kind
 });
 
 const lockHold = statement({
-  text: ({ lockRows }) => `select account_id, captured, refunded from holds where job_id = $1 ${lockRows}`,
+  text: ({ lockRows }) => `select account_id, refunded,
+      case when debited = 0 then 0 else captured end as captured
+    from holds where job_id = $1 ${lockRows}`,
   values: (jobId: string) => [jobId],
   read: firstRow<{ account_id: string; captured: Nano; refunded: Nano }>(),
 });

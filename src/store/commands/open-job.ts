@@ -14,12 +14,15 @@ import {
 import { findJob, jobColumns, newJobRecord, toJob, type Job, type NewJob } from './job-table.ts';
 import { countActiveJobs } from './jobs.ts';
 import { countHold, findShortBudget } from './key-budgets.ts';
+import { pledgeHold, type Pledge } from './pledges.ts';
 import type { Budget } from './key-table.ts';
 
 export interface OpenJobInput {
   job: NewJob;
-  /** The worst-case price. */
+  /** The worst-case price; zero with a pledge. */
   hold: Nano;
+  /** Pays for the job in place of the balance. Absent: none. */
+  pledge?: Pledge | null;
   idempotency: { endpoint: string; key: string; bodyHash: string; expiresAt: number } | null;
   /** Maximum number of queued and running jobs of this kind in the account, with this one; null for no limit. */
   activeLimit: number | null;
@@ -279,7 +282,7 @@ const attachInputs = statement({
 
 /** Handles all cases but the usual one. */
 function* openUnderLock(input: OpenJobInput, kind: EngineKind): Steps<OpenJobOutcome> {
-  const { job, hold, idempotency, activeLimit, inputs, now } = input;
+  const { job, hold, idempotency, activeLimit, inputs, now, pledge = null } = input;
   const account = yield* run(lockAccount, job);
   if (account === null) return { outcome: 'forbidden' };
   const { available, isUsable } = account;
@@ -301,6 +304,7 @@ function* openUnderLock(input: OpenJobInput, kind: EngineKind): Steps<OpenJobOut
   // The key was revoked after the account was locked.
   if (left === null) return { outcome: 'forbidden' };
   if (job.isBudgeted) yield* countHold({ job, hold, now });
+  if (pledge !== null) yield* pledgeHold({ ...pledge, jobId: job.id });
   const attached = inputs.length === 0 ? 0 : yield* run(attachInputs, input);
   if (attached < inputs.length)
     throw new RangeError(
@@ -319,7 +323,8 @@ function* openUnderLock(input: OpenJobInput, kind: EngineKind): Steps<OpenJobOut
 export const openJob = writeSteps(
   function* (input: OpenJobInput, kind): Steps<OpenJobOutcome> {
     // Active jobs and budgets are not read in one statement: its snapshot is older than its lock on the account's row.
-    const isPlain = input.activeLimit === null && input.inputs.length === 0 && !input.job.isBudgeted;
+    const isPlain =
+      input.activeLimit === null && input.inputs.length === 0 && !input.job.isBudgeted && !input.pledge;
     const available = isPlain ? yield* unlessRaced(admit(input, kind)) : null;
     if (available === null) return yield* inTransaction(openUnderLock(input, kind), input.job.accountId);
     return { outcome: 'opened', available };

@@ -20,6 +20,7 @@ import {
 } from './payment-table.ts';
 import { findPaymentsByTransaction } from './list-payments.ts';
 import { post, type LedgerEntry } from './ledger-table.ts';
+import { debitPledged } from './pledges.ts';
 
 export const getPayment = read({
   text: `select ${paymentColumns} from payments where identity = $1`,
@@ -233,6 +234,7 @@ function* advanceWithCredit(
     kind,
   );
   if (posted === null) throw new Error(`the credit of payment ${identity} could not be posted`);
+  if (isRaise) yield* debitPledged({ accountId, payment: identity, now: change.now }, kind);
   return yield* run(setCreditEntry, { identity, entryId: isRaise ? entryId : null });
 }
 

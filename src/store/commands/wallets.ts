@@ -1,5 +1,6 @@
 import { inTransaction, read, run, unlessRaced, writeSteps, type Steps } from '../command.ts';
-import { firstOf, nothing, statement } from '../statement.ts';
+import { firstOf, nothing, onlyOf, statement } from '../statement.ts';
+import { hasEnded } from './pledges.ts';
 import type { AccountStatus } from './accounts.ts';
 
 /** The account of a wallet, as a buyer. */
@@ -85,4 +86,13 @@ export const openWalletAccount = writeSteps(function* (input: NewWalletAccount):
   const made = yield* run(findWalletAccount, input);
   if (made === null) throw new Error('the account of a wallet was neither inserted nor found');
   return made;
+});
+
+/** Tells whether an account owes for a job: the payment that was pledged for it has ended and did not pay for it. */
+export const owesForJobs = read({
+  text: `select exists (
+      select 1 from holds where debited = 0 and state = 'captured' and account_id = $1 and ${hasEnded}
+    ) as owes`,
+  values: (accountId: string) => [accountId],
+  read: onlyOf(({ owes }: { owes: bigint | boolean }) => Boolean(owes)),
 });

@@ -1,0 +1,76 @@
+import type { Nano } from '../../kit/money.ts';
+import { run, type Steps } from '../command.ts';
+import { eachOf, nothing, statement, type EngineKind } from '../statement.ts';
+import { post } from './ledger-table.ts';
+
+/**
+ * A payment that is settled when the job has ended, and pays for it in place of the balance. Until then the account is
+ * neither credited nor charged, so nobody can spend what may never come.
+ */
+export interface Pledge {
+  /** Identity of a verified payment. */
+  payment: string;
+  /** The most that the job may cost; its hold, which no balance covers. */
+  most: Nano;
+}
+
+const markHold = statement({
+  text: 'update holds set amount = $2, payment = $3, debited = 0 where job_id = $1',
+  values: ({ jobId, most, payment }: Pledge & { jobId: string }) => [jobId, most, payment],
+  read: nothing,
+});
+
+/** Makes the hold of a new job, which holds nothing of the balance, that of a pledge. */
+export const pledgeHold = (pledge: Pledge & { jobId: string }): Steps<void> => run(markHold, pledge);
+
+/** The payment of the hold has ended, whether it is kept or not. A proof that was freed may have paid for another job. */
+export const hasEnded = `not exists (
+        select 1 from payments where identity = holds.payment
+          and state in ('reserved', 'verified', 'produced', 'broadcasting', 'unknown')
+      )`;
+
+interface OwedHold {
+  job_id: string;
+  account_id: string;
+  captured: Nano;
+}
+
+/** Lists the unpaid jobs of an account, whose payments have ended: that of the given payment first. */
+const listOwed = statement({
+  text: `select job_id, account_id, captured from holds
+    where debited = 0 and state = 'captured' and account_id = $1 and ${hasEnded}
+    order by case when payment = $2 then 0 else 1 end, ended_at desc limit 100`,
+  values: ({ accountId, payment }: { accountId: string; payment: string }) => [accountId, payment],
+  read: eachOf((row: OwedHold) => row),
+});
+
+const markDebited = statement({
+  text: 'update holds set debited = 1 where job_id = $1',
+  values: (jobId: string) => [jobId],
+  read: nothing,
+});
+
+/**
+ * Debits the job that a payment pays for, in the unit that credits it, and then unpaid ones of the account, each as a
+ * whole, as long as the balance suffices.
+ */
+export function* debitPledged(
+  { accountId, payment, now }: { accountId: string; payment: string; now: number },
+  kind: EngineKind,
+): Steps<void> {
+  for (const { job_id: jobId, captured } of yield* run(listOwed, { accountId, payment })) {
+    const id = `${jobId}.paid`;
+    const entry = {
+      id,
+      accountId,
+      type: 'debit',
+      amount: -captured,
+      jobId,
+      note: null,
+      createdAt: now,
+    } as const;
+    const posted = yield* post(entry, kind);
+    if (posted === null) return;
+    yield* run(markDebited, jobId);
+  }
+}
