@@ -78,7 +78,10 @@ export interface ServiceOptions {
 export const createServices = async (
   config: Config,
   log: Log,
-  { operations = createOperations(config.search, config), telemetry = null }: ServiceOptions = {},
+  {
+    operations = createOperations(config.search, config, config.wallets),
+    telemetry = null,
+  }: ServiceOptions = {},
 ): Promise<GatewayServices> => {
   refuseLocalPublicUrl(config);
   const clock = systemClock;
@@ -191,9 +194,9 @@ type PaymentParts = Pick<X402GateOptions, 'store' | 'publicUrl' | 'sales' | 'clo
   store: Store;
 };
 
-const openPayments = async ({ search, x402, dataDir }: Config, parts: PaymentParts) => {
+const openPayments = async ({ search, wallets: { isOn }, x402, dataDir }: Config, parts: PaymentParts) => {
   const wallets = await assignWallets({
-    networks: search.isOn ? x402.networks : [],
+    networks: search.isOn || isOn ? x402.networks : [],
     dataDir,
     agreeOn: (value) => parts.store.getOrCreateSecret({ name: 'x402-generated-wallet', value }),
   });
@@ -317,7 +320,7 @@ const createLifecycle = (parts: LifecycleParts): Pick<GatewayServices, 'begin' |
       void providers.warmUp(background.signal).catch((error: unknown) => {
         if (!background.signal.aborted) log.error({ err: error }, 'loading the providers failed');
       });
-      if (!config.search.isOn) return;
+      if (!config.search.isOn && !config.wallets.isOn) return;
       void x402
         .warmUp()
         .catch((error: unknown) => log.error({ err: error }, 'asking the facilitators failed'));

@@ -1,3 +1,4 @@
+import type { WalletConfig } from '../catalog/wallet-settings.ts';
 import type { Caller } from '../accounts/caller.ts';
 import { toIso, type Clock } from '../kit/clock.ts';
 import { AppError } from '../kit/errors.ts';
@@ -15,7 +16,15 @@ export const bearerKey = (authorization: string | undefined): string | null =>
 
 /** Looks the bearer key up by its hash on every call, so that a revocation or a change of limits counts at once. */
 export const createAuthenticate =
-  ({ store, clock }: { store: Pick<Store, 'findKey'>; clock: Clock }): Authenticate =>
+  ({
+    store,
+    clock,
+    config,
+  }: {
+    store: Pick<Store, 'findKey'>;
+    clock: Clock;
+    config: { wallets: Pick<WalletConfig, 'terms'> };
+  }): Authenticate =>
   async (authorization) => {
     if (authorization === undefined || authorization.trim() === '') return null;
     const text = bearerKey(authorization);
@@ -33,7 +42,7 @@ export const createAuthenticate =
       accountId: account.id,
       keyId: key.id,
       available: account.balance - account.held,
-      terms: account.terms,
+      terms: account.terms ?? (account.wallet === null ? null : config.wallets.terms),
       isSandbox: account.isSandbox,
       limits: isBudgeted || models !== null || expiresAt !== null ? { models, isBudgeted } : null,
       webhookSecret: account.webhookSecret,

@@ -56,6 +56,8 @@ export const createCatalogs = (
       const skus = buyer.limits?.models ?? null;
       return skus === null ? ofAccount : only(ofAccount, skus);
     },
+    /** Whether real models are, or ever were, on sale. */
+    sellsReal: realSales.hasBegun,
     /** Await this before `for`, which uses the store's last answer. Rejects if the store does not answer. */
     refresh: realSales.refresh,
   };

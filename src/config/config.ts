@@ -1,4 +1,5 @@
 import { readModels, readModeration } from '../catalog/model-settings.ts';
+import { readWalletSettings } from '../catalog/wallet-settings.ts';
 import { refuseUnusedS3 } from '../http/s3/s3-settings.ts';
 import { readJobSettings } from '../jobs/job-settings.ts';
 import { ConfigError } from '../kit/errors.ts';
@@ -52,6 +53,7 @@ export const readConfig = (
     maxLimit: values.SEARCH_MAX_LIMIT,
   });
   const x402 = readX402Settings(values, file.x402);
+  const models = readModels(file.models, providers);
   const isSearchOn = leads.sources.length > 0 && x402.networks.length > 0;
   return {
     ...readServerSettings(values),
@@ -63,7 +65,12 @@ export const readConfig = (
     telemetry: readTelemetrySettings(values),
     search: readSearchSettings(values, isSearchOn),
     providers,
-    models: readModels(file.models, providers),
+    models,
+    wallets: readWalletSettings(values, {
+      terms: file.wallet_terms,
+      models,
+      hasNetworks: x402.networks.length > 0,
+    }),
     /** The route that looks at video requests with `nsfw_check`; null: their upstream, where that can. */
     moderation: readModeration(file.moderation, providers),
     leads,

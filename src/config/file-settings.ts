@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { z } from 'zod';
 import { modelsSection, moderationSection } from '../catalog/model-settings.ts';
+import { walletTermsSection } from '../catalog/wallet-settings.ts';
 import { ConfigError } from '../kit/errors.ts';
 import { nearestName } from '../kit/nearest-name.ts';
 import { leadsSection } from '../leads/leads-settings.ts';
@@ -17,6 +18,7 @@ export const fileSchema = z.strictObject({
   providers: providersSection,
   models: modelsSection,
   moderation: moderationSection,
+  wallet_terms: walletTermsSection,
   leads: leadsSection,
   x402: x402Section,
 });

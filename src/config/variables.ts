@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { walletVariables } from '../catalog/wallet-settings.ts';
 import { jobVariables } from '../jobs/job-settings.ts';
 import { s3Variables } from '../http/s3/s3-settings.ts';
 import { keyFileVariables } from './key-files.ts';
@@ -25,6 +26,7 @@ export const variableTables = {
   'The search': searchVariables,
   'Lead sources': leadsVariables,
   'x402 payments': x402Variables,
+  'Wallet accounts': walletVariables,
   'Keys in files': keyFileVariables,
 };
 

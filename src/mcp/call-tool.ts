@@ -8,7 +8,8 @@ import {
 import { AppError, toAppError } from '../kit/errors.ts';
 import type { Log } from '../kit/log.ts';
 import { logFailure } from '../kit/log-failure.ts';
-import { execute, longestIdempotencyKey } from '../operations/execute.ts';
+import { execute } from '../operations/execute.ts';
+import { longestIdempotencyKey } from '../operations/prepaid-call.ts';
 import type { Answer, Call, Operation, Services } from '../operations/operation.ts';
 import { needsKey, type ToolList } from './tool-list.ts';
 import { toErrorResult, toPaymentRequiredResult, toToolResult } from './tool-result.ts';

@@ -56,6 +56,7 @@ const toBill = ({ headers }: JsonAnswer, brand: string): Record<string, string> 
 /** Writes the terms of a payment in the three places where x402 clients look (x402 MCP transport). */
 export const toPaymentRequiredResult = ({
   challenge: { paymentRequired },
+  quote,
   receipt,
 }: PaymentRequiredAnswer): CallToolResult => {
   const terms = keep(paymentRequired, () => ({
@@ -63,8 +64,18 @@ export const toPaymentRequiredResult = ({
     ...inBoth(paymentRequired),
     isError: true,
   }));
-  if (receipt === undefined) return terms;
-  return { ...terms, _meta: { ...terms._meta, 'x402/payment-response': receipt.response } };
+  if (receipt === undefined && quote === undefined) return terms;
+  return {
+    ...terms,
+    _meta: {
+      ...terms._meta,
+      ...(receipt === undefined ? {} : { 'x402/payment-response': receipt.response }),
+    },
+    content: [
+      ...terms.content,
+      ...(quote === undefined ? [] : [{ type: 'text' as const, text: toJsonText({ quote }) }]),
+    ],
+  };
 };
 
 const kept = keepFrozen<CallToolResult>();
@@ -80,8 +91,16 @@ const keep = (body: object, make: () => CallToolResult): CallToolResult =>
 export const toErrorResult = (error: AppError): CallToolResult => {
   const { retryAfterSeconds, headers } = error;
   const receipt = headers['payment-response'];
+  const terms = headers['payment-required'];
   return {
-    ...(receipt === undefined ? {} : { _meta: { 'x402/payment-response': fromBase64Json(receipt) } }),
+    ...(receipt === undefined && terms === undefined
+      ? {}
+      : {
+          _meta: {
+            ...(receipt === undefined ? {} : { 'x402/payment-response': fromBase64Json(receipt) }),
+            ...(terms === undefined ? {} : { 'x402/error': fromBase64Json(terms) }),
+          },
+        }),
     ...inBoth({
       error: {
         ...error.toEnvelope(),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { longestIdempotencyKey } from '../operations/execute.ts';
+import { longestIdempotencyKey } from '../operations/prepaid-call.ts';
 import type { Operation } from '../operations/operation.ts';
 import type { Json, JsonObject } from '../kit/json.ts';
 import { opaqueMark, restMark, unlistedMark } from '../operations/schema-marks.ts';

@@ -1,4 +1,5 @@
 import type { WebhookSettings } from '../webhooks/webhook-settings.ts';
+import type { WalletConfig } from '../catalog/wallet-settings.ts';
 import type { SearchConfig } from './search/search-settings.ts';
 import { createChatCompletion } from './chat/create-chat-completion.ts';
 import { createImage } from './images/create-image.ts';
@@ -20,12 +21,23 @@ import { updateKey } from './keys/update-key.ts';
 import { listModels } from './models/list-models.ts';
 import { listTransactions } from './account/list-transactions.ts';
 import type { Operation } from './operation.ts';
+import { soldToWallets } from './per-call-sale.ts';
 import { createSearchLeads } from './search/search-leads.ts';
+import { topUp } from './account/top-up.ts';
 
 /** Returns the operations of a gateway with these settings, in the order of tool lists and documents. */
 export const createOperations = (
   search: SearchConfig,
   webhooks: Pick<WebhookSettings, 'takesVideoWebhooks'> = { takesVideoWebhooks: false },
+  wallets: Pick<WalletConfig, 'isOn'> = { isOn: false },
+): readonly Operation[] =>
+  wallets.isOn
+    ? [...listOperations(search, webhooks).map(soldToWallets), topUp]
+    : listOperations(search, webhooks);
+
+const listOperations = (
+  search: SearchConfig,
+  webhooks: Pick<WebhookSettings, 'takesVideoWebhooks'>,
 ): readonly Operation[] => [
   ...(search.isOn ? [createSearchLeads(search)] : []),
   listModels,

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { Caller } from '../accounts/caller.ts';
-import type { Catalogs } from '../catalog/catalog.ts';
+import type { Buyer, Catalogs } from '../catalog/catalog.ts';
+import type { WalletConfig } from '../catalog/wallet-settings.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { ModelConfig } from '../catalog/model.ts';
 import type { AppError, ErrorCode } from '../kit/errors.ts';
@@ -89,6 +90,23 @@ export interface PrepaidSale<Input = unknown> {
     idempotency: Idempotency | null,
   ): Promise<OpenedJob>;
   answer(opened: OpenedJob, input: Input, call: AccountCall, services: Services): Promise<Answer>;
+  /** How a call is sold to a wallet that has no key. Absent: it is not. */
+  perCall?: PerCall<Input>;
+}
+
+/** Describes the single calls of a prepaid operation, from which per-call-sale.ts makes an `X402Sale`. */
+export interface PerCall<Input = unknown> extends Pick<X402Sale, 'description' | 'unit' | 'tags'> {
+  /**
+   * Returns the most that a call can cost, and how it comes about. Reads nothing outside of the process. Throws AppError
+   * for a call that cannot run, or whose price is not known before it runs.
+   */
+  quote(input: Input, buyer: Buyer, services: Services): Quote;
+}
+
+export interface Quote {
+  most: Nano;
+  /** Units, rates and limits, for the buyer. */
+  parts: JsonObject;
 }
 
 /**
@@ -114,6 +132,10 @@ export interface X402Sale<Input = unknown> {
   priceUnder(pricing: string, input: Input, services: Services): Nano | null;
   /** The prices of the cheapest and the dearest call by the present rule. */
   priceRange: { least: Nano; most: Nano };
+  /** A payment raises a balance by its price: of the caller's account, or of the account of the wallet that pays. */
+  isCredit?: true;
+  /** Tells how the price of a call comes about, beside its terms. */
+  explain?(input: Input, services: Services): JsonObject;
   /** Throws AppError on input that is well-formed but cannot run, before anybody pays. */
   check(input: Input, services: Services): void;
   /** Answers a call that is free of charge and needs no proof; null: this call is sold. */
@@ -277,6 +299,8 @@ export interface PaymentRequiredAnswer {
   /** Whether what is sold is marked as sandbox data. */
   isSandbox: boolean;
   challenge: Challenge;
+  /** How the price comes about. */
+  quote?: JsonObject;
   /** Of a settlement that failed. */
   receipt?: Receipt;
 }
@@ -290,6 +314,7 @@ export interface OperationSettings
   models: readonly ModelConfig[];
   search: SearchConfig;
   x402: { takesRealMoney: boolean };
+  wallets: WalletConfig;
   /** Host names of foreign web pages whose scripts may call /mcp, beside our own and local ones. */
   allowedOrigins: string[];
 }

@@ -8,6 +8,10 @@ const maxIssues = 20;
 /** The most edits between an unknown parameter and the known one that is suggested. */
 const maxEdits = 2;
 
+/** Whether every call of an operation is paid by itself. */
+export const isPaidPerCall = ({ sale }: DescribedOperation): boolean =>
+  sale?.x402 !== undefined && sale.prepaid === undefined;
+
 /** Returns the checked input. Throws AppError 422 that names every wrong field and its place. */
 export const validate = <Input>(
   operation: DescribedOperation & { input: z.ZodType<Input> },
@@ -17,7 +21,7 @@ export const validate = <Input>(
   if (excess !== null) throw new AppError('payload_too_large', `The request has ${excess}. Send less.`);
   const parsed = operation.input.safeParse(raw, { reportInput: true });
   // A misspelled name must not be ignored here: the caller would pay for the wrong result.
-  const slips = operation.sale?.x402 !== undefined ? misspelledFields(raw, operation.rest.query) : [];
+  const slips = isPaidPerCall(operation) ? misspelledFields(raw, operation.rest.query) : [];
   if (parsed.success && slips.length === 0) return parsed.data;
   const known = operation.input instanceof z.ZodObject ? Object.keys(operation.input.shape) : [];
   const issues = [...slips, ...(parsed.success ? [] : fieldIssues(parsed.error.issues, known))];

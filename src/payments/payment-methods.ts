@@ -5,7 +5,7 @@ import { defaultFacilitatorTimeouts, type FacilitatorTimeouts } from './core/fac
 import { createFacilitatorGroup } from './remote/facilitator-group.ts';
 import { createJsonRpc, isNodeTrouble } from './core/json-rpc.ts';
 import { createLocalFacilitator } from './core/local-facilitator.ts';
-import type { AccountLease } from './core/network-family.ts';
+import type { AccountLease, NodeAccess } from './core/network-family.ts';
 import { configuredNetwork } from './networks.ts';
 import { withSelfCheck } from './core/self-check.ts';
 
@@ -36,6 +36,14 @@ export const createPaymentMethods = (options: PaymentMethodsOptions): PaymentMet
     const url = settings.rpcUrl ?? network.publicRpcUrl;
     const rpc = createJsonRpc({ url, timeoutMs: timeouts.rpcMs });
     const shared = { ...options, rpc, timeouts };
+    const ask = async <T>(question: (node: NodeAccess) => Promise<T>): Promise<T | null> => {
+      try {
+        return await question({ rpc, signal: AbortSignal.timeout(timeouts.queryMs) });
+      } catch (error) {
+        if (isNodeTrouble(error)) return null;
+        throw error;
+      }
+    };
     const address = (): string => `${options.publicUrl()}/x402`;
     const facilitator =
       settings.kind === 'local'
@@ -61,14 +69,8 @@ export const createPaymentMethods = (options: PaymentMethodsOptions): PaymentMet
         settings.rpcUrl === null
           ? facilitator
           : withSelfCheck(facilitator, { network, payTo, rpc, timeoutMs: timeouts.queryMs }),
-      readFunds: async (of) => {
-        try {
-          return await network.family.readFunds(of, { rpc, signal: AbortSignal.timeout(timeouts.queryMs) });
-        } catch (error) {
-          if (isNodeTrouble(error)) return null;
-          throw error;
-        }
-      },
+      readFunds: (of) => ask((node) => network.family.readFunds(of, node)),
+      findWallet: (address) => ask((node) => network.family.findWallet({ address, network }, node)),
     };
   });
 };

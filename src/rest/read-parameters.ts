@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { DescribedOperation } from '../operations/operation.ts';
-import { invalidQuery } from '../operations/validate.ts';
+import { invalidQuery, isPaidPerCall } from '../operations/validate.ts';
 
 export type ReadParameters = ReturnType<typeof createReadParameters>;
 
@@ -13,7 +13,7 @@ export type ReadParameters = ReturnType<typeof createReadParameters>;
 export const createReadParameters = (operation: DescribedOperation) => {
   const types = fieldTypes(operation);
   const { method, isStrict, accepts } = operation.rest;
-  const readsAll = operation.sale?.x402 !== undefined || isStrict === true;
+  const readsAll = isPaidPerCall(operation) || isStrict === true;
   const takesNoQuery = isStrict === true && method === 'POST' && accepts === undefined;
   return (query: URLSearchParams, path: Record<string, string>): Record<string, unknown> => {
     const [misplaced] = query.keys();

@@ -119,7 +119,7 @@ const writeAnswer = async (
 
 const readCaller = async (context: RequestContext, operation: Operation): Promise<Call['caller']> => {
   const { sale } = operation;
-  if (sale !== null && sale.prepaid === undefined) return null;
+  if (sale !== null && sale.prepaid === undefined && sale.x402.isCredit !== true) return null;
   const caller = await context.authenticate();
   if (caller === null && sale?.x402 === undefined)
     throw new AppError('invalid_api_key', messages.invalid_api_key, {

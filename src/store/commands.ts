@@ -16,6 +16,7 @@ import * as paymentUpkeep from './commands/payment-upkeep.ts';
 import * as payments from './commands/payments.ts';
 import * as refunds from './commands/refunds.ts';
 import * as secrets from './commands/secrets.ts';
+import * as wallets from './commands/wallets.ts';
 import * as webhooks from './commands/webhooks.ts';
 
 /** A command of any input and output. */
@@ -44,6 +45,7 @@ export const commands = onlyCommands({
   ...boughtPayments,
   ...operator,
   ...gauges,
+  ...wallets,
 });
 
 type Commands = typeof commands;

@@ -1,6 +1,12 @@
 import { SpanKind } from '@opentelemetry/api';
 import { StoreError } from '../store/store-error.ts';
-import type { AdvancePaymentInput, OpenJobInput, Store, WebhookAttemptInput } from '../store/store.ts';
+import type {
+  AdvanceCreditInput,
+  AdvancePaymentInput,
+  OpenJobInput,
+  Store,
+  WebhookAttemptInput,
+} from '../store/store.ts';
 import type { Metering } from './metering.ts';
 import { spanAttributes as name } from './names.ts';
 import type { JobOpeners } from './observe-executors.ts';
@@ -81,6 +87,9 @@ const tellMove = (metering: Metering, { from, to }: AdvancePaymentInput): void =
 const meanings: Readonly<Record<string, Meaning>> = {
   advancePayment: (metering, input, output) => {
     if (output !== null) tellMove(metering, input as AdvancePaymentInput);
+  },
+  advanceCredit: (metering, input, output) => {
+    if (output !== null) tellMove(metering, (input as AdvanceCreditInput).change);
   },
   recordWebhookAttempt: (metering, input, output) => {
     if (output === true)

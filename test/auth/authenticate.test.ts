@@ -36,6 +36,7 @@ const storeWith = ({ status = 'active', ...limits }: Known = {}): Pick<Store, 'f
             held: 3n,
             terms: '{}',
             isSandbox: false,
+            wallet: null,
             createdAt: 1,
             webhookSecret: 'whsec_1',
           },
@@ -43,9 +44,13 @@ const storeWith = ({ status = 'active', ...limits }: Known = {}): Pick<Store, 'f
       : null,
 });
 
+const config = { wallets: { terms: null } };
+
 const outcomeOf = async (authorization: string | undefined, known?: Known): Promise<unknown> => {
   try {
-    return await createAuthenticate({ store: storeWith(known), clock: { now: () => now } })(authorization);
+    return await createAuthenticate({ store: storeWith(known), clock: { now: () => now }, config })(
+      authorization,
+    );
   } catch (error) {
     if (error instanceof AppError) return [error.status, error.code, error.headers['www-authenticate']];
     throw error;
@@ -108,7 +113,11 @@ describe('a bearer key', () => {
 
   it('is refused from its expiry on, which the refusal tells', async () => {
     expect(await outcomeOf(`Bearer ${key}`, { expiresAt: now })).toEqual(refused);
-    const asking = createAuthenticate({ store: storeWith({ expiresAt: now }), clock: { now: () => now } });
+    const asking = createAuthenticate({
+      store: storeWith({ expiresAt: now }),
+      clock: { now: () => now },
+      config,
+    });
     await expect(asking(`Bearer ${key}`)).rejects.toThrow('expired at 1970-01-01T00:00:01.000Z');
   });
 });

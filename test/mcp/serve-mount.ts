@@ -7,7 +7,11 @@ import { listenOnLoopback, type Listening } from './listen-on-loopback.ts';
 
 /** Serves a mount as the application does: request id first, and 404 for what the mount leaves alone. */
 export const serveMount = (mount: McpMount, store: Pick<Store, 'findKey'>): Promise<Listening> => {
-  const authenticate = createAuthenticate({ store, clock: systemClock });
+  const authenticate = createAuthenticate({
+    store,
+    clock: systemClock,
+    config: { wallets: { terms: null } },
+  });
   let requests = 0;
   const server = createServer((request, response) => {
     requests += 1;

@@ -192,6 +192,8 @@ export const newPayment = (changes: Partial<NewPayment> = {}): NewPayment => ({
   payload: '{"x402Version":2}',
   requirements: '{"scheme":"exact"}',
   paymentId: null,
+  accountId: null,
+  credit: null,
   leaseOwner: worker,
   leaseUntil: start + 30_000,
   now: start,

@@ -30,6 +30,7 @@ describe.each(testEngines())('payments on $kind', ({ create }) => {
       isRefunded: false,
       isUnchecked: false,
       source: null,
+      creditEntry: null,
       createdAt: now,
       updatedAt: now,
     };
@@ -251,6 +252,7 @@ describe.each(testEngines())('payments on $kind', ({ create }) => {
       },
       transaction,
       limit,
+      entryId: randomUUID(),
     });
 
   it('settles unchecked payments up to the limit of each network and asset, until they are checked', async () => {

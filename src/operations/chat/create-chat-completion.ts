@@ -8,7 +8,13 @@ import { chatChunkSchema, chatCompletionSchema } from './chat-completion-schema.
 import { createChatCompletionExamples } from './chat-examples.ts';
 import { createChatStream } from './chat-stream.ts';
 import { checkInlineMedia, namesRemoteImages, takeChatImages } from './take-chat-images.ts';
-import { findTextModel, leastTextHold, openTextJob, promptTokensUpperBound } from './open-text-job.ts';
+import {
+  findTextModel,
+  leastTextHold,
+  openTextJob,
+  promptTokensUpperBound,
+  quoteText,
+} from './open-text-job.ts';
 import type { SoldOperation } from '../operation.ts';
 import { answerTextJob, isStreamed } from './answer-text-job.ts';
 
@@ -57,14 +63,19 @@ export const createChatCompletion: SoldOperation<ChatInput> = {
       // The same request may be asked for as JSON and, later, as a stream.
       idempotentPart: ({ stream: _stream, stream_options: _options, ...rest }) => rest,
 
+      perCall: {
+        description: 'Chat completion',
+        unit: { one: 'chat completion', many: 'chat completions' },
+        tags: ['chat', 'text', 'llm', 'openai'],
+        quote: (request, buyer, { catalogs }) =>
+          quoteText(findTextModel(catalogs.for(buyer), request.model), sizesOf(request)),
+      },
+
       open: async (request, call, services, idempotency) => {
         const model = findTextModel(services.catalogs.for(call.caller), request.model);
         await checkInlineMedia(request.messages);
-        let messages = request.messages.map(toUpstreamMessage);
-        const options = forwardedOptions(request);
-        // An image counts the same, whether it is here or still an address.
-        const promptTokens = promptTokensUpperBound({ messages, options }, tokensPerImage);
-        const outputLimit = request.max_completion_tokens ?? request.max_tokens ?? null;
+        const { options, promptTokens, outputLimit, ...sizes } = sizesOf(request);
+        let { messages } = sizes;
         if (namesRemoteImages(request.messages)) {
           // Nobody has images fetched for a job that the account cannot pay.
           await assertAffordable(leastTextHold(model, { promptTokens, outputLimit }), call, services);
@@ -109,6 +120,18 @@ export const createChatCompletion: SoldOperation<ChatInput> = {
         ),
     },
   },
+};
+
+const sizesOf = (request: ChatInput) => {
+  const messages = request.messages.map(toUpstreamMessage);
+  const options = forwardedOptions(request);
+  return {
+    messages,
+    options,
+    // An image counts the same, whether it is here or still an address.
+    promptTokens: promptTokensUpperBound({ messages, options }, tokensPerImage),
+    outputLimit: request.max_completion_tokens ?? request.max_tokens ?? null,
+  };
 };
 
 const headersOf = (job: Job, request: ChatInput): Record<string, string> => ({

@@ -1,14 +1,15 @@
 import type { Catalog } from '../../catalog/catalog.ts';
-import type { ModelConfig, Price } from '../../catalog/model.ts';
+import { toPricing, type ModelConfig, type Price } from '../../catalog/model.ts';
 import { AppError } from '../../kit/errors.ts';
 import { newId } from '../../kit/ids.ts';
 import { textJobShare } from '../../limits/memory-budget.ts';
 import { leaseMs } from '../../jobs/job-queue.ts';
 import type { JsonObject } from '../../kit/json.ts';
-import { priceAtRates, unitsAffordable, type Nano } from '../../kit/money.ts';
+import { formatUsd, priceAtRates, unitsAffordable, type Nano } from '../../kit/money.ts';
 import type { TextMessage, TextUsage } from '../../providers/text/text-provider.ts';
 import { insufficient, openPrepaid } from '../../purchases/prepaid.ts';
-import type { AccountCall, Idempotency, OpenedJob, Services } from '../operation.ts';
+import type { AccountCall, Idempotency, OpenedJob, Quote, Services } from '../operation.ts';
+import { usualPriceLimit } from '../per-call-sale.ts';
 
 /** The most attempts to lower the output limit, because the balance may change before the hold. */
 const openAttempts = 4;
@@ -64,6 +65,30 @@ export const leastTextHold = (
     promptTokens,
     completionTokens: Math.min(outputLimit ?? 1, model.maxOutputTokens),
   });
+
+/**
+ * Returns the most that a text job can cost: for the bound of its prompt, and for its output limit or that of the SKU. If
+ * the caller set none, it is lowered to what clients of x402 pay at once.
+ */
+export const quoteText = (
+  model: ModelConfig,
+  { promptTokens, outputLimit }: Pick<TextJobOrder, 'promptTokens' | 'outputLimit'>,
+): Quote => {
+  const { price, maxOutputTokens } = model;
+  const holdFor = (completionTokens: number): Nano => chargeFor(price, { promptTokens, completionTokens });
+  const budget = usualPriceLimit - holdFor(0);
+  const limit = Math.max(1, Math.min(outputLimit ?? affordableOutput(model, budget), maxOutputTokens));
+  return {
+    most: holdFor(limit),
+    parts: {
+      model: model.sku,
+      most_prompt_tokens: promptTokens,
+      most_output_tokens: limit,
+      most_usd: formatUsd(holdFor(limit)),
+      pricing: toPricing(price),
+    },
+  };
+};
 
 /**
  * Admits a text job that runs at once in this process. Holds the worst case: the bound of the prompt plus the output

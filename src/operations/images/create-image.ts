@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { Catalog } from '../../catalog/catalog.ts';
+import { toPricing } from '../../catalog/model.ts';
 import type { WebhookSettings } from '../../webhooks/webhook-settings.ts';
 import { AppError } from '../../kit/errors.ts';
 import type { ImageJobInput, ImageJobRequest } from './run-image.ts';
@@ -90,14 +92,21 @@ export const createImage: SoldOperation<Input> = {
     prepaid: {
       idempotentPart: ({ async: _async, stream: _stream, ...rest }) => rest,
 
+      perCall: {
+        description: 'Image',
+        unit: { one: 'image', many: 'images' },
+        tags: ['image', 'generation'],
+        quote: (request, buyer, { catalogs, config }) => {
+          refuseUnsupported(request, config);
+          const { sku, price } = findImageModel(catalogs.for(buyer), request.model);
+          return { most: price.price, parts: { model: sku, pricing: toPricing(price) } };
+        },
+      },
+
       open: async (request, call, services, idempotency) => {
         const { caller } = call;
         refuseUnsupported(request, services.config);
-        const model = services.catalogs.for(caller).find(request.model, 'image');
-        if (model === null || model.price.unit !== 'call')
-          throw new AppError('model_not_found', 'model: there is no such image SKU. See GET /v1/models.', {
-            param: 'model',
-          });
+        const model = findImageModel(services.catalogs.for(caller), request.model);
         await prepareWebhook(request.webhook_url, caller, services);
         const named = namedImages(request);
         const { price } = model.price;
@@ -134,6 +143,15 @@ export const createImage: SoldOperation<Input> = {
       },
     },
   },
+};
+
+const findImageModel = (catalog: Catalog, name: string) => {
+  const model = catalog.find(name, 'image');
+  if (model === null || model.price.unit !== 'call')
+    throw new AppError('model_not_found', 'model: there is no such image SKU. See GET /v1/models.', {
+      param: 'model',
+    });
+  return { sku: model.sku, price: model.price };
 };
 
 const refuseUnsupported = (

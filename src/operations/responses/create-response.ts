@@ -7,7 +7,8 @@ import {
   toShownRequest,
 } from './response-object.ts';
 import { smallBodyBytes, textJobCostPerByte } from '../../limits/memory-budget.ts';
-import { findTextModel, openTextJob, promptTokensUpperBound } from '../chat/open-text-job.ts';
+import { findTextModel, openTextJob, promptTokensUpperBound, quoteText } from '../chat/open-text-job.ts';
+import { needsAccount } from '../per-call-sale.ts';
 import type { SoldOperation } from '../operation.ts';
 import { responseEventSchema, responseSchema } from './response-schema.ts';
 import { createResponseExamples } from './response-examples.ts';
@@ -16,6 +17,9 @@ import { toMessages, hasReferences, resolveReferences } from './response-message
 import { createResponseStream } from './response-stream.ts';
 import { answerTextJob, isStreamed } from '../chat/answer-text-job.ts';
 import type { TextJobRequest } from '../chat/run-text-job.ts';
+
+const itemsOf = ({ input }: ResponseInput) =>
+  typeof input === 'string' ? [{ role: 'user', content: input }] : input;
 
 export const createResponse: SoldOperation<ResponseInput> = {
   name: 'create_response',
@@ -62,12 +66,31 @@ export const createResponse: SoldOperation<ResponseInput> = {
       // The same request may be asked for as JSON and, later, as a stream.
       idempotentPart: boundPart,
 
+      perCall: {
+        description: 'Response of a text model',
+        unit: { one: 'response', many: 'responses' },
+        tags: ['responses', 'text', 'llm', 'openai'],
+        quote: (request, buyer, { catalogs, config }) => {
+          checkResponseRequest(request, config);
+          const items = itemsOf(request);
+          if (hasReferences(items))
+            throw needsAccount('input: item_reference names earlier responses of an account');
+          const placed = items.map((item, index) => ({ item, param: `input.${index}` }));
+          const messages = toMessages(placed, request.instructions ?? null);
+          const promptTokens = promptTokensUpperBound({ messages, options: toChatOptions(request) }, 0);
+          const outputLimit = request.max_output_tokens ?? null;
+          return quoteText(findTextModel(catalogs.for(buyer), request.model ?? undefined), {
+            promptTokens,
+            outputLimit,
+          });
+        },
+      },
+
       open: async (request, call, services, idempotency) => {
         checkResponseRequest(request, services.config);
         const model = findTextModel(services.catalogs.for(call.caller), request.model ?? undefined);
         const { accountId } = call.caller;
-        const items =
-          typeof request.input === 'string' ? [{ role: 'user', content: request.input }] : request.input;
+        const items = itemsOf(request);
         const maxBytes = services.config.responsesMaxBytes;
         const placed = await resolveReferences(items, { store: services.store, accountId, maxBytes });
         const messages = toMessages(placed, request.instructions ?? null);

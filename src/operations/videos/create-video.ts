@@ -1,5 +1,5 @@
-import { accountLimits } from '../../catalog/catalog.ts';
-import type { ModelConfig, DurationRule, Price } from '../../catalog/model.ts';
+import { accountLimits, type Catalog } from '../../catalog/catalog.ts';
+import { toPricing, type ModelConfig, type DurationRule, type Price } from '../../catalog/model.ts';
 import { AppError } from '../../kit/errors.ts';
 import type { VideoJobRequest } from './run-video.ts';
 import { parsedShare } from '../../limits/memory-budget.ts';
@@ -12,6 +12,7 @@ import type { WebhookSettings } from '../../webhooks/webhook-settings.ts';
 import { checkWebhookUrl, prepareWebhook } from '../webhook-url.ts';
 import { assertRoute, openMediaJob, type MediaJobOrder } from '../media/open-media-job.ts';
 import type { AccountCall, PrepaidSale, SoldOperation, Services } from '../operation.ts';
+import { needsAccount } from '../per-call-sale.ts';
 import { createVideoExamples, videoEvent } from './video-examples.ts';
 import { toVideoAnswer, videoSchema, type VideoParameters } from './video-answer.ts';
 import {
@@ -70,6 +71,22 @@ export const createVideo = (
     prepaid: {
       idempotentPart: (input) => input,
 
+      perCall: {
+        description: 'Video',
+        unit: { one: 'video', many: 'videos' },
+        tags: ['video', 'generation'],
+        quote: (request, buyer, { catalogs, config }) => {
+          checkWebhookUrl(request.webhook_url, config);
+          const { model, video, hasReferenceVideo } = readVideo(request, catalogs.for(buyer));
+          if (hasReferenceVideo)
+            throw needsAccount('content: the price with a reference video depends on its length');
+          const { price, seconds } = priceVideo(model.price, { ...video, referenceSeconds: [] });
+          return {
+            most: price,
+            parts: { model: model.sku, billed_seconds: seconds, pricing: toPricing(model.price) },
+          };
+        },
+      },
       open: openVideo,
       answer: ({ job }, _request, _call, services) => toVideoAnswer(job, 202, services),
     },
@@ -78,15 +95,13 @@ export const createVideo = (
 
 type Video = VideoJobRequest['request'];
 
-const openVideo: PrepaidSale<VideoInputBody>['open'] = async (request, call, services, idempotency) => {
-  const { caller } = call;
-  checkWebhookUrl(request.webhook_url, services.config);
-  const model = services.catalogs.for(caller).find(request.model, 'video');
+/** Reads what is asked for, without its inputs. Throws AppError. */
+const readVideo = (request: VideoInputBody, catalog: Catalog) => {
+  const model = catalog.find(request.model, 'video');
   if (model === null || model.duration === null)
     throw new AppError('model_not_found', 'model: there is no such video SKU. See GET /v1/models.', {
       param: 'model',
     });
-  await prepareWebhook(request.webhook_url, caller, services);
   const named = namedInputs(request);
   const prompt = promptOf(request);
   checkInputs(named, prompt);
@@ -103,6 +118,14 @@ const openVideo: PrepaidSale<VideoInputBody>['open'] = async (request, call, ser
     returnLastFrame: request.return_last_frame ?? false,
     outputFormat: request.output_format === 'mov' ? 'mov' : 'mp4',
   };
+  return { model, video, named, hasReferenceVideo };
+};
+
+const openVideo: PrepaidSale<VideoInputBody>['open'] = async (request, call, services, idempotency) => {
+  const { caller } = call;
+  checkWebhookUrl(request.webhook_url, services.config);
+  const { model, video, named, hasReferenceVideo } = readVideo(request, services.catalogs.for(caller));
+  await prepareWebhook(request.webhook_url, caller, services);
   await assertRoute(services.providers.video(model.sku));
   const least = leastPrice(model, video, hasReferenceVideo);
   if (named.length > 0) await assertAdmissible(least, call, services);

@@ -26,6 +26,8 @@ export interface PaymentMethod {
   facilitator: Facilitator;
   /** Reads the balance of a payment's source, in the asset's smallest unit; null when no node answers. */
   readFunds: (of: { source: string; asset: string }) => Promise<bigint | null>;
+  /** Names the wallet of an address (`NetworkFamily.findWallet`); null when no node answers. */
+  findWallet: (address: string) => Promise<string | null>;
 }
 
 /** The terms of a payment, for every dialect of x402. */

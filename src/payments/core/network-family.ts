@@ -179,6 +179,11 @@ export interface NetworkFamily {
    * go. Null for a proof without the transfer that is sold. Throws for a payload that cannot be read.
    */
   findPayingAccounts(order: Pick<PaymentOrder, 'payload' | 'requirements'>): Promise<PayingAccounts | null>;
+  /**
+   * Names a wallet apart from its form: `eip155:<address in lower case>`, for a contract `eip155:<chain>:<address>`,
+   * because another owner may have its address on another chain; `solana:<address>`.
+   */
+  findWallet(of: { address: string; network: PaymentNetwork }, node: NodeAccess): Promise<string>;
   /** Returns the account that the buyer chose to pay the fees; null where the buyer chooses none. */
   readFeePayer(payload: SignedPayload): Promise<string | null>;
   /**

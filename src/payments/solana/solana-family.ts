@@ -77,6 +77,7 @@ export const solanaFamily: NetworkFamily = {
   findMismatch: () => null,
   findPayingAccounts: async ({ payload: { payload }, requirements }) =>
     (await import('./solana-transaction.ts')).findSolanaTransfer(transactionOf(payload), requirements),
+  findWallet: async ({ address }) => `solana:${address}`,
   readFeePayer: async (payload) => {
     const { readSolanaTransaction } = await import('./solana-transaction.ts');
     return readSolanaTransaction(transactionOf(payload)).accounts[0] ?? null;

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../kit/clock.ts';
+import { newId } from '../../kit/ids.ts';
 import type { Log } from '../../kit/log.ts';
 import { findNetwork } from '../../payments/networks.ts';
 import type { AdvancePaymentInput, Payment, Store } from '../../store/store.ts';
@@ -118,7 +119,13 @@ export const movePayment = <E extends PaymentEventName>(
   context: MoveContext,
   payment: Payment,
   ...event: [name: E, fields: EventFields<E>]
-): Promise<Payment | null> => context.store.advancePayment(changeOf(context, payment, event));
+): Promise<Payment | null> => {
+  const change = changeOf(context, payment, event);
+  const { accountId, credit } = payment;
+  return credit === null
+    ? context.store.advancePayment(change)
+    : context.store.advanceCredit({ change, accountId, entryId: newId() });
+};
 
 /** Work that hangs for more renewals is left to other processes. */
 const maxRenewals = 40;

@@ -38,7 +38,13 @@ const begun = ['produced', 'broadcasting'] as const;
  */
 export const paymentEvents = {
   /** The facilitator accepts the proof, and its account covers all that is open. */
-  verified: { from: ['reserved'], to: 'verified', by: 'holder', next: 'work', sets: ['payer', 'source'] },
+  verified: {
+    from: ['reserved'],
+    to: 'verified',
+    by: 'holder',
+    next: 'work',
+    sets: ['payer', 'source', 'accountId'],
+  },
   /** The answer is stored. Nothing was sent. */
   produced: { from: ['verified'], to: 'produced', by: 'holder', next: 'work', sets: ['result'] },
   /** The proof bought nothing and may come again. */

@@ -89,6 +89,18 @@ export const paymentInProgress = (): AppError =>
     { retryAfterSeconds: 1 },
   );
 
+export const payerUnknown = (): AppError =>
+  conflict(
+    'This payment does not tell which wallet pays, so its balance could belong to nobody. Nothing was charged. Pay ' +
+      'from a wallet that signs for its own tokens.',
+  );
+
+export const accountSuspended = (): AppError =>
+  new AppError(
+    'permission_denied',
+    'The account of this wallet is suspended, so it cannot buy. Nothing was charged. Ask the operator.',
+  );
+
 export const paymentUnavailable = (): AppError =>
   new AppError(
     'payment_unavailable',

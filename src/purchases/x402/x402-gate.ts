@@ -25,10 +25,10 @@ import { beginUpkeep } from './x402-upkeep.ts';
 
 export type { Challenge } from '../../payments/core/challenge.ts';
 export type { SaleDescription } from '../../payments/extensions/sale-description.ts';
-export type { Proofs } from '../../payments/parse-proof.ts';
+export { hasProof, type Proofs } from '../../payments/parse-proof.ts';
 export type { Receipt } from './x402-answers.ts';
 export type { NetworkStatus } from './x402-health.ts';
-export type { PayOutcome, PayRequest } from './x402-purchase.ts';
+export type { Credit, PayOutcome, PayRequest } from './x402-purchase.ts';
 export type { ReconcileOptions, ReconcileReport } from './x402-reconcile.ts';
 export type { SoldOver } from './x402-resources.ts';
 

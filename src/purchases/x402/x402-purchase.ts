@@ -1,3 +1,5 @@
+import { openWalletAccount } from '../wallet-account.ts';
+import { withPurpose } from '../../http/call-purpose.ts';
 import type { Nano } from '../../kit/money.ts';
 import type { Challenge, PaymentMethod } from '../../payments/core/challenge.ts';
 import { matchTerms, type TermsMatch } from '../../payments/match-terms.ts';
@@ -12,6 +14,8 @@ import {
 import type { Payment, VerifyPaymentOutcome } from '../../store/store.ts';
 import { changeOf, isLeased, movePayment, newLease, whileLeased } from './move-payment.ts';
 import {
+  accountSuspended,
+  payerUnknown,
   paymentConflict,
   paymentIdConflict,
   paymentInProgress,
@@ -39,8 +43,17 @@ export interface PayRequest extends SoldOver {
   produce: (signal: AbortSignal) => Promise<string>;
   /** Whether that result is given away; absent: every result is charged. */
   isFree?: (result: string) => boolean;
+  /** The payment raises a balance by its price. Absent: it buys the result alone. */
+  credit?: Credit;
   /** Aborts when the client has gone. Ends the work before the settlement, and never a settlement. */
   signal: AbortSignal;
+}
+
+export interface Credit {
+  /** The account that is raised; null: the one of the wallet that pays, made if there is none. */
+  accountId: string | null;
+  /** Whether that is an account for sandbox credit. */
+  isSandbox: boolean;
 }
 
 export type PayOutcome =
@@ -54,6 +67,8 @@ export type PayOutcome =
       /** Whether the result was made for an earlier request with the same proof. */
       replayed: boolean;
       transaction: string | null;
+      /** The stored payment. */
+      payment: Payment;
     };
 
 /** For how long a delivered answer is given again. Later its proof, public on the chain, may be sent by anybody. */
@@ -71,6 +86,9 @@ interface Order {
   request: PayRequest;
   method: PaymentMethod;
 }
+
+/** The accounts that pay, and the one whose balance rises; null for none. */
+type CreditedAccounts = PayingAccounts & { accountId: string | null };
 
 /** Our terms that a proof answers. */
 type Terms = Omit<Extract<TermsMatch, { outcome: 'match' }>, 'outcome'>;
@@ -128,6 +146,8 @@ const reserve = async (context: X402Context, purchase: Purchase, terms: Terms): 
       proof,
       requirements: terms.requirements,
       resource: context.resources.find(request).resource,
+      accountId: request.credit?.accountId ?? null,
+      credit: request.credit === undefined ? null : request.price,
       ...newLease(context),
       now: context.clock.now(),
     }),
@@ -150,7 +170,7 @@ const serve = async (context: X402Context, payment: Payment, order: Order): Prom
   const result = await produce(context, payment, request);
   if (request.isFree?.(result) === true) {
     await refuse(context, payment, 'not_charged');
-    return { outcome: 'served', result, receipt: undefined, replayed: false, transaction: null };
+    return { outcome: 'served', result, receipt: undefined, replayed: false, transaction: null, payment };
   }
   const produced = await movePayment(context, payment, 'produced', { result });
   if (produced === null) throw paymentInProgress();
@@ -170,9 +190,32 @@ const verify = async (context: X402Context, payment: Payment, order: Order): Pro
     return unpaid(context, request, verified.reason);
   }
   const accounts = await method.network.family.findPayingAccounts(begun);
-  if (accounts !== null) return cover(context, payment, { ...order, accounts });
+  if (accounts !== null) {
+    const accountId = await whileLeased(context, payment, () =>
+      findCredited(context, payment, { ...order, accounts }),
+    );
+    return cover(context, payment, { ...order, accounts: { ...accounts, accountId } });
+  }
   await refuse(context, payment, noTransfer);
   return unpaid(context, request, noTransfer);
+};
+
+/** Returns the account whose balance the payment raises; null for none. Frees the proof before it throws. */
+const findCredited = async (
+  context: X402Context,
+  payment: Payment,
+  { request: { credit }, method, accounts: { payer } }: Order & { accounts: PayingAccounts },
+): Promise<string | null> => {
+  if (credit === undefined || credit.accountId !== null) return payment.accountId;
+  const wallet = payer === null ? null : await method.findWallet(payer);
+  if (wallet === null) {
+    await refuse(context, payment, payer === null ? 'payer_unknown' : 'rpc_unavailable');
+    throw payer === null ? payerUnknown() : paymentUnavailable();
+  }
+  const account = await openWalletAccount(context, { wallet, isSandbox: credit.isSandbox });
+  if (account.status === 'active') return account.id;
+  await refuse(context, payment, 'account_suspended');
+  throw accountSuspended();
 };
 
 const noTransfer = 'invalid_exact_svm_payload_no_transfer_instruction';
@@ -184,7 +227,7 @@ const noTransfer = 'invalid_exact_svm_payload_no_transfer_instruction';
 const cover = async (
   context: X402Context,
   payment: Payment,
-  { request, method, accounts }: Order & { accounts: PayingAccounts },
+  { request, method, accounts }: Order & { accounts: CreditedAccounts },
 ): Promise<PayOutcome | null> => {
   const { amount, asset } = payment;
   const { source } = accounts;
@@ -208,7 +251,7 @@ const cover = async (
 const storeVerified = async (
   context: X402Context,
   payment: Payment,
-  { accounts, funds }: { accounts: PayingAccounts; funds: bigint },
+  { accounts, funds }: { accounts: CreditedAccounts; funds: bigint },
 ): Promise<VerifyPaymentOutcome> => {
   const change = changeOf(context, payment, ['verified', accounts]);
   const verified = await context.store.verifyPayment({ change, source: accounts.source, funds });
@@ -224,7 +267,8 @@ const produce = async (
 ): Promise<string> => {
   try {
     signal.throwIfAborted();
-    return await whileLeased(context, payment, () => request.produce(signal));
+    const purpose = { operation: request.sale, jobId: null, soldPayment: payment.identity };
+    return await whileLeased(context, payment, () => withPurpose(purpose, () => request.produce(signal)));
   } catch (error) {
     await refuse(context, payment, 'not_produced').catch((failure: unknown) =>
       context.log.error(
@@ -262,7 +306,7 @@ const finish = (
   if (settled.outcome === 'failed') return unpaid(context, request, settled.reason, settled.receipt);
   const { payment, result, receipt, transaction } = settled;
   if (payment.state !== 'delivered') context.noteDelivery(payment);
-  return { outcome: 'served', result, receipt, replayed, transaction };
+  return { outcome: 'served', result, receipt, replayed, transaction, payment };
 };
 
 const unpaid = (

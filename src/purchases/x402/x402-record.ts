@@ -16,7 +16,10 @@ export const toNewPayment = ({
   proof: Proof;
   requirements: PaymentRequirements;
   resource: ResourceInfo;
-} & Pick<NewPayment, 'identity' | 'requestHash' | 'leaseOwner' | 'leaseUntil' | 'now'>): NewPayment => {
+} & Pick<
+  NewPayment,
+  'identity' | 'requestHash' | 'accountId' | 'credit' | 'leaseOwner' | 'leaseUntil' | 'now'
+>): NewPayment => {
   const { network, asset, payTo, amount } = requirements;
   const payload: PaymentPayload = {
     x402Version: 2,

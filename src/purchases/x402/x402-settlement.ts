@@ -1,4 +1,5 @@
 import { AppError } from '../../kit/errors.ts';
+import { newId } from '../../kit/ids.ts';
 import { nanoPerUsd } from '../../kit/money.ts';
 import type { PaymentMethod } from '../../payments/core/challenge.ts';
 import type { FoundOutcome, OutgoingTransaction, SettleOutcome } from '../../payments/core/facilitator.ts';
@@ -154,6 +155,7 @@ const storeClaimed = async (
       },
     ]),
     transaction,
+    entryId: newId(),
     limit: (uncheckedLimit * 10n ** BigInt(decimals)) / nanoPerUsd,
   });
   if (settled === null)

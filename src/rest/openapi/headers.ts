@@ -1,4 +1,4 @@
-import { longestIdempotencyKey } from '../../operations/execute.ts';
+import { longestIdempotencyKey } from '../../operations/prepaid-call.ts';
 import { billHeaderTexts } from '../../operations/bill-headers.ts';
 import type { DescribedOperation } from '../../operations/operation.ts';
 

@@ -16,7 +16,7 @@ export interface UnpaidRequest {
 /** Writes the 402: the terms in the header, and a body for programs (JSON) or for people (a page). */
 export const writePaymentRequired = (
   response: ServerResponse,
-  { challenge, receipt, isSandbox }: PaymentRequiredAnswer,
+  { challenge, receipt, isSandbox, quote }: PaymentRequiredAnswer,
   unpaid: UnpaidRequest,
 ): void => {
   const headers = {
@@ -27,7 +27,11 @@ export const writePaymentRequired = (
     ...receipt?.headers,
   };
   if (!isPaywallWanted(unpaid.request.headers))
-    return writeJson(response, { status: 402, headers, body: challenge.body });
+    return writeJson(response, {
+      status: 402,
+      headers,
+      body: quote === undefined ? challenge.body : { ...challenge.body, quote },
+    });
   const page = Buffer.from(paywallPage(challenge, toPaywallSubject(unpaid)));
   response.writeHead(402, {
     ...pageHeaders,

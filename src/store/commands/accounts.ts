@@ -17,6 +17,8 @@ const accountFields = {
   terms: orNull(text()),
   /** True if its money is sandbox credit, which buys sandbox SKUs only. */
   isSandbox: named('sandbox', flag()),
+  /** The wallet that owns it, as `walletOf` names it; null for an account that an operator made. */
+  wallet: orNull(text()),
   createdAt: time(),
 };
 export type Account = RowOf<typeof accountFields>;
@@ -87,7 +89,7 @@ const accountsOfKeys = columns({
 /** Finds the key with this SHA-256, revoked or not, and its account. */
 export const findKey = read({
   text: `select ${callerKeys.list('k.')}, a.name as account_name, a.status as account_status, a.balance, a.held, a.terms,
-      a.sandbox, a.created_at as account_created_at, a.webhook_secret
+      a.sandbox, a.wallet, a.created_at as account_created_at, a.webhook_secret
     from api_keys k join accounts a on a.id = k.account_id where k.hash = $1`,
   values: (hash: string) => [hash],
   read: firstOf((row: Record<string, never>) => ({

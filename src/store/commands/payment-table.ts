@@ -52,6 +52,12 @@ const paymentFields = {
   isUnchecked: named('unchecked', flag()),
   /** The account that pays: a wallet in lower case on EVM, a token account on Solana. */
   source: orNull(text()),
+  /** The account whose balance it raises; null as long as that is not known, and for a payment that raises none. */
+  accountId: orNull(text()),
+  /** By how much; null: it buys an answer and raises no balance. */
+  credit: orNull(int64()),
+  /** The ledger entry that raised it, as long as the payment counts as made. */
+  creditEntry: orNull(text()),
   createdAt: time(),
   updatedAt: time(),
 };

@@ -1,5 +1,14 @@
-import { read, run, unlessRaced, write, writeSteps, writeTransaction, type Steps } from '../command.ts';
-import { eachOf, firstOf, nothing, statement } from '../statement.ts';
+import {
+  inTransaction,
+  read,
+  run,
+  unlessRaced,
+  write,
+  writeSteps,
+  writeTransaction,
+  type Steps,
+} from '../command.ts';
+import { eachOf, firstOf, nothing, onlyOf, statement, type EngineKind } from '../statement.ts';
 import {
   neverSettledMs,
   paymentColumns,
@@ -8,6 +17,7 @@ import {
   type PaymentState,
 } from './payment-table.ts';
 import { findPaymentsByTransaction } from './list-payments.ts';
+import { post, type LedgerEntry } from './ledger-table.ts';
 
 export const getPayment = read({
   text: `select ${paymentColumns} from payments where identity = $1`,
@@ -33,6 +43,8 @@ export interface NewPayment extends Pick<
   | 'payload'
   | 'requirements'
   | 'paymentId'
+  | 'accountId'
+  | 'credit'
 > {
   leaseOwner: string;
   leaseUntil: number;
@@ -45,17 +57,18 @@ export interface NewPayment extends Pick<
  */
 const insertPayment = statement({
   text: `insert into payments (identity, request_hash, network, asset, pay_to, amount, payload, requirements,
-      lease_owner, lease_until, check_at, payment_id, state, created_at, updated_at)
+      lease_owner, lease_until, check_at, payment_id, account_id, credit, state, created_at, updated_at)
     select cast($1 as text), cast($2 as text), cast($3 as text), cast($4 as text), cast($5 as text),
       cast($6 as bigint), cast($7 as text), cast($8 as text), cast($9 as text), cast($10 as bigint),
-      cast($10 as bigint), cast($12 as text), 'reserved', cast($11 as bigint), cast($11 as bigint)
+      cast($10 as bigint), cast($12 as text), cast($13 as text), cast($14 as bigint), 'reserved',
+      cast($11 as bigint), cast($11 as bigint)
     where not exists (select 1 from payments where payment_id = $12 and identity <> $1)
     on conflict (identity) do update set
       request_hash = excluded.request_hash, network = excluded.network, asset = excluded.asset,
       pay_to = excluded.pay_to, amount = excluded.amount, payload = excluded.payload,
       requirements = excluded.requirements, lease_owner = excluded.lease_owner,
       lease_until = excluded.lease_until, check_at = excluded.check_at, payment_id = excluded.payment_id,
-      state = 'reserved', payer = null, source = null, result = null, transaction_id = null, raw_transaction = null,
+      account_id = excluded.account_id, credit = excluded.credit, state = 'reserved', payer = null, source = null, result = null, transaction_id = null, raw_transaction = null,
       receipt = null, reason = null, facilitator = null, settled_at = null, unchecked = 0,
       updated_at = excluded.updated_at
     where payments.state = 'rejected'
@@ -73,6 +86,8 @@ const insertPayment = statement({
     payment.leaseUntil,
     payment.now,
     payment.paymentId,
+    payment.accountId,
+    payment.credit,
   ],
   read: firstOf(toPayment),
 });
@@ -113,6 +128,7 @@ const settable = [
   ['checkAt', 'check_at'],
   ['settledAt', 'settled_at'],
   ['isUnchecked', 'unchecked'],
+  ['accountId', 'account_id'],
 ] as const satisfies readonly (readonly [keyof Payment, string])[];
 const fixedParameters = 5;
 const numbers: ReadonlySet<string> = new Set(['lease_until', 'check_at', 'settled_at', 'unchecked']);
@@ -160,6 +176,63 @@ export const advancePayment = write({
   ],
   read: firstOf(toPayment),
 });
+
+const setCreditEntry = statement({
+  text: `update payments set credit_entry = $2 where identity = $1 returning ${paymentColumns}`,
+  values: ({ identity, entryId }: { identity: string; entryId: string | null }) => [identity, entryId],
+  read: firstOf(toPayment),
+});
+
+const lockAvailable = statement({
+  text: ({ lockRows }) => `select balance - held as available from accounts where id = $1 ${lockRows}`,
+  values: (accountId: string) => [accountId],
+  read: onlyOf(({ available }: { available: bigint }) => available),
+});
+
+/**
+ * Makes the change, and keeps the balance in step that the payment raises: a payment that becomes settled raises it
+ * once; one that is proven not to have happened takes that back, as far as it is not spent or held.
+ */
+function* advanceWithCredit(
+  change: AdvancePaymentInput,
+  entryId: string,
+  kind: EngineKind,
+): Steps<Payment | null> {
+  const payment = yield* run(advancePayment, change);
+  if (payment === null || payment.credit === null || payment.accountId === null) return payment;
+  const { identity, accountId, credit, creditEntry, state } = payment;
+  const isRaised = creditEntry !== null;
+  const isRaise = state === 'settled' && !isRaised;
+  if (!isRaise && !(state === 'failed' && isRaised)) return payment;
+  const entry: Omit<LedgerEntry, 'type' | 'amount'> = {
+    id: entryId,
+    accountId,
+    jobId: null,
+    note: `payment ${identity}`,
+    createdAt: change.now,
+  };
+  const available = yield* run(lockAvailable, accountId);
+  const taken = available < credit ? available : credit;
+  const posted = yield* post(
+    isRaise ? { ...entry, type: 'topup', amount: credit } : { ...entry, type: 'adjustment', amount: -taken },
+    kind,
+  );
+  if (posted === null) throw new Error(`the credit of payment ${identity} could not be posted`);
+  return yield* run(setCreditEntry, { identity, entryId: isRaise ? entryId : null });
+}
+
+export interface AdvanceCreditInput {
+  change: AdvancePaymentInput;
+  /** The account that the payment raises, for its turn. */
+  accountId: string | null;
+  /** The id of the entry, if the change posts one. */
+  entryId: string;
+}
+
+/** As `advancePayment`, for a payment with a `credit`: the entry of that credit is posted, or undone, in the same unit. */
+export const advanceCredit = writeSteps(({ change, accountId, entryId }: AdvanceCreditInput, kind) =>
+  inTransaction(advanceWithCredit(change, entryId, kind), accountId ?? undefined),
+);
 
 /** Locks a name until the end of the transaction. Rows that another transaction has not inserted yet cannot be locked. */
 const lockName = statement({
@@ -246,17 +319,18 @@ export interface SettleUncheckedInput {
   transaction: string;
   /** Maximum sum of the unchecked payments of one network and asset, in the smallest unit. */
   limit: bigint;
+  /** As in `advanceCredit`. */
+  entryId: string;
 }
 
 /**
  * Settles a payment without proof from a chain, because a facilitator says so. Null as in `advancePayment`, if another
  * payment has the same transaction, or if the unchecked payments would exceed the limit.
  */
-export const settleUnchecked = writeTransaction(function* ({
-  change,
-  transaction,
-  limit,
-}: SettleUncheckedInput): Steps<Payment | null> {
+export const settleUnchecked = writeTransaction(function* (
+  { change, transaction, limit, entryId }: SettleUncheckedInput,
+  kind,
+): Steps<Payment | null> {
   yield* run(lockName, 'unchecked payments');
   const payment = yield* run(getPayment, change.identity);
   if (payment === null) return null;
@@ -266,5 +340,5 @@ export const settleUnchecked = writeTransaction(function* ({
   if (named.some((other) => other.identity !== payment.identity)) return null;
   const unchecked = yield* run(listUncheckedAmounts, payment);
   if (sumOf(unchecked) + payment.amount > limit) return null;
-  return yield* run(advancePayment, change);
+  return yield* advanceWithCredit(change, entryId, kind);
 });

@@ -8,6 +8,7 @@ import { paymentSources } from './0006-payment-sources.ts';
 import { madeClips } from './0007-made-clips.ts';
 import { keyLimits } from './0008-key-limits.ts';
 import { operatorAccess } from './0009-operator-access.ts';
+import { walletAccounts } from './0010-wallet-accounts.ts';
 import { boughtPayments } from './0012-bought-payments.ts';
 
 /** All migrations, which run in the order of their names. Never change one that was released. */
@@ -21,6 +22,7 @@ export const migrations: Readonly<Record<string, (engine: Engine) => string[]>> 
   '0007-made-clips': madeClips,
   '0008-key-limits': keyLimits,
   '0009-operator-access': operatorAccess,
+  '0010-wallet-accounts': walletAccounts,
   '0012-bought-payments': boughtPayments,
 };
 

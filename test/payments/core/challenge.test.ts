@@ -37,6 +37,7 @@ const methodOn = (id: string, supports: () => Supported): PaymentMethod => {
     payTo: id.startsWith('eip155') ? '0xSeller' : 'Seller',
     facilitator,
     readFunds: unused,
+    findWallet: unused,
   };
 };
 

@@ -75,6 +75,7 @@ const isPossible = (name: PaymentEventName, { state, leaseOwner }: Payment): boo
 const fields: EventFields<PaymentEventName> & Record<string, unknown> = {
   payer: '0xpayer',
   source: '0xsource',
+  accountId: null,
   result: '{"results":[]}',
   transaction: '0xtransaction',
   rawTransaction: '0xraw',
@@ -177,7 +178,11 @@ describe.each(testEngines())('random events on $kind', ({ create }) => {
       const contexts = ['one', 'other'].map((owner) => ({ store, clock, log: silentLog, owner, leaseMs }));
       const [one, other] = [contexts[0]!, contexts[1]!];
       const { payment } = await store.reservePayment({ ...newPayment(), ...newLease(one) });
-      await movePayment(one, payment, 'verified', { payer: '0xpayer', source: '0xsource' });
+      await movePayment(one, payment, 'verified', {
+        payer: '0xpayer',
+        source: '0xsource',
+        accountId: null,
+      });
       const produced = await movePayment(one, payment, 'produced', { result: '{}' });
       if (event === 'continued') await movePayment(one, produced ?? payment, 'paused', {});
       else {

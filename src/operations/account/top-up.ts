@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { nanoPerUsd, parseUsd, formatUsd } from '../../kit/money.ts';
+import { usualPriceLimit } from '../per-call-sale.ts';
+import type { SoldOperation } from '../operation.ts';
+
+const least = nanoPerUsd / 10n;
+const most = nanoPerUsd * 1_000n;
+const suggested = ['1.00', '5.00', '20.00'];
+
+const amountForm = `must be an amount of ${formatUsd(least)} to ${formatUsd(most)} USD with at most two decimals, such as "5.00"`;
+
+const input = z.object({
+  amount_usd: z
+    .union([z.string(), z.number()])
+    .transform((value, context) => {
+      const text = String(value);
+      const amount = /^\d{1,6}(?:\.\d{1,2})?$/.test(text) ? parseUsd(text) : 0n;
+      if (amount >= least && amount <= most) return formatUsd(amount);
+      context.addIssue({ code: 'custom', message: amountForm });
+      return z.NEVER;
+    })
+    .describe(`USD to pay, ${formatUsd(least)} to ${formatUsd(most)}, e.g. "1.00".`),
+});
+
+/** Raises a balance by a payment: of the caller's account, or of the account of the wallet that pays. */
+export const topUp: SoldOperation<z.infer<typeof input>> = {
+  name: 'top_up',
+  title: 'Top up',
+  description:
+    'Pays USDC by x402 onto a balance: of your account with a key, else of the account of the wallet that pays. An ' +
+    'unpaid call answers the payment terms.',
+  group: 'generation',
+  input,
+  output: z.looseObject({ object: z.literal('topup'), amount_usd: z.string() }),
+  rest: { method: 'POST', path: '/v1/topup', query: [], validation: 'envelope', errors: [] },
+  tool: { readOnly: false, idempotent: false, openWorld: true },
+  docs: {
+    answer: 'TopUp',
+    description: null,
+    examples: [
+      {
+        summary: 'One dollar, paid',
+        body: { amount_usd: '1.00' },
+        status: 200,
+        answer: { object: 'topup', amount_usd: '1.00' },
+      },
+    ],
+    wrong: { amount_usd: '0.01' },
+    headers: {},
+    mayBeSandbox: true,
+  },
+  sale: {
+    x402: {
+      description: 'Top-up of a balance',
+      unit: { one: 'top-up', many: 'top-ups' },
+      tags: ['balance', 'credit'],
+      example: { input: { amount_usd: '1.00' }, output: { object: 'topup', amount_usd: '1.00' } },
+      ratePerMinute: 60,
+      pricing: 'amount',
+      price: ({ amount_usd: amount }) => parseUsd(amount),
+      priceUnder: (_pricing, { amount_usd: amount }) => parseUsd(amount),
+      priceRange: { least, most },
+      isCredit: true,
+      explain: () => ({
+        least_usd: formatUsd(least),
+        most_usd: formatUsd(most),
+        suggested_usd: suggested,
+        note: `Clients of x402 pay at most $${formatUsd(usualPriceLimit)} at once, unless they are told otherwise.`,
+      }),
+      check: () => undefined,
+      produce: async ({ amount_usd: amount }) => ({ object: 'topup', amount_usd: amount }),
+      isFree: () => false,
+      isSandbox: ({ config, catalogs }) => !config.x402.takesRealMoney || !catalogs.sellsReal(),
+      sandbox: {
+        description: 'Top-up with sandbox credit',
+        goods: 'answers of a sandbox',
+        notice: 'Test money becomes sandbox credit.',
+      },
+    },
+  },
+};

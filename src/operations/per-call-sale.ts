@@ -1,0 +1,70 @@
+import type { Buyer } from '../catalog/catalog.ts';
+import { AppError } from '../kit/errors.ts';
+import { nanoPerUsd, type Nano } from '../kit/money.ts';
+import type { Operation, PerCall, Services, X402Sale } from './operation.ts';
+
+/** Prices are whole tenths of a cent, which every token can pay. */
+const priceStep = nanoPerUsd / 1_000n;
+
+const roundUp = (price: Nano): Nano => {
+  const steps = (price + priceStep - 1n) / priceStep;
+  return (steps === 0n ? 1n : steps) * priceStep;
+};
+
+/** Clients of x402 refuse to pay more at once, unless they were told otherwise. */
+export const usualPriceLimit: Nano = nanoPerUsd;
+
+/** The calls a minute that one client address may ask the price of, or make, without a key. */
+const ratePerMinute = 60;
+
+/** Refuses a call without a key whose price is not known before it is paid. */
+export const needsAccount = (reason: string): AppError =>
+  new AppError(
+    'invalid_api_key',
+    `${reason}. Send it with a key: top up the account of your wallet (POST /v1/topup) and sign in with it.`,
+  );
+
+/** The buyer whose wallet is not known yet. */
+export const unknownWallet = ({ config }: Pick<Services, 'config'>): Buyer => ({
+  accountId: 'a wallet',
+  terms: config.wallets.terms,
+  isSandbox: !config.x402.takesRealMoney,
+});
+
+/** Lets wallets without a key buy single calls of the prepaid operations. */
+export const soldToWallets = (operation: Operation): Operation => {
+  const prepaid = operation.sale?.prepaid;
+  if (prepaid?.perCall === undefined) return operation;
+  return { ...operation, sale: { prepaid, x402: toX402Sale(operation, prepaid.perCall) } };
+};
+
+const toX402Sale = (
+  { docs }: Pick<Operation, 'docs'>,
+  { description, unit, tags, quote }: PerCall,
+): X402Sale => {
+  const [example] = docs.examples;
+  const price: X402Sale['price'] = (input, services) =>
+    roundUp(quote(input, unknownWallet(services), services).most);
+  return {
+    description,
+    unit,
+    tags,
+    example: { input: example.body ?? {}, output: example.answer ?? {} },
+    ratePerMinute,
+    pricing: 'quote',
+    price,
+    priceUnder: (_pricing, input, services) => price(input, services),
+    priceRange: { least: priceStep, most: usualPriceLimit },
+    isCredit: true,
+    explain: (input, services) => quote(input, unknownWallet(services), services).parts,
+    check: () => undefined,
+    produce: async () => ({}),
+    isFree: () => false,
+    isSandbox: ({ config, catalogs }) => !config.x402.takesRealMoney || !catalogs.sellsReal(),
+    sandbox: {
+      description: `${description}, made by a sandbox`,
+      goods: 'answers of a sandbox',
+      notice: 'A sandbox makes the answers here.',
+    },
+  };
+};

@@ -1,0 +1,114 @@
+import { AppError, isTransient, messages } from '../kit/errors.ts';
+import { sha256 } from '../kit/ids.ts';
+import { canonicalJson } from '../kit/json.ts';
+import { parsedShare } from '../limits/memory-budget.ts';
+import { findReplay } from '../purchases/prepaid.ts';
+import type {
+  AccountCall,
+  Answer,
+  Call,
+  Idempotency,
+  OpenedJob,
+  Operation,
+  PrepaidSale,
+  Services,
+} from './operation.ts';
+import type { Job } from '../store/store.ts';
+
+/** Refuses new work in a process that ends. Reading goes on. */
+export const assertNotDraining = ({ jobs }: Services): void => {
+  if (jobs.isDraining()) throw new AppError('shutting_down', messages.shutting_down);
+};
+
+export type PrepaidOrder = { operation: Operation; prepaid: PrepaidSale; input: unknown };
+
+/** Returns the job that was opened before with the call's idempotency key; null for none. */
+export const findEarlier = (
+  order: PrepaidOrder,
+  call: AccountCall,
+  services: Services,
+): Promise<Job | null> => findReplay(services, call.caller.accountId, idempotencyOf(order, call));
+
+/** Runs a prepaid call on the balance of an account. Throws AppError. */
+export const runPrepaid = async (
+  order: PrepaidOrder,
+  account: AccountCall,
+  services: Services,
+): Promise<Answer> => {
+  const opened = await openOrReplay(order, account, services);
+  const answering = order.prepaid.answer(opened, order.input, account, services);
+  return opened.isReplayed ? markReplayed(answering) : answering;
+};
+
+/**
+ * Opens the job. A job that was admitted earlier is answered before anything else is checked, so that a replay does not
+ * depend on its SKU, the balance, or the addresses in its input.
+ */
+const openOrReplay = async (
+  order: PrepaidOrder,
+  call: AccountCall,
+  services: Services,
+): Promise<OpenedJob> => {
+  const idempotency = idempotencyOf(order, call);
+  const earlier = await findReplay(services, call.caller.accountId, idempotency);
+  if (earlier !== null) {
+    call.memory.settleBody(parsedShare);
+    return { job: earlier, isReplayed: true };
+  }
+  try {
+    assertNotDraining(services);
+    return await order.prepaid.open(order.input, call, services, idempotency);
+  } catch (error) {
+    // The same request at the same time may have opened the job meanwhile, and taken the balance that this one needed.
+    const twin =
+      error instanceof AppError ? await findReplay(services, call.caller.accountId, idempotency) : null;
+    if (twin === null) throw error;
+    return { job: twin, isReplayed: true };
+  }
+};
+
+/** Marks an answer as an earlier one. A refusal is final under its key unless it is transient, which frees the key. */
+const markReplayed = async (answering: Promise<Answer>): Promise<Answer> => {
+  const replayed = { 'idempotent-replayed': 'true' };
+  try {
+    const answer = await answering;
+    if ('headers' in answer) Object.assign(answer.headers, replayed);
+    return answer;
+  } catch (error) {
+    if (error instanceof AppError)
+      Object.assign(error.headers, replayed, isTransient(error.code) ? {} : { 'x-should-retry': 'false' });
+    throw error;
+  }
+};
+
+/** In characters, over every transport. */
+export const longestIdempotencyKey = 255;
+
+const idempotencyOf = (
+  { operation, prepaid, input }: PrepaidOrder,
+  call: AccountCall,
+): Idempotency | null => {
+  const key = call.idempotencyKey;
+  if (key === null) return null;
+  if (key.length < 1 || key.length > longestIdempotencyKey)
+    throw new AppError('invalid_parameter', 'Idempotency-Key: must be 1 to 255 characters', {
+      param: 'Idempotency-Key',
+      issues: [
+        { loc: ['header', 'Idempotency-Key'], msg: 'must be 1 to 255 characters', type: 'value_error' },
+      ],
+    });
+  return { endpoint: operation.name, key, bodyHash: sha256(canonicalJson(prepaid.idempotentPart(input))) };
+};
+
+/** The call with its account, counted against the account's limit. */
+export const admit = async (call: Call, { accountLimiter, catalogs }: Services): Promise<AccountCall> => {
+  const { caller } = call;
+  if (caller === null)
+    throw new AppError(
+      'invalid_api_key',
+      'This needs an API key. Send it as "Authorization: Bearer <API_KEY>"; the operator of this service issues keys.',
+    );
+  await catalogs.refresh();
+  await accountLimiter.consume(caller);
+  return { ...call, caller };
+};

@@ -1,0 +1,279 @@
+import { AppError } from '../kit/errors.ts';
+import { sha256 } from '../kit/ids.ts';
+import { canonicalJson, type JsonObject } from '../kit/json.ts';
+import { formatUsd } from '../kit/money.ts';
+import type { Receipt } from '../purchases/x402/x402-answers.ts';
+import { hasProof, type Credit, type PayOutcome } from '../purchases/x402/x402-gate.ts';
+import { isOnSale } from './is-on-sale.ts';
+import {
+  jsonAnswer,
+  type AccountCall,
+  type Answer,
+  type Call,
+  type Operation,
+  type PaymentRequiredAnswer,
+  type Services,
+  type X402Sale,
+} from './operation.ts';
+import { admit, assertNotDraining, findEarlier, runPrepaid, type PrepaidOrder } from './prepaid-call.ts';
+import { validate } from './validate.ts';
+
+/** Sells one call whose answer is made before the payment is settled, or credits a payment. */
+export const sellByX402 = async (
+  { operation, sale, rawInput }: { operation: Operation; sale: X402Sale; rawInput: unknown },
+  call: Call,
+  services: Services,
+): Promise<Answer> => {
+  await countCall(operation, call, services);
+  // Checked before payment is asked for: nobody pays for a request that cannot run.
+  const input = validate(operation, rawInput);
+  sale.check(input, services);
+  const look = sale.look?.(input, services, call.signal) ?? null;
+  if (look !== null) {
+    const body = await look;
+    assertOnSale(sale, services, null);
+    return jsonAnswer(body, { isSandbox: sale.isSandbox(services, null) });
+  }
+  // Kept beside its text, so that a fresh answer is not parsed again.
+  let made: JsonObject | null = null;
+  const credit = sale.isCredit === true ? creditOf(call, services) : null;
+  const paid = await services.x402.pay({
+    sale: operation.name,
+    transport: call.transport,
+    price: sale.price(input, services),
+    priceUnder: (pricing) => sale.priceUnder(pricing, input, services),
+    proofs: call.proofs,
+    // Only a proof needs it.
+    get requestHash() {
+      return sha256(`${operation.name}\n${credit?.accountId ?? ''}${canonicalJson(input)}`);
+    },
+    produce: async (signal) => {
+      // Checked after the proof was looked up, so that an answer that is paid for is still given out.
+      assertNotDraining(services);
+      assertOnSale(sale, services, null);
+      made = await sale.produce(input, services, signal);
+      assertOnSale(sale, services, made);
+      return JSON.stringify(made);
+    },
+    isFree: () => made !== null && sale.isFree(made, services),
+    ...(credit === null ? {} : { credit }),
+    signal: call.signal,
+  });
+  if (paid.outcome === 'unpaid') return toTerms({ sale, input }, paid, services);
+  const { receipt } = paid;
+  const body =
+    made ?? (await replay(sale, JSON.parse(paid.result), { services, signal: call.signal, receipt }));
+  return jsonAnswer(body, {
+    headers: { 'cache-control': 'no-store', ...(paid.replayed ? { 'idempotent-replayed': 'true' } : {}) },
+    isSandbox: sale.isSandbox(services, body),
+    ...(receipt === undefined ? {} : { receipt }),
+  });
+};
+
+/** `result`: the answer that is about to be sold; null: an answer that would be made now. */
+const assertOnSale = (sale: X402Sale, services: Services, result: JsonObject | null): void => {
+  if (isOnSale(sale, services, result)) return;
+  throw new AppError(
+    'upstream_unavailable',
+    `This is not on sale now: only ${sale.sandbox.goods} are there, which are not sold for real money. ` +
+      'Nothing was charged.',
+    { retryAfterSeconds: notOnSaleSeconds },
+  );
+};
+
+const notOnSaleSeconds = 300;
+
+const replay = async (
+  { replay: filter }: X402Sale,
+  result: JsonObject,
+  { services, signal, receipt }: { services: Services; signal: AbortSignal; receipt: Receipt | undefined },
+): Promise<JsonObject> => {
+  if (filter === undefined) return result;
+  try {
+    return await filter(result, services, signal);
+  } catch (cause) {
+    signal.throwIfAborted();
+    // A buyer who took this for a failed call, which costs nothing, would pay twice.
+    throw new AppError(
+      'payment_pending',
+      'This is paid for, and its answer cannot be given out just now. Send the same request with the same payment proof ' +
+        'again to get it; do not pay again.',
+      { cause, ...(receipt === undefined ? {} : { headers: receipt.headers }) },
+    );
+  }
+};
+
+/** Counts a call without a key against the limit of its address. */
+const countCall = async (operation: Operation, call: Call, { addressLimiters }: Services): Promise<void> => {
+  const limiter = addressLimiters.get(operation.name);
+  if (limiter === undefined) throw new Error(`${operation.name} is sold by x402 without a limit of calls`);
+  await limiter.consume(call.clientAddress);
+};
+
+const toTerms = (
+  { sale, input }: { sale: X402Sale; input: unknown },
+  { challenge, receipt }: Extract<PayOutcome, { outcome: 'unpaid' }>,
+  services: Services,
+): PaymentRequiredAnswer => {
+  assertOnSale(sale, services, null);
+  return {
+    kind: 'payment_required',
+    isSandbox: sale.isSandbox(services, null),
+    challenge,
+    ...(sale.explain === undefined ? {} : { quote: sale.explain(input, services) }),
+    ...(receipt === undefined ? {} : { receipt }),
+  };
+};
+
+/** Says whose balance a payment raises. Throws AppError for an account that holds another kind of money. */
+const creditOf = ({ caller }: Call, { config }: Services): Credit => {
+  const isSandbox = !config.x402.takesRealMoney;
+  if (caller !== null && caller.isSandbox !== isSandbox)
+    throw new AppError(
+      'permission_denied',
+      isSandbox
+        ? 'This account holds real money, and only test money is taken here. Nothing was charged.'
+        : 'This account holds sandbox credit, and only real money is taken here. Nothing was charged.',
+    );
+  return { accountId: caller?.accountId ?? null, isSandbox };
+};
+
+interface PaidOrder extends PrepaidOrder {
+  x402: X402Sale;
+}
+
+/**
+ * Sells a call of a prepaid operation: on the balance of a caller with a key; else, or where that does not suffice, for a
+ * payment of its own.
+ */
+export const sellPerCall = async (
+  { rawInput, ...sold }: Omit<PaidOrder, 'input'> & { rawInput: unknown },
+  call: Call,
+  services: Services,
+): Promise<Answer> => {
+  if (call.caller === null) {
+    await countCall(sold.operation, call, services);
+    await services.catalogs.refresh();
+    return payThenRun({ ...sold, input: validate(sold.operation, rawInput) }, call, services);
+  }
+  const account = await admit(call, services);
+  const order = { ...sold, input: validate(sold.operation, rawInput) };
+  if (hasProof(call.proofs) && (await findEarlier(order, account, services)) === null)
+    return payThenRun(order, call, services);
+  try {
+    return await runPrepaid(order, account, services);
+  } catch (error) {
+    throw withTerms(error, order, { call: account, services });
+  }
+};
+
+/**
+ * Runs a prepaid call that is paid by itself. The payment raises the balance of the caller, or of the wallet's own account,
+ * by the most that the call can cost. Then the call runs on that balance as every other, under a key made of the
+ * payment, so that one payment runs one call; what it does not use stays there.
+ */
+const payThenRun = async (
+  { operation, prepaid, x402, input }: PaidOrder,
+  call: Call,
+  services: Services,
+): Promise<Answer> => {
+  const credit = creditOf(call, services);
+  const price = x402.price(input, services);
+  const paid = await services.x402.pay({
+    sale: operation.name,
+    transport: call.transport,
+    price,
+    priceUnder: (pricing) => x402.priceUnder(pricing, input, services),
+    proofs: call.proofs,
+    get requestHash() {
+      const part = canonicalJson(prepaid.idempotentPart(input));
+      return sha256(`${operation.name}\n${credit.accountId ?? ''}\n${part}`);
+    },
+    produce: async () => {
+      assertNotDraining(services);
+      assertOnSale(x402, services, null);
+      return '{}';
+    },
+    credit,
+    signal: call.signal,
+  });
+  if (paid.outcome === 'unpaid') return toTerms({ sale: x402, input }, paid, services);
+  const { payment, receipt } = paid;
+  const account: AccountCall = {
+    ...call,
+    caller: await buyerOf(payment.accountId, { call, price }, services),
+    idempotencyKey: (call.caller === null ? null : call.idempotencyKey) ?? `x402:${payment.identity}`,
+  };
+  try {
+    return withReceipt(await runPrepaid({ operation, prepaid, input }, account, services), receipt);
+  } catch (error) {
+    throw error instanceof AppError ? paidFor(error, { receipt, price }) : error;
+  }
+};
+
+/** The caller, or the wallet whose payment is settled. */
+const buyerOf = async (
+  accountId: string | null,
+  { call: { caller }, price }: { call: Call; price: bigint },
+  { store, config }: Services,
+): Promise<AccountCall['caller']> => {
+  if (caller !== null) return { ...caller, available: caller.available + price };
+  const account = accountId === null ? null : await store.getWalletAccount(accountId);
+  if (account === null) throw new Error('a payment was settled for a wallet without an account');
+  const { id, keyId, terms, isSandbox } = account;
+  return {
+    accountId: id,
+    keyId,
+    // The call may not cost more than its own payment, whatever else the wallet has.
+    available: price,
+    terms: terms ?? config.wallets.terms,
+    isSandbox,
+    webhookSecret: null,
+    limits: null,
+  };
+};
+
+const withReceipt = (answer: Answer, receipt: Receipt | undefined): Answer => {
+  if (receipt === undefined) return answer;
+  if (answer.kind === 'json') return { ...answer, receipt };
+  if (answer.kind === 'stream') return { ...answer, headers: { ...answer.headers, ...receipt.headers } };
+  return answer;
+};
+
+/** Adds to a refusal what became of the payment. */
+const paidFor = (
+  error: AppError,
+  { receipt, price }: { receipt: Receipt | undefined; price: bigint },
+): AppError =>
+  new AppError(
+    error.code,
+    `${error.message} The payment of $${formatUsd(price)} is settled, and is balance of the account: send the same request ` +
+      'with the same payment proof again, or use the balance with a key.',
+    {
+      ...(error.param === undefined ? {} : { param: error.param }),
+      ...(error.issues === undefined ? {} : { issues: error.issues }),
+      ...(error.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: error.retryAfterSeconds }),
+      headers: { ...error.headers, ...receipt?.headers },
+      cause: error,
+    },
+  );
+
+/** Adds to a refusal for want of balance how the same request can be paid at once. */
+const withTerms = (
+  error: unknown,
+  { operation, x402, input }: PaidOrder,
+  { call, services }: { call: AccountCall; services: Services },
+): unknown => {
+  if (!(error instanceof AppError) || error.code !== 'insufficient_balance' || error.param !== undefined)
+    return error;
+  if (!isOnSale(x402, services) || call.caller.isSandbox === services.config.x402.takesRealMoney)
+    return error;
+  const price = x402.price(input, services);
+  const { header } = services.x402.challenge({ price, sale: operation.name, transport: call.transport });
+  return new AppError(
+    error.code,
+    `${error.message} USDC is taken, too: POST /v1/topup, or send this request again with a payment proof for the terms ` +
+      'in PAYMENT-REQUIRED, which tops the account up by them.',
+    { headers: { ...error.headers, 'payment-required': header }, cause: error },
+  );
+};
