@@ -92,7 +92,6 @@ export const leaveBody = (body: HttpAnswer['body']): void => {
   body.dump({ limit: leftover.bytes, signal: AbortSignal.timeout(leftover.ms) }).catch(() => body.destroy());
 };
 
-
 /**
  * Sends one request and hands over its answer as it comes, without a stream between. Returns when the body
  * has ended or nobody wants more of it. Throws OutboundError, the signal's reason, or what `onData` throws.

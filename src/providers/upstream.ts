@@ -38,7 +38,11 @@ export type Upstream = ReturnType<typeof createUpstream>;
  */
 export const createUpstream = (
   { apiKey, timeouts, sendsTraceparent, pay = null }: UpstreamConfig,
-  { name = '', traceHeaders, payFor }: Partial<Pick<ProviderContext, 'name' | 'traceHeaders' | 'payFor'>> = {},
+  {
+    name = '',
+    traceHeaders,
+    payFor,
+  }: Partial<Pick<ProviderContext, 'name' | 'traceHeaders' | 'payFor'>> = {},
 ) => {
   const direct = createHttpClient(timeouts);
   const http = pay === null ? direct : (payFor?.(direct, { upstream: `providers.${name}`, pay }) ?? direct);

@@ -9,7 +9,10 @@ import type { BoughtPayment } from '../../store/store.ts';
 import type { BuyingNetwork } from './open-wallet.ts';
 
 /** A call of an upstream that may have to be paid. */
-export interface PaidCall extends Pick<BoughtPayment, 'upstream' | 'request' | 'operation' | 'jobId' | 'soldPayment'> {
+export interface PaidCall extends Pick<
+  BoughtPayment,
+  'upstream' | 'request' | 'operation' | 'jobId' | 'soldPayment'
+> {
   signal: AbortSignal | null;
 }
 

@@ -135,9 +135,13 @@ const signAndRecord = async (
         `${upstream}: the budget of the day, ${formatUsd(maxPerDay)} USD, does not suffice for ${formatUsd(price)} USD`,
         { mayBePaid: false },
       );
-    const payment = outcome === 'exists' ? await resume(context, call) : await store.getBoughtPayment(identity);
+    const payment =
+      outcome === 'exists' ? await resume(context, call) : await store.getBoughtPayment(identity);
     if (payment === null) throw new Error('a payment that was just written down is gone');
-    log.info({ upstream, payment: identity, price: formatUsd(price), jobId: call.jobId }, 'an upstream is paid');
+    log.info(
+      { upstream, payment: identity, price: formatUsd(price), jobId: call.jobId },
+      'an upstream is paid',
+    );
     return payment;
   } catch (error) {
     signal?.throwIfAborted();
@@ -197,7 +201,8 @@ const endUnanswered = async (
   { error, isUnknown }: { error: unknown; isUnknown: boolean },
 ): Promise<unknown> => {
   const isUnsent =
-    error instanceof OutboundError && (error.failure === 'unreachable' || error.failure === 'bad_certificate');
+    error instanceof OutboundError &&
+    (error.failure === 'unreachable' || error.failure === 'bad_certificate');
   if (isUnsent && isUnknown) {
     await change(context, payment, 'unused', { reason: 'the upstream could not be reached' });
     return error;

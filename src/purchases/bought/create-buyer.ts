@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type { HttpClient } from '../../http/http-client.ts';
-import type { PayConfig, PayFor } from '../../http/pay-settings.ts';
+import type { PayFor } from '../../http/pay-settings.ts';
 import { leaveBody, type AnswerHead, type HttpAnswer, type HttpRequest } from '../../http/send-request.ts';
 import { currentPurpose } from '../../http/call-purpose.ts';
 import type { Clock } from '../../kit/clock.ts';
@@ -81,7 +81,11 @@ export const checkBought = async ({
   signal: AbortSignal;
 }): Promise<void> => {
   const claimedAt = clock.now();
-  const due = await store.claimBoughtChecks({ now: claimedAt, until: claimedAt + claimMs, limit: checkBatch });
+  const due = await store.claimBoughtChecks({
+    now: claimedAt,
+    until: claimedAt + claimMs,
+    limit: checkBatch,
+  });
   for (const payment of due) {
     if (signal.aborted) return;
     const found = await findBoughtOutcome(payment, { networks, clock });
@@ -161,18 +165,3 @@ const withWholeBody = async <Request extends HttpRequest>(
   const bytes = await buffer(body);
   return { request: { ...request, body: bytes }, body: bytes };
 };
-
-/** The upstreams that are paid, with their limits. */
-export const paidUpstreams = ({
-  providers,
-  leads,
-}: {
-  providers: Record<string, object>;
-  leads: { sources: readonly { kind: string }[] };
-}): { upstream: string; pay: PayConfig }[] =>
-  [
-    ...Object.entries(providers).map(([name, config]) => [`providers.${name}`, config] as const),
-    ...leads.sources.map((config) => [`leads.${config.kind}`, config] as const),
-  ].flatMap(([upstream, config]) =>
-    'pay' in config && config.pay !== null ? [{ upstream, pay: config.pay as PayConfig }] : [],
-  );

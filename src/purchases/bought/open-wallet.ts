@@ -33,7 +33,11 @@ const readNetworks = (
   networks.map((name) => {
     const found = findNetwork(name);
     if (found === null) throw new ConfigError(`${setting}.networks: ${name} is not a known network`);
-    const { network: configured, facilitator, asset } = sold.find(({ network }) => network === found.id) ?? {};
+    const {
+      network: configured,
+      facilitator,
+      asset,
+    } = sold.find(({ network }) => network === found.id) ?? {};
     const network = configured === undefined ? found : configuredNetwork(configured, asset ?? null);
     const key = keys.find((one) => network.family.secretKeyProblem(one) === null);
     if (key === undefined)
@@ -60,7 +64,10 @@ export const openWallet = (pay: PayConfig, sold: readonly X402NetworkConfig[]) =
     networks,
     maxPerCall: pay.maxPerCall,
     /** Signs a proof for an offer. Throws Error when it is not one for just these terms. */
-    sign: async ({ network, requirements, resource }: Offer, signal: AbortSignal | null): Promise<SignedProof> => {
+    sign: async (
+      { network, requirements, resource }: Offer,
+      signal: AbortSignal | null,
+    ): Promise<SignedProof> => {
       const required: PaymentRequired = { x402Version: 2, resource, accepts: [requirements] };
       const signed = await callWithin({
         call: async () => (await openClient()).createPaymentPayload(required),

@@ -169,7 +169,9 @@ interface Move {
 
 /** A process that waits for an answer no longer waits after this. */
 const move = statement({
-  text: ({ isOneOf }) => `update bought_payments set state = $3, transaction_id = coalesce($4, transaction_id),
+  text: ({
+    isOneOf,
+  }) => `update bought_payments set state = $3, transaction_id = coalesce($4, transaction_id),
       reason = $5, check_at = $6, lease_until = $7, updated_at = $7
     where identity = $1 and ${isOneOf('state', '$2')} returning ${bought.list()}`,
   values: ({ identity, from, to, transaction, reason, checkAt, now }: Move) => [
