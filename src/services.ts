@@ -100,14 +100,13 @@ export const createServices = async (
     userAgent: `${brandTitle(config)}/${packageJson.version}`,
   });
   const buyer = await openBuyer(config, { store, clock, log });
-  const payFor = buyer?.payFor;
-  const providers = await createProviders(config, { clock, log, outbound, telemetry, payFor });
+  const providers = await createProviders(config, { clock, log, outbound, telemetry, ...buyer });
   const files = await createMediaFiles(config, { log });
   const inputFolder = createInputFolder({ directory: join(config.dataDir, 'input-work') });
   const media = createMediaLibrary({ store, files, clock, publicUrl });
   const webhooks = createWebhookDispatcher({ store, outbound, clock, log, brand: config.brand });
   const jobs = createJobs({ config, store, catalogs, providers, media, webhooks, clock, log, telemetry });
-  const leads = await openWatchedLeads(config, { redis, log, telemetry, payFor });
+  const leads = await openWatchedLeads(config, { redis, log, telemetry, ...buyer });
   const sales = describeSales(operations, { serviceName: brandTitle(config), services: () => services });
   const { owner } = jobs;
   const { wallets, x402 } = await openPayments(config, { store, publicUrl, sales, clock, log, owner });
@@ -126,9 +125,7 @@ export const createServices = async (
     leads,
     x402,
     ...createLimiters({ config, operations, catalogs, redis, log }),
-    historyCursors: createHistoryCursors(() =>
-      store.getOrCreateSecret({ name: 'history-cursors', value: randomBase62(43) }),
-    ),
+    historyCursors: openHistoryCursors(store),
     bodyMemory: createMemoryBudget({ totalBytes: config.bodyMemoryBytes }),
     publicUrl,
     media,
@@ -195,6 +192,9 @@ const openWatchedLeads = async (
   const leads = await openLeads({ ...config, leads: { ...config.leads, sources } }, { redis, log, payFor });
   return telemetry?.observeLeads(leads) ?? leads;
 };
+
+const openHistoryCursors = (store: Store) =>
+  createHistoryCursors(() => store.getOrCreateSecret({ name: 'history-cursors', value: randomBase62(43) }));
 
 /** Loaded only where an upstream is paid. Throws ConfigError. */
 const openBuyer = async (

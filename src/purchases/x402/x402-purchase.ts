@@ -1,5 +1,4 @@
 import { openWalletAccount } from '../wallet-account.ts';
-import { withPurpose } from '../../http/call-purpose.ts';
 import type { Nano } from '../../kit/money.ts';
 import type { Challenge, PaymentMethod } from '../../payments/core/challenge.ts';
 import { matchTerms, type TermsMatch } from '../../payments/match-terms.ts';
@@ -267,8 +266,7 @@ const produce = async (
 ): Promise<string> => {
   try {
     signal.throwIfAborted();
-    const purpose = { operation: request.sale, jobId: null, soldPayment: payment.identity };
-    return await whileLeased(context, payment, () => withPurpose(purpose, () => request.produce(signal)));
+    return await whileLeased(context, payment, () => request.produce(signal));
   } catch (error) {
     await refuse(context, payment, 'not_produced').catch((failure: unknown) =>
       context.log.error(
