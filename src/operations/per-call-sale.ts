@@ -25,7 +25,7 @@ export const needsAccount = (reason: string): AppError =>
   );
 
 /** The buyer whose wallet is not known yet. */
-export const unknownWallet = ({ config }: Pick<Services, 'config'>): Buyer => ({
+const unknownWallet = ({ config }: Pick<Services, 'config'>): Buyer => ({
   accountId: 'a wallet',
   terms: config.wallets.terms,
   isSandbox: !config.x402.takesRealMoney,

@@ -1,4 +1,4 @@
-import { AppError } from '../kit/errors.ts';
+import { AppError, toAppError } from '../kit/errors.ts';
 import { sha256 } from '../kit/ids.ts';
 import { canonicalJson, type JsonObject } from '../kit/json.ts';
 import { formatUsd } from '../kit/money.ts';
@@ -207,7 +207,7 @@ const payThenRun = async (
   try {
     return withReceipt(await runPrepaid({ operation, prepaid, input }, account, services), receipt);
   } catch (error) {
-    throw error instanceof AppError ? paidFor(error, { receipt, price }) : error;
+    throw paidFor(toAppError(error), { receipt, price });
   }
 };
 

@@ -11,7 +11,8 @@ import type { X402Context } from './x402-context.ts';
 import { createPaymentDocuments } from './x402-documents.ts';
 import { createFormerTermsRegistry } from './x402-former-terms.ts';
 import { createPaymentHealth } from './x402-health.ts';
-import { pay, type PayOutcome, type PayRequest } from './x402-purchase.ts';
+import type { PayOutcome, PayRequest } from './pay-request.ts';
+import { pay } from './x402-purchase.ts';
 import {
   reconcile,
   reconcileOne,
@@ -28,7 +29,7 @@ export type { SaleDescription } from '../../payments/extensions/sale-description
 export { hasProof, type Proofs } from '../../payments/parse-proof.ts';
 export type { Receipt } from './x402-answers.ts';
 export type { NetworkStatus } from './x402-health.ts';
-export type { Credit, PayOutcome, PayRequest } from './x402-purchase.ts';
+export type { Credit, PayOutcome, PayRequest } from './pay-request.ts';
 export type { ReconcileOptions, ReconcileReport } from './x402-reconcile.ts';
 export type { SoldOver } from './x402-resources.ts';
 

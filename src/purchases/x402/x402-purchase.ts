@@ -1,15 +1,8 @@
 import { openWalletAccount } from '../wallet-account.ts';
-import type { Nano } from '../../kit/money.ts';
-import type { Challenge, PaymentMethod } from '../../payments/core/challenge.ts';
+import type { PaymentMethod } from '../../payments/core/challenge.ts';
 import { matchTerms, type TermsMatch } from '../../payments/match-terms.ts';
 import type { PayingAccounts } from '../../payments/core/network-family.ts';
-import {
-  hasProof,
-  parseProof,
-  paymentIdentity,
-  type Proof,
-  type Proofs,
-} from '../../payments/parse-proof.ts';
+import { hasProof, parseProof, paymentIdentity, type Proof } from '../../payments/parse-proof.ts';
 import type { Payment, VerifyPaymentOutcome } from '../../store/store.ts';
 import { changeOf, isLeased, movePayment, newLease, whileLeased } from './move-payment.ts';
 import {
@@ -27,48 +20,8 @@ import {
 import type { X402Context } from './x402-context.ts';
 import { methodsUnder, pricingOf } from './x402-former-terms.ts';
 import { findMethod, isSameProof, toBegunPayment, toNewPayment } from './x402-record.ts';
-import type { SoldOver } from './x402-resources.ts';
+import type { PayOutcome, PayRequest } from './pay-request.ts';
 import { appeal, pause, replay, resolve, settle, type Settled } from './x402-settlement.ts';
-
-export interface PayRequest extends SoldOver {
-  price: Nano;
-  /** Returns the price under the rule of that name, which was offered before; null for an unknown rule. */
-  priceUnder?: (pricing: string) => Nano | null;
-  /** The proofs as they came, unread; null for none. */
-  proofs: Proofs | null;
-  /** The hash of the canonical request: a proof pays one request. */
-  requestHash: string;
-  /** Makes the JSON text that is sold. When it throws, nothing is charged and the error is passed on. */
-  produce: (signal: AbortSignal) => Promise<string>;
-  /** Whether that result is given away; absent: every result is charged. */
-  isFree?: (result: string) => boolean;
-  /** The payment raises a balance by its price. Absent: it buys the result alone. */
-  credit?: Credit;
-  /** Aborts when the client has gone. Ends the work before the settlement, and never a settlement. */
-  signal: AbortSignal;
-}
-
-export interface Credit {
-  /** The account that is raised; null: the one of the wallet that pays, made if there is none. */
-  accountId: string | null;
-  /** Whether that is an account for sandbox credit. */
-  isSandbox: boolean;
-}
-
-export type PayOutcome =
-  /** `receipt`: of a settlement that failed. */
-  | { outcome: 'unpaid'; challenge: Challenge; receipt?: Receipt }
-  | {
-      outcome: 'served';
-      result: string;
-      /** Undefined for a result that was given away. */
-      receipt: Receipt | undefined;
-      /** Whether the result was made for an earlier request with the same proof. */
-      replayed: boolean;
-      transaction: string | null;
-      /** The stored payment. */
-      payment: Payment;
-    };
 
 /** For how long a delivered answer is given again. Later its proof, public on the chain, may be sent by anybody. */
 export const replayLifeMs = 24 * 3_600_000;

@@ -22,6 +22,8 @@ export interface SiteOptions {
   chain: ChainName;
   engine: StoreKind;
   facilitator: 'local' | 'remote';
+  /** Payments raise the balances of the wallets that pay. */
+  isCredit?: boolean;
 }
 
 /** A proof of a buyer of its own, whose balance therefore tells how often this proof was charged. */
@@ -41,6 +43,8 @@ export interface CrashSite {
   startGate(): GateChild;
   startGateHere(): Promise<Gate>;
   payment(purchase: Purchase): Promise<Payment | null>;
+  /** How often the proof was credited to its buyer; null where it buys an answer alone. */
+  creditsOf(purchase: Purchase): Promise<number | null>;
   /** How often the proof was charged. */
   chargesOf(purchase: Purchase): Promise<number>;
   /** Whether the chain shows that this transaction moved the buyer's money to the seller. */
@@ -124,7 +128,12 @@ const createNetwork = async (
   return { ...terms, facilitator: { kind: 'local', rpcUrl, privateKey } };
 };
 
-export const openCrashSite = async ({ chain, engine, facilitator }: SiteOptions): Promise<CrashSite> => {
+export const openCrashSite = async ({
+  chain,
+  engine,
+  facilitator,
+  isCredit = false,
+}: SiteOptions): Promise<CrashSite> => {
   const found = testEngines().find(({ kind }) => kind === engine);
   if (found === undefined) throw new Error(`there is no ${engine}`);
   const chains = await startChains();
@@ -162,11 +171,17 @@ export const openCrashSite = async ({ chain, engine, facilitator }: SiteOptions)
       await fund(buyer.addresses[chain]);
       const proofs = await buyer.prove(seller.challenge({ price, ...overRest }), chain);
       const identity = await paymentIdentity(parseProof(proofs));
-      return { networks, proofs, sale, identity, buyer: buyer.addresses[chain] };
+      return { networks, proofs, sale, isCredit, identity, buyer: buyer.addresses[chain] };
     },
     startGate: () => startGate(place),
     startGateHere: () => startGateHere(place),
     payment: ({ identity }) => store.getPayment(identity),
+    creditsOf: async ({ buyer }) => {
+      if (!isCredit) return null;
+      const wallet = chain === 'base' ? `eip155:${buyer.toLowerCase()}` : `solana:${buyer}`;
+      const account = await store.findWalletAccount({ wallet, isSandbox: true });
+      return Number(account?.available ?? 0n) / Number(price);
+    },
     chargesOf: async ({ buyer }) => Number(funds - (await balanceOf(buyer))) / Number(priceUnits),
     isPaidBy: (transaction, { buyer }) =>
       chain === 'base'

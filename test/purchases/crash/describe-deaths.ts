@@ -39,8 +39,10 @@ const endOf = ({ ends, after }: Return) => ({
 });
 
 /** Whether money that moved is on record as settled, with the transaction that moved it, and no other is. */
-const isTrue = ({ state, charges, isPaidByTransaction }: Facts): boolean =>
-  paid.includes(state) ? charges === 1 && isPaidByTransaction : charges === 0;
+const isTrue = ({ state, charges, credits, isPaidByTransaction }: Facts): boolean =>
+  paid.includes(state)
+    ? charges === 1 && credits !== 0 && isPaidByTransaction
+    : charges === 0 && (credits ?? 0) === 0;
 
 export interface DeathsOptions extends KillOptions {
   /** Completes "a gateway ...". */
@@ -104,6 +106,17 @@ export const describeDeaths = (options: DeathsOptions): void => {
           });
           if (before.result !== null) expect({ step, result }).toEqual({ step, result: before.result });
         }
+    });
+
+    it('has raised a balance once for each payment that is on record as settled, and for no other', () => {
+      const isBalanced = ({ state, credits }: Facts): boolean =>
+        credits === null || credits === (paid.includes(state) ? 1 : 0);
+      const allFacts = ({ dead, reconciled, returning, gone }: Death): Facts[] => [
+        ...Object.values(dead),
+        ...[reconciled, returning].flatMap(({ before, after }) => [before, after]),
+        ...Object.values(gone),
+      ];
+      expect(where(all, (death) => !allFacts(death).every(isBalanced), allFacts)).toEqual({});
     });
 
     it('takes no proof for another request', () => {

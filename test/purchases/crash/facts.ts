@@ -12,6 +12,8 @@ export interface Facts {
   transaction: string | null;
   /** How often the buyer was charged. */
   charges: number;
+  /** How often the buyer's balance was raised; null where the payment raises none. */
+  credits: number | null;
   /** Whether the stored transaction moved the buyer's money to the seller, by the chain. */
   isPaidByTransaction: boolean;
 }
@@ -36,6 +38,7 @@ export const factsOf = async (site: CrashSite, purchase: Purchase): Promise<Fact
     result: payment?.result ?? null,
     transaction,
     charges: await site.chargesOf(purchase),
+    credits: await site.creditsOf(purchase),
     isPaidByTransaction: transaction !== null && (await site.isPaidBy(transaction, purchase)),
   };
 };

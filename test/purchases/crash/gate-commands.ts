@@ -16,6 +16,8 @@ export interface PayOrder {
   proofs: Proofs;
   /** Names the request that is paid. */
   sale: string;
+  /** It raises the balance of the wallet that pays. */
+  isCredit?: boolean;
 }
 
 export interface Run {

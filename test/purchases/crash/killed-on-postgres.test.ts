@@ -5,7 +5,8 @@ import { hasService } from '../../outside-services.ts';
 
 describe.runIf(hasService('PostgreSQL'))('with PostgreSQL', () => {
   describeDeaths({
-    situation: 'on PostgreSQL that is killed at any write of a payment',
+    situation: 'on PostgreSQL that is killed at any write of a payment that raises a balance',
+    isCredit: true,
     chain: 'base',
     engine: 'postgres',
     facilitator: 'local',

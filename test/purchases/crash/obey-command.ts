@@ -55,7 +55,7 @@ const toPayEnd = (outcome: PayOutcome): PayEnd => {
   return { kind: 'served', result, replayed, transaction };
 };
 
-const pay = async (gate: X402Gate, { proofs, sale }: PayOrder): Promise<PayEnd> => {
+const pay = async (gate: X402Gate, { proofs, sale, isCredit = false }: PayOrder): Promise<PayEnd> => {
   try {
     const outcome = await gate.pay({
       price: parseUsd('0.10'),
@@ -63,6 +63,7 @@ const pay = async (gate: X402Gate, { proofs, sale }: PayOrder): Promise<PayEnd> 
       proofs,
       requestHash: sha256(sale),
       produce: () => step('produce', () => Promise.resolve(JSON.stringify({ sale, made: randomUUID() }))),
+      ...(isCredit ? { credit: { accountId: null, isSandbox: true } } : {}),
       signal: new AbortController().signal,
     });
     return toPayEnd(outcome);

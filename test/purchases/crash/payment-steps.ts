@@ -8,7 +8,8 @@ export const writes = [
   'advancePayment to delivered',
 ] as const;
 
-export const isWrite = (step: string): boolean => /(?:reserve|verify|advance)Payment/.test(step);
+export const isWrite = (step: string): boolean =>
+  /(?:reserve|verify|advance)Payment|openWalletAccount/.test(step);
 
 /** The steps around what leaves something behind: in the store, on the chain, or a result. Others only ask. */
 export const leavesSomething = (step: string): boolean =>

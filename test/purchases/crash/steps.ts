@@ -69,11 +69,16 @@ export const step = async <T>(name: string, work: () => Promise<T>): Promise<T> 
 
 const isFunction = (value: unknown): value is (...input: unknown[]) => unknown => typeof value === 'function';
 
-/** `advancePayment` is told apart by the state that it leads to. */
-const nameCommand = (command: string, input: unknown): string =>
-  typeof input === 'object' && input !== null && 'to' in input
-    ? `${command} to ${String(input.to)}`
+/** `advancePayment` is told apart by the state that it leads to, and is the same step where it also moves a balance. */
+const nameCommand = (command: string, input: unknown): string => {
+  const change =
+    command === 'advanceCredit' && typeof input === 'object' && input !== null && 'change' in input
+      ? input.change
+      : input;
+  return typeof change === 'object' && change !== null && 'to' in change
+    ? `advancePayment to ${String(change.to)}`
     : command;
+};
 
 /** Every command of the store is a step; it is over when the store has acknowledged it. */
 export const watchStore = (store: Store): Store =>

@@ -1,0 +1,46 @@
+import type { Nano } from '../../kit/money.ts';
+import type { Challenge } from '../../payments/core/challenge.ts';
+import type { Proofs } from '../../payments/parse-proof.ts';
+import type { Payment } from '../../store/store.ts';
+import type { Receipt } from './x402-answers.ts';
+import type { SoldOver } from './x402-resources.ts';
+
+export interface PayRequest extends SoldOver {
+  price: Nano;
+  /** Returns the price under the rule of that name, which was offered before; null for an unknown rule. */
+  priceUnder?: (pricing: string) => Nano | null;
+  /** The proofs as they came, unread; null for none. */
+  proofs: Proofs | null;
+  /** The hash of the canonical request: a proof pays one request. */
+  requestHash: string;
+  /** Makes the JSON text that is sold. When it throws, nothing is charged and the error is passed on. */
+  produce: (signal: AbortSignal) => Promise<string>;
+  /** Whether that result is given away; absent: every result is charged. */
+  isFree?: (result: string) => boolean;
+  /** The payment raises a balance by its price. Absent: it buys the result alone. */
+  credit?: Credit;
+  /** Aborts when the client has gone. Ends the work before the settlement, and never a settlement. */
+  signal: AbortSignal;
+}
+
+export interface Credit {
+  /** The account that is raised; null: the one of the wallet that pays, made if there is none. */
+  accountId: string | null;
+  /** Whether that is an account for sandbox credit. */
+  isSandbox: boolean;
+}
+
+export type PayOutcome =
+  /** `receipt`: of a settlement that failed. */
+  | { outcome: 'unpaid'; challenge: Challenge; receipt?: Receipt }
+  | {
+      outcome: 'served';
+      result: string;
+      /** Undefined for a result that was given away. */
+      receipt: Receipt | undefined;
+      /** Whether the result was made for an earlier request with the same proof. */
+      replayed: boolean;
+      transaction: string | null;
+      /** The stored payment. */
+      payment: Payment;
+    };

@@ -1,0 +1,215 @@
+import { createKeyPairSignerFromBytes, getBase58Encoder } from '@solana/kit';
+import { ExactEvmScheme } from '@x402/evm/exact/client';
+import { wrapFetchWithPayment, x402Client } from '@x402/fetch';
+import { ExactSvmScheme } from '@x402/svm/exact/client';
+import { privateKeyToAccount } from 'viem/accounts';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { issueKey } from '../../src/accounts/issue-key.ts';
+import { newId } from '../../src/kit/ids.ts';
+import { formatUsd } from '../../src/kit/money.ts';
+import { StoreError } from '../../src/store/store-error.ts';
+import type { WalletAccount } from '../../src/store/store.ts';
+import type { ChainName } from '../payments/support/buyer.ts';
+import { startPaidSearch, type PaidSearch } from './start-paid-search.ts';
+
+let sale: PaidSearch;
+beforeAll(async () => {
+  sale = await startPaidSearch({ environment: { WALLET_ACCOUNTS: 'on' } });
+});
+afterAll(() => sale.stop());
+
+const clientOf = async (chain: ChainName): Promise<x402Client> => {
+  const { base, solana } = sale.chains;
+  if (chain === 'base')
+    return new x402Client().register(
+      'eip155:*',
+      new ExactEvmScheme(privateKeyToAccount(base.buyer.privateKey)),
+    );
+  const secretKey = Uint8Array.from(getBase58Encoder().encode(solana.buyer.secretKeyBase58));
+  const signer = await createKeyPairSignerFromBytes(secretKey);
+  return new x402Client().register('solana:*', new ExactSvmScheme(signer, { rpcUrl: solana.rpcUrl }));
+};
+
+/** Keeps the last proof that the stock client sent. */
+let lastProof: string | null;
+const watched: typeof fetch = async (input, init) => {
+  const request = new Request(input, init);
+  lastProof = request.headers.get('payment-signature') ?? lastProof;
+  return fetch(request);
+};
+
+const pay = async (
+  path: string,
+  body: object,
+  { chain = 'base', headers = {} }: { chain?: ChainName; headers?: Record<string, string> } = {},
+): Promise<Response> => {
+  const paying = wrapFetchWithPayment(watched, await clientOf(chain));
+  return paying(sale.gateway.url + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  });
+};
+
+const walletOn = async (chain: ChainName): Promise<WalletAccount | null> => {
+  const { base, solana } = sale.chains;
+  const wallet =
+    chain === 'base' ? `eip155:${base.buyer.address.toLowerCase()}` : `solana:${solana.buyer.address}`;
+  return sale.gateway.services.store.findWalletAccount({ wallet, isSandbox: true });
+};
+const balanceOn = async (chain: ChainName): Promise<string> =>
+  formatUsd((await walletOn(chain))?.available ?? 0n);
+
+/** In the token's smallest unit, a millionth of a dollar. */
+const charged = (work: () => Promise<unknown>): Promise<bigint> =>
+  sale.charged(async () => {
+    await work();
+  });
+
+const chat = { messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 20 };
+
+describe.each(['base', 'solana'] as const)('a wallet on %s', (chain) => {
+  it('tops up its own account', async () => {
+    const before = await walletOn(chain);
+    expect(before).toBeNull();
+    const paid = await charged(async () => {
+      const answer = await pay('/v1/topup', { amount_usd: '0.50' }, { chain });
+      expect([answer.status, await answer.json()]).toEqual([200, { object: 'topup', amount_usd: '0.50' }]);
+    });
+    expect(paid).toBe(500_000n);
+    expect(await balanceOn(chain)).toBe('0.50');
+  });
+
+  it('pays for a chat, and keeps what the chat did not use', async () => {
+    let answer: Response | undefined;
+    const paid = await charged(async () => {
+      answer = await pay('/v1/chat/completions', chat, { chain });
+    });
+    expect(answer?.status).toBe(200);
+    expect(answer?.headers.has('payment-response')).toBe(true);
+    const cost = Number(answer?.headers.get('x-causeway-charge-usd'));
+    expect(cost).toBeGreaterThan(0);
+    const kept = Number(await balanceOn(chain)) - 0.5;
+    expect(kept + cost).toBeCloseTo(Number(paid) / 1e6, 9);
+  });
+
+  it('gets the same answer for the same proof, and pays once', async () => {
+    const image = { model: 'imagemodel-1.0', prompt: 'A causeway at low tide' };
+    const first = await pay('/v1/images/generations', image, { chain });
+    const made = (await first.json()) as { id: string };
+    const balance = await balanceOn(chain);
+    const again = await charged(async () => {
+      const repeated = await sale.gateway.call('/v1/images/generations', {
+        apiKey: null,
+        body: image,
+        headers: { 'payment-signature': lastProof ?? '' },
+      });
+      expect(await repeated.json()).toMatchObject({ id: made.id });
+      expect(repeated.headers.get('idempotent-replayed')).toBe('true');
+    });
+    expect([again, await balanceOn(chain)]).toEqual([0n, balance]);
+  });
+});
+
+it('tells the price of a call and how it comes about before it is paid', async () => {
+  const unpaid = await sale.gateway.call('/v1/chat/completions', { apiKey: null, body: chat });
+  expect(unpaid.status).toBe(402);
+  expect(await unpaid.json()).toMatchObject({
+    error: 'Payment required',
+    quote: { model: 'textmodel-3.5-flash', most_output_tokens: 20, pricing: { unit: 'token' } },
+  });
+  const open = await sale.gateway.call('/v1/chat/completions', {
+    apiKey: null,
+    body: { messages: chat.messages },
+  });
+  const { x402 } = (await open.json()) as { x402: { amount: string } };
+  expect(Number(x402.amount)).toBeLessThanOrEqual(1);
+});
+
+it('a failed job is balance again', async () => {
+  const before = Number(await balanceOn('base'));
+  const paid = await charged(() =>
+    pay('/v1/images/generations', { model: 'imagemodel-1.0', prompt: '[sandbox:fail]' }),
+  );
+  expect(paid).toBeGreaterThan(0n);
+  expect(Number(await balanceOn('base')) - before).toBeCloseTo(Number(paid) / 1e6, 9);
+});
+
+it('a stream has the receipt in its headers', async () => {
+  const answer = await pay('/v1/chat/completions', { ...chat, stream: true });
+  expect(answer.headers.get('content-type')).toContain('text/event-stream');
+  expect(answer.headers.has('payment-response')).toBe(true);
+  expect(await answer.text()).toContain('data: [DONE]');
+});
+
+it('a call with a key is charged to its account, and a payment with a key tops that account up', async () => {
+  const { apiKey, services } = sale.gateway;
+  const balance = async (): Promise<number> => {
+    const answer = await sale.gateway.call('/v1/balance');
+    return Number(((await answer.json()) as { balance_usd: string }).balance_usd);
+  };
+  const before = await balance();
+  const headers = { authorization: `Bearer ${apiKey}` };
+  const paid = await charged(() => pay('/v1/topup', { amount_usd: '1' }, { headers }));
+  expect(paid).toBe(1_000_000n);
+  expect(await balance()).toBeCloseTo(before + 1, 9);
+  expect((await sale.gateway.call('/v1/chat/completions', { body: chat })).status).toBe(200);
+  expect((await services.store.checkLedger()).problems).toEqual([]);
+});
+
+it('a call that fails after its payment is made for the same proof later, and is paid once', async () => {
+  const { store } = sale.gateway.services;
+  const open = vi
+    .spyOn(store, 'openJob')
+    .mockRejectedValueOnce(new StoreError('unavailable', 'the store is away'));
+  const question = { ...chat, messages: [{ role: 'user', content: 'What is a causeway?' }] };
+  const paid = await charged(async () => {
+    const failed = await pay('/v1/chat/completions', question);
+    expect(failed.status).toBe(503);
+    expect(failed.headers.has('payment-response')).toBe(true);
+    const repeated = await sale.gateway.call('/v1/chat/completions', {
+      apiKey: null,
+      body: question,
+      headers: { 'payment-signature': lastProof ?? '' },
+    });
+    expect(repeated.status).toBe(200);
+  });
+  open.mockRestore();
+  const { x402 } = (await (
+    await sale.gateway.call('/v1/chat/completions', { apiKey: null, body: question })
+  ).json()) as { x402: { amount: string } };
+  expect(Number(paid) / 1e6).toBeCloseTo(Number(x402.amount), 9);
+});
+
+it('a key without enough balance is told the terms, and its payment runs the call', async () => {
+  const { store, clock } = sale.gateway.services;
+  const accountId = newId();
+  await store.createAccount({
+    id: accountId,
+    name: 'poor',
+    status: 'active',
+    isSandbox: true,
+    now: clock.now(),
+  });
+  const issued = await issueKey({ store, clock }, { accountId, label: '', brand: 'causeway' });
+  if (issued.outcome !== 'issued') throw new Error(issued.outcome);
+  const headers = { authorization: `Bearer ${issued.key}` };
+  const refused = await sale.gateway.call('/v1/chat/completions', { apiKey: issued.key, body: chat });
+  expect([refused.status, refused.headers.has('payment-required')]).toEqual([402, true]);
+  expect(await refused.json()).toMatchObject({ error: { code: 'insufficient_balance' } });
+  const answer = await pay('/v1/chat/completions', chat, { headers });
+  expect(answer.status).toBe(200);
+  expect(await store.listJobs({ accountId, before: null, limit: 2 })).toHaveLength(1);
+});
+
+it('the account of a wallet that is suspended takes no payment', async () => {
+  const { store, clock } = sale.gateway.services;
+  const id = (await walletOn('base'))?.id ?? '';
+  await store.setAccountStatus({ id, status: 'suspended', now: clock.now() });
+  const paid = await charged(async () => {
+    const refused = await pay('/v1/topup', { amount_usd: '0.50' });
+    expect(refused.status).toBe(403);
+  });
+  expect(paid).toBe(0n);
+  await store.setAccountStatus({ id, status: 'active', now: clock.now() });
+});
