@@ -1,3 +1,4 @@
+import { withPurpose } from '../../http/call-purpose.ts';
 import { openWalletAccount } from '../wallet-account.ts';
 import type { PaymentMethod } from '../../payments/core/challenge.ts';
 import { matchTerms, type TermsMatch } from '../../payments/match-terms.ts';
@@ -219,7 +220,8 @@ const produce = async (
 ): Promise<string> => {
   try {
     signal.throwIfAborted();
-    return await whileLeased(context, payment, () => request.produce(signal));
+    const purpose = { operation: request.sale, jobId: null, soldPayment: payment.identity };
+    return await whileLeased(context, payment, () => withPurpose(purpose, () => request.produce(signal)));
   } catch (error) {
     await refuse(context, payment, 'not_produced').catch((failure: unknown) =>
       context.log.error(
