@@ -204,7 +204,9 @@ const endUnanswered = async (
     error instanceof OutboundError &&
     (error.failure === 'unreachable' || error.failure === 'bad_certificate');
   if (isUnsent && isUnknown) {
-    await change(context, payment, 'unused', { reason: 'the upstream could not be reached' });
+    // Another attempt at the same job may have sent it in the meantime.
+    const { leaseUntil } = payment;
+    await change(context, payment, 'unused', { reason: 'the upstream could not be reached', leaseUntil });
     return error;
   }
   await change(context, payment, 'sent', { reason: error instanceof Error ? error.message : null });
@@ -269,7 +271,11 @@ const change = async (
   { store, clock, log }: BuyContext,
   payment: BoughtPayment,
   to: BoughtPaymentState,
-  { transaction = null, reason = null }: Partial<Pick<BoughtPayment, 'transaction' | 'reason'>>,
+  {
+    transaction = null,
+    reason = null,
+    ...held
+  }: Partial<Pick<BoughtPayment, 'transaction' | 'reason' | 'leaseUntil'>>,
 ): Promise<void> => {
   const { identity, checkAt } = payment;
   const isKnown = to === 'unused' || to === 'lost' || (to === 'answered' && transaction !== null);
@@ -282,6 +288,7 @@ const change = async (
       transaction,
       reason: reason?.slice(0, 300) ?? null,
       checkAt: isKnown ? null : checkAt,
+      ...held,
       now: clock.now(),
     });
   } catch (error) {

@@ -164,6 +164,8 @@ interface Move {
   transaction: string | null;
   reason: string | null;
   checkAt: number | null;
+  /** Changes nothing if another process has taken it up since then; absent: whoever has it. */
+  leaseUntil?: number;
   now: number;
 }
 
@@ -173,8 +175,9 @@ const move = statement({
     isOneOf,
   }) => `update bought_payments set state = $3, transaction_id = coalesce($4, transaction_id),
       reason = $5, check_at = $6, lease_until = $7, updated_at = $7
-    where identity = $1 and ${isOneOf('state', '$2')} returning ${bought.list()}`,
-  values: ({ identity, from, to, transaction, reason, checkAt, now }: Move) => [
+    where identity = $1 and ${isOneOf('state', '$2')} and lease_until = coalesce(cast($8 as bigint), lease_until)
+    returning ${bought.list()}`,
+  values: ({ identity, from, to, transaction, reason, checkAt, leaseUntil, now }: Move) => [
     identity,
     JSON.stringify(from),
     to,
@@ -182,6 +185,7 @@ const move = statement({
     reason,
     checkAt,
     now,
+    leaseUntil ?? null,
   ],
   read: firstOf(bought.read),
 });

@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterAll(() => seller.stop());
 
 /** A call with a proof fails, or its process dies, before it is sent or after its answer came; or a 402 answers it. */
-type Fault = 'fails before' | 'fails after' | 'dies before' | 'dies after' | 'refused';
+type Fault = 'fails before' | 'fails after' | 'dies before' | 'dies after' | 'refused' | 'unreachable';
 
 describe.each(['base', 'solana'] as const)('a buyer on %s', (chain) => {
   let place: TestStore;
@@ -76,6 +76,7 @@ describe.each(['base', 'solana'] as const)('a buyer on %s', (chain) => {
     proofs.push(proof);
     const fault = faults.shift();
     if (fault === 'refused') return call(unpaid);
+    if (fault === 'unreachable') throw new OutboundError('unreachable', fault);
     if (fault?.endsWith('after') === true) await call(headers);
     if (fault?.startsWith('dies') === true) return new Promise(() => undefined);
     if (fault !== undefined) throw new OutboundError('broken_off', fault);
@@ -196,6 +197,15 @@ describe.each(['base', 'solana'] as const)('a buyer on %s', (chain) => {
     );
     await expect(search(open({ networks: ['eip155:1'] }), 'beauty')).rejects.toThrow('allowed networks');
     expect(await list()).toEqual([]);
+  });
+
+  it('gives a proof back to the budget that could not be sent', async () => {
+    faults = ['unreachable'];
+    await expect(draw(open(), 'job')).rejects.toMatchObject({ failure: 'unreachable' });
+    expect(await spent()).toBe(0n);
+    await draw(open(), 'job');
+    expect(new Set(proofs).size).toBe(2);
+    expect((await list()).map(({ state }) => state)).toEqual(['answered', 'unused']);
   });
 
   it('never pays twice for a job whose upstream gives no answer for its proof; a search pays anew', async () => {
