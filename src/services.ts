@@ -36,6 +36,8 @@ import { createOutbound } from './http/create-outbound.ts';
 import { assignWallets } from './payments/generated-wallet.ts';
 import { createProviders, type Providers } from './providers/create-providers.ts';
 import { isSandboxModel } from './providers/index.ts';
+import type { Buyer } from './purchases/bought/create-buyer.ts';
+import { paidUpstreams } from './purchases/bought/paid-upstreams.ts';
 import { createX402Gate, type X402GateOptions } from './purchases/x402/x402-gate.ts';
 import { openStore } from './store/open-store.ts';
 import type { Job, Store } from './store/store.ts';
@@ -49,6 +51,8 @@ export interface GatewayServices extends Services {
   config: Config;
   operations: readonly Operation[];
   providers: Providers;
+  /** Null: no upstream is paid by x402. */
+  buyer: Buyer | null;
   /** Limits the calls of the operator's API that fail for want of a key. */
   failedOperatorCalls: AddressLimiter;
   /** Null: none is configured. */
@@ -95,13 +99,14 @@ export const createServices = async (
     allowsLoopback: config.allowsLoopbackUrls,
     userAgent: `${brandTitle(config)}/${packageJson.version}`,
   });
-  const providers = await createProviders(config, { clock, log, outbound, telemetry });
+  const buyer = await openBuyer(config, { store, clock, log });
+  const providers = await createProviders(config, { clock, log, outbound, telemetry, ...buyer });
   const files = await createMediaFiles(config, { log });
   const inputFolder = createInputFolder({ directory: join(config.dataDir, 'input-work') });
   const media = createMediaLibrary({ store, files, clock, publicUrl });
   const webhooks = createWebhookDispatcher({ store, outbound, clock, log, brand: config.brand });
   const jobs = createJobs({ config, store, catalogs, providers, media, webhooks, clock, log, telemetry });
-  const leads = await openWatchedLeads(config, { redis, log, telemetry });
+  const leads = await openWatchedLeads(config, { redis, log, telemetry, ...buyer });
   const sales = describeSales(operations, { serviceName: brandTitle(config), services: () => services });
   const { owner } = jobs;
   const { wallets, x402 } = await openPayments(config, { store, publicUrl, sales, clock, log, owner });
@@ -120,13 +125,12 @@ export const createServices = async (
     leads,
     x402,
     ...createLimiters({ config, operations, catalogs, redis, log }),
-    historyCursors: createHistoryCursors(() =>
-      store.getOrCreateSecret({ name: 'history-cursors', value: randomBase62(43) }),
-    ),
+    historyCursors: openHistoryCursors(store),
     bodyMemory: createMemoryBudget({ totalBytes: config.bodyMemoryBytes }),
     publicUrl,
     media,
     providers,
+    buyer,
     outbound,
     fetchInput: createFetchInput({ download: outbound.download, memoryBytes: config.bodyMemoryBytes }),
     streamInput: createStreamInput({ download: outbound.download }),
@@ -149,6 +153,7 @@ export const createServices = async (
       outbound,
       redis,
       telemetry,
+      buyer,
     }),
   };
   telemetry?.begin({ ...services, providers });
@@ -176,11 +181,29 @@ const openWatchedStore = async (
 
 const openWatchedLeads = async (
   config: Config,
-  { redis, log, telemetry }: Pick<Parts, 'redis' | 'log' | 'telemetry'>,
+  {
+    redis,
+    log,
+    telemetry,
+    payFor,
+  }: Pick<Parts, 'redis' | 'log' | 'telemetry'> & Partial<Pick<Buyer, 'payFor'>>,
 ): Promise<Leads> => {
   const sources = config.search.isOn ? config.leads.sources : [];
-  const leads = await openLeads({ ...config, leads: { ...config.leads, sources } }, { redis, log });
+  const leads = await openLeads({ ...config, leads: { ...config.leads, sources } }, { redis, log, payFor });
   return telemetry?.observeLeads(leads) ?? leads;
+};
+
+const openHistoryCursors = (store: Store) =>
+  createHistoryCursors(() => store.getOrCreateSecret({ name: 'history-cursors', value: randomBase62(43) }));
+
+/** Loaded only where an upstream is paid. Throws ConfigError. */
+const openBuyer = async (
+  config: Config,
+  parts: Pick<Parts, 'store' | 'clock' | 'log'>,
+): Promise<Buyer | null> => {
+  if (paidUpstreams(config).length === 0) return null;
+  const { createBuyer } = await import('./purchases/bought/create-buyer.ts');
+  return createBuyer({ ...parts, sold: config.x402.networks });
 };
 
 /** The catalog of each account, and whether real models are sold. */
@@ -304,15 +327,17 @@ type LifecycleParts = Pick<
   Parts,
   'config' | 'log' | 'store' | 'jobs' | 'webhooks' | 'sweeps' | 'x402' | 'leads' | 'outbound'
 > &
-  Pick<Parts, 'providers' | 'redis' | 'telemetry'>;
+  Pick<Parts, 'providers' | 'redis' | 'telemetry'> & { buyer: Buyer | null };
 
 /** Begins the background work, and ends all that was opened. */
 const createLifecycle = (parts: LifecycleParts): Pick<GatewayServices, 'begin' | 'drain' | 'close'> => {
   const { config, log, store, jobs, webhooks, sweeps, providers, x402, leads, outbound, redis, telemetry } =
     parts;
+  const { buyer } = parts;
   const background = new AbortController();
   return {
     begin: () => {
+      void buyer?.begin(background.signal);
       void redis?.check();
       jobs.begin();
       webhooks.begin();

@@ -85,7 +85,12 @@ export interface ReceiveRequest extends HttpRequest {
 }
 
 /** What may follow the wanted part of an answer and is read away. */
-export const leftover = { bytes: 65_536, ms: 1_000 };
+const leftover = { bytes: 65_536, ms: 1_000 };
+
+/** Leaves the rest of an answer. A short rest is read away, so that the connection can be used again. */
+export const leaveBody = (body: HttpAnswer['body']): void => {
+  body.dump({ limit: leftover.bytes, signal: AbortSignal.timeout(leftover.ms) }).catch(() => body.destroy());
+};
 
 /**
  * Sends one request and hands over its answer as it comes, without a stream between. Returns when the body

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { withPurpose } from '../http/call-purpose.ts';
 import type { ErrorEnvelope } from '../kit/errors.ts';
 import { newId } from '../kit/ids.ts';
 import type { Nano } from '../kit/money.ts';
@@ -200,7 +201,8 @@ const attempt = async (
   try {
     const executor = executors[job.kind];
     if (executor === undefined) throw new Error(`no executor for jobs of kind ${job.kind}`);
-    return await executor(job, context);
+    const purpose = { operation: job.kind, jobId: job.id, soldPayment: null };
+    return await withPurpose(purpose, () => executor(job, context));
   } catch (error) {
     if (context.signal.reason instanceof LeaseLostError) throw context.signal.reason;
     // The lease expires, and the next process takes the job.

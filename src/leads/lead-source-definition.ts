@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { PayFor } from '../http/pay-settings.ts';
 import type { Log } from '../kit/log.ts';
 import type { LeadSource } from './lead-source.ts';
 import type { ForgottenList } from './without-forgotten.ts';
@@ -28,6 +29,8 @@ export interface LeadSourceContext {
   /** How many fictional profiles are generated where nothing was imported. */
   syntheticProfiles: number;
   log: Log;
+  /** Pays for answers. Absent: nothing is paid. */
+  payFor?: PayFor | undefined;
 }
 
 export interface OpenedLeadSource extends LeadSource {

@@ -12,7 +12,7 @@ import type { Leads, LeadSource } from './lead-source.ts';
 import type { LeadsConfig } from './leads-settings.ts';
 import { createFindForgotten, createLeadsWithoutForgotten } from './without-forgotten.ts';
 
-export interface OpenLeadsOptions {
+export interface OpenLeadsOptions extends Pick<LeadSourceContext, 'payFor'> {
   /** Null keeps pages of results in this process. */
   redis: RedisConnection | null;
   log: Log;
@@ -33,7 +33,7 @@ const maxCacheEntries = 500;
  */
 export const openLeads = async (
   { dataDir, leads, search }: LeadsSettings,
-  { redis, log }: OpenLeadsOptions,
+  { redis, log, payFor }: OpenLeadsOptions,
 ): Promise<Leads> => {
   const folder = join(dataDir, 'leads');
   const isAlone = leads.sources.length === 1;
@@ -45,6 +45,7 @@ export const openLeads = async (
     isAlone,
     syntheticProfiles: search.syntheticProfiles,
     log,
+    payFor,
   });
   const lists = [openForgottenList(folder), ...sources.flatMap(({ source }) => source.forgotten ?? [])];
 

@@ -28,6 +28,7 @@ export interface OperatorMountServices extends Pick<OperatorServices, 'store' | 
   log: Log;
   publicUrl(): string;
   failedOperatorCalls: OperatorAuthOptions['failedAttempts'];
+  buyer: GatewayParts['buyer'];
 }
 
 interface RequestFacts {
@@ -47,7 +48,7 @@ const maxBytes = 1024 ** 2;
  * nothing, not even which addresses there are.
  */
 export const createOperatorMount = (services: OperatorMountServices) => {
-  const { config, store, clock, log, providers } = services;
+  const { config, store, clock, log, providers, buyer } = services;
   const find = createRouteTable(operatorOperations);
   const operatorServices = { store, clock, brand: config.brand, config: () => Promise.resolve(config) };
   const place = toKeptPlace({ shared: config.leadsPlace, dataDir: config.dataDir });
@@ -77,7 +78,7 @@ export const createOperatorMount = (services: OperatorMountServices) => {
     const route = routeFor(request.method, onPath);
     if (route === null) throw refuseMethod(onPath);
     const call = { actor: `key:${key.id}`, actorLabel: key.label, role: key.role, requestId };
-    const gateway = { providers, leads, body: request, signal };
+    const gateway = { providers, buyer, leads, body: request, signal };
     return runOperation(route.operation, await readInput(route, request, url), call, {
       ...operatorServices,
       gateway,

@@ -9,6 +9,7 @@ import type { KeptPlace } from '../leads/keeping/open-lead-keeper.ts';
 import type { DescribedOperation } from '../operations/operation.ts';
 import type { ErrorText } from '../operations/operation-docs.ts';
 import type { Providers } from '../providers/create-providers.ts';
+import type { Buyer } from '../purchases/bought/create-buyer.ts';
 import type { OperatorRole, Store } from '../store/store.ts';
 
 /** The parts that handlers use: in the gateway, and in the command line while no gateway runs. */
@@ -25,6 +26,8 @@ export interface OperatorServices {
 /** The parts that only a running gateway has, and the request that it answers. */
 export interface GatewayParts {
   providers: Pick<Providers, 'health'>;
+  /** Null: no upstream is paid by x402. */
+  buyer: Pick<Buyer, 'problems'> | null;
   leads: { desk: LeadDesk; place: KeptPlace };
   /** The body of the request, for operations that `accept` one which is not JSON. */
   body: Readable;

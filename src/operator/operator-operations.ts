@@ -3,6 +3,7 @@ import { getLeadStats } from './leads/get-lead-stats.ts';
 import { importLeads } from './leads/import-leads.ts';
 import { restorePeople } from './leads/restore-people.ts';
 import { getPayment } from './payments/get-payment.ts';
+import { listBought } from './payments/list-bought.ts';
 import { listPayments } from './payments/list-payments.ts';
 import { reconcilePayment } from './payments/reconcile-payment.ts';
 import { reconcilePayments } from './payments/reconcile-payments.ts';
@@ -57,6 +58,7 @@ export const operatorOperations: readonly OperatorOperation[] = [
   listPayments,
   getPayment,
   sumPayments,
+  listBought,
   reconcilePayments,
   reconcilePayment,
   listRefunds,

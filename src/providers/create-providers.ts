@@ -22,7 +22,7 @@ export interface ProvidersConfig {
 }
 
 export interface CreateProvidersOptions
-  extends RouterOptions, Pick<ProviderContext, 'outbound' | 'sandboxPieceDelayMs'> {
+  extends RouterOptions, Pick<ProviderContext, 'outbound' | 'payFor' | 'sandboxPieceDelayMs'> {
   /** Null or absent: nothing is watched. */
   telemetry?: ProviderTelemetry | null;
 }

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Outbound } from '../http/outbound.ts';
+import type { PayFor } from '../http/pay-settings.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { Log } from '../kit/log.ts';
 import type { ImageProvider } from './image/image-provider.ts';
@@ -47,6 +48,8 @@ export interface ProviderContext {
   movMaker: MovMaker;
   /** Returns headers that make the upstream's spans children of ours. Absent: there are no traces. */
   traceHeaders?: (() => Record<string, string>) | undefined;
+  /** Pays for answers. Absent: nothing is paid. */
+  payFor?: PayFor | undefined;
   /** The pause between two events of the sandbox's streams. */
   sandboxPieceDelayMs?: number;
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ConfigError } from '../kit/errors.ts';
+import { paySettings, readPay, type PayConfig } from '../http/pay-settings.ts';
 import { httpUrl, withoutTrailingSlash } from '../kit/url-settings.ts';
 import type { ProviderConfig, SettingsOrigin } from './provider.ts';
 
@@ -18,6 +19,8 @@ export interface RemoteConfig extends ProviderConfig {
   timeouts: ProviderTimeouts;
   /** True: the service gets the ids of our traces. */
   sendsTraceparent?: boolean;
+  /** Null or absent: its answers are not paid by x402. */
+  pay?: PayConfig | null;
 }
 
 const connectMs = 5_000;
@@ -45,6 +48,7 @@ export const remoteSettings = z.strictObject({
     .describe(
       'sends `traceparent`, for a service of your own: others need not know which calls belong together',
     ),
+  pay: paySettings.optional().describe('pays a service that sells its answers one by one'),
 });
 
 /** Throws ConfigError when the variable of the key is not set. */
@@ -62,6 +66,7 @@ export const readRemote = (
     baseUrl: settings.base_url,
     apiKey,
     sendsTraceparent: settings.send_traceparent,
+    pay: readPay(settings.pay, { setting, environment }),
     timeouts: {
       connectMs,
       firstByteMs: settings.first_byte_ms,

@@ -1,7 +1,7 @@
 import { createHttpClient } from '../http/http-client.ts';
 import { OutboundError } from '../http/outbound.ts';
+import { PurchaseError } from '../http/pay-settings.ts';
 import {
-  leftover,
   type AnswerHead,
   type HttpAnswer,
   type HttpRequest,
@@ -28,7 +28,7 @@ export interface UpstreamAnswer extends AnswerHead {
 
 const usualBytes = 4 * 1024 ** 2;
 
-export type UpstreamConfig = Pick<RemoteConfig, 'apiKey' | 'timeouts' | 'sendsTraceparent'>;
+export type UpstreamConfig = Pick<RemoteConfig, 'apiKey' | 'timeouts' | 'sendsTraceparent' | 'pay'>;
 
 export type Upstream = ReturnType<typeof createUpstream>;
 
@@ -37,10 +37,15 @@ export type Upstream = ReturnType<typeof createUpstream>;
  * answer, and redirects are not followed. Throws ProviderError, or the signal's reason.
  */
 export const createUpstream = (
-  { apiKey, timeouts, sendsTraceparent }: UpstreamConfig,
-  { traceHeaders }: Pick<ProviderContext, 'traceHeaders'> = {},
+  { apiKey, timeouts, sendsTraceparent, pay = null }: UpstreamConfig,
+  {
+    name = '',
+    traceHeaders,
+    payFor,
+  }: Partial<Pick<ProviderContext, 'name' | 'traceHeaders' | 'payFor'>> = {},
 ) => {
-  const http = createHttpClient(timeouts);
+  const direct = createHttpClient(timeouts);
+  const http = pay === null ? direct : (payFor?.(direct, { upstream: `providers.${name}`, pay }) ?? direct);
   const authorization: Record<string, string> = apiKey === null ? {} : { authorization: `Bearer ${apiKey}` };
 
   const toRequest = <Request extends UpstreamRequest>({ body, headers, ...request }: Request) => ({
@@ -113,13 +118,15 @@ const parseJson = (text: string): unknown => {
   }
 };
 
-/** Leaves the rest of an answer. A short rest is read away, so that the connection can be used again. */
-export const leaveBody = (body: HttpAnswer['body']): void => {
-  body.dump({ limit: leftover.bytes, signal: AbortSignal.timeout(leftover.ms) }).catch(() => body.destroy());
-};
-
 /** Maps a failure of the HTTP client to what the router may do about it. Returns any other error as it is. */
 const toTransportFailure = (error: unknown): unknown => {
+  if (error instanceof PurchaseError)
+    return new ProviderError(error.message, {
+      ...(error.mayBePaid
+        ? { failure: 'ambiguous' as const }
+        : { failure: 'retry_other' as const, code: 'upstream_unavailable' as const }),
+      cause: error,
+    });
   if (!(error instanceof OutboundError)) return error;
   const message = `the upstream did not answer: ${error.message}`;
   const isBadCertificate = error.failure === 'bad_certificate';

@@ -1,5 +1,6 @@
 import type { Command, Steps } from './command.ts';
 import * as accounts from './commands/accounts.ts';
+import * as boughtPayments from './commands/bought-payments.ts';
 import * as finishJob from './commands/finish-job.ts';
 import * as gauges from './commands/gauges.ts';
 import * as jobs from './commands/jobs.ts';
@@ -45,6 +46,7 @@ export const commands = onlyCommands({
   ...paymentUpkeep,
   ...refunds,
   ...purchases,
+  ...boughtPayments,
   ...operator,
   ...gauges,
   ...wallets,

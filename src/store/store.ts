@@ -2,6 +2,7 @@ import type { LedgerReport } from './check-ledger.ts';
 import type { CommandMethods } from './commands.ts';
 
 export type * from './commands/accounts.ts';
+export type * from './commands/bought-payments.ts';
 export type * from './commands/finish-job.ts';
 export type * from './commands/gauges.ts';
 export type * from './commands/history-page.ts';

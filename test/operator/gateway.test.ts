@@ -21,6 +21,7 @@ it('tells of each provider what it serves, and how its last calls went', async (
     type: 'openai',
     sandbox: false,
     retries_left: 10,
+    pay: null,
     models: [{ ...served, breaker: 'closed', rest_ms: 0, last_success_at: null, last_failure: null }],
   });
   expect((await ask()).status).toBe(200);

@@ -1,4 +1,5 @@
 import type { CommandGroup } from '../command-definition.ts';
+import { boughtCommand } from './bought-command.ts';
 import { exportCommand } from './export-command.ts';
 import { listCommand } from './list-command.ts';
 import { reconcileCommand } from './reconcile-command.ts';
@@ -22,5 +23,6 @@ export const paymentCommands: CommandGroup = {
     refundCommand,
     refundsCommand,
     cancelRefundCommand,
+    boughtCommand,
   ],
 };

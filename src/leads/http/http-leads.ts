@@ -1,19 +1,28 @@
+import type { HttpClient } from '../../http/http-client.ts';
+import type { LeadSourceContext } from '../lead-source-definition.ts';
 import type { HttpLeadsConfig } from './http-source.ts';
-import type { Log } from '../../kit/log.ts';
 import type { LeadQuery, LeadSource } from '../lead-source.ts';
 import type { UpstreamRequest } from '../upstream/ask-upstream.ts';
 import { createUpstreamLeads } from '../upstream/upstream-leads.ts';
 
 /** Leads from a configured HTTP service. Errors as in `createUpstreamLeads`. */
-export const createHttpLeads = (config: HttpLeadsConfig, { log }: { log: Log }): LeadSource =>
-  createUpstreamLeads({
+export const createHttpLeads = (
+  config: HttpLeadsConfig,
+  { log, payFor }: Pick<LeadSourceContext, 'log' | 'payFor'>,
+): LeadSource => {
+  const { pay } = config;
+  return createUpstreamLeads({
     ...config,
     name: 'http',
     dialect: 'plain',
     toRequest: (query) => toRequest(config, query),
     refusesSearch: ({ status }) => refusals.has(status),
+    ...(pay === null || payFor === undefined
+      ? {}
+      : { wrap: (http: HttpClient) => payFor(http, { upstream: 'leads.http', pay }) }),
     log,
   });
+};
 
 /** Statuses that concern the search, not the service. */
 const refusals: ReadonlySet<number> = new Set([400, 413, 414, 422]);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ConfigError } from '../../kit/errors.ts';
 import type { Json } from '../../kit/json.ts';
+import { paySettings, readPay, type PayConfig } from '../../http/pay-settings.ts';
 import { httpUrl } from '../../kit/url-settings.ts';
 import { secret } from '../../kit/variables.ts';
 import type { LeadSourceDefinition } from '../lead-source-definition.ts';
@@ -34,6 +35,8 @@ export interface HttpLeadsConfig extends UpstreamLeadsConfig {
   templates: Template<Json>[];
   /** The JSON pointer of the list. */
   results: string;
+  /** Null: its answers are not paid by x402. */
+  pay: PayConfig | null;
 }
 
 const ownHeaders =
@@ -61,6 +64,7 @@ const section = z.strictObject({
   body: secret(z.json())
     .optional()
     .describe('JSON body of the request; its texts have the same places as `parameters`'),
+  pay: paySettings.optional().describe('pays a service that sells its answers one by one'),
   results: jsonPointer.default('').describe('JSON pointer of the list in the answer'),
   filtered_rows: filteredRows.describe(
     '`{limit}` is at least this where a filter of the search is not sent; `SEARCH_MAX_LIMIT` when unset',
@@ -104,11 +108,12 @@ export const httpSource: LeadSourceDefinition<HttpLeadsConfig> = {
       body,
       templates,
       results: given.results,
+      pay: readPay(given.pay, { setting: 'leads.http', environment }),
     };
   },
-  open: async (config, { log }) => {
+  open: async (config, context) => {
     const { createHttpLeads } = await import('./http-leads.ts');
-    return createHttpLeads(config, { log });
+    return createHttpLeads(config, context);
   },
 };
 

@@ -1,4 +1,4 @@
-import { createHttpClient } from '../../http/http-client.ts';
+import { createHttpClient, type HttpClient } from '../../http/http-client.ts';
 import { OutboundError } from '../../http/outbound.ts';
 import type { HttpAnswer } from '../../http/send-request.ts';
 import { startDeadline } from '../../kit/deadline.ts';
@@ -33,6 +33,8 @@ export interface AskUpstreamOptions {
   /** Calls at once, and more that may wait for them. */
   atOnce?: number;
   waiting?: number;
+  /** Wraps the client of all calls, such as by one that pays. */
+  wrap?: ((http: HttpClient) => HttpClient) | undefined;
 }
 
 const maxConnectMs = 5_000;
@@ -47,6 +49,7 @@ export const createAskUpstream = ({
   maxBytes,
   atOnce = 32,
   waiting = 128,
+  wrap = (direct) => direct,
 }: AskUpstreamOptions) => {
   const limiter = createFairShareLimiter({
     total: atOnce,
@@ -55,7 +58,7 @@ export const createAskUpstream = ({
       refusal: () => new OutboundError('busy', 'Too many outbound calls are waiting.'),
     },
   });
-  const http = createHttpClient({ connectMs: Math.min(maxConnectMs, timeoutMs) });
+  const http = wrap(createHttpClient({ connectMs: Math.min(maxConnectMs, timeoutMs) }));
 
   const exchange = async (request: UpstreamRequest, signal: AbortSignal): Promise<UpstreamAnswer> => {
     const { method, url, headers, body } = request;

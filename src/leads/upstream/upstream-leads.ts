@@ -6,7 +6,13 @@ import type { Log } from '../../kit/log.ts';
 import { InconclusiveError } from '../inconclusive-error.ts';
 import type { LeadQuery, LeadSource } from '../lead-source.ts';
 import { createAnswerReader } from './answer-reader.ts';
-import { createAskUpstream, isGood, type UpstreamAnswer, type UpstreamRequest } from './ask-upstream.ts';
+import {
+  createAskUpstream,
+  isGood,
+  type AskUpstreamOptions,
+  type UpstreamAnswer,
+  type UpstreamRequest,
+} from './ask-upstream.ts';
 import { createUnsupportedFilters } from './unsupported-filters.ts';
 import { fieldsSearched, type Template } from './query-template.ts';
 import { filtersOf, type FilterField } from './to-leads.ts';
@@ -24,6 +30,7 @@ export interface UpstreamLeadsOptions extends UpstreamLeadsConfig {
   refusesSearch: (answer: UpstreamAnswer) => boolean;
   /** Explains a bad answer for the log in our own words; null when it cannot. */
   explain?: (answer: UpstreamAnswer) => string | null;
+  wrap?: AskUpstreamOptions['wrap'];
   log: Log;
 }
 
@@ -43,7 +50,7 @@ const maxRetrySeconds = 300;
 export const createUpstreamLeads = (options: UpstreamLeadsOptions): LeadSource => {
   const { name, timeoutMs, maxResponseBytes, revision, log } = options;
   const { results, fields, defaults, maxRows, dialect } = options;
-  const upstream = createAskUpstream({ timeoutMs, maxBytes: maxResponseBytes });
+  const upstream = createAskUpstream({ timeoutMs, maxBytes: maxResponseBytes, wrap: options.wrap });
   const reader = createAnswerReader({ timeoutMs });
   const unsupportedFilters = createUnsupportedFilters(options);
   const reportRefused = throttle<{ refused: number; rows: number; firstProblem: string | null }>(

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { isoOrNull, toIso } from '../../kit/clock.ts';
 import { time } from '../../operations/answer-fields.ts';
 import { inGateway, operatorRead } from '../operator-operation.ts';
+import { paySchema, readPayViews } from '../pay-view.ts';
 
 const failureSchema = z.strictObject({
   failure: z
@@ -28,6 +29,7 @@ const providerSchema = z.strictObject({
   type: z.string(),
   sandbox: z.boolean().describe('True: no real model is behind it.'),
   retries_left: z.int().describe('Failed calls that may be repeated now. Each ten calls add one, up to ten.'),
+  pay: paySchema.nullable().describe('Null: it is not paid by x402.'),
   models: z.array(modelSchema),
 });
 
@@ -51,6 +53,7 @@ export const listProviders = operatorRead({
           type: 'openai',
           sandbox: false,
           retries_left: 10,
+          pay: null,
           models: [
             {
               kind: 'chat',
@@ -66,23 +69,27 @@ export const listProviders = operatorRead({
       ],
     },
   },
-  handle: async (_input, services) => ({
-    providers: inGateway(services)
-      .providers.health()
-      .map(({ name, type, isSandbox, retriesLeft, models }) => ({
-        name,
-        type,
-        sandbox: isSandbox,
-        retries_left: retriesLeft,
-        models: models.map(({ kind, model, skus, state, restMs, lastSuccessAt, lastFailure }) => ({
-          kind,
-          model,
-          skus,
-          breaker: state,
-          rest_ms: Math.ceil(restMs),
-          last_success_at: isoOrNull(lastSuccessAt),
-          last_failure: lastFailure && { ...lastFailure, at: toIso(lastFailure.at) },
+  handle: async (_input, services) => {
+    const pays = await readPayViews(services);
+    return {
+      providers: inGateway(services)
+        .providers.health()
+        .map(({ name, type, isSandbox, retriesLeft, models }) => ({
+          name,
+          type,
+          sandbox: isSandbox,
+          retries_left: retriesLeft,
+          pay: pays.get(`providers.${name}`) ?? null,
+          models: models.map(({ kind, model, skus, state, restMs, lastSuccessAt, lastFailure }) => ({
+            kind,
+            model,
+            skus,
+            breaker: state,
+            rest_ms: Math.ceil(restMs),
+            last_success_at: isoOrNull(lastSuccessAt),
+            last_failure: lastFailure && { ...lastFailure, at: toIso(lastFailure.at) },
+          })),
         })),
-      })),
-  }),
+    };
+  },
 });

@@ -1,3 +1,4 @@
+import type { SchemeNetworkClient } from '@x402/core/types';
 import type { z } from 'zod';
 import type { Log } from '../../kit/log.ts';
 import type { Coin, RefundChain, RefundWallet } from '../refunds/refund-transfer.ts';
@@ -228,6 +229,9 @@ export interface NetworkFamily {
   readTime(node: NodeAccess): Promise<number>;
   /** Compares what is configured with the chain. Returns one line for each fault, with the setting to change. */
   findFaults(of: { network: PaymentNetwork; payTo: string }, node: NodeAccess): Promise<string[]>;
+
+  /** Opens a wallet that signs proofs as a buyer. `key` is of the form that `secretKeyProblem` accepts. */
+  openClient(key: string, options: { rpcUrl: string }): Promise<SchemeNetworkClient>;
 
   openRefundChain(options: RefundOptions): Promise<RefundChain>;
   /** Throws TypeError for a key of the right form that is no key, without showing it. */

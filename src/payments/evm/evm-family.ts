@@ -138,6 +138,12 @@ export const evmFamily: NetworkFamily = {
   findFaults: async ({ network }, { rpc, signal }) =>
     (await import('./evm-self-check.ts')).findEvmFaults(createEvmChain(rpc, signal), network),
 
+  openClient: async (key) => {
+    const { ExactEvmScheme } = await import('@x402/evm/exact/client');
+    const { privateKeyToAccount } = await import('viem/accounts');
+    return new ExactEvmScheme(privateKeyToAccount(`0x${key.slice(2)}`));
+  },
+
   openRefundChain: async (options) => (await import('./evm-refund-chain.ts')).createEvmRefundChain(options),
   openRefundWallet: async (options, key) =>
     (await import('./evm-refund-wallet.ts')).createEvmRefundWallet(options, `0x${key.slice(2)}`),

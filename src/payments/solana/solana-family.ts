@@ -109,6 +109,12 @@ export const solanaFamily: NetworkFamily = {
   findFaults: async (of, { rpc, signal }) =>
     (await import('./solana-self-check.ts')).findSolanaFaults(createSolanaChain(rpc, signal), of),
 
+  openClient: async (key, { rpcUrl }) => {
+    const { ExactSvmScheme } = await import('@x402/svm/exact/client');
+    const { createKeyPairSignerFromBytes } = await import('@solana/kit');
+    return new ExactSvmScheme(await createKeyPairSignerFromBytes(decodeKey(key)), { rpcUrl });
+  },
+
   openRefundChain: async (options) =>
     (await import('./solana-refund-chain.ts')).createSolanaRefundChain(options),
   openRefundWallet: async (options, key) =>

@@ -1,6 +1,5 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import type { AnswerHead, BodyLimits } from '../../http/send-request.ts';
-import type { ProviderContext } from '../provider.ts';
 import { ProviderError } from '../provider-error.ts';
 import type { RemoteConfig } from '../remote-settings.ts';
 import { toStatusFailure, toStreamFailure } from '../upstream-failure.ts';
@@ -21,7 +20,7 @@ export type OpenAiClient = ReturnType<typeof createOpenAiClient>;
  */
 export const createOpenAiClient = (
   config: Pick<RemoteConfig, 'baseUrl'> & UpstreamConfig,
-  context: Pick<ProviderContext, 'traceHeaders'> = {},
+  context: Parameters<typeof createUpstream>[1] = {},
 ) => {
   const { baseUrl, timeouts } = config;
   const upstream = createUpstream(config, context);

@@ -1,9 +1,9 @@
 import { newId } from '../../kit/ids.ts';
 import { downloadResult, largestResult, resultBody, toContent } from '../video/result-content.ts';
+import { leaveBody } from '../../http/send-request.ts';
 import { contentParts, createJsonBody, type JsonBody } from '../video/json-body.ts';
 import { createTaskVideo, type TaskVideoOptions } from '../video/task-video.ts';
 import { toPollFailure } from '../upstream-failure.ts';
-import { leaveBody } from '../upstream.ts';
 import { ProviderError } from '../provider-error.ts';
 import type { VideoProvider, VideoRequest } from '../video/video-provider.ts';
 import { ratioProportion, videoSize } from '../video/video-size.ts';

@@ -1,3 +1,4 @@
+import { withPurpose } from '../../http/call-purpose.ts';
 import type { PaymentMethod } from '../../payments/core/challenge.ts';
 import { matchTerms, type TermsMatch } from '../../payments/match-terms.ts';
 import { hasProof, parseProof, paymentIdentity, type Proof } from '../../payments/parse-proof.ts';
@@ -171,7 +172,10 @@ const produce = async (
   try {
     signal.throwIfAborted();
     if (upto === null) {
-      const result = await whileLeased(context, payment, () => request.produce(signal));
+      const purpose = { operation: request.sale, jobId: null, soldPayment: payment.identity };
+      const result = await whileLeased(context, payment, () =>
+        withPurpose(purpose, () => request.produce(signal)),
+      );
       return { result, charge: request.isFree?.(result) === true ? 0n : undefined };
     }
     const { result, charge } = await whileLeased(context, payment, () => upto.produce(payment));

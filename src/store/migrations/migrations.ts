@@ -10,6 +10,7 @@ import { keyLimits } from './0008-key-limits.ts';
 import { operatorAccess } from './0009-operator-access.ts';
 import { walletAccounts } from './0010-wallet-accounts.ts';
 import { signIn } from './0011-sign-in.ts';
+import { boughtPayments } from './0012-bought-payments.ts';
 import { settledAmounts } from './0013-settled-amounts.ts';
 import { paymentCredits } from './0014-payment-credits.ts';
 import { paymentReverts } from './0015-payment-reverts.ts';
@@ -27,6 +28,7 @@ export const migrations: Readonly<Record<string, (engine: Engine) => string[]>> 
   '0009-operator-access': operatorAccess,
   '0010-wallet-accounts': walletAccounts,
   '0011-sign-in': signIn,
+  '0012-bought-payments': boughtPayments,
   '0013-settled-amounts': settledAmounts,
   '0014-payment-credits': paymentCredits,
   '0015-payment-reverts': paymentReverts,

@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import { ConfigError } from '../kit/errors.ts';
+import { parseUsd, type Nano } from '../kit/money.ts';
+import type { HttpClient } from './http-client.ts';
+
+/** How an upstream that is sold by x402 is paid. */
+export interface PayConfig {
+  /** The setting, for errors. */
+  setting: string;
+  /** Secret keys of wallets. */
+  keys: readonly string[];
+  maxPerCall: Nano;
+  /** In a UTC day, over all processes. */
+  maxPerDay: Nano;
+  /** CAIP-2 names or the usual ones, the preferred one first. */
+  networks: readonly string[];
+}
+
+/** Makes a client that pays for answers which are sold. `upstream` names the source or provider in the records. */
+export type PayFor = (http: HttpClient, of: { upstream: string; pay: PayConfig }) => HttpClient;
+
+/** An answer that is sold was not got. The message is for the log. */
+export class PurchaseError extends Error {
+  override readonly name = 'PurchaseError';
+  /** False: no money moves for this call. True: it may have, or still may. */
+  readonly mayBePaid: boolean;
+
+  constructor(message: string, options: { mayBePaid: boolean; cause?: unknown }) {
+    super(message, { cause: options.cause });
+    this.mayBePaid = options.mayBePaid;
+  }
+}
+
+const usd = z
+  .string('must be an amount in quotes, such as "0.10"')
+  .regex(/^(?!0+(?:\.0+)?$)\d{1,9}(?:\.\d{1,9})?$/, 'must be an amount such as "0.10"');
+const variable = z.string().min(1).max(100);
+
+/** The key `pay` of a source or provider. */
+export const paySettings = z.strictObject({
+  x402: z
+    .strictObject({
+      wallet_env: z
+        .union([variable, z.array(variable).min(1).max(2)])
+        .describe(
+          'environment variable with the key of your wallet; a list for one of EVM and one of Solana',
+        ),
+      max_usd_per_call: usd.describe('the most that one answer may cost, such as `"0.10"`'),
+      max_usd_per_day: usd.describe('the most that is spent there in a UTC day, by all processes together'),
+      networks: z
+        .array(z.string().min(1).max(100))
+        .min(1)
+        .max(8)
+        .describe('networks on which you pay, such as `base`; the preferred one first'),
+    })
+    .describe('pays by x402, from a wallet of yours'),
+});
+
+interface Origin {
+  setting: string;
+  environment: Record<string, string | undefined>;
+}
+
+/** Reads `pay`; null when it is not set. Throws ConfigError with one line that names the setting. */
+export const readPay = (
+  given: z.output<typeof paySettings> | undefined,
+  { setting, environment }: Origin,
+): PayConfig | null => {
+  if (given === undefined) return null;
+  const { wallet_env: variables, networks, ...limits } = given.x402;
+  const at = `causeway.yaml: ${setting}.pay.x402`;
+  const keys = [variables].flat().map((name) => {
+    const key = environment[name];
+    if (key === undefined || key === '')
+      throw new ConfigError(`${at}.wallet_env: the environment variable ${name} is not set`);
+    return key;
+  });
+  const maxPerCall = parseUsd(limits.max_usd_per_call);
+  const maxPerDay = parseUsd(limits.max_usd_per_day);
+  if (maxPerCall > maxPerDay)
+    throw new ConfigError(`${at}.max_usd_per_call: must not be above max_usd_per_day`);
+  return { setting: at, keys, maxPerCall, maxPerDay, networks };
+};

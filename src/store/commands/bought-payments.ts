@@ -1,0 +1,282 @@
+import { columns, int64, integer, named, orNull, text, time, type RowOf } from '../columns.ts';
+import {
+  inTransaction,
+  read,
+  run,
+  unlessRaced,
+  write,
+  writeSteps,
+  writeTransaction,
+  type Steps,
+} from '../command.ts';
+import { eachOf, firstOf, hasRows, nothing, statement } from '../statement.ts';
+import { periodNames } from './key-table.ts';
+
+/**
+ * sent: written down before it is sent; it may be known to the upstream. answered: a whole good answer came. lost: the
+ * chain has it, and no whole answer came. unused: proven not to have happened, now and in future.
+ */
+export type BoughtPaymentState = 'sent' | 'answered' | 'lost' | 'unused';
+
+const boughtFields = {
+  /** As `Payment.identity`: what the chain accepts only once. */
+  identity: text(),
+  /** Digest of the upstream, the job and the request. A job never has two payments of one request that may be taken. */
+  request: text(),
+  /** The source or provider in the settings, such as `providers.images`. */
+  upstream: text(),
+  /** The kind of the job, or the operation that is sold. */
+  operation: text(),
+  jobId: orNull(text()),
+  /** The identity of the payment that a buyer made for it; null for none. */
+  soldPayment: orNull(text()),
+  /** CAIP-2. */
+  network: text(),
+  asset: text(),
+  payTo: text(),
+  /** In the asset's smallest unit. */
+  amount: int64(),
+  /** In nano-dollars, as it counts in the budget of `day`. */
+  price: int64(),
+  /** In UTC. */
+  day: text(),
+  /** JSON text of the signed proof, in x402 v2 form. */
+  payload: text(),
+  /** JSON text of the terms that it answers. */
+  requirements: text(),
+  state: text<BoughtPaymentState>(),
+  transaction: named('transaction_id', orNull(text())),
+  /** Why there is no answer, for people; null for nothing to tell. */
+  reason: orNull(text()),
+  /** Until then the process that sent it waits for the answer. */
+  leaseUntil: time(),
+  /** When the chain is asked for its outcome; null for never. */
+  checkAt: orNull(time()),
+  createdAt: time(),
+  updatedAt: time(),
+};
+export type BoughtPayment = RowOf<typeof boughtFields>;
+const bought = columns(boughtFields);
+
+interface Resumption {
+  request: string;
+  now: number;
+  leaseUntil: number;
+  /** A payment without a job is taken only if it is younger. */
+  createdAfter: number;
+}
+
+/**
+ * Takes the payment whose proof is to be sent again for a request; null for none. Of a job that is every payment that may
+ * have happened, as its lease guards it. Otherwise it is one that has no answer and that no process waits for.
+ */
+export const resumeBoughtPayment = write({
+  text: `update bought_payments set lease_until = $3, updated_at = $2
+    where request = $1 and ((job_id is not null and state <> 'unused')
+      or (job_id is null and state = 'sent' and lease_until <= $2 and created_at > $4))
+    returning ${bought.list()}`,
+  values: ({ request, now, leaseUntil, createdAfter }: Resumption) => [
+    request,
+    now,
+    leaseUntil,
+    createdAfter,
+  ],
+  read: firstOf(bought.read),
+});
+
+export interface NewBoughtPayment extends Omit<
+  BoughtPayment,
+  'day' | 'state' | 'transaction' | 'reason' | 'createdAt' | 'updatedAt'
+> {
+  /** In nano-dollars. */
+  maxPerDay: bigint;
+  now: number;
+}
+
+const dayOf = (now: number): string => periodNames(now)[0];
+
+const findOfJob = statement({
+  text: `select 1 as found from bought_payments
+    where request = $1 and job_id is not null and state <> 'unused' limit 1`,
+  values: ({ request }: NewBoughtPayment) => [request],
+  read: hasRows,
+});
+
+/** Answers false where the budget does not suffice. Its row is locked until the end of the transaction. */
+const spend = statement({
+  text: `insert into bought_days (upstream, day, spent)
+    select $1, $2, cast($3 as bigint) where cast($3 as bigint) <= cast($4 as bigint)
+    on conflict (upstream, day) do update set spent = bought_days.spent + excluded.spent
+      where bought_days.spent + excluded.spent <= cast($4 as bigint)
+    returning spent`,
+  values: ({ upstream, price, maxPerDay, now }: NewBoughtPayment) => [upstream, dayOf(now), price, maxPerDay],
+  read: hasRows,
+});
+
+const insert = statement({
+  text: `insert into bought_payments (identity, request, upstream, operation, job_id, sold_payment, network, asset,
+      pay_to, amount, price, day, payload, requirements, state, lease_until, check_at, created_at, updated_at)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 'sent', $15, $16, $17, $17)`,
+  values: (payment: NewBoughtPayment) => [
+    payment.identity,
+    payment.request,
+    payment.upstream,
+    payment.operation,
+    payment.jobId,
+    payment.soldPayment,
+    payment.network,
+    payment.asset,
+    payment.payTo,
+    payment.amount,
+    payment.price,
+    dayOf(payment.now),
+    payment.payload,
+    payment.requirements,
+    payment.leaseUntil,
+    payment.checkAt,
+    payment.now,
+  ],
+  read: nothing,
+});
+
+type RecordOutcome = 'recorded' | 'exists' | 'over_budget';
+
+function* recordWithinBudget(payment: NewBoughtPayment): Steps<RecordOutcome> {
+  if (payment.jobId !== null && (yield* run(findOfJob, payment))) return 'exists';
+  if (!(yield* run(spend, payment))) return 'over_budget';
+  yield* run(insert, payment);
+  return 'recorded';
+}
+
+/**
+ * Writes down a payment before it is sent, and counts it in the budget of the day, in one unit. `exists`: the job has a
+ * payment of this request already. `over_budget`: nothing was written.
+ */
+export const recordBoughtPayment = writeSteps(function* (payment: NewBoughtPayment): Steps<RecordOutcome> {
+  return (yield* unlessRaced(inTransaction(recordWithinBudget(payment)))) ?? 'exists';
+});
+
+interface Move {
+  identity: string;
+  from: readonly BoughtPaymentState[];
+  to: BoughtPaymentState;
+  /** Null leaves what is known. */
+  transaction: string | null;
+  reason: string | null;
+  checkAt: number | null;
+  /** Changes nothing if another process has taken it up since then; absent: whoever has it. */
+  leaseUntil?: number;
+  now: number;
+}
+
+/** A process that waits for an answer no longer waits after this. */
+const move = statement({
+  text: ({
+    isOneOf,
+  }) => `update bought_payments set state = $3, transaction_id = coalesce($4, transaction_id),
+      reason = $5, check_at = $6, lease_until = $7, updated_at = $7
+    where identity = $1 and ${isOneOf('state', '$2')} and lease_until = coalesce(cast($8 as bigint), lease_until)
+    returning ${bought.list()}`,
+  values: ({ identity, from, to, transaction, reason, checkAt, leaseUntil, now }: Move) => [
+    identity,
+    JSON.stringify(from),
+    to,
+    transaction,
+    reason,
+    checkAt,
+    now,
+    leaseUntil ?? null,
+  ],
+  read: firstOf(bought.read),
+});
+
+const giveBack = statement({
+  text: 'update bought_days set spent = spent - $3 where upstream = $1 and day = $2',
+  values: ({ upstream, day, price }: BoughtPayment) => [upstream, day, price],
+  read: nothing,
+});
+
+/** Changes a payment by compare-and-set on its state; null if that fails. An unused one leaves the budget of its day. */
+export const moveBoughtPayment = writeTransaction(function* (input: Move): Steps<BoughtPayment | null> {
+  const moved = yield* run(move, input);
+  if (moved?.state === 'unused') yield* run(giveBack, moved);
+  return moved;
+});
+
+/** Claims payments that are due for a look at the chain, longest due first, and moves their next look to `until`. */
+export const claimBoughtChecks = write({
+  text: ({ lockFreeRows }) => `with due as (
+      select identity from bought_payments where check_at <= $1 and lease_until <= $1
+      order by check_at limit $3 ${lockFreeRows}
+    )
+    update bought_payments set check_at = $2 where identity in (select identity from due)
+    returning ${bought.list()}`,
+  values: ({ now, until, limit }: { now: number; until: number; limit: number }) => [now, until, limit],
+  read: eachOf(bought.read),
+});
+
+/** The position of the last payment of a page. */
+type BoughtPosition = Pick<BoughtPayment, 'createdAt' | 'identity'>;
+
+/** Lists payments by `createdAt`, then identity, both descending, after the position `before`. */
+export const listBoughtPayments = read({
+  text: `select ${bought.list()} from bought_payments where (created_at, identity) < ($1, $2)
+    order by created_at desc, identity desc limit $3`,
+  values: ({ before, limit }: { before: BoughtPosition | null; limit: number }) => [
+    before?.createdAt ?? Number.MAX_SAFE_INTEGER,
+    before?.identity ?? '',
+    limit,
+  ],
+  read: eachOf(bought.read),
+});
+
+export const getBoughtPayment = read({
+  text: `select ${bought.list()} from bought_payments where identity = $1`,
+  values: (identity: string) => [identity],
+  read: firstOf(bought.read),
+});
+
+const sumFields = {
+  operation: text(),
+  /** Payments that may have happened. */
+  payments: integer(),
+  /** What they cost, in nano-dollars. */
+  bought: int64(),
+  /** What their jobs were charged less refunds, in nano-dollars. Each job counts once. */
+  charged: int64(),
+  /** How many settled payments of one amount were taken for them; 0 for none. */
+  sales: integer(),
+  /** Of these payments: the amount of each one, and its token. Null for none. */
+  soldAmount: orNull(int64()),
+  soldNetwork: orNull(text()),
+  soldAsset: orNull(text()),
+};
+export type BoughtSum = RowOf<typeof sumFields>;
+const sums = columns(sumFields);
+
+/** Sums up payments of a time by operation, and by the amount and token of the payments that they were sold for. */
+export const sumBoughtPayments = read({
+  isLong: true,
+  text: `with uses as (
+      select operation, job_id, sold_payment, count(*) as payments, cast(sum(price) as bigint) as price
+      from bought_payments where created_at >= $1 and created_at < $2 and state <> 'unused'
+      group by operation, job_id, sold_payment
+    )
+    select u.operation, cast(sum(u.payments) as bigint) as payments, cast(sum(u.price) as bigint) as bought,
+      cast(coalesce(sum(h.captured - h.refunded), 0) as bigint) as charged, count(p.identity) as sales,
+      p.amount as sold_amount, p.network as sold_network, p.asset as sold_asset
+    from uses u
+    left join holds h on h.job_id = u.job_id
+    left join payments p on p.identity = u.sold_payment and p.state in ('settled', 'delivered')
+    group by u.operation, p.amount, p.network, p.asset
+    order by u.operation, p.network, p.asset, p.amount`,
+  values: ({ from, to }: { from: number; to: number }) => [from, to],
+  read: eachOf(sums.read),
+});
+
+/** Lists what is spent on a day, by upstream, in nano-dollars. */
+export const listBoughtSpending = read({
+  text: `select upstream, spent from bought_days where day = $1 order by upstream`,
+  values: (now: number) => [dayOf(now)],
+  read: (rows: { upstream: string; spent: bigint }[]) => rows,
+});

@@ -1,0 +1,97 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { NewBoughtPayment, Store } from '../../src/store/store.ts';
+import { start } from './builders.ts';
+import { testEngines, type TestStore } from './open-test-store.ts';
+
+const payment = (identity: string, fields: Partial<NewBoughtPayment> = {}): NewBoughtPayment => ({
+  identity,
+  request: 'request',
+  upstream: 'providers.images',
+  operation: 'image',
+  jobId: null,
+  soldPayment: null,
+  network: 'eip155:84532',
+  asset: '0xusdc',
+  payTo: '0xseller',
+  amount: 40_000n,
+  price: 40n,
+  payload: '{}',
+  requirements: '{}',
+  leaseUntil: start + 60_000,
+  checkAt: start + 90_000,
+  maxPerDay: 100n,
+  now: start,
+  ...fields,
+});
+
+describe.each(testEngines())('payments to upstreams on $kind', ({ create }) => {
+  let testStore: TestStore;
+  let stores: Store[];
+  beforeEach(async () => {
+    testStore = await create();
+    stores = [testStore.store, await testStore.openAnother()];
+  });
+  afterEach(() => testStore.remove());
+
+  const recordAll = (payments: readonly NewBoughtPayment[]): Promise<string[]> =>
+    Promise.all(payments.map((one, index) => stores[index % 2]!.recordBoughtPayment(one)));
+  const spentOn = async (time: number): Promise<bigint | undefined> =>
+    (await testStore.store.listBoughtSpending(time))[0]?.spent;
+
+  it('never exceed the budget of a day, whichever process writes them', async () => {
+    const names = Array.from({ length: 10 }, (_, index) => `payment ${index}`);
+    const outcomes = await recordAll(names.map((name) => payment(name, { request: name })));
+    expect(outcomes.filter((outcome) => outcome === 'recorded')).toHaveLength(2);
+    expect(outcomes.filter((outcome) => outcome === 'over_budget')).toHaveLength(8);
+    expect(await spentOn(start)).toBe(80n);
+    const nextDay = { now: start + 86_400_000, request: 'tomorrow' };
+    expect(await testStore.store.recordBoughtPayment(payment('tomorrow', nextDay))).toBe('recorded');
+    expect(await testStore.store.recordBoughtPayment(payment('dear', { price: 101n }))).toBe('over_budget');
+  });
+
+  it('exist once for a request of a job, until it is proven unused', async () => {
+    const ofJob = (identity: string) => payment(identity, { jobId: 'job', maxPerDay: 1_000n });
+    const outcomes = await recordAll(Array.from({ length: 6 }, (_, index) => ofJob(`payment ${index}`)));
+    expect(outcomes.filter((outcome) => outcome === 'recorded')).toHaveLength(1);
+    expect(outcomes.filter((outcome) => outcome === 'exists')).toHaveLength(5);
+    expect(await spentOn(start)).toBe(40n);
+    const { store } = testStore;
+    const found = await store.resumeBoughtPayment({
+      request: 'request',
+      now: start,
+      leaseUntil: start + 60_000,
+      createdAfter: start,
+    });
+    const move = {
+      identity: found?.identity ?? '',
+      from: ['sent'] as const,
+      to: 'unused' as const,
+      transaction: null,
+      reason: 'expired',
+      checkAt: null,
+      now: start,
+    };
+    const moved = await Promise.all(stores.map((each) => each.moveBoughtPayment(move)));
+    expect(moved.filter((each) => each !== null)).toHaveLength(1);
+    expect(await spentOn(start)).toBe(0n);
+    expect(await store.recordBoughtPayment(ofJob('another'))).toBe('recorded');
+  });
+
+  it('of a search are taken up by one process, after the one that sent them has left', async () => {
+    await testStore.store.recordBoughtPayment(payment('search'));
+    const resumeAll = (now: number) =>
+      Promise.all(
+        stores.map((store) =>
+          store.resumeBoughtPayment({
+            request: 'request',
+            now,
+            leaseUntil: now + 60_000,
+            createdAfter: start - 1,
+          }),
+        ),
+      );
+    expect(await resumeAll(start + 59_999)).toEqual([null, null]);
+    const taken = await resumeAll(start + 60_000);
+    expect(taken.filter((each) => each !== null)).toMatchObject([{ identity: 'search' }]);
+  });
+});
