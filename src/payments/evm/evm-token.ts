@@ -55,7 +55,7 @@ const abi = parseAbi([
   'function balanceOf(address owner) view returns (uint256)',
   'function allowance(address owner, address spender) view returns (uint256)',
 ]);
-export const transferEvent = toEventSelector('Transfer(address,address,uint256)');
+const transferEvent = toEventSelector('Transfer(address,address,uint256)');
 
 /** Types an address. Throws TypeError for any other text, which is a fault of ours. */
 const toAddress = (address: string): Hex => {

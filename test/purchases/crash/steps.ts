@@ -76,7 +76,7 @@ const nameCommand = (command: string, input: unknown): string => {
       ? input.change
       : input;
   return typeof change === 'object' && change !== null && 'to' in change
-    ? `advancePayment to ${String(change.to)}`
+    ? `${command === 'advanceCredit' ? 'advancePayment' : command} to ${String(change.to)}`
     : command;
 };
 

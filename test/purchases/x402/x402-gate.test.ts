@@ -112,7 +112,7 @@ describe.each([
     });
 
     const second = served(await gate.pay(sale.request(proofs)));
-    expect(second).toEqual({ ...first, replayed: true });
+    expect({ ...second, payment: null }).toEqual({ ...first, replayed: true, payment: null });
     expect(sale.produced).toBe(1);
     expect(await fixture.balances(chain)).toEqual({
       buyer: before.buyer - priceUnits,
