@@ -16,8 +16,13 @@ export const createOffered = <T>(
 ): (() => T) => {
   const made = new Map<string, T>();
   return () => {
-    const offered = operations.filter(
-      ({ sale }) => sale?.x402 === undefined || sale.prepaid !== undefined || isOnSale(sale.x402, services),
+    const isOffered = ({ sale }: Pick<Operation, 'sale'>): boolean =>
+      sale?.x402 === undefined || sale.prepaid !== undefined || isOnSale(sale.x402, services);
+    // What is open to everybody tells of another operation, which it is counted with.
+    const offered = operations.filter((operation) =>
+      isOffered(
+        (operation.isOpen && operations.find(({ name }) => name === operation.countedWith)) || operation,
+      ),
     );
     const key = offered.map(({ name }) => name).join(' ');
     const known = made.get(key) ?? make(offered);

@@ -9,7 +9,8 @@ import { startPaidSearch, type PaidSearch } from './start-paid-search.ts';
 let sale: PaidSearch;
 let agent: Client;
 beforeAll(async () => {
-  sale = await startPaidSearch({ environment: { WALLET_ACCOUNTS: 'on' } });
+  // By default the header of a chat has no room for it beside two schemes.
+  sale = await startPaidSearch({ environment: { WALLET_ACCOUNTS: 'on', X402_HEADER_BYTES: '6000' } });
   agent = new Client({ name: 'test-agent', version: '1' });
   await agent.connect(new StreamableHTTPClientTransport(new URL(`${sale.gateway.url}/mcp`)));
 });

@@ -27,6 +27,7 @@ describe.each(testEngines())('accounts and keys on $kind', ({ create }) => {
       held: 0n,
       terms: null,
       isSandbox: false,
+      wallet: null,
       createdAt: start,
     });
     expect(await data.store.getAccount(id)).toEqual(created);
@@ -111,6 +112,7 @@ describe.each(testEngines())('accounts and keys on $kind', ({ create }) => {
       key: {
         id: keyId,
         accountId,
+        madeBy: null,
         revokedAt: null,
         expiresAt: null,
         models: null,
@@ -125,6 +127,7 @@ describe.each(testEngines())('accounts and keys on $kind', ({ create }) => {
         held: 0n,
         terms: null,
         isSandbox: false,
+        wallet: null,
         createdAt: start,
         webhookSecret: null,
       },
