@@ -4,6 +4,7 @@ import type { PaymentRequired } from '@x402/core/types';
 import { extractDiscoveryInfo, validateDiscoveryExtension } from '@x402/extensions/bazaar';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decodeBase64Json } from '../../src/payments/core/base64-json.ts';
+import type { Description } from './interface-description.ts';
 import { startPaidSearch, type PaidSearch } from './start-paid-search.ts';
 
 let sale: PaidSearch;
@@ -63,6 +64,20 @@ describe('an agent with a wallet and without a key', () => {
       enum: ['imagemodel-1.0'],
     });
     expect(await agent.listTools()).toEqual({ tools });
+  });
+
+  it('reads in the interface description that a key is optional, and what is refused', async () => {
+    const answer = await sale.gateway.call('/openapi.json', { apiKey: null });
+    const { paths } = (await answer.json()) as Description;
+    for (const path of [...goods.map(([, one]) => one), '/v1/auth/wallet']) {
+      const item = paths[path]?.['post'];
+      expect(item).toMatchObject({ security: [{}, { apiKey: [] }] });
+      const codes = [401, 403].map((status) =>
+        Object.keys(item?.responses[String(status)]?.content?.['application/json']?.examples ?? {}),
+      );
+      expect(codes.map((listed) => listed[0])).toEqual(['invalid_api_key', 'permission_denied']);
+    }
+    expect(paths['/v1/search']?.['get']).toMatchObject({ security: [] });
   });
 
   it('reads the manifest of all that is sold', async () => {

@@ -111,7 +111,7 @@ export const signInWithWallet: SoldOperation<SignInInput> = {
     query: [],
     validation: 'envelope',
     isBodyOptional: true,
-    errors: ['invalid_sign_in', 'permission_denied'],
+    errors: ['invalid_sign_in'],
   },
   tool: null,
   docs: {
@@ -134,12 +134,6 @@ export const signInWithWallet: SoldOperation<SignInInput> = {
     wrong: { expires_in: 1 },
     headers: {},
     mayBeSandbox: true,
-    errors: {
-      permission_denied: {
-        when: 'The account of the wallet is suspended.',
-        message: 'The account of this wallet is suspended. Ask the operator.',
-      },
-    },
   },
   sale: { x402: sale },
 };

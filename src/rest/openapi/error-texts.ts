@@ -250,3 +250,15 @@ export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
   },
   shutting_down: { when: 'The service is restarting.', message: messages.shutting_down },
 };
+
+/** The same where a payment raises a balance. */
+export const creditTexts: typeof errorTexts = {
+  ...errorTexts,
+  permission_denied: {
+    when:
+      'The account of the wallet that pays is suspended, or the account of the key holds the other kind of money: real ' +
+      'money, or sandbox credit. Nothing was charged.',
+    message:
+      'The account of this wallet is suspended, so it cannot buy. Nothing was charged. Ask the operator.',
+  },
+};

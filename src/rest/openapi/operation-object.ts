@@ -1,7 +1,7 @@
 import { formatUsd } from '../../kit/money.ts';
 import type { DescribedOperation, X402Sale } from '../../operations/operation.ts';
 import { idempotencyKeyParameter, paymentParameters, rangeParameter, signInParameter } from './headers.ts';
-import { errorResponses, exampleKey, successResponses } from './responses.ts';
+import { errorResponses, exampleKey, successResponses, takesKey } from './responses.ts';
 import type { JsonSchema, SchemaRegistry } from './schema-registry.ts';
 
 /** Returns one operation as OpenAPI's operation object. `brand` is shown in names of headers. */
@@ -9,7 +9,7 @@ export const toOperationObject = (
   operation: DescribedOperation,
   { schemas, brand }: { schemas: SchemaRegistry; brand: string },
 ): object => {
-  const { name, rest, docs, isOpen = false } = operation;
+  const { name, rest, docs } = operation;
   const { prepaid, x402 } = operation.sale ?? {};
   const requestName = `${pascalCase(name)}Request`;
   const input = schemas.convertInput(operation.input, requestName);
@@ -20,13 +20,7 @@ export const toOperationObject = (
     summary: operation.title,
     description: docs.description ?? operation.description,
     tags: [operation.group],
-    security: isOpen
-      ? []
-      : x402 === undefined
-        ? [{ apiKey: [] }]
-        : prepaid === undefined
-          ? []
-          : [{}, { apiKey: [] }],
+    security: securityOf(operation),
     ...(x402 === undefined ? {} : { 'x-payment-info': paymentInfo(x402) }),
     parameters: [
       ...pathNames.map((field) => parameter(operation, { place: 'path', field, input })),
@@ -42,6 +36,13 @@ export const toOperationObject = (
       : {}),
     responses: { ...successResponses(operation, brand), ...errorResponses(operation, brand) },
   };
+};
+
+const securityOf = ({ sale, isOpen }: DescribedOperation): object[] => {
+  if (isOpen === true) return [];
+  const key = { apiKey: [] };
+  if (sale?.x402 === undefined) return [key];
+  return takesKey({ sale }) ? [{}, key] : [];
 };
 
 /** Returns the price, where crawlers of paid interfaces such as x402scan look for it. */

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../kit/json.ts';
 import type { DescribedOperation } from '../../operations/operation.ts';
 import type { ErrorText, OperationExample } from '../../operations/operation-docs.ts';
 import { validate } from '../../operations/validate.ts';
-import { errorTexts } from './error-texts.ts';
+import { creditTexts, errorTexts } from './error-texts.ts';
 import {
   billHeadersOf,
   errorHeaderNames,
@@ -106,13 +106,16 @@ const codesBySale: Readonly<Record<'prepaid' | 'x402', readonly ErrorCode[]>> = 
   ],
 };
 
+/** Whether a call may have an API key, where it is no open one. What raises a balance may raise that of a key. */
+export const takesKey = ({ sale }: Pick<DescribedOperation, 'sale'>): boolean =>
+  sale === null || sale.prepaid !== undefined || sale.x402.isCredit === true;
+
 /** Returns the codes of an operation in the order of the table of errors. */
 const codesOf = ({ sale, isOpen, rest, docs }: DescribedOperation): ErrorCode[] => {
   const codes = new Set<ErrorCode>([
     ...rest.errors,
-    ...((sale === null && isOpen !== true) || sale?.prepaid !== undefined
-      ? (['invalid_api_key'] as const)
-      : []),
+    ...(takesKey({ sale }) && isOpen !== true ? (['invalid_api_key'] as const) : []),
+    ...(sale?.x402?.isCredit === true ? (['permission_denied'] as const) : []),
     ...(sale?.prepaid === undefined ? [] : codesBySale.prepaid),
     ...(sale?.x402 === undefined ? [] : codesBySale.x402),
     ...(rest.method === 'POST'
@@ -179,7 +182,8 @@ const errorExample = (operation: DescribedOperation, status: number, code: Error
 /** Returns when an operation answers an error, with an example of its message. */
 const errorTextOf = (operation: DescribedOperation, code: ErrorCode): ErrorText => {
   const { errors, wrong } = operation.docs;
-  const text = errors?.[code] ?? errorTexts[code];
+  const isCredit = operation.sale?.x402?.isCredit === true;
+  const text = errors?.[code] ?? (isCredit ? creditTexts : errorTexts)[code];
   if (code !== 'invalid_parameter' || wrong === null) return text;
   const { message, param } = wrongRefusal(operation);
   return { ...text, message, ...(param === undefined ? {} : { param }) };
