@@ -1,4 +1,4 @@
-import { isOnSale } from '../operations/is-on-sale.ts';
+import { isOnSale, isQuoted } from '../operations/is-on-sale.ts';
 import type { Operation, Services } from '../operations/operation.ts';
 import type { SaleDescription } from '../purchases/x402/x402-gate.ts';
 import { toInputSchema, toMainInputSchema } from './tool-schemas.ts';
@@ -30,7 +30,7 @@ export const describeSales = (
         pricing: sale.pricing,
         offersSignIn: sale.isCredit === true && operation.sale?.prepaid === undefined,
         price: sale.priceRange,
-        isQuoted: sale.isCredit === true && operation.sale?.prepaid !== undefined,
+        isQuoted: isQuoted(operation),
       },
     ];
   });

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../kit/json.ts';
-import type { Operation, Services, X402Sale } from './operation.ts';
+import type { DescribedOperation, Operation, Services, X402Sale } from './operation.ts';
 
 /**
  * Whether calls, or an answer that was made (`result`), may be sold by x402 now: what is made up is not sold for real
@@ -7,6 +7,10 @@ import type { Operation, Services, X402Sale } from './operation.ts';
  */
 export const isOnSale = (sale: X402Sale, services: Services, result: JsonObject | null = null): boolean =>
   !services.config.x402.takesRealMoney || !sale.isSandbox(services, result);
+
+/** Whether the price follows from the input, without an upper bound, and what a call does not use of it is balance. */
+export const isQuoted = ({ sale }: Pick<DescribedOperation, 'sale'>): boolean =>
+  sale?.x402?.isCredit === true && sale.prepaid !== undefined;
 
 /** Returns what `make` made of the operations that can be used now, once for each set of them. */
 export const createOffered = <T>(

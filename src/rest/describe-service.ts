@@ -2,7 +2,7 @@ import type { Price } from '../catalog/model.ts';
 import { brandTitle } from '../kit/brand-title.ts';
 import { firstSentence } from '../kit/first-sentence.ts';
 import { formatRate, formatUsd, type Nano } from '../kit/money.ts';
-import { createOffered, isOnSale } from '../operations/is-on-sale.ts';
+import { createOffered, isOnSale, isQuoted } from '../operations/is-on-sale.ts';
 import type { Operation, Services, X402Sale } from '../operations/operation.ts';
 import { unknownWallet } from '../operations/per-call-sale.ts';
 
@@ -83,7 +83,7 @@ const describeService = (
         ...toCallable(operation),
         unit: sale.unit.one,
         price: sale.priceRange,
-        isQuoted: sale.isCredit === true && operation.sale?.prepaid !== undefined,
+        isQuoted: isQuoted(operation),
         isCredit: sale.isCredit === true,
         goods: decapitalised(sale.description),
         notice: noticeOf(operation, services),

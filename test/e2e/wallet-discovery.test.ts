@@ -78,6 +78,9 @@ describe('an agent with a wallet and without a key', () => {
       expect(codes.map((listed) => listed[0])).toEqual(['invalid_api_key', 'permission_denied']);
     }
     expect(paths['/v1/search']?.['get']).toMatchObject({ security: [] });
+    // The price of a chat follows from its input.
+    const price = { mode: 'dynamic', currency: 'USD', min: '0.01' };
+    expect(paths['/v1/chat/completions']?.['post']).toHaveProperty(['x-payment-info', 'price'], price);
   });
 
   it('reads the manifest of all that is sold', async () => {

@@ -1,4 +1,5 @@
 import { formatUsd } from '../../kit/money.ts';
+import { isQuoted } from '../../operations/is-on-sale.ts';
 import type { DescribedOperation, X402Sale } from '../../operations/operation.ts';
 import { idempotencyKeyParameter, paymentParameters, rangeParameter, signInParameter } from './headers.ts';
 import { errorResponses, exampleKey, successResponses, takesKey } from './responses.ts';
@@ -21,7 +22,7 @@ export const toOperationObject = (
     description: docs.description ?? operation.description,
     tags: [operation.group],
     security: securityOf(operation),
-    ...(x402 === undefined ? {} : { 'x-payment-info': paymentInfo(x402) }),
+    ...(x402 === undefined ? {} : { 'x-payment-info': paymentInfo(x402, isQuoted(operation)) }),
     parameters: [
       ...pathNames.map((field) => parameter(operation, { place: 'path', field, input })),
       ...rest.query.map((field) => parameter(operation, { place: 'query', field, input })),
@@ -45,13 +46,21 @@ const securityOf = ({ sale, isOpen }: DescribedOperation): object[] => {
   return takesKey({ sale }) ? [{}, key] : [];
 };
 
-/** Returns the price, where crawlers of paid interfaces such as x402scan look for it. */
-const paymentInfo = ({ priceRange: { least, most } }: X402Sale): object => ({
+/**
+ * Returns the price, where crawlers of paid interfaces such as x402scan look for it. `hasNoLimit`: the price follows from
+ * the input, without an upper bound.
+ */
+const paymentInfo = ({ priceRange: { least, most } }: X402Sale, hasNoLimit: boolean): object => ({
   protocols: ['x402'],
   price:
     least === most
       ? { mode: 'fixed', currency: 'USD', amount: formatUsd(least) }
-      : { mode: 'dynamic', currency: 'USD', min: formatUsd(least), max: formatUsd(most) },
+      : {
+          mode: 'dynamic',
+          currency: 'USD',
+          min: formatUsd(least),
+          ...(hasNoLimit ? {} : { max: formatUsd(most) }),
+        },
 });
 
 const pascalCase = (name: string): string =>
