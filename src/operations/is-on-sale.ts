@@ -12,6 +12,10 @@ export const isOnSale = (sale: X402Sale, services: Services, result: JsonObject 
 export const isQuoted = ({ sale }: Pick<DescribedOperation, 'sale'>): boolean =>
   sale?.x402?.isCredit === true && sale.prepaid !== undefined;
 
+/** Whether a call is free, and its 402 sells balance for want of anything else. */
+export const sellsBalanceBeside = (sale: X402Sale | undefined): boolean =>
+  sale?.isCredit === true && sale.look !== undefined;
+
 /** Returns what `make` made of the operations that can be used now, once for each set of them. */
 export const createOffered = <T>(
   operations: readonly Operation[],

@@ -2,8 +2,8 @@ import type { Price } from '../catalog/model.ts';
 import { brandTitle } from '../kit/brand-title.ts';
 import { firstSentence } from '../kit/first-sentence.ts';
 import { formatRate, formatUsd, type Nano } from '../kit/money.ts';
-import { createOffered, isOnSale, isQuoted } from '../operations/is-on-sale.ts';
-import type { Operation, Services, X402Sale } from '../operations/operation.ts';
+import { createOffered, isOnSale, isQuoted, sellsBalanceBeside } from '../operations/is-on-sale.ts';
+import type { Operation, Services } from '../operations/operation.ts';
 import { unknownWallet } from '../operations/per-call-sale.ts';
 
 /** Where an operation is called. */
@@ -111,10 +111,6 @@ const describeService = (
         : x402.status().map(({ network, label, isTest }) => ({ network, label, isTest })),
   };
 };
-
-/** Whether a call is free, and its 402 sells balance for want of anything else. */
-const sellsBalanceBeside = (sale: X402Sale | undefined): boolean =>
-  sale?.isCredit === true && sale.look !== undefined;
 
 const toSummary = (goods: readonly Good[]): string => {
   const others = goods.filter(({ isCredit }) => !isCredit).map((good) => good.goods);

@@ -84,11 +84,14 @@ describe('an agent with a wallet and without a key', () => {
   });
 
   it('reads the manifest of all that is sold', async () => {
-    const manifest = await (await sale.gateway.call('/.well-known/x402', { apiKey: null })).json();
+    const answer = await sale.gateway.call('/.well-known/x402', { apiKey: null });
+    const manifest = (await answer.json()) as object;
     expect(manifest).toMatchObject({
       items: expect.arrayContaining(
         goods.map(([toolName]) => expect.objectContaining({ input: expect.objectContaining({ toolName }) })),
       ),
     });
+    // Nobody needs to buy a sign-in.
+    expect(JSON.stringify(manifest)).not.toContain('/v1/auth/wallet');
   });
 });

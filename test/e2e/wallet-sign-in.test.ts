@@ -133,9 +133,9 @@ describe('the stock clients', () => {
     const signer = privateKeyToAccount(base.buyer.privateKey);
     const client = new x402Client().register('eip155:*', new ExactEvmScheme(signer));
     const response = await wrapFetchWithPayment(ask, client)(sale.gateway.url + path, { method: 'POST' });
-    expect(await response.json()).toEqual({ object: 'topup', amount_usd: '1.00' });
+    expect(await response.json()).toEqual({ object: 'topup', amount_usd: '0.10' });
     const { account } = await signIn(await signed({}, signer));
-    expect(account.balance_usd).toBe('1.00');
+    expect(account.balance_usd).toBe('0.10');
   });
 
   it('top up beside the offer to sign in', async () => {

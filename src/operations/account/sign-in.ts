@@ -3,7 +3,7 @@ import { issueSignInKey, maxSignInKeys } from '../../accounts/issue-sign-in-key.
 import { toIso } from '../../kit/clock.ts';
 import { AppError } from '../../kit/errors.ts';
 import type { JsonObject } from '../../kit/json.ts';
-import { formatUsd, parseUsd } from '../../kit/money.ts';
+import { formatUsd } from '../../kit/money.ts';
 import { openWalletAccount } from '../../purchases/wallet-account.ts';
 import { signInFields, signInPath } from '../../purchases/x402/x402-gate.ts';
 import { time, usd } from '../answer-fields.ts';
@@ -33,8 +33,6 @@ const output = z.looseObject({
   account: z.looseObject({ wallet: z.string(), balance_usd: usd }),
 });
 
-const amount = '1.00';
-
 /** Exchanges a signed message for a key of the wallet's account. */
 const signIn = async (
   { expires_in: seconds, ...body }: SignInInput,
@@ -60,7 +58,12 @@ const signIn = async (
   };
 };
 
-const { isSandbox, sandbox } = topUp.sale.x402;
+const {
+  isSandbox,
+  sandbox,
+  priceRange: { least },
+} = topUp.sale.x402;
+const amount = formatUsd(least);
 
 /**
  * The challenge is a 402 that sells balance, because stock clients look for it nowhere else, and some only beside an
@@ -72,10 +75,10 @@ const sale: X402Sale<SignInInput> = {
   tags: ['balance', 'sign-in'],
   example: { input: {}, output: { object: 'topup', amount_usd: amount } },
   ratePerMinute: 30,
-  pricing: 'one dollar',
-  price: () => parseUsd(amount),
-  priceUnder: () => parseUsd(amount),
-  priceRange: { least: parseUsd(amount), most: parseUsd(amount) },
+  pricing: 'least amount',
+  price: () => least,
+  priceUnder: () => least,
+  priceRange: { least, most: least },
   isCredit: true,
   explain: () => ({
     note:

@@ -90,6 +90,7 @@ const declareForMcp = (sale: SaleDescription & { toolName: string }): Extension 
  */
 export const declareExtensions = (sale: SaleDescription): Readonly<Record<'rest' | 'mcp', Extensions>> => {
   const common: Extensions = { [paymentIdentifier]: paymentIdentifierDeclaration };
+  if (sale.isFree === true) return { rest: common, mcp: common };
   const { toolName } = sale;
   return {
     rest: { ...common, [bazaar]: declareForHttp(sale) },

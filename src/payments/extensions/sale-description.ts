@@ -28,6 +28,8 @@ export interface SaleDescription {
   outputExample: JsonObject;
   /** Names the present price rule. */
   pricing: string;
+  /** Whether a call is free, and its challenge sells balance beside it. Catalogues and the manifest leave it out. */
+  isFree?: boolean;
   /** Whether its challenges over HTTP offer to sign in with a wallet. */
   offersSignIn?: boolean;
   /** The prices of one request; `most` is a usual one when each request is quoted. */

@@ -71,7 +71,7 @@ export const createPaymentDocuments = (context: {
       (await requireSigner()).sign({ version, ...receipt }),
     /** Returns the manifest for crawlers as JSON text; null when nothing is on sale. Made once, until it changes. */
     manifest: (): string | null => {
-      const onSale = sales.filter((sale) => sale.isOnSale());
+      const onSale = sales.filter((sale) => sale.isFree !== true && sale.isOnSale());
       if (onSale.length === 0) return null;
       const goods = onSale.map(({ name, description }) => `${name} ${description()}`);
       const key = [publicUrl(), ...goods].join('\n');
