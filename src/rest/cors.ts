@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import type { DescribedOperation, Operation } from '../operations/operation.ts';
+import { billHeaderTexts } from '../operations/bill-headers.ts';
+import type { DescribedOperation, Operation, Services } from '../operations/operation.ts';
 
 /** The response headers that a page may read. */
 const readable = [
@@ -25,31 +26,48 @@ const keptSeconds = 86_400;
 export const allowsAnyOrigin = ({ sale, isOpen }: DescribedOperation): boolean =>
   isOpen === true || sale?.x402 !== undefined;
 
-interface CorsOptions {
-  /** Whether the operation may be paid by MPP, too. */
-  speaksMpp: boolean;
-}
+/** How the operation may be called. `config`: that of the gateway. */
+const featuresOf = ({ rest }: Operation, { wallets, x402 }: Services['config']) => ({
+  speaksMpp: x402.speaksMpp,
+  /** A wallet sends JSON, and its answers tell of jobs and keys. */
+  takesJson: wallets.isOn && rest.method === 'POST',
+});
 
 /** Lets a wallet in a page of any origin read the terms, pay, and read the answer. */
-export const setCorsHeaders = (response: ServerResponse, { speaksMpp }: CorsOptions): void => {
+export const setCorsHeaders = (
+  response: ServerResponse,
+  operation: Operation,
+  config: Services['config'],
+): void => {
+  const { speaksMpp, takesJson } = featuresOf(operation, config);
+  const bill = [...Object.keys(billHeaderTexts), 'Sandbox'].map((name) => `X-${config.brand}-${name}`);
+  const names = [
+    ...readable,
+    ...(speaksMpp ? readableMpp : []),
+    ...(takesJson ? ['WWW-Authenticate', ...bill] : []),
+  ];
   response.setHeader('access-control-allow-origin', '*');
-  response.setHeader(
-    'access-control-expose-headers',
-    [...readable, ...(speaksMpp ? readableMpp : [])].join(', '),
-  );
+  response.setHeader('access-control-expose-headers', [...new Set(names)].join(', '));
 };
 
-/** Answers the preflight request that a browser sends before a payment header. */
+/** Answers the preflight request that a browser sends before a payment header, and before JSON. */
 export const answerPreflight = (
   response: ServerResponse,
-  { rest }: Operation,
-  { speaksMpp }: CorsOptions,
+  operation: Operation,
+  config: Services['config'],
 ): void => {
+  const { method } = operation.rest;
+  const { speaksMpp, takesJson } = featuresOf(operation, config);
+  const names = [
+    ...sendable,
+    ...(speaksMpp ? sendableMpp : []),
+    ...(takesJson ? ['Content-Type', 'Idempotency-Key'] : []),
+  ];
   response.writeHead(204, {
-    'access-control-allow-methods': rest.method,
-    'access-control-allow-headers': [...sendable, ...(speaksMpp ? sendableMpp : [])].join(', '),
+    'access-control-allow-methods': method,
+    'access-control-allow-headers': names.join(', '),
     'access-control-max-age': String(keptSeconds),
-    allow: `${rest.method}, HEAD, OPTIONS`,
+    allow: `${method}, HEAD, OPTIONS`,
     'content-length': '0',
   });
   response.end();

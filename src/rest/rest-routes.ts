@@ -40,9 +40,9 @@ export const createRestRoutes = (operations: readonly Operation[], allServices: 
     if (onPath.length === 0) return false;
     const opened = onPath.find(({ operation }) => allowsAnyOrigin(operation))?.operation;
     if (opened !== undefined) {
-      setCorsHeaders(response, allServices.config.x402);
+      setCorsHeaders(response, opened, allServices.config);
       if (request.method === 'OPTIONS') {
-        answerPreflight(response, opened, allServices.config.x402);
+        answerPreflight(response, opened, allServices.config);
         return true;
       }
     }

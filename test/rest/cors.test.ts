@@ -51,3 +51,24 @@ describe('a page of another origin', () => {
     expect(preflight.status).toBeGreaterThanOrEqual(400);
   });
 });
+
+describe('a wallet in a page of another origin, where wallets have accounts', () => {
+  it('may send JSON and an idempotency key, and read what a call cost', async () => {
+    const walletGateway = await startTestGateway({ environment: { WALLET_ACCOUNTS: 'on' } });
+    try {
+      const namesOf = async (path: string, method: string, kind: 'allow' | 'expose'): Promise<string[]> => {
+        const response = await walletGateway.call(path, { apiKey: null, method });
+        return (response.headers.get(`access-control-${kind}-headers`) ?? '').toLowerCase().split(', ');
+      };
+      expect(await namesOf('/v1/chat/completions', 'OPTIONS', 'allow')).toEqual(
+        expect.arrayContaining(['content-type', 'idempotency-key', 'payment-signature']),
+      );
+      expect(await namesOf('/v1/chat/completions', 'POST', 'expose')).toEqual(
+        expect.arrayContaining(['www-authenticate', 'x-causeway-charge-usd', 'x-causeway-sandbox']),
+      );
+      expect(await namesOf('/v1/search', 'OPTIONS', 'allow')).not.toContain('content-type');
+    } finally {
+      await walletGateway.stop();
+    }
+  });
+});
