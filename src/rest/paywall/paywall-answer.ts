@@ -64,6 +64,7 @@ const toPaywallSubject = ({
     title,
     description,
     tool: tool === null ? null : name,
+    isCredit: sale?.x402?.isCredit === true,
     sandboxNotice: sale?.x402?.isSandbox(services, null) === true ? sale.x402.sandbox.notice : null,
     parameters: [...url.searchParams].filter(([parameter]) => rest.query.includes(parameter)),
     labelOf: (network) => labels.get(network) ?? network,

@@ -16,6 +16,8 @@ export interface PaywallSubject {
   description: string;
   /** The name of its MCP tool; null when it is no tool. */
   tool: string | null;
+  /** Whether the payment is balance, from which the call is paid. */
+  isCredit: boolean;
   /** Says that what is sold is made up; null when it is real. */
   sandboxNotice: string | null;
   /** The known parameters of the request, decoded. */
@@ -40,8 +42,12 @@ export const paywallPage = (
         <header>
           <p class="brand">${brand}</p>
           <p><span class="status s4">402</span> ${paymentRequired.error}</p>
-          <h1>This request costs $${amount}</h1>
-          <p class="lead">${amount} ${asset}, paid for this one request. No account, no subscription.</p>
+          <h1>This request ${subject.isCredit ? 'is paid with' : 'costs'} $${amount}</h1>
+          <p class="lead">
+            ${amount} ${asset}, paid
+            ${subject.isCredit ? "onto the balance of your wallet's own account. No key" : 'for this one request. No account'},
+            no subscription.
+          </p>
         </header>
         <p class="notice">
           <strong>This page cannot take the payment.</strong> A browser has no wallet that pays here by
@@ -61,10 +67,7 @@ export const paywallPage = (
               It sends the same request again, with the signed transfer in the header
               <code>PAYMENT-SIGNATURE</code>.
             </li>
-            <li>
-              The request is carried out, the transfer is settled on its network, and the result comes back as
-              JSON, with a receipt. A request that fails is not charged.
-            </li>
+            ${subject.isCredit ? creditSteps(amount) : saleStep}
           </ol>
         </section>
         <section aria-labelledby="networks">
@@ -94,6 +97,21 @@ export const paywallPage = (
     </body>`,
   });
 };
+
+const saleStep = html`<li>
+  The request is carried out, the transfer is settled on its network, and the result comes back as JSON, with
+  a receipt. A request that fails is not charged.
+</li>`;
+
+const creditSteps = (amount: string): Html =>
+  html`<li>
+      The transfer is settled on its network first, and raises the balance of your wallet's account by
+      $${amount}.
+    </li>
+    <li>
+      The request is carried out on that balance, and the result comes back as JSON, with a receipt. What it
+      does not use stays balance. When it fails, all of the payment does.
+    </li>`;
 
 /** Returns the relative path to the root, `../../` for `/v1/x`: the gateway may be below a path of its proxy. */
 const rootSeenFrom = (target: string): string =>

@@ -36,6 +36,7 @@ const pageOf = ({ error, address, subject }: Texts): string => {
       description: 'Finds profiles.',
       tool: 'search_leads',
       parameters: [['query', 'coffee']],
+      isCredit: false,
       sandboxNotice: null,
       labelOf: (network) => network,
       ...subject,
@@ -53,6 +54,16 @@ describe('the page of a 402', () => {
     expect(pageOf({ ...plain, error: 'invalid_exact_evm_payload_signature' })).toContain(
       '</span> invalid_exact_evm_payload_signature<',
     );
+  });
+
+  it('says that a failed request costs nothing, or that its payment is balance', () => {
+    expect(pageOf(plain)).toContain('A request that fails is not charged.');
+    const page = pageOf({ ...plain, subject: { isCredit: true } }).replaceAll(/\s+/g, ' ');
+    expect(page).toContain(
+      "is settled on its network first, and raises the balance of your wallet's account by $0.12.",
+    );
+    expect(page).toContain('What it does not use stays balance. When it fails, all of the payment does.');
+    expect(page).not.toMatch(/not charged|No account/);
   });
 
   it('has each address in short, and whole to be copied', () => {
