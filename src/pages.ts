@@ -130,7 +130,13 @@ const makeOpenApi = async (
   const { loadPaymentRequiredSchema } = await import('./payments/core/payment-required-schema.ts');
   const paymentRequiredSchema = await loadPaymentRequiredSchema();
   return JSON.stringify(
-    createOpenApi({ operations, publicUrl: publicUrl(), title: brandTitle(config), paymentRequiredSchema }),
+    createOpenApi({
+      operations,
+      publicUrl: publicUrl(),
+      title: brandTitle(config),
+      speaksMpp: config.x402.speaksMpp,
+      paymentRequiredSchema,
+    }),
   );
 };
 

@@ -93,7 +93,7 @@ const describeService = (
   return {
     brand: config.brand,
     title: brandTitle(config),
-    summary: toSummary(goods),
+    summary: toSummary(goods) + (goods.length > 0 && config.x402.speaksMpp ? mppSentence : ''),
     url,
     takesWallets: config.wallets.isOn,
     goods,
@@ -111,6 +111,8 @@ const describeService = (
         : x402.status().map(({ network, label, isTest }) => ({ network, label, isTest })),
   };
 };
+
+const mppSentence = ' MPP is taken beside x402.';
 
 const toSummary = (goods: readonly Good[]): string => {
   const others = goods.filter(({ isCredit }) => !isCredit).map((good) => good.goods);

@@ -13,6 +13,8 @@ export interface OpenApiOptions {
   publicUrl: string;
   /** The brand, as shown to people. */
   title: string;
+  /** Whether single calls may be paid by MPP, too. */
+  speaksMpp: boolean;
   /** JSON Schema of the decoded PAYMENT-REQUIRED header. */
   paymentRequiredSchema: object;
 }
@@ -22,6 +24,7 @@ export const createOpenApi = ({
   operations,
   publicUrl,
   title,
+  speaksMpp,
   paymentRequiredSchema,
 }: OpenApiOptions): object => {
   const goods = goodsOf(operations);
@@ -39,7 +42,7 @@ export const createOpenApi = ({
       title,
       version: interfaceVersion,
       summary: `Prepaid generation by API key${goods === '' ? '' : `, and ${decapitalised(goods)} paid per request`}.`,
-      description: introduction(title, operations),
+      description: introduction(title, operations, speaksMpp),
     },
     tags: tagsOf(operations),
     paths: { '/results/{name}': resultsPath() },
@@ -57,7 +60,11 @@ const decapitalised = (text: string): string => text.replace(/^./, (first) => fi
 const goodsOf = (operations: readonly Operation[]): string =>
   nameAll(operations.flatMap(({ sale }) => sale?.x402?.description ?? []));
 
-const introduction = (title: string, operations: readonly Operation[]): string => `${services(operations)}
+const introduction = (
+  title: string,
+  operations: readonly Operation[],
+  speaksMpp: boolean,
+): string => `${services(operations, speaksMpp)}
 
 The operations are MCP tools at \`/mcp\` too, under their ids, but for ${withoutTool(operations)}.
 
@@ -71,11 +78,13 @@ wrong field${soldRefusals(operations)}.
 - Unknown fields of a request are ignored where nothing else is said.
 - What a sandbox made, with no real model behind it, says so: \`metadata: {"sandbox": true}\` and \`X-${title}-Sandbox: true\`.`;
 
-const services = (operations: readonly Operation[]): string => {
+const services = (operations: readonly Operation[], speaksMpp: boolean): string => {
   const goods = goodsOf(operations);
   return (
     "**Generation** makes images, videos and text, prepaid from an account's balance: send `Authorization: Bearer <API_KEY>`." +
-    (goods === '' ? '' : ` **${goods}** is paid call by call with USDC (x402): no account, no key.`)
+    (goods === ''
+      ? ''
+      : ` **${goods}** is paid call by call with USDC (x402${speaksMpp ? ' or MPP' : ''}): no account, no key.`)
   );
 };
 

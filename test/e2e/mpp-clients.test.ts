@@ -58,6 +58,10 @@ const change = (credential: string, { challenge = {}, payload = {} }: Record<str
 };
 
 describe('the public client of MPP', () => {
+  it.each(['/', '/llms.txt', '/openapi.json'])('is told of MPP at %s', async (page) => {
+    expect(await (await get(page)).text()).toMatch(/MPP is taken beside x402|x402 or MPP/);
+  });
+
   it('pays for a search by itself, and reads its receipt', async () => {
     let response = new Response();
     const charged = await search.charged(async () => {

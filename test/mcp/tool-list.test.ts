@@ -62,6 +62,7 @@ const description = JSON.parse(
       operations: allOperations,
       publicUrl: 'http://localhost',
       title: 'Test',
+      speaksMpp: false,
       paymentRequiredSchema: {},
     }),
   ),
