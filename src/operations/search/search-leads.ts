@@ -62,7 +62,7 @@ const createInput = (maxLimit: number) =>
     count_only: z
       .preprocess(asBoolean, z.boolean().optional())
       .optional()
-      .describe('true: free, tells only how many match (`matches`; 0: fewer than 10).'),
+      .describe('true: free, tells only how many match (`matches`).'),
     cursor: optional(searchCursor).describe('Next page: last FOLLOWERS:USERNAME.'),
   });
 
@@ -214,21 +214,17 @@ const isGenerated = ({ results }: JsonObject): boolean | null =>
 /** Matches that a free count tells at most. */
 const maxCounted = 100;
 
-/** The fewest matches that a free count tells: whether a few match would tell of single people, and so would none. */
-const minCounted = 10;
-
 /** Counts the matches of a search in the gateway's own profiles. */
 const countMatches = async (request: Input, leads: Leads, signal: AbortSignal): Promise<JsonObject> => {
   if (leads.status().profiles === null)
     throw invalidQuery('count_only', 'is not available here: the profiles are kept by another service');
   const query = { ...toLeadQuery(request), limit: maxCounted + 1 };
   const found = await leads.search(query, { signal, isFree: true });
-  const matches = found.length < minCounted ? 0 : Math.min(found.length, maxCounted);
   return {
     results: [],
     count: 0,
-    matches,
-    has_more_matches: matches === 0 || found.length > matches,
+    matches: Math.min(found.length, maxCounted),
+    has_more_matches: found.length > maxCounted,
   };
 };
 

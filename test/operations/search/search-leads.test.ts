@@ -203,20 +203,6 @@ describe('a count of matches', () => {
     });
   });
 
-  it('is the same for nobody and for a few, so that it tells of no single person', async () => {
-    for (const few of [0, 1, 9])
-      expect(await lookAt({ count_only: true }, servicesOver(many.slice(0, few)))).toEqual({
-        results: [],
-        count: 0,
-        matches: 0,
-        has_more_matches: true,
-      });
-    expect(await lookAt({ count_only: true }, servicesOver(many.slice(0, 10)))).toMatchObject({
-      matches: 10,
-      has_more_matches: false,
-    });
-  });
-
   it('is not had of a service that the operator may pay for each search', async () => {
     await expect(lookAt({ count_only: true }, servicesOver(many, { count: null }))).rejects.toThrow(
       'count_only: is not available here: the profiles are kept by another service',
