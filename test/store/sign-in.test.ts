@@ -22,6 +22,24 @@ describe.each(testEngines())('sign-ins on $kind', ({ create }) => {
     expect(await store.spendNonce({ nonce: 'b', expiresAt: start + 1 })).toBe(false);
   });
 
+  it('leave the key of a wallet alone, under which its paid calls run', async () => {
+    const { store } = data;
+    const key = { id: newId(), hash: 'unknown', display: 'wallet' };
+    const { id: accountId, keyId } = await store.openWalletAccount({
+      id: newId(),
+      wallet: 'eip155:0x1',
+      isSandbox: true,
+      key,
+      now: start,
+    });
+    expect(keyId).toBe(key.id);
+    expect(await store.listKeys({ accountId, limit: 20, before: null, now: start })).toEqual([]);
+    expect(await store.getKey({ id: keyId, now: start })).toBeNull();
+    expect(await store.revokeKey({ id: keyId, now: start })).toBeNull();
+    expect(await store.changeKey({ id: keyId, label: 'mine' })).toBe(false);
+    expect((await store.findKey('unknown'))?.key.revokedAt).toBeNull();
+  });
+
   it('add keys to an account up to a number, and then take the place of an ended or the oldest one', async () => {
     const { store } = data;
     const { accountId, keyId } = await addAccount(store);

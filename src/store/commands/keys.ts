@@ -124,10 +124,17 @@ function* placeSignInKey(input: NewSignInKey): Steps<ApiKey> {
   return yield* run(insertKey, { ...key, madeBy: signInMaker, limits: { ...noLimits, expiresAt } });
 }
 
+/**
+ * SQL: the key is not the one under which the calls run that a wallet pays one by one. Nobody sees or changes that key:
+ * without it a wallet would pay for calls that are refused.
+ */
+const isIssued = (table: string): string =>
+  `not exists (select 1 from accounts a where a.id = ${table}.account_id and a.wallet_key = ${table}.id)`;
+
 /** Lists the keys of an account by `createdAt`, then id, both descending, after the position `before`. */
 export const listKeys = read({
   text: `${selectUsedKeys('$5', '$6')}
-    where k.account_id = $1 and (k.created_at, k.id) < ($2, $3)
+    where k.account_id = $1 and (k.created_at, k.id) < ($2, $3) and ${isIssued('k')}
     order by k.created_at desc, k.id desc limit $4`,
   values: ({ now, ...page }: Page & { now: number }) => [...pageValues(page), ...periodNames(now)],
   read: eachOf(usedKeys.read),
@@ -136,7 +143,7 @@ export const listKeys = read({
 /** Null if there is no such key; with `accountId`: in that account. */
 export const getKey = read({
   text: `${selectUsedKeys('$3', '$4')}
-    where k.id = $1 and (cast($2 as text) is null or k.account_id = $2)`,
+    where k.id = $1 and (cast($2 as text) is null or k.account_id = $2) and ${isIssued('k')}`,
   values: ({ id, accountId, now }: { id: string; accountId?: string; now: number }) => [
     id,
     accountId ?? null,
@@ -147,7 +154,7 @@ export const getKey = read({
 
 const lockKey = statement({
   text: ({ lockRows }) =>
-    `select ${keys.list()} from api_keys where id = $1 and revoked_at is null ${lockRows}`,
+    `select ${keys.list()} from api_keys where id = $1 and revoked_at is null and ${isIssued('api_keys')} ${lockRows}`,
   values: (id: string) => [id],
   read: firstOf(keys.read),
 });
@@ -178,7 +185,8 @@ export const changeKey = writeTransaction(function* (changes: KeyChanges): Steps
 
 /** Null if there is no such key. Revoking again keeps the first time. */
 export const revokeKey = write({
-  text: `update api_keys set revoked_at = coalesce(revoked_at, $2) where id = $1 returning ${keys.list()}`,
+  text: `update api_keys set revoked_at = coalesce(revoked_at, $2) where id = $1 and ${isIssued('api_keys')}
+    returning ${keys.list()}`,
   values: ({ id, now }: { id: string; now: number }) => [id, now],
   read: firstOf(keys.read),
 });
