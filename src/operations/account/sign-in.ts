@@ -100,7 +100,7 @@ export const signInWithWallet: SoldOperation<SignInInput> = {
   description:
     'Exchanges a message that a wallet signed (x402 extension sign-in-with-x; EVM wallets, contracts too, and Solana) for ' +
     "an API key of the wallet's own account. The key is shown once, ends by itself, and is listed and revoked at /v1/keys. " +
-    `A wallet has at most ${maxSignInKeys} such keys; one more ends the oldest. Without a signed message it answers 402 ` +
+    `A wallet can use ${maxSignInKeys} such keys at once; one more revokes the oldest. Without a signed message it answers 402 ` +
     'with a challenge to sign, good for five minutes and one use. Free.',
   group: 'generation',
   input,

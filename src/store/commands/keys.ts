@@ -78,48 +78,30 @@ function* insertKeyUnderLock(input: NewApiKey): Steps<ApiKey | null> {
 
 export interface NewSignInKey extends Omit<NewApiKey, 'madeBy' | 'limits' | 'maxKeys'> {
   expiresAt: number;
-  /** The most keys from sign-ins that the account has, those that have ended too. */
+  /** The most keys from sign-ins that the account can use at once, with this one. */
   maxKeys: number;
 }
 
-/** The keys from sign-ins of an account: first those that have ended, then the oldest. */
-const listSignInKeys = statement({
-  text: `select id, cast(case when revoked_at is not null or expires_at <= $2 then 1 else 0 end as bigint) as ended
-    from api_keys where account_id = $1 and made_by = '${signInMaker}'
-    order by ended desc, created_at, id limit $3`,
-  values: ({ accountId, now, maxKeys }: NewSignInKey) => [accountId, now, maxKeys],
-  read: eachOf(({ id, ended }: { id: string; ended: bigint }) => ({ id, hasEnded: ended !== 0n })),
+/** Leaves the newest of the keys from sign-ins, one fewer than `maxKeys`. */
+const revokeOldest = statement({
+  text: `update api_keys set revoked_at = $2 where id in (
+      select id from api_keys
+      where account_id = $1 and made_by = '${signInMaker}' and revoked_at is null
+        and (expires_at is null or expires_at > $2)
+      order by created_at desc, id desc limit 1000 offset $3
+    )`,
+  values: ({ accountId, now, maxKeys }: NewSignInKey) => [accountId, now, maxKeys - 1],
+  read: nothing,
 });
 
-const replaceKey = statement({
-  text: `update api_keys set hash = $2, display = $3, label = $4, created_at = $5, revoked_at = null, expires_at = $6,
-      models = null, budget_day = null, budget_month = null, alert_url = null
-    where id = $1 returning ${keys.list()}`,
-  values: ({ id, hash, display, label, now, expiresAt }: NewSignInKey) => [
-    id,
-    hash,
-    display,
-    label,
-    now,
-    expiresAt,
-  ],
-  read: onlyOf(keys.read),
-});
-
-/**
- * Adds a key from a sign-in. It takes the row and the id of one that has ended, or of the oldest when there are
- * `maxKeys`, so sign-ins do not add rows without end.
- */
+/** Adds a key from a sign-in. When there are `maxKeys`, the oldest one is revoked. */
 export const createSignInKey = writeSteps((input: NewSignInKey) =>
-  inTransaction(placeSignInKey(input), input.accountId),
+  inTransaction(insertSignInKey(input), input.accountId),
 );
 
-function* placeSignInKey(input: NewSignInKey): Steps<ApiKey> {
+function* insertSignInKey(input: NewSignInKey): Steps<ApiKey> {
   yield* run(lockAccount, input.accountId);
-  const present = yield* run(listSignInKeys, input);
-  const [first] = present;
-  if (first !== undefined && (first.hasEnded || present.length >= input.maxKeys))
-    return yield* run(replaceKey, { ...input, id: first.id });
+  yield* run(revokeOldest, input);
   const { expiresAt, maxKeys: _maxKeys, ...key } = input;
   return yield* run(insertKey, { ...key, madeBy: signInMaker, limits: { ...noLimits, expiresAt } });
 }
