@@ -64,7 +64,8 @@ const { isSandbox, sandbox } = topUp.sale.x402;
 
 /**
  * The challenge is a 402 that sells balance, because stock clients look for it nowhere else, and some only beside an
- * offer. Who pays in place of signing gets the balance, and no key: everybody can read a proof on the chain.
+ * offer. Who pays in place of signing gets the balance, and no key: everybody can read a proof on the chain. The balance
+ * is that of the wallet that pays, whatever key comes with the call.
  */
 const sale: X402Sale<SignInInput> = {
   description: 'Top-up of a balance, or a sign-in free of charge',
