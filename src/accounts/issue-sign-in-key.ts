@@ -3,7 +3,7 @@ import { newApiKey, newId, sha256 } from '../kit/ids.ts';
 import type { ApiKey, Store } from '../store/store.ts';
 import { displayKey } from './issue-key.ts';
 
-/** The keys from sign-ins that an account has at once. One more ends the oldest. */
+/** The keys from sign-ins that an account can use at once. One more revokes the oldest. */
 export const maxSignInKeys = 20;
 
 /** Issues a key for a wallet that has signed in. Stores only its hash and display form. */

@@ -126,7 +126,13 @@ const readCaller = async (
   { authenticate }: RequestContext,
   { operation: { sale, isOpen }, speaksMpp }: { operation: Operation; speaksMpp: boolean },
 ): Promise<Call['caller']> => {
-  if (isOpen === true || (sale !== null && sale.prepaid === undefined && sale.x402.isCredit !== true))
+  if (isOpen === true) return null;
+  // A sale that also answers free of charge asks for no key: a sign-in often replaces a key that has ended.
+  if (
+    sale !== null &&
+    sale.prepaid === undefined &&
+    (sale.x402.isCredit !== true || sale.x402.look !== undefined)
+  )
     return null;
   const caller = speaksMpp && isPayment(headers.authorization) ? null : await authenticate();
   if (caller === null && sale?.x402 === undefined)

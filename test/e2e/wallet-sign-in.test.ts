@@ -89,14 +89,21 @@ const signed = async (
   return createSIWxPayload(changed, signer, changed.uri.startsWith(url) ? url : changed.uri);
 };
 
-const send = (message: object, { url = sale.gateway.url, body = {} } = {}): Promise<Response> =>
+const send = (message: object, { url = sale.gateway.url, body = {}, headers = {} } = {}): Promise<Response> =>
   ask(url + path, {
     method: 'POST',
-    headers: { 'sign-in-with-x': encodeSIWxHeader(message as never), 'content-type': 'application/json' },
+    headers: {
+      'sign-in-with-x': encodeSIWxHeader(message as never),
+      'content-type': 'application/json',
+      ...headers,
+    },
     body: JSON.stringify(body),
   });
 
-const signIn = async (message: object, options?: { url?: string; body?: object }): Promise<SignedIn> => {
+const signIn = async (
+  message: object,
+  options?: { url?: string; body?: object; headers?: Record<string, string> },
+): Promise<SignedIn> => {
   const response = await send(message, options);
   expect([response.status, response.headers.get('cache-control')]).toEqual([200, 'no-store']);
   return (await response.json()) as SignedIn;
@@ -337,6 +344,11 @@ describe('a key from a sign-in', () => {
     );
     expect((await call(`/v1/keys/${first.key_id}`, { method: 'DELETE' })).status).toBe(200);
     expect((await gateway.call('/v1/balance', { apiKey: first.key })).status).toBe(401);
+    // A client that still sends the ended key gets the next one.
+    const third = await signIn(await signed({}, signer), {
+      headers: { authorization: `Bearer ${first.key}` },
+    });
+    expect(third.key_id).not.toBe(first.key_id);
     for (const address of ['/v1/keys', `/v1/keys/${second.key_id}`])
       expect(await refusal(await call(address, { body: { expires_at: null } }))).toMatchObject({
         status: 403,

@@ -67,7 +67,8 @@ const amount = formatUsd(least);
 
 /**
  * The challenge is a 402 that sells balance, because stock clients look for it nowhere else, and some only beside an
- * offer. Who pays in place of signing gets the balance, and no key: everybody can read a proof on the chain.
+ * offer. Who pays in place of signing gets the balance, and no key: everybody can read a proof on the chain. The balance
+ * is that of the wallet that pays, whatever key comes with the call.
  */
 const sale: X402Sale<SignInInput> = {
   description: 'Top-up of a balance, or a sign-in free of charge',
@@ -103,7 +104,7 @@ export const signInWithWallet: SoldOperation<SignInInput> = {
   description:
     'Exchanges a message that a wallet signed (x402 extension sign-in-with-x; EVM wallets, contracts too, and Solana) for ' +
     "an API key of the wallet's own account. The key is shown once, ends by itself, and is listed and revoked at /v1/keys. " +
-    `A wallet has at most ${maxSignInKeys} such keys; one more ends the oldest. Without a signed message it answers 402 ` +
+    `A wallet can use ${maxSignInKeys} such keys at once; one more revokes the oldest. Without a signed message it answers 402 ` +
     'with a challenge to sign, good for five minutes and one use. Free.',
   group: 'generation',
   input,

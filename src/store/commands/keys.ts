@@ -78,56 +78,45 @@ function* insertKeyUnderLock(input: NewApiKey): Steps<ApiKey | null> {
 
 export interface NewSignInKey extends Omit<NewApiKey, 'madeBy' | 'limits' | 'maxKeys'> {
   expiresAt: number;
-  /** The most keys from sign-ins that the account has, those that have ended too. */
+  /** The most keys from sign-ins that the account can use at once, with this one. */
   maxKeys: number;
 }
 
-/** The keys from sign-ins of an account: first those that have ended, then the oldest. */
-const listSignInKeys = statement({
-  text: `select id, cast(case when revoked_at is not null or expires_at <= $2 then 1 else 0 end as bigint) as ended
-    from api_keys where account_id = $1 and made_by = '${signInMaker}'
-    order by ended desc, created_at, id limit $3`,
-  values: ({ accountId, now, maxKeys }: NewSignInKey) => [accountId, now, maxKeys],
-  read: eachOf(({ id, ended }: { id: string; ended: bigint }) => ({ id, hasEnded: ended !== 0n })),
+/** Leaves the newest of the keys from sign-ins, one fewer than `maxKeys`. */
+const revokeOldest = statement({
+  text: `update api_keys set revoked_at = $2 where id in (
+      select id from api_keys
+      where account_id = $1 and made_by = '${signInMaker}' and revoked_at is null
+        and (expires_at is null or expires_at > $2)
+      order by created_at desc, id desc limit 1000 offset $3
+    )`,
+  values: ({ accountId, now, maxKeys }: NewSignInKey) => [accountId, now, maxKeys - 1],
+  read: nothing,
 });
 
-const replaceKey = statement({
-  text: `update api_keys set hash = $2, display = $3, label = $4, created_at = $5, revoked_at = null, expires_at = $6,
-      models = null, budget_day = null, budget_month = null, alert_url = null
-    where id = $1 returning ${keys.list()}`,
-  values: ({ id, hash, display, label, now, expiresAt }: NewSignInKey) => [
-    id,
-    hash,
-    display,
-    label,
-    now,
-    expiresAt,
-  ],
-  read: onlyOf(keys.read),
-});
-
-/**
- * Adds a key from a sign-in. It takes the row and the id of one that has ended, or of the oldest when there are
- * `maxKeys`, so sign-ins do not add rows without end.
- */
+/** Adds a key from a sign-in. When there are `maxKeys`, the oldest one is revoked. */
 export const createSignInKey = writeSteps((input: NewSignInKey) =>
-  inTransaction(placeSignInKey(input), input.accountId),
+  inTransaction(insertSignInKey(input), input.accountId),
 );
 
-function* placeSignInKey(input: NewSignInKey): Steps<ApiKey> {
+function* insertSignInKey(input: NewSignInKey): Steps<ApiKey> {
   yield* run(lockAccount, input.accountId);
-  const present = yield* run(listSignInKeys, input);
-  const [first] = present;
-  if (first !== undefined && (first.hasEnded || present.length >= input.maxKeys))
-    return yield* run(replaceKey, { ...input, id: first.id });
+  yield* run(revokeOldest, input);
   const { expiresAt, maxKeys: _maxKeys, ...key } = input;
   return yield* run(insertKey, { ...key, madeBy: signInMaker, limits: { ...noLimits, expiresAt } });
 }
 
+/**
+ * SQL: the key is not the one under which the calls run that a wallet pays one by one. Nobody sees or changes that key:
+ * without it a wallet would pay for calls that are refused.
+ */
+const isIssued = (table: string): string =>
+  `not exists (select 1 from accounts a where a.id = ${table}.account_id and a.wallet_key = ${table}.id)`;
+
 /** Lists the keys of an account by `createdAt`, then id, both descending, after the position `before`. */
 export const listKeys = read({
   text: `${selectUsedKeys('$5', '$6')}
-    where k.account_id = $1 and (k.created_at, k.id) < ($2, $3)
+    where k.account_id = $1 and (k.created_at, k.id) < ($2, $3) and ${isIssued('k')}
     order by k.created_at desc, k.id desc limit $4`,
   values: ({ now, ...page }: Page & { now: number }) => [...pageValues(page), ...periodNames(now)],
   read: eachOf(usedKeys.read),
@@ -136,7 +125,7 @@ export const listKeys = read({
 /** Null if there is no such key; with `accountId`: in that account. */
 export const getKey = read({
   text: `${selectUsedKeys('$3', '$4')}
-    where k.id = $1 and (cast($2 as text) is null or k.account_id = $2)`,
+    where k.id = $1 and (cast($2 as text) is null or k.account_id = $2) and ${isIssued('k')}`,
   values: ({ id, accountId, now }: { id: string; accountId?: string; now: number }) => [
     id,
     accountId ?? null,
@@ -147,7 +136,7 @@ export const getKey = read({
 
 const lockKey = statement({
   text: ({ lockRows }) =>
-    `select ${keys.list()} from api_keys where id = $1 and revoked_at is null ${lockRows}`,
+    `select ${keys.list()} from api_keys where id = $1 and revoked_at is null and ${isIssued('api_keys')} ${lockRows}`,
   values: (id: string) => [id],
   read: firstOf(keys.read),
 });
@@ -178,7 +167,8 @@ export const changeKey = writeTransaction(function* (changes: KeyChanges): Steps
 
 /** Null if there is no such key. Revoking again keeps the first time. */
 export const revokeKey = write({
-  text: `update api_keys set revoked_at = coalesce(revoked_at, $2) where id = $1 returning ${keys.list()}`,
+  text: `update api_keys set revoked_at = coalesce(revoked_at, $2) where id = $1 and ${isIssued('api_keys')}
+    returning ${keys.list()}`,
   values: ({ id, now }: { id: string; now: number }) => [id, now],
   read: firstOf(keys.read),
 });
