@@ -197,6 +197,16 @@ it('a key without enough balance is told the terms, and its payment runs the cal
   const refused = await sale.gateway.call('/v1/chat/completions', { apiKey: issued.key, body: chat });
   expect([refused.status, refused.headers.has('payment-required')]).toEqual([402, true]);
   expect(await refused.json()).toMatchObject({ error: { code: 'insufficient_balance' } });
+  // Its price is not known before the referenced clip is read.
+  const clip = {
+    type: 'video_url',
+    video_url: { url: 'https://example.com/a.mp4' },
+    role: 'reference_video',
+  };
+  const video = { model: 'videomodel-2.0', content: [{ type: 'text', text: 'The tide' }, clip] };
+  const unpriced = await sale.gateway.call('/v1/videos', { apiKey: issued.key, body: video });
+  expect([unpriced.status, unpriced.headers.has('payment-required')]).toEqual([402, false]);
+  expect(await unpriced.json()).toMatchObject({ error: { code: 'insufficient_balance' } });
   const answer = await pay('/v1/chat/completions', chat, { headers });
   expect(answer.status).toBe(200);
   expect(await store.listJobs({ accountId, before: null, limit: 2 })).toHaveLength(1);
