@@ -116,6 +116,8 @@ export interface PerCall<Input = unknown> extends Pick<X402Sale, 'description' |
    * for a call that cannot run, or whose price is not known before it runs.
    */
   quote(input: Input, buyer: Buyer, services: Services): Quote;
+  /** Refuses, before the payment is settled, what `open` would refuse without reaching outside. Throws AppError. */
+  check?(input: Input, call: AccountCall, services: Services): Promise<void>;
   /** A call ends while its caller waits, so that it can be paid then, by what it used. */
   isMetered?: true;
 }

@@ -212,9 +212,11 @@ const payThenRun = async (
     get requestHash() {
       return requestHashOf({ operation, prepaid, input }, credit.accountId);
     },
-    produce: async () => {
+    produce: async (_signal, payment) => {
       assertNotDraining(services);
       assertOnSale(x402, services, null);
+      const account = { ...call, caller: await buyerOf(payment.accountId, { call, price }, services) };
+      await prepaid.perCall?.check?.(input, account, services);
       return '{}';
     },
     ...(metered === null ? {} : { upto: metered.sale }),

@@ -135,6 +135,39 @@ it('a failed job is balance again', async () => {
   expect(Number(await balanceOn('base')) - before).toBeCloseTo(Number(paid) / 1e6, 9);
 });
 
+it.each([
+  ['/v1/images/generations', { image: 'data:image/png;base64,AAAA' }],
+  ['/v1/images/generations', { image: ['https://10.0.0.1/x.png'] }],
+  ['/v1/images/generations', { image: 'ftp://example.com/x.png' }],
+  ['/v1/videos', { model: 'videomodel-2.0', image_url: 'https://10.0.0.1/x.png' }],
+  [
+    '/v1/chat/completions',
+    {
+      model: 'textmodel-3.5-flash',
+      messages: [
+        { role: 'user', content: [{ type: 'image_url', image_url: { url: 'https://10.0.0.1/x.png' } }] },
+      ],
+    },
+  ],
+])('an input that cannot be read costs nothing: %s %j', async (path, body) => {
+  const paid = await charged(async () => {
+    const refused = await pay(path, { model: 'imagemodel-1.0', prompt: 'The tide', ...body });
+    expect([refused.status, await refused.json()]).toMatchObject([
+      422,
+      { error: { code: 'invalid_parameter' } },
+    ]);
+  });
+  expect(paid).toBe(0n);
+});
+
+it('a payment whose picture turns out to be missing is balance, and its proof is of no more use', async () => {
+  const body = { model: 'imagemodel-1.0', prompt: 'The tide', image: 'https://nowhere.invalid/x.png' };
+  const failed = await pay('/v1/images/generations', body);
+  expect([failed.status, failed.headers.has('payment-response')]).toEqual([422, true]);
+  const { error } = (await failed.json()) as { error: { message: string } };
+  expect(error.message).toMatch(/address\. The payment of \$\S+ is settled, .* which a sign-in opens\.$/);
+});
+
 it('a stream has the receipt in its headers', async () => {
   const answer = await pay('/v1/chat/completions', { ...chat, stream: true });
   expect(answer.headers.get('content-type')).toContain('text/event-stream');
