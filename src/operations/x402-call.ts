@@ -194,7 +194,7 @@ const payThenRun = async (
     return {
       ...call,
       caller: await buyerOf(payment.accountId, { call, price }, services),
-      idempotencyKey: keyOf(payment),
+      idempotencyKey: call.idempotencyKey ?? keyOf(payment),
       pledge: { payment: payment.identity, most: payment.credit ?? price },
     };
   };
@@ -203,6 +203,8 @@ const payThenRun = async (
     prepaid.perCall?.isMetered === true &&
     services.config.chatDeadlineMs <= maxMeteredMs;
   const metered = isMetered ? meterCall(order, toPledged, services) : null;
+  // An earlier job under the client's own key is answered, and nothing is settled.
+  let isRepeat = false;
   const paying = services.x402.pay({
     sale: operation.name,
     transport: call.transport,
@@ -216,9 +218,11 @@ const payThenRun = async (
       assertNotDraining(services);
       assertOnSale(x402, services, null);
       const account = { ...call, caller: await buyerOf(payment.accountId, { call, price }, services) };
-      await prepaid.perCall?.check?.(input, account, services);
+      isRepeat = (await findEarlier(order, account, services)) !== null;
+      if (!isRepeat) await prepaid.perCall?.check?.(input, account, services);
       return '{}';
     },
+    isFree: () => isRepeat,
     ...(metered === null ? {} : { upto: metered.sale }),
     credit,
     signal: call.signal,
@@ -232,11 +236,14 @@ const payThenRun = async (
   const account: AccountCall = {
     ...call,
     caller: await buyerOf(accountId, { call, price }, services),
-    idempotencyKey: (call.caller === null ? null : call.idempotencyKey) ?? keyOf({ identity }),
+    idempotencyKey: call.idempotencyKey ?? keyOf({ identity }),
   };
   try {
-    return withReceipt(await runPrepaid(order, account, services, identity), receipt);
+    const answer = await runPrepaid(order, account, services, isRepeat ? null : identity);
+    const isPublic = paid.replayed && call.caller === null;
+    return withReceipt(isPublic ? withoutBalance(answer, services) : answer, receipt);
   } catch (error) {
+    if (isRepeat) throw error;
     throw paidFor(toAppError(error), { receipt, price, hasKey: call.caller !== null });
   }
 };
@@ -268,6 +275,16 @@ const buyerOf = async (
     webhookSecret: null,
     limits: null,
   };
+};
+
+/** Leaves the balance out of an answer that anybody gets who read the proof on the chain. */
+const withoutBalance = (answer: Answer, { config: { brand } }: Services): Answer => {
+  if (answer.kind !== 'json' && answer.kind !== 'stream') return answer;
+  const { [`x-${brand}-balance-usd`]: _balance, ...headers } = answer.headers;
+  if (answer.kind === 'stream' || !('balance_remaining_usd' in Object(answer.body['usage'])))
+    return { ...answer, headers };
+  const { balance_remaining_usd: _remaining, ...usage } = Object(answer.body['usage']) as JsonObject;
+  return { ...answer, headers, body: { ...answer.body, usage } };
 };
 
 const withReceipt = (answer: Answer, receipt: Receipt | undefined): Answer => {

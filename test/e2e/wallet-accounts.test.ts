@@ -135,6 +135,27 @@ it('a failed job is balance again', async () => {
   expect(Number(await balanceOn('base')) - before).toBeCloseTo(Number(paid) / 1e6, 9);
 });
 
+it('one proof, and one key of the client, get one job, which is paid once', async () => {
+  const image = { model: 'imagemodel-1.0', prompt: 'A causeway by night' };
+  const headers = { 'idempotency-key': 'night-1' };
+  const made = (await (await pay('/v1/images/generations', image, { headers })).json()) as { id: string };
+  const proof = lastProof ?? '';
+  const paid = await charged(async () => {
+    const fresh = await pay('/v1/images/generations', image, { headers });
+    expect([fresh.status, await fresh.json()]).toMatchObject([200, { id: made.id }]);
+    const repeated = await sale.gateway.call('/v1/images/generations', {
+      apiKey: null,
+      body: image,
+      headers: { 'payment-signature': proof },
+    });
+    const body = (await repeated.json()) as { id: string; usage: object };
+    expect(body.id).toBe(made.id);
+    expect(body.usage).not.toHaveProperty('balance_remaining_usd');
+    expect(repeated.headers.has('x-causeway-balance-usd')).toBe(false);
+  });
+  expect(paid).toBe(0n);
+});
+
 it.each([
   ['/v1/images/generations', { image: 'data:image/png;base64,AAAA' }],
   ['/v1/images/generations', { image: ['https://10.0.0.1/x.png'] }],
