@@ -1,4 +1,5 @@
 import { AppError } from '../kit/errors.ts';
+import { checkUrl } from '../http/check-url.ts';
 import { OutboundError, type Outbound, type OutboundFailure } from '../http/outbound.ts';
 import { peekStream } from '../kit/peek-stream.ts';
 import { isDataUri, readDataUri } from './data-uri-input.ts';
@@ -42,8 +43,7 @@ export const createStreamInput =
     const { param, signal, maxBytes, accountId } = options;
     signal.throwIfAborted();
     if (isDataUri(text)) return fromDataUri(text, options);
-    if (!/^https?:/i.test(text))
-      throw refuseInput(param, 'must be an https:// URL or a data:<mime>;base64,<data> URI');
+    checkScheme(text, param);
     try {
       const totalMs = options.totalMs ?? usualTotalMs;
       return await fromAnswer(await download(text, { maxBytes, totalMs, signal, accountId }), options);
@@ -51,6 +51,25 @@ export const createStreamInput =
       throw toRefusal(error, options);
     }
   };
+
+/** Refuses an address that cannot be downloaded from, as far as that is known without looking it up. */
+export const checkInputUrl = (
+  text: string,
+  options: StreamInputOptions,
+  settings: { allowsLoopback: boolean },
+): void => {
+  checkScheme(text, options.param);
+  try {
+    checkUrl(text, settings);
+  } catch (error) {
+    throw toRefusal(error, options);
+  }
+};
+
+const checkScheme = (text: string, param: string): void => {
+  if (!/^https?:/i.test(text))
+    throw refuseInput(param, 'must be an https:// URL or a data:<mime>;base64,<data> URI');
+};
 
 const fromDataUri = async (text: string, options: StreamInputOptions): Promise<StreamedInput> => {
   const { param, maxBytes } = options;

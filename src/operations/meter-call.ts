@@ -47,7 +47,10 @@ export const meterCall = (
         const job = isTerminal(opened)
           ? opened
           : await services.jobs.wait({ job: opened, timeoutMs, signal });
-        return { result: '{}', charge: job.charged };
+        // A repeat with the client's own key is answered with the job of another payment, which pays for it.
+        const payer = await services.store.findPaymentOfJob(job.id);
+        const isOwn = payer === null || payer.identity === payment.identity;
+        return { result: '{}', charge: isOwn ? job.charged : 0n };
       },
     },
   };

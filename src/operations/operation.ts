@@ -116,6 +116,8 @@ export interface PerCall<Input = unknown> extends Pick<X402Sale, 'description' |
    * for a call that cannot run, or whose price is not known before it runs.
    */
   quote(input: Input, buyer: Buyer, services: Services): Quote;
+  /** Refuses, before the payment is settled, what `open` would refuse without reaching outside. Throws AppError. */
+  check?(input: Input, call: AccountCall, services: Services): Promise<void>;
   /** A call ends while its caller waits, so that it can be paid then, by what it used. */
   isMetered?: true;
 }
@@ -143,16 +145,16 @@ export interface X402Sale<Input = unknown> {
   ratePerMinute: number;
   /** Names the present price rule. It is stored while it is offered, so it stays the same as long as the rule does. */
   pricing: string;
-  /** The price of a call by the present rule. */
-  price(input: Input, services: Services): Nano;
+  /** The price of a call by the present rule. `buyer`: the account that calls; absent: a wallet. */
+  price(input: Input, services: Services, buyer?: Buyer): Nano;
   /** The price by the rule of that name, which may have been the present one until lately; null for an unknown rule. */
-  priceUnder(pricing: string, input: Input, services: Services): Nano | null;
+  priceUnder(pricing: string, input: Input, services: Services, buyer?: Buyer): Nano | null;
   /** The prices of the cheapest and the dearest call by the present rule. */
   priceRange: { least: Nano; most: Nano };
   /** A payment raises a balance by its price: of the caller's account, or of the account of the wallet that pays. */
   isCredit?: true;
   /** Tells how the price of a call comes about, beside its terms. */
-  explain?(input: Input, services: Services): JsonObject;
+  explain?(input: Input, services: Services, buyer?: Buyer): JsonObject;
   /** Throws AppError on input that is well-formed but cannot run, before anybody pays. */
   check(input: Input, services: Services): void;
   /** Answers a call that is free of charge and needs no proof; null: this call is sold. */

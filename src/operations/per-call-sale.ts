@@ -56,8 +56,8 @@ const toX402Sale = (
   { description, unit, tags, quote }: PerCall,
 ): X402Sale => {
   const [example] = docs.examples;
-  const price: X402Sale['price'] = (input, services) =>
-    toPrice(quote(input, unknownWallet(services), services).most);
+  const price: X402Sale['price'] = (input, services, buyer = unknownWallet(services)) =>
+    toPrice(quote(input, buyer, services).most);
   return {
     description,
     unit,
@@ -66,10 +66,10 @@ const toX402Sale = (
     ratePerMinute,
     pricing: 'quote',
     price,
-    priceUnder: (_pricing, input, services) => price(input, services),
+    priceUnder: (_pricing, input, services, buyer) => price(input, services, buyer),
     priceRange: { least: leastPrice, most: usualPriceLimit },
     isCredit: true,
-    explain: (input, services) => quote(input, unknownWallet(services), services).parts,
+    explain: (input, services, buyer = unknownWallet(services)) => quote(input, buyer, services).parts,
     check: () => undefined,
     produce: async () => ({}),
     isFree: () => false,

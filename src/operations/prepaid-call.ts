@@ -3,6 +3,8 @@ import { sha256 } from '../kit/ids.ts';
 import { canonicalJson } from '../kit/json.ts';
 import { parsedShare } from '../limits/memory-budget.ts';
 import { findReplay } from '../purchases/prepaid.ts';
+import { paymentSpent } from '../purchases/x402/x402-answers.ts';
+import { freesItsKey } from '../store/commands/job-table.ts';
 import type {
   AccountCall,
   Answer,
@@ -36,10 +38,35 @@ export const runPrepaid = async (
   services: Services,
   payment: string | null = null,
 ): Promise<Answer> => {
-  const opened = await openOrReplay(order, account, services);
-  if (payment !== null) await services.store.notePaymentJob({ identity: payment, jobId: opened.job.id });
+  const paid = payment === null ? null : await findPaid(payment, account, services);
+  const opened =
+    paid === null ? await openOrReplay(order, account, services) : { job: paid, isReplayed: true };
+  if (payment !== null && paid === null) await notePaid(payment, opened, services);
   const answering = order.prepaid.answer(opened, order.input, account, services);
   return opened.isReplayed ? markReplayed(answering) : answering;
+};
+
+/** Returns the job that a payment paid for; null for none, and for one that failed so that the same call may run anew. */
+const findPaid = async (
+  payment: string,
+  { caller: { accountId } }: AccountCall,
+  { store }: Services,
+): Promise<Job | null> => {
+  const id = (await store.getPayment(payment))?.jobId ?? null;
+  if (id === null) return null;
+  const job = await store.getJob({ id, accountId });
+  if (job === null) throw paymentSpent();
+  return freesItsKey(job) ? null : job;
+};
+
+/** Notes what a payment paid for. A job that was opened before may be another payment's. */
+const notePaid = async (
+  identity: string,
+  { job, isReplayed }: OpenedJob,
+  { store }: Services,
+): Promise<void> => {
+  if (isReplayed && (await store.findPaymentOfJob(job.id)) !== null) return;
+  await store.notePaymentJob({ identity, jobId: job.id });
 };
 
 /**

@@ -20,6 +20,19 @@ export const checkWebhookUrl = (
   if (problem !== null) throw refuseInput(param, problem);
 };
 
+/** Refuses a callback while they are switched off. */
+export const assertWebhooks = (
+  webhookUrl: string | null | undefined,
+  { acceptsWebhooks }: Pick<WebhookSettings, 'acceptsWebhooks'>,
+): void => {
+  if (typeof webhookUrl === 'string' && !acceptsWebhooks)
+    throw new AppError(
+      'webhook_temporarily_unavailable',
+      'webhook_url: callbacks are not available now. Leave it out and read the job with GET /v1/jobs/{id}.',
+      { param: 'webhook_url', retryAfterSeconds: webhookRetrySeconds },
+    );
+};
+
 /** Creates the account's webhook secret when a callback is requested. */
 export const prepareWebhook = async (
   webhookUrl: string | null | undefined,
@@ -27,11 +40,6 @@ export const prepareWebhook = async (
   { config, store }: Services,
 ): Promise<void> => {
   if (typeof webhookUrl !== 'string') return;
-  if (!config.acceptsWebhooks)
-    throw new AppError(
-      'webhook_temporarily_unavailable',
-      'webhook_url: callbacks are not available now. Leave it out and read the job with GET /v1/jobs/{id}.',
-      { param: 'webhook_url', retryAfterSeconds: webhookRetrySeconds },
-    );
+  assertWebhooks(webhookUrl, config);
   await ensureWebhookSecret(store, accountId);
 };

@@ -1,4 +1,5 @@
-import { AppError, toAppError } from '../kit/errors.ts';
+import type { Caller } from '../accounts/caller.ts';
+import { AppError, isTransient, toAppError } from '../kit/errors.ts';
 import { sha256 } from '../kit/ids.ts';
 import { canonicalJson, type JsonObject } from '../kit/json.ts';
 import { formatUsd } from '../kit/money.ts';
@@ -117,7 +118,7 @@ export const countCall = async (
 };
 
 const toTerms = (
-  { sale, input }: { sale: X402Sale; input: unknown },
+  { sale, input, buyer }: { sale: X402Sale; input: unknown; buyer?: Caller | undefined },
   { challenge, receipt }: Extract<PayOutcome, { outcome: 'unpaid' }>,
   services: Services,
 ): PaymentRequiredAnswer => {
@@ -126,7 +127,7 @@ const toTerms = (
     kind: 'payment_required',
     isSandbox: sale.isSandbox(services, null),
     challenge,
-    ...(sale.explain === undefined ? {} : { quote: sale.explain(input, services) }),
+    ...(sale.explain === undefined ? {} : { quote: sale.explain(input, services, buyer) }),
     ...(receipt === undefined ? {} : { receipt }),
   };
 };
@@ -184,7 +185,8 @@ const payThenRun = async (
   services: Services,
 ): Promise<Answer> => {
   const credit = creditOf(call, services);
-  const price = x402.price(input, services);
+  const buyer = call.caller ?? undefined;
+  const price = x402.price(input, services, buyer);
   const order = { operation, prepaid, input };
   const toPledged = async (payment: Payment): Promise<AccountCall> => {
     assertNotDraining(services);
@@ -192,7 +194,7 @@ const payThenRun = async (
     return {
       ...call,
       caller: await buyerOf(payment.accountId, { call, price }, services),
-      idempotencyKey: keyOf(payment),
+      idempotencyKey: call.idempotencyKey ?? keyOf(payment),
       pledge: { payment: payment.identity, most: payment.credit ?? price },
     };
   };
@@ -201,39 +203,48 @@ const payThenRun = async (
     prepaid.perCall?.isMetered === true &&
     services.config.chatDeadlineMs <= maxMeteredMs;
   const metered = isMetered ? meterCall(order, toPledged, services) : null;
+  // An earlier job under the client's own key is answered, and nothing is settled.
+  let isRepeat = false;
   const paying = services.x402.pay({
     sale: operation.name,
     transport: call.transport,
     price,
-    priceUnder: (pricing) => x402.priceUnder(pricing, input, services),
+    priceUnder: (pricing) => x402.priceUnder(pricing, input, services, buyer),
     proofs: call.proofs,
     get requestHash() {
       return requestHashOf({ operation, prepaid, input }, credit.accountId);
     },
-    produce: async () => {
+    produce: async (_signal, payment) => {
       assertNotDraining(services);
       assertOnSale(x402, services, null);
+      const account = { ...call, caller: await buyerOf(payment.accountId, { call, price }, services) };
+      isRepeat = (await findEarlier(order, account, services)) !== null;
+      if (!isRepeat) await prepaid.perCall?.check?.(input, account, services);
       return '{}';
     },
+    isFree: () => isRepeat,
     ...(metered === null ? {} : { upto: metered.sale }),
     credit,
     signal: call.signal,
   });
   const paid = await (metered === null ? paying : Promise.race([paying, metered.started]));
   if ('stream' in paid) return endWithReceipt(paid, paying);
-  if (paid.outcome === 'unpaid') return toTerms({ sale: x402, input }, paid, services);
+  if (paid.outcome === 'unpaid') return toTerms({ sale: x402, input, buyer }, paid, services);
   const { identity, accountId, receipt } = paid;
   const answered = metered?.answer() ?? null;
   if (answered !== null) return withReceipt(answered, receipt);
   const account: AccountCall = {
     ...call,
     caller: await buyerOf(accountId, { call, price }, services),
-    idempotencyKey: (call.caller === null ? null : call.idempotencyKey) ?? keyOf({ identity }),
+    idempotencyKey: call.idempotencyKey ?? keyOf({ identity }),
   };
   try {
-    return withReceipt(await runPrepaid(order, account, services, identity), receipt);
+    const answer = await runPrepaid(order, account, services, isRepeat ? null : identity);
+    const isPublic = paid.replayed && call.caller === null;
+    return withReceipt(isPublic ? withoutBalance(answer, services) : answer, receipt);
   } catch (error) {
-    throw paidFor(toAppError(error), { receipt, price });
+    if (isRepeat) throw error;
+    throw paidFor(toAppError(error), { receipt, price, hasKey: call.caller !== null });
   }
 };
 
@@ -266,6 +277,16 @@ const buyerOf = async (
   };
 };
 
+/** Leaves the balance out of an answer that anybody gets who read the proof on the chain. */
+const withoutBalance = (answer: Answer, { config: { brand } }: Services): Answer => {
+  if (answer.kind !== 'json' && answer.kind !== 'stream') return answer;
+  const { [`x-${brand}-balance-usd`]: _balance, ...headers } = answer.headers;
+  if (answer.kind === 'stream' || !('balance_remaining_usd' in Object(answer.body['usage'])))
+    return { ...answer, headers };
+  const { balance_remaining_usd: _remaining, ...usage } = Object(answer.body['usage']) as JsonObject;
+  return { ...answer, headers, body: { ...answer.body, usage } };
+};
+
 const withReceipt = (answer: Answer, receipt: Receipt | undefined): Answer => {
   if (receipt === undefined) return answer;
   if (answer.kind === 'json') return { ...answer, receipt };
@@ -277,12 +298,15 @@ const withReceipt = (answer: Answer, receipt: Receipt | undefined): Answer => {
 /** Adds to a refusal what became of the payment. */
 const paidFor = (
   error: AppError,
-  { receipt, price }: { receipt: Receipt | undefined; price: bigint },
+  { receipt, price, hasKey }: { receipt: Receipt | undefined; price: bigint; hasKey: boolean },
 ): AppError =>
   new AppError(
     error.code,
-    `${error.message} The payment of $${formatUsd(price)} is settled, and is balance of the account: send the same request ` +
-      'with the same payment proof again, or use the balance with a key.',
+    `${error.message.replace(/[^.!?]$/, '$&.')} The payment of $${formatUsd(price)} is settled, and is balance of the ` +
+      (hasKey ? 'account' : "wallet's account, which a sign-in opens") +
+      (isTransient(error.code)
+        ? ': send the same request with the same payment proof again, or use the balance with a key.'
+        : '.'),
     {
       ...(error.param === undefined ? {} : { param: error.param }),
       ...(error.issues === undefined ? {} : { issues: error.issues }),
@@ -303,13 +327,21 @@ const withTerms = async (
     return error;
   if (!isOnSale(x402, services) || call.caller.isSandbox === services.config.x402.takesRealMoney)
     return error;
-  const { header, mpp } = await services.x402.offer({
-    price: x402.price(input, services),
-    sale: operation.name,
-    transport: call.transport,
-    proofs: call.proofs,
-    requestHash: requestHashOf(order, call.caller.accountId),
-  });
+  let offered: Awaited<ReturnType<Services['x402']['offer']>>;
+  try {
+    offered = await services.x402.offer({
+      price: x402.price(input, services, call.caller),
+      sale: operation.name,
+      transport: call.transport,
+      proofs: call.proofs,
+      requestHash: requestHashOf(order, call.caller.accountId),
+    });
+  } catch (refusal) {
+    // The call cannot be paid by itself, so it is refused as where nothing is sold by x402.
+    if (refusal instanceof AppError) return error;
+    throw refusal;
+  }
+  const { header, mpp } = offered;
   return new AppError(
     error.code,
     `${error.message} USDC is taken, too: POST /v1/topup, or send this request again with a payment proof for the terms ` +

@@ -135,6 +135,60 @@ it('a failed job is balance again', async () => {
   expect(Number(await balanceOn('base')) - before).toBeCloseTo(Number(paid) / 1e6, 9);
 });
 
+it('one proof, and one key of the client, get one job, which is paid once', async () => {
+  const image = { model: 'imagemodel-1.0', prompt: 'A causeway by night' };
+  const headers = { 'idempotency-key': 'night-1' };
+  const made = (await (await pay('/v1/images/generations', image, { headers })).json()) as { id: string };
+  const proof = lastProof ?? '';
+  const paid = await charged(async () => {
+    const fresh = await pay('/v1/images/generations', image, { headers });
+    expect([fresh.status, await fresh.json()]).toMatchObject([200, { id: made.id }]);
+    const repeated = await sale.gateway.call('/v1/images/generations', {
+      apiKey: null,
+      body: image,
+      headers: { 'payment-signature': proof },
+    });
+    const body = (await repeated.json()) as { id: string; usage: object };
+    expect(body.id).toBe(made.id);
+    expect(body.usage).not.toHaveProperty('balance_remaining_usd');
+    expect(repeated.headers.has('x-causeway-balance-usd')).toBe(false);
+  });
+  expect(paid).toBe(0n);
+});
+
+it.each([
+  ['/v1/images/generations', { image: 'data:image/png;base64,AAAA' }],
+  ['/v1/images/generations', { image: ['https://10.0.0.1/x.png'] }],
+  ['/v1/images/generations', { image: 'ftp://example.com/x.png' }],
+  ['/v1/videos', { model: 'videomodel-2.0', image_url: 'https://10.0.0.1/x.png' }],
+  [
+    '/v1/chat/completions',
+    {
+      model: 'textmodel-3.5-flash',
+      messages: [
+        { role: 'user', content: [{ type: 'image_url', image_url: { url: 'https://10.0.0.1/x.png' } }] },
+      ],
+    },
+  ],
+])('an input that cannot be read costs nothing: %s %j', async (path, body) => {
+  const paid = await charged(async () => {
+    const refused = await pay(path, { model: 'imagemodel-1.0', prompt: 'The tide', ...body });
+    expect([refused.status, await refused.json()]).toMatchObject([
+      422,
+      { error: { code: 'invalid_parameter' } },
+    ]);
+  });
+  expect(paid).toBe(0n);
+});
+
+it('a payment whose picture turns out to be missing is balance, and its proof is of no more use', async () => {
+  const body = { model: 'imagemodel-1.0', prompt: 'The tide', image: 'https://nowhere.invalid/x.png' };
+  const failed = await pay('/v1/images/generations', body);
+  expect([failed.status, failed.headers.has('payment-response')]).toEqual([422, true]);
+  const { error } = (await failed.json()) as { error: { message: string } };
+  expect(error.message).toMatch(/address\. The payment of \$\S+ is settled, .* which a sign-in opens\.$/);
+});
+
 it('a stream has the receipt in its headers', async () => {
   const answer = await pay('/v1/chat/completions', { ...chat, stream: true });
   expect(answer.headers.get('content-type')).toContain('text/event-stream');
@@ -197,6 +251,16 @@ it('a key without enough balance is told the terms, and its payment runs the cal
   const refused = await sale.gateway.call('/v1/chat/completions', { apiKey: issued.key, body: chat });
   expect([refused.status, refused.headers.has('payment-required')]).toEqual([402, true]);
   expect(await refused.json()).toMatchObject({ error: { code: 'insufficient_balance' } });
+  // Its price is not known before the referenced clip is read.
+  const clip = {
+    type: 'video_url',
+    video_url: { url: 'https://example.com/a.mp4' },
+    role: 'reference_video',
+  };
+  const video = { model: 'videomodel-2.0', content: [{ type: 'text', text: 'The tide' }, clip] };
+  const unpriced = await sale.gateway.call('/v1/videos', { apiKey: issued.key, body: video });
+  expect([unpriced.status, unpriced.headers.has('payment-required')]).toEqual([402, false]);
+  expect(await unpriced.json()).toMatchObject({ error: { code: 'insufficient_balance' } });
   const answer = await pay('/v1/chat/completions', chat, { headers });
   expect(answer.status).toBe(200);
   expect(await store.listJobs({ accountId, before: null, limit: 2 })).toHaveLength(1);

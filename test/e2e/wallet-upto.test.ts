@@ -40,10 +40,16 @@ const payingFetch = (wallet: PrivateKeyAccount, sending = watched): typeof fetch
   return wrapFetchWithPayment(sending, client);
 };
 
-const pay = (wallet: PrivateKeyAccount, path: string, body: object, sending = watched): Promise<Response> =>
+const pay = (
+  wallet: PrivateKeyAccount,
+  path: string,
+  body: object,
+  sending = watched,
+  headers: Record<string, string> = {},
+): Promise<Response> =>
   payingFetch(wallet, sending)(sale.gateway.url + path, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify(body),
   });
 
@@ -177,4 +183,16 @@ it('a call that fails costs nothing', async () => {
   expect(answer.status).toBeGreaterThanOrEqual(400);
   expect(await spentBy(wallet)).toBe(0n);
   expect((await sale.gateway.services.store.checkLedger()).problems).toEqual([]);
+});
+
+it('a repeat with a fresh proof and the same idempotency key is not charged', async () => {
+  const wallet = await createWallet();
+  const headers = { 'idempotency-key': 'hello-1' };
+  const first = await pay(wallet, '/v1/chat/completions', chat, watched, headers);
+  const answer: unknown = await first.json();
+  const spent = await spentBy(wallet);
+  const again = await pay(wallet, '/v1/chat/completions', chat, watched, headers);
+  expect([again.status, await again.json()]).toEqual([200, answer]);
+  expect(spent).toBeGreaterThan(0n);
+  expect(await spentBy(wallet)).toBe(spent);
 });

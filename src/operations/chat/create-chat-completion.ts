@@ -7,7 +7,7 @@ import { chatInput, forwardedOptions, type ChatInput, withoutNull } from './chat
 import { chatChunkSchema, chatCompletionSchema } from './chat-completion-schema.ts';
 import { createChatCompletionExamples } from './chat-examples.ts';
 import { createChatStream } from './chat-stream.ts';
-import { checkInlineMedia, namesRemoteImages, takeChatImages } from './take-chat-images.ts';
+import { checkChatMedia, checkInlineMedia, namesRemoteImages, takeChatImages } from './take-chat-images.ts';
 import {
   findTextModel,
   leastTextHold,
@@ -75,6 +75,7 @@ export const createChatCompletion: SoldOperation<ChatInput> = {
         isMetered: true,
         quote: (request, buyer, { catalogs }) =>
           quoteText(findTextModel(catalogs.for(buyer), request.model), sizesOf(request)),
+        check: ({ messages }, call, services) => checkChatMedia(messages, call, services),
       },
 
       open: async (request, call, services, idempotency) => {

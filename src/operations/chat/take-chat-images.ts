@@ -4,6 +4,7 @@ import { isDataUri } from '../../media/data-uri-input.ts';
 import { maxInputBytes } from '../../media/fetch-input.ts';
 import { refuseInput } from '../../media/refuse-input.ts';
 import { isConverted } from '../../providers/image/input-image-type.ts';
+import { checkInputs } from '../media/check-inputs.ts';
 import { takeAll } from '../media/take-all.ts';
 import type { AccountCall, Services } from '../operation.ts';
 import type { ChatInput } from './chat-input.ts';
@@ -67,6 +68,31 @@ const remoteImages = (messages: readonly Message[]): { part: ImagePart; param: s
 
 export const namesRemoteImages = (messages: readonly Message[]): boolean => remoteImages(messages).length > 0;
 
+const limitedImages = (messages: readonly Message[]): ReturnType<typeof remoteImages> => {
+  const images = remoteImages(messages);
+  const excess = images[maxDownloads];
+  if (excess === undefined) return images;
+  throw refuseInput(
+    excess.param,
+    `is one too many: at most ${maxDownloads} images are downloaded or converted`,
+  );
+};
+
+/** Refuses pictures and sounds as far as that can be done without reaching outside. Throws AppError. */
+export const checkChatMedia = async (
+  messages: readonly Message[],
+  call: AccountCall,
+  services: Services,
+): Promise<void> => {
+  await checkInlineMedia(messages);
+  const images = limitedImages(messages);
+  await checkInputs(
+    images.map(({ part, param }) => ({ url: part.image_url.url, param, kind: 'image' })),
+    call,
+    services,
+  );
+};
+
 /**
  * Returns the messages with every remote image downloaded into a data URI, and every GIF and AVIF converted. A model gets
  * bytes, never an address. The request holds the memory for them. Throws AppError, or the signal's reason when the client
@@ -81,13 +107,7 @@ export const takeChatImages = async (
   }: Pick<AccountCall, 'signal' | 'memory'> & { caller: Pick<AccountCall['caller'], 'accountId'> },
   { fetchInput }: Pick<Services, 'fetchInput'>,
 ): Promise<Message[]> => {
-  const images = remoteImages(messages);
-  const excess = images[maxDownloads];
-  if (excess !== undefined)
-    throw refuseInput(
-      excess.param,
-      `is one too many: at most ${maxDownloads} images are downloaded or converted`,
-    );
+  const images = limitedImages(messages);
   let bytesTogether = 0;
   const taken = await takeAll(images, {
     atOnce,

@@ -9,8 +9,9 @@ import { refuseInput } from '../../media/refuse-input.ts';
 import { formatUsd } from '../../kit/money.ts';
 import { aspectRatios, type AspectRatio } from '../../providers/image/image-provider.ts';
 import { assertAffordable } from '../assert-affordable.ts';
+import { checkInputs } from '../media/check-inputs.ts';
 import { assertRoute, openMediaJob, type MediaJobOrder } from '../media/open-media-job.ts';
-import { checkWebhookUrl, prepareWebhook } from '../webhook-url.ts';
+import { assertWebhooks, checkWebhookUrl, prepareWebhook } from '../webhook-url.ts';
 import { customData } from '../custom-data.ts';
 import { toJobAnswer, waitForEnd, jobSchema } from '../jobs/job-answer.ts';
 import type { SoldOperation, Services, AccountCall } from '../operation.ts';
@@ -103,8 +104,15 @@ export const createImage: SoldOperation<Input> = {
         tags: ['image', 'generation'],
         quote: (request, buyer, { catalogs, config }) => {
           refuseUnsupported(request, config);
+          assertWebhooks(request.webhook_url, config);
           const { sku, price } = findImageModel(catalogs.for(buyer), request.model);
           return { most: price.price, parts: { model: sku, pricing: toPricing(price) } };
+        },
+        check: async (request, call, services) => {
+          const { sku } = findImageModel(services.catalogs.for(call.caller), request.model);
+          await assertRoute(services.providers.image(sku));
+          const named = namedImages(request).map((image) => ({ ...image, kind: 'image' as const }));
+          await checkInputs(named, call, services);
         },
       },
 

@@ -28,7 +28,7 @@ export const jobSchema = z.looseObject({
     .array(z.looseObject({ url: z.string(), revised_prompt: z.string().nullable() }))
     .describe('Images; empty until status is done.'),
   error: errorEnvelope.nullable(),
-  usage: z.looseObject({ cost_usd: usd.optional(), balance_remaining_usd: usd }),
+  usage: z.looseObject({ cost_usd: usd.optional(), balance_remaining_usd: usd.optional() }),
   response: opaque(
     z
       .union([chatCompletionSchema, responseSchema])

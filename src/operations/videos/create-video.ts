@@ -9,7 +9,8 @@ import type { VideoRatio, VideoResolution } from '../../providers/video/video-pr
 import { tooManyActive } from '../../purchases/prepaid.ts';
 import { assertAffordable } from '../assert-affordable.ts';
 import type { WebhookSettings } from '../../webhooks/webhook-settings.ts';
-import { checkWebhookUrl, prepareWebhook } from '../webhook-url.ts';
+import { assertWebhooks, checkWebhookUrl, prepareWebhook } from '../webhook-url.ts';
+import { checkInputs as checkMedia } from '../media/check-inputs.ts';
 import { assertRoute, openMediaJob, type MediaJobOrder } from '../media/open-media-job.ts';
 import type { AccountCall, PrepaidSale, SoldOperation, Services } from '../operation.ts';
 import { needsAccount } from '../per-call-sale.ts';
@@ -82,6 +83,7 @@ export const createVideo = (
         tags: ['video', 'generation'],
         quote: (request, buyer, { catalogs, config }) => {
           checkWebhookUrl(request.webhook_url, config);
+          assertWebhooks(request.webhook_url, config);
           const { model, video, hasReferenceVideo } = readVideo(request, catalogs.for(buyer));
           if (hasReferenceVideo)
             throw needsAccount('content: the price with a reference video depends on its length');
@@ -90,6 +92,16 @@ export const createVideo = (
             most: price,
             parts: { model: model.sku, billed_seconds: seconds, pricing: toPricing(model.price) },
           };
+        },
+        check: async (request, call, services) => {
+          const { model, named } = readVideo(request, services.catalogs.for(call.caller));
+          await assertRoute(services.providers.video(model.sku));
+          await assertPlace(call, services);
+          const media = named.map(({ url, param, role }) => {
+            const kind: 'audio' | 'image' = role === 'reference_audio' ? 'audio' : 'image';
+            return { url, param, kind };
+          });
+          await checkMedia(media, call, services);
         },
       },
       open: openVideo,
@@ -155,7 +167,10 @@ const leastPrice = ({ price, duration }: ModelConfig, video: Video, hasReference
 /** Refuses early, before downloads, a request that cannot be paid or with too many videos. The store decides finally. */
 const assertAdmissible = async (least: Nano, call: AccountCall, services: Services): Promise<void> => {
   await assertAffordable(least, call, services);
-  const { caller } = call;
+  await assertPlace(call, services);
+};
+
+const assertPlace = async ({ caller }: AccountCall, services: Services): Promise<void> => {
   const { activeVideos } = accountLimits(caller, services);
   const active = await services.store.countActiveJobs({ accountId: caller.accountId, kind: 'video' });
   if (active >= activeVideos) throw tooManyActive();

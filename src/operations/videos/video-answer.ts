@@ -29,7 +29,11 @@ export const videoSchema = z.looseObject({
   has_last_frame: z.boolean(),
   custom_data: z.record(z.string(), z.unknown()).optional().describe('As it was sent.'),
   error: errorEnvelope.nullable(),
-  usage: z.looseObject({ cost_usd: usd.optional(), billed_seconds: z.int(), balance_remaining_usd: usd }),
+  usage: z.looseObject({
+    cost_usd: usd.optional(),
+    billed_seconds: z.int(),
+    balance_remaining_usd: usd.optional(),
+  }),
   ...sandboxMark,
 });
 

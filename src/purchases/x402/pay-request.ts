@@ -1,6 +1,7 @@
 import type { Nano } from '../../kit/money.ts';
 import type { Challenge } from '../../payments/core/challenge.ts';
 import type { Proofs } from '../../payments/parse-proof.ts';
+import type { Payment } from '../../store/store.ts';
 import type { Receipt } from './x402-answers.ts';
 import type { SoldOver } from './x402-resources.ts';
 import type { UptoSale } from './x402-upto.ts';
@@ -13,8 +14,8 @@ export interface PayRequest extends SoldOver {
   proofs: Proofs | null;
   /** The hash of the canonical request: a proof pays one request. */
   requestHash: string;
-  /** Makes the JSON text that is sold. When it throws, nothing is charged and the error is passed on. */
-  produce: (signal: AbortSignal) => Promise<string>;
+  /** Makes the JSON text that is sold for a verified payment. When it throws, nothing is charged and the error is passed on. */
+  produce: (signal: AbortSignal, payment: Payment) => Promise<string>;
   /** Whether that result is given away; absent: every result is charged. */
   isFree?: (result: string) => boolean;
   /** Offers the scheme `upto`, too, for which this makes the result; absent: `exact` alone. */

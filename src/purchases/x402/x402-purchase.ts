@@ -174,7 +174,7 @@ const produce = async (
     if (upto === null) {
       const purpose = { operation: request.sale, jobId: null, soldPayment: payment.identity };
       const result = await whileLeased(context, payment, () =>
-        withPurpose(purpose, () => request.produce(signal)),
+        withPurpose(purpose, () => request.produce(signal, payment)),
       );
       return { result, charge: request.isFree?.(result) === true ? 0n : undefined };
     }

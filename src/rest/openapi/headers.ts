@@ -137,7 +137,8 @@ export const idempotencyKeyParameter = {
   required: false,
   description:
     'One key for one job of yours: the same key with the same request answers the same job, charged once. Kept for ' +
-    '48 hours. Send it again when you repeat a request that timed out.',
+    '48 hours. Send it again when you repeat a request that timed out. Without an API key it counts for the account of the ' +
+    'wallet that pays.',
   schema: { type: 'string', minLength: 1, maxLength: longestIdempotencyKey },
   example: 'order-7301-picture-1',
 };

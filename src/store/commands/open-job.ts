@@ -1,4 +1,3 @@
-import { isTransient, toErrorCode } from '../../kit/errors.ts';
 import type { Nano } from '../../kit/money.ts';
 import { inTransaction, read, run, unlessRaced, write, writeSteps, type Steps } from '../command.ts';
 import {
@@ -11,7 +10,7 @@ import {
   type EngineKind,
   type SqlValue,
 } from '../statement.ts';
-import { findJob, jobColumns, newJobRecord, toJob, type Job, type NewJob } from './job-table.ts';
+import { findJob, jobColumns, newJobRecord, toJob, type Job, type NewJob, freesItsKey } from './job-table.ts';
 import { countActiveJobs } from './jobs.ts';
 import { countHold, findShortBudget } from './key-budgets.ts';
 import { pledgeHold, type Pledge } from './pledges.ts';
@@ -43,17 +42,6 @@ export type OpenJobOutcome =
   | { outcome: 'too_many_active'; active: number }
   /** The key was revoked, or the account is not active. */
   | { outcome: 'forbidden' };
-
-/**
- * Tells whether the job's idempotency key is free again. It is for a chat or response that failed uncharged with a 5xx,
- * or with an upstream's 429. The job's own state decides this, so the transaction that ends the job also frees the key.
- * An image or video keeps its key, because its caller already got the answer that it was accepted.
- */
-const freesItsKey = ({ kind, status, charged, error }: Job): boolean =>
-  (kind === 'chat' || kind === 'responses') &&
-  status === 'failed' &&
-  charged === 0n &&
-  isTransient(toErrorCode(error?.code));
 
 /** A queued job waits this much longer for each queued job of the same account and kind. */
 const turnMs = 60_000;

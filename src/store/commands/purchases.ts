@@ -37,9 +37,9 @@ export const listPurchases = read({
   read: eachOf(toPayment),
 });
 
-/** Notes the job that a payment paid for, once. */
+/** Notes the job that a payment paid for. A call that failed uncharged may run anew, as another job. */
 export const notePaymentJob = write({
-  text: 'update payments set job_id = $2 where identity = $1 and job_id is null',
+  text: 'update payments set job_id = $2 where identity = $1',
   values: ({ identity, jobId }: { identity: string; jobId: string }) => [identity, jobId],
   read: nothing,
 });

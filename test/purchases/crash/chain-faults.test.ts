@@ -101,9 +101,9 @@ describe('a proof that runs out while its result is made', () => {
     const before = await fixture.balances(chain);
     const proofs = await fixture.buyer.prove(challenge, chain);
     const request = sale.request(proofs);
-    const produce = async (signal: AbortSignal): Promise<string> => {
+    const produce: typeof request.produce = async (signal, payment) => {
       await expire();
-      return request.produce(signal);
+      return request.produce(signal, payment);
     };
     const refused = unpaid(await gate.pay({ ...request, produce }));
     expect(refused.challenge.body.error).toBe(reason);

@@ -97,9 +97,9 @@ describe.each(chains)('a node of $chain that answers everything but one method',
         const fail = () => controls.inject({ fault, methods: [method] });
         const isAtOnce = since === 'the start';
         let failing = isAtOnce ? fail() : null;
-        const produce = (signal: AbortSignal): Promise<string> => {
+        const produce: typeof request.produce = (signal, payment) => {
           failing ??= fail();
-          return request.produce(signal);
+          return request.produce(signal, payment);
         };
         const gate = fixture.openGate({ timeouts });
         const end = await endOf(gate.pay({ ...request, produce }));

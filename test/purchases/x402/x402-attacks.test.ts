@@ -70,9 +70,9 @@ describe('a buyer who uses up the nonces of many proofs in one transaction that 
     const gate = fixture.openGate();
     const proof = await cunning.buyer.prove(gate.challenge({ price, ...overRest }), 'base');
     const request = createSale('burnt').request(proof);
-    const produce = async (signal: AbortSignal): Promise<string> => {
+    const produce: typeof request.produce = async (signal, payment) => {
       await cunning.landed(await cunning.sendBatch([await cunning.burningCall(proof)]));
-      return request.produce(signal);
+      return request.produce(signal, payment);
     };
     expect(await gate.pay({ ...request, produce })).toMatchObject({ outcome: 'unpaid' });
     expect(await gate.pay(request)).toMatchObject({ outcome: 'unpaid' });
@@ -90,9 +90,9 @@ describe.each(['base', 'solana'] as const)(
       const proof = await fixture.buyer.prove(gate.challenge({ price, ...overRest }), chain);
       const sale = createSale(`waiting ${chain}`);
       const request = sale.request(proof);
-      const produce = (signal: AbortSignal): Promise<string> => {
+      const produce: typeof request.produce = (signal, payment) => {
         fixture.chains[chain].controls.inject({ fault: 'unavailable' });
-        return request.produce(signal);
+        return request.produce(signal, payment);
       };
       await expect(gate.pay({ ...request, produce })).rejects.toMatchObject({ code: 'payment_unavailable' });
       fixture.chains[chain].controls.clearFaults();

@@ -60,9 +60,9 @@ describe.each(chains)('when the RPC of $chain is down', ({ chain }) => {
     const before = await fixture.balances(chain);
     const proofs = await fixture.buyer.prove(challenge, chain);
     const request = sale.request(proofs);
-    const produce = (signal: AbortSignal): Promise<string> => {
+    const produce: typeof request.produce = (signal, payment) => {
       fixture.chains[chain].controls.inject({ fault: 'unavailable' });
-      return request.produce(signal);
+      return request.produce(signal, payment);
     };
     expect(await codeOf(gate.pay({ ...request, produce }))).toBe('payment_unavailable');
     expect(await fixture.balances(chain)).toEqual(before);

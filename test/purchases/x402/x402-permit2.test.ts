@@ -244,9 +244,9 @@ describe('a payment through Permit2', () => {
     const proofs = await buyer.prove(challenge);
     const before = await earned();
     const request = sale.request(proofs);
-    const produce = async (signal: AbortSignal): Promise<string> => {
+    const produce: typeof request.produce = async (signal, payment) => {
       await fixture.chain.spendNonce(buyer, nonceOf(proofs));
-      return request.produce(signal);
+      return request.produce(signal, payment);
     };
     const refused = unpaid(await gate.pay({ ...request, produce }));
     expect(refused.challenge.body.error).toBe('permit2_invalid_nonce');
@@ -262,9 +262,9 @@ describe('a payment through Permit2', () => {
     const silent = fixture.openGate({ timeouts });
     const methods = ['eth_getTransactionReceipt', 'eth_getTransactionByHash', 'eth_getLogs'];
     const request = sale.request(proofs);
-    const produce = (signal: AbortSignal): Promise<string> => {
+    const produce: typeof request.produce = (signal, payment) => {
       fixture.chain.controls.inject({ fault: 'unavailable', methods });
-      return request.produce(signal);
+      return request.produce(signal, payment);
     };
     await untilPending(() => silent.pay({ ...request, produce }));
     fixture.chain.controls.clearFaults();

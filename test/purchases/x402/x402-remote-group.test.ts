@@ -222,9 +222,9 @@ describe('a settlement that was begun at one facilitator', () => {
     const settled = countCalls('/settle');
     const proofs = await prove('base');
     const stopping = sale.request(proofs, {
-      produce: async (signal) => {
+      produce: async (signal, payment) => {
         await first.stop();
-        return sale.request(proofs).produce(signal);
+        return sale.request(proofs).produce(signal, payment);
       },
     });
     expect(await codeOf(gate.pay(stopping))).toBe('payment_pending');
