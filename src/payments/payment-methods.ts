@@ -71,7 +71,7 @@ export const createPaymentMethods = (options: PaymentMethodsOptions): PaymentMet
           : withSelfCheck(facilitator, { network, payTo, rpc, timeoutMs: timeouts.queryMs }),
       findSigner: (message, signal) => network.family.findSigner(message, { rpc, signal }),
       readFunds: (of) => ask((node) => network.family.readFunds(of, node)),
-      findWallet: (address) => ask((node) => network.family.findWallet({ address, network }, node)),
+      findWallet: (of) => ask((node) => network.family.findWallet({ ...of, network }, node)),
     };
   });
 };

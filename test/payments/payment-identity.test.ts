@@ -62,6 +62,18 @@ const solanaProof = (transaction: string): Proof => ({
   payload: { transaction },
 });
 
+it('names a contract wallet by its chain before its signature has deployed it (ERC-6492)', async () => {
+  const rpc = { request: () => Promise.resolve('0x') };
+  const of = (signature: Hex) => {
+    const { payload } = evmProof({ signature });
+    const wallet = { address: `0x${'AB'.repeat(20)}`, payload, network: base };
+    return base.family.findWallet(wallet, { rpc, signal: new AbortController().signal });
+  };
+  const key: Hex = `0x${'12'.repeat(65)}`;
+  expect(await of(key)).toBe(`eip155:0x${'ab'.repeat(20)}`);
+  expect(await of(`${key}${'6492'.repeat(16)}`)).toBe(`eip155:84532:0x${'ab'.repeat(20)}`);
+});
+
 describe('the identity of a payment', () => {
   it('is chain, token, payer and nonce on EVM', async () => {
     expect(await paymentIdentity(evmProof({}))).toBe(

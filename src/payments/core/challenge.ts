@@ -10,7 +10,7 @@ import {
   type SignOffers,
 } from '../extensions/offer-receipt.ts';
 import { gasSponsoring, gasSponsoringDeclaration } from '../extensions/gas-sponsoring.ts';
-import type { FundsQuestion, PaymentNetwork } from './network-family.ts';
+import type { FundsQuestion, PayingWallet, PaymentNetwork } from './network-family.ts';
 import type { Facilitator } from './facilitator.ts';
 import type {
   Extensions,
@@ -29,8 +29,8 @@ export interface PaymentMethod {
   facilitator: Facilitator;
   /** Reads what a payment's source can pay, in the asset's smallest unit; null when no node answers. */
   readFunds: (of: FundsQuestion) => Promise<bigint | null>;
-  /** Names the wallet of an address (`NetworkFamily.findWallet`); null when no node answers. */
-  findWallet: (address: string) => Promise<string | null>;
+  /** Names the wallet of a payer (`NetworkFamily.findWallet`); null when no node answers. */
+  findWallet: (of: PayingWallet) => Promise<string | null>;
   /** Names the wallet that signed a message (`NetworkFamily.findSigner`). Throws RpcOutage and RpcRefusal. */
   findSigner: (message: SignedMessage, signal: AbortSignal) => Promise<string | null>;
 }

@@ -140,6 +140,12 @@ export interface ClientLibrary {
 /** The wallet, the node, the key of a facilitator in this process, and the key of refunds. */
 export type FamilyVariable = 'PAY_TO' | 'RPC_URL' | 'FACILITATOR_KEY' | 'REFUND_KEY';
 
+/** The payer of a proof. */
+export interface PayingWallet {
+  address: string;
+  payload: SignedPayload;
+}
+
 /**
  * A family of networks, with all that differs between families. Addresses, keys and proofs are read without the
  * packages of the chain; every method that returns a promise loads what it needs. Methods that take a `NodeAccess`
@@ -194,9 +200,10 @@ export interface NetworkFamily {
   findPayingAccounts(order: Pick<PaymentOrder, 'payload' | 'requirements'>): Promise<PayingAccounts | null>;
   /**
    * Names a wallet apart from its form: `eip155:<address in lower case>`, for a contract `eip155:<chain>:<address>`,
-   * because another owner may have its address on another chain; `solana:<address>`.
+   * also one that its signature deploys, because another owner may have its address on another chain;
+   * `solana:<address>`.
    */
-  findWallet(of: { address: string; network: PaymentNetwork }, node: NodeAccess): Promise<string>;
+  findWallet(of: PayingWallet & { network: PaymentNetwork }, node: NodeAccess): Promise<string>;
   /** Returns the account that the buyer chose to pay the fees; null where the buyer chooses none. */
   readFeePayer(payload: SignedPayload): Promise<string | null>;
   /**

@@ -98,7 +98,7 @@ const findCredited = async (
 ): Promise<{ accountId: string | null } | Refused> => {
   if (credit === undefined || credit.accountId !== null) return { accountId: payment.accountId };
   if (payer === null) return refused('payer_unknown', { error: payerUnknown() });
-  const wallet = await method.findWallet(payer);
+  const wallet = await method.findWallet({ address: payer, payload: toPayload(payment).payload });
   if (wallet === null) return refused('rpc_unavailable', { error: paymentUnavailable() });
   const account = await openWalletAccount(context, { wallet, isSandbox: credit.isSandbox });
   return account.status === 'active'
