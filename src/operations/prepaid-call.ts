@@ -29,14 +29,18 @@ export const findEarlier = (
   services: Services,
 ): Promise<Job | null> => findReplay(services, call.caller.accountId, idempotencyOf(order, call));
 
-/** Runs a prepaid call on the balance of an account. `payment`: the one that was made for this call. Throws AppError. */
+/**
+ * Runs a prepaid call on the balance of an account. `payment`: the one that was made for this call. `onOpened` gets the
+ * job before it is answered. Throws AppError.
+ */
 export const runPrepaid = async (
   order: PrepaidOrder,
   account: AccountCall,
   services: Services,
-  payment: string | null = null,
+  { payment = null, onOpened }: { payment?: string | null; onOpened?: (job: Job) => void } = {},
 ): Promise<Answer> => {
   const opened = await openOrReplay(order, account, services);
+  onOpened?.(opened.job);
   if (payment !== null) await services.store.notePaymentJob({ identity: payment, jobId: opened.job.id });
   const answering = order.prepaid.answer(opened, order.input, account, services);
   return opened.isReplayed ? markReplayed(answering) : answering;

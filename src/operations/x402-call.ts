@@ -231,7 +231,7 @@ const payThenRun = async (
     idempotencyKey: (call.caller === null ? null : call.idempotencyKey) ?? keyOf({ identity }),
   };
   try {
-    return withReceipt(await runPrepaid(order, account, services, identity), receipt);
+    return withReceipt(await runPrepaid(order, account, services, { payment: identity }), receipt);
   } catch (error) {
     throw paidFor(toAppError(error), { receipt, price });
   }

@@ -3,13 +3,18 @@ import type { UptoTerms } from '../../payments/core/challenge.ts';
 import type { Payment } from '../../store/store.ts';
 import type { X402Context } from './x402-context.ts';
 
+/** The work was begun, and what it costs is not known: its proof is neither freed nor settled. */
+export class WorkNotEndedError extends Error {
+  override readonly name = 'WorkNotEndedError';
+}
+
 /** How a request is sold by the scheme `upto`: it is paid after the work, at most the price. */
 export interface UptoSale {
   /** The longest time that `produce` takes. */
   longestMs: number;
   /**
    * Makes the JSON text that is sold, and says what it costs: at most the price. Zero is not settled. When it throws,
-   * nothing is charged and the error is passed on. Its charge is settled even if the client has gone.
+   * nothing is charged and the error is passed on; but a WorkNotEndedError leaves the payment as it is. Its charge is settled even if the client has gone.
    */
   produce: (payment: Payment) => Promise<{ result: string; charge: Nano }>;
 }

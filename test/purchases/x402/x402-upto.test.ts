@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { decodeBase64Json, encodeBase64Json } from '../../../src/payments/core/base64-json.ts';
 import { parseProof, paymentIdentity } from '../../../src/payments/parse-proof.ts';
-import { toChargedUnits } from '../../../src/purchases/x402/x402-upto.ts';
+import { toChargedUnits, WorkNotEndedError } from '../../../src/purchases/x402/x402-upto.ts';
 import type { Challenge, PayRequest, Proofs, X402Gate } from '../../../src/purchases/x402/x402-gate.ts';
 import type { Payment } from '../../../src/store/store.ts';
 import { permit2Addresses } from '../../chains/permit2-code.ts';
@@ -140,6 +140,17 @@ describe('a payment of what was used', () => {
     expect(free).toMatchObject({ transaction: null, receipt: { response: { success: true, amount: '0' } } });
     expect(await paymentOf(proofs)).toMatchObject({ state: 'rejected', reason: 'not_charged' });
     served(await gate.pay(metered('free', proofs)));
+    expect(await balanceOf(buyer)).toBe(oneUsd - chargedUnits);
+  });
+
+  it('keeps its proof while nobody knows what the work costs, and is made when the buyer comes back', async () => {
+    const buyer = await buyerWith(oneUsd);
+    const proofs = await buyer.prove(challenge);
+    const work = () => Promise.reject(new WorkNotEndedError('the job goes on'));
+    expect(await codeOf(gate.pay(metered('goes on', proofs, { work })))).toBe('payment_in_progress');
+    expect(await paymentOf(proofs)).toMatchObject({ state: 'verified' });
+    const later = await openGate({ clock: { now: () => Date.now() + 31_000 } });
+    served(await later.pay(metered('goes on', proofs)));
     expect(await balanceOf(buyer)).toBe(oneUsd - chargedUnits);
   });
 
