@@ -61,8 +61,8 @@ export const meterCall = (
 };
 
 /**
- * Waits for the end of a job, also without its client and while the store does not answer. Throws WorkNotEndedError: what
- * it costs is not known.
+ * Waits for the end of a job, also without its client and while the store does not answer. Throws WorkNotEndedError where
+ * that does not tell what the job costs.
  */
 const chargeOf = async (
   opened: Job | undefined,

@@ -102,7 +102,7 @@ describe.each(testEngines())('a job that a pledged payment pays on $kind', ({ cr
     expect(await store.owesForJobs(owner.accountId)).toBe(false);
   });
 
-  it('is owed when the payment fails, which the next credit pays', async () => {
+  it('is owed when the payment fails, which the balance pays at a later credit', async () => {
     const owner = await addAccount(store, { balance: 0n });
     const payment = await pledge(owner);
     const job = await run(owner, payment);
@@ -119,15 +119,25 @@ describe.each(testEngines())('a job that a pledged payment pays on $kind', ({ cr
     await settle(small);
     expect(await accountOf(owner)).toMatchObject({ balance: 50n });
     expect(await store.owesForJobs(owner.accountId)).toBe(true);
-    const topUp = await pledge(owner);
-    await produce(topUp, 100n);
-    await settle(topUp);
-    expect(await accountOf(owner)).toMatchObject({ balance: 90n });
+    // A payment for a call is not eaten by the debt; and what does not fit does not keep a smaller debt from being paid.
+    const smaller = await pledge(owner);
+    await run(owner, smaller, 40n);
+    await produce(smaller, 40n);
+    await fail(smaller);
+    const call = await pledge(owner);
+    await produce(call, 100n);
+    await settle(call);
+    expect(await accountOf(owner)).toMatchObject({ balance: 110n });
+    expect(await store.owesForJobs(owner.accountId)).toBe(true);
+    const next = await pledge(owner);
+    await produce(next, 10n);
+    await settle(next);
+    expect(await accountOf(owner)).toMatchObject({ balance: 60n });
     expect(await store.owesForJobs(owner.accountId)).toBe(false);
 
     // Its settlement is found later after all: that is balance then.
     await settle(payment);
-    expect(await accountOf(owner)).toMatchObject({ balance: 150n });
+    expect(await accountOf(owner)).toMatchObject({ balance: 120n });
   });
 
   it('is owed when the process died before the payment was begun, also when that is forgotten', async () => {

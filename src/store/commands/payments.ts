@@ -20,6 +20,7 @@ import {
 } from './payment-table.ts';
 import { findPaymentsByTransaction } from './list-payments.ts';
 import { moveCredit } from './payment-credit.ts';
+import { readAvailable } from './ledger-table.ts';
 import { debitPledged } from './pledges.ts';
 
 export const getPayment = read({
@@ -207,8 +208,11 @@ function* advanceWithCredit(
   const { identity, accountId, creditEntry } = payment;
   const moved = yield* moveCredit(payment, { now: change.now, entryId }, kind);
   if (moved.outcome !== 'moved') return payment;
-  if (accountId !== null && creditEntry === null && moved.payment.creditEntry !== null)
-    yield* debitPledged({ accountId, payment: identity, now: change.now }, kind);
+  if (accountId !== null && creditEntry === null && moved.payment.creditEntry !== null) {
+    const available = (yield* run(readAvailable, accountId)) ?? 0n;
+    const before = available - (moved.payment.credited - payment.credited);
+    yield* debitPledged({ accountId, payment: identity, before, now: change.now }, kind);
+  }
   return moved.payment;
 }
 
