@@ -163,9 +163,11 @@ describe.each(testEngines())('a job that a pledged payment pays on $kind', ({ cr
   it('is owed when its proof was freed and has paid for another job', async () => {
     const owner = await addAccount(store, { balance: 0n });
     const payment = await pledge(owner);
-    await run(owner, payment);
+    const first = await run(owner, payment);
+    await store.notePaymentJob({ identity: payment, jobId: first });
     await advance(payment, { from: ['verified'], to: 'rejected' });
-    await store.reservePayment(newPayment({ identity: payment, accountId: owner.accountId, credit: 100n }));
+    const again = newPayment({ identity: payment, accountId: owner.accountId, credit: 100n });
+    expect((await store.reservePayment(again)).payment.jobId).toBeNull();
     await advance(payment, { from: ['reserved'], to: 'verified' });
     const other = runningJob(owner);
     await openJob(store, opening(other, { hold: 0n, pledge: { payment, most: 100n } }));
