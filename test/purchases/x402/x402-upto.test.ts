@@ -154,6 +154,24 @@ describe('a payment of what was used', () => {
     expect(await balanceOf(buyer)).toBe(oneUsd - chargedUnits);
   });
 
+  it('is settled before a gate that is closed meanwhile has ended', async () => {
+    const buyer = await buyerWith(oneUsd);
+    const proofs = await buyer.prove(challenge);
+    const ending = await openGate();
+    const [working, worked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const work = (): Promise<void> => {
+      working.resolve();
+      return worked.promise;
+    };
+    const paying = ending.pay(metered('closed meanwhile', proofs, { work }));
+    await working.promise;
+    const closing = ending.close();
+    worked.resolve();
+    await closing;
+    expect((await paymentOf(proofs)).state).toMatch(/settled|delivered/);
+    served(await paying);
+  });
+
   it('can be made with all of the price in advance', async () => {
     const buyer = await fixture.createBuyer(oneUsd);
     const sale = createSale('in advance');
@@ -347,14 +365,16 @@ describe('the settlement of a payment of what was used', () => {
   ] as const)('of a process that died %s it was %s is %s', async (when, state, _end) => {
     const buyer = await buyerWith(oneUsd);
     const proofs = await buyer.prove(challenge);
-    const { store, dead } = dieAt(fixture.store, when, state);
+    const { store, dead, bury } = dieAt(fixture.store, when, state);
     const name = `${when} ${state}`;
     const dying = await openGate({ store });
-    void dying.pay(metered(name, proofs));
+    const lost = dying.pay(metered(name, proofs)).catch(() => null);
     await dead;
     const later = await openGate({ clock: { now: () => Date.now() + 31_000 } });
     served(await later.pay(metered(name, proofs)));
     expect(await balanceOf(buyer)).toBe(oneUsd - chargedUnits);
+    bury();
+    await lost;
   });
 });
 
