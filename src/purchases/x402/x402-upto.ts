@@ -44,14 +44,14 @@ export const toNano = (units: bigint, decimals: number): Nano =>
 
 const dayMs = 86_400_000;
 /**
- * A payer can spend the money while the work is done. New wallets cost nothing, so all failures together are limited,
- * too: each gives at most one call away.
+ * A payer can spend the money while the work is done. New wallets cost nothing, so all failures together, and the open
+ * payments that may become some, are limited, too: each gives at most one call away.
  */
 const maxFailedADay = 50;
 
 /**
- * Tells whether a payer may pay after the work: none of its settlements failed within a day, and few of all; and the
- * account whose balance the payment raises owes for no job.
+ * Tells whether a payer may pay after the work: none of its settlements failed or was reverted within a day; few of all
+ * payers did, or may; and the account whose balance the payment raises owes for no job.
  */
 export const mayPayAfterwards = async (
   { store, clock }: Pick<X402Context, 'store' | 'clock'>,

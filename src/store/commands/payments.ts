@@ -332,12 +332,18 @@ interface FailedUpto {
 }
 
 /**
- * Counts the `upto` payments whose settlement failed at `since` or later, after their answer was made: those of the
- * source, and all.
+ * Counts the `upto` payments that failed at `since` or later, after their answer was made, or that may still fail: of the
+ * source, those that failed, or were reverted and have no end yet; of all payers, the open ones, too.
  */
 export const countFailedUpto = read({
-  text: `select count(*) as "all", count(case when source = $1 then 1 end) as own from payments
-    where state = 'failed' and settled_amount is not null and updated_at >= $2`,
+  text: `select count(*) as "all", count(case when source = $1 and failed = 1 then 1 end) as own from (
+      select source, 1 as failed from payments
+        where state = 'failed' and settled_amount is not null and updated_at >= $2
+      union all
+      select source, case when state = 'unknown' and reverts > 0 then 1 else 0 end as failed from payments
+        where state in ('verified', 'produced', 'broadcasting', 'unknown') and created_at >= $2
+          and requirements like '%"scheme":"upto"%'
+    ) as upto`,
   values: ({ source, since }: { source: string; since: number }) => [source, since],
   read: onlyOf(({ own, all }: FailedUpto) => ({ own: Number(own), all: Number(all) })),
 });
