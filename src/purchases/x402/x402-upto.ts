@@ -14,7 +14,8 @@ export interface UptoSale {
   longestMs: number;
   /**
    * Makes the JSON text that is sold, and says what it costs: at most the price. Zero is not settled. When it throws,
-   * nothing is charged and the error is passed on; but a WorkNotEndedError leaves the payment as it is. Its charge is settled even if the client has gone.
+   * nothing is charged and the error is passed on; but a WorkNotEndedError leaves the payment as it is. Its charge is
+   * settled even if the client has gone.
    */
   produce: (payment: Payment) => Promise<{ result: string; charge: Nano }>;
 }
