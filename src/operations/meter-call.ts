@@ -1,13 +1,17 @@
+import { leaseMs } from '../jobs/job-queue.ts';
+import { outliveOutage } from '../jobs/outlive-outage.ts';
 import { isTerminal } from '../jobs/public-job.ts';
 import { AppError } from '../kit/errors.ts';
 import type { PayOutcome } from '../purchases/x402/x402-gate.ts';
-import type { UptoSale } from '../purchases/x402/x402-upto.ts';
-import type { Payment } from '../store/store.ts';
+import { WorkNotEndedError, type UptoSale } from '../purchases/x402/x402-upto.ts';
+import type { Job, Payment } from '../store/store.ts';
 import type { AccountCall, Answer, Services, StreamAnswer } from './operation.ts';
-import { findEarlier, runPrepaid, type PrepaidOrder } from './prepaid-call.ts';
+import { runPrepaid, type PrepaidOrder } from './prepaid-call.ts';
 
-/** A payment is worked on for no longer (move-payment.ts). */
+/** The longest deadline of a metered call. A payment is worked on for hardly longer (move-payment.ts). */
 export const maxMeteredMs = 360_000;
+/** After its deadline, a job that its process lost is ended when its lease has run out. */
+const endMarginMs = leaseMs + 10_000;
 
 /** A call that is not charged to the balance, but to its payment, which is settled when the call has ended. */
 interface MeteredCall {
@@ -24,36 +28,76 @@ export const meterCall = (
   toAccount: (payment: Payment) => Promise<AccountCall>,
   services: Services,
 ): MeteredCall => {
-  const timeoutMs = services.config.chatDeadlineMs;
+  const longestMs = services.config.chatDeadlineMs + endMarginMs;
   const started = Promise.withResolvers<StreamAnswer>();
-  /** The work goes on without its client. */
-  const { signal } = new AbortController();
   let answered: Answer | null = null;
   return {
     started: started.promise,
     answer: () => answered,
     sale: {
-      longestMs: timeoutMs,
+      longestMs,
       produce: async (payment) => {
         const account = await toAccount(payment);
+        const opened: { job?: Job } = {};
+        const signal = AbortSignal.timeout(longestMs);
+        let failure: unknown;
         try {
-          answered = await runPrepaid(order, account, services, payment.identity);
+          answered = await runPrepaid(order, account, services, {
+            payment: payment.identity,
+            onOpened: (job) => (opened.job = job),
+          });
           if (answered.kind === 'stream') started.resolve(answered);
         } catch (error) {
-          if (!account.signal.aborted) throw error;
+          if (opened.job === undefined) throw error;
+          failure = error;
         }
-        const opened = await findEarlier(order, account, services);
-        if (opened === null) throw new AppError('upstream_error', 'The call failed. Nothing was charged.');
-        const job = isTerminal(opened)
-          ? opened
-          : await services.jobs.wait({ job: opened, timeoutMs, signal });
-        // A repeat with the client's own key is answered with the job of another payment, which pays for it.
-        const payer = await services.store.findPaymentOfJob(job.id);
-        const isOwn = payer === null || payer.identity === payment.identity;
-        return { result: '{}', charge: isOwn ? job.charged : 0n };
+        const charge = await chargeOf(opened.job, {
+          services,
+          payment: payment.identity,
+          timeoutMs: longestMs,
+          signal,
+        });
+        // A call that was not answered in time may have ended since, and is answered then.
+        if (charge === 0n && failure !== undefined) throw failure;
+        return { result: '{}', charge };
       },
     },
   };
+};
+
+/**
+ * Waits for the end of a job, also without its client and while the store does not answer. Throws WorkNotEndedError where
+ * that does not tell what the job costs.
+ */
+const chargeOf = async (
+  opened: Job | undefined,
+  {
+    services: { jobs, log, store },
+    payment,
+    timeoutMs,
+    signal,
+  }: { services: Services; payment: string; timeoutMs: number; signal: AbortSignal },
+): Promise<bigint> => {
+  if (opened === undefined) throw new Error('a call was answered without a job');
+  const read = async (): Promise<bigint | null> => {
+    const job = await jobs.wait({ job: opened, timeoutMs, signal });
+    if (!isTerminal(job)) return null;
+    // A repeat with the client's own key is answered with the job of another payment, which pays for it.
+    const payer = await store.findPaymentOfJob(job.id);
+    return payer === null || payer.identity === payment ? job.charged : 0n;
+  };
+  try {
+    const charge = await outliveOutage(read, {
+      what: 'reading a pledged job',
+      jobId: opened.id,
+      log,
+      signal,
+    });
+    if (charge !== null) return charge;
+  } catch (error) {
+    throw new WorkNotEndedError('a pledged job could not be read', { cause: error });
+  }
+  throw new WorkNotEndedError(`the pledged job ${opened.id} did not end in time`);
 };
 
 /** The last events of a chat and of a response. */

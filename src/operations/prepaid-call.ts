@@ -31,16 +31,20 @@ export const findEarlier = (
   services: Services,
 ): Promise<Job | null> => findReplay(services, call.caller.accountId, idempotencyOf(order, call));
 
-/** Runs a prepaid call on the balance of an account. `payment`: the one that was made for this call. Throws AppError. */
+/**
+ * Runs a prepaid call on the balance of an account. `payment`: the one that was made for this call. `onOpened` gets the
+ * job before it is answered. Throws AppError.
+ */
 export const runPrepaid = async (
   order: PrepaidOrder,
   account: AccountCall,
   services: Services,
-  payment: string | null = null,
+  { payment = null, onOpened }: { payment?: string | null; onOpened?: (job: Job) => void } = {},
 ): Promise<Answer> => {
   const paid = payment === null ? null : await findPaid(payment, account, services);
   const opened =
     paid === null ? await openOrReplay(order, account, services) : { job: paid, isReplayed: true };
+  onOpened?.(opened.job);
   if (payment !== null && paid === null) await notePaid(payment, opened, services);
   const answering = order.prepaid.answer(opened, order.input, account, services);
   return opened.isReplayed ? markReplayed(answering) : answering;

@@ -239,7 +239,9 @@ const payThenRun = async (
     idempotencyKey: call.idempotencyKey ?? keyOf({ identity }),
   };
   try {
-    const answer = await runPrepaid(order, account, services, isRepeat ? null : identity);
+    const answer = await runPrepaid(order, account, services, {
+      payment: isRepeat ? null : identity,
+    });
     const isPublic = paid.replayed && call.caller === null;
     return withReceipt(isPublic ? withoutBalance(answer, services) : answer, receipt);
   } catch (error) {

@@ -102,7 +102,7 @@ describe.each(testEngines())('a job that a pledged payment pays on $kind', ({ cr
     expect(await store.owesForJobs(owner.accountId)).toBe(false);
   });
 
-  it('is owed when the payment fails, which the next credit pays', async () => {
+  it('is owed when the payment fails, which the balance pays at a later credit', async () => {
     const owner = await addAccount(store, { balance: 0n });
     const payment = await pledge(owner);
     const job = await run(owner, payment);
@@ -119,15 +119,25 @@ describe.each(testEngines())('a job that a pledged payment pays on $kind', ({ cr
     await settle(small);
     expect(await accountOf(owner)).toMatchObject({ balance: 50n });
     expect(await store.owesForJobs(owner.accountId)).toBe(true);
-    const topUp = await pledge(owner);
-    await produce(topUp, 100n);
-    await settle(topUp);
-    expect(await accountOf(owner)).toMatchObject({ balance: 90n });
+    // A payment for a call is not eaten by the debt; and what does not fit does not keep a smaller debt from being paid.
+    const smaller = await pledge(owner);
+    await run(owner, smaller, 40n);
+    await produce(smaller, 40n);
+    await fail(smaller);
+    const call = await pledge(owner);
+    await produce(call, 100n);
+    await settle(call);
+    expect(await accountOf(owner)).toMatchObject({ balance: 110n });
+    expect(await store.owesForJobs(owner.accountId)).toBe(true);
+    const next = await pledge(owner);
+    await produce(next, 10n);
+    await settle(next);
+    expect(await accountOf(owner)).toMatchObject({ balance: 60n });
     expect(await store.owesForJobs(owner.accountId)).toBe(false);
 
     // Its settlement is found later after all: that is balance then.
     await settle(payment);
-    expect(await accountOf(owner)).toMatchObject({ balance: 150n });
+    expect(await accountOf(owner)).toMatchObject({ balance: 120n });
   });
 
   it('is owed when the process died before the payment was begun, also when that is forgotten', async () => {
@@ -153,9 +163,11 @@ describe.each(testEngines())('a job that a pledged payment pays on $kind', ({ cr
   it('is owed when its proof was freed and has paid for another job', async () => {
     const owner = await addAccount(store, { balance: 0n });
     const payment = await pledge(owner);
-    await run(owner, payment);
+    const first = await run(owner, payment);
+    await store.notePaymentJob({ identity: payment, jobId: first });
     await advance(payment, { from: ['verified'], to: 'rejected' });
-    await store.reservePayment(newPayment({ identity: payment, accountId: owner.accountId, credit: 100n }));
+    const again = newPayment({ identity: payment, accountId: owner.accountId, credit: 100n });
+    expect((await store.reservePayment(again)).payment.jobId).toBeNull();
     await advance(payment, { from: ['reserved'], to: 'verified' });
     const other = runningJob(owner);
     await openJob(store, opening(other, { hold: 0n, pledge: { payment, most: 100n } }));
@@ -166,7 +178,7 @@ describe.each(testEngines())('a job that a pledged payment pays on $kind', ({ cr
     expect(await store.owesForJobs(owner.accountId)).toBe(true);
   });
 
-  it('counts failed settlements of a payer and of all, since a time', async () => {
+  it('counts failed settlements of a payer, and of all with the open ones, since a time', async () => {
     const owner = await addAccount(store, { balance: 0n });
     const payment = await pledge(owner);
     await advance(payment, { from: ['verified'], to: 'verified', set: { source: `0x${payment}` } });
@@ -177,5 +189,14 @@ describe.each(testEngines())('a job that a pledged payment pays on $kind', ({ cr
     expect(await count(`0x${payment}`, start)).toEqual({ own: 1, all: before + 1 });
     expect(await count('0xother', start)).toEqual({ own: 0, all: before + 1 });
     expect(await count(`0x${payment}`, start + 2_001)).toEqual({ own: 0, all: 0 });
+    // An open one may still fail; one that was reverted has, as far as its payer is concerned.
+    const open = newPayment({ requirements: '{"scheme":"upto"}' });
+    await store.reservePayment(open);
+    const source = `0x${open.identity}`;
+    expect(await count(source, start)).toEqual({ own: 0, all: before + 1 });
+    await advance(open.identity, { from: ['reserved'], to: 'verified', set: { source } });
+    expect(await count(source, start)).toEqual({ own: 0, all: before + 2 });
+    await advance(open.identity, { from: ['verified'], to: 'unknown', set: { reverts: 1 } });
+    expect(await count(source, start)).toEqual({ own: 1, all: before + 2 });
   });
 });

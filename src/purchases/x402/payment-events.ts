@@ -129,7 +129,7 @@ export const paymentEvents = {
   /** The buyer is being answered. */
   delivered: { from: ['settled'], to: 'delivered', by: 'anybody', next: 'keep', sets: [] },
 
-  /** The buyer came back for a stored answer of which nothing was sent. */
+  /** The buyer came back for a stored answer of which nothing was sent; or the settlement of a metered call goes on. */
   continued: { from: ['produced'], to: null, by: 'finder', next: 'take', sets: [] },
   /** The buyer came back when a settlement may have been sent. */
   resumed: { from: ['broadcasting', 'unknown'], to: 'broadcasting', by: 'finder', next: 'take', sets: [] },

@@ -114,8 +114,7 @@ export const createX402Gate = (options: X402GateOptions) => {
      * (its settlement may or may not have happened), `payment_unavailable` (nothing was taken), and whatever `produce`
      * throws. Speaks MPP to requests that have `proofs.mpp`.
      */
-    pay: (request: PayRequest): Promise<PayOutcome> =>
-      request.proofs?.mpp === undefined ? pay(context, request) : mpp.pay(request, request.proofs.mpp),
+    pay: createPay(context, { mpp, inBackground }),
     signIn: signIn.check,
     /** Asks the chains about the payments that are due for a look, and ends them where that is safe. */
     reconcile: (limits: ReconcileOptions): Promise<ReconcileReport> => reconcile(context, limits),
@@ -139,13 +138,27 @@ export const createX402Gate = (options: X402GateOptions) => {
     /** Reconciles payments, deletes old ones, and notes which terms are offered, until the signal aborts. */
     begin: (signal: AbortSignal): Promise<void> =>
       beginUpkeep(context, { networks: options.networks, signal }),
-    /** Ends what runs in the background, and waits for pending writes. */
+    /** Ends what runs in the background, and waits for pending writes and for calls that are paid after the work. */
     close: async (): Promise<void> => {
       closing.abort();
       while (underWay.size > 0) await Promise.all(underWay);
     },
   };
 };
+
+const createPay =
+  (
+    context: X402Context,
+    options: { mpp: ReturnType<typeof createMppDialect>; inBackground: (work: Promise<void>) => void },
+  ) =>
+  (request: PayRequest): Promise<PayOutcome> => {
+    const proof = request.proofs?.mpp;
+    const paying = proof === undefined ? pay(context, request) : options.mpp.pay(request, proof);
+    const ended = (): void => undefined;
+    // What was metered is settled before the store is closed. The caller hears of an error.
+    if (request.upto !== undefined) options.inBackground(paying.then(ended, ended));
+    return paying;
+  };
 
 const noteDelivery = async (context: X402Context, payment: Payment): Promise<void> => {
   try {

@@ -31,7 +31,7 @@ import {
   settle,
   type Settled,
 } from './x402-settlement.ts';
-import { toChargedUnits, toNano, uptoTermsOf, type UptoSale } from './x402-upto.ts';
+import { toChargedUnits, toNano, uptoTermsOf, WorkNotEndedError, type UptoSale } from './x402-upto.ts';
 import { verify } from './x402-verify.ts';
 
 /** For how long a delivered answer is given again. Later its proof, public on the chain, may be sent by anybody. */
@@ -163,7 +163,7 @@ const serve = async (context: X402Context, payment: Payment, order: Order): Prom
   return settleProduced(context, produced, { request, method, replayed: false });
 };
 
-/** Makes the result, and the amount that is charged: undefined for all of it. Frees the proof before it throws. */
+/** Makes the result, and the amount that is charged: undefined for all of it. Frees the proof before it throws, unless work goes on. */
 const produce = async (
   context: X402Context,
   payment: Payment,
@@ -182,6 +182,10 @@ const produce = async (
     const { decimals } = method.network.asset;
     return { result, charge: toChargedUnits(charge, { decimals, most: payment.amount }) };
   } catch (error) {
+    if (error instanceof WorkNotEndedError) {
+      context.log.error({ err: error, payment: payment.identity }, 'what a paid call costs is not known');
+      throw paymentInProgress();
+    }
     await refuse(context, payment, 'not_produced').catch((failure: unknown) =>
       context.log.error(
         { err: failure, payment: payment.identity },

@@ -1,11 +1,12 @@
 import type { PaymentMethod } from '../../payments/core/challenge.ts';
 import type { FoundOutcome } from '../../payments/core/facilitator.ts';
+import { AppError } from '../../kit/errors.ts';
 import { neverSettledMs } from '../../store/commands/payment-table.ts';
 import type { Payment, PaymentState } from '../../store/store.ts';
 import { isLeased, movePayment } from './move-payment.ts';
 import type { X402Context } from './x402-context.ts';
 import { findMethod } from './x402-record.ts';
-import { look, receiptFor } from './x402-settlement.ts';
+import { isBarred, look, receiptFor, settle } from './x402-settlement.ts';
 
 export interface ReconcileOptions {
   /** The most payments in one run. */
@@ -39,8 +40,8 @@ const finalForSureMs = 7 * 24 * 3_600_000;
 
 /**
  * Checks the payments that are due: frees proofs that a dead process had reserved, asks the chains about the end of
- * settlements, and checks ended ones once more when no fork can undo them. Sends nothing: a buyer who wants the result
- * comes back with the proof, and until the proof has run out everything waits for that.
+ * settlements, and checks ended ones once more when no fork can undo them. Sends nothing but the settlement of a metered
+ * call: a buyer who wants another result comes back with the proof, and until that has run out everything waits for it.
  */
 export const reconcile = async (
   context: X402Context,
@@ -112,13 +113,31 @@ const check = async (context: X402Context, payment: Payment, isDue: boolean): Pr
   }
 };
 
-/** Nothing was sent, and the buyer may come back until the proof has run out. */
+/** Nothing was sent. The buyer may come back until the proof has run out, but not for a metered call. */
 const checkProduced = async (context: X402Context, payment: Payment): Promise<boolean> => {
   const found = await ask(context, payment);
   if (found.outcome === 'settled') return true;
   const isOver = context.clock.now() - payment.createdAt > neverSettledMs;
-  if (found.outcome !== 'failed' && !isOver) return checkLater(context, payment);
-  return (await movePayment(context, payment, 'disproved', { reason: 'never_settled' })) !== null;
+  if (found.outcome === 'failed' || isOver)
+    return (await movePayment(context, payment, 'disproved', { reason: 'never_settled' })) !== null;
+  const isServed = payment.settledAmount !== null && found.outcome === 'open';
+  return isServed ? settleMetered(context, payment) : checkLater(context, payment);
+};
+
+/** Settles a call that was answered while it was made, so that its buyer may have no reason to come back. */
+const settleMetered = async (context: X402Context, payment: Payment): Promise<boolean> => {
+  const method = findMethod(context.methods, payment.network);
+  if (method === null || (await isBarred(context, payment))) return checkLater(context, payment);
+  const taken = await movePayment(context, payment, 'continued', {});
+  if (taken === null) return false;
+  try {
+    await settle(context, taken, { method, earlier: null });
+    return true;
+  } catch (error) {
+    // It has no end yet, and is looked at again.
+    if (error instanceof AppError) return false;
+    throw error;
+  }
 };
 
 /** It may be sent, so it is only looked for: a buyer who has gone, and perhaps paid again, is not charged now. */

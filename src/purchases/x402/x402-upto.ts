@@ -3,13 +3,19 @@ import type { UptoTerms } from '../../payments/core/challenge.ts';
 import type { Payment } from '../../store/store.ts';
 import type { X402Context } from './x402-context.ts';
 
+/** The work was begun, and what it costs is not known: its proof is neither freed nor settled. */
+export class WorkNotEndedError extends Error {
+  override readonly name = 'WorkNotEndedError';
+}
+
 /** How a request is sold by the scheme `upto`: it is paid after the work, at most the price. */
 export interface UptoSale {
   /** The longest time that `produce` takes. */
   longestMs: number;
   /**
    * Makes the JSON text that is sold, and says what it costs: at most the price. Zero is not settled. When it throws,
-   * nothing is charged and the error is passed on. Its charge is settled even if the client has gone.
+   * nothing is charged and the error is passed on; but a WorkNotEndedError leaves the payment as it is. Its charge is
+   * settled even if the client has gone.
    */
   produce: (payment: Payment) => Promise<{ result: string; charge: Nano }>;
 }
@@ -39,14 +45,14 @@ export const toNano = (units: bigint, decimals: number): Nano =>
 
 const dayMs = 86_400_000;
 /**
- * A payer can spend the money while the work is done. New wallets cost nothing, so all failures together are limited,
- * too: each gives at most one call away.
+ * A payer can spend the money while the work is done. New wallets cost nothing, so all failures together, and the open
+ * payments that may become some, are limited, too: each gives at most one call away.
  */
 const maxFailedADay = 50;
 
 /**
- * Tells whether a payer may pay after the work: none of its settlements failed within a day, and few of all; and the
- * account whose balance the payment raises owes for no job.
+ * Tells whether a payer may pay after the work: none of its settlements failed or was reverted within a day; few of all
+ * payers did, or may; and the account whose balance the payment raises owes for no job.
  */
 export const mayPayAfterwards = async (
   { store, clock }: Pick<X402Context, 'store' | 'clock'>,

@@ -50,6 +50,8 @@ type CreditedAccounts = PayingAccounts & { accountId: string | null };
 
 /** One movement of a payer's money can revert all its open settlements, and the chain's fees for them are ours. */
 const maxOpenPayments = 30;
+/** One with the scheme `upto` included: the same movement makes calls free whose work is done. */
+const maxOpenWithUpto = 2;
 
 const noTransfer = 'invalid_exact_svm_payload_no_transfer_instruction';
 
@@ -118,12 +120,12 @@ const cover = async (
   const { amount, asset } = payment;
   const { source } = accounts;
   // The facilitator has checked that the money covers this payment alone.
-  const alone = await storeVerified(context, payment, { accounts, funds: amount });
+  const alone = await storeVerified(context, payment, { accounts, funds: amount, isUpto });
   if (alone.outcome !== 'uncovered') return alone;
   const { payload } = toPayload(payment);
   const funds = await whileLeased(context, payment, () => method.readFunds({ source, asset, payload }));
   if (funds === null) return refused('rpc_unavailable', { error: paymentUnavailable() });
-  const beside = await storeVerified(context, payment, { accounts, funds });
+  const beside = await storeVerified(context, payment, { accounts, funds, isUpto });
   if (beside.outcome !== 'uncovered') return beside;
   // Permits for Permit2 have sequential nonces: of two that are signed at once, one is lost.
   if (isUpto) return refused('upto_payments_open', { isExactOnly: true });
@@ -135,7 +137,7 @@ const cover = async (
 const storeVerified = async (
   context: X402Context,
   payment: Payment,
-  { accounts, funds }: { accounts: CreditedAccounts; funds: bigint },
+  { accounts, funds, isUpto }: { accounts: CreditedAccounts; funds: bigint; isUpto: boolean },
 ): Promise<Extract<VerifyPaymentOutcome, { outcome: 'verified' | 'uncovered' }> | Refused> => {
   const { store, clock, log } = context;
   const { source } = accounts;
@@ -144,12 +146,13 @@ const storeVerified = async (
     change: changeOf(context, payment, ['verified', accounts]),
     source,
     funds,
-    maxOpen: maxOpenPayments,
+    maxOpen: isUpto ? maxOpenWithUpto : maxOpenPayments,
     reverts: { limit, since: clock.now() - withinMs },
   });
   if (verified === null) throw paymentInProgress();
   const { outcome } = verified;
   if (outcome === 'verified' || outcome === 'uncovered') return verified;
+  if (isUpto && outcome === 'too_many_open') return refused('upto_payments_open', { isExactOnly: true });
   log.warn({ payer: source, network: payment.network, reason: outcome }, 'a payer is refused for a while');
   return refused(outcome, {
     error: outcome === 'too_many_open' ? tooManyOpen() : tooManyReverts(withinMs),

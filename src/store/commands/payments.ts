@@ -20,6 +20,7 @@ import {
 } from './payment-table.ts';
 import { findPaymentsByTransaction } from './list-payments.ts';
 import { moveCredit } from './payment-credit.ts';
+import { readAvailable } from './ledger-table.ts';
 import { debitPledged } from './pledges.ts';
 
 export const getPayment = read({
@@ -74,7 +75,7 @@ const insertPayment = statement({
       account_id = excluded.account_id, credit = excluded.credit,
       state = 'reserved', payer = null, source = null, result = null, transaction_id = null, raw_transaction = null,
       receipt = null, reason = null, facilitator = null, settled_at = null, settled_amount = null,
-      unchecked = 0,
+      unchecked = 0, job_id = null,
       updated_at = excluded.updated_at
     where payments.state = 'rejected'
     returning ${paymentColumns}`,
@@ -207,8 +208,11 @@ function* advanceWithCredit(
   const { identity, accountId, creditEntry } = payment;
   const moved = yield* moveCredit(payment, { now: change.now, entryId }, kind);
   if (moved.outcome !== 'moved') return payment;
-  if (accountId !== null && creditEntry === null && moved.payment.creditEntry !== null)
-    yield* debitPledged({ accountId, payment: identity, now: change.now }, kind);
+  if (accountId !== null && creditEntry === null && moved.payment.creditEntry !== null) {
+    const available = (yield* run(readAvailable, accountId)) ?? 0n;
+    const before = available - (moved.payment.credited - payment.credited);
+    yield* debitPledged({ accountId, payment: identity, before, now: change.now }, kind);
+  }
   return moved.payment;
 }
 
@@ -328,12 +332,18 @@ interface FailedUpto {
 }
 
 /**
- * Counts the `upto` payments whose settlement failed at `since` or later, after their answer was made: those of the
- * source, and all.
+ * Counts the `upto` payments that failed at `since` or later, after their answer was made, or that may still fail: of the
+ * source, those that failed, or were reverted and have no end yet; of all payers, the open ones, too.
  */
 export const countFailedUpto = read({
-  text: `select count(*) as "all", count(case when source = $1 then 1 end) as own from payments
-    where state = 'failed' and settled_amount is not null and updated_at >= $2`,
+  text: `select count(*) as "all", count(case when source = $1 and failed = 1 then 1 end) as own from (
+      select source, 1 as failed from payments
+        where state = 'failed' and settled_amount is not null and updated_at >= $2
+      union all
+      select source, case when state = 'unknown' and reverts > 0 then 1 else 0 end as failed from payments
+        where state in ('verified', 'produced', 'broadcasting', 'unknown') and created_at >= $2
+          and requirements like '%"scheme":"upto"%'
+    ) as upto`,
   values: ({ source, since }: { source: string; since: number }) => [source, since],
   read: onlyOf(({ own, all }: FailedUpto) => ({ own: Number(own), all: Number(all) })),
 });

@@ -31,13 +31,13 @@ export const hasEnded = `not exists (
 
 interface OwedHold {
   job_id: string;
-  account_id: string;
   captured: Nano;
+  payment: string;
 }
 
 /** Lists the unpaid jobs of an account, whose payments have ended: that of the given payment first. */
 const listOwed = statement({
-  text: `select job_id, account_id, captured from holds
+  text: `select job_id, captured, payment from holds
     where debited = 0 and state = 'captured' and account_id = $1 and ${hasEnded}
     order by case when payment = $2 then 0 else 1 end, ended_at desc limit 100`,
   values: ({ accountId, payment }: { accountId: string; payment: string }) => [accountId, payment],
@@ -51,17 +51,20 @@ const markDebited = statement({
 });
 
 /**
- * Debits the job that a payment pays for, in the unit that credits it, and then unpaid ones of the account, each as a
- * whole, as long as the balance suffices.
+ * Debits the job that a payment pays for, in the unit that credits it; and then unpaid ones of the account, each as a
+ * whole, from what was available before: the payment itself may be for a call.
  */
 export function* debitPledged(
-  { accountId, payment, now }: { accountId: string; payment: string; now: number },
+  { accountId, payment, before, now }: { accountId: string; payment: string; before: Nano; now: number },
   kind: EngineKind,
 ): Steps<void> {
-  for (const { job_id: jobId, captured } of yield* run(listOwed, { accountId, payment })) {
-    const id = `${jobId}.paid`;
+  let left = before;
+  for (const [index, owed] of (yield* run(listOwed, { accountId, payment })).entries()) {
+    const { job_id: jobId, captured } = owed;
+    const isOwn = index === 0 && owed.payment === payment;
+    if (!isOwn && captured > left) continue;
     const entry = {
-      id,
+      id: `${jobId}.paid`,
       accountId,
       type: 'debit',
       amount: -captured,
@@ -70,8 +73,8 @@ export function* debitPledged(
       payment: null,
       createdAt: now,
     } as const;
-    const posted = yield* post(entry, kind);
-    if (posted === null) return;
+    if ((yield* post(entry, kind)) === null) continue;
     yield* run(markDebited, jobId);
+    if (!isOwn) left -= captured;
   }
 }

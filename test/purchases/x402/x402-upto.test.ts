@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { decodeBase64Json, encodeBase64Json } from '../../../src/payments/core/base64-json.ts';
 import { parseProof, paymentIdentity } from '../../../src/payments/parse-proof.ts';
-import { toChargedUnits } from '../../../src/purchases/x402/x402-upto.ts';
+import { toChargedUnits, WorkNotEndedError } from '../../../src/purchases/x402/x402-upto.ts';
 import type { Challenge, PayRequest, Proofs, X402Gate } from '../../../src/purchases/x402/x402-gate.ts';
 import type { Payment } from '../../../src/store/store.ts';
 import { permit2Addresses } from '../../chains/permit2-code.ts';
@@ -143,6 +143,35 @@ describe('a payment of what was used', () => {
     expect(await balanceOf(buyer)).toBe(oneUsd - chargedUnits);
   });
 
+  it('keeps its proof while nobody knows what the work costs, and is made when the buyer comes back', async () => {
+    const buyer = await buyerWith(oneUsd);
+    const proofs = await buyer.prove(challenge);
+    const work = () => Promise.reject(new WorkNotEndedError('the job goes on'));
+    expect(await codeOf(gate.pay(metered('goes on', proofs, { work })))).toBe('payment_in_progress');
+    expect(await paymentOf(proofs)).toMatchObject({ state: 'verified' });
+    const later = await openGate({ clock: { now: () => Date.now() + 31_000 } });
+    served(await later.pay(metered('goes on', proofs)));
+    expect(await balanceOf(buyer)).toBe(oneUsd - chargedUnits);
+  });
+
+  it('is settled before a gate that is closed meanwhile has ended', async () => {
+    const buyer = await buyerWith(oneUsd);
+    const proofs = await buyer.prove(challenge);
+    const ending = await openGate();
+    const [working, worked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const work = (): Promise<void> => {
+      working.resolve();
+      return worked.promise;
+    };
+    const paying = ending.pay(metered('closed meanwhile', proofs, { work }));
+    await working.promise;
+    const closing = ending.close();
+    worked.resolve();
+    await closing;
+    expect((await paymentOf(proofs)).state).toMatch(/settled|delivered/);
+    served(await paying);
+  });
+
   it('can be made with all of the price in advance', async () => {
     const buyer = await fixture.createBuyer(oneUsd);
     const sale = createSale('in advance');
@@ -252,9 +281,9 @@ describe('two payments of what is used by one wallet', () => {
     served(await gate.pay(metered('third', await buyer.prove(challenge))));
   });
 
-  it('at once are two where Permit2 may take enough for both, and no third', async () => {
+  it('at once are two where Permit2 may take enough, and no third', async () => {
     const buyer = await buyerWith(oneUsd);
-    await buyer.callToken('approve', [permit2Addresses.permit2, 2n * priceUnits]);
+    await buyer.callToken('approve', [permit2Addresses.permit2, oneUsd]);
     const names = ['one', 'two', 'three'];
     const proofs = await Promise.all(names.map(() => buyer.prove(challenge)));
     let started = 0;
@@ -329,6 +358,21 @@ describe('the settlement of a payment of what was used', () => {
     expect(await paymentOf(proofs)).toMatchObject({ state: 'settled', transaction: found.transaction });
   });
 
+  it('is made without the buyer when the process died before it', async () => {
+    const buyer = await buyerWith(oneUsd);
+    const proofs = await buyer.prove(challenge);
+    const { store, dead, bury } = dieAt(fixture.store, 'after', 'produced');
+    const dying = await openGate({ store });
+    const lost = dying.pay(metered('left behind', proofs)).catch(() => null);
+    await dead;
+    const later = await openGate({ clock: { now: () => Date.now() + 31_000 } });
+    await later.reconcile({ limit: 100 });
+    expect(await paymentOf(proofs)).toMatchObject({ state: 'settled', settledAmount: chargedUnits });
+    expect(await balanceOf(buyer)).toBe(oneUsd - chargedUnits);
+    bury();
+    await lost;
+  });
+
   it.each([
     ['before', 'produced', 'paid and served when the buyer comes back, by new work'],
     ['after', 'produced', 'paid and served when the buyer comes back'],
@@ -336,14 +380,16 @@ describe('the settlement of a payment of what was used', () => {
   ] as const)('of a process that died %s it was %s is %s', async (when, state, _end) => {
     const buyer = await buyerWith(oneUsd);
     const proofs = await buyer.prove(challenge);
-    const { store, dead } = dieAt(fixture.store, when, state);
+    const { store, dead, bury } = dieAt(fixture.store, when, state);
     const name = `${when} ${state}`;
     const dying = await openGate({ store });
-    void dying.pay(metered(name, proofs));
+    const lost = dying.pay(metered(name, proofs)).catch(() => null);
     await dead;
     const later = await openGate({ clock: { now: () => Date.now() + 31_000 } });
     served(await later.pay(metered(name, proofs)));
     expect(await balanceOf(buyer)).toBe(oneUsd - chargedUnits);
+    bury();
+    await lost;
   });
 });
 
