@@ -8,7 +8,11 @@ const meter = (waits: (() => Promise<object>)[]) => {
     config: { chatDeadlineMs: 1_000 },
     log: { warn: vi.fn() },
     jobs: { isDraining: () => false, wait: vi.fn(() => waits.shift()?.() ?? Promise.resolve(job)) },
-    store: { notePaymentJob: () => Promise.reject(new Error('the store is away')) },
+    store: {
+      getPayment: () => Promise.resolve(null),
+      findPaymentOfJob: () => Promise.resolve(null),
+      notePaymentJob: () => Promise.reject(new Error('the store is away')),
+    },
   };
   const order = { prepaid: { open: () => Promise.resolve({ job, isReplayed: false }) } };
   const account = { caller: { accountId: 'account' }, idempotencyKey: null };
