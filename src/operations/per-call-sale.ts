@@ -51,6 +51,14 @@ const textsAndLists = (answer: JsonObject): JsonObject =>
     ),
   );
 
+/** What all sales have in common whose payments raise a balance: money that buys nothing but the sandbox is not taken. */
+export const creditSale = {
+  isCredit: true,
+  check: () => undefined,
+  isFree: () => false,
+  isSandbox: ({ config, catalogs }) => !config.x402.takesRealMoney || !catalogs.sellsReal(),
+} satisfies Partial<X402Sale>;
+
 const toX402Sale = (
   { docs }: Pick<Operation, 'docs'>,
   { description, unit, tags, quote }: PerCall,
@@ -59,6 +67,7 @@ const toX402Sale = (
   const price: X402Sale['price'] = (input, services, buyer = unknownWallet(services)) =>
     toPrice(quote(input, buyer, services).most);
   return {
+    ...creditSale,
     description,
     unit,
     tags,
@@ -68,12 +77,8 @@ const toX402Sale = (
     price,
     priceUnder: (_pricing, input, services, buyer) => price(input, services, buyer),
     priceRange: { least: leastPrice, most: usualPriceLimit },
-    isCredit: true,
     explain: (input, services, buyer = unknownWallet(services)) => quote(input, buyer, services).parts,
-    check: () => undefined,
     produce: async () => ({}),
-    isFree: () => false,
-    isSandbox: ({ config, catalogs }) => !config.x402.takesRealMoney || !catalogs.sellsReal(),
     sandbox: {
       description: `${description}, made by a sandbox`,
       goods: 'answers of a sandbox',

@@ -8,6 +8,7 @@ import { openWalletAccount } from '../../purchases/wallet-account.ts';
 import { signInFields, signInPath } from '../../purchases/x402/x402-gate.ts';
 import { time, usd } from '../answer-fields.ts';
 import type { Services, SoldOperation, X402Sale } from '../operation.ts';
+import { creditSale } from '../per-call-sale.ts';
 import { topUp } from './top-up.ts';
 
 const usualSeconds = 24 * 3_600;
@@ -59,7 +60,6 @@ const signIn = async (
 };
 
 const {
-  isSandbox,
   sandbox,
   priceRange: { least },
 } = topUp.sale.x402;
@@ -71,6 +71,7 @@ const amount = formatUsd(least);
  * is that of the wallet that pays, whatever key comes with the call.
  */
 const sale: X402Sale<SignInInput> = {
+  ...creditSale,
   description: 'Top-up of a balance, or a sign-in free of charge',
   unit: { one: 'sign-in', many: 'sign-ins' },
   tags: ['balance', 'sign-in'],
@@ -80,7 +81,6 @@ const sale: X402Sale<SignInInput> = {
   price: () => least,
   priceUnder: () => least,
   priceRange: { least, most: least },
-  isCredit: true,
   explain: () => ({
     note:
       'Signing in is free: sign the challenge in extensions["sign-in-with-x"] of PAYMENT-REQUIRED, and send this request ' +
@@ -90,10 +90,7 @@ const sale: X402Sale<SignInInput> = {
     header === undefined && fields.signature === undefined
       ? null
       : signIn(fields, services, { header, signal }),
-  check: () => undefined,
   produce: async () => ({ object: 'topup', amount_usd: amount }),
-  isFree: () => false,
-  isSandbox,
   sandbox: { ...sandbox, description: 'Top-up with sandbox credit, or a sign-in free of charge' },
 };
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { nanoPerUsd, parseUsd, formatUsd } from '../../kit/money.ts';
-import { usualPriceLimit } from '../per-call-sale.ts';
+import { creditSale, usualPriceLimit } from '../per-call-sale.ts';
 import type { SoldOperation, X402Sale } from '../operation.ts';
 
 const least = nanoPerUsd / 10n;
@@ -53,6 +53,7 @@ export const topUp: SoldOperation<TopUpInput> & { sale: { x402: X402Sale<TopUpIn
   },
   sale: {
     x402: {
+      ...creditSale,
       description: 'Top-up of a balance',
       unit: { one: 'top-up', many: 'top-ups' },
       tags: ['balance', 'credit'],
@@ -62,17 +63,13 @@ export const topUp: SoldOperation<TopUpInput> & { sale: { x402: X402Sale<TopUpIn
       price: ({ amount_usd: amount }) => parseUsd(amount),
       priceUnder: (_pricing, { amount_usd: amount }) => parseUsd(amount),
       priceRange: { least, most },
-      isCredit: true,
       explain: () => ({
         least_usd: formatUsd(least),
         most_usd: formatUsd(most),
         suggested_usd: suggested,
         note: `Clients of x402 pay at most $${formatUsd(usualPriceLimit)} at once, unless they are told otherwise.`,
       }),
-      check: () => undefined,
       produce: async ({ amount_usd: amount }) => ({ object: 'topup', amount_usd: amount }),
-      isFree: () => false,
-      isSandbox: ({ config, catalogs }) => !config.x402.takesRealMoney || !catalogs.sellsReal(),
       sandbox: {
         description: 'Top-up with sandbox credit',
         goods: 'answers of a sandbox',
