@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
+import { join, matchesGlob } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { sharingTests } from './test/share-a-process.ts';
@@ -7,8 +7,11 @@ import { sharingTests } from './test/share-a-process.ts';
 // Tests start hundreds of processes and threads that load the same modules: what V8 made of them is kept.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.cache/compiled');
 
-/** The tests that kill a process at every step with `--mode crash` (`npm run test:crash`), else at a few. */
-const crashTests = ['test/purchases/crash/killed-*.test.ts', 'test/purchases/refunds/refund-crash.test.ts'];
+/**
+ * Tests whose names end so run with `--mode slow` (`npm run test:slow`): they kill processes again and again, need chains
+ * of their own, or wait long.
+ */
+const slowTests = 'test/**/*.slow.test.ts';
 
 /** These and the tests of a fleet run with `--mode fleet` (`npm run test:fleet`), on a store behind a pooler. */
 const storeTests = /^test\/store\/(?!sqlite)/;
@@ -29,16 +32,19 @@ class LongWaitsFirst extends BaseSequencer {
 // vitest reads its configuration from a default export.
 // oxlint-disable-next-line import/no-default-export
 export default defineConfig(({ mode }) => {
-  const isCampaign = mode === 'crash';
+  const isSlow = mode === 'slow';
   const isFleet = mode === 'fleet';
-  const sharing = isCampaign ? [] : sharingTests().filter((file) => !isFleet || storeTests.test(file));
+  const sharing = sharingTests().filter((file) =>
+    isFleet ? storeTests.test(file) : matchesGlob(file, slowTests) === isSlow,
+  );
   return {
     test: {
       pool: 'forks',
       // Much of a test's time is spent waiting: for a child process, a database, a lease.
       maxWorkers: availableParallelism() + 3,
-      testTimeout: 30_000,
-      hookTimeout: 60_000,
+      // Only a hang takes so long, also on a busy machine.
+      testTimeout: isSlow ? 600_000 : 60_000,
+      hookTimeout: isSlow ? 600_000 : 60_000,
       // What is waited for comes late on a busy machine; the wait ends as soon as it is there.
       expect: { poll: { timeout: 10_000 } },
       reporters: ['default'],
@@ -53,27 +59,22 @@ export default defineConfig(({ mode }) => {
           extends: true,
           test: {
             name: 'alone',
-            include: isCampaign ? crashTests : isFleet ? ['test/fleet/*.test.ts'] : ['test/**/*.test.ts'],
-            exclude: isFleet ? [] : [...sharing, 'test/fleet/**'],
+            include: [isFleet ? 'test/fleet/*.test.ts' : isSlow ? slowTests : 'test/**/*.test.ts'],
+            exclude: isFleet ? [] : [...sharing, 'test/fleet/**', ...(isSlow ? [] : [slowTests])],
             // A fleet takes the whole machine: it begins when the others have ended.
             sequence: { groupOrder: isFleet ? 1 : 0 },
-            provide: { isCrashCampaign: isCampaign },
           },
         },
         // In processes of their own, these would take half as long again: to start, to load modules and to warm up.
-        ...(sharing.length > 0
-          ? [
-              {
-                extends: true as const,
-                test: {
-                  name: 'shared',
-                  include: sharing,
-                  isolate: false,
-                  setupFiles: ['test/leave-nothing-behind.ts'],
-                },
-              },
-            ]
-          : []),
+        {
+          extends: true,
+          test: {
+            name: 'shared',
+            include: sharing,
+            isolate: false,
+            setupFiles: ['test/leave-nothing-behind.ts'],
+          },
+        },
       ],
     },
   };

@@ -54,7 +54,7 @@ describe('the rules in docs/contract.md', () => {
   it('are each held by the suite or by a test', () => {
     for (const { id, heldBy } of rules) {
       expect([id, heldBy.length > 0]).toEqual([id, true]);
-      for (const place of heldBy) expect(place).toMatch(/^suite$|^[\w/-]+\.test\.ts › ./);
+      for (const place of heldBy) expect(place).toMatch(/^suite$|^[\w/.-]+\.test\.ts › ./);
     }
   });
 

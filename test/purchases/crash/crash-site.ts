@@ -14,7 +14,7 @@ import { overRest, price, priceUnits } from '../../payments/support/gate-fixture
 import type { StoreKind } from '../../store/open-store-at.ts';
 import { testEngines } from '../../store/open-test-store.ts';
 import type { PayOrder } from './gate-commands.ts';
-import { startGate, startGateHere, type Gate, type GateChild } from './start-gate.ts';
+import { startGate, type GateChild } from './start-gate.ts';
 import { watchRequests } from './steps.ts';
 import { describeSale } from '../../payments/extensions/sale.ts';
 
@@ -41,7 +41,6 @@ export interface CrashSite {
   createPurchase(sale: string, networks: PayableNetwork[]): Promise<Purchase>;
   /** In a process of its own. */
   startGate(): GateChild;
-  startGateHere(): Promise<Gate>;
   payment(purchase: Purchase): Promise<Payment | null>;
   /** How often the proof was credited to its buyer; null where it buys an answer alone. */
   creditsOf(purchase: Purchase): Promise<number | null>;
@@ -174,7 +173,6 @@ export const openCrashSite = async ({
       return { networks, proofs, sale, isCredit, identity, buyer: buyer.addresses[chain] };
     },
     startGate: () => startGate(place),
-    startGateHere: () => startGateHere(place),
     payment: ({ identity }) => store.getPayment(identity),
     creditsOf: async ({ buyer }) => {
       if (!isCredit) return null;

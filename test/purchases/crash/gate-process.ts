@@ -7,8 +7,6 @@ import { watchRequests, watchStore } from './steps.ts';
  * A process with payment gates over a real store, that does what its parent tells it, and kills itself at the step
  * that its parent names. Its one argument is JSON of GateSettings; it ends with its parent.
  */
-const longestLifeMs = 120_000;
-
 const settings: GateSettings = JSON.parse(process.argv[2] ?? '{}');
 watchRequests();
 const store = watchStore(await openStoreAt(settings.kind, settings.location));
@@ -27,4 +25,3 @@ process.on('message', (command: GateCommand) => {
   );
 });
 process.on('disconnect', () => process.exit());
-setTimeout(() => process.exit(), longestLifeMs);

@@ -1,9 +1,8 @@
 import { openCrashSite, type Purchase, type SiteOptions } from './crash-site.ts';
 import { factsOf, watchReturn, type Facts, type Return } from './facts.ts';
-import { isRepeatedPoll, leavesSomething } from './payment-steps.ts';
+import { isRepeatedPoll } from './payment-steps.ts';
 import { reconcileLater, reconcileSoon, recordSteps } from './recover.ts';
-import { isCrashCampaign } from './is-crash-campaign.ts';
-import type { Gate } from './start-gate.ts';
+import type { GateChild } from './start-gate.ts';
 
 /** Three payments that one gate was in the middle of, at the same step, when it died. */
 export interface Death {
@@ -27,18 +26,14 @@ export interface Deaths {
 export interface KillOptions extends SiteOptions {
   /** Picks the steps to die at; absent: all. */
   isWanted?: (step: string) => boolean;
-  /** The steps at which a real process is killed also outside the crash campaign. */
-  killed: readonly string[];
 }
 
-/** Lets a gate die at each step of a payment, one gate a step, and lets the next one recover. */
+/** Kills a gate at each step of a payment, one gate a step, and lets the next one recover. */
 export const killAtEveryStep = async (options: KillOptions): Promise<Deaths> => {
   const site = await openCrashSite(options);
-  const gates = new Set<Gate>();
-  /** The gate that is to die at that step; undefined: at none. */
-  const start = async (step: string | undefined): Promise<Gate> => {
-    const isProcess = isCrashCampaign() || (step !== undefined && options.killed.includes(step));
-    const gate = isProcess ? site.startGate() : await site.startGateHere();
+  const gates = new Set<GateChild>();
+  const start = (): GateChild => {
+    const gate = site.startGate();
     gates.add(gate);
     return gate;
   };
@@ -51,22 +46,19 @@ export const killAtEveryStep = async (options: KillOptions): Promise<Deaths> => 
     const create = async (name: keyof typeof networks, step: string): Promise<Purchase> =>
       site.createPurchase(`${name} ${step}`, networks[name]);
 
-    const first = await start(undefined);
+    const first = start();
     await recordSteps(first, await create('returning', 'first'));
     // An orderly end leaves compiled code for the processes to come.
     await first.end();
-    let gate = await start(undefined);
+    let gate = start();
     // What a process asks only once, it asks here: each death comes after other payments as well.
     await recordSteps(gate, await create('returning', 'second'));
     const steps = await recordSteps(gate, await create('returning', 'third'));
-    const isDeadly = (name: string): boolean =>
-      !isRepeatedPoll(name) &&
-      options.isWanted?.(name) !== false &&
-      (isCrashCampaign() || leavesSomething(name));
+    const isDeadly = (name: string): boolean => !isRepeatedPoll(name) && options.isWanted?.(name) !== false;
     const deadly = steps.filter(isDeadly);
     const deaths: Death[] = [];
     const goneForGood: Purchase[] = [];
-    for (const [index, step] of deadly.entries()) {
+    for (const step of deadly) {
       const returning = await create('returning', step);
       const reconciled = await create('reconciled', step);
       const gone = await create('gone', step);
@@ -81,7 +73,7 @@ export const killAtEveryStep = async (options: KillOptions): Promise<Deaths> => 
         gone: await factsOf(site, gone),
       };
 
-      gate = await start(deadly[index + 1]);
+      gate = start();
       const firstReturn = await watchReturn(site, gate, returning);
       await reconcileSoon(gate, { site, networks: networks.reconciled, purchases: [reconciled, gone] });
       const reconciledGone = await factsOf(site, gone);

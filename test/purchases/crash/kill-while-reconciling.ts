@@ -1,7 +1,7 @@
 import type { ChainName } from '../../payments/support/buyer.ts';
 import { openCrashSite, type CrashSite, type Purchase } from './crash-site.ts';
 import { factsOf, watchReturn, type Facts, type Return } from './facts.ts';
-import { isRepeatedPoll, leavesSomething } from './payment-steps.ts';
+import { isRepeatedPoll } from './payment-steps.ts';
 import {
   abandon,
   afterLeaseMs,
@@ -12,7 +12,6 @@ import {
   reconcileOnce,
   reconcileSoon,
 } from './recover.ts';
-import { isCrashCampaign } from './is-crash-campaign.ts';
 import type { Gate } from './start-gate.ts';
 
 /** Payments that nobody works on any more when a process reconciles them. */
@@ -95,24 +94,20 @@ interface Scene {
   site: CrashSite;
   chain: ChainName;
   networks: Networks;
-  /** Starts the gate that is to die at that step; undefined: at none. */
-  start: (step: string | undefined) => Promise<Gate>;
+  start: () => Gate;
 }
 
-const isDeadly = (step: string): boolean => isCrashCampaign() || leavesSomething(step);
-
 const interruptSoon = async ({ site, chain, networks, start }: Scene): Promise<Interruption[]> => {
-  let gate = await start(undefined);
+  let gate = start();
   await leaveBehind(gate, networks, { site, chain, name: 'undisturbed' });
   const run = { networks: networks.unsent, aheadMs: afterLeaseMs, limit: manyPayments };
   const steps = await reconcileOnce(gate, run);
   const interruptions: Interruption[] = [];
-  const deadly = steps.filter((name) => !isRepeatedPoll(name) && isDeadly(name));
-  for (const [index, step] of deadly.entries()) {
+  for (const step of steps.filter((name) => !isRepeatedPoll(name))) {
     const purchases = await leaveBehind(gate, networks, { site, chain, name: step });
     const before = await ofAll(purchases, (purchase) => factsOf(site, purchase));
     await gate.dieOf({ ...run, kind: 'reconcile', dieAt: step });
-    const next = await start(deadly[index + 1]);
+    const next = start();
     gate = next;
     const reconciling = { site, networks: networks.unsent, purchases: Object.values(purchases) };
     // The dead process has put its name to them for a while.
@@ -128,7 +123,7 @@ const interruptSoon = async ({ site, chain, networks, start }: Scene): Promise<I
 };
 
 const interruptLate = async ({ site, chain, networks, start }: Scene): Promise<Interruptions['late']> => {
-  let gate = await start(undefined);
+  let gate = start();
   const purchases: Purchase[] = [];
   for (let index = 0; index < lateCounts[chain]; index += 1) {
     const purchase = await site.createPurchase(`late ${index}`, networks.unsent);
@@ -137,25 +132,21 @@ const interruptLate = async ({ site, chain, networks, start }: Scene): Promise<I
   }
   await site.expireProofs();
   const run = { networks: networks.unsent, aheadMs: expiredMs, limit: 1 };
-  const steps = (await reconcileOnce(gate, run)).filter(isDeadly);
-  for (const [index, step] of steps.entries()) {
+  const steps = await reconcileOnce(gate, run);
+  for (const step of steps) {
     await gate.dieOf({ ...run, kind: 'reconcile', dieAt: step });
-    gate = await start(steps[index + 1]);
+    gate = start();
   }
   await reconcileLater(gate, { site, networks: networks.unsent, purchases });
   return { steps, ends: await Promise.all(purchases.map((purchase) => factsOf(site, purchase))) };
 };
 
-/** The steps at which a real process is killed also outside the crash campaign. */
-const killed = ['after advancePayment to settled', 'before advancePayment to failed'];
-
-/** Lets a gate die at each step of reconciling, one gate a step: soon after the payments, and when they ran out. */
+/** Kills a gate at each step of reconciling, one gate a step: soon after the payments, and when they ran out. */
 export const killWhileReconciling = async (chain: ChainName): Promise<Interruptions> => {
   const site = await openCrashSite({ chain, engine: 'sqlite', facilitator: 'local' });
   const gates: Gate[] = [];
-  const start = async (step: string | undefined): Promise<Gate> => {
-    const isProcess = isCrashCampaign() || (step !== undefined && killed.includes(step));
-    const gate = isProcess ? site.startGate() : await site.startGateHere();
+  const start = (): Gate => {
+    const gate = site.startGate();
     gates.push(gate);
     return gate;
   };

@@ -11,10 +11,6 @@ export const writes = [
 export const isWrite = (step: string): boolean =>
   /(?:reserve|verify|advance)Payment|openWalletAccount/.test(step);
 
-/** The steps around what leaves something behind: in the store, on the chain, or a result. Others only ask. */
-export const leavesSomething = (step: string): boolean =>
-  isWrite(step) || /(?:sendRawTransaction|sendTransaction|settle|produce)$/.test(step);
-
 /** The steps around what a settlement writes down and asks of a remote facilitator. */
 export const isSettlement = (step: string): boolean =>
   /(?:produced|broadcasting|settled|delivered|\/settle)$/.test(step);

@@ -1,10 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { openStoreAt } from '../../store/open-store-at.ts';
 import type { GateAnswer, GateCommand, GateSettings } from './gate-commands.ts';
-import { obey } from './obey-command.ts';
-import { watchStore } from './steps.ts';
 
 /** A gate with a handle of its own on a store. */
 export interface Gate {
@@ -82,33 +79,5 @@ export const startGate = (settings: GateSettings): GateChild => {
       await exited;
       clearTimeout(impatience);
     },
-  };
-};
-
-/**
- * A gate in this process. At its death its work stands still for ever, and its handle on the store is dropped, so the
- * store and the chain are left as a killed process leaves them.
- */
-export const startGateHere = async ({ kind, location }: GateSettings): Promise<Gate> => {
-  const store = await openStoreAt(kind, location);
-  const watched = watchStore(store);
-  let isOver = false;
-  const end = async (): Promise<void> => {
-    if (isOver) return;
-    isOver = true;
-    await store.close();
-  };
-  return {
-    ask: async (command) => {
-      const said = await obey(watched, command);
-      if (said === null) throw new Error('the gate died in place of an answer');
-      return said;
-    },
-    dieOf: async (command) => {
-      const said = await obey(watched, command);
-      if (said !== null) throw new Error(`the gate lives on: ${JSON.stringify(said)}`);
-      await end();
-    },
-    end,
   };
 };

@@ -10,7 +10,6 @@ describe.runIf(hasService('PostgreSQL'))('with PostgreSQL', () => {
     chain: 'base',
     engine: 'postgres',
     facilitator: 'local',
-    killed: ['after advancePayment to broadcasting', 'before advancePayment to settled'],
     expected: writes,
     isWanted: isWrite,
   });

@@ -6,12 +6,6 @@ describeDeaths({
   chain: 'base',
   engine: 'sqlite',
   facilitator: 'local',
-  killed: [
-    'after verifyPayment',
-    'after advancePayment to produced',
-    'before eth_sendRawTransaction',
-    'after eth_sendRawTransaction',
-  ],
   expected: [
     ...writes,
     'produce',

@@ -8,7 +8,6 @@ describe.each(['base', 'solana'] as const)('on %s', (chain) => {
     chain,
     engine: 'sqlite',
     facilitator: 'remote',
-    killed: ['after POST /settle'],
     expected: ['advancePayment to broadcasting', 'POST /settle', 'advancePayment to settled'],
     isWanted: isSettlement,
     states: ['verified', 'produced', 'broadcasting', 'settled', 'delivered'],

@@ -2,11 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { openCrashSite, type CrashSite, type Purchase } from './crash-site.ts';
 import { factsOf, watchReturn, type Return } from './facts.ts';
-import { isCrashCampaign } from './is-crash-campaign.ts';
 import { comeBack, reconcileSoon } from './recover.ts';
-import type { Gate, GateChild } from './start-gate.ts';
+import type { GateChild } from './start-gate.ts';
 
-const rounds = isCrashCampaign() ? 6 : 2;
+const rounds = 6;
 const paymentsAtOnce = 6;
 /** About as long as a process takes for so many payments. */
 const longestMs = 150;
@@ -21,7 +20,7 @@ describe.each(chains)('a process that is killed in the middle of many payments o
   const { chain, sendMethod } = names;
   let site: CrashSite;
   let networks: Purchase['networks'];
-  let gates: Gate[];
+  let gates: GateChild[];
   beforeAll(async () => {
     gates = [];
     site = await openCrashSite({ chain, engine: 'sqlite', facilitator: 'local' });
@@ -33,15 +32,14 @@ describe.each(chains)('a process that is killed in the middle of many payments o
     await site?.close();
   });
 
-  const startNext = async (): Promise<Gate> => {
-    const gate = isCrashCampaign() ? site.startGate() : await site.startGateHere();
+  const startNext = (): GateChild => {
+    const gate = site.startGate();
     gates.push(gate);
     return gate;
   };
   /** It has loaded everything when the payments come. */
   const startWarm = async (): Promise<GateChild> => {
-    const child = site.startGate();
-    gates.push(child);
+    const child = startNext();
     await comeBack(child, await site.createPurchase('first', networks));
     return child;
   };
@@ -78,7 +76,7 @@ describe.each(chains)('a process that is killed in the middle of many payments o
         const afterMs = ((round + Math.random()) / rounds) * longestMs;
         if (await victim.killDuring(toCommand(purchases), () => delay(afterMs))) deaths += 1;
 
-        const next = await startNext();
+        const next = startNext();
         const [impatient, patient] = [purchases.slice(0, 3), purchases.slice(3)];
         for (const purchase of impatient) expectOneCharge(await watchReturn(site, next, purchase));
         await reconcileSoon(next, { site, networks, purchases: patient });
@@ -100,7 +98,7 @@ describe.each(chains)('a process that is killed in the middle of many payments o
     const sends = controls.callCount(sendMethod);
     land();
     await expect.poll(() => site.chargesOf(purchase), { timeout: 10_000 }).toBe(1);
-    const next = await startNext();
+    const next = startNext();
     await reconcileSoon(next, { site, networks, purchases: [purchase] });
     expect(await factsOf(site, purchase)).toMatchObject({ state: 'settled', isPaidByTransaction: true });
     expectOneCharge(await watchReturn(site, next, purchase));
@@ -110,7 +108,7 @@ describe.each(chains)('a process that is killed in the middle of many payments o
   it('leaves a transaction that arrives when its place is taken and its buyer is served', async () => {
     const purchases = await createPurchases('arrives late', 3);
     const { land } = await dieOnTheWay(purchases);
-    const next = await startNext();
+    const next = startNext();
     for (const purchase of purchases.toReversed()) expectOneCharge(await watchReturn(site, next, purchase));
     const sends = site.chains[chain].controls.callCount(sendMethod);
     land();

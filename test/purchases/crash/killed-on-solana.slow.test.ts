@@ -7,6 +7,5 @@ describeDeaths({
   chain: 'solana',
   engine: 'sqlite',
   facilitator: 'local',
-  killed: ['before sendTransaction', 'after sendTransaction'],
   expected: [...writes, 'produce', 'simulateTransaction', 'sendTransaction', 'getSignatureStatuses'],
 });

@@ -12,7 +12,6 @@ import { startChains, type Chains } from '../../chains/start-chains.ts';
 import { runCli, runHere, type Ended } from '../../cli/run-cli.ts';
 import { layStore } from '../../data-template.ts';
 import type { ChainName } from '../../payments/support/buyer.ts';
-import { isCrashCampaign } from '../crash/is-crash-campaign.ts';
 import { openRefundSite, paid, type RefundSite } from './refund-site.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -38,18 +37,6 @@ const steps: Record<ChainName, [step: string, left: string][]> = {
     ['after getSignatureStatuses', 'sending'],
   ],
 };
-
-/** The steps that differ in what they leave; the crash campaign takes all. */
-const fewSteps: Record<ChainName, string[]> = {
-  base: ['after eth_getTransactionCount', 'after eth_sendRawTransaction'],
-  solana: ['before sendTransaction'],
-};
-
-const stepsOf = (chain: ChainName) =>
-  steps[chain].filter(([step]) => isCrashCampaign() || fewSteps[chain].includes(step));
-
-/** Runs a command after one that was killed. */
-const runNext = isCrashCampaign() ? runCli : runHere;
 
 const preload = new URL('./kill-at-step.ts', import.meta.url).href;
 
@@ -90,7 +77,7 @@ describe.each(['base', 'solana'] as const)('the refund command on %s', (chain) =
 
   const outcomeOf = ({ stdout }: Ended): unknown => JSON.parse(stdout).outcome;
 
-  it.each(stepsOf(chain))('that is killed %s pays once when it is repeated', async (step, left) => {
+  it.each(steps[chain])('that is killed %s pays once when it is repeated', async (step, left) => {
     const payment = await site.addPayment(store);
     const id = randomUUID();
     const args = ['payments', 'refund', payment.identity, '--refund-id', id, '--yes', '--json'];
@@ -98,7 +85,7 @@ describe.each(['base', 'solana'] as const)('the refund command on %s', (chain) =
     const before = await store.getRefund(id);
     expect(before?.state ?? 'none').toBe(left);
     await site.endTurn(store);
-    const repeated = await runNext(args, { env });
+    const repeated = await runCli(args, { env });
     expect([repeated.exitCode, outcomeOf(repeated)]).toEqual([0, 'landed']);
     await site.makeFinal();
     const landed = await store.getRefund(id);
@@ -117,7 +104,7 @@ describe.each(['base', 'solana'] as const)('the refund command on %s', (chain) =
     const told = await runToDeath(args, { ...env, KILL_AT: last });
     const words = /repeat it: causeway (.*)$/m.exec(told)?.[1]?.split(' ') ?? [];
     await site.endTurn(store);
-    expect(await runNext(words, { env })).toMatchObject({ exitCode: 0 });
+    expect(await runCli(words, { env })).toMatchObject({ exitCode: 0 });
     expect(await site.balanceOf(payment.payer)).toBe(40_000n);
   });
 
