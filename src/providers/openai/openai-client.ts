@@ -1,4 +1,5 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
+import type { OpenAI } from 'openai';
 import type { AnswerHead, BodyLimits } from '../../http/send-request.ts';
 import { ProviderError } from '../provider-error.ts';
 import type { RemoteConfig } from '../remote-settings.ts';
@@ -11,6 +12,8 @@ const eventLimits: BodyLimits = { totalBytes: 128 * megabyte, lineBytes: 8 * meg
 const answerBytes = 48 * megabyte;
 /** Parsing it holds up the event loop as long as one line of a stream may. */
 const completionBytes = 8 * megabyte;
+/** The time-out of the package, so that ours end a call. */
+const longestTimerMs = 2 ** 31 - 1;
 
 export type OpenAiClient = ReturnType<typeof createOpenAiClient>;
 
@@ -28,16 +31,48 @@ export const createOpenAiClient = (
     ...request,
     headers: { accept: 'application/json', 'content-type': 'application/json', ...request.headers },
   });
+  /** Sends what the package made, without its headers: they tell of this machine, or come from its environment. */
+  const send = async (url: string, body: RequestInit['body'], signal: AbortSignal): Promise<Response> => {
+    const kept: Buffer[] = [];
+    const head = await upstream.receive(url, {
+      ...toRequest({ ...(await encode(body)), signal }),
+      limits: () => ({ totalBytes: answerBytes }),
+      onData: (chunk) => {
+        kept.push(chunk);
+        return false;
+      },
+    });
+    if (!isSuccess(head)) throw toStatusFailure(toAnswer(head, kept));
+    // The package would return the text of an answer that names another type.
+    return new Response(ReadableStream.from(kept), { headers: { 'content-type': 'application/json' } });
+  };
   return {
     baseUrl,
-    /** Posts JSON, or a body with a content type of its own. Returns the JSON of the answer; undefined when it is none. */
-    post: async (path: string, request: UpstreamRequest): Promise<unknown> => {
-      const answer = await upstream.ask(`${baseUrl}${path}`, {
-        ...toRequest(request),
-        maxBytes: answerBytes,
+    /** Makes calls by the `openai` package, whose answers may be of any form. */
+    call: async <Answer>(
+      make: (openai: OpenAI) => PromiseLike<Answer>,
+      signal: AbortSignal,
+    ): Promise<Answer> => {
+      // It takes 0.1 s and 6 MB to load, and chats do without it.
+      const { OpenAI: Package } = await import('openai/client');
+      const openai = new Package({
+        baseURL: baseUrl,
+        apiKey: 'added by send',
+        fetch: Object.assign(
+          async (url: string | URL | Request, init?: RequestInit) => send(String(url), init?.body, signal),
+          // Without it the package calls the function, to see what it returns.
+          { Response },
+        ),
+        maxRetries: 0,
+        timeout: longestTimerMs,
+        logLevel: 'off',
       });
-      if (!isSuccess(answer)) throw toStatusFailure(answer);
-      return answer.value;
+      try {
+        return await make(openai);
+      } catch (error) {
+        // The package wraps what `send` throws. It throws by itself when it cannot read the answer.
+        throw (error instanceof Error ? error.cause : undefined) ?? notJson('answer', error);
+      }
     },
     /**
      * Posts JSON and hands over the JSON of the answer: of each event up to `[DONE]`, as soon as its bytes have come, or of
@@ -70,6 +105,13 @@ export const createOpenAiClient = (
     },
     close: () => upstream.close(),
   };
+};
+
+/** Encodes a form. A text is JSON, and goes as it is. */
+const encode = async (body: RequestInit['body']): Promise<Pick<UpstreamRequest, 'body' | 'headers'>> => {
+  if (!(body instanceof FormData)) return typeof body === 'string' ? { body } : {};
+  const form = new Response(body);
+  return { body: new Uint8Array(await form.arrayBuffer()), headers: Object.fromEntries(form.headers) };
 };
 
 const isSuccess = ({ status }: { status: number }): boolean => status >= 200 && status <= 299;
