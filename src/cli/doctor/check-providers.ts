@@ -1,24 +1,31 @@
 import type { Config } from '../../config/config.ts';
 import { askProvider } from '../../providers/check-provider.ts';
-import { isSandbox } from '../../providers/index.ts';
-import { judgeDateHeader, ok, problem, type Check, type Finding } from './finding.ts';
+import { definitionOf, isSandbox } from '../../providers/index.ts';
+import type { ProviderConfig, RouteConfig } from '../../providers/provider.ts';
+import { judgeDateHeader, ok, problem, warning, type Check, type Finding } from './finding.ts';
 
-/** Checks each provider by a call that costs nothing: its address, its key and its clock. */
-export const providersCheck = ({ providers }: Config): Check => ({
+/** Checks each provider by calls that cost nothing: its address, its key, its clock and the names of its models. */
+export const providersCheck = ({ providers, models, moderation }: Config): Check => ({
   name: 'providers',
   look: async (signal) => {
-    const names = Object.keys(providers);
-    return (
-      await Promise.all(names.map((name) => lookAt(name, { provider: providers[name], signal })))
-    ).flat();
+    const routes = [...models.flatMap((model) => model.routes), ...(moderation === null ? [] : [moderation])];
+    const looking = Object.entries(providers).map(([name, provider]) =>
+      lookAt(name, { provider, routes, signal }),
+    );
+    return (await Promise.all(looking)).flat();
   },
 });
 
-const lookAt = async (
-  name: string,
-  { provider, signal }: { provider: Config['providers'][string] | undefined; signal: AbortSignal },
-): Promise<Finding[]> => {
-  if (provider === undefined || isSandbox(provider)) return [];
+interface Subject {
+  provider: ProviderConfig;
+  /** All routes of causeway.yaml. */
+  routes: readonly RouteConfig[];
+  signal: AbortSignal;
+}
+
+const lookAt = async (name: string, subject: Subject): Promise<Finding[]> => {
+  const { provider, signal } = subject;
+  if (isSandbox(provider)) return [];
   const found = await askProvider(name, provider, signal);
   if (found === null) return [ok(`${name} has nothing that can be asked free of charge.`)];
   const { trouble, date } = found;
@@ -30,5 +37,27 @@ const lookAt = async (
       ),
     ];
   const clock = judgeDateHeader(`the clock of the provider ${name}`, date);
-  return [ok(`The provider ${name} answers and takes the key.`), ...(clock === false ? [] : [clock])];
+  return [
+    ok(`The provider ${name} answers and takes the key.`),
+    ...(clock === false ? [] : [clock]),
+    ...(await findUnlisted(name, subject)),
+  ];
+};
+
+/** Warns of models that a route names and the provider does not list. A list that cannot be read is not compared. */
+const findUnlisted = async (name: string, { provider, routes, signal }: Subject): Promise<Finding[]> => {
+  const listed =
+    (await definitionOf(provider)
+      .listModels?.(provider, signal)
+      .catch(() => [])) ?? [];
+  if (listed.length === 0) return [];
+  const asked = new Set(routes.filter((route) => route.provider === name).map(({ model }) => model));
+  return [...asked]
+    .filter((model) => !listed.includes(model))
+    .map((model) =>
+      warning(
+        `The provider ${name} does not list the model ${model}.`,
+        'Correct its name in causeway.yaml, unless the provider serves it all the same.',
+      ),
+    );
 };
