@@ -4,7 +4,13 @@ import type { AnswerHead, BodyLimits } from '../../http/send-request.ts';
 import { ProviderError } from '../provider-error.ts';
 import type { RemoteConfig } from '../remote-settings.ts';
 import { toStatusFailure, toStreamFailure } from '../upstream-failure.ts';
-import { createUpstream, toAnswer, type UpstreamConfig, type UpstreamRequest } from '../upstream.ts';
+import {
+  createUpstream,
+  toAnswer,
+  type Upstream,
+  type UpstreamConfig,
+  type UpstreamRequest,
+} from '../upstream.ts';
 
 const megabyte = 1024 ** 2;
 const eventLimits: BodyLimits = { totalBytes: 128 * megabyte, lineBytes: 8 * megabyte };
@@ -27,25 +33,6 @@ export const createOpenAiClient = (
 ) => {
   const { baseUrl, timeouts } = config;
   const upstream = createUpstream(config, context);
-  const toRequest = (request: UpstreamRequest): UpstreamRequest => ({
-    ...request,
-    headers: { accept: 'application/json', 'content-type': 'application/json', ...request.headers },
-  });
-  /** Sends what the package made, without its headers: they tell of this machine, or come from its environment. */
-  const send = async (url: string, body: RequestInit['body'], signal: AbortSignal): Promise<Response> => {
-    const kept: Buffer[] = [];
-    const head = await upstream.receive(url, {
-      ...toRequest({ ...(await encode(body)), signal }),
-      limits: () => ({ totalBytes: answerBytes }),
-      onData: (chunk) => {
-        kept.push(chunk);
-        return false;
-      },
-    });
-    if (!isSuccess(head)) throw toStatusFailure(toAnswer(head, kept));
-    // The package would return the text of an answer that names another type.
-    return new Response(ReadableStream.from(kept), { headers: { 'content-type': 'application/json' } });
-  };
   return {
     baseUrl,
     /** Makes calls by the `openai` package, whose answers may be of any form. */
@@ -57,12 +44,9 @@ export const createOpenAiClient = (
       const { OpenAI: Package } = await import('openai/client');
       const openai = new Package({
         baseURL: baseUrl,
-        apiKey: 'added by send',
-        fetch: Object.assign(
-          async (url: string | URL | Request, init?: RequestInit) => send(String(url), init?.body, signal),
-          // Without it the package calls the function, to see what it returns.
-          { Response },
-        ),
+        apiKey: 'added by the upstream',
+        // Without `Response` the package calls the function, to see what it returns.
+        fetch: Object.assign(createFetch(upstream, signal), { Response }),
         maxRetries: 0,
         timeout: longestTimerMs,
         logLevel: 'off',
@@ -70,7 +54,7 @@ export const createOpenAiClient = (
       try {
         return await make(openai);
       } catch (error) {
-        // The package wraps what `send` throws. It throws by itself when it cannot read the answer.
+        // The package wraps what its `fetch` throws. It throws by itself when it cannot read the answer.
         throw (error instanceof Error ? error.cause : undefined) ?? notJson('answer', error);
       }
     },
@@ -106,6 +90,27 @@ export const createOpenAiClient = (
     close: () => upstream.close(),
   };
 };
+
+const toRequest = (request: UpstreamRequest): UpstreamRequest => ({
+  ...request,
+  headers: { accept: 'application/json', 'content-type': 'application/json', ...request.headers },
+});
+
+/**
+ * Makes the `fetch` of the package, which sends requests through our own client. It leaves out the package's headers: they
+ * tell of this machine, or come from its environment.
+ */
+const createFetch =
+  (upstream: Upstream, signal: AbortSignal) =>
+  async (url: string | URL | Request, { body }: RequestInit = {}): Promise<Response> => {
+    const [head, chunks] = await upstream.collect(url instanceof Request ? url.url : url.toString(), {
+      ...toRequest({ ...(await encode(body)), signal }),
+      maxBytes: answerBytes,
+    });
+    if (!isSuccess(head)) throw toStatusFailure(toAnswer(head, chunks));
+    // The package would return the text of an answer that names another type.
+    return new Response(ReadableStream.from(chunks), { headers: { 'content-type': 'application/json' } });
+  };
 
 /** Encodes a form. A text is JSON, and goes as it is. */
 const encode = async (body: RequestInit['body']): Promise<Pick<UpstreamRequest, 'body' | 'headers'>> => {

@@ -14,8 +14,11 @@ export const openAiProvider: ProviderDefinition<RemoteConfig> = {
   listModels: async (config, signal) => {
     const { createOpenAiClient } = await import('./openai-client.ts');
     const client = createOpenAiClient({ ...config, timeouts: { ...config.timeouts, totalMs: listMs } });
-    const list = client.call(({ models }) => Array.fromAsync(models.list(), ({ id }) => id), signal);
-    return list.finally(() => client.close());
+    try {
+      return await client.call(({ models }) => Array.fromAsync(models.list(), ({ id }) => id), signal);
+    } finally {
+      await client.close();
+    }
   },
   create: async (config, context) => {
     const { outbound, counter } = context;
