@@ -72,6 +72,8 @@ export interface ProviderDefinition<Config extends ProviderConfig = ProviderConf
   read(settings: object, origin: SettingsOrigin): Omit<Config, 'type'>;
   /** Returns an address that answers a GET at no charge; it is asked at start. Absent: nothing is asked. */
   check?(config: Config): { url: string; apiKey: string | null };
+  /** Returns the names of the models that the service lists. Throws ProviderError. Absent: it has no such list. */
+  listModels?(config: Config, signal: AbortSignal): Promise<string[]>;
   /** Loads the adapter. Connections, threads and heavy packages come with the first use. */
   create(config: Config, context: ProviderContext): Promise<Provider>;
 }

@@ -80,22 +80,26 @@ export const createUpstream = (
     }
   };
 
+  /** Keeps a whole answer as it came. */
+  const collect = async (
+    url: string,
+    { maxBytes, ...request }: UpstreamRequest & { maxBytes: number },
+  ): Promise<[AnswerHead, Buffer[]]> => {
+    const chunks: Buffer[] = [];
+    const onData = (chunk: Buffer): boolean => {
+      chunks.push(chunk);
+      return false;
+    };
+    return [await receive(url, { ...request, limits: () => ({ totalBytes: maxBytes }), onData }), chunks];
+  };
+
   return {
     open,
     receive,
-    /** Reads a whole answer, of at most `maxBytes` (by default 4 MB). */
-    ask: async (
-      url: string,
-      { maxBytes = usualBytes, ...request }: UpstreamRequest & { maxBytes?: number },
-    ): Promise<UpstreamAnswer> => {
-      const chunks: Buffer[] = [];
-      const keep = (chunk: Buffer): boolean => {
-        chunks.push(chunk);
-        return false;
-      };
-      const limits = () => ({ totalBytes: maxBytes });
-      return toAnswer(await receive(url, { ...request, limits, onData: keep }), chunks);
-    },
+    collect,
+    /** Reads a whole answer, of at most 4 MB. */
+    ask: async (url: string, request: UpstreamRequest): Promise<UpstreamAnswer> =>
+      toAnswer(...(await collect(url, { ...request, maxBytes: usualBytes }))),
     close: () => http.close(),
   };
 };

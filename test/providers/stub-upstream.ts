@@ -79,6 +79,8 @@ export interface StubUpstream {
   /** With `/v1`. */
   baseUrl: string;
   requests: StubRequest[];
+  /** Ends when the list of models is asked for, which is not among the requests. */
+  listed: Promise<void>;
   /** Answers the next requests so, one each, before the default. */
   script(...behaviours: StubBehaviour[]): void;
   /** Answers all other requests so; at first a short chat. */
@@ -120,6 +122,7 @@ export const startStubUpstream = async (): Promise<StubUpstream> => {
   const connections = new WeakMap<object, number>();
   let connectionCount = 0;
   let usual: StubBehaviour = shortChat;
+  const { promise: listed, resolve: noteList } = Promise.withResolvers<void>();
 
   const arrived = (request: StubRequest): void => {
     requests.push(request);
@@ -131,7 +134,10 @@ export const startStubUpstream = async (): Promise<StubUpstream> => {
   const handle = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { pathname } = new URL(incoming.url ?? '/', 'http://stub');
     // A gateway asks for it at its start.
-    if (pathname === '/v1/models') return sendJson(response, 200, models);
+    if (pathname === '/v1/models') {
+      noteList();
+      return sendJson(response, 200, models);
+    }
     const body = await readBody(incoming);
     const closed = new Promise<void>((resolve) => response.once('close', () => resolve()));
     arrived({
@@ -166,6 +172,7 @@ export const startStubUpstream = async (): Promise<StubUpstream> => {
   return {
     baseUrl: `${origin}/v1`,
     requests,
+    listed,
     script: (...behaviours) => void scripted.push(...behaviours),
     setDefault: (behaviour) => {
       usual = behaviour;

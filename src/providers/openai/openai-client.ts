@@ -1,9 +1,16 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
+import type { OpenAI } from 'openai';
 import type { AnswerHead, BodyLimits } from '../../http/send-request.ts';
 import { ProviderError } from '../provider-error.ts';
 import type { RemoteConfig } from '../remote-settings.ts';
 import { toStatusFailure, toStreamFailure } from '../upstream-failure.ts';
-import { createUpstream, toAnswer, type UpstreamConfig, type UpstreamRequest } from '../upstream.ts';
+import {
+  createUpstream,
+  toAnswer,
+  type Upstream,
+  type UpstreamConfig,
+  type UpstreamRequest,
+} from '../upstream.ts';
 
 const megabyte = 1024 ** 2;
 const eventLimits: BodyLimits = { totalBytes: 128 * megabyte, lineBytes: 8 * megabyte };
@@ -11,6 +18,8 @@ const eventLimits: BodyLimits = { totalBytes: 128 * megabyte, lineBytes: 8 * meg
 const answerBytes = 48 * megabyte;
 /** Parsing it holds up the event loop as long as one line of a stream may. */
 const completionBytes = 8 * megabyte;
+/** The time-out of the package, so that ours end a call. */
+const longestTimerMs = 2 ** 31 - 1;
 
 export type OpenAiClient = ReturnType<typeof createOpenAiClient>;
 
@@ -24,20 +33,30 @@ export const createOpenAiClient = (
 ) => {
   const { baseUrl, timeouts } = config;
   const upstream = createUpstream(config, context);
-  const toRequest = (request: UpstreamRequest): UpstreamRequest => ({
-    ...request,
-    headers: { accept: 'application/json', 'content-type': 'application/json', ...request.headers },
-  });
   return {
     baseUrl,
-    /** Posts JSON, or a body with a content type of its own. Returns the JSON of the answer; undefined when it is none. */
-    post: async (path: string, request: UpstreamRequest): Promise<unknown> => {
-      const answer = await upstream.ask(`${baseUrl}${path}`, {
-        ...toRequest(request),
-        maxBytes: answerBytes,
+    /** Makes calls by the `openai` package, whose answers may be of any form. */
+    call: async <Answer>(
+      make: (openai: OpenAI) => PromiseLike<Answer>,
+      signal: AbortSignal,
+    ): Promise<Answer> => {
+      // It takes 0.1 s and 6 MB to load, and chats do without it.
+      const { OpenAI: Package } = await import('openai/client');
+      const openai = new Package({
+        baseURL: baseUrl,
+        apiKey: 'added by the upstream',
+        // Without `Response` the package calls the function, to see what it returns.
+        fetch: Object.assign(createFetch(upstream, signal), { Response }),
+        maxRetries: 0,
+        timeout: longestTimerMs,
+        logLevel: 'off',
       });
-      if (!isSuccess(answer)) throw toStatusFailure(answer);
-      return answer.value;
+      try {
+        return await make(openai);
+      } catch (error) {
+        // The package wraps what its `fetch` throws. It throws by itself when it cannot read the answer.
+        throw (error instanceof Error ? error.cause : undefined) ?? notJson('answer', error);
+      }
     },
     /**
      * Posts JSON and hands over the JSON of the answer: of each event up to `[DONE]`, as soon as its bytes have come, or of
@@ -70,6 +89,34 @@ export const createOpenAiClient = (
     },
     close: () => upstream.close(),
   };
+};
+
+const toRequest = (request: UpstreamRequest): UpstreamRequest => ({
+  ...request,
+  headers: { accept: 'application/json', 'content-type': 'application/json', ...request.headers },
+});
+
+/**
+ * Makes the `fetch` of the package, which sends requests through our own client. It leaves out the package's headers: they
+ * tell of this machine, or come from its environment.
+ */
+const createFetch =
+  (upstream: Upstream, signal: AbortSignal) =>
+  async (url: string | URL | Request, { body }: RequestInit = {}): Promise<Response> => {
+    const [head, chunks] = await upstream.collect(url instanceof Request ? url.url : url.toString(), {
+      ...toRequest({ ...(await encode(body)), signal }),
+      maxBytes: answerBytes,
+    });
+    if (!isSuccess(head)) throw toStatusFailure(toAnswer(head, chunks));
+    // The package would return the text of an answer that names another type.
+    return new Response(ReadableStream.from(chunks), { headers: { 'content-type': 'application/json' } });
+  };
+
+/** Encodes a form. A text is JSON, and goes as it is. */
+const encode = async (body: RequestInit['body']): Promise<Pick<UpstreamRequest, 'body' | 'headers'>> => {
+  if (!(body instanceof FormData)) return typeof body === 'string' ? { body } : {};
+  const form = new Response(body);
+  return { body: new Uint8Array(await form.arrayBuffer()), headers: Object.fromEntries(form.headers) };
 };
 
 const isSuccess = ({ status }: { status: number }): boolean => status >= 200 && status <= 299;

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { ProviderTimeouts } from '../remote-settings.ts';
 import { OutboundError, type Outbound } from '../../http/outbound.ts';
 import { imageContentType } from '../image/input-image-type.ts';
-import type { GeneratedImage, ImageProvider, ImageRequest } from '../image/image-provider.ts';
+import type { GeneratedImage, ImageProvider, ImageRequest, InputImage } from '../image/image-provider.ts';
 import { ProviderError } from '../provider-error.ts';
 import { upstreamSize } from './image-size.ts';
 import type { OpenAiClient } from './openai-client.ts';
@@ -31,37 +31,27 @@ type AnswerImage = z.infer<typeof answerSchema>['data'][number];
  */
 export const createOpenAiImage = ({ client, ...downloads }: OpenAiImageOptions): ImageProvider => ({
   generate: async (request, { signal }) => {
-    const answer =
-      request.inputs.length === 0
-        ? await client.post('/images/generations', { body: JSON.stringify(toFields(request)), signal })
-        : await client.post('/images/edits', { ...(await toForm(request)), signal });
+    const fields = toFields(request);
+    const answer = await client.call(
+      ({ images }) =>
+        request.inputs.length === 0
+          ? images.generate(fields)
+          : images.edit({ ...fields, image: request.inputs.map(toFile) }),
+      signal,
+    );
     const image = answerSchema.safeParse(answer).data?.data[0];
     if (image === undefined) throw unusable('the upstream answer has no image');
     return [await toImage(image, { ...downloads, signal })];
   },
 });
 
-const toFields = ({ model, prompt, aspectRatio }: ImageRequest): Record<string, string | number> => {
+const toFields = ({ model, prompt, aspectRatio }: ImageRequest) => {
   const size = upstreamSize(model, aspectRatio);
   return { model, prompt, n: 1, ...(size === null ? {} : { size }) };
 };
 
-/** Encodes the same fields and the images as multipart/form-data. */
-const toForm = async (
-  request: ImageRequest,
-): Promise<{ body: Uint8Array<ArrayBuffer>; headers: Record<string, string> }> => {
-  const form = new FormData();
-  for (const [name, value] of Object.entries(toFields(request))) form.set(name, String(value));
-  for (const [index, { bytes, contentType }] of request.inputs.entries()) {
-    const file = new Blob([bytes], { type: contentType });
-    form.append('image[]', file, `image-${index + 1}.${contentType.slice('image/'.length)}`);
-  }
-  const encoded = new Response(form);
-  return {
-    body: new Uint8Array(await encoded.arrayBuffer()),
-    headers: { 'content-type': encoded.headers.get('content-type') ?? '' },
-  };
-};
+const toFile = ({ bytes, contentType }: InputImage, index: number): File =>
+  new File([bytes], `image-${index + 1}.${contentType.slice('image/'.length)}`, { type: contentType });
 
 type DownloadOptions = Omit<OpenAiImageOptions, 'client'> & { signal: AbortSignal };
 

@@ -20,8 +20,11 @@ export const createOpenAiModerator = ({
   model: string;
 }): Moderator => {
   const look = async (part: Part, signal: AbortSignal): Promise<void> => {
-    const body = JSON.stringify({ model, input: [part] });
-    const { data, error } = answerSchema.safeParse(await client.post('/moderations', { body, signal }));
+    const answer = await client.call(
+      ({ moderations }) => moderations.create({ model, input: [part] }),
+      signal,
+    );
+    const { data, error } = answerSchema.safeParse(answer);
     if (data === undefined)
       throw new ProviderError('the moderation answer is not of the expected form', {
         failure: 'retry_same',

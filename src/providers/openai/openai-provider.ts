@@ -1,6 +1,8 @@
 import type { ProviderDefinition } from '../provider.ts';
 import { readRemote, remoteSettings, type RemoteConfig } from '../remote-settings.ts';
 
+const listMs = 5_000;
+
 /** The provider that asks an OpenAI-compatible service. */
 export const openAiProvider: ProviderDefinition<RemoteConfig> = {
   type: 'openai',
@@ -9,6 +11,15 @@ export const openAiProvider: ProviderDefinition<RemoteConfig> = {
   serves: ['chat', 'image', 'moderation'],
   read: readRemote,
   check: ({ baseUrl, apiKey }) => ({ url: `${baseUrl}/models`, apiKey }),
+  listModels: async (config, signal) => {
+    const { createOpenAiClient } = await import('./openai-client.ts');
+    const client = createOpenAiClient({ ...config, timeouts: { ...config.timeouts, totalMs: listMs } });
+    try {
+      return await client.call(({ models }) => Array.fromAsync(models.list(), ({ id }) => id), signal);
+    } finally {
+      await client.close();
+    }
+  },
   create: async (config, context) => {
     const { outbound, counter } = context;
     const { createOpenAiClient } = await import('./openai-client.ts');

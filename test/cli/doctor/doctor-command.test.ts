@@ -12,6 +12,7 @@ import { silentLog } from '../../../src/kit/log.ts';
 import { startChains, type Chains } from '../../chains/start-chains.ts';
 import { layDataFolder } from '../../data-template.ts';
 import { startTestGateway } from '../../e2e/start-test-gateway.ts';
+import { startHttp } from '../../http/local-hosts.ts';
 import { createConditionalWrites } from '../../leads/shared/conditional-writes.ts';
 import { startS3Server } from '../../media/s3-server.ts';
 import { listenOnLoopback } from '../../mcp/listen-on-loopback.ts';
@@ -338,11 +339,11 @@ describe('services that accept connections and never answer', () => {
 });
 
 describe('a provider', () => {
-  const yamlOf = (baseUrl: string): string => `
+  const yamlOf = (baseUrl: string, model = 'stub-model'): string => `
 providers:
   up: { type: openai, base_url: "${baseUrl}", api_key_env: UPSTREAM_KEY }
 models:
-  chat-1: { kind: chat, price: { unit: call, price_usd: "1" }, routes: [{ provider: up, model: m }] }
+  chat-1: { kind: chat, price: { unit: call, price_usd: "1" }, routes: [{ provider: up, model: ${model} }] }
 `;
   const env = { ...quiet, UPSTREAM_KEY: 'topsecret' };
 
@@ -354,6 +355,25 @@ models:
     // The stub notes every request but those for the list of models.
     expect(upstream.requests).toEqual([]);
   });
+
+  it('that does not list the model of a route is named with it, as it may serve it all the same', async () => {
+    const upstream = await startStubUpstream();
+    onTestFinished(() => upstream.close());
+    const { findingsOf } = await examine(env, yamlOf(upstream.baseUrl, 'stub-modle'));
+    expect(findingsOf('providers')).toEqual([
+      'ok: The provider up answers and takes the key.',
+      'warning: The provider up does not list the model stub-modle.',
+    ]);
+  });
+
+  it.each(['{}', '{"data":[]}', '{"data":[null]}', '{"data":7}', 'null', '<!doctype html>', ''])(
+    'that answers %j for its list of models is not blamed for its models',
+    async (list) => {
+      const url = await startHttp((_request, response) => response.end(list));
+      const { findingsOf } = await examine(env, yamlOf(url));
+      expect(findingsOf('providers')).toEqual(['ok: The provider up answers and takes the key.']);
+    },
+  );
 
   it('that refuses the key, or has another time, is named', async () => {
     let date = new Date();

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ImageRequest } from '../../../src/providers/image/image-provider.ts';
 import { upstreamSize } from '../../../src/providers/openai/image-size.ts';
 import { createOpenAiClient, type OpenAiClient } from '../../../src/providers/openai/openai-client.ts';
@@ -166,6 +166,107 @@ describe('an image of an OpenAI-compatible upstream', () => {
     controller.abort(reason);
     expect(await rejectionOf(generating)).toBe(reason);
     await stub.requests.at(-1)?.closed;
+  });
+});
+
+describe('a failure of an image', () => {
+  it.each([
+    [400, { failure: 'fatal', code: 'invalid_parameter' }],
+    [401, { failure: 'retry_other', code: 'upstream_unavailable' }],
+    [404, { failure: 'retry_other', code: 'upstream_unavailable' }],
+    [409, { failure: 'retry_same', code: 'upstream_error' }],
+    [429, { failure: 'retry_same', code: 'rate_limit_exceeded', retryAfterMs: 7_000 }],
+    [500, { failure: 'retry_same', code: 'upstream_error' }],
+    [503, { failure: 'retry_same', code: 'upstream_unavailable' }],
+  ])('with status %i has its class, and is not repeated by the client', async (status, expected) => {
+    const before = stub.requests.length;
+    const headers = { 'retry-after': '7', 'x-should-retry': 'true' };
+    stub.script({ kind: 'error', status, message: 'out of order', headers });
+    const error = await rejectionOf(generate());
+    expect(error).toMatchObject({ name: 'ProviderError', ...expected });
+    expect(String(error)).toContain(`the upstream answered ${status}: invalid_request_error, out of order`);
+    expect(stub.requests).toHaveLength(before + 1);
+  });
+
+  it('by a lost answer, or one that is late or too large, may have made the image', async () => {
+    const hasty = createOpenAiClient({
+      baseUrl: stub.baseUrl,
+      apiKey: null,
+      timeouts: { ...timeouts, firstByteMs: 300 },
+    });
+    onTestFinished(() => hasty.close());
+    stub.script({ kind: 'hang-up' }, { kind: 'silence' });
+    const failures = [
+      await rejectionOf(generate(noAbort(), {}, { client: hasty })),
+      await rejectionOf(generate(noAbort(), {}, { client: hasty })),
+    ];
+    stub.script({ kind: 'raw', chunks: Array(49).fill(Buffer.alloc(1024 ** 2, ' ')) });
+    failures.push(await rejectionOf(generate()));
+    expect(failures).toMatchObject([
+      { name: 'ProviderError', failure: 'ambiguous', cause: { failure: 'broken_off' } },
+      { name: 'ProviderError', failure: 'ambiguous', cause: { failure: 'timeout' } },
+      { name: 'ProviderError', failure: 'ambiguous', cause: { failure: 'too_large' } },
+    ]);
+  });
+
+  it('to connect did nothing', async () => {
+    const gone = await startStubUpstream();
+    await gone.close();
+    const nobody = createOpenAiClient({ baseUrl: gone.baseUrl, apiKey: null, timeouts });
+    onTestFinished(() => nobody.close());
+    expect(await rejectionOf(generate(noAbort(), {}, { client: nobody }))).toMatchObject({
+      failure: 'retry_same',
+      code: 'upstream_unavailable',
+    });
+  });
+});
+
+describe('the call of an image', () => {
+  afterEach(() => {
+    vi.unstubAllEnvs();
+  });
+
+  it('tells nothing of this machine and of its environment', async () => {
+    for (const name of ['OPENAI_API_KEY', 'OPENAI_ADMIN_KEY', 'OPENAI_ORG_ID', 'OPENAI_PROJECT_ID'])
+      vi.stubEnv(name, 'sk-of-the-machine');
+    vi.stubEnv('OPENAI_BASE_URL', 'http://127.0.0.1:1/v1');
+    vi.stubEnv('OPENAI_CUSTOM_HEADERS', 'authorization: Bearer sk-of-the-machine\nx-machine: yes');
+    const keyless = createOpenAiClient({ baseUrl: stub.baseUrl, apiKey: null, timeouts });
+    onTestFinished(() => keyless.close());
+    const images = [{ b64_json: png.toString('base64') }];
+    for (const inputs of [[], [{ bytes: png, contentType: 'image/png' }]]) {
+      stub.script({ kind: 'images', images });
+      await generate(noAbort(), { inputs }, { client: keyless });
+      const { headers } = stub.requests.at(-1)!;
+      expect(Object.keys(headers).sort()).toEqual([
+        'accept',
+        'accept-encoding',
+        'connection',
+        'content-length',
+        'content-type',
+        'host',
+        'user-agent',
+      ]);
+      expect(headers['user-agent']).toBe('causeway');
+    }
+  });
+
+  it('knows no key, never repeats itself, and has no time-out that could end before ours', async () => {
+    const given = await client.call(
+      async ({ apiKey, maxRetries, timeout }) => ({ apiKey, maxRetries, timeout }),
+      noAbort(),
+    );
+    expect(given).toEqual({
+      apiKey: expect.not.stringContaining('sk-'),
+      maxRetries: 0,
+      timeout: 2 ** 31 - 1,
+    });
+  });
+
+  it('is read whatever type the upstream gives its JSON', async () => {
+    const chunks = [JSON.stringify({ data: [{ b64_json: png.toString('base64') }] })];
+    stub.script({ kind: 'raw', headers: { 'content-type': 'text/plain' }, chunks });
+    expect(await generate()).toMatchObject([{ contentType: 'image/png' }]);
   });
 });
 

@@ -67,6 +67,7 @@ describe('the moderation pass', () => {
   it.each([
     ['an error', { kind: 'error', status: 500 }],
     ['no connection', { kind: 'hang-up' }],
+    ['a page', { kind: 'raw', headers: { 'content-type': 'text/html' }, chunks: ['<!doctype html>'] }],
     [
       'something else',
       { kind: 'raw', headers: { 'content-type': 'application/json' }, chunks: ['{"results":[]}'] },
