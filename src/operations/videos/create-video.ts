@@ -44,6 +44,15 @@ export const createVideo = (
   group: 'generation',
   sells: 'video',
   input: createVideoInput(webhooks),
+  otherNames: new Map([
+    ['seconds', ['duration']],
+    ['n_seconds', ['duration']],
+    ['length', ['duration']],
+    ['aspect', ['aspect_ratio', 'ratio']],
+    ['size', ['resolution', 'aspect_ratio', 'ratio']],
+    ['image', ['image_url', 'content']],
+    ['input_reference', ['image_url', 'content']],
+  ]),
   output: videoSchema,
   rest: {
     method: 'POST',
