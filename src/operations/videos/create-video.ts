@@ -19,6 +19,7 @@ import { toVideoAnswer, videoSchema, type VideoParameters } from './video-answer
 import {
   createVideoInput,
   namedInputs,
+  otherNames,
   promptOf,
   type NamedInput,
   type VideoInputBody,
@@ -44,15 +45,7 @@ export const createVideo = (
   group: 'generation',
   sells: 'video',
   input: createVideoInput(webhooks),
-  otherNames: new Map([
-    ['seconds', ['duration']],
-    ['n_seconds', ['duration']],
-    ['length', ['duration']],
-    ['aspect', ['aspect_ratio', 'ratio']],
-    ['size', ['resolution', 'aspect_ratio', 'ratio']],
-    ['image', ['image_url', 'content']],
-    ['input_reference', ['image_url', 'content']],
-  ]),
+  otherNames,
   output: videoSchema,
   rest: {
     method: 'POST',
