@@ -7,20 +7,21 @@ export type ReadParameters = ReturnType<typeof createReadParameters>;
 /**
  * Reads the query and path of one operation into input fields. Text becomes a number or boolean if the operation's
  * schema wants one and the text is one; the schema refuses everything else. For an operation that refuses slips it also
- * reads unknown parameters; so it does for a strict one. Throws AppError 422 if a strict operation has its fields in a
- * JSON body, and the query has one.
+ * reads unknown parameters; so it does for a strict one. Throws AppError 422 if the query of such an operation has a field
+ * of its JSON body; a strict one then takes no query.
  */
 export const createReadParameters = (operation: DescribedOperation) => {
   const types = fieldTypes(operation);
-  const { method, isStrict, accepts } = operation.rest;
+  const { method, isStrict, accepts, query: own } = operation.rest;
   const readsAll = refusesSlips(operation) || isStrict === true;
-  const takesNoQuery = isStrict === true && method === 'POST' && accepts === undefined;
+  const hasJsonBody = method === 'POST' && accepts === undefined;
+  const isMisplaced = (name: string): boolean =>
+    readsAll && hasJsonBody && !own.includes(name) && (isStrict === true || types.has(name));
   return (query: URLSearchParams, path: Record<string, string>): Record<string, unknown> => {
-    const [misplaced] = query.keys();
-    if (takesNoQuery && misplaced !== undefined)
+    const misplaced = query.keys().find(isMisplaced);
+    if (misplaced !== undefined)
       throw invalidQuery(misplaced, 'must not be in the query; send the fields in the body');
-    const unknown = readsAll ? new Set(query.keys().filter((name) => !types.has(name))) : [];
-    const names = [...operation.rest.query, ...unknown];
+    const names = readsAll ? new Set(query.keys()) : own;
     const fields: [string, unknown][] = [];
     for (const name of names) {
       const values = query.getAll(name);
