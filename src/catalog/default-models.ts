@@ -1,13 +1,11 @@
 import { parseRate, parseUsd } from '../kit/money.ts';
 import type { ModelConfig, ResolutionRate } from './model.ts';
 
-export const defaultMaxOutputTokens = 16_384;
-
 type Sold = Pick<ModelConfig, 'kind' | 'price'> & Partial<ModelConfig>;
 
 const sandboxModel = (sku: string, sold: Sold): ModelConfig => ({
   sku,
-  maxOutputTokens: defaultMaxOutputTokens,
+  maxOutputTokens: null,
   routes: [{ provider: 'sandbox', model: sku }],
   duration: null,
   ...sold,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ConfigError } from '../kit/errors.ts';
 import { definitionOf, isSandbox, providerDefinitions } from '../providers/index.ts';
 import { modelKinds, type ProviderConfig, type RouteConfig } from '../providers/provider.ts';
-import { defaultMaxOutputTokens, defaultModels } from './default-models.ts';
+import { defaultModels } from './default-models.ts';
 import { type ModelConfig, pricedBy, priceSchema } from './model.ts';
 
 const durationSchema = z
@@ -41,7 +41,9 @@ export const modelsSection = z
         .min(1)
         .max(65_536)
         .optional()
-        .describe(`chat: most output tokens of a call, ${defaultMaxOutputTokens} when unset`),
+        .describe(
+          'chat: most output tokens that its upstreams make in a call; lowers the limits of callers, and is shown to them',
+        ),
       duration: durationSchema.optional().describe('video: the lengths that are sold'),
       routes: z.array(routeSchema).min(1).describe('providers, in order of preference'),
     }),
@@ -100,7 +102,7 @@ export const readModels = (section: z.output<typeof modelsSection>, providers: P
       sku,
       kind: model.kind,
       price: model.price,
-      maxOutputTokens: model.max_output_tokens ?? defaultMaxOutputTokens,
+      maxOutputTokens: model.max_output_tokens ?? null,
       duration: model.duration ?? null,
       routes: routes.map(({ route }) => route),
     };

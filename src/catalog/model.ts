@@ -9,8 +9,8 @@ export interface ModelConfig {
   /** `chat` SKUs serve chat completions and responses. */
   kind: ModelKind;
   price: Price;
-  /** For chat SKUs: maximum number of output tokens that are held and requested upstream. */
-  maxOutputTokens: number;
+  /** For chat SKUs: the most output tokens that its upstreams make in one call; null if the operator has not said. */
+  maxOutputTokens: number | null;
   /** In order of preference. */
   routes: RouteConfig[];
   /** For video SKUs; null for others. */

@@ -39,7 +39,7 @@ export const createCallTool =
     try {
       const input = params.arguments ?? {};
       const call = await toCall(operation, input, context, { identity, requestId, log: services.log });
-      const executing = execute(operation, withoutKey(input), call, services);
+      const executing = execute(operation, input, call, services);
       // The work may outlive the client.
       identity.memory.holdUntil(executing);
       const answer = await executing;
@@ -106,10 +106,6 @@ const readIdempotencyKey = (value: unknown): string | null => {
     { param: 'idempotency_key' },
   );
 };
-
-/** Removes the argument that REST reads from a header. */
-const withoutKey = ({ idempotency_key: _key, ...input }: Record<string, unknown>): Record<string, unknown> =>
-  input;
 
 const toResult = (answer: Answer, { config }: Services): CallToolResult => {
   switch (answer.kind) {

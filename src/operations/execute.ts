@@ -25,11 +25,11 @@ const run = async (
 ): Promise<Answer> => {
   if (operation.isOpen === true) {
     await countCall({ name: operation.countedWith }, call, services);
-    return operation.handle(validate(operation, rawInput), call, services);
+    return operation.handle(validate(operation, rawInput, call.transport), call, services);
   }
   if (operation.sale === null) {
     const account = await admit(call, services);
-    return operation.handle(validate(operation, rawInput), account, services);
+    return operation.handle(validate(operation, rawInput, call.transport), account, services);
   }
   const { prepaid, x402 } = operation.sale;
   if (prepaid === undefined) return sellByX402({ operation, sale: x402, rawInput }, call, services);
@@ -37,5 +37,9 @@ const run = async (
   if (x402 !== undefined && call.caller === null)
     return sellByX402({ operation, sale: x402, rawInput }, call, services);
   const account = await admit(call, services);
-  return runPrepaid({ operation, prepaid, input: validate(operation, rawInput) }, account, services);
+  return runPrepaid(
+    { operation, prepaid, input: validate(operation, rawInput, call.transport) },
+    account,
+    services,
+  );
 };

@@ -50,6 +50,10 @@ export interface DescribedOperation {
   /** The whole JSON answer; loose where it may grow. A tool's schema leaves out what is marked (schema-marks.ts). */
   output: z.ZodType;
   sale: Sale | null;
+  /** The kind of SKU that it sells. Without such a SKU in the catalog it is no tool, and REST answers model_not_found. */
+  sells?: ModelConfig['kind'];
+  /** Names that other APIs have, in lower case, with the fields that stand for each. */
+  otherNames?: ReadonlyMap<string, readonly string[]>;
   /** True: anybody may call it, free of charge and without a key. */
   isOpen?: true;
   rest: RestBinding;
@@ -58,8 +62,6 @@ export interface DescribedOperation {
 
 interface OperationBase<Input> extends DescribedOperation {
   group: 'generation' | 'search';
-  /** The kind of SKU that it sells. Without such a SKU in the catalog it is no tool, and REST answers model_not_found. */
-  sells?: ModelConfig['kind'];
   input: z.ZodType<Input>;
   /** Null: it is no tool, because another tool answers the same. */
   tool: ToolBinding | null;
@@ -194,8 +196,7 @@ export interface RestBinding {
   query: readonly string[];
   validation: ValidationForm;
   /**
-   * True: no query parameter is ignored. The schema refuses unknown ones, and a POST whose body is JSON takes none. The
-   * schema must be a strict object.
+   * True: no field is ignored, and a POST whose body is JSON takes no query parameters. The schema must be a strict object.
    */
   isStrict?: true;
   /** True: a POST without a body is one without fields. */

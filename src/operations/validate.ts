@@ -1,44 +1,76 @@
 import { jsonExcess } from '../kit/bounded-json.ts';
 import { AppError, type ValidationIssue } from '../kit/errors.ts';
+import { isJsonObject } from '../kit/json.ts';
 import { nearestName } from '../kit/nearest-name.ts';
-import type { DescribedOperation } from './operation.ts';
+import type { Call, DescribedOperation } from './operation.ts';
 import { z } from 'zod';
 
 const maxIssues = 20;
-/** The most edits between an unknown parameter and the known one that is suggested. */
+/** The most edits between an unknown field and the known one that is suggested. */
 const maxEdits = 2;
+/** The most unknown fields of a request that are compared. To compare more would hold up other calls. */
+const maxCompared = 1_000;
+/** A field of so few letters is suggested in another case only. Two edits make any name of them. */
+const longestShort = 3;
 
-/** Whether every call of an operation is paid by itself. */
-export const isPaidPerCall = ({ sale }: DescribedOperation): boolean =>
-  sale?.x402 !== undefined && sale.prepaid === undefined;
+/**
+ * Whether an operation refuses unknown fields that look like known ones: nobody pays for a slip. Text models ignore them,
+ * as they get requests that were written for other APIs.
+ */
+export const refusesSlips = ({ sale, sells }: DescribedOperation): boolean =>
+  sale !== null && sells !== 'chat';
 
 /** Returns the checked input. Throws AppError 422 that names every wrong field and its place. */
 export const validate = <Input>(
   operation: DescribedOperation & { input: z.ZodType<Input> },
   raw: unknown,
+  transport: Call['transport'] = 'rest',
 ): Input => {
   const excess = jsonExcess(raw);
   if (excess !== null) throw new AppError('payload_too_large', `The request has ${excess}. Send less.`);
   const parsed = operation.input.safeParse(raw, { reportInput: true });
-  // A misspelled name must not be ignored here: the caller would pay for the wrong result.
-  const slips = isPaidPerCall(operation) ? misspelledFields(raw, operation.rest.query) : [];
-  if (parsed.success && slips.length === 0) return parsed.data;
-  const known = operation.input instanceof z.ZodObject ? Object.keys(operation.input.shape) : [];
-  const issues = [...slips, ...(parsed.success ? [] : fieldIssues(parsed.error.issues, known))];
+  const unknown = unknownFields(operation, raw, transport);
+  if (parsed.success && unknown.length === 0) return parsed.data;
+  const named = new Set<unknown>(unknown.map(({ path: [name] }) => name));
+  const others = parsed.success ? [] : fieldIssues(parsed.error.issues);
   throw invalid(
-    issues
+    [...unknown, ...others.filter(({ path: [name] }) => !named.has(name))]
       .slice(0, maxIssues)
       .map(({ path, ...issue }) => ({ loc: [source(operation, String(path[0] ?? '')), ...path], ...issue })),
   );
 };
 
-const misspelledFields = (raw: unknown, known: readonly string[]): FieldIssue[] =>
-  Object.keys(typeof raw === 'object' && raw !== null ? raw : {}).flatMap((name) => {
-    const meant = known.includes(name) ? null : nearestName(name.toLowerCase(), known, maxEdits);
-    return meant === null
-      ? []
-      : [{ path: [name], msg: `is not a parameter; did you mean ${meant}?`, type: 'extra_forbidden' }];
+/**
+ * Finds the unknown fields that are refused. Over MCP, and where an operation is strict, these are all: a model guesses
+ * names, and takes an answer for the one that it asked for.
+ */
+const unknownFields = (
+  operation: DescribedOperation,
+  raw: unknown,
+  transport: Call['transport'],
+): FieldIssue[] => {
+  const { input, otherNames, rest, sale } = operation;
+  const refusesAll = transport === 'mcp' || rest.isStrict === true;
+  if (!(input instanceof z.ZodObject && isJsonObject(raw) && (refusesAll || refusesSlips(operation))))
+    return [];
+  const known = Object.keys(input.shape);
+  if (transport === 'mcp' && sale?.prepaid !== undefined) known.push('idempotency_key');
+  const comparable = known.filter(({ length }) => length > longestShort);
+  const unknown = Object.keys(raw).filter((name) => !known.includes(name));
+  return unknown.slice(0, maxCompared).flatMap((name) => {
+    const lower = name.toLowerCase();
+    const near = known.includes(lower) ? lower : nearestName(lower, comparable, maxEdits);
+    const meant = near === null ? (otherNames?.get(lower) ?? []) : [near];
+    // A request that also has the field itself was written for several APIs.
+    const isSlip =
+      near !== null || (meant.length > 0 && meant.every((field) => (raw[field] ?? null) === null));
+    if (!isSlip && !refusesAll) return [];
+    const begun = known.filter((field) => lower.length > maxEdits && field.startsWith(lower));
+    const hints = meant.length > 0 ? meant : begun;
+    const hint = hints.length === 0 ? '' : `; did you mean ${choice(hints)}?`;
+    return [{ path: [name], msg: `is not a field here${hint}`, type: 'extra_forbidden' }];
   });
+};
 
 /** Makes a 422 for a rule of a query parameter that a schema cannot express. */
 export const invalidQuery = (field: string, msg: string): AppError =>
@@ -69,11 +101,8 @@ interface FieldIssue {
   type: string;
 }
 
-/**
- * Returns the first of zod's issues in plain words. Messages of a schema stay as they are. An unknown field is told with
- * the one of the `known` fields that was probably meant.
- */
-const fieldIssues = (issues: readonly Issue[], known: readonly string[]): FieldIssue[] => {
+/** Returns the first of zod's issues in plain words. Messages of a schema stay as they are. */
+const fieldIssues = (issues: readonly Issue[]): FieldIssue[] => {
   const found = issues.slice(0, maxIssues).flatMap(placed).slice(0, maxIssues);
   // zod also checks the length of values of the wrong type. Such an issue says nothing.
   const mistyped = new Set(found.filter(({ code }) => code === 'invalid_type').map(place));
@@ -81,19 +110,9 @@ const fieldIssues = (issues: readonly Issue[], known: readonly string[]): FieldI
     .filter((issue) => issue.code === 'invalid_type' || !mistyped.has(place(issue)))
     .map((issue) => ({
       path: issue.path.map((key) => (typeof key === 'number' ? key : String(key))),
-      msg: issueText(issue) + (isUnknownField(issue) ? suggestion(String(issue.path[0]), known) : ''),
+      msg: issueText(issue),
       type: issueType(issue),
     }));
-};
-
-const isUnknownField = ({ code, path }: Issue): boolean => code === 'unrecognized_keys' && path.length === 1;
-
-/** Suggests a field that has nearly this name, or whose name begins with it. */
-const suggestion = (name: string, known: readonly string[]): string => {
-  const meant =
-    nearestName(name.toLowerCase(), known, maxEdits) ??
-    known.find((field) => name.length > maxEdits && field.startsWith(name.toLowerCase()));
-  return meant === undefined ? '' : `; did you mean ${meant}?`;
 };
 
 const place = ({ path }: Issue): string => JSON.stringify(path);

@@ -29,7 +29,7 @@ export const sellByX402 = async (
 ): Promise<Answer> => {
   await countCall(operation, call, services);
   // Checked before payment is asked for: nobody pays for a request that cannot run.
-  const input = validate(operation, rawInput);
+  const input = validate(operation, rawInput, call.transport);
   sale.check(input, services);
   const look = sale.look?.(input, services, call.signal, call.signIn) ?? null;
   if (look !== null) {
@@ -161,10 +161,10 @@ export const sellPerCall = async (
   if (call.caller === null) {
     await countCall(sold.operation, call, services);
     await services.catalogs.refresh();
-    return payThenRun({ ...sold, input: validate(sold.operation, rawInput) }, call, services);
+    return payThenRun({ ...sold, input: validate(sold.operation, rawInput, call.transport) }, call, services);
   }
   const account = await admit(call, services);
-  const order = { ...sold, input: validate(sold.operation, rawInput) };
+  const order = { ...sold, input: validate(sold.operation, rawInput, call.transport) };
   if (hasProof(call.proofs) && (await findEarlier(order, account, services)) === null)
     return payThenRun(order, call, services);
   try {

@@ -1,25 +1,27 @@
 import { z } from 'zod';
 import type { DescribedOperation } from '../operations/operation.ts';
-import { invalidQuery, isPaidPerCall } from '../operations/validate.ts';
+import { invalidQuery, refusesSlips } from '../operations/validate.ts';
 
 export type ReadParameters = ReturnType<typeof createReadParameters>;
 
 /**
  * Reads the query and path of one operation into input fields. Text becomes a number or boolean if the operation's
- * schema wants one and the text is one; the schema refuses everything else. For an operation that is paid per call it
- * also reads unknown parameters, because they may be misspelt; so it does for a strict one. Throws AppError 422 if a
- * strict operation has its fields in a JSON body, and the query has one.
+ * schema wants one and the text is one; the schema refuses everything else. For an operation that refuses slips it also
+ * reads unknown parameters; so it does for a strict one. Throws AppError 422 if the query of such an operation has a field
+ * of its JSON body; a strict one then takes no query.
  */
 export const createReadParameters = (operation: DescribedOperation) => {
   const types = fieldTypes(operation);
-  const { method, isStrict, accepts } = operation.rest;
-  const readsAll = isPaidPerCall(operation) || isStrict === true;
-  const takesNoQuery = isStrict === true && method === 'POST' && accepts === undefined;
+  const { method, isStrict, accepts, query: own } = operation.rest;
+  const readsAll = refusesSlips(operation) || isStrict === true;
+  const hasJsonBody = method === 'POST' && accepts === undefined;
+  const isMisplaced = (name: string): boolean =>
+    readsAll && hasJsonBody && !own.includes(name) && (isStrict === true || types.has(name));
   return (query: URLSearchParams, path: Record<string, string>): Record<string, unknown> => {
-    const [misplaced] = query.keys();
-    if (takesNoQuery && misplaced !== undefined)
+    const misplaced = query.keys().find(isMisplaced);
+    if (misplaced !== undefined)
       throw invalidQuery(misplaced, 'must not be in the query; send the fields in the body');
-    const names = readsAll ? new Set(query.keys()) : operation.rest.query;
+    const names = readsAll ? new Set(query.keys()) : own;
     const fields: [string, unknown][] = [];
     for (const name of names) {
       const values = query.getAll(name);

@@ -34,10 +34,12 @@ describe('the output limit of a SKU', () => {
   const sku = (kind: string, more: string): string =>
     `models: { sold: { kind: ${kind}, price: { unit: call, price_usd: 1 }, ${more} routes: [{ provider: sandbox }] } }`;
 
-  it('is 16,384 tokens unless the file has another', () => {
+  it('is that of the file, and else unknown', () => {
     const limitOf = (text: string | null) => readConfig({}, text).models[0]?.maxOutputTokens;
     expect([null, sku('chat', ''), sku('chat', 'max_output_tokens: 65536,')].map(limitOf)).toEqual([
-      16_384, 16_384, 65_536,
+      null,
+      null,
+      65_536,
     ]);
   });
 

@@ -240,7 +240,7 @@ describe('a request that cannot be served', () => {
       detail: [
         {
           loc: ['query', given],
-          msg: `is not a parameter; did you mean ${meant}?`,
+          msg: `is not a field here; did you mean ${meant}?`,
           type: 'extra_forbidden',
         },
       ],
@@ -263,6 +263,16 @@ describe('a request that cannot be served', () => {
     'query=coffee&sort=up',
   ])('ignores what is unknown and like nothing known: %s', async (query) => {
     expect((await gateway.call(`/v1/search?${query}`, { apiKey: null })).status).toBe(402);
+  });
+
+  it.each([
+    ['?Async=true', 422],
+    ['?asinc=true', 422],
+    ['?prompt=x', 422],
+    ['?utm_source=x', 400],
+  ])('takes no slip, and no field of the body, for a parameter of an image: %s', async (query, status) => {
+    const body = { model: 'is-not-sold', prompt: 'A pier' };
+    expect((await gateway.call(`/v1/images/generations${query}`, { body })).status).toBe(status);
   });
 
   it('survives bytes that are not HTTP', async () => {

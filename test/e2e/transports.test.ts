@@ -91,6 +91,11 @@ describe('the same call over MCP and over REST', () => {
     ['create_response', '/v1/responses', { tool_choice: 'required' }],
     ['create_image', '/v1/images/generations', { n: 2 }],
     ['create_image', '/v1/images/generations', { stream: true }],
+    ['create_image', '/v1/images/generations', { ratio: '9:16' }],
+    ['create_image', '/v1/images/generations', { promt: 'A quay' }],
+    ['create_video', '/v1/videos', { seconds: 12 }],
+    ['create_video', '/v1/videos', { aspect: '9:16' }],
+    ['create_video', '/v1/videos', { Duration: 12 }],
   ])('refuses what %s refuses at %s: %j', async (name, path, changes) => {
     const input = {
       create_video: { model: 'videomodel-2.0', prompt: 'A harbour' },

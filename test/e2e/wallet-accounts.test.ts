@@ -181,6 +181,52 @@ it.each([
   expect(paid).toBe(0n);
 });
 
+it.each([
+  ['/v1/images/generations', { model: 'imagemodel-1.0', ratio: '9:16' }, 'ratio', 'aspect_ratio'],
+  ['/v1/videos', { model: 'videomodel-2.0', seconds: 12 }, 'seconds', 'duration'],
+])(
+  'a field that is not known at %s is refused before the call is priced or paid: %j',
+  async (...[path, slip, field, meant]) => {
+    const { model } = slip;
+    const refusal = [
+      422,
+      {
+        error: {
+          code: 'invalid_parameter',
+          param: field,
+          message: expect.stringContaining(`did you mean ${meant}?`),
+        },
+      },
+    ];
+    const answerTo = async (body: object, headers = {}): Promise<unknown[]> => {
+      const answer = await sale.gateway.call(path, { apiKey: null, body, headers });
+      return [answer.status, await answer.json()];
+    };
+    const fine = { model, prompt: 'The tide comes in' };
+    let proof = '';
+    const signing = wrapFetchWithPayment(
+      async (input, init) => {
+        const request = new Request(input, init);
+        proof = request.headers.get('payment-signature') ?? '';
+        return proof === '' ? fetch(request) : Response.json({});
+      },
+      await clientOf('base'),
+    );
+    await signing(sale.gateway.url + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(fine),
+    });
+    const headers = { 'payment-signature': proof };
+    const paid = await charged(async () => {
+      expect(await answerTo({ ...fine, ...slip })).toMatchObject(refusal);
+      expect(await answerTo({ ...fine, ...slip }, headers)).toMatchObject(refusal);
+    });
+    expect(paid).toBe(0n);
+    expect(await charged(() => answerTo(fine, headers))).toBeGreaterThan(0n);
+  },
+);
+
 it('a payment whose picture turns out to be missing is balance, and its proof is of no more use', async () => {
   const body = { model: 'imagemodel-1.0', prompt: 'The tide', image: 'https://nowhere.invalid/x.png' };
   const failed = await pay('/v1/images/generations', body);

@@ -192,16 +192,20 @@ describe.each(clientKinds)('$name', ({ connect }) => {
       });
     });
 
-    it('is told of a misspelt argument before it is asked to pay, and other unknown ones are ignored', async () => {
+    it('is told of an argument that the tool does not have before it is asked to pay', async () => {
       await using(null, async (client) => {
         const refused = await client.callTool('search_leads', { qurey: 'coffee' });
         expect(refused.structuredContent?.['error']).toMatchObject({
           code: 'invalid_parameter',
           param: 'qurey',
-          message: 'qurey: is not a parameter; did you mean query?',
+          message: 'qurey: is not a field here; did you mean query?',
         });
-        const ignored = await client.callTool('search_leads', { query: 'coffee', colour: 'red' });
-        expect(ignored.structuredContent).toMatchObject({ x402Version: 2 });
+        const other = await client.callTool('search_leads', { query: 'coffee', colour: 'red' });
+        expect(other.structuredContent?.['error']).toMatchObject({
+          code: 'invalid_parameter',
+          param: 'colour',
+          message: 'colour: is not a field here',
+        });
       });
     });
 

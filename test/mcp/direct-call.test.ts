@@ -109,6 +109,7 @@ const direct: Record<string, Sent> = {
     params: { _meta: { [claim]: '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': { roots: {} } } },
   }),
   'a call since 2026': modern(balance),
+  'a call since 2026 with unknown arguments': modern(call('echo', { txet: 'x', idempotency_key: 'k' })),
   'a call since 2026 with text': modern(call('echo', text2)),
   'a refused call since 2026': modern(call('refuse')),
   'a pending payment since 2026': modern(call('owe')),

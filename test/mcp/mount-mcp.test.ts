@@ -281,12 +281,17 @@ describe.each(clientKinds)('$name', ({ connect }) => {
     await client.close();
   });
 
-  it('sees its wrong arguments named, and its unknown ones ignored', async () => {
+  it('sees its wrong and its unknown arguments named', async () => {
     const client = await connect(`${gateway.url}/mcp`, gateway.apiKey);
     const wrong = await client.callTool('echo', { text: 5 });
     expect(wrong.structuredContent?.['error']).toMatchObject({ code: 'invalid_parameter', param: 'text' });
-    const unknown = await client.callTool('echo', { text: 'hello', colour: 'green' });
-    expect(unknown.structuredContent).toEqual({ text: 'hello' });
+    const unknown = await client.callTool('echo', { txet: 'hello' });
+    expect(unknown).toMatchObject({
+      isError: true,
+      structuredContent: {
+        error: { code: 'invalid_parameter', message: 'txet: is not a field here; did you mean text?' },
+      },
+    });
     await client.close();
   });
 });

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { AppError } from '../../src/kit/errors.ts';
-import type { Operation } from '../../src/operations/operation.ts';
+import type { Call, Operation } from '../../src/operations/operation.ts';
 import { validate } from '../../src/operations/validate.ts';
 import { operations } from './test-operations.ts';
 
@@ -10,11 +10,15 @@ beforeAll(() => {
   byName = new Map(operations.map((operation) => [operation.name, operation]));
 });
 
-const refusalOf = (name: string, raw: object): AppError => {
+const operationOf = (name: string): Operation => {
   const operation = byName.get(name);
   if (operation === undefined) throw new Error(`there is no ${name}`);
+  return operation;
+};
+
+const refusalOf = (name: string, raw: object, transport?: Call['transport']): AppError => {
   try {
-    validate(operation, raw);
+    validate(operationOf(name), raw, transport);
   } catch (error) {
     if (error instanceof AppError) return error;
     throw error;
@@ -90,6 +94,43 @@ describe('a refusal of a wrong field', () => {
     expect(refusalOf(name, request).message).toBe(text);
   });
 
+  it.each<[operation: string, name: string, meant: string]>([
+    ['create_video', 'seconds', 'duration'],
+    ['create_video', 'n_seconds', 'duration'],
+    ['create_video', 'Length', 'duration'],
+    ['create_video', 'aspect', 'aspect_ratio or ratio'],
+    ['create_video', 'size', 'resolution, aspect_ratio or ratio'],
+    ['create_video', 'input_reference', 'image_url or content'],
+    ['create_video', 'image', 'image_url or content'],
+    ['create_video', 'Duration', 'duration'],
+    ['create_video', 'duraton', 'duration'],
+    ['create_video', 'aspectRatio', 'aspect_ratio'],
+    ['create_video', 'reslution', 'resolution'],
+    ['create_image', 'aspect', 'aspect_ratio'],
+    ['create_image', 'ratio', 'aspect_ratio'],
+    ['create_image', 'image_url', 'image'],
+    ['create_image', 'images', 'image'],
+    ['create_image', 'promt', 'prompt'],
+    ['create_image', 'N', 'n'],
+    ['search_leads', 'qurey', 'query'],
+  ])('of %s names what was meant by %s: %s', (name, field, meant) => {
+    const { message, param, issues } = refusalOf(name, {
+      ...{ create_video: { model: 'm', prompt: 'x' }, create_image: image({}), search_leads: {} }[name],
+      [field]: 12,
+    });
+    expect([message, param]).toEqual([`${field}: is not a field here; did you mean ${meant}?`, field]);
+    expect(issues?.map(({ type }) => type)).toEqual(['extra_forbidden']);
+  });
+
+  it('names an unknown field once where all are refused, and tells the field that its name begins', () => {
+    const { issues } = refusalOf('create_key', { budget_day: 5, colour: 'blue', label: 7 });
+    expect(issues?.map(({ loc, msg }) => [loc[1], msg])).toEqual([
+      ['budget_day', 'is not a field here; did you mean budget_day_usd?'],
+      ['colour', 'is not a field here'],
+      ['label', 'must be a string'],
+    ]);
+  });
+
   it('names the field by names and indices, which are numbers in its way and stand between dots in param', () => {
     const { param, issues } = refusalOf('create_chat_completion', {
       messages: [{ role: 'user', content: 'x' }, { content: [{ type: 'text', text: 1 }] }],
@@ -125,5 +166,110 @@ describe('a refusal of a wrong field', () => {
     expect(placeOf('create_image', image({ async: 'x' }))).toEqual(['query', 'async']);
     expect(placeOf('get_job', { job_id: 'x'.repeat(129) })).toEqual(['path', 'job_id']);
     expect(placeOf('create_image', image({ size: 7 }))).toEqual(['body', 'size']);
+  });
+});
+
+/** The names that requests of OpenAI, its clients and other makers of images and films have beside ours. */
+const foreign = {
+  create_image: [
+    ...[
+      'background',
+      'moderation',
+      'output_compression',
+      'output_format',
+      'partial_images',
+      'quality',
+      'style',
+    ],
+    ...[
+      'user',
+      'input_fidelity',
+      'mask',
+      'seed',
+      'steps',
+      'num_inference_steps',
+      'guidance',
+      'guidance_scale',
+    ],
+    ...[
+      'negative_prompt',
+      'strength',
+      'cfg_scale',
+      'sampler',
+      'scheduler',
+      'loras',
+      'safety_tolerance',
+      'format',
+    ],
+    ...['extra_body', 'metadata', 'watermark', 'tags', 'id', 'ar', 'k'],
+  ],
+  create_video: [
+    ...[
+      'user',
+      'quality',
+      'style',
+      'negative_prompt',
+      'fps',
+      'frames',
+      'camera_fixed',
+      'camera_control',
+      'loop',
+    ],
+    ...[
+      'motion',
+      'watermark',
+      'cfg_scale',
+      'person_generation',
+      'metadata',
+      'callback_url',
+      'tags',
+      'id',
+      'n',
+      'k',
+    ],
+    ...['safety_identifier', 'service_tier', 'effects', 'mask', 'audio', 'voice', 'draft', 'keyframes'],
+  ],
+};
+
+describe('a field that is not known', () => {
+  it.each(Object.entries(foreign))('of %s is ignored where it is like none that is known', (name, fields) => {
+    const known = { model: 'm', prompt: 'x' };
+    const unknown = Object.fromEntries(fields.map((field) => [field, 'x']));
+    expect(validate(operationOf(name), { ...known, ...unknown })).toEqual(validate(operationOf(name), known));
+  });
+
+  it('of a video is ignored where it is what another API has for a field that is there, too', () => {
+    const known = { model: 'm', duration: 5, resolution: '720p', image_url: 'https://example.com/a.png' };
+    const both = { ...known, seconds: '5', size: '1280x720', input_reference: { image_url: 'x' } };
+    expect(validate(operationOf('create_video'), both)).toEqual(validate(operationOf('create_video'), known));
+    expect(refusalOf('create_video', { ...both, duration: null }).param).toBe('seconds');
+    expect(refusalOf('create_video', both, 'mcp').issues).toHaveLength(3);
+  });
+
+  it.each([
+    ['create_chat_completion', chat('x')],
+    ['create_response', { input: 'x' }],
+  ])('of %s is ignored however it is written', (name, request) => {
+    const slips = { Model: 'm', max_token: 5, max_output_token: 5, temprature: 1 };
+    expect(() => validate(operationOf(name), { ...request, ...slips })).not.toThrow();
+  });
+
+  it('is looked for among the first thousand of very many, and twenty are named', () => {
+    const many = Object.fromEntries(Array.from({ length: 40_000 }, (_, index) => [`aspect${index}`, 0]));
+    expect(refusalOf('create_image', image({ promt: 'x', ...many })).param).toBe('promt');
+    expect(() => validate(operationOf('create_image'), image({ ...many, promt: 'x' }))).not.toThrow();
+    expect(refusalOf('create_image', image(many), 'mcp').issues).toHaveLength(20);
+  });
+
+  it('of a tool is refused, whatever it is called, and an idempotency key is known where something is bought', () => {
+    for (const operation of operations.filter(({ tool }) => tool !== null)) {
+      const { issues } = refusalOf(operation.name, { zzzzzz: 1, idempotencyKey: 'k' }, 'mcp');
+      const hint = operation.sale?.prepaid === undefined ? '' : '; did you mean idempotency_key?';
+      expect([operation.name, ...(issues ?? []).slice(0, 2).map(({ msg }) => msg)]).toEqual([
+        operation.name,
+        'is not a field here',
+        `is not a field here${hint}`,
+      ]);
+    }
   });
 });

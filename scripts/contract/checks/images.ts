@@ -211,7 +211,8 @@ export const imageChecks: readonly Check[] = [
   },
   {
     id: 'IMG-12',
-    title: 'n may be left out or 1; unknown fields are ignored; size is WIDTHxHEIGHT',
+    title:
+      'n may be left out or 1; unknown fields are ignored unless they look like known ones; size is WIDTHxHEIGHT',
     run: async (suite) => {
       await expectWellFormed(suite, path, [
         bare({ n: 1 }),
@@ -224,6 +225,8 @@ export const imageChecks: readonly Check[] = [
         [
           { body: bare({ n: 2 }), param: 'n' },
           { body: bare({ size: 'big' }), param: 'size' },
+          { body: bare({ ratio: '9:16' }), param: 'ratio' },
+          { body: bare({ aspectRatio: '9:16' }), param: 'aspectRatio' },
         ],
         invalid,
       );

@@ -14,8 +14,8 @@ const output = z.looseObject({
     .string()
     .nullish()
     .describe(
-      'Signs webhooks of the account. Only over REST (it belongs on a backend, not in a conversation), and only with a ' +
-        'key without limits.',
+      'Signs webhooks of the account. Only over REST (it belongs on a backend, not in a conversation); null for a key ' +
+        'with limits.',
     ),
 });
 
@@ -50,10 +50,12 @@ export const getBalance = readOperation({
       {
         balance_usd: formatUsd(caller.available),
         currency: 'USD',
-        ...(transport === 'rest' && caller.limits === null
+        ...(transport === 'rest'
           ? {
               webhook_secret:
-                caller.webhookSecret ?? (await ensureWebhookSecret(store, caller.accountId)).current,
+                caller.limits === null
+                  ? (caller.webhookSecret ?? (await ensureWebhookSecret(store, caller.accountId)).current)
+                  : null,
             }
           : {}),
       },

@@ -74,7 +74,7 @@ export const createChatCompletion: SoldOperation<ChatInput> = {
         tags: ['chat', 'text', 'llm', 'openai'],
         isMetered: true,
         quote: (request, buyer, { catalogs }) =>
-          quoteText(findTextModel(catalogs.for(buyer), request.model), sizesOf(request)),
+          quoteText(findTextModel(catalogs.for(buyer), request.model), { kind: 'chat', ...sizesOf(request) }),
         check: ({ messages }, call, services) => checkChatMedia(messages, call, services),
       },
 

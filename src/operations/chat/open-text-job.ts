@@ -10,11 +10,15 @@ import type { TextMessage, TextUsage } from '../../providers/text/text-provider.
 import { insufficient, openPrepaid } from '../../purchases/prepaid.ts';
 import type { AccountCall, Idempotency, OpenedJob, Quote, Services } from '../operation.ts';
 import { usualPriceLimit } from '../per-call-sale.ts';
+import { maxOutputLimit } from './chat-input.ts';
 
 /** The most attempts to lower the output limit, because the balance may change before the hold. */
 const openAttempts = 4;
 
 const defaultSku = 'textmodel-3.5-flash';
+
+/** The most output of a call that names no limit. */
+const usualOutput = { chat: 16_384, responses: maxOutputLimit };
 
 /** Returns the text SKU of this name. Without a name: the default one, or the first. Throws AppError `model_not_found`. */
 export const findTextModel = (catalog: Catalog, sku: string | undefined): ModelConfig => {
@@ -50,7 +54,7 @@ export interface TextJobOrder {
   model: ModelConfig;
   /** An upper bound, see `promptTokensUpperBound`. */
   promptTokens: number;
-  /** The caller's output limit. Null: as much as the balance allows. The SKU's `maxOutputTokens` lowers both. */
+  /** The caller's output limit. Null: the usual one, or as much as the balance allows. */
   outputLimit: number | null;
   toParts(terms: TextJobTerms): TextJobParts;
   idempotency: Idempotency | null;
@@ -63,21 +67,20 @@ export const leastTextHold = (
 ): Nano =>
   chargeFor(model.price, {
     promptTokens,
-    completionTokens: Math.min(outputLimit ?? 1, model.maxOutputTokens),
+    completionTokens: Math.min(outputLimit ?? 1, model.maxOutputTokens ?? Infinity),
   });
 
 /**
- * Returns the most that a text job can cost: for the bound of its prompt, and for its output limit or that of the SKU. If
- * the caller set none, it is lowered to what clients of x402 pay at once.
+ * Returns the most that a text job can cost: for the bound of its prompt, and for its output limit. If the caller set
+ * none, the usual one is lowered to what clients of x402 pay at once.
  */
 export const quoteText = (
   model: ModelConfig,
-  { promptTokens, outputLimit }: Pick<TextJobOrder, 'promptTokens' | 'outputLimit'>,
+  { promptTokens, ...asked }: Pick<TextJobOrder, 'kind' | 'promptTokens' | 'outputLimit'>,
 ): Quote => {
-  const { price, maxOutputTokens } = model;
+  const { price } = model;
   const holdFor = (completionTokens: number): Nano => chargeFor(price, { promptTokens, completionTokens });
-  const budget = usualPriceLimit - holdFor(0);
-  const limit = Math.max(1, Math.min(outputLimit ?? affordableOutput(model, budget), maxOutputTokens));
+  const limit = effectiveLimit({ model, ...asked }, usualPriceLimit - holdFor(0));
   return {
     most: holdFor(limit),
     parts: {
@@ -96,18 +99,18 @@ export const quoteText = (
  * and `insufficient_balance`.
  */
 export const openTextJob = async (
-  { kind, model, promptTokens, outputLimit, toParts, idempotency }: TextJobOrder,
+  order: TextJobOrder,
   { caller, memory, pledge }: AccountCall,
   services: Services,
 ): Promise<OpenedJob> => {
+  const { kind, model, promptTokens, outputLimit, toParts, idempotency } = order;
   const { price } = model;
   const holdFor = (completionTokens: number): Nano => chargeFor(price, { promptTokens, completionTokens });
 
   let { available } = caller;
   for (let attempt = 1; ; attempt += 1) {
-    const affordable = outputLimit ?? affordableOutput(model, available - holdFor(0));
-    const limit = Math.min(affordable, model.maxOutputTokens);
-    const hold = holdFor(Math.max(limit, 1));
+    const limit = effectiveLimit(order, available - holdFor(0));
+    const hold = holdFor(limit);
     const { work, request, parameters } = toParts({ maxOutputTokens: limit, price });
     const now = services.clock.now();
     const opened = await openPrepaid(services, {
@@ -143,8 +146,19 @@ export const openTextJob = async (
   }
 };
 
-const affordableOutput = (model: ModelConfig, budget: Nano): number =>
-  model.price.unit === 'token' ? unitsAffordable(budget, model.price.output) : Infinity;
+/** Returns the output limit that holds: the caller's, or the usual one if `budget` affords it; at most that of the SKU. */
+const effectiveLimit = (
+  {
+    kind,
+    model: { price, maxOutputTokens },
+    outputLimit,
+  }: Pick<TextJobOrder, 'kind' | 'model' | 'outputLimit'>,
+  budget: Nano,
+): number => {
+  const affordable = price.unit === 'token' ? unitsAffordable(budget, price.output) : Infinity;
+  const wanted = outputLimit ?? Math.min(usualOutput[kind], affordable);
+  return Math.max(1, Math.min(wanted, maxOutputTokens ?? Infinity));
+};
 
 /** Returns the cost of `usage`. Throws TypeError for a price by the second. */
 export const chargeFor = (

@@ -71,6 +71,12 @@ export const createImage: SoldOperation<Input> = {
   group: 'generation',
   sells: 'image',
   input,
+  otherNames: new Map([
+    ['aspect', ['aspect_ratio']],
+    ['ratio', ['aspect_ratio']],
+    ['image_url', ['image']],
+    ['image_urls', ['image']],
+  ]),
   output: jobSchema,
   rest: {
     method: 'POST',

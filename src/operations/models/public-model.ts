@@ -12,6 +12,7 @@ export const modelSchema = z.looseObject({
   created: z.int().describe('Unix seconds.'),
   owned_by: z.string(),
   kind: z.enum(['chat', 'image', 'video']),
+  max_output_tokens: z.int().optional().describe('Output limits above it are lowered to it.'),
   pricing: z.looseObject({
     unit: z.enum(['call', 'second', 'token']),
     currency: z.literal('USD'),
@@ -34,6 +35,7 @@ export const toPublicModel = (model: ModelConfig, { brand }: { brand: string }):
   created: catalogEpochSeconds,
   owned_by: brand,
   kind: model.kind,
+  ...(model.maxOutputTokens === null ? {} : { max_output_tokens: model.maxOutputTokens }),
   pricing: toPricing(model.price),
 });
 

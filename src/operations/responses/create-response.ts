@@ -84,10 +84,10 @@ export const createResponse: SoldOperation<ResponseInput> = {
           const placed = items.map((item, index) => ({ item, param: `input.${index}` }));
           const messages = toMessages(placed, request.instructions ?? null);
           const promptTokens = promptTokensUpperBound({ messages, options: toChatOptions(request) }, 0);
-          const outputLimit = request.max_output_tokens ?? null;
           return quoteText(findTextModel(catalogs.for(buyer), request.model ?? undefined), {
+            kind: 'responses',
             promptTokens,
-            outputLimit,
+            outputLimit: request.max_output_tokens ?? null,
           });
         },
       },

@@ -19,6 +19,7 @@ import { toVideoAnswer, videoSchema, type VideoParameters } from './video-answer
 import {
   createVideoInput,
   namedInputs,
+  otherNames,
   promptOf,
   type NamedInput,
   type VideoInputBody,
@@ -44,6 +45,7 @@ export const createVideo = (
   group: 'generation',
   sells: 'video',
   input: createVideoInput(webhooks),
+  otherNames,
   output: videoSchema,
   rest: {
     method: 'POST',

@@ -89,6 +89,17 @@ export const createVideoInput = ({ takesVideoWebhooks }: Pick<WebhookSettings, '
         });
     });
 
+/** As in `Operation.otherNames`. */
+export const otherNames = new Map([
+  ['seconds', ['duration']],
+  ['n_seconds', ['duration']],
+  ['length', ['duration']],
+  ['aspect', ['aspect_ratio', 'ratio']],
+  ['size', ['resolution', 'aspect_ratio', 'ratio']],
+  ['image', ['image_url', 'content']],
+  ['input_reference', ['image_url', 'content']],
+]);
+
 export type VideoInputBody = z.infer<ReturnType<typeof createVideoInput>>;
 
 /** A medium in a request. `param` is its field, for error messages. */

@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/kit/log.ts';
-import { createVideoInput, namedInputs, promptOf } from '../../../src/operations/videos/video-input.ts';
+import { validate } from '../../../src/operations/validate.ts';
+import { createVideo } from '../../../src/operations/videos/create-video.ts';
+import { namedInputs, promptOf } from '../../../src/operations/videos/video-input.ts';
 import { createOutbound } from '../../../src/http/create-outbound.ts';
 import type { Outbound } from '../../../src/http/outbound.ts';
 import { createMovMaker, type MovMaker } from '../../../src/providers/video/to-mov.ts';
@@ -22,7 +24,7 @@ import {
 } from '../video/stub-video-upstream.ts';
 import { videoInput, videoRequest } from '../video/video-builders.ts';
 
-const contract = createVideoInput({ takesVideoWebhooks: false });
+const gateway = createVideo({ takesVideoWebhooks: false });
 
 const timeouts = { connectMs: 5_000, firstByteMs: 10_000, idleMs: 10_000, totalMs: 20_000 };
 const hasty = { connectMs: 5_000, firstByteMs: 150, idleMs: 150, totalMs: 5_000 };
@@ -90,7 +92,7 @@ describe('the start of a reseller’s video', () => {
       size: '854x480',
       input_reference: { image_url: 'https://gateway.example/results/first_frame' },
     });
-    const read = contract.parse(body);
+    const read = validate(gateway, body);
     expect(read).toMatchObject({
       model: 'm',
       duration: 4,
@@ -118,7 +120,7 @@ describe('the start of a reseller’s video', () => {
       inputs: [videoInput('reference_video', 'video/mp4')],
     });
     const body = stub.requests[0]?.body;
-    expect(contract.parse({ ...(body as object) })).toMatchObject({ duration: -1, ratio: 'adaptive' });
+    expect(validate(gateway, body)).toMatchObject({ duration: -1, ratio: 'adaptive' });
     for (const name of ['seconds', 'size', 'prompt', 'seed', 'input_reference'])
       expect(body).not.toHaveProperty(name);
   });
