@@ -61,9 +61,11 @@ const unknownFields = (
     const lower = name.toLowerCase();
     const near = known.includes(lower) ? lower : nearestName(lower, comparable, maxEdits);
     const meant = near === null ? (otherNames?.get(lower) ?? []) : [near];
-    // A request that also has the field itself was written for several APIs.
-    const isSlip =
-      near !== null || (meant.length > 0 && meant.every((field) => (raw[field] ?? null) === null));
+    // A request that says the same in the field itself was written for several APIs. What may name several fields is not
+    // compared with them.
+    const isSaid = (field: string): boolean =>
+      (raw[field] ?? null) !== null && (meant.length > 1 || String(raw[field]) === String(raw[name]));
+    const isSlip = near !== null || (meant.length > 0 && !meant.some(isSaid));
     if (!isSlip && !refusesAll) return [];
     const begun = known.filter((field) => lower.length > maxEdits && field.startsWith(lower));
     const hints = meant.length > 0 ? meant : begun;

@@ -238,11 +238,12 @@ describe('a field that is not known', () => {
     expect(validate(operationOf(name), { ...known, ...unknown })).toEqual(validate(operationOf(name), known));
   });
 
-  it('of a video is ignored where it is what another API has for a field that is there, too', () => {
+  it('of a video is ignored where it says in the words of another API what is there, too', () => {
     const known = { model: 'm', duration: 5, resolution: '720p', image_url: 'https://example.com/a.png' };
     const both = { ...known, seconds: '5', size: '1280x720', input_reference: { image_url: 'x' } };
     expect(validate(operationOf('create_video'), both)).toEqual(validate(operationOf('create_video'), known));
     expect(refusalOf('create_video', { ...both, duration: null }).param).toBe('seconds');
+    expect(refusalOf('create_video', { ...both, duration: 12 }).param).toBe('seconds');
     expect(refusalOf('create_video', both, 'mcp').issues).toHaveLength(3);
   });
 
