@@ -125,7 +125,9 @@ export const createServices = async (
     leads,
     x402,
     ...createLimiters({ config, operations, catalogs, redis, log }),
-    historyCursors: openHistoryCursors(store),
+    historyCursors: createHistoryCursors(
+      await store.getOrCreateSecret({ name: 'history-cursors', value: randomBase62(43) }),
+    ),
     bodyMemory: createMemoryBudget({ totalBytes: config.bodyMemoryBytes }),
     publicUrl,
     media,
@@ -192,9 +194,6 @@ const openWatchedLeads = async (
   const leads = await openLeads({ ...config, leads: { ...config.leads, sources } }, { redis, log, payFor });
   return telemetry?.observeLeads(leads) ?? leads;
 };
-
-const openHistoryCursors = (store: Store) =>
-  createHistoryCursors(() => store.getOrCreateSecret({ name: 'history-cursors', value: randomBase62(43) }));
 
 /** Loaded only where an upstream is paid. Throws ConfigError. */
 const openBuyer = async (
