@@ -28,7 +28,7 @@ export const createTextRouter = (routes: readonly Route<TextProvider>[], options
       request: Omit<TextRequest, 'model'>,
       { signal, emit, onRoute }: RoutedCall & TextCall,
     ): Promise<void> => {
-      const { route, pass, answer } = await attempt(
+      const served = await attempt(
         (route) =>
           begin({
             start: (onEvent) =>
@@ -39,9 +39,9 @@ export const createTextRouter = (routes: readonly Route<TextProvider>[], options
         signal,
       );
       try {
-        await answer.ended;
+        await served.answer.ended;
       } catch (error) {
-        settle({ route, pass }, error, signal);
+        settle(served, error, signal);
         throw error;
       }
     },

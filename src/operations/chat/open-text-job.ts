@@ -97,7 +97,7 @@ export const quoteText = (
  */
 export const openTextJob = async (
   { kind, model, promptTokens, outputLimit, toParts, idempotency }: TextJobOrder,
-  { caller, memory, pledge }: AccountCall,
+  { caller, memory, pledge, requestId }: AccountCall,
   services: Services,
 ): Promise<OpenedJob> => {
   const { price } = model;
@@ -132,7 +132,8 @@ export const openTextJob = async (
       pledge,
       idempotency,
     });
-    if (opened.outcome === 'opened') memory.holdUntil(services.jobs.start(opened.job, work).finished);
+    if (opened.outcome === 'opened')
+      memory.holdUntil(services.jobs.start(opened.job, { ...work, requestId }).finished);
     memory.settleBody(textJobShare);
     if (opened.outcome !== 'insufficient')
       return { job: opened.job, isReplayed: opened.outcome === 'replayed' };

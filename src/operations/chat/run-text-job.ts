@@ -15,6 +15,8 @@ export interface TextJobRequest extends TextJobTerms {
   options: JsonObject;
   /** True: the caller wants no stream. */
   isWhole: boolean;
+  /** The id of the request that opened the job, for the log. */
+  requestId?: string;
 }
 
 export interface TextEnd {
@@ -49,7 +51,7 @@ export const createRunTextJob =
   ): Executor =>
   async (job, { work, signal, emit, served }) => {
     const request = work as Request;
-    const { messages, options, isWhole, maxOutputTokens, price } = request;
+    const { messages, options, isWhole, maxOutputTokens, price, requestId } = request;
     const answer = createAnswer(job, request);
     let route = { provider: 'none', isSandbox: false };
     let finishReason: FinishReason | null = null;
@@ -75,8 +77,7 @@ export const createRunTextJob =
         },
       );
     } catch (error) {
-      log.warn({ err: error, jobId: job.id, provider: route.provider }, `a ${job.kind} job failed upstream`);
-      const failed = toFailedOutcome(error);
+      const failed = toFailedOutcome(error, { log, job, requestId });
       return answer.failed === undefined ? failed : { ...failed, result: answer.failed(failed.error) };
     }
     if (finishReason === null || usage === null)

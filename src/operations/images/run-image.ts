@@ -22,6 +22,8 @@ export interface ImageJobRequest {
   inputs?: ImageJobInput[];
   /** The frozen price of the call, in USD. */
   priceUsd: string;
+  /** The id of the request that asked for it. Jobs of an earlier version lack it. */
+  requestId?: string;
 }
 
 export interface RunImageOptions {
@@ -65,8 +67,7 @@ export const createRunImage = ({
         { signal, onRoute: (chosen) => (route = chosen) },
       );
     } catch (error) {
-      log.warn({ err: error, jobId: job.id, provider: route.provider }, 'an image job failed');
-      return toFailedOutcome(error);
+      return toFailedOutcome(error, { log, job, requestId: request.requestId });
     } finally {
       release();
     }

@@ -41,6 +41,8 @@ export interface VideoJobRequest {
   inputs: { role: VideoInput['role']; id: string; contentType: string; sizeBytes: number }[];
   /** The frozen price of the whole video, in USD. */
   priceUsd: string;
+  /** The id of the request that asked for it. Jobs of an earlier version lack it. */
+  requestId?: string;
 }
 
 export interface VideoJobResult extends JsonObject {
@@ -78,8 +80,7 @@ export const createRunVideo = (options: RunVideoOptions): Executor => {
       return await collect(job, work, { started, handle }, context, options);
     } catch (error) {
       context.signal.throwIfAborted();
-      options.log.warn({ err: error, jobId: job.id }, 'a video job failed upstream');
-      return toFailedOutcome(error);
+      return toFailedOutcome(error, { log: options.log, job, requestId: work.requestId });
     }
   };
 };
