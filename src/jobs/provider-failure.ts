@@ -1,8 +1,17 @@
 import { AppError, type ErrorEnvelope } from '../kit/errors.ts';
+import type { JsonObject } from '../kit/json.ts';
 import type { Log } from '../kit/log.ts';
 import { ProviderError, type ProviderErrorCode } from '../providers/provider-error.ts';
+import type { ServedRoute } from '../providers/route-attempts.ts';
 import type { Job } from '../store/store.ts';
 import type { Executor, JobOutcome } from './executor.ts';
+
+/** Returns the part of a done job's metadata that says which providers were asked. */
+export const madeBy = ({ isSandbox, provider, failedProvider }: Omit<ServedRoute, 'model'>): JsonObject => ({
+  sandbox: isSandbox,
+  provider,
+  ...(failedProvider === undefined ? {} : { failedProvider }),
+});
 
 /** Fixed public texts. An upstream's own words never reach a customer, except in a refusal by its content policy. */
 const publicText: Record<ProviderErrorCode, string> = {
@@ -33,7 +42,11 @@ export const toFailedOutcome = (
 ): JobOutcome & { status: 'failed' } => {
   if (!(thrown instanceof ProviderError)) throw thrown;
   log.warn({ requestId, jobId: id, sku: model, ...thrown.facts() }, `a job failed upstream: ${kind}`);
-  return { status: 'failed', error: toPublicError(thrown), metadata: {} };
+  const { asked, failure } = thrown;
+  // A request that is itself wrong tells nothing of the provider.
+  const metadata: JsonObject =
+    asked === undefined || failure === 'fatal' ? {} : { failedProvider: asked.provider };
+  return { status: 'failed', error: toPublicError(thrown), metadata };
 };
 
 /**

@@ -13,6 +13,8 @@ export interface ServedRoute {
   /** The upstream's name of the model. */
   model: string;
   isSandbox: boolean;
+  /** The provider that failed before, if it is another one. */
+  failedProvider?: string | undefined;
 }
 
 /** A route with the state that its provider shares with other requests. */
@@ -113,7 +115,8 @@ export const createRouteAttempts = <Provider>(
     let turn = enterFrom(0);
     let failure: ProviderError | null = null;
     for (let attempt = 1; turn !== null; attempt += 1) {
-      const { route, pass } = turn;
+      const { pass } = turn;
+      const route = { ...turn.route, failedProvider: failure?.asked?.provider };
       try {
         const answer = await ask(route);
         pass.succeeded();

@@ -160,8 +160,9 @@ const begin = ({ start, emit, onFirst }: Beginning): Promise<{ ended: Promise<vo
     );
   });
 
-const toServedRoute = ({ provider, model, isSandbox }: ServedRoute): ServedRoute => ({
+const toServedRoute = ({ provider, model, isSandbox, failedProvider }: ServedRoute): ServedRoute => ({
   provider,
   model,
   isSandbox,
+  failedProvider,
 });

@@ -13,7 +13,7 @@ import { pause } from '../../kit/repeat.ts';
 import type { Job, Store } from '../../store/store.ts';
 import type { Executor, ExecutorContext, JobOutcome, ResultMedia, SaveResult } from '../../jobs/executor.ts';
 import { LeaseLostError, outliveOutage } from '../../jobs/outlive-outage.ts';
-import { toFailedOutcome } from '../../jobs/provider-failure.ts';
+import { madeBy, toFailedOutcome } from '../../jobs/provider-failure.ts';
 
 /** A completed video can be downloaded for this long (docs/contract.md, "Video"). */
 export const videoKeepMs = 23 * 3_600_000;
@@ -229,7 +229,7 @@ const collect = async (
     result,
     charge: parseUsd(priceUsd),
     media: [video, lastFrame].flatMap((part) => (part === null ? [] : [part.media])),
-    metadata: { sandbox: started.isSandbox, provider: started.provider },
+    metadata: madeBy(started),
   };
 };
 

@@ -13,17 +13,12 @@ const change = z.strictObject({
   at: time,
   actor: z
     .string()
-    .describe(
-      '`key:<id>` for an operator key, `cli:<user>` for the command line, `address:<address>` without a key.',
-    ),
+    .describe('`key:<id>`, `cli:<user>`, or `address:<address>` of a caller without a valid key.'),
   actor_label: z.string().nullable().describe('The label of the operator key.'),
   operation: z.string(),
   input: z
     .record(z.string(), z.json())
-    .describe(
-      'As it was sent, with keys masked. Empty for a refused call; `left_out` is the number of refused calls in an hour ' +
-        'that have no row.',
-    ),
+    .describe('As it was sent, with keys masked; empty for a refused call.'),
   outcome: z
     .enum(['started', 'done', 'failed'])
     .describe('`started`: it has not ended, or its end is unknown because the process ended before.'),
@@ -49,16 +44,12 @@ export const listAudit = operatorRead({
   name: 'list_audit',
   title: 'Read the audit log',
   description:
-    'The changes that operators made, over HTTP and on the command line, and the calls that were refused, newest first.',
+    'The changes of operators, over HTTP and on the command line, and refused calls, newest first.',
   group: 'audit',
   path: '/audit',
   fields: {
-    actor: idField.optional().describe('Only those of `key:<id>` or `cli:<user>`.'),
-    operation: idField
-      .optional()
-      .describe(
-        'Only those of this operation, such as credit_account; calls without a valid key are `authenticate`.',
-      ),
+    actor: idField.optional().describe('Only those of this actor.'),
+    operation: idField.optional().describe('Only those of this operation, such as credit_account.'),
     since: instant.optional().describe('Only those at or after this time.'),
     limit: limitField(1_000, 100),
     after: idField.optional().describe('The id of the last change of the page before.'),
