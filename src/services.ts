@@ -125,9 +125,7 @@ export const createServices = async (
     leads,
     x402,
     ...createLimiters({ config, operations, catalogs, redis, log }),
-    historyCursors: createHistoryCursors(
-      await store.getOrCreateSecret({ name: 'history-cursors', value: randomBase62(43) }),
-    ),
+    historyCursors: await openHistoryCursors(store),
     bodyMemory: createMemoryBudget({ totalBytes: config.bodyMemoryBytes }),
     publicUrl,
     media,
@@ -194,6 +192,9 @@ const openWatchedLeads = async (
   const leads = await openLeads({ ...config, leads: { ...config.leads, sources } }, { redis, log, payFor });
   return telemetry?.observeLeads(leads) ?? leads;
 };
+
+const openHistoryCursors = async (store: Store) =>
+  createHistoryCursors(await store.getOrCreateSecret({ name: 'history-cursors', value: randomBase62(43) }));
 
 /** Loaded only where an upstream is paid. Throws ConfigError. */
 const openBuyer = async (

@@ -44,20 +44,20 @@ export const runOperation = async <Input, Output extends object>(
 };
 
 /**
- * Throws `error`, after a row of the audit log if it is a refusal. Nobody has checked what a refused caller sent, so the
+ * Throws `thrown`, after a row of the audit log if it is a refusal. Nobody has checked what a refused caller sent, so the
  * row does not have it. A refusal is answered also when its row cannot be written.
  */
 export const refuse = async (
-  error: unknown,
+  thrown: unknown,
   operation: string,
   call: OperatorCall,
   { store, clock, refusals = () => 0 }: Pick<OperatorServices, 'store' | 'clock' | 'refusals'>,
 ): Promise<never> => {
-  const leftOut = error instanceof AppError && error.status < 500 ? refusals(call.actor) : null;
+  const leftOut = thrown instanceof AppError && thrown.status < 500 ? refusals(call.actor) : null;
   const input = leftOut === 0 ? {} : { left_out: leftOut };
   if (leftOut !== null)
-    await audited({ operation, input }, call, { store, clock }, () => Promise.reject(error)).catch(() => {});
-  throw error;
+    await audited({ operation, input }, call, { store, clock }, () => Promise.reject(thrown)).catch(() => {});
+  throw thrown;
 };
 
 /**
