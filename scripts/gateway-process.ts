@@ -8,8 +8,8 @@ export interface GatewayProcess {
   url: string;
   /** The key that the first start printed; null on later starts. */
   apiKey: string | null;
-  /** Sends SIGTERM and returns the exit code. */
-  stop(): Promise<number | null>;
+  /** Sends SIGTERM, or another signal, and returns the exit code. */
+  stop(signal?: 'SIGTERM' | 'SIGHUP'): Promise<number | null>;
   /** Sends SIGKILL and resolves when the process has ended. */
   kill(): Promise<void>;
   pid: number;
@@ -50,7 +50,7 @@ export const startGatewayProcess = async (
   const { url, apiKey } = await readStart().finally(() => clearTimeout(timer));
   child.stdout.resume();
 
-  const end = async (signal: 'SIGTERM' | 'SIGKILL'): Promise<void> => {
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
     process.removeListener('exit', killWithUs);
     child.kill(signal);
     const timeout = setTimeout(killWithUs, stopTimeoutMs);
@@ -61,8 +61,8 @@ export const startGatewayProcess = async (
     url,
     apiKey,
     pid: child.pid ?? 0,
-    stop: async () => {
-      await end('SIGTERM');
+    stop: async (signal = 'SIGTERM') => {
+      await end(signal);
       return child.exitCode;
     },
     kill: () => end('SIGKILL'),

@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { parseArgs } from 'node:util';
 import { createApp, type App } from './app.ts';
+import { onStopSignals } from './cli/stop-signals.ts';
 import { createAuthenticate } from './auth/authenticate.ts';
 import type { Config } from './config/config.ts';
 import { loadConfig } from './config/load-config.ts';
@@ -102,8 +103,7 @@ const drainOnSignal = (app: App, services: GatewayServices, release: () => void,
       },
     );
   };
-  process.on('SIGTERM', onSignal);
-  process.on('SIGINT', onSignal);
+  onStopSignals(onSignal);
   const { CAUSEWAY_LAUNCHED, npm_lifecycle_event: npmEvent } = process.env;
   if (CAUSEWAY_LAUNCHED === '1' || npmEvent === 'start' || npmEvent === 'npx') whenOrphaned(onSignal);
   return onSignal;

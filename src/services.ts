@@ -125,7 +125,7 @@ export const createServices = async (
     leads,
     x402,
     ...createLimiters({ config, operations, catalogs, redis, log }),
-    historyCursors: openHistoryCursors(store),
+    historyCursors: await openHistoryCursors(store),
     bodyMemory: createMemoryBudget({ totalBytes: config.bodyMemoryBytes }),
     publicUrl,
     media,
@@ -193,8 +193,8 @@ const openWatchedLeads = async (
   return telemetry?.observeLeads(leads) ?? leads;
 };
 
-const openHistoryCursors = (store: Store) =>
-  createHistoryCursors(() => store.getOrCreateSecret({ name: 'history-cursors', value: randomBase62(43) }));
+const openHistoryCursors = async (store: Store) =>
+  createHistoryCursors(await store.getOrCreateSecret({ name: 'history-cursors', value: randomBase62(43) }));
 
 /** Loaded only where an upstream is paid. Throws ConfigError. */
 const openBuyer = async (

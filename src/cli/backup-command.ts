@@ -9,6 +9,7 @@ import { syncToDisk } from '../kit/sync-to-disk.ts';
 import { lockKeeper } from '../leads/embedded/keeper-lock.ts';
 import { LeadKeeperError } from '../leads/lead-keeper.ts';
 import { mediaFolder } from '../media/create-media-files.ts';
+import { markName } from '../media/disk-media.ts';
 import { embeddedStoreFile } from '../store/open-store.ts';
 import type { Answer, CommandContext } from './command-context.ts';
 import { CommandError } from './command-error.ts';
@@ -90,6 +91,8 @@ const copyData = async (config: Config, part: string): Promise<Answer> => {
       s3 === null
         ? await copyFolder({ from: mediaFolder(config), to: join(part, 'media') }, (name) => name !== 'tmp')
         : null;
+    // The mark of the folder's first use is copied, but it is not a medium.
+    if (media !== null && existsSync(join(part, 'media', markName))) media.files -= 1;
     const profiles = await copyFolder({ from: leads, to: join(part, 'leads') }, isFinished);
     const name = 'wallets.json';
     const wallets = await copyOneFile({ from: join(dataDir, name), to: join(part, name) });

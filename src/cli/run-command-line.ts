@@ -112,7 +112,7 @@ export const runCommandLine = async (commandLine: CommandLine): Promise<number> 
           await work({
             ...services,
             caller,
-            operate: (operation, input) => runOperation(operation, input, caller, services),
+            operate: (operation, input) => runOperation(operation, async () => input, caller, services),
           }),
         );
       } finally {

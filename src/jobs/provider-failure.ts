@@ -1,7 +1,17 @@
 import { AppError, type ErrorEnvelope } from '../kit/errors.ts';
+import type { JsonObject } from '../kit/json.ts';
+import type { Log } from '../kit/log.ts';
 import { ProviderError, type ProviderErrorCode } from '../providers/provider-error.ts';
+import type { ServedRoute } from '../providers/route-attempts.ts';
 import type { Job } from '../store/store.ts';
 import type { Executor, JobOutcome } from './executor.ts';
+
+/** Returns the part of a done job's metadata that says which providers were asked. */
+export const madeBy = ({ isSandbox, provider, failedProvider }: Omit<ServedRoute, 'model'>): JsonObject => ({
+  sandbox: isSandbox,
+  provider,
+  ...(failedProvider === undefined ? {} : { failedProvider }),
+});
 
 /** Fixed public texts. An upstream's own words never reach a customer, except in a refusal by its content policy. */
 const publicText: Record<ProviderErrorCode, string> = {
@@ -25,10 +35,18 @@ const toPublicError = (error: ProviderError): ErrorEnvelope => {
   ).toEnvelope();
 };
 
-/** Converts a ProviderError into a job's end. Rethrows anything else. */
-export const toFailedOutcome = (thrown: unknown): JobOutcome & { status: 'failed' } => {
+/** Converts a ProviderError into a job's end, and logs it. Rethrows anything else, which the job runner logs as a fault. */
+export const toFailedOutcome = (
+  thrown: unknown,
+  { log, job: { id, kind, model }, requestId }: { log: Log; job: Job; requestId?: string | undefined },
+): JobOutcome & { status: 'failed' } => {
   if (!(thrown instanceof ProviderError)) throw thrown;
-  return { status: 'failed', error: toPublicError(thrown), metadata: {} };
+  log.warn({ requestId, jobId: id, sku: model, ...thrown.facts() }, `a job failed upstream: ${kind}`);
+  const { asked, failure } = thrown;
+  // A request that is itself wrong tells nothing of the provider.
+  const metadata: JsonObject =
+    asked === undefined || failure === 'fatal' ? {} : { failedProvider: asked.provider };
+  return { status: 'failed', error: toPublicError(thrown), metadata };
 };
 
 /**
@@ -40,5 +58,6 @@ export const ifSold =
   async (job, context) => {
     if (job.providerTask !== null || (await isSold(job, context.signal))) return run(job, context);
     const message = `the account of the job cannot buy ${job.model} any more`;
-    return toFailedOutcome(new ProviderError(message, { failure: 'fatal', code: 'upstream_unavailable' }));
+    const error = new ProviderError(message, { failure: 'fatal', code: 'upstream_unavailable' });
+    return { status: 'failed', error: toPublicError(error), metadata: {} };
   };

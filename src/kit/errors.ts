@@ -122,6 +122,8 @@ export interface AppErrorOptions {
   retryAfterSeconds?: number;
   /** More response headers; lower case names. */
   headers?: Record<string, string>;
+  /** True: the log has the failure already. */
+  isLogged?: boolean;
   cause?: unknown;
 }
 
@@ -135,6 +137,7 @@ export class AppError extends Error {
   readonly issues: ValidationIssue[] | undefined;
   readonly retryAfterSeconds: number | undefined;
   readonly headers: Record<string, string>;
+  readonly isLogged: boolean;
 
   constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -144,6 +147,7 @@ export class AppError extends Error {
     this.issues = options.issues;
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.headers = options.headers ?? {};
+    this.isLogged = options.isLogged ?? false;
   }
 
   toEnvelope(): ErrorEnvelope {

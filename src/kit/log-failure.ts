@@ -11,7 +11,7 @@ export interface FailedCall {
 }
 
 /**
- * Logs a call that failed with a 5xx. A 503 is an outage, a full queue or an open settlement: a warning. All others are
+ * Logs a call that failed with a 5xx, once. A 503 is an outage, a full queue or an open settlement: a warning. All others are
  * errors.
  */
 export const logFailure = (
@@ -19,7 +19,7 @@ export const logFailure = (
   error: AppError,
   { what, facts, isClientGone = false }: FailedCall,
 ): void => {
-  if (error.status < 500) return;
+  if (error.status < 500 || error.isLogged) return;
   const isPutOff = error.status === 503;
   const cause = error.cause ?? (isPutOff ? undefined : error);
   log[isClientGone ? 'debug' : isPutOff ? 'warn' : 'error'](

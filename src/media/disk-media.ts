@@ -9,7 +9,7 @@ import { untilAborted } from '../kit/until-aborted.ts';
 import { syncToDisk } from '../kit/sync-to-disk.ts';
 
 /** An empty file. Its time is the first use of the folder. */
-const markName = 'used-since';
+export const markName = 'used-since';
 
 /**
  * Keeps media on the local disk, in 62 * 62 folders by the first two characters of the id. Bytes are first written to

@@ -8,6 +8,7 @@ import { memoizeAsync } from '../kit/memoize-async.ts';
 import { watchClient } from '../kit/watch-client.ts';
 import { writeError } from '../kit/write-error.ts';
 import { writeJson } from '../kit/write-json.ts';
+import { addressBucket } from '../limits/address-bucket.ts';
 import { createLeadDesk } from '../leads/keeping/lead-desk.ts';
 import { toKeptPlace } from '../leads/keeping/open-lead-keeper.ts';
 import { readJsonBody } from '../rest/read-json-body.ts';
@@ -20,7 +21,8 @@ import {
   type OperatorServices,
 } from './operator-operation.ts';
 import { operatorOperations } from './operator-operations.ts';
-import { runOperation } from './run-operation.ts';
+import { createRefusalLimit, strangerPrefix } from './refusal-limit.ts';
+import { refuse, runOperation } from './run-operation.ts';
 
 export interface OperatorMountServices extends Pick<OperatorServices, 'store' | 'clock'> {
   config: Config;
@@ -50,7 +52,14 @@ const maxBytes = 1024 ** 2;
 export const createOperatorMount = (services: OperatorMountServices) => {
   const { config, store, clock, log, providers, buyer } = services;
   const find = createRouteTable(operatorOperations);
-  const operatorServices = { store, clock, brand: config.brand, config: () => Promise.resolve(config) };
+  const refusals = createRefusalLimit();
+  const operatorServices = {
+    store,
+    clock,
+    brand: config.brand,
+    config: () => Promise.resolve(config),
+    refusals,
+  };
   const place = toKeptPlace({ shared: config.leadsPlace, dataDir: config.dataDir });
   const leads = { desk: createLeadDesk(place), place };
   const document = memoizeAsync(async () => {
@@ -66,7 +75,11 @@ export const createOperatorMount = (services: OperatorMountServices) => {
     const { url, clientAddress, requestId, note } = facts;
     const { authorization } = request.headers;
     const auth = { store, clock, failedAttempts: services.failedOperatorCalls };
-    const key = await authenticateOperator({ authorization, clientAddress }, auth);
+    const actor = `${strangerPrefix}${addressBucket(clientAddress)}`;
+    const stranger = { actor, actorLabel: null, role: 'read', requestId } as const;
+    const key = await authenticateOperator({ authorization, clientAddress }, auth).catch((error: unknown) =>
+      refuse(error, 'authenticate', stranger, operatorServices),
+    );
     note.operatorKey = key.id;
     if (url.pathname === documentPath) {
       if (request.method === 'GET' || request.method === 'HEAD') return document();
@@ -79,7 +92,7 @@ export const createOperatorMount = (services: OperatorMountServices) => {
     if (route === null) throw refuseMethod(onPath);
     const call = { actor: `key:${key.id}`, actorLabel: key.label, role: key.role, requestId };
     const gateway = { providers, buyer, leads, body: request, signal };
-    return runOperation(route.operation, await readInput(route, request, url), call, {
+    return runOperation(route.operation, () => readInput(route, request, url), call, {
       ...operatorServices,
       gateway,
     });

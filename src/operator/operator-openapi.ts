@@ -45,7 +45,7 @@ const introduction = `The same operations as on the command line. A key has the 
 - Amounts are decimal strings in USD, timestamps ISO 8601, ids UUIDs.
 - Unknown fields are refused, so that a slip changes nothing.
 - Every change of a balance needs an \`entry_id\` of your own. Repeat a call with the same one: it posts once.
-- Every call that changes something is a row of the audit log.`;
+- Every call that changes something is a row of the audit log, and so is a refused one, up to a number in an hour.`;
 
 const groupTexts: Readonly<Record<string, string>> = {
   accounts: 'Accounts of customers and their terms.',
@@ -55,5 +55,5 @@ const groupTexts: Readonly<Record<string, string>> = {
   leads: 'The profiles of the search.',
   gateway: 'The running gateway: its providers and settings.',
   webhooks: 'Announcements of the ends of jobs.',
-  audit: 'All changes by operators.',
+  audit: 'All changes by operators, and refused calls.',
 };

@@ -11,6 +11,7 @@ import type { ErrorText } from '../operations/operation-docs.ts';
 import type { Providers } from '../providers/create-providers.ts';
 import type { Buyer } from '../purchases/bought/create-buyer.ts';
 import type { OperatorRole, Store } from '../store/store.ts';
+import type { RefusalLimit } from './refusal-limit.ts';
 
 /** The parts that handlers use: in the gateway, and in the command line while no gateway runs. */
 export interface OperatorServices {
@@ -19,6 +20,8 @@ export interface OperatorServices {
   brand: string;
   /** Loads the whole configuration, its keys included. Rejects with ConfigError. */
   config(): Promise<Config>;
+  /** Absent on the command line, where each refused change is in the audit log. */
+  refusals?: RefusalLimit;
   /** Absent on the command line. */
   gateway?: GatewayParts;
 }
@@ -50,7 +53,7 @@ export interface OperatorOperation<
   Output extends object = object,
   Written = unknown,
 > extends DescribedOperation {
-  /** Who may call it. Each call of a `write` operation is a row of the audit log. */
+  /** Who may call it. Each call of a `write` operation is a row of the audit log, also if it is refused. */
   role: OperatorRole;
   sale: null;
   input: z.ZodType<Input, Written>;

@@ -8,7 +8,7 @@ import type { OperatorOperation, OperatorServices } from './operator-operation.t
 
 /** Who calls an operation. */
 export interface OperatorCall {
-  /** `key:<id>` for an operator key, `cli:<user>` for the command line. */
+  /** `key:<id>` for an operator key, `cli:<user>` for the command line, `address:<address>` without a valid key. */
   actor: string;
   /** The label of the key. */
   actorLabel: string | null;
@@ -16,21 +16,48 @@ export interface OperatorCall {
   requestId: string | null;
 }
 
-/** Runs an operation over HTTP and on the command line alike. Throws refusals as AppError. */
+/**
+ * Runs an operation over HTTP and on the command line alike. Reads its input only for callers who may run it. Throws
+ * refusals as AppError.
+ */
 export const runOperation = async <Input, Output extends object>(
   operation: OperatorOperation<Input, Output>,
-  rawInput: unknown,
+  readInput: () => Promise<unknown>,
   call: OperatorCall,
   services: OperatorServices,
 ): Promise<Output> => {
   const { name, role } = operation;
-  if (role === 'write' && call.role !== 'write')
-    throw new AppError('role_not_allowed', 'This operator key may only read. Use one with the role write.');
-  const input = validate(operation, rawInput);
-  const handle = (callId: string): Promise<Output> => operation.handle(input, services, callId);
-  return role === 'read'
-    ? handle(newId())
-    : audited({ operation: name, input: operation.logged?.(input) ?? rawInput }, call, services, handle);
+  const read = async () => {
+    if (role === 'write' && call.role !== 'write')
+      throw new AppError('role_not_allowed', 'This operator key may only read. Use one with the role write.');
+    const rawInput = await readInput();
+    return { rawInput, input: validate(operation, rawInput) };
+  };
+  if (role === 'read') return operation.handle((await read()).input, services, newId());
+  const { rawInput, input } = await read().catch((error: unknown) => refuse(error, name, call, services));
+  return audited(
+    { operation: name, input: operation.logged?.(input) ?? rawInput },
+    call,
+    services,
+    (callId) => operation.handle(input, services, callId),
+  );
+};
+
+/**
+ * Throws `thrown`, after a row of the audit log if it is a refusal. Nobody has checked what a refused caller sent, so the
+ * row does not have it. A refusal is answered also when its row cannot be written.
+ */
+export const refuse = async (
+  thrown: unknown,
+  operation: string,
+  call: OperatorCall,
+  { store, clock, refusals = () => 0 }: Pick<OperatorServices, 'store' | 'clock' | 'refusals'>,
+): Promise<never> => {
+  const leftOut = thrown instanceof AppError && thrown.status < 500 ? refusals(call.actor) : null;
+  const input = leftOut === 0 ? {} : { left_out: leftOut };
+  if (leftOut !== null)
+    await audited({ operation, input }, call, { store, clock }, () => Promise.reject(thrown)).catch(() => {});
+  throw thrown;
 };
 
 /**

@@ -33,6 +33,8 @@ export class ProviderError extends Error {
   readonly code: ProviderErrorCode;
   readonly explanation: string | undefined;
   readonly retryAfterMs: number | undefined;
+  /** The route that failed, and which attempt of the request that was. The router sets it. */
+  asked: { provider: string; model: string; attempts: number } | undefined;
 
   constructor(message: string, options: ProviderErrorOptions) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -40,5 +42,10 @@ export class ProviderError extends Error {
     this.code = options.code ?? 'upstream_error';
     this.explanation = options.explanation;
     this.retryAfterMs = options.retryAfterMs;
+  }
+
+  /** Returns the facts for a line of the log. They have no stack, because the fault is not in this program. */
+  facts(): object {
+    return { ...this.asked, failure: this.failure, code: this.code, reason: this.message };
   }
 }

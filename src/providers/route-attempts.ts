@@ -13,6 +13,8 @@ export interface ServedRoute {
   /** The upstream's name of the model. */
   model: string;
   isSandbox: boolean;
+  /** The provider that failed before, if it is another one. */
+  failedProvider?: string | undefined;
 }
 
 /** A route with the state that its provider shares with other requests. */
@@ -39,6 +41,8 @@ export interface RouterOptions {
 export interface Served<Provider, Answer> {
   route: Route<Provider>;
   pass: BreakerPass;
+  /** How many attempts the answer took. */
+  attempts: number;
   answer: Answer;
 }
 
@@ -111,17 +115,20 @@ export const createRouteAttempts = <Provider>(
     let turn = enterFrom(0);
     let failure: ProviderError | null = null;
     for (let attempt = 1; turn !== null; attempt += 1) {
-      const { route, pass } = turn;
+      const { pass } = turn;
+      const route = { ...turn.route, failedProvider: failure?.asked?.provider };
       try {
         const answer = await ask(route);
         pass.succeeded();
         route.breaker.health.succeeded();
-        return { route, pass, answer };
+        if (failure !== null)
+          log.warn(failure.facts(), 'an upstream call failed, and a later attempt answered');
+        return { route, pass, attempts: attempt, answer };
       } catch (error) {
-        settle({ route, pass }, error, signal);
+        settle({ route, pass, attempts: attempt }, error, signal);
         signal.throwIfAborted();
         if (!(error instanceof ProviderError)) throw error;
-        logFailure(log, route, { error, attempt });
+        log.debug(error.facts(), 'an attempt at an upstream failed');
         failure = error;
         turn = attempt < attemptsPerRequest ? await nextTurn(turn, error, signal) : null;
       }
@@ -144,25 +151,18 @@ export const createRouteBreaker = (clock: Clock): RouteBreaker => ({
   health: createRouteHealth(clock),
 });
 
-/** Reports a failure to the breaker of its upstream. */
+/** Reports a failure to the breaker of its upstream, and notes in the error which upstream it was. */
 export const settle = (
-  { route, pass }: Pick<Served<unknown, unknown>, 'route' | 'pass'>,
+  { route, pass, attempts }: Omit<Served<unknown, unknown>, 'answer'>,
   error: unknown,
   signal: AbortSignal,
 ): void => {
+  const { provider, model } = route;
+  if (error instanceof ProviderError) error.asked = { provider, model, attempts };
   if (!signal.aborted && error instanceof ProviderError) route.breaker.health.failed(error);
   if (signal.aborted || !(error instanceof ProviderError) || error.failure === 'fatal') pass.released();
   else if (error.code === 'rate_limit_exceeded') pass.coolDown(error.retryAfterMs ?? rateLimitRestMs);
   else pass.failed();
-};
-
-const logFailure = (
-  log: Log,
-  { provider, model }: ServedRoute,
-  { error, attempt }: { error: ProviderError; attempt: number },
-): void => {
-  const { failure, code } = error;
-  log.warn({ err: error, provider, model, failure, code, attempt }, 'an upstream call failed');
 };
 
 /** Returns the time until one of the routes may be asked; 0 when one may be asked now. */

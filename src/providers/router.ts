@@ -28,7 +28,7 @@ export const createTextRouter = (routes: readonly Route<TextProvider>[], options
       request: Omit<TextRequest, 'model'>,
       { signal, emit, onRoute }: RoutedCall & TextCall,
     ): Promise<void> => {
-      const { route, pass, answer } = await attempt(
+      const served = await attempt(
         (route) =>
           begin({
             start: (onEvent) =>
@@ -39,9 +39,9 @@ export const createTextRouter = (routes: readonly Route<TextProvider>[], options
         signal,
       );
       try {
-        await answer.ended;
+        await served.answer.ended;
       } catch (error) {
-        settle({ route, pass }, error, signal);
+        settle(served, error, signal);
         throw error;
       }
     },
@@ -160,8 +160,9 @@ const begin = ({ start, emit, onFirst }: Beginning): Promise<{ ended: Promise<vo
     );
   });
 
-const toServedRoute = ({ provider, model, isSandbox }: ServedRoute): ServedRoute => ({
+const toServedRoute = ({ provider, model, isSandbox, failedProvider }: ServedRoute): ServedRoute => ({
   provider,
   model,
   isSandbox,
+  failedProvider,
 });

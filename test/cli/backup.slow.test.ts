@@ -138,7 +138,7 @@ test('a backup is not made inside a folder that it copies, whatever the name tha
     expect((await runHere(['backup', join(folder, name)], { env: environment })).exitCode).toBe(0);
 });
 
-test('a backup copies the media from where the settings keep them', async () => {
+test('a backup copies the media from where the settings keep them, and counts them alone', async () => {
   const folder = await temporaryFolder();
   const environment = { DATA_DIR: join(folder, 'data'), MEDIA_DIR: join(folder, 'pictures') };
   const gateway = await startTestGateway({ environment });
@@ -146,7 +146,13 @@ test('a backup copies the media from where the settings keep them', async () => 
   const { job } = await draw(gateway, 'kept');
   const picture = await bytesOf(gateway, job);
   const backup = join(folder, 'backup');
-  expect((await runCli(['backup', backup], { env: environment })).exitCode).toBe(0);
+  const { stdout } = await runCli(['backup', backup, '--json'], { env: environment });
+  expect(JSON.parse(stdout)).toMatchObject({ media: { files: 1, bytes: picture.length } });
+  // Its time is the first use of the folder, which refunds of lost videos depend on.
+  const [mark, copied] = await Promise.all(
+    [join(folder, 'pictures'), join(backup, 'media')].map((place) => stat(join(place, 'used-since'))),
+  );
+  expect(Math.trunc(copied?.mtimeMs ?? 0)).toBe(Math.trunc(mark?.mtimeMs ?? 1));
   const [{ url }] = job['data'] as [{ url: string }];
   const id = /results\/(\w+)/.exec(url)?.[1] ?? '';
   expect((await readFile(join(backup, 'media', id.slice(0, 2), id))).equals(picture)).toBe(true);

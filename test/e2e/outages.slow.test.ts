@@ -37,6 +37,9 @@ const readiness = async (gateway: Gateway): Promise<unknown> => {
   return { status: response.status, retryAfter: response.headers.get('retry-after'), ready, store };
 };
 
+const webhookSecret = async (gateway: Gateway): Promise<unknown> =>
+  ((await (await ask(gateway, '/v1/balance')).json()) as { webhook_secret: unknown }).webhook_secret;
+
 const notReady = (store: string): unknown => ({ status: 503, retryAfter: '1', ready: false, store });
 
 const expectPutOff = async (response: Response): Promise<void> => {
@@ -221,22 +224,24 @@ describe('while the disk takes no more', () => {
     async () => {
       const { gateway, dataDir } = await startOnDisk(onSmallDisk);
       const made = (await (await chat(gateway)).json()) as { id: string };
-      expect((await ask(gateway, '/v1/balance')).status).toBe(200);
+      expect((await chat(gateway)).status).toBe(200);
       const filler = await fillDisk(gateway, dataDir);
       await expect.poll(() => readiness(gateway), { timeout: 20_000 }).toEqual(notReady('disk_full'));
       await expectNoNewWork(gateway);
       for (const path of [
         `/v1/jobs/${made.id}`,
-        '/v1/jobs',
+        '/v1/jobs?limit=1',
         '/v1/balance',
         '/v1/models',
         '/v1/usage',
         '/docs',
       ])
         expect([path, (await ask(gateway, path)).status]).toEqual([path, 200]);
+      expect(await webhookSecret(gateway)).toBeNull();
       await rm(filler);
       await expect.poll(() => readiness(gateway), { timeout: 20_000 }).toMatchObject({ status: 200 });
       expect((await chat(gateway)).status).toBe(200);
+      expect(await webhookSecret(gateway)).toMatch(/^whsec_/);
     },
   );
 
@@ -258,11 +263,11 @@ describe('while the disk takes no more', () => {
     'new work is 503 where the file cannot grow',
     async () => {
       const { gateway } = await startOnDisk(withSmallFiles);
-      expect((await ask(gateway, '/v1/balance')).status).toBe(200);
       for (let count = 0; count < 500 && (await chat(gateway)).status === 200; count += 1);
       await expectNoNewWork(gateway);
       await expect.poll(() => readiness(gateway), { timeout: 60_000 }).toEqual(notReady('unavailable'));
-      for (const path of ['/v1/jobs', '/v1/balance'])
+      // Nobody has read a balance or a second page of this gateway before.
+      for (const path of ['/v1/jobs?limit=1', '/v1/balance'])
         expect([path, (await ask(gateway, path)).status]).toEqual([path, 200]);
     },
     120_000,

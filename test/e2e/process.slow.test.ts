@@ -93,6 +93,12 @@ const chat = (
     body: JSON.stringify({ messages: [{ role: 'user', content }], max_tokens: 50, ...more }),
   });
 
+const jobStatuses = async (gateway: GatewayProcess): Promise<string[]> => {
+  const headers = { authorization: `Bearer ${keyOf(gateway)}` };
+  const jobs = await fetch(`${gateway.url}/v1/jobs`, { headers });
+  return ((await jobs.json()) as { data: { status: string }[] }).data.map(({ status }) => status);
+};
+
 const keyOf = ({ apiKey }: GatewayProcess): string => {
   if (apiKey === null) throw new Error('no key was printed');
   return apiKey;
@@ -164,13 +170,9 @@ describe('SIGTERM', () => {
   it('lets running answers finish and be read, refuses new work with 503, and ends with 0', async () => {
     const gateway = await start();
     const apiKey = keyOf(gateway);
-    const statuses = async (): Promise<string[]> => {
-      const jobs = await fetch(`${gateway.url}/v1/jobs`, { headers: { authorization: `Bearer ${apiKey}` } });
-      return ((await jobs.json()) as { data: { status: string }[] }).data.map(({ status }) => status);
-    };
     expect((await chat(gateway, apiKey, 'made before', {}, 'before')).status).toBe(200);
     const answering = chat(gateway, apiKey, '[sandbox:slow=6] last words', { stream: true });
-    await expect.poll(statuses).toEqual(['running', 'done']);
+    await expect.poll(() => jobStatuses(gateway)).toEqual(['running', 'done']);
     const ended = gateway.stop();
     const readiness = async (): Promise<unknown> => (await fetch(`${gateway.url}/health/ready`)).json();
     await expect.poll(readiness).toMatchObject({ ready: false, draining: true });
@@ -181,13 +183,25 @@ describe('SIGTERM', () => {
     process.kill(gateway.pid, 'SIGTERM');
     const again = await chat(gateway, apiKey, 'made before', {}, 'before');
     expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([200, 'true']);
-    expect(await statuses()).toEqual(['running', 'done']);
+    expect(await jobStatuses(gateway)).toEqual(['running', 'done']);
     const text = await (await answering).text();
     expect(text).toContain('data: [DONE]');
     expect(await ended).toBe(0);
     await expect(chat(gateway, apiKey, 'too late')).rejects.toThrow('fetch failed');
     const { stdout } = await run([...cliArguments, 'ledger', 'check', '--json'], {});
     expect(JSON.parse(stdout)).toMatchObject({ problems: [], open_holds: 0 });
+  });
+});
+
+describe('SIGHUP', () => {
+  startOnLaidFolder();
+  it('drains as SIGTERM does: a running answer is finished and read, and the exit code is 0', async () => {
+    const gateway = await start();
+    const answering = chat(gateway, keyOf(gateway), '[sandbox:slow=2] last words', { stream: true });
+    await expect.poll(() => jobStatuses(gateway)).toEqual(['running']);
+    const ended = gateway.stop('SIGHUP');
+    expect(await (await answering).text()).toContain('data: [DONE]');
+    expect(await ended).toBe(0);
   });
 });
 

@@ -1,3 +1,4 @@
+import type { Log } from '../../src/kit/log.ts';
 import { openAccount } from '../mcp/open-account.ts';
 import { startStubUpstream, type StubUpstream } from '../providers/stub-upstream.ts';
 import { startTestGateway, type TestGateway } from './start-test-gateway.ts';
@@ -21,9 +22,11 @@ export interface UpstreamGateway {
 export const startUpstreamGateway = async (
   environment: Record<string, string> = {},
   more = '',
+  log?: Log,
 ): Promise<UpstreamGateway> => {
   const upstream = await startStubUpstream();
   const gateway = await startTestGateway({
+    ...(log === undefined ? {} : { log }),
     environment: { UPSTREAM_KEY: 'upstream-secret', ...environment },
     yaml: `
 providers:

@@ -33,7 +33,7 @@ const store = new Proxy(await openStoreAt(kind === 'postgres' ? 'postgres' : 'sq
 });
 await runOperation(
   creditAccount,
-  { account_id: accountId, amount_usd: '5.00', reason: 'Invoice 1', entry_id: newId() },
+  async () => ({ account_id: accountId, amount_usd: '5.00', reason: 'Invoice 1', entry_id: newId() }),
   { actor: 'cli:test', actorLabel: null, role: 'write', requestId: null },
   { store, clock: systemClock, brand: 'causeway', config: () => Promise.resolve(readConfig({}, null)) },
 );

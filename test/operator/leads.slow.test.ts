@@ -100,7 +100,9 @@ describe('profiles over HTTP', () => {
       });
     for (const type of ['application/json', 'application/x-www-form-urlencoded', 'text/csv2'])
       expect([type, ...codeOf(await sendAs(type))]).toEqual([type, 415, 'unsupported_media_type']);
-    expect(await gateway.services.store.listAudit({ limit: 1 })).toEqual([]);
+    expect(await gateway.services.store.listAudit({ limit: 1 })).toMatchObject([
+      { operation: 'import_leads', input: {}, outcome: 'failed', error: 'unsupported_media_type' },
+    ]);
     for (const type of ['Text/CSV; charset=utf-8', 'application/x-ndjson', 'application/octet-stream', null])
       expect([type, (await sendAs(type)).status]).toEqual([type, 200]);
   });

@@ -59,11 +59,12 @@ test.each(all)('%s has an example that fits its schemas', (_, operation) => {
 test.each(all)('%s refuses a field that it does not know', async (_, operation) => {
   const services = await openServices();
   const input = { ...exampleInput(operation), colour: 'blue' };
-  await expect(runOperation(operation, input, callAs('write'), services)).rejects.toMatchObject({
+  await expect(runOperation(operation, async () => input, callAs('write'), services)).rejects.toMatchObject({
     code: 'invalid_parameter',
     param: 'colour',
   });
-  expect(await services.store.listAudit({ limit: 10 })).toEqual([]);
+  const row = { operation: operation.name, input: {}, outcome: 'failed', error: 'invalid_parameter' };
+  expect(await services.store.listAudit({ limit: 10 })).toMatchObject(operation.role === 'read' ? [] : [row]);
 });
 
 /** Texts without a bound, by their paths: the audit log keeps them. */
@@ -95,7 +96,7 @@ test.each(all)(
       },
     };
     const input = exampleInput(operation);
-    const refused = await runOperation(watched, input, callAs('read'), services).catch(
+    const refused = await runOperation(watched, async () => input, callAs('read'), services).catch(
       (error: AppError) => error,
     );
     if (operation.role === 'read') {
@@ -104,12 +105,13 @@ test.each(all)(
       return;
     }
     expect(refused).toMatchObject({ code: 'role_not_allowed', status: 403 });
-    expect(await services.store.listAudit({ limit: 10 })).toEqual([]);
-    const failed = await runOperation(watched, input, callAs('write'), services).catch(
+    const [refusal] = await services.store.listAudit({ limit: 10 });
+    expect(refusal).toMatchObject({ input: {}, outcome: 'failed', error: 'role_not_allowed' });
+    const failed = await runOperation(watched, async () => input, callAs('write'), services).catch(
       (error: AppError) => error,
     );
-    expect(seen).toMatchObject([{ outcome: null, finishedAt: null, operation: operation.name }]);
-    expect(await services.store.listAudit({ limit: 10 })).toEqual([
+    expect(seen).toMatchObject([{ outcome: null, finishedAt: null, operation: operation.name }, refusal]);
+    expect(await services.store.listAudit({ limit: 1 })).toEqual([
       {
         id: (failed as AppError).message,
         at: expect.any(Number),

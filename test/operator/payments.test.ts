@@ -177,6 +177,7 @@ describe('refunds over HTTP, on a local chain', () => {
     expect(rows.map(({ outcome, error }) => [outcome, error])).toEqual([
       ['failed', 'refund_too_large'],
       ...Array.from({ length: 4 }, () => ['done', null]),
+      ['failed', 'role_not_allowed'],
     ]);
   });
 

@@ -62,7 +62,7 @@ describe.each(testEngines())('the audit log on $kind', ({ kind, create }) => {
       config: () => Promise.resolve(readConfig({}, null)),
     };
     const input = { account_id: accountId, amount_usd: '5.00', reason: 'Invoice 1', entry_id: newId() };
-    await expect(runOperation(creditAccount, input, call, services)).rejects.toThrow(StoreError);
+    await expect(runOperation(creditAccount, async () => input, call, services)).rejects.toThrow(StoreError);
     expect((await data.store.getAccount(accountId))?.balance).toBe(0n);
   });
 
@@ -83,7 +83,7 @@ describe.each(testEngines())('the audit log on $kind', ({ kind, create }) => {
       const input = { account_id: accountId, amount_usd: '5.00', reason: 'Invoice 1', entry_id: newId() };
       const config = () => Promise.resolve(readConfig({}, null));
       const services = { store, clock: systemClock, brand: 'causeway', config };
-      const made = runOperation(creditAccount, input, call, services);
+      const made = runOperation(creditAccount, async () => input, call, services);
       if (name === 'postEntry') await expect(made).rejects.toBe(lost);
       else expect(await made).toMatchObject({ balance_usd: '5.00' });
       expect(await data.store.listAudit({ limit: 10 })).toMatchObject([{ outcome: null }]);

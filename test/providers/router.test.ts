@@ -107,7 +107,9 @@ describe('a text router', () => {
     expect(contentOf(await ask())).toBe('hi');
     expect(first.calls).toHaveLength(1);
     expect(pauses).toEqual([]);
-    expect(served).toEqual([{ provider: 'provider-1', model: 'model-1', isSandbox: true }]);
+    expect(served).toEqual([
+      { provider: 'provider-1', model: 'model-1', isSandbox: true, failedProvider: 'provider-0' },
+    ]);
   });
 
   it.each([
@@ -276,6 +278,6 @@ describe('an image router', () => {
       { signal: noAbort(), onRoute: (chosen) => served.push(chosen) },
     );
     expect(images).toEqual([image]);
-    expect(served).toEqual([{ provider: 'up', model: 'm', isSandbox: false }]);
+    expect(served).toEqual([{ provider: 'up', model: 'm', isSandbox: false, failedProvider: 'down' }]);
   });
 });

@@ -130,6 +130,13 @@ it('the unit and the documents name the package as package.json does', () => {
   expect(new Set(named.map(([name]) => name))).toEqual(new Set([packageJson.name]));
 });
 
+it('the unit and the first steps make the folders and the file of settings with the same owner and mode', () => {
+  const made = (file: string) =>
+    [...readFileSync(file, 'utf8').matchAll(/install -[^\n]*?\/etc\/causeway(?:\/env)?/g)].map(String);
+  expect(made('deploy/causeway.service')).toHaveLength(2);
+  expect(made('deploy/causeway.service')).toEqual(made('docs/operators-start.md'));
+});
+
 it('no document and no command tells readers to run `npx causeway`, which may be a package of others', () => {
   const files = [
     'README.md',

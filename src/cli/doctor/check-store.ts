@@ -3,33 +3,68 @@ import { DatabaseSync } from 'node:sqlite';
 import { Client } from 'pg';
 import type { Config } from '../../config/config.ts';
 import { ignoreEnoent } from '../../kit/ignore-enoent.ts';
+import { toIso } from '../../kit/clock.ts';
+import { isSandbox } from '../../providers/index.ts';
 import { migrations } from '../../store/migrations/migrations.ts';
 import { embeddedStoreFile } from '../../store/open-store.ts';
 import { clientConfig } from '../../store/postgres/connection.ts';
 import { judgeClock, judgeWrite, orOk, problem, warning, type Check, type Finding } from './finding.ts';
 
-/** Checks the store without a change of it: the schema, and PostgreSQL's version, clock and speed. */
-export const storeCheck = ({ databaseUrl, databaseDirectUrl, dataDir }: Config): Check => ({
+/**
+ * Checks the store without a change of it: the schema, PostgreSQL's version, clock and speed, and by the newest jobs
+ * whether the last calls of the providers failed.
+ */
+export const storeCheck = ({ databaseUrl, databaseDirectUrl, dataDir, providers }: Config): Check => ({
   name: 'store',
   look: async () =>
     databaseUrl === null
-      ? lookAtFile(embeddedStoreFile(dataDir))
-      : lookAtPostgres(databaseDirectUrl ?? databaseUrl),
+      ? lookAtFile(embeddedStoreFile(dataDir), providers)
+      : lookAtPostgres(databaseDirectUrl ?? databaseUrl, providers),
 });
+
+type Providers = Config['providers'];
 
 const readNames = `select name from kysely_migration`;
 
-const lookAtFile = async (file: string): Promise<Finding[]> => {
+/** Reads who made the newest jobs. Ids of jobs are in the order of time. */
+const readMakers = `select metadata, finished_at from jobs
+  where status in ('done', 'failed') and metadata is not null order by id desc limit 1000`;
+
+const judgeLastCalls = (jobs: Record<string, unknown>[], providers: Providers): Finding[] => {
+  const failedAt = new Map<string, unknown>();
+  for (const { metadata, finished_at: at } of jobs) {
+    const made: { provider?: string; failedProvider?: string } = JSON.parse(String(metadata));
+    for (const [name, failed] of [
+      [made.provider, null],
+      [made.failedProvider, at],
+    ])
+      if (typeof name === 'string' && !failedAt.has(name)) failedAt.set(name, failed);
+  }
+  return Object.entries(providers).flatMap(([name, settings]) => {
+    const at = failedAt.get(name) ?? null;
+    return at === null || isSandbox(settings)
+      ? []
+      : warning(
+          `The last call of the provider ${name} failed, at ${toIso(Number(at))}.`,
+          'Read the reason in the log: the line of that time that names the provider.',
+        );
+  });
+};
+
+const lookAtFile = async (file: string, providers: Providers): Promise<Finding[]> => {
   try {
     if ((await ignoreEnoent(stat(file))) === null)
       return [warning('There is no embedded store yet.', 'Start the gateway; it makes one.')];
     const database = new DatabaseSync(file, { readOnly: true, timeout: 5_000 });
     try {
       const names = database.prepare(readNames).all();
-      return judgeSchema(
-        names.map(({ name }) => String(name)),
-        'The embedded store',
-      );
+      return [
+        ...judgeSchema(
+          names.map(({ name }) => String(name)),
+          'The embedded store',
+        ),
+        ...judgeLastCalls(database.prepare(readMakers).all(), providers),
+      ];
     } finally {
       database.close();
     }
@@ -67,7 +102,7 @@ const judgeSchema = (executed: readonly string[], store: string): Finding[] => {
 const longestWaitMs = 5_000;
 const oldestPostgres = 150_000;
 
-const lookAtPostgres = async (url: string): Promise<Finding[]> => {
+const lookAtPostgres = async (url: string, providers: Providers): Promise<Finding[]> => {
   const client = new Client(
     clientConfig({
       url,
@@ -90,7 +125,11 @@ const lookAtPostgres = async (url: string): Promise<Finding[]> => {
     ];
   }
   try {
-    return [...(await lookAtServer(client)), ...(await lookAtTables(client)), ...(await timeWrite(client))];
+    return [
+      ...(await lookAtServer(client)),
+      ...(await lookAtTables(client, providers)),
+      ...(await timeWrite(client)),
+    ];
   } finally {
     await client.end();
   }
@@ -144,17 +183,23 @@ const lookAtServer = async (client: InstanceType<typeof Client>): Promise<Findin
   );
 };
 
-const lookAtTables = async (client: InstanceType<typeof Client>): Promise<Finding[]> => {
+const lookAtTables = async (
+  client: InstanceType<typeof Client>,
+  providers: Providers,
+): Promise<Finding[]> => {
   const { rows } = await client.query<{ found: boolean }>(
     `select to_regclass('kysely_migration') is not null as found`,
   );
   if (rows[0]?.found !== true)
     return [warning('The database has no tables yet.', 'Start the gateway; it creates them.')];
   const names = await client.query<{ name: string }>(readNames);
-  return judgeSchema(
-    names.rows.map((row: { name: string }) => row.name),
-    'The database',
-  );
+  return [
+    ...judgeSchema(
+      names.rows.map((row: { name: string }) => row.name),
+      'The database',
+    ),
+    ...judgeLastCalls((await client.query(readMakers)).rows, providers),
+  ];
 };
 
 /** Commits a message that is only written to the log of PostgreSQL, as durably as a row, and that nobody reads. */

@@ -26,8 +26,8 @@ const list: CommandDefinition<[ListOptions]> = {
   name: 'list',
   summary: 'list the changes that operators made',
   description:
-    'Lists the changes that operators made, over HTTP and on the command line, newest first. OUTCOME is "started" for a ' +
-    'change that has not ended, or whose process ended before.',
+    'Lists the changes that operators made, over HTTP and on the command line, and the calls that were refused, newest ' +
+    'first. OUTCOME is "started" for a change that has not ended, or whose process ended before.',
   examples: [
     'causeway audit list',
     'causeway audit list --operation credit_account --since 2026-11-01',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { formatUsd } from '../../kit/money.ts';
+import { StoreError } from '../../store/store-error.ts';
 import { ensureWebhookSecret } from '../../webhooks/ensure-webhook-secret.ts';
 import { usd } from '../answer-fields.ts';
 import { jsonAnswer } from '../operation.ts';
@@ -14,10 +15,23 @@ const output = z.looseObject({
     .string()
     .nullish()
     .describe(
-      'Signs webhooks of the account. Only over REST (it belongs on a backend, not in a conversation); null for a key ' +
-        'with limits.',
+      'Signs webhooks of the account. Only over REST (it belongs on a backend, not in a conversation). Null for a key ' +
+        'with limits, and while it cannot be made, such as on a full disk: ask again.',
     ),
 });
+
+/** Makes an account's first secret. Null while the store takes no writes: the balance is read all the same. */
+const makeSecret = async (
+  store: Parameters<typeof ensureWebhookSecret>[0],
+  accountId: string,
+): Promise<string | null> => {
+  try {
+    return (await ensureWebhookSecret(store, accountId)).current;
+  } catch (error) {
+    if (error instanceof StoreError) return null;
+    throw error;
+  }
+};
 
 export const getBalance = readOperation({
   name: 'get_balance',
@@ -54,7 +68,7 @@ export const getBalance = readOperation({
           ? {
               webhook_secret:
                 caller.limits === null
-                  ? (caller.webhookSecret ?? (await ensureWebhookSecret(store, caller.accountId)).current)
+                  ? (caller.webhookSecret ?? (await makeSecret(store, caller.accountId)))
                   : null,
             }
           : {}),

@@ -1,6 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { AppError } from '../../kit/errors.ts';
-import { memoizeAsync } from '../../kit/memoize-async.ts';
 import type { HistoryPosition } from '../../store/store.ts';
 
 /** The list and the account that a cursor belongs to. */
@@ -17,29 +16,27 @@ export type HistoryCursors = ReturnType<typeof createHistoryCursors>;
 
 /**
  * Turns the end of a page into signed text and back. Only the same account and list can use it.
- * `loadSecret` returns the same secret in all replicas and after every restart, so that a cursor outlives its process.
- * It is called once, at the first use.
+ * `secret` is the same in all replicas and after every restart, so that a cursor outlives its process.
  */
-export const createHistoryCursors = (loadSecret: () => Promise<string>) => {
-  const secret = memoizeAsync(loadSecret);
-  const sign = async (text: string, { accountId, list }: CursorScope): Promise<Buffer> =>
-    createHmac('sha256', await secret())
+export const createHistoryCursors = (secret: string) => {
+  const sign = (text: string, { accountId, list }: CursorScope): Buffer =>
+    createHmac('sha256', secret)
       .update(JSON.stringify([list, accountId, text]))
       .digest();
 
   return {
-    write: async ({ createdAt, id }: HistoryPosition, scope: CursorScope): Promise<string> => {
+    write: ({ createdAt, id }: HistoryPosition, scope: CursorScope): string => {
       const text = `${createdAt}:${id}`;
-      return Buffer.concat([await sign(text, scope), Buffer.from(text)]).toString('base64url');
+      return Buffer.concat([sign(text, scope), Buffer.from(text)]).toString('base64url');
     },
     /** Throws AppError `invalid_cursor` on text that `write` did not make for this scope. */
-    read: async (cursor: string, scope: CursorScope): Promise<HistoryPosition> => {
+    read: (cursor: string, scope: CursorScope): HistoryPosition => {
       const bytes = Buffer.from(cursor, 'base64url');
       const text = bytes.subarray(signatureBytes).toString('latin1');
       const [, createdAt, id] = positionPattern.exec(text) ?? [];
       const isCanonical = bytes.toString('base64url') === cursor;
       if (createdAt === undefined || id === undefined || !isCanonical) throw invalidCursor();
-      if (!timingSafeEqual(bytes.subarray(0, signatureBytes), await sign(text, scope))) throw invalidCursor();
+      if (!timingSafeEqual(bytes.subarray(0, signatureBytes), sign(text, scope))) throw invalidCursor();
       return { createdAt: Number(createdAt), id };
     },
   };

@@ -66,7 +66,7 @@ export const historyOperation = <Row extends HistoryPosition>({
       const { accountId } = call.caller;
       const { historyCursors } = services;
       const scope = { accountId, list: parts.name };
-      const before = cursor === undefined ? null : await historyCursors.read(cursor, scope);
+      const before = cursor === undefined ? null : historyCursors.read(cursor, scope);
       const rows = await read({ accountId, limit: limit + 1, before }, call, services);
       const page = rows.slice(0, limit);
       const last = rows.length > limit ? page.at(-1) : undefined;
@@ -74,7 +74,7 @@ export const historyOperation = <Row extends HistoryPosition>({
         {
           data: page.map((row) => toItem(row, services)),
           has_more: last !== undefined,
-          next_cursor: last === undefined ? null : await historyCursors.write(last, scope),
+          next_cursor: last === undefined ? null : historyCursors.write(last, scope),
         },
         { headers: { 'cache-control': 'no-store' } },
       );

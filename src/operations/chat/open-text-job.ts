@@ -100,7 +100,7 @@ export const quoteText = (
  */
 export const openTextJob = async (
   order: TextJobOrder,
-  { caller, memory, pledge }: AccountCall,
+  { caller, memory, pledge, requestId }: AccountCall,
   services: Services,
 ): Promise<OpenedJob> => {
   const { kind, model, promptTokens, outputLimit, toParts, idempotency } = order;
@@ -135,7 +135,8 @@ export const openTextJob = async (
       pledge,
       idempotency,
     });
-    if (opened.outcome === 'opened') memory.holdUntil(services.jobs.start(opened.job, work).finished);
+    if (opened.outcome === 'opened')
+      memory.holdUntil(services.jobs.start(opened.job, { ...work, requestId }).finished);
     memory.settleBody(textJobShare);
     if (opened.outcome !== 'insufficient')
       return { job: opened.job, isReplayed: opened.outcome === 'replayed' };

@@ -1,8 +1,9 @@
 import type { Executor, JobEvent } from '../../jobs/executor.ts';
-import { toFailedOutcome } from '../../jobs/provider-failure.ts';
+import { madeBy, toFailedOutcome } from '../../jobs/provider-failure.ts';
 import type { ErrorEnvelope } from '../../kit/errors.ts';
 import type { Json, JsonObject } from '../../kit/json.ts';
 import type { Log } from '../../kit/log.ts';
+import type { ServedRoute } from '../../providers/route-attempts.ts';
 import type { RoutedText } from '../../providers/router.ts';
 import type { FinishReason, TextEvent, TextMessage, TextUsage } from '../../providers/text/text-provider.ts';
 import type { Job } from '../../store/store.ts';
@@ -15,6 +16,8 @@ export interface TextJobRequest extends TextJobTerms {
   options: JsonObject;
   /** True: the caller wants no stream. */
   isWhole: boolean;
+  /** The id of the request that opened the job, for the log. */
+  requestId?: string;
 }
 
 export interface TextEnd {
@@ -49,9 +52,9 @@ export const createRunTextJob =
   ): Executor =>
   async (job, { work, signal, emit, served }) => {
     const request = work as Request;
-    const { messages, options, isWhole, maxOutputTokens, price } = request;
+    const { messages, options, isWhole, maxOutputTokens, price, requestId } = request;
     const answer = createAnswer(job, request);
-    let route = { provider: 'none', isSandbox: false };
+    let route: Omit<ServedRoute, 'model'> = { provider: 'none', isSandbox: false };
     let finishReason: FinishReason | null = null;
     let usage: TextUsage | null = null;
     const take = (event: TextEvent): void => {
@@ -75,8 +78,7 @@ export const createRunTextJob =
         },
       );
     } catch (error) {
-      log.warn({ err: error, jobId: job.id, provider: route.provider }, `a ${job.kind} job failed upstream`);
-      const failed = toFailedOutcome(error);
+      const failed = toFailedOutcome(error, { log, job, requestId });
       return answer.failed === undefined ? failed : { ...failed, result: answer.failed(failed.error) };
     }
     if (finishReason === null || usage === null)
@@ -93,6 +95,6 @@ export const createRunTextJob =
       result,
       charge,
       media: [],
-      metadata: { sandbox: route.isSandbox, provider: route.provider, bill: textUnits(price, usage) },
+      metadata: { ...madeBy(route), bill: textUnits(price, usage) },
     };
   };

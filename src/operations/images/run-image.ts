@@ -3,10 +3,11 @@ import { createMemoryBudget } from '../../limits/memory-budget.ts';
 import type { Log } from '../../kit/log.ts';
 import { parseUsd } from '../../kit/money.ts';
 import type { AspectRatio, GeneratedImage, InputImage } from '../../providers/image/image-provider.ts';
+import type { ServedRoute } from '../../providers/route-attempts.ts';
 import type { RoutedImage } from '../../providers/router.ts';
 import type { Executor, SaveResult } from '../../jobs/executor.ts';
 import { outliveOutage } from '../../jobs/outlive-outage.ts';
-import { toFailedOutcome } from '../../jobs/provider-failure.ts';
+import { madeBy, toFailedOutcome } from '../../jobs/provider-failure.ts';
 
 /** An image that a job edits: our own checked copy. */
 export interface ImageJobInput {
@@ -22,6 +23,8 @@ export interface ImageJobRequest {
   inputs?: ImageJobInput[];
   /** The frozen price of the call, in USD. */
   priceUsd: string;
+  /** The id of the request that asked for it. Jobs of an earlier version lack it. */
+  requestId?: string;
 }
 
 export interface RunImageOptions {
@@ -56,7 +59,7 @@ export const createRunImage = ({
       inputs.length === 0
         ? () => undefined
         : await memory.reserve(sizeOf(inputs), { signal, accountId: job.accountId });
-    let route = { provider: 'none', isSandbox: false };
+    let route: Omit<ServedRoute, 'model'> = { provider: 'none', isSandbox: false };
     let images: GeneratedImage[];
     try {
       const { prompt, aspectRatio } = request;
@@ -65,8 +68,7 @@ export const createRunImage = ({
         { signal, onRoute: (chosen) => (route = chosen) },
       );
     } catch (error) {
-      log.warn({ err: error, jobId: job.id, provider: route.provider }, 'an image job failed');
-      return toFailedOutcome(error);
+      return toFailedOutcome(error, { log, job, requestId: request.requestId });
     } finally {
       release();
     }
@@ -90,7 +92,7 @@ export const createRunImage = ({
         sizeBytes,
         keepMs,
       })),
-      metadata: { sandbox: route.isSandbox, provider: route.provider },
+      metadata: madeBy(route),
     };
   };
 };

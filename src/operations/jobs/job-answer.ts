@@ -110,11 +110,13 @@ export const waitForEnd = async (
 /** The wait before a client repeats a request that an upstream refused because of load. */
 const retryAfterSeconds = 5;
 
+/** Makes the error of a failed job. The process that ran the job has logged the cause. */
 export const toJobError = (job: Job, headers: Record<string, string>): AppError => {
   const code = toErrorCode(job.error?.code);
   const status = errorTable[code][0];
   return new AppError(code, job.error?.message ?? 'The job failed. It was not charged.', {
     headers,
+    isLogged: true,
     ...(status === 429 || status === 503 ? { retryAfterSeconds } : {}),
   });
 };

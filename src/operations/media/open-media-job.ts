@@ -38,7 +38,7 @@ export interface MediaJobInput {
  */
 export const openMediaJob = async (
   { inputs, toOrder, idempotency }: MediaJobInput,
-  { caller }: AccountCall,
+  { caller, requestId }: AccountCall,
   services: Services,
 ): Promise<OpenedJob> => {
   const ids = inputs.map(({ id }) => id);
@@ -58,7 +58,7 @@ export const openMediaJob = async (
           : { status: 'queued', leaseOwner: null, leaseUntil: null }),
         maxAttempts: order.maxAttempts,
         deadlineAt: now + deadlineMs,
-        request: JSON.stringify(work),
+        request: JSON.stringify({ ...work, requestId }),
         customData: sourceText(order.customData) ?? null,
         parameters: parameters === undefined ? null : JSON.stringify(parameters),
         webhookUrl: order.webhookUrl ?? null,

@@ -13,7 +13,7 @@ import { pause } from '../../kit/repeat.ts';
 import type { Job, Store } from '../../store/store.ts';
 import type { Executor, ExecutorContext, JobOutcome, ResultMedia, SaveResult } from '../../jobs/executor.ts';
 import { LeaseLostError, outliveOutage } from '../../jobs/outlive-outage.ts';
-import { toFailedOutcome } from '../../jobs/provider-failure.ts';
+import { madeBy, toFailedOutcome } from '../../jobs/provider-failure.ts';
 
 /** A completed video can be downloaded for this long (docs/contract.md, "Video"). */
 export const videoKeepMs = 23 * 3_600_000;
@@ -41,6 +41,8 @@ export interface VideoJobRequest {
   inputs: { role: VideoInput['role']; id: string; contentType: string; sizeBytes: number }[];
   /** The frozen price of the whole video, in USD. */
   priceUsd: string;
+  /** The id of the request that asked for it. Jobs of an earlier version lack it. */
+  requestId?: string;
 }
 
 export interface VideoJobResult extends JsonObject {
@@ -78,8 +80,7 @@ export const createRunVideo = (options: RunVideoOptions): Executor => {
       return await collect(job, work, { started, handle }, context, options);
     } catch (error) {
       context.signal.throwIfAborted();
-      options.log.warn({ err: error, jobId: job.id }, 'a video job failed upstream');
-      return toFailedOutcome(error);
+      return toFailedOutcome(error, { log: options.log, job, requestId: work.requestId });
     }
   };
 };
@@ -228,7 +229,7 @@ const collect = async (
     result,
     charge: parseUsd(priceUsd),
     media: [video, lastFrame].flatMap((part) => (part === null ? [] : [part.media])),
-    metadata: { sandbox: started.isSandbox, provider: started.provider },
+    metadata: madeBy(started),
   };
 };
 

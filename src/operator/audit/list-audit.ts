@@ -11,14 +11,18 @@ import { requireFound } from '../require-found.ts';
 const change = z.strictObject({
   id: z.string().describe('Also the id of the one thing that the change made, such as a ledger entry.'),
   at: time,
-  actor: z.string().describe('`key:<id>` for an operator key, `cli:<user>` for the command line.'),
+  actor: z
+    .string()
+    .describe('`key:<id>`, `cli:<user>`, or `address:<address>` of a caller without a valid key.'),
   actor_label: z.string().nullable().describe('The label of the operator key.'),
   operation: z.string(),
-  input: z.record(z.string(), z.json()).describe('As it was sent, with keys masked.'),
+  input: z
+    .record(z.string(), z.json())
+    .describe('As it was sent, with keys masked; empty for a refused call.'),
   outcome: z
     .enum(['started', 'done', 'failed'])
     .describe('`started`: it has not ended, or its end is unknown because the process ended before.'),
-  error: z.string().nullable().describe('The code of the error of a failed change.'),
+  error: z.string().nullable().describe('The code of the error of a failed change or a refused call.'),
   request_id: z.string().nullable().describe('The X-Request-Id of the answer.'),
   finished_at: time.nullable(),
 });
@@ -39,11 +43,12 @@ const toChange = (row: AuditRow): z.output<typeof change> => ({
 export const listAudit = operatorRead({
   name: 'list_audit',
   title: 'Read the audit log',
-  description: 'The changes that operators made, over HTTP and on the command line, newest first.',
+  description:
+    'The changes of operators, over HTTP and on the command line, and refused calls, newest first.',
   group: 'audit',
   path: '/audit',
   fields: {
-    actor: idField.optional().describe('Only those of `key:<id>` or `cli:<user>`.'),
+    actor: idField.optional().describe('Only those of this actor.'),
     operation: idField.optional().describe('Only those of this operation, such as credit_account.'),
     since: instant.optional().describe('Only those at or after this time.'),
     limit: limitField(1_000, 100),

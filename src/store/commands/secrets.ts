@@ -1,20 +1,25 @@
-import { read, write } from '../command.ts';
-import { firstOf, onlyOf } from '../statement.ts';
-
-/**
- * Returns a permanent secret of the whole deployment, the same for every process. Makes `value` the secret of that name
- * if there is none. The update changes nothing; it makes the statement return an existing row.
- */
-export const getOrCreateSecret = write({
-  text: `insert into secrets (name, value) values ($1, $2)
-    on conflict (name) do update set value = secrets.value returning value`,
-  values: ({ name, value }: { name: string; value: string }) => [name, value],
-  read: onlyOf(({ value }: { value: string }) => value),
-});
+import { read, run, writeSteps } from '../command.ts';
+import { firstOf, onlyOf, statement } from '../statement.ts';
 
 /** Null if there is no secret of that name. */
 export const findSecret = read({
   text: `select value from secrets where name = $1`,
   values: (name: string) => [name],
   read: firstOf(({ value }: { value: string }) => value),
+});
+
+/** The update changes nothing; it makes the statement return the row of a process that was faster. */
+const createSecret = statement({
+  text: `insert into secrets (name, value) values ($1, $2)
+    on conflict (name) do update set value = secrets.value returning value`,
+  values: ({ name, value }: { name: string; value: string }) => [name, value],
+  read: onlyOf(({ value }: { value: string }) => value),
+});
+
+/**
+ * Returns a permanent secret of the whole deployment, the same for every process. Makes `value` the secret of that name
+ * if there is none. A secret that exists is read without a write, so also while the disk is full.
+ */
+export const getOrCreateSecret = writeSteps(function* (secret: { name: string; value: string }) {
+  return (yield* run(findSecret, secret.name)) ?? (yield* run(createSecret, secret));
 });

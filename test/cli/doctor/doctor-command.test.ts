@@ -16,6 +16,7 @@ import { startHttp } from '../../http/local-hosts.ts';
 import { createConditionalWrites } from '../../leads/shared/conditional-writes.ts';
 import { startS3Server } from '../../media/s3-server.ts';
 import { listenOnLoopback } from '../../mcp/listen-on-loopback.ts';
+import { openAccount } from '../../mcp/open-account.ts';
 import { hasService, redisUrl } from '../../outside-services.ts';
 import { startStubUpstream } from '../../providers/stub-upstream.ts';
 import { runHere, runNode, temporaryFolder } from '../run-cli.ts';
@@ -105,6 +106,65 @@ describe('causeway doctor', () => {
       expect.stringMatching(/^problem: DATABASE_URL: .*cannot be reached/),
     ]);
   });
+
+  it.each(['SQLite', ...(hasService('PostgreSQL') ? ['PostgreSQL'] : [])])(
+    'says when the last call of a provider failed, by the jobs in %s, until one is answered',
+    async (engine) => {
+      const [upstream, spare] = [await startStubUpstream(), await startStubUpstream()];
+      const database = engine === 'PostgreSQL' ? await createTestDatabase() : null;
+      const env: Record<string, string> = {
+        ...quiet,
+        UPSTREAM_KEY: 'upstream-secret',
+        ...(database === null ? {} : { DATABASE_URL: database.url }),
+      };
+      const yaml = `
+providers:
+  up: { type: openai, base_url: "${upstream.baseUrl}", api_key_env: UPSTREAM_KEY }
+  spare: { type: openai, base_url: "${spare.baseUrl}", api_key_env: UPSTREAM_KEY }
+models:
+  textmodel-3.5-flash:
+    kind: chat
+    price: { unit: call, price_usd: "0.01" }
+    routes: [{ provider: up, model: m }, { provider: spare, model: m }]
+`;
+      const gateway = await startTestGateway({ environment: env, yaml });
+      onTestFinished(async () => {
+        await gateway.stop();
+        await upstream.close();
+        await spare.close();
+        await database?.drop();
+      });
+      const { apiKey } = await openAccount(gateway.services);
+      const ask = async (): Promise<number> => {
+        const body = { messages: [{ role: 'user', content: 'Hello' }] };
+        return (await gateway.call('/v1/chat/completions', { apiKey, body })).status;
+      };
+      const told = async (): Promise<string[]> => {
+        const { findingsOf } = await examine({ ...env, DATA_DIR: gateway.dataDir }, yaml);
+        return findingsOf('store').filter((text) => text.includes('last call'));
+      };
+      expect(await told()).toEqual([]);
+      // A request that is wrong says nothing of the provider.
+      upstream.script({ kind: 'error', status: 400 });
+      await ask();
+      expect(await told()).toEqual([]);
+      const failed = (name: string) =>
+        expect.stringMatching(
+          String.raw`^warning: The last call of the provider ${name} failed, at \d{4}-\d\d-\d\dT\S+Z\.$`,
+        );
+      // The spare one answers the caller.
+      upstream.script({ kind: 'error', status: 404 });
+      expect(await ask()).toBe(200);
+      expect(await told()).toEqual([failed('up')]);
+      upstream.script({ kind: 'error', status: 404 });
+      spare.script({ kind: 'error', status: 404 });
+      expect(await ask()).toBe(503);
+      expect(await told()).toEqual([failed('up'), failed('spare')]);
+      spare.script({ kind: 'chat', pieces: ['Hello'] });
+      expect(await ask()).toBe(200);
+      expect(await told()).toEqual([failed('spare')]);
+    },
+  );
 
   it('names a plain PUBLIC_URL, and the sandbox and a lack of profiles beside real money', async () => {
     const { findingsOf, stdout } = await examine({

@@ -4,7 +4,7 @@ import { AppError } from '../../../src/kit/errors.ts';
 import { createHistoryCursors } from '../../../src/operations/account/history-cursor.ts';
 import type { HistoryPosition } from '../../../src/store/store.ts';
 
-const cursors = createHistoryCursors(async () => 'secret');
+const cursors = createHistoryCursors('secret');
 const scope = { accountId: 'acme', list: 'list_jobs' };
 
 const position: fc.Arbitrary<HistoryPosition> = fc.record({
@@ -12,9 +12,9 @@ const position: fc.Arbitrary<HistoryPosition> = fc.record({
   id: fc.uuid(),
 });
 
-const outcomeOf = async (reading: Promise<HistoryPosition>): Promise<unknown> => {
+const outcomeOf = (reading: () => HistoryPosition): unknown => {
   try {
-    return await reading;
+    return reading();
   } catch (error) {
     if (error instanceof AppError) return { code: error.code, status: error.status, param: error.param };
     throw error;
@@ -23,20 +23,20 @@ const outcomeOf = async (reading: Promise<HistoryPosition>): Promise<unknown> =>
 const invalid = { code: 'invalid_cursor', status: 400, param: 'cursor' };
 
 describe('a history cursor', () => {
-  it('comes back as the position it was made of, also in another process with the same secret', async () => {
-    const elsewhere = createHistoryCursors(async () => 'secret');
-    await fc.assert(
-      fc.asyncProperty(position, async (end) => {
-        const cursor = await cursors.write(end, scope);
+  it('comes back as the position it was made of, also in another process with the same secret', () => {
+    const elsewhere = createHistoryCursors('secret');
+    fc.assert(
+      fc.property(position, (end) => {
+        const cursor = cursors.write(end, scope);
         expect(cursor.length).toBeLessThanOrEqual(512);
         expect(cursor).toMatch(/^[\w-]+$/);
-        expect(await elsewhere.read(cursor, scope)).toEqual(end);
+        expect(elsewhere.read(cursor, scope)).toEqual(end);
       }),
     );
   });
 
-  it('is refused with any character changed, left out or added', async () => {
-    const cursor = await cursors.write(
+  it('is refused with any character changed, left out or added', () => {
+    const cursor = cursors.write(
       { createdAt: 1_800_000_000_000, id: '00000000-0000-4000-8000-000000000000' },
       scope,
     );
@@ -44,47 +44,29 @@ describe('a history cursor', () => {
       const [before, at, after] = [cursor.slice(0, index), cursor.charAt(index), cursor.slice(index + 1)];
       const other = at === 'A' ? 'B' : 'A';
       const wrong = at === '' ? [`${cursor}A`, `${cursor}=`] : [before + other + after, before + after];
-      for (const text of wrong) expect(await outcomeOf(cursors.read(text, scope))).toEqual(invalid);
+      for (const text of wrong) expect(outcomeOf(() => cursors.read(text, scope))).toEqual(invalid);
     }
   });
 
-  it('is refused as any text that nobody made', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.oneof(fc.string({ maxLength: 512 }), fc.base64String({ maxLength: 512 })),
-        async (text) => {
-          expect(await outcomeOf(cursors.read(text, scope))).toEqual(invalid);
-        },
-      ),
+  it('is refused as any text that nobody made', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string({ maxLength: 512 }), fc.base64String({ maxLength: 512 })), (text) => {
+        expect(outcomeOf(() => cursors.read(text, scope))).toEqual(invalid);
+      }),
     );
   });
 
   it.each([
     ['account', { ...scope, accountId: 'other' }],
     ['list', { ...scope, list: 'list_transactions' }],
-  ])('of another %s is refused', async (_name, other) => {
-    const cursor = await cursors.write({ createdAt: 1, id: 'x' }, other);
-    expect(await outcomeOf(cursors.read(cursor, scope))).toEqual(invalid);
+  ])('of another %s is refused', (_name, other) => {
+    const cursor = cursors.write({ createdAt: 1, id: 'x' }, other);
+    expect(outcomeOf(() => cursors.read(cursor, scope))).toEqual(invalid);
   });
 
-  it('of another deployment is refused', async () => {
-    const foreign = createHistoryCursors(async () => 'other secret');
-    const cursor = await foreign.write({ createdAt: 1, id: 'x' }, scope);
-    expect(await outcomeOf(cursors.read(cursor, scope))).toEqual(invalid);
-  });
-});
-
-describe('the secret of the cursors', () => {
-  it('is loaded once, and again after a failure', async () => {
-    let loads = 0;
-    const flaky = createHistoryCursors(async () => {
-      loads += 1;
-      if (loads === 1) throw new Error('the store is away');
-      return 'secret';
-    });
-    await expect(flaky.write({ createdAt: 1, id: 'x' }, scope)).rejects.toThrow('the store is away');
-    const written = await Promise.all([1, 2, 3].map(() => flaky.write({ createdAt: 1, id: 'x' }, scope)));
-    expect(new Set(written).size).toBe(1);
-    expect(loads).toBe(2);
+  it('of another deployment is refused', () => {
+    const foreign = createHistoryCursors('other secret');
+    const cursor = foreign.write({ createdAt: 1, id: 'x' }, scope);
+    expect(outcomeOf(() => cursors.read(cursor, scope))).toEqual(invalid);
   });
 });
