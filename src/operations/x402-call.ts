@@ -6,6 +6,7 @@ import { formatUsd } from '../kit/money.ts';
 import type { Receipt } from '../purchases/x402/x402-answers.ts';
 import { hasProof, type Credit, type PayOutcome } from '../purchases/x402/x402-gate.ts';
 import type { Payment } from '../store/store.ts';
+import { tellCredit } from './account/get-receipt.ts';
 import { isOnSale } from './is-on-sale.ts';
 import { endWithReceipt, maxMeteredMs, meterCall } from './meter-call.ts';
 import {
@@ -63,14 +64,21 @@ export const sellByX402 = async (
     signal: call.signal,
   });
   if (paid.outcome === 'unpaid') return toTerms({ sale, input }, paid, services);
-  const { receipt } = paid;
+  const { receipt, accountId, identity } = paid;
   const body =
     made ?? (await replay(sale, JSON.parse(paid.result), { services, signal: call.signal, receipt }));
-  return jsonAnswer(body, {
-    headers: { 'cache-control': 'no-store', ...(paid.replayed ? { 'idempotent-replayed': 'true' } : {}) },
-    isSandbox: sale.isSandbox(services, body),
-    ...(receipt === undefined ? {} : { receipt }),
-  });
+  // A proof can be read on the chain, so its repetition alone does not tell the balance.
+  const mayReadBalance = !paid.replayed || call.caller !== null;
+  const credited =
+    accountId === null ? {} : await tellCredit({ identity, accountId }, { mayReadBalance }, services);
+  return jsonAnswer(
+    { ...body, ...credited },
+    {
+      headers: { 'cache-control': 'no-store', ...(paid.replayed ? { 'idempotent-replayed': 'true' } : {}) },
+      isSandbox: sale.isSandbox(services, body),
+      ...(receipt === undefined ? {} : { receipt }),
+    },
+  );
 };
 
 /** `result`: the answer that is about to be sold; null: an answer that would be made now. */

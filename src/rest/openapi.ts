@@ -27,21 +27,21 @@ export const createOpenApi = ({
   speaksMpp,
   paymentRequiredSchema,
 }: OpenApiOptions): object => {
-  const goods = goodsOf(operations);
+  const hasPayments = operations.some(({ sale }) => sale?.x402 !== undefined);
   return assembleOpenApi({
     operations,
     publicUrl,
     brand: title,
     namedSchemas: [[errorEnvelope, 'ErrorEnvelope']],
     addSchemas: (schemas) => {
-      if (goods === '') return;
+      if (!hasPayments) return;
       schemas.add('PaymentRequired', paymentRequiredBodySchema);
       schemas.add('PaymentRequiredHeader', schemas.lift(paymentRequiredSchema, 'PaymentRequiredHeader'));
     },
     info: {
       title,
       version: interfaceVersion,
-      summary: `Prepaid generation by API key${goods === '' ? '' : `, and ${decapitalised(goods)} paid per request`}.`,
+      summary: summaryOf(operations),
       description: introduction(title, operations, speaksMpp),
     },
     tags: tagsOf(operations),
@@ -56,9 +56,25 @@ const nameAll = (names: readonly string[]): string => new Intl.ListFormat('en').
 
 const decapitalised = (text: string): string => text.replace(/^./, (first) => first.toLowerCase());
 
-/** Names what is sold call by call, such as "Influencer search". Empty: nothing is. */
+/** Names what is sold call by call alone, such as "Influencer search". Empty: nothing is. */
 const goodsOf = (operations: readonly Operation[]): string =>
-  nameAll(operations.flatMap(({ sale }) => sale?.x402?.description ?? []));
+  nameAll(
+    operations.flatMap(({ sale }) =>
+      sale?.x402 === undefined || sale.x402.isCredit === true ? [] : sale.x402.description,
+    ),
+  );
+
+/** Whether wallets buy what is prepaid with a key. */
+const takesWallets = (operations: readonly Operation[]): boolean =>
+  operations.some(({ sale }) => sale?.x402?.isCredit === true);
+
+const summaryOf = (operations: readonly Operation[]): string => {
+  const goods = decapitalised(goodsOf(operations));
+  const generation = takesWallets(operations)
+    ? 'Generation, prepaid by API key or paid per request'
+    : 'Prepaid generation by API key';
+  return `${generation}${goods === '' ? '' : `, and ${goods} paid per request`}.`;
+};
 
 const introduction = (
   title: string,
@@ -80,32 +96,42 @@ wrong field${soldRefusals(operations)}.
 
 const services = (operations: readonly Operation[], speaksMpp: boolean): string => {
   const goods = goodsOf(operations);
+  const payment = `call by call with USDC (x402${speaksMpp ? ' or MPP' : ''})`;
   return (
     "**Generation** makes images, videos and text, prepaid from an account's balance: send `Authorization: Bearer <API_KEY>`." +
-    (goods === ''
-      ? ''
-      : ` **${goods}** is paid call by call with USDC (x402${speaksMpp ? ' or MPP' : ''}): no account, no key.`)
+    (takesWallets(operations)
+      ? ` Without a key it is paid ${payment}, and what a call does not use is balance of the wallet's account.`
+      : '') +
+    (goods === '' ? '' : ` **${goods}** is paid ${payment}: no account, no key.`)
   );
 };
 
 /** Says which refusals of paid calls have a form of their own. */
 const soldRefusals = (operations: readonly Operation[]): string => {
-  const units = nameAll(operations.flatMap(({ sale }) => sale?.x402?.unit.one ?? []));
-  return units === '' ? '' : `; a 422 of ${units} is \`detail\` alone, and its 402 the terms of the payment`;
+  const sold = operations.flatMap(({ rest, sale }) => (sale?.x402 ? { rest, unit: sale.x402.unit.one } : []));
+  if (sold.length === 0) return '';
+  const units = sold.filter(({ rest }) => rest.validation === 'detail').map(({ unit }) => unit);
+  return (
+    (units.length === 0 ? '' : `; a 422 of ${nameAll(units)} is \`detail\` alone`) +
+    '. The 402 of a call without a key that is paid call by call has the terms of the payment'
+  );
 };
 
 /** Returns the ids of what has no tool. Result downloads are not even an operation. */
 const withoutTool = (operations: readonly Operation[]): string =>
-  [...operations.filter(({ tool }) => tool === null).map(({ name }) => name), 'get_result']
-    .map((name) => `\`${name}\``)
-    .join(' and ');
+  nameAll(
+    [...operations.filter(({ tool }) => tool === null).map(({ name }) => name), 'get_result'].map(
+      (name) => `\`${name}\``,
+    ),
+  );
 
 const tagsOf = (operations: readonly Operation[]): { name: string; description: string }[] =>
   [...Map.groupBy(operations, ({ group }) => group)].map(([name, members]) => {
     const goods = goodsOf(members);
+    const prepaid = takesWallets(members) ? 'prepaid, or paid per request with x402' : 'prepaid';
     const description =
       goods === ''
-        ? 'Images, videos and text, prepaid; the account, its history and its SKUs.'
+        ? `Images, videos and text, ${prepaid}; the account, its history and its SKUs.`
         : `${goods}, paid per request with x402.`;
     return { name, description };
   });

@@ -40,7 +40,7 @@ afterAll(async () => {
 
 describe('an operation that is added by one file and one line', () => {
   it('does not compile while a part of it is missing', () => {
-    expectTypeOf<OptionalKeys<ReadOperation>>().toEqualTypeOf<'sells' | 'resource' | 'isOpen'>();
+    expectTypeOf<OptionalKeys<ReadOperation>>().toEqualTypeOf<'sells' | 'resource' | 'isOpen' | 'price'>();
     expectTypeOf<OptionalKeys<OperationDocs>>().toEqualTypeOf<'errors' | 'event' | 'stream'>();
   });
 

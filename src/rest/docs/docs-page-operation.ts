@@ -57,14 +57,23 @@ export const operationSection = (
       <span class="title">${operation.summary}</span>
     </summary>
     <div class="body" id="${operation.operationId}">
-      ${prose(operation.description)}
-      ${operation.security.length === 0 ? null : html`<p class="note">Needs an API key as bearer token.</p>`}
+      ${prose(operation.description)} ${keyNote(operation.security)}
       ${parametersSection(operation.parameters)} ${requestSection(operation, schemas)}
       ${path.startsWith('/') ? curlSection({ method, path, operation }, baseUrl) : null}
       <h4>Answers</h4>
       ${Object.entries(operation.responses).map(([status, response]) => responseSection(status, response))}
     </div>
   </details>`;
+
+const keyNote = (security: readonly object[]): Html | null => {
+  if (security.length === 0) return null;
+  // An empty requirement is met without a key.
+  return security.some((one) => Object.keys(one).length === 0)
+    ? html`<p class="note">
+        Takes an API key as bearer token. Without one it answers 402, with the terms of a payment.
+      </p>`
+    : html`<p class="note">Needs an API key as bearer token.</p>`;
+};
 
 const parametersSection = (parameters: readonly ShownParameter[]): Html | null =>
   parameters.length === 0

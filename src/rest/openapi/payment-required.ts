@@ -1,4 +1,4 @@
-import { formatUsd } from '../../kit/money.ts';
+import { formatUsd, nanoPerUsd } from '../../kit/money.ts';
 import type { DescribedOperation, X402Sale } from '../../operations/operation.ts';
 import { reference } from './schema-registry.ts';
 
@@ -18,7 +18,11 @@ export const paymentRequiredBodySchema = {
       required: summaryMembers,
       properties: Object.fromEntries(summaryMembers.map((name) => [name, text])),
     },
-    x402Version: { type: 'integer', const: 1 },
+    x402Version: {
+      type: 'integer',
+      const: 1,
+      description: 'Of `accepts` here; the terms in PAYMENT-REQUIRED are of version 2.',
+    },
     extensions: { type: 'object', description: 'The challenge to sign, where wallets can sign in.' },
     accepts: {
       type: 'array',
@@ -81,25 +85,25 @@ export const paymentRequiredHeader = {
   },
 } satisfies Record<string, object>;
 
-const exampleTerms = (
-  { rest }: DescribedOperation,
-  { description, priceRange: { least } }: X402Sale,
-): object => ({
-  error: 'Payment required',
-  x402: { version: '2', amount: formatUsd(least), asset: 'USDC', payTo, chain: 'base' },
-  x402Version: 1,
-  accepts: [
-    {
-      scheme: 'exact',
-      network: 'base',
-      maxAmountRequired: String(least / nanoPerUnit),
-      resource: `https://gateway.example.com${rest.path}`,
-      description,
-      mimeType: 'application/json',
-      payTo,
-      maxTimeoutSeconds: 300,
-      asset: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
-      extra: { name: 'USD Coin', version: '2' },
-    },
-  ],
-});
+const exampleTerms = ({ rest, price }: DescribedOperation, { description }: X402Sale): object => {
+  const least = price?.least ?? nanoPerUsd / 10n;
+  return {
+    error: 'Payment required',
+    x402: { version: '2', amount: formatUsd(least), asset: 'USDC', payTo, chain: 'base' },
+    x402Version: 1,
+    accepts: [
+      {
+        scheme: 'exact',
+        network: 'base',
+        maxAmountRequired: String(least / nanoPerUnit),
+        resource: `https://gateway.example.com${rest.path}`,
+        description,
+        mimeType: 'application/json',
+        payTo,
+        maxTimeoutSeconds: 300,
+        asset: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+        extra: { name: 'USD Coin', version: '2' },
+      },
+    ],
+  };
+};
