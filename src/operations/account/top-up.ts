@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { amountText } from '../../kit/amount-text.ts';
 import { nanoPerUsd, parseUsd, formatUsd } from '../../kit/money.ts';
 import { creditSale, usualPriceLimit } from '../per-call-sale.ts';
 import { usd } from '../answer-fields.ts';
@@ -11,10 +12,8 @@ const suggested = ['1.00', '5.00', '20.00'];
 const amountForm = `must be an amount of ${formatUsd(leastTopUp)} to ${formatUsd(most)} USD with at most two decimals, such as "5.00"`;
 
 const input = z.object({
-  amount_usd: z
-    .union([z.string(), z.number()])
-    .transform((value, context) => {
-      const text = String(value);
+  amount_usd: amountText
+    .transform((text, context) => {
       const amount = /^\d{1,6}(?:\.\d{1,2})?$/.test(text) ? parseUsd(text) : 0n;
       if (amount >= leastTopUp && amount <= most) return formatUsd(amount);
       context.addIssue({ code: 'custom', message: amountForm });
