@@ -76,8 +76,8 @@ const findGoods = async (gatewayUrl: string): Promise<void> => {
   must(goods.length > 1, 'more than the search is sold');
   for (const { resource, price } of goods) {
     const { pathname } = new URL(resource.url);
-    const range = price.max === null ? `from $${price.min}` : `$${price.min} to $${price.max}`;
-    say(`${pathname.padEnd(24)} ${range.padEnd(18)} ${resource.description}`);
+    const range = [price.min, ...(price.max === price.min ? [] : [price.max ?? 'no maximum'])];
+    say(`${pathname.padEnd(24)} ${range.join(' to ').padEnd(18)} ${resource.description}`);
   }
 };
 
