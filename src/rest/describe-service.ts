@@ -112,10 +112,7 @@ const describeService = (
     /** Whether a sandbox serves the models. */
     isSandbox: !catalogs.sellsReal() || (config.wallets.isOn && !config.x402.takesRealMoney),
     /** The networks on which payments can be taken now. */
-    networks: x402
-      .status()
-      .filter(({ ready }) => ready && goods.length > 0)
-      .map(({ network, label, isTest }) => ({ network, label, isTest })),
+    networks: goods.length === 0 ? [] : x402.status().filter(({ ready }) => ready),
   };
 };
 
@@ -141,7 +138,7 @@ const toSummary = (goods: readonly Good[]): string => {
 
 export const nameAll = (names: readonly string[]): string => new Intl.ListFormat('en').format(names);
 
-const decapitalised = (text: string): string => text.replace(/^./, (first) => first.toLowerCase());
+export const decapitalised = (text: string): string => text.replace(/^./, (first) => first.toLowerCase());
 
 /** Returns a price as people read it, such as "$0.04 a call". */
 export const priceInWords = (price: Price): string => {

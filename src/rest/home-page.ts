@@ -1,5 +1,5 @@
 import { toPricing } from '../catalog/model.ts';
-import type { Json, JsonObject } from '../kit/json.ts';
+import type { Json } from '../kit/json.ts';
 import { formatUsd } from '../kit/money.ts';
 import { nameAll, priceInWords, rangeInWords, type ServiceDescription } from './describe-service.ts';
 import { html, prose } from './docs/docs-page-html.ts';
@@ -154,13 +154,8 @@ const lists = (service: ServiceDescription): Section[] => {
 const item = ({ title, method, url }: { title: string; method: string; url: string }, note: string): string =>
   `- **${title}** (\`${method} ${url}\`): ${note}`;
 
-const toQuery = (parameters: JsonObject): URLSearchParams =>
-  new URLSearchParams(
-    Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, String(value)])),
-  );
-
-const exampleInWords = ({ method, url, example }: ServiceDescription['goods'][number]): string =>
-  method === 'GET' ? `Example: \`${url}?${toQuery(example)}\`` : `Body: \`${JSON.stringify(example)}\``;
+const exampleInWords = ({ method, example }: ServiceDescription['goods'][number]): string =>
+  `${method === 'GET' ? 'Query' : 'Body'}: \`${JSON.stringify(example)}\``;
 
 const links = ({ goods }: ServiceDescription): Link[] => [
   { name: 'Reference', path: 'docs', note: 'all operations, to read' },

@@ -1,5 +1,6 @@
 import { errorEnvelope } from '../operations/answer-fields.ts';
 import type { Operation } from '../operations/operation.ts';
+import { decapitalised, nameAll } from './describe-service.ts';
 import { assembleOpenApi } from './openapi/assemble-openapi.ts';
 import { eventWebhooks } from './openapi/event-webhooks.ts';
 import { paymentRequiredBodySchema } from './openapi/payment-required.ts';
@@ -26,15 +27,14 @@ export const createOpenApi = ({
   title,
   speaksMpp,
   paymentRequiredSchema,
-}: OpenApiOptions): object => {
-  const hasPayments = operations.some(({ sale }) => sale?.x402 !== undefined);
-  return assembleOpenApi({
+}: OpenApiOptions): object =>
+  assembleOpenApi({
     operations,
     publicUrl,
     brand: title,
     namedSchemas: [[errorEnvelope, 'ErrorEnvelope']],
     addSchemas: (schemas) => {
-      if (!hasPayments) return;
+      if (operations.every(({ sale }) => sale?.x402 === undefined)) return;
       schemas.add('PaymentRequired', paymentRequiredBodySchema);
       schemas.add('PaymentRequiredHeader', schemas.lift(paymentRequiredSchema, 'PaymentRequiredHeader'));
     },
@@ -50,11 +50,6 @@ export const createOpenApi = ({
     keyDescription:
       'An API key, `sk_…`, issued by the operator, or made with `POST /v1/keys`. Keep it on your servers.',
   });
-};
-
-const nameAll = (names: readonly string[]): string => new Intl.ListFormat('en').format(names);
-
-const decapitalised = (text: string): string => text.replace(/^./, (first) => first.toLowerCase());
 
 /** Names what is sold call by call alone, such as "Influencer search". Empty: nothing is. */
 const goodsOf = (operations: readonly Operation[]): string =>
@@ -108,13 +103,12 @@ const services = (operations: readonly Operation[], speaksMpp: boolean): string 
 
 /** Says which refusals of paid calls have a form of their own. */
 const soldRefusals = (operations: readonly Operation[]): string => {
-  const sold = operations.flatMap(({ rest, sale }) => (sale?.x402 ? { rest, unit: sale.x402.unit.one } : []));
-  if (sold.length === 0) return '';
-  const units = sold.filter(({ rest }) => rest.validation === 'detail').map(({ unit }) => unit);
-  return (
-    (units.length === 0 ? '' : `; a 422 of ${nameAll(units)} is \`detail\` alone`) +
-    '. The 402 of a call without a key that is paid call by call has the terms of the payment'
+  const units = operations.flatMap(({ rest, sale }) =>
+    rest.validation === 'detail' ? (sale?.x402?.unit.one ?? []) : [],
   );
+  return units.length === 0
+    ? ''
+    : `; a 422 of ${nameAll(units)} is \`detail\` alone, and its 402 the terms of the payment`;
 };
 
 /** Returns the ids of what has no tool. Result downloads are not even an operation. */

@@ -1,7 +1,7 @@
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { bytesToHex } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startPaidSearch, type PaidSearch } from './start-paid-search.ts';
 
 /** An agent that has a wallet, no x402 client, and has read nothing but `/llms.txt`. */
@@ -27,9 +27,11 @@ const soldAs = (title: string): Call => {
   const line = new RegExp(`^- \\*\\*${title}\\*\\* \\(\`(\\w+) (\\S+)\`\\): .*`, 'm').exec(page);
   const [text = '', method = '', url = ''] = line ?? [];
   const body = /Body: `(.*)`/.exec(text)?.[1];
-  const example = /Example: `(.*)`/.exec(text)?.[1];
-  if (body === undefined && example === undefined) throw new Error(`the page has no example of ${title}`);
-  return { method, url: example ?? url, ...(body === undefined ? {} : { body }) };
+  if (body !== undefined) return { method, url, body };
+  const query = /Query: `(.*)`/.exec(text)?.[1];
+  if (query === undefined) throw new Error(`the page has no example of ${title}`);
+  const parameters = new URLSearchParams(JSON.parse(query) as Record<string, string>);
+  return { method, url: `${url}?${parameters.toString()}` };
 };
 
 /** Finds a read by the end of its path, and fills its id in. */
@@ -137,57 +139,70 @@ it('costs a model at most 3,000 tokens', () => {
   expect(countTokens(text)).toBeLessThanOrEqual(3_000);
 });
 
-it('is enough to search, top up, sign in, chat, buy and fetch a film, and read balance and receipts', async () => {
-  const found = await pay(soldAs('Search influencers'));
-  expect(found['results']).not.toEqual([]);
-  const topUp = await pay(soldAs('Top up'));
-  expect(topUp).toMatchObject({ amount_usd: '1.00', balance_after_usd: '1.00' });
-
-  const authorization = `Bearer ${await signIn()}`;
+describe('a program with a wallet that has read nothing but the page', () => {
+  let authorization: string;
+  let videoId: string;
+  let chatId: string;
   const read = async (call: Call): Promise<Record<string, unknown>> => {
     const answer = await send(call, { authorization });
     expect(answer.status).toBe(200);
     return (await answer.json()) as Record<string, unknown>;
   };
   const balance = async (): Promise<number> => Number((await read(readAt('/v1/balance')))['balance_usd']);
-  expect(await balance()).toBe(1);
 
-  // A chat is paid from the balance with the key, and by itself without.
-  const chat = soldAs('Ask a text model');
-  const answered = await read(chat);
-  expect(answered).toMatchObject({ choices: [{ message: { content: expect.stringMatching(/./) } }] });
-  expect(await balance()).toBeLessThan(1);
-  expect(await pay(chat)).toMatchObject({ object: 'chat.completion' });
+  it('searches', async () => {
+    const found = await pay(soldAs('Search influencers'));
+    expect(found['results']).not.toEqual([]);
+  });
 
-  const { id } = await pay(soldAs('Make a video'));
-  const videoId = String(id);
-  await vi.waitUntil(
-    async () => {
-      const { status } = await read(readAt('/v1/videos/<ID>', videoId));
-      expect(status).not.toBe('failed');
-      return status === 'completed';
-    },
-    { timeout: 60_000, interval: 200 },
-  );
-  const film = await send(readAt('/content', videoId), { authorization });
-  expect(film.headers.get('content-type')).toBe('video/mp4');
-  expect(Buffer.from(await film.arrayBuffer()).toString('latin1', 4, 8)).toBe('ftyp');
+  it('buys a film', async () => {
+    const { id, status } = await pay(soldAs('Make a video'));
+    videoId = String(id);
+    expect(status).toBe('queued');
+  });
 
-  for (const [bought, type] of [
-    [answered['id'], 'job'],
-    [videoId, 'job'],
-  ] as const)
-    expect(await read(readAt('/v1/receipts/<ID>', String(bought)))).toMatchObject({
-      type,
-      receipt: { format: 'jws' },
-    });
-  const { data } = (await read(readAt('/v1/purchases'))) as { data: { id: string; operation: string }[] };
-  expect(data.map(({ operation }) => operation)).toEqual([
-    'create_video',
-    'create_chat_completion',
-    'top_up',
-    'search_leads',
-  ]);
-  for (const { id: purchase } of data)
-    expect(await read(readAt('/v1/receipts/<ID>', purchase))).toMatchObject({ type: 'payment' });
+  it('tops its balance up, and signs in', async () => {
+    expect(await pay(soldAs('Top up'))).toMatchObject({ amount_usd: '1.00', balance_usd: '1.00' });
+    authorization = `Bearer ${await signIn()}`;
+    expect(await balance()).toBe(1);
+  });
+
+  it('chats on its balance, and without it', async () => {
+    const chat = soldAs('Ask a text model');
+    const answer = await read(chat);
+    expect(answer).toMatchObject({ choices: [{ message: { content: expect.stringMatching(/./) } }] });
+    chatId = String(answer['id']);
+    expect(await balance()).toBeLessThan(1);
+    expect(await pay(chat)).toMatchObject({ object: 'chat.completion' });
+  });
+
+  it('fetches the film', async () => {
+    await vi.waitUntil(
+      async () => {
+        const { status } = await read(readAt('/v1/videos/<ID>', videoId));
+        expect(status).not.toBe('failed');
+        return status === 'completed';
+      },
+      { timeout: 25_000, interval: 200 },
+    );
+    const film = await send(readAt('/content', videoId), { authorization });
+    expect(film.headers.get('content-type')).toBe('video/mp4');
+    expect(Buffer.from(await film.arrayBuffer()).toString('latin1', 4, 8)).toBe('ftyp');
+  });
+
+  it('reads what it bought, with receipts', async () => {
+    const { data } = (await read(readAt('/v1/purchases'))) as { data: { id: string; operation: string }[] };
+    expect(data.map(({ operation }) => operation)).toEqual([
+      'create_chat_completion',
+      'top_up',
+      'create_video',
+      'search_leads',
+    ]);
+    for (const [id, type] of [
+      [chatId, 'job'],
+      [videoId, 'job'],
+      ...data.map((purchase) => [purchase.id, 'payment'] as const),
+    ] as const)
+      expect(await read(readAt('/v1/receipts/<ID>', id))).toMatchObject({ type, receipt: { format: 'jws' } });
+  });
 });

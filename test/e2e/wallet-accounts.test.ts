@@ -79,7 +79,7 @@ describe.each(['base', 'solana'] as const)('a wallet on %s', (chain) => {
         {
           object: 'topup',
           amount_usd: '0.50',
-          balance_after_usd: '0.50',
+          balance_usd: '0.50',
           receipt_url: expect.stringContaining(`${sale.gateway.url}/v1/receipts/`),
         },
       ]);
@@ -228,7 +228,7 @@ it('a call with a key is charged to its account, and a payment with a key tops t
     topUp = (await (await pay('/v1/topup', body, { headers })).json()) as object;
   });
   expect(paid).toBe(1_000_000n);
-  expect(topUp).toMatchObject({ balance_after_usd: formatUsd(parseUsd(String(before)) + parseUsd('1')) });
+  expect(topUp).toMatchObject({ balance_usd: formatUsd(parseUsd(String(before)) + parseUsd('1')) });
   const proof = { 'payment-signature': lastProof ?? '' };
   expect(await (await sale.gateway.call('/v1/topup', { body, headers: proof })).json()).toEqual(topUp);
   const { receipt_url: address } = topUp as { receipt_url: string };

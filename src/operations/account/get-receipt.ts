@@ -183,26 +183,6 @@ const paymentReceipt = async (
   return withPayment(receipt, payment, services);
 };
 
-/**
- * Says what a payment that raised a balance did: the address of its receipt, and for whom the balance concerns the balance
- * just after it. The money has moved, so the answer goes out without the balance when the store fails.
- */
-export const tellCredit = async (
-  { identity, accountId }: { identity: string; accountId: string },
-  { mayReadBalance }: { mayReadBalance: boolean },
-  services: Services,
-): Promise<JsonObject> => {
-  const address = { receipt_url: `${services.publicUrl()}/v1/receipts/${identity}` };
-  if (!mayReadBalance) return address;
-  try {
-    const receipt = await paymentReceipt(identity, accountId, services);
-    return { ...address, balance_after_usd: receipt?.['balance_after_usd'] ?? null };
-  } catch (error) {
-    services.log.error({ err: error, payment: identity }, 'the balance after a payment could not be read');
-    return address;
-  }
-};
-
 const withPayment = async (
   receipt: Receipt,
   payment: Payment | null,

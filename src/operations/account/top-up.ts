@@ -36,9 +36,9 @@ export const topUp: SoldOperation<TopUpInput> & { sale: { x402: X402Sale<TopUpIn
   output: z.looseObject({
     object: z.literal('topup'),
     amount_usd: z.string(),
-    balance_after_usd: usd
-      .nullish()
-      .describe('The balance just after it. Absent where a proof is repeated without a key, as anybody can.'),
+    balance_usd: usd
+      .optional()
+      .describe('Absent where a proof is repeated without a key, as anybody can who read it on the chain.'),
     receipt_url: z.string().optional().describe('Its signed receipt, read with a key.'),
   }),
   rest: { method: 'POST', path: '/v1/topup', query: [], validation: 'envelope', errors: [] },
@@ -54,7 +54,7 @@ export const topUp: SoldOperation<TopUpInput> & { sale: { x402: X402Sale<TopUpIn
         answer: {
           object: 'topup',
           amount_usd: '1.00',
-          balance_after_usd: '1.00',
+          balance_usd: '1.00',
           receipt_url: 'https://gateway.example.com/v1/receipts/eip155:8453:0x8335:0x3c44:0x5f3c',
         },
       },

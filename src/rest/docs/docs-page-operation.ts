@@ -57,7 +57,7 @@ export const operationSection = (
       <span class="title">${operation.summary}</span>
     </summary>
     <div class="body" id="${operation.operationId}">
-      ${prose(operation.description)} ${keyNote(operation.security)}
+      ${prose(operation.description)} ${operation.security.length === 0 ? null : keyNote(operation.security)}
       ${parametersSection(operation.parameters)} ${requestSection(operation, schemas)}
       ${path.startsWith('/') ? curlSection({ method, path, operation }, baseUrl) : null}
       <h4>Answers</h4>
@@ -65,15 +65,14 @@ export const operationSection = (
     </div>
   </details>`;
 
-const keyNote = (security: readonly object[]): Html | null => {
-  if (security.length === 0) return null;
-  // An empty requirement is met without a key.
-  return security.some((one) => Object.keys(one).length === 0)
-    ? html`<p class="note">
-        Takes an API key as bearer token. Without one it answers 402, with the terms of a payment.
-      </p>`
-    : html`<p class="note">Needs an API key as bearer token.</p>`;
-};
+/** An empty requirement is met without a key. */
+const isKeyOptional = (security: readonly object[]): boolean =>
+  security.some((requirement) => Object.keys(requirement).length === 0);
+
+const keyNote = (security: readonly object[]): Html =>
+  html`<p class="note">
+    ${isKeyOptional(security) ? 'Takes an API key as bearer token. Without one it answers 402, with the terms of a payment.' : 'Needs an API key as bearer token.'}
+  </p>`;
 
 const parametersSection = (parameters: readonly ShownParameter[]): Html | null =>
   parameters.length === 0

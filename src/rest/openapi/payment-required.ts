@@ -1,4 +1,4 @@
-import { formatUsd, nanoPerUsd } from '../../kit/money.ts';
+import { formatUsd, nanoPerUsd, type Nano } from '../../kit/money.ts';
 import type { DescribedOperation, X402Sale } from '../../operations/operation.ts';
 import { reference } from './schema-registry.ts';
 
@@ -57,10 +57,16 @@ export const paymentRequiredBodySchema = {
 };
 
 /** Returns the content of an operation's 402: its terms as JSON, and as a page for people. */
-export const paymentRequiredContent = (operation: DescribedOperation, sale: X402Sale): object => ({
+export const paymentRequiredContent = (
+  operation: DescribedOperation,
+  sale: X402Sale,
+  least = operation.price?.least ?? nanoPerUsd / 10n,
+): object => ({
   'application/json': {
     schema: reference('PaymentRequired'),
-    examples: { payment_required: { summary: 'No payment yet', value: exampleTerms(operation, sale) } },
+    examples: {
+      payment_required: { summary: 'No payment yet', value: exampleTerms(operation, sale, least) },
+    },
   },
   'text/html': {
     schema: {
@@ -85,25 +91,22 @@ export const paymentRequiredHeader = {
   },
 } satisfies Record<string, object>;
 
-const exampleTerms = ({ rest, price }: DescribedOperation, { description }: X402Sale): object => {
-  const least = price?.least ?? nanoPerUsd / 10n;
-  return {
-    error: 'Payment required',
-    x402: { version: '2', amount: formatUsd(least), asset: 'USDC', payTo, chain: 'base' },
-    x402Version: 1,
-    accepts: [
-      {
-        scheme: 'exact',
-        network: 'base',
-        maxAmountRequired: String(least / nanoPerUnit),
-        resource: `https://gateway.example.com${rest.path}`,
-        description,
-        mimeType: 'application/json',
-        payTo,
-        maxTimeoutSeconds: 300,
-        asset: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
-        extra: { name: 'USD Coin', version: '2' },
-      },
-    ],
-  };
-};
+const exampleTerms = ({ rest }: DescribedOperation, { description }: X402Sale, least: Nano): object => ({
+  error: 'Payment required',
+  x402: { version: '2', amount: formatUsd(least), asset: 'USDC', payTo, chain: 'base' },
+  x402Version: 1,
+  accepts: [
+    {
+      scheme: 'exact',
+      network: 'base',
+      maxAmountRequired: String(least / nanoPerUnit),
+      resource: `https://gateway.example.com${rest.path}`,
+      description,
+      mimeType: 'application/json',
+      payTo,
+      maxTimeoutSeconds: 300,
+      asset: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+      extra: { name: 'USD Coin', version: '2' },
+    },
+  ],
+});
