@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { outliveReader } from './outlive-reader.ts';
 import { formatResult, formatSummary } from './contract/print-report.ts';
 import { runContract, type ContractOptions } from './contract/run-contract.ts';
 
@@ -109,6 +110,7 @@ const readOptions = (): { options: ContractOptions; isJson: boolean } | null => 
 };
 
 const main = async (): Promise<void> => {
+  outliveReader();
   const read = readOptions();
   if (read === null) {
     process.stdout.write(`${usage}\n`);

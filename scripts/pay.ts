@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { decodePaymentResponseHeader } from '@x402/fetch';
+import { outliveReader } from './outlive-reader.ts';
 import { loadWallets, payingFetch, signIn, type Wallet } from './wallets.ts';
 
 const usage = `Calls a gateway as a buyer who has only a wallet, and pays with x402. Prints the answer.
@@ -69,6 +70,7 @@ const print = async (response: Response): Promise<void> => {
 };
 
 const main = async (): Promise<void> => {
+  outliveReader();
   const { values, positionals } = parseArgs({
     options: {
       'env-file': { type: 'string' },

@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import { outliveReader } from './outlive-reader.ts';
 
 /** Prints the demo: numbered steps, observations and durations. */
 export interface Terminal {
@@ -12,6 +13,7 @@ export interface Terminal {
 const indent = '     ';
 
 export const createTerminal = (): Terminal => {
+  outliveReader();
   let count = 0;
   let isMidLine = false;
   const write = (text: string): void => {

@@ -5,7 +5,7 @@ import { AppError, methodNotAllowed, messages } from './kit/errors.ts';
 import { memoizeAsync } from './kit/memoize-async.ts';
 import { writeError } from './kit/write-error.ts';
 import { createSwitchedOff } from './operations/index.ts';
-import { createOffered } from './operations/is-on-sale.ts';
+import { createOffered, sellsBalanceBeside } from './operations/is-on-sale.ts';
 import type { Operation } from './operations/operation.ts';
 import { createServiceDescription, type ServiceDescription } from './rest/describe-service.ts';
 import { homePage } from './rest/home-page.ts';
@@ -122,16 +122,19 @@ const addDocuments = (addPage: AddPage, services: GatewayServices): void => {
     });
 };
 
-const makeOpenApi = async (
-  operations: readonly Operation[],
-  { config, publicUrl }: GatewayServices,
-): Promise<string> => {
+const makeOpenApi = async (operations: readonly Operation[], services: GatewayServices): Promise<string> => {
+  const { config, publicUrl } = services;
   const { createOpenApi } = await import('./rest/openapi.ts');
   const { loadPaymentRequiredSchema } = await import('./payments/core/payment-required-schema.ts');
   const paymentRequiredSchema = await loadPaymentRequiredSchema();
   return JSON.stringify(
     createOpenApi({
-      operations,
+      operations: operations.map((operation) => {
+        const sale = operation.sale?.x402;
+        return sellsBalanceBeside(sale)
+          ? operation
+          : { ...operation, price: sale?.priceRange(services) ?? null };
+      }),
       publicUrl: publicUrl(),
       title: brandTitle(config),
       speaksMpp: config.x402.speaksMpp,

@@ -69,14 +69,15 @@ const findGoods = async (gatewayUrl: string): Promise<void> => {
     items: {
       type: string;
       resource: { url: string; description: string };
-      price: { min: string; max: string };
+      price: { min: string; max: string | null };
     }[];
   };
   const goods = items.filter(({ type }) => type === 'http');
   must(goods.length > 1, 'more than the search is sold');
   for (const { resource, price } of goods) {
     const { pathname } = new URL(resource.url);
-    say(`${pathname.padEnd(24)} $${price.min} to $${price.max}  ${resource.description}`);
+    const range = [price.min, ...(price.max === price.min ? [] : [price.max ?? 'no maximum'])];
+    say(`${pathname.padEnd(24)} ${range.join(' to ').padEnd(18)} ${resource.description}`);
   }
 };
 

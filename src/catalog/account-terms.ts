@@ -15,10 +15,10 @@ const skuSchema = z.string().min(1).max(128);
 /** Terms as an operator writes them. */
 export const termsSchema = z
   .strictObject({
-    skus: z
+    models: z
       .array(skuSchema)
       .max(maxSkus)
-      .refine((skus) => new Set(skus).size === skus.length, { message: 'names a SKU twice' })
+      .refine((models) => new Set(models).size === models.length, { message: 'names a SKU twice' })
       .optional(),
     prices: z
       .record(skuSchema, priceSchema)
@@ -29,15 +29,17 @@ export const termsSchema = z
     active_videos: z.int().min(1).max(10_000).optional(),
     requests_per_minute: z.int().min(1).max(1_000_000).optional(),
   })
-  .transform(({ skus, prices, active_videos: activeVideos, requests_per_minute: requestsPerMinute }) => ({
-    /** The enabled SKUs; null: all. */
-    skus: skus === undefined ? null : new Set(skus),
-    /** By SKU. Each replaces the gateway's whole price. */
-    prices: new Map(Object.entries(prices ?? {})),
-    /** Videos that may be queued or running. */
-    activeVideos: activeVideos ?? null,
-    requestsPerMinute: requestsPerMinute ?? null,
-  }));
+  .transform(
+    ({ models: skus, prices, active_videos: activeVideos, requests_per_minute: requestsPerMinute }) => ({
+      /** The enabled SKUs; null: all. */
+      skus: skus === undefined ? null : new Set(skus),
+      /** By SKU. Each replaces the gateway's whole price. */
+      prices: new Map(Object.entries(prices ?? {})),
+      /** Videos that may be queued or running. */
+      activeVideos: activeVideos ?? null,
+      requestsPerMinute: requestsPerMinute ?? null,
+    }),
+  );
 
 /** Terms that an operator agreed with one account. For an absent member the gateway's own settings apply. */
 export type AccountTerms = z.output<typeof termsSchema>;
@@ -80,7 +82,7 @@ export const checkAccountTerms = (terms: AccountTerms, models: readonly ModelCon
       );
     return kind;
   };
-  for (const sku of terms.skus ?? []) kindOf(sku, 'skus');
+  for (const sku of terms.skus ?? []) kindOf(sku, 'models');
   for (const [sku, price] of terms.prices) assertPricedBy({ sku, kind: kindOf(sku, 'prices') }, price);
 };
 
@@ -98,7 +100,7 @@ export const assertPricedBy = ({ sku, kind }: Pick<ModelConfig, 'sku' | 'kind'>,
  */
 export const toTermsText = (terms: AccountTerms): string => {
   const text = canonicalJson({
-    skus: terms.skus === null ? undefined : [...terms.skus],
+    models: terms.skus === null ? undefined : [...terms.skus],
     prices:
       terms.prices.size === 0
         ? undefined

@@ -1,5 +1,6 @@
 import type { ModelKind, RouteConfig } from '../providers/provider.ts';
 import { z } from 'zod';
+import { amountText } from '../kit/amount-text.ts';
 import type { JsonObject } from '../kit/json.ts';
 import { formatRate, formatUsd, parseRate, parseUsd } from '../kit/money.ts';
 import { videoResolutions } from '../providers/video/video-provider.ts';
@@ -35,9 +36,9 @@ export const pricedBy: Record<ModelKind, readonly Price['unit'][]> = {
 };
 
 const decimal = <T>(read: (text: string) => T) =>
-  z.union([z.string(), z.number()]).transform((value, context) => {
+  amountText.transform((text, context) => {
     try {
-      return read(String(value));
+      return read(text);
     } catch (error) {
       context.addIssue({
         code: 'custom',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ConfigError } from '../kit/errors.ts';
+import { amountText } from '../kit/amount-text.ts';
 import { parseUsd, type Nano } from '../kit/money.ts';
 import type { HttpClient } from './http-client.ts';
 
@@ -31,9 +32,9 @@ export class PurchaseError extends Error {
   }
 }
 
-const usd = z
-  .string('must be an amount in quotes, such as "0.10"')
-  .regex(/^(?!0+(?:\.0+)?$)\d{1,9}(?:\.\d{1,9})?$/, 'must be an amount such as "0.10"');
+const usd = amountText.refine((text) => /^(?!0+(?:\.0+)?$)\d{1,9}(?:\.\d{1,9})?$/.test(text), {
+  message: 'must be an amount above zero, such as "0.10"',
+});
 const variable = z.string().min(1).max(100);
 
 /** The key `pay` of a source or provider. */

@@ -1,4 +1,4 @@
-import { isOnSale, isQuoted, sellsBalanceBeside } from '../operations/is-on-sale.ts';
+import { isOnSale, sellsBalanceBeside } from '../operations/is-on-sale.ts';
 import type { Operation, Services } from '../operations/operation.ts';
 import type { SaleDescription } from '../purchases/x402/x402-gate.ts';
 import { toInputSchema, toMainInputSchema } from './tool-schemas.ts';
@@ -30,8 +30,7 @@ export const describeSales = (
         pricing: sale.pricing,
         isFree: sellsBalanceBeside(sale),
         offersSignIn: sale.isCredit === true && operation.sale?.prepaid === undefined,
-        price: sale.priceRange,
-        isQuoted: isQuoted(operation),
+        price: () => sale.priceRange(services()),
       },
     ];
   });

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../kit/json.ts';
-import type { DescribedOperation, Operation, Services, X402Sale } from './operation.ts';
+import type { Operation, Services, X402Sale } from './operation.ts';
 
 /**
  * Whether calls, or an answer that was made (`result`), may be sold by x402 now: what is made up is not sold for real
@@ -7,10 +7,6 @@ import type { DescribedOperation, Operation, Services, X402Sale } from './operat
  */
 export const isOnSale = (sale: X402Sale, services: Services, result: JsonObject | null = null): boolean =>
   !services.config.x402.takesRealMoney || !sale.isSandbox(services, result);
-
-/** Whether the price follows from the input, without an upper bound, and what a call does not use of it is balance. */
-export const isQuoted = ({ sale }: Pick<DescribedOperation, 'sale'>): boolean =>
-  sale?.x402?.isCredit === true && sale.prepaid !== undefined;
 
 /** Whether a call is free, and its 402 sells balance for want of anything else. */
 export const sellsBalanceBeside = (sale: X402Sale | undefined): boolean =>

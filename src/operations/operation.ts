@@ -23,7 +23,7 @@ import type { StreamInput } from '../media/stream-input.ts';
 import type { Nano } from '../kit/money.ts';
 import type { Outbound } from '../http/outbound.ts';
 import type { Providers } from '../providers/create-providers.ts';
-import type { Challenge, Proofs, Receipt, X402Gate } from '../purchases/x402/x402-gate.ts';
+import type { Challenge, PriceRange, Proofs, Receipt, X402Gate } from '../purchases/x402/x402-gate.ts';
 import type { Job, Media, Pledge, Store } from '../store/store.ts';
 import type { WebhookSettings } from '../webhooks/webhook-settings.ts';
 import type { HistoryCursors } from './account/history-cursor.ts';
@@ -54,6 +54,8 @@ export interface DescribedOperation {
   sells?: ModelConfig['kind'];
   /** Names that other APIs have, in lower case, with the fields that stand for each. */
   otherNames?: ReadonlyMap<string, readonly string[]>;
+  /** The prices of its calls, where documents tell them. */
+  price?: PriceRange | null;
   /** True: anybody may call it, free of charge and without a key. */
   isOpen?: true;
   rest: RestBinding;
@@ -151,8 +153,8 @@ export interface X402Sale<Input = unknown> {
   price(input: Input, services: Services, buyer?: Buyer): Nano;
   /** The price by the rule of that name, which may have been the present one until lately; null for an unknown rule. */
   priceUnder(pricing: string, input: Input, services: Services, buyer?: Buyer): Nano | null;
-  /** The prices of the cheapest and the dearest call by the present rule. */
-  priceRange: { least: Nano; most: Nano };
+  /** The prices of the cheapest and the dearest call that a wallet can buy now; null: it can buy none. */
+  priceRange(services: Pick<Services, 'catalogs' | 'config'>): PriceRange | null;
   /** A payment raises a balance by its price: of the caller's account, or of the account of the wallet that pays. */
   isCredit?: true;
   /** Tells how the price of a call comes about, beside its terms. */

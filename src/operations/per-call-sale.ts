@@ -2,6 +2,7 @@ import type { Buyer } from '../catalog/catalog.ts';
 import { AppError } from '../kit/errors.ts';
 import type { JsonObject } from '../kit/json.ts';
 import { nanoPerUsd, type Nano } from '../kit/money.ts';
+import type { ModelConfig } from '../catalog/model.ts';
 import type { Operation, PerCall, Services, X402Sale } from './operation.ts';
 
 /** Prices are whole tenths of a cent, which every token can pay. */
@@ -35,6 +36,20 @@ export const unknownWallet = ({ config }: Pick<Services, 'config'>): Buyer => ({
   isSandbox: !config.x402.takesRealMoney,
 });
 
+/** Returns prices of a SKU's calls, the lowest and the highest among them. Null: the caller sets how much is used. */
+const pricesOf = ({ price, duration }: ModelConfig): (Nano | null)[] => {
+  switch (price.unit) {
+    case 'call':
+      return [price.price];
+    case 'token':
+      return [0n, null];
+    case 'second':
+      return price.rates.flatMap((rate) =>
+        [duration?.minimum ?? 1, duration?.maximum ?? 1].map((seconds) => rate.price * BigInt(seconds)),
+      );
+  }
+};
+
 /** Lets wallets without a key buy single calls of the prepaid operations. */
 export const soldToWallets = (operation: Operation): Operation => {
   if (operation.sale === null) return operation;
@@ -60,7 +75,7 @@ export const creditSale = {
 } satisfies Partial<X402Sale>;
 
 const toX402Sale = (
-  { docs }: Pick<Operation, 'docs'>,
+  { docs, sells }: Pick<Operation, 'docs' | 'sells'>,
   { description, unit, tags, quote }: PerCall,
 ): X402Sale => {
   const [example] = docs.examples;
@@ -76,7 +91,14 @@ const toX402Sale = (
     pricing: 'quote',
     price,
     priceUnder: (_pricing, input, services, buyer) => price(input, services, buyer),
-    priceRange: { least: leastPrice, most: usualPriceLimit },
+    priceRange: (services) => {
+      const models = services.catalogs.for(unknownWallet(services)).list();
+      const prices = models.filter(({ kind }) => kind === sells).flatMap(pricesOf);
+      const known = prices.flatMap((one) => one ?? []).toSorted((a, b) => (a < b ? -1 : 1));
+      const [least, most] = [known[0], known.at(-1)];
+      if (least === undefined || most === undefined) return null;
+      return { least: toPrice(least), most: prices.includes(null) ? null : toPrice(most) };
+    },
     explain: (input, services, buyer = unknownWallet(services)) => quote(input, buyer, services).parts,
     produce: async () => ({}),
     sandbox: {

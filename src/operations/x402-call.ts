@@ -63,14 +63,40 @@ export const sellByX402 = async (
     signal: call.signal,
   });
   if (paid.outcome === 'unpaid') return toTerms({ sale, input }, paid, services);
-  const { receipt } = paid;
-  const body =
+  const { receipt, accountId, identity } = paid;
+  const sold =
     made ?? (await replay(sale, JSON.parse(paid.result), { services, signal: call.signal, receipt }));
+  // A proof can be read on the chain, so its repetition alone does not tell the balance.
+  const mayReadBalance = !paid.replayed || call.caller !== null;
+  const raised =
+    accountId === null ? {} : await tellRaised({ accountId, identity, mayReadBalance }, services);
+  const body = { ...sold, ...raised };
   return jsonAnswer(body, {
     headers: { 'cache-control': 'no-store', ...(paid.replayed ? { 'idempotent-replayed': 'true' } : {}) },
     isSandbox: sale.isSandbox(services, body),
     ...(receipt === undefined ? {} : { receipt }),
   });
+};
+
+/**
+ * Says where the receipt of a payment is that raised a balance, and the balance. The money has moved, so the answer goes
+ * out without the balance when the store fails.
+ */
+const tellRaised = async (
+  raised: { accountId: string; identity: string; mayReadBalance: boolean },
+  { store, log, publicUrl }: Services,
+): Promise<JsonObject> => {
+  const { accountId, identity } = raised;
+  const address = { receipt_url: `${publicUrl()}/v1/receipts/${identity}` };
+  try {
+    const account = raised.mayReadBalance ? await store.getAccount(accountId) : null;
+    return account === null
+      ? address
+      : { ...address, balance_usd: formatUsd(account.balance - account.held) };
+  } catch (error) {
+    log.error({ err: error, payment: identity }, 'the balance after a payment could not be read');
+    return address;
+  }
 };
 
 /** `result`: the answer that is about to be sold; null: an answer that would be made now. */

@@ -1,10 +1,12 @@
-import type { Price } from '../catalog/model.ts';
+import type { ModelConfig, Price } from '../catalog/model.ts';
 import { brandTitle } from '../kit/brand-title.ts';
 import { firstSentence } from '../kit/first-sentence.ts';
-import { formatRate, formatUsd, type Nano } from '../kit/money.ts';
-import { createOffered, isOnSale, isQuoted, sellsBalanceBeside } from '../operations/is-on-sale.ts';
+import type { JsonObject } from '../kit/json.ts';
+import { formatRate, formatUsd } from '../kit/money.ts';
+import { createOffered, isOnSale, sellsBalanceBeside } from '../operations/is-on-sale.ts';
 import type { Operation, Services } from '../operations/operation.ts';
 import { unknownWallet } from '../operations/per-call-sale.ts';
+import type { PriceRange } from '../purchases/x402/x402-gate.ts';
 
 /** Where an operation is called. */
 interface Callable {
@@ -20,9 +22,9 @@ interface Callable {
 interface Good extends Callable {
   /** One call, such as "search". */
   unit: string;
-  price: { least: Nano; most: Nano };
-  /** Whether the price depends on the input, and what a call does not use of it is balance. */
-  isQuoted: boolean;
+  price: PriceRange;
+  /** The parameters or the body of a call, as JSON. */
+  example: JsonObject;
   /** Whether a payment is balance. */
   isCredit: boolean;
   /** Names the goods, such as "influencer search". */
@@ -44,7 +46,8 @@ export const createServiceDescription = (
     const operations = onSale();
     const models = soldModels(services);
     const notices = operations.map((operation) => noticeOf(operation, services));
-    const parts = [services.publicUrl(), operations, models, ...notices];
+    const networks = services.x402.status().map(({ ready }) => ready);
+    const parts = [services.publicUrl(), operations, models, ...notices, ...networks];
     if (known === null || parts.some((part, index) => part !== known?.parts[index]))
       known = { parts, description: describeService({ operations, models }, services) };
     return known.description;
@@ -78,12 +81,15 @@ const describeService = (
   const goods = operations.flatMap((operation): Good[] => {
     const sale = operation.sale?.x402;
     if (sale === undefined || sellsBalanceBeside(sale) || !isOnSale(sale, services)) return [];
+    const price = sale.priceRange(services);
+    if (price === null) return [];
+    const model = models.find(({ kind }) => kind === operation.sells);
     return [
       {
         ...toCallable(operation),
         unit: sale.unit.one,
-        price: sale.priceRange,
-        isQuoted: isQuoted(operation),
+        price,
+        example: { ...sale.example.input, ...(model === undefined ? {} : exampleOf(model)) },
         isCredit: sale.isCredit === true,
         goods: decapitalised(sale.description),
         notice: noticeOf(operation, services),
@@ -95,32 +101,36 @@ const describeService = (
     title: brandTitle(config),
     summary: toSummary(goods) + (goods.length > 0 && config.x402.speaksMpp ? mppSentence : ''),
     url,
-    takesWallets: config.wallets.isOn,
     goods,
     /** What is free and needs no key. */
     free: operations
       .filter(({ isOpen, sale }) => isOpen === true || sellsBalanceBeside(sale?.x402))
       .map(toCallable),
+    /** Where wallets get a key; null: wallets have no accounts here. */
     signIn: operations.find(({ sale }) => sellsBalanceBeside(sale?.x402))?.rest ?? null,
     models: models.map(({ sku, kind, price }) => ({ sku, kind, price })),
     /** Whether a sandbox serves the models. */
     isSandbox: !catalogs.sellsReal() || (config.wallets.isOn && !config.x402.takesRealMoney),
-    networks:
-      goods.length === 0
-        ? []
-        : x402.status().map(({ network, label, isTest }) => ({ network, label, isTest })),
+    /** The networks on which payments can be taken now. */
+    networks: goods.length === 0 ? [] : x402.status().filter(({ ready }) => ready),
   };
 };
+
+/** What an example says of a SKU: it exists, and is sold so. */
+const exampleOf = ({ sku: model, price, duration }: ModelConfig): JsonObject =>
+  price.unit !== 'second' || duration === null
+    ? { model }
+    : { model, duration: duration.minimum, resolution: price.rates[0]?.resolution ?? null };
 
 const mppSentence = ' MPP is taken beside x402.';
 
 const toSummary = (goods: readonly Good[]): string => {
   const others = goods.filter(({ isCredit }) => !isCredit).map((good) => good.goods);
   const generation = 'Generation of images, video and text';
-  if (goods.some(({ isQuoted }) => isQuoted))
+  if (others.length < goods.length)
     return (
-      `${generation}${others.map((name) => `, ${name}`).join('')}. Each call is paid by itself with USDC (x402), without an account, or ` +
-      'from the balance of an API key.'
+      `${generation}${others.length === 0 ? '' : `, and ${nameAll(others)}`}. Each call is paid by itself with USDC (x402), without an account, or from the ` +
+      'balance of an API key.'
     );
   if (others.length === 0) return `${generation} with an API key.`;
   return `${generation} with an API key, and ${nameAll(others)} that ${others.length === 1 ? 'is' : 'are'} paid for each request, without an account.`;
@@ -128,7 +138,7 @@ const toSummary = (goods: readonly Good[]): string => {
 
 export const nameAll = (names: readonly string[]): string => new Intl.ListFormat('en').format(names);
 
-const decapitalised = (text: string): string => text.replace(/^./, (first) => first.toLowerCase());
+export const decapitalised = (text: string): string => text.replace(/^./, (first) => first.toLowerCase());
 
 /** Returns a price as people read it, such as "$0.04 a call". */
 export const priceInWords = (price: Price): string => {
@@ -143,7 +153,8 @@ export const priceInWords = (price: Price): string => {
 };
 
 /** Returns the prices of a good, such as "$0.10 to $0.26 for each search". */
-export const rangeInWords = ({ price: { least, most }, unit, isQuoted }: Good): string => {
-  if (isQuoted) return `quoted for each ${unit}, by its input`;
+export const rangeInWords = ({ price: { least, most }, unit }: Good): string => {
+  if (most === null)
+    return `from $${formatUsd(least)} for each ${unit}, quoted by its input, without a maximum`;
   return `$${formatUsd(least)}${least === most ? '' : ` to $${formatUsd(most)}`} for each ${unit}`;
 };

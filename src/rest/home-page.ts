@@ -4,8 +4,9 @@ import { formatUsd } from '../kit/money.ts';
 import { nameAll, priceInWords, rangeInWords, type ServiceDescription } from './describe-service.ts';
 import { html, prose } from './docs/docs-page-html.ts';
 import { pageShell } from './page-shell.ts';
+import { walletGuide } from './wallet-guide.ts';
 
-interface Section {
+export interface Section {
   title: string;
   /** Markdown: paragraphs, lists, code and bold. */
   text: string;
@@ -33,7 +34,7 @@ const toMarkdown = (service: ServiceDescription): string => {
     `# ${title}`,
     `> ${summary}`,
     ...introduction(service).map((section) => `**${section.title}.** ${section.text}`),
-    ...lists(service).flatMap((section) => [`## ${section.title}`, section.text]),
+    ...[...lists(service), ...walletGuide(service)].flatMap(({ title: name, text }) => [`## ${name}`, text]),
     '## Documents',
     links(service)
       .map(({ name, path, note }) => `- [${name}](${url}/${path}): ${note}`)
@@ -69,7 +70,7 @@ const toPage = (service: ServiceDescription): string =>
     </body>`,
   });
 
-const introduction = ({ url, goods, networks, takesWallets, signIn }: ServiceDescription): Section[] => {
+const introduction = ({ url, goods, networks, signIn }: ServiceDescription): Section[] => {
   const keyless = goods.filter(({ isTool }) => isTool).map(({ name }) => `\`${name}\``);
   return [
     {
@@ -78,7 +79,7 @@ const introduction = ({ url, goods, networks, takesWallets, signIn }: ServiceDes
         `Connect to \`${url}/mcp\` (Streamable HTTP). ` +
         (keyless.length === 0
           ? 'Every tool needs an API key.'
-          : `Without an API key it offers ${keyless.join(', ')}; with one, ${takesWallets ? 'the tools of an account' : 'the generation tools'} too.`),
+          : `Without an API key it offers ${keyless.join(', ')}; with one, ${signIn === null ? 'the generation tools' : 'the tools of an account'} too.`),
     },
     {
       title: 'Programs (REST)',
@@ -102,20 +103,21 @@ const introduction = ({ url, goods, networks, takesWallets, signIn }: ServiceDes
               'Call without a payment. The answer is 402 with the terms: in the header `PAYMENT-REQUIRED` and the body, ' +
               'over MCP in the tool error. An x402 client signs one of them and calls again with the proof in ' +
               '`PAYMENT-SIGNATURE`, over MCP in `_meta["x402/payment"]`. ' +
-              `USDC is taken on ${nameAll(networks.map(({ label, isTest }) => (isTest ? `${label} (test money)` : label)))}. ` +
-              'No account is needed.',
+              (networks.length === 0
+                ? '**No payment network can be reached now, so nothing can be paid for.** Try again later.'
+                : `USDC is taken on ${nameAll(networks.map(({ label, isTest }) => (isTest ? `${label} (test money)` : label)))}. No account is needed.`),
           },
         ]),
-    ...(takesWallets
-      ? [
+    ...(signIn === null
+      ? []
+      : [
           {
             title: 'Wallets',
             text:
               'A wallet has an account, made by its first payment. What a call does not use of its payment is balance of ' +
               `that account. \`POST ${url}/v1/topup\` raises a balance. Usual x402 clients pay at most $1 at once.`,
           },
-        ]
-      : []),
+        ]),
   ];
 };
 
@@ -126,7 +128,9 @@ const lists = (service: ServiceDescription): Section[] => {
   return [
     {
       title: 'Paid for each call (x402)',
-      text: goods.map((good) => item(good, `${rangeInWords(good)}. ${good.summary}`)).join('\n'),
+      text: goods
+        .map((good) => item(good, `${rangeInWords(good)}. ${good.summary} ${exampleInWords(good)}`))
+        .join('\n'),
       notes: [...notices],
     },
     {
@@ -149,6 +153,9 @@ const lists = (service: ServiceDescription): Section[] => {
 
 const item = ({ title, method, url }: { title: string; method: string; url: string }, note: string): string =>
   `- **${title}** (\`${method} ${url}\`): ${note}`;
+
+const exampleInWords = ({ method, example }: ServiceDescription['goods'][number]): string =>
+  `${method === 'GET' ? 'Query' : 'Body'}: \`${JSON.stringify(example)}\``;
 
 const links = ({ goods }: ServiceDescription): Link[] => [
   { name: 'Reference', path: 'docs', note: 'all operations, to read' },
@@ -188,8 +195,7 @@ const toJson = (service: ServiceDescription): Json => {
       price: {
         currency: 'USD',
         min: formatUsd(good.price.least),
-        ...(good.isQuoted ? {} : { max: formatUsd(good.price.most) }),
-        is_quoted: good.isQuoted,
+        max: good.price.most === null ? null : formatUsd(good.price.most),
       },
       ...(good.notice === null ? {} : { notice: good.notice }),
     })),

@@ -1,5 +1,6 @@
 import { errorEnvelope } from '../operations/answer-fields.ts';
 import type { Operation } from '../operations/operation.ts';
+import { decapitalised, nameAll } from './describe-service.ts';
 import { assembleOpenApi } from './openapi/assemble-openapi.ts';
 import { eventWebhooks } from './openapi/event-webhooks.ts';
 import { paymentRequiredBodySchema } from './openapi/payment-required.ts';
@@ -26,22 +27,21 @@ export const createOpenApi = ({
   title,
   speaksMpp,
   paymentRequiredSchema,
-}: OpenApiOptions): object => {
-  const goods = goodsOf(operations);
-  return assembleOpenApi({
+}: OpenApiOptions): object =>
+  assembleOpenApi({
     operations,
     publicUrl,
     brand: title,
     namedSchemas: [[errorEnvelope, 'ErrorEnvelope']],
     addSchemas: (schemas) => {
-      if (goods === '') return;
+      if (operations.every(({ sale }) => sale?.x402 === undefined)) return;
       schemas.add('PaymentRequired', paymentRequiredBodySchema);
       schemas.add('PaymentRequiredHeader', schemas.lift(paymentRequiredSchema, 'PaymentRequiredHeader'));
     },
     info: {
       title,
       version: interfaceVersion,
-      summary: `Prepaid generation by API key${goods === '' ? '' : `, and ${decapitalised(goods)} paid per request`}.`,
+      summary: summaryOf(operations),
       description: introduction(title, operations, speaksMpp),
     },
     tags: tagsOf(operations),
@@ -50,15 +50,26 @@ export const createOpenApi = ({
     keyDescription:
       'An API key, `sk_…`, issued by the operator, or made with `POST /v1/keys`. Keep it on your servers.',
   });
-};
 
-const nameAll = (names: readonly string[]): string => new Intl.ListFormat('en').format(names);
-
-const decapitalised = (text: string): string => text.replace(/^./, (first) => first.toLowerCase());
-
-/** Names what is sold call by call, such as "Influencer search". Empty: nothing is. */
+/** Names what is sold call by call alone, such as "Influencer search". Empty: nothing is. */
 const goodsOf = (operations: readonly Operation[]): string =>
-  nameAll(operations.flatMap(({ sale }) => sale?.x402?.description ?? []));
+  nameAll(
+    operations.flatMap(({ sale }) =>
+      sale?.x402 === undefined || sale.x402.isCredit === true ? [] : sale.x402.description,
+    ),
+  );
+
+/** Whether wallets buy what is prepaid with a key. */
+const takesWallets = (operations: readonly Operation[]): boolean =>
+  operations.some(({ sale }) => sale?.x402?.isCredit === true);
+
+const summaryOf = (operations: readonly Operation[]): string => {
+  const goods = decapitalised(goodsOf(operations));
+  const generation = takesWallets(operations)
+    ? 'Generation, prepaid by API key or paid per request'
+    : 'Prepaid generation by API key';
+  return `${generation}${goods === '' ? '' : `, and ${goods} paid per request`}.`;
+};
 
 const introduction = (
   title: string,
@@ -80,32 +91,41 @@ wrong field${soldRefusals(operations)}.
 
 const services = (operations: readonly Operation[], speaksMpp: boolean): string => {
   const goods = goodsOf(operations);
+  const payment = `call by call with USDC (x402${speaksMpp ? ' or MPP' : ''})`;
   return (
     "**Generation** makes images, videos and text, prepaid from an account's balance: send `Authorization: Bearer <API_KEY>`." +
-    (goods === ''
-      ? ''
-      : ` **${goods}** is paid call by call with USDC (x402${speaksMpp ? ' or MPP' : ''}): no account, no key.`)
+    (takesWallets(operations)
+      ? ` Without a key it is paid ${payment}, and what a call does not use is balance of the wallet's account.`
+      : '') +
+    (goods === '' ? '' : ` **${goods}** is paid ${payment}: no account, no key.`)
   );
 };
 
 /** Says which refusals of paid calls have a form of their own. */
 const soldRefusals = (operations: readonly Operation[]): string => {
-  const units = nameAll(operations.flatMap(({ sale }) => sale?.x402?.unit.one ?? []));
-  return units === '' ? '' : `; a 422 of ${units} is \`detail\` alone, and its 402 the terms of the payment`;
+  const units = operations.flatMap(({ rest, sale }) =>
+    rest.validation === 'detail' ? (sale?.x402?.unit.one ?? []) : [],
+  );
+  return units.length === 0
+    ? ''
+    : `; a 422 of ${nameAll(units)} is \`detail\` alone, and its 402 the terms of the payment`;
 };
 
 /** Returns the ids of what has no tool. Result downloads are not even an operation. */
 const withoutTool = (operations: readonly Operation[]): string =>
-  [...operations.filter(({ tool }) => tool === null).map(({ name }) => name), 'get_result']
-    .map((name) => `\`${name}\``)
-    .join(' and ');
+  nameAll(
+    [...operations.filter(({ tool }) => tool === null).map(({ name }) => name), 'get_result'].map(
+      (name) => `\`${name}\``,
+    ),
+  );
 
 const tagsOf = (operations: readonly Operation[]): { name: string; description: string }[] =>
   [...Map.groupBy(operations, ({ group }) => group)].map(([name, members]) => {
     const goods = goodsOf(members);
+    const prepaid = takesWallets(members) ? 'prepaid, or paid per request with x402' : 'prepaid';
     const description =
       goods === ''
-        ? 'Images, videos and text, prepaid; the account, its history and its SKUs.'
+        ? `Images, videos and text, ${prepaid}; the account, its history and its SKUs.`
         : `${goods}, paid per request with x402.`;
     return { name, description };
   });

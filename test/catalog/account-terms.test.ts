@@ -22,7 +22,7 @@ const refusalOf = (act: () => unknown): string => {
 };
 
 const whole = {
-  skus: ['textmodel-3.1-pro', 'videomodel-2.0'],
+  models: ['textmodel-3.1-pro', 'videomodel-2.0'],
   prices: {
     'textmodel-3.1-pro': { unit: 'token', input_usd_per_1m: 0.9, output_usd_per_1m: '5.4000' },
     'imagemodel-1.0': { unit: 'call', price_usd: '0.03' },
@@ -42,7 +42,7 @@ describe('account terms', () => {
   it('are read whole', () => {
     const terms = readAccountTerms(whole);
     expect(terms).toEqual({
-      skus: new Set(whole.skus),
+      skus: new Set(whole.models),
       prices: new Map<string, unknown>([
         ['textmodel-3.1-pro', { unit: 'token', input: parseRate('0.9'), output: parseRate('5.4') }],
         ['imagemodel-1.0', { unit: 'call', price: parseUsd('0.03') }],
@@ -77,9 +77,9 @@ describe('account terms', () => {
     const skus = Array.from({ length: 1_001 }, (_none, index) => `sku-${index}`);
     const prices = (names: string[]) =>
       Object.fromEntries(names.map((sku) => [sku, { unit: 'call', price_usd: '1' }]));
-    expect(refusalOf(() => readAccountTerms({ skus: skus.slice(1) }))).toBe('taken');
+    expect(refusalOf(() => readAccountTerms({ models: skus.slice(1) }))).toBe('taken');
     expect(refusalOf(() => readAccountTerms({ prices: prices(skus.slice(1)) }))).toBe('taken');
-    expect(refusalOf(() => readAccountTerms({ skus }))).toMatch(/^skus: /);
+    expect(refusalOf(() => readAccountTerms({ models: skus }))).toMatch(/^models: /);
     expect(refusalOf(() => readAccountTerms({ prices: prices(skus) }))).toBe(
       'prices: has more than 1000 prices',
     );
@@ -114,7 +114,7 @@ describe('account terms', () => {
     ['an unknown unit', priceOf({ unit: 'week', price_usd: '1' }), /prices\.imagemodel-1\.0\.unit/],
     ['a negative price', priceOf({ unit: 'call', price_usd: '-0.01' }), /price_usd/],
     ['a price finer than can be paid', priceOf({ unit: 'call', price_usd: '0.0000000001' }), /nano-dollar/],
-    ['a SKU named twice', { skus: ['a', 'a'] }, /^skus: names a SKU twice$/],
+    ['a SKU named twice', { models: ['a', 'a'] }, /^models: names a SKU twice$/],
     ['a limit of nothing', { requests_per_minute: 0 }, /^requests_per_minute: /],
     ['a limit that is no whole number', { active_videos: 1.5 }, /^active_videos: /],
     ['a list', [], /object/],
@@ -124,16 +124,16 @@ describe('account terms', () => {
   });
 
   it('are refused if their text is not JSON, or too long', () => {
-    expect(refusalOf(() => parseAccountTerms('{"skus":'))).toBe('the terms are not JSON');
+    expect(refusalOf(() => parseAccountTerms('{"models":'))).toBe('the terms are not JSON');
     const skus = Array.from({ length: 1_000 }, (_, index) => `${index}-${'x'.repeat(100)}`);
-    expect(refusalOf(() => toTermsText(readAccountTerms({ skus })))).toMatch(/the limit is 65536/);
+    expect(refusalOf(() => toTermsText(readAccountTerms({ models: skus })))).toMatch(/the limit is 65536/);
   });
 
   it.each([
     [
       'enable a SKU that there is not',
-      { skus: ['imagemodel-9'] },
-      /^skus: there is no SKU "imagemodel-9"; known SKUs are textmodel-3\.5-flash, /,
+      { models: ['imagemodel-9'] },
+      /^models: there is no SKU "imagemodel-9"; known SKUs are textmodel-3\.5-flash, /,
     ],
     [
       'price a SKU that there is not',

@@ -27,10 +27,10 @@ describe('the catalog of an account', () => {
   });
 
   it('has only the enabled SKUs, in the order of the gateway', () => {
-    const terms = { skus: ['imagemodel-1.0', 'textmodel-3.5-flash'] };
+    const terms = { models: ['imagemodel-1.0', 'textmodel-3.5-flash'] };
     expect(skusOf(terms)).toEqual(['textmodel-3.5-flash', 'imagemodel-1.0']);
     expect(catalogs.for(buyerOf(terms)).find('textmodel-3.1-pro', 'chat')).toBeNull();
-    expect(skusOf({ skus: [] })).toEqual([]);
+    expect(skusOf({ models: [] })).toEqual([]);
   });
 
   it("replaces the gateway's whole price by its own, for that SKU only", () => {
@@ -48,24 +48,24 @@ describe('the catalog of an account', () => {
   });
 
   it('finds a SKU by its own kind only', () => {
-    const catalog = catalogs.for(buyerOf({ skus: ['imagemodel-1.0'] }));
+    const catalog = catalogs.for(buyerOf({ models: ['imagemodel-1.0'] }));
     expect(catalog.find('imagemodel-1.0', 'chat')).toBeNull();
     expect(catalog.find('imagemodel-1.0', 'image')?.price).toEqual({ unit: 'call', price: parseUsd('0.04') });
   });
 
   it('leaves out a SKU of the terms that the gateway does not have any more', () => {
-    const terms = { skus: ['gone', 'imagemodel-1.0'], prices: { gone: { unit: 'call', price_usd: '1' } } };
+    const terms = { models: ['gone', 'imagemodel-1.0'], prices: { gone: { unit: 'call', price_usd: '1' } } };
     expect(skusOf(terms)).toEqual(['imagemodel-1.0']);
   });
 
   it('is read once for one text of terms', () => {
-    const terms = { skus: ['imagemodel-1.0'] };
+    const terms = { models: ['imagemodel-1.0'] };
     expect(catalogs.for(buyerOf(terms))).toBe(catalogs.for({ ...buyerOf(terms), accountId: 'other' }));
   });
 
   it.each([
     ['are no JSON', '{'],
-    ['have a member of a newer version', '{"skus":["imagemodel-1.0"],"monthly_fee":"1"}'],
+    ['have a member of a newer version', '{"models":["imagemodel-1.0"],"monthly_fee":"1"}'],
     [
       'price an image by second',
       JSON.stringify({

@@ -30,7 +30,7 @@ describe('the models of an account', () => {
   it('are its enabled SKUs at its own prices, in all and one by one', async () => {
     const { accountId, apiKey } = await openCustomer(gateway);
     await setTerms(gateway, accountId, {
-      skus: ['imagemodel-1.0', 'videomodel-2.0', 'textmodel-3.1-pro'],
+      models: ['imagemodel-1.0', 'videomodel-2.0', 'textmodel-3.1-pro'],
       prices: {
         'textmodel-3.1-pro': { unit: 'token', input_usd_per_1m: '0.0001', output_usd_per_1m: '7' },
         'imagemodel-1.0': { unit: 'call', price_usd: '0.01' },
@@ -102,7 +102,7 @@ describe('the models of an account', () => {
       await setTerms(gateway, accountId, null);
       const first = await gateway.call(path, { body, headers, apiKey });
       const made = (await first.json()) as Body;
-      await setTerms(gateway, accountId, { skus: [] });
+      await setTerms(gateway, accountId, { models: [] });
       const again = await gateway.call(path, { body, headers, apiKey });
       expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([200, 'true']);
       expect(((await again.json()) as Body)['id']).toBe(made['id']);
@@ -113,7 +113,7 @@ describe('the models of an account', () => {
 
   it('that are not enabled are like those that there never were', async () => {
     const { accountId, apiKey } = await openCustomer(gateway);
-    await setTerms(gateway, accountId, { skus: ['videomodel-2.0'] });
+    await setTerms(gateway, accountId, { models: ['videomodel-2.0'] });
     const answersTo = async (sku: string): Promise<unknown[]> => {
       const answers = await Promise.all([
         gateway.call(`/v1/models/${sku}`, { apiKey }),
@@ -192,7 +192,7 @@ describe('the terms of an account', () => {
     const own = await startTestGateway({ log });
     onTestFinished(() => own.stop());
     const { accountId, apiKey } = await openCustomer(own);
-    await setTerms(own, accountId, '{"skus":["imagemodel-1.0"],"monthly_fee":"1"}');
+    await setTerms(own, accountId, '{"models":["imagemodel-1.0"],"monthly_fee":"1"}');
     const response = await own.call('/v1/images/generations', { apiKey, body: image });
     expect(response.status).toBe(500);
     expect(await response.text()).not.toMatch(/terms|monthly/);

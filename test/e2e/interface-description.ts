@@ -4,7 +4,7 @@ import type { CallOptions, TestGateway } from './start-test-gateway.ts';
 /** The parts of `/openapi.json` that tests look at. */
 export interface Description {
   openapi: string;
-  info: { version: string; description: string };
+  info: { version: string; summary: string; description: string };
   servers: { url: string }[];
   paths: Record<string, Record<string, DescribedCall>>;
   webhooks: Record<string, Record<string, DescribedCall>>;

@@ -61,6 +61,15 @@ describe('/v1/keys', () => {
       expect(await refusal(await gateway.call(call.path, { ...call, apiKey }))).toEqual(missing);
   });
 
+  it('takes an amount as a number, too', async () => {
+    const { apiKey } = await openAccount(gateway.services);
+    const made = await gateway.call('/v1/keys', {
+      apiKey,
+      body: { budget_day_usd: 5, budget_month_usd: 0.1 },
+    });
+    expect(await made.json()).toMatchObject({ budget_day_usd: '5.00', budget_month_usd: '0.10' });
+  });
+
   it('changes what is given and leaves the rest, and null removes a limit', async () => {
     const { apiKey } = await openAccount(gateway.services);
     const { id } = await makeKey(apiKey, { budget_day_usd: '5', budget_month_usd: '100.00', label: 'a' });
@@ -78,7 +87,7 @@ describe('/v1/keys', () => {
   it.each([
     [{ budget_day_usd: '0' }, 'budget_day_usd'],
     [{ budget_month_usd: '-5' }, 'budget_month_usd'],
-    [{ budget_day_usd: 5 }, 'budget_day_usd'],
+    [{ budget_day_usd: 1e-10 }, 'budget_day_usd'],
     [{ expires_at: '2020-01-01T00:00:00Z' }, 'expires_at'],
     [{ expires_at: 'tomorrow' }, 'expires_at'],
     [{ models: [] }, 'models'],

@@ -1,5 +1,5 @@
 import OpenAI from 'openai';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startTestGateway, type TestGateway } from './start-test-gateway.ts';
 
 let gateway: TestGateway;
@@ -99,6 +99,32 @@ describe('the openai package, pointed at the gateway', () => {
     expect(response.headers.get('x-content-type-options')).toBe('nosniff');
     const bytes = new Uint8Array(await response.arrayBuffer());
     expect([...bytes.subarray(0, 8)]).toEqual([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+  });
+
+  it('reads and downloads a video that `post` started, and is refused by all else of `videos`', async () => {
+    const body = { model: 'videomodel-2.0', prompt: 'A pier', duration: 4, resolution: '480p' };
+    const { id } = await openai.post<{ id: string }>('/videos', { body });
+    await vi.waitUntil(async () => (await openai.videos.retrieve(id)).status === 'completed', {
+      timeout: 60_000,
+      interval: 200,
+    });
+    const film = await openai.videos.downloadContent(id);
+    expect(film.headers.get('content-type')).toBe('video/mp4');
+    await film.arrayBuffer();
+    const { videos } = openai;
+    const source = { prompt: 'again', video: { id } };
+    const refused = await Promise.allSettled([
+      videos.create({ prompt: 'A pier' }),
+      videos.downloadContent(id, { variant: 'thumbnail' }),
+      videos.list(),
+      videos.delete(id),
+      videos.edit(source),
+      videos.extend({ ...source, seconds: '4' }),
+      videos.remix(id, { prompt: 'again' }),
+    ]);
+    expect(refused.map((one) => (one.status === 'rejected' ? Number(one.reason.status) : 200))).toEqual([
+      400, 422, 405, 405, 405, 405, 404,
+    ]);
   });
 
   it('sees errors as its own classes', async () => {

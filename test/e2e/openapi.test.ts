@@ -126,7 +126,7 @@ describe('the interface description', () => {
 
   it('says which operations have no tool', () => {
     const withoutTool = operations.filter(({ tool }) => tool === null).map(({ name }) => `\`${name}\``);
-    expect(document.info.description).toContain(`but for ${[...withoutTool, '`get_result`'].join(' and ')}.`);
+    expect(document.info.description).toContain(`but for ${withoutTool.join(', ')}, and \`get_result\`.`);
   });
 
   it('names the headers of a retry, of an id, of a replay and of a payment where they come', () => {

@@ -200,7 +200,7 @@ describe.each(engines)("the operator's API on %s", (engine) => {
     const id = await openAccount();
     const path = `/accounts/${id}/terms`;
     const terms = {
-      skus: ['imagemodel-1.0'],
+      models: ['imagemodel-1.0'],
       prices: { 'imagemodel-1.0': { unit: 'call', price_usd: '0.030' } },
     };
     const { body } = await call(path, { terms });
@@ -210,7 +210,7 @@ describe.each(engines)("the operator's API on %s", (engine) => {
     });
     expect((await call(path)).body).toEqual(body);
     for (const [wrong, message] of [
-      [{ skus: ['nothing'] }, /^terms\.skus: there is no SKU "nothing"/],
+      [{ models: ['nothing'] }, /^terms\.models: there is no SKU "nothing"/],
       [{ prices: { 'imagemodel-1.0': { unit: 'call' } } }, /^terms\.prices\.imagemodel-1\.0\.price_usd: /],
       [{ price: {} }, /^terms\.price: is not a field here/],
     ] as const)

@@ -299,7 +299,7 @@ describe('the terms of an account', () => {
     };
     expect((await under({ prices: { [model]: { unit: 'call', price_usd: '0.25' } } })).status).toBe(200);
     expect(await store.getAccount(accountId)).toMatchObject({ balance: parseUsd('9.75'), held: 0n });
-    const refused = await under({ skus: ['textmodel-3.1-pro'] });
+    const refused = await under({ models: ['textmodel-3.1-pro'] });
     expect([refused.status, await refused.json()]).toMatchObject([
       400,
       { error: { code: 'model_not_found', param: 'model' } },

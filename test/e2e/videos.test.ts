@@ -274,7 +274,7 @@ describe('the same request under one Idempotency-Key', () => {
     const { id } = (await (await post(unmade, { apiKey: key, headers })).json()) as Body;
     await gateway.services.store.setAccountTerms({
       id: accountId,
-      terms: JSON.stringify({ skus: ['imagemodel-1.0'] }),
+      terms: JSON.stringify({ models: ['imagemodel-1.0'] }),
     });
     expect(await refusal(await post(unmade, { apiKey: key }))).toMatchObject({ code: 'model_not_found' });
     expect(await (await post(unmade, { apiKey: key, headers })).json()).toMatchObject({ id });

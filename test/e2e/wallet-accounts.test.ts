@@ -6,7 +6,7 @@ import { privateKeyToAccount } from 'viem/accounts';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { issueKey } from '../../src/accounts/issue-key.ts';
 import { newId } from '../../src/kit/ids.ts';
-import { formatUsd } from '../../src/kit/money.ts';
+import { formatUsd, parseUsd } from '../../src/kit/money.ts';
 import { StoreError } from '../../src/store/store-error.ts';
 import type { WalletAccount } from '../../src/store/store.ts';
 import type { ChainName } from '../payments/support/buyer.ts';
@@ -74,10 +74,28 @@ describe.each(['base', 'solana'] as const)('a wallet on %s', (chain) => {
     expect(before).toBeNull();
     const paid = await charged(async () => {
       const answer = await pay('/v1/topup', { amount_usd: '0.50' }, { chain });
-      expect([answer.status, await answer.json()]).toEqual([200, { object: 'topup', amount_usd: '0.50' }]);
+      expect([answer.status, await answer.json()]).toEqual([
+        200,
+        {
+          object: 'topup',
+          amount_usd: '0.50',
+          balance_usd: '0.50',
+          receipt_url: expect.stringContaining(`${sale.gateway.url}/v1/receipts/`),
+        },
+      ]);
     });
     expect(paid).toBe(500_000n);
     expect(await balanceOn(chain)).toBe('0.50');
+    const repeated = await sale.gateway.call('/v1/topup', {
+      apiKey: null,
+      body: { amount_usd: '0.50' },
+      headers: { 'payment-signature': lastProof ?? '' },
+    });
+    expect(await repeated.json()).toEqual({
+      object: 'topup',
+      amount_usd: '0.50',
+      receipt_url: expect.any(String),
+    });
   });
 
   it('pays for a chat, and keeps what the chat did not use', async () => {
@@ -250,8 +268,20 @@ it('a call with a key is charged to its account, and a payment with a key tops t
   };
   const before = await balance();
   const headers = { authorization: `Bearer ${apiKey}` };
-  const paid = await charged(() => pay('/v1/topup', { amount_usd: '1' }, { headers }));
+  const body = { amount_usd: '1' };
+  let topUp = {};
+  const paid = await charged(async () => {
+    topUp = (await (await pay('/v1/topup', body, { headers })).json()) as object;
+  });
   expect(paid).toBe(1_000_000n);
+  expect(topUp).toMatchObject({ balance_usd: formatUsd(parseUsd(String(before)) + parseUsd('1')) });
+  const proof = { 'payment-signature': lastProof ?? '' };
+  expect(await (await sale.gateway.call('/v1/topup', { body, headers: proof })).json()).toEqual(topUp);
+  const { receipt_url: address } = topUp as { receipt_url: string };
+  expect(await (await fetch(address, { headers })).json()).toMatchObject({
+    type: 'payment',
+    payment: { credit_usd: '1.00' },
+  });
   expect(await balance()).toBeCloseTo(before + 1, 9);
   expect((await sale.gateway.call('/v1/chat/completions', { body: chat })).status).toBe(200);
   expect((await services.store.checkLedger()).problems).toEqual([]);

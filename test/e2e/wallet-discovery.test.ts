@@ -28,6 +28,16 @@ const goods = [
   ['top_up', '/v1/topup', { amount_usd: '1.00' }],
 ] as const;
 
+interface Item {
+  accepts: { amount: string }[];
+  input: { routeTemplate?: string };
+}
+
+interface Terms {
+  x402: { amount: string };
+  accepts: { maxAmountRequired: string }[];
+}
+
 describe('an agent with a wallet and without a key', () => {
   it.each(goods)('finds %s in catalogues, over REST and MCP', async (name, path, body) => {
     const { call, url } = sale.gateway;
@@ -68,7 +78,7 @@ describe('an agent with a wallet and without a key', () => {
 
   it('reads in the interface description that a key is optional, and what is refused', async () => {
     const answer = await sale.gateway.call('/openapi.json', { apiKey: null });
-    const { paths } = (await answer.json()) as Description;
+    const { info, paths } = (await answer.json()) as Description;
     for (const path of [...goods.map(([, one]) => one), '/v1/auth/wallet']) {
       const item = paths[path]?.['post'];
       expect(item).toMatchObject({ security: [{}, { apiKey: [] }] });
@@ -78,14 +88,50 @@ describe('an agent with a wallet and without a key', () => {
       expect(codes.map((listed) => listed[0])).toEqual(['invalid_api_key', 'permission_denied']);
     }
     expect(paths['/v1/search']?.['get']).toMatchObject({ security: [] });
-    // The price of a chat follows from its input.
-    const price = { mode: 'dynamic', currency: 'USD', min: '0.01' };
-    expect(paths['/v1/chat/completions']?.['post']).toHaveProperty(['x-payment-info', 'price'], price);
+    const pricesOf = (path: string): unknown => paths[path]?.['post'];
+    for (const [path, price] of [
+      ['/v1/chat/completions', { mode: 'dynamic', currency: 'USD', min: '0.01', max: null }],
+      ['/v1/images/generations', { mode: 'fixed', currency: 'USD', amount: '0.04' }],
+      ['/v1/videos', { mode: 'dynamic', currency: 'USD', min: '0.08', max: '8.40' }],
+    ] as const)
+      expect(pricesOf(path)).toHaveProperty(['x-payment-info', 'price'], price);
+    // Signing in is free.
+    expect(pricesOf('/v1/auth/wallet')).not.toHaveProperty('x-payment-info');
+    expect(info).toMatchObject({
+      summary: 'Generation, prepaid by API key or paid per request, and influencer search paid per request.',
+    });
   });
 
-  it('reads the manifest of all that is sold', async () => {
-    const answer = await sale.gateway.call('/.well-known/x402', { apiKey: null });
-    const manifest = (await answer.json()) as object;
+  it('reads in the reference which calls need a key', async () => {
+    const page = await (await sale.gateway.call('/docs', { apiKey: null })).text();
+    const noteOf = (name: string): string =>
+      new RegExp(`id="${name}">.*?<p class="note">(.*?)</p>`, 's').exec(page)?.[1]?.trim() ?? '';
+    expect(noteOf('create_image')).toMatch(/^Takes an API key as bearer token. Without one it answers 402/);
+    expect(noteOf('get_balance')).toBe('Needs an API key as bearer token.');
+  });
+
+  it('reads the manifest of all that is sold, at the prices of the cheapest calls', async () => {
+    const { call } = sale.gateway;
+    const answer = await call('/.well-known/x402', { apiKey: null });
+    const manifest = (await answer.json()) as { items: Item[] };
+    const cheapest = [
+      ['/v1/chat/completions', { messages: [{ role: 'user', content: '.' }], max_tokens: 1 }, null],
+      ['/v1/responses', { input: '.', max_output_tokens: 1 }, null],
+      ['/v1/images/generations', { model: 'imagemodel-1.0', prompt: '.' }, '0.04'],
+      ['/v1/videos', { model: 'videomodel-2.0', prompt: '.', duration: 4, resolution: '480p' }, '8.40'],
+      ['/v1/topup', { amount_usd: '0.10' }, '1000.00'],
+    ] as const;
+    for (const [path, body, max] of cheapest) {
+      const asked = (await (await call(path, { apiKey: null, body })).json()) as Terms;
+      const item = manifest.items.find(({ input }) => input.routeTemplate === path);
+      expect(item).toMatchObject({ price: { min: asked.x402.amount, max } });
+      expect(item?.accepts.map(({ amount }) => amount)).toEqual(
+        asked.accepts.map(({ maxAmountRequired }) => maxAmountRequired),
+      );
+    }
+    const dearest = { model: 'videomodel-2.5', prompt: '.', duration: 30, resolution: '4k' };
+    const asked = await call('/v1/videos', { apiKey: null, body: dearest });
+    expect(await asked.json()).toMatchObject({ x402: { amount: '8.40' } });
     expect(manifest).toMatchObject({
       items: expect.arrayContaining(
         goods.map(([toolName]) => expect.objectContaining({ input: expect.objectContaining({ toolName }) })),

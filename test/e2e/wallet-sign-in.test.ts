@@ -140,7 +140,7 @@ describe('the stock clients', () => {
     const signer = privateKeyToAccount(base.buyer.privateKey);
     const client = new x402Client().register('eip155:*', new ExactEvmScheme(signer));
     const response = await wrapFetchWithPayment(ask, client)(sale.gateway.url + path, { method: 'POST' });
-    expect(await response.json()).toEqual({ object: 'topup', amount_usd: '0.10' });
+    expect(await response.json()).toMatchObject({ amount_usd: '0.10', balance_usd: '0.10' });
     const { account } = await signIn(await signed({}, signer));
     expect(account.balance_usd).toBe('0.10');
   });
@@ -158,7 +158,7 @@ describe('the stock clients', () => {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ amount_usd: '0.50' }),
     });
-    expect(await response.json()).toEqual({ object: 'topup', amount_usd: '0.50' });
+    expect(await response.json()).toMatchObject({ amount_usd: '0.50', balance_usd: '0.50' });
   });
 });
 

@@ -51,7 +51,7 @@ export const sellHoroscope: SoldOperation<Input> & { sale: { x402: X402Sale<Inpu
       pricing: 'by_day',
       price: ({ days }) => perDay * BigInt(days),
       priceUnder: (pricing, { days }) => (pricing === 'by_day' ? perDay * BigInt(days) : null),
-      priceRange: { least: perDay, most: perDay * 7n },
+      priceRange: () => ({ least: perDay, most: perDay * 7n }),
       check: () => undefined,
       produce: async ({ sign, days }) => ({
         lines: Array.from({ length: days }, (_line, day) => `${sign}: day ${day + 1}`),

@@ -54,11 +54,51 @@ describe('the root address', () => {
     const { data } = (await (await gateway.call('/v1/models')).json()) as { data: Record<string, unknown>[] };
     expect(await response.json()).toMatchObject({
       mcp: { url: 'https://gateway.example/mcp' },
-      paid_per_call: [
-        { url: 'https://gateway.example/v1/search', price: { min: '0.10', max: '0.26', is_quoted: false } },
-      ],
+      paid_per_call: [{ url: 'https://gateway.example/v1/search', price: { min: '0.10', max: '0.26' } }],
       models: data.map(({ id, kind, pricing }) => ({ id, kind, pricing })),
     });
+  });
+
+  it('names no network as long as none can be reached', async () => {
+    const offline = await startTestGateway({
+      environment: { X402_FACILITATOR_URL: 'http://127.0.0.1:1', WALLET_ACCOUNTS: 'on' },
+    });
+    const [text = '', page = '', json = ''] = await Promise.all(
+      ['text/plain', browser, 'application/json'].map(async (accept) =>
+        (await offline.call('/', { apiKey: null, headers: { accept } })).text(),
+      ),
+    );
+    expect(json).toContain('"x402":{"networks":[]}');
+    for (const told of [text, page]) {
+      expect(told).toContain('No payment network can be reached now');
+      expect(told).not.toContain('Base Sepolia');
+    }
+    await offline.stop();
+  });
+
+  it('has an example of every call that can be bought with the SKUs that are there', async () => {
+    const own = await startTestGateway({
+      environment: { WALLET_ACCOUNTS: 'on' },
+      yaml: `models:
+  own-chat: { kind: chat, price: { unit: call, price_usd: 0.5 }, routes: [{ provider: sandbox }] }
+  own-film:
+    kind: video
+    duration: { min_seconds: 7, max_seconds: 9 }
+    price: { unit: second, rates: [{ resolution: 1080p, price_usd: "0.10" }] }
+    routes: [{ provider: sandbox }]
+`,
+    });
+    const text = await (await own.call('/llms.txt', { apiKey: null })).text();
+    const sold = [...text.matchAll(/\(`POST \S+(\/v1\S+)`\): (.*?)\. .*Body: `(.*)`/g)];
+    expect(sold.map(([, path, price]) => [path, price])).toEqual([
+      ['/v1/chat/completions', '$0.50 for each chat completion'],
+      ['/v1/responses', '$0.50 for each response'],
+      ['/v1/videos', '$0.70 to $0.90 for each video'],
+      ['/v1/topup', '$0.10 to $1000.00 for each top-up'],
+    ]);
+    for (const [, path = '', , body] of sold)
+      expect((await own.call(path, { apiKey: null, body })).status).toBe(402);
+    await own.stop();
   });
 
   it('links to existing pages, from any path prefix of a proxy', async () => {

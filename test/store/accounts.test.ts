@@ -73,7 +73,7 @@ describe.each(testEngines())('accounts and keys on $kind', ({ create }) => {
   it('replaces the terms of one account only, and restores the defaults', async () => {
     const [one, other] = [await addAccount(data.store, { balance: 70n }), await addAccount(data.store)];
     const set = (terms: string | null) => data.store.setAccountTerms({ id: one.accountId, terms });
-    const terms = '{"skus":["videomodel-1"],"note":"Müller"}';
+    const terms = '{"models":["videomodel-1"],"note":"Müller"}';
     expect(await set(terms)).toMatchObject({ id: one.accountId, balance: 70n, terms });
     expect(await data.store.getAccount(one.accountId)).toMatchObject({ terms });
     expect((await data.store.findKey(`hash of ${one.keyId}`))?.account).toMatchObject({ terms });

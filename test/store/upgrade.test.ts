@@ -149,6 +149,18 @@ describe.each(testEngines())('data of the first schema on $kind', ({ kind, creat
     expect(await store.getAccount('account')).toMatchObject({ balance: 840n });
   });
 
+  it('has terms whose list of SKUs gets its newer name', async () => {
+    const prices = '"prices":{"a":{"price_usd":"0.10","unit":"call"}}';
+    await place.sql(
+      `update accounts set terms = '{${prices},"skus":["a","skus"]}'`,
+      `delete from kysely_migration where name = '0017-terms-models'`,
+    );
+    const upgraded = await place.openAnother();
+    expect(await upgraded.getAccount('account')).toMatchObject({
+      terms: `{${prices},"models":["a","skus"]}`,
+    });
+  });
+
   it('can be changed after the upgrade', async () => {
     await store.reserveMedia(reservedMedia('account', { id: 'reserved' }));
     expect(await store.getMedia('reserved')).toMatchObject({ jobId: null });

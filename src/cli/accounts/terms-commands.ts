@@ -56,7 +56,7 @@ const show: CommandDefinition<[string]> = {
 
 const fileHelp = `
 The file is YAML or JSON, and every part of it may be left out:
-  skus: [textmodel-3.5-flash, videomodel-2.0]   # the enabled SKUs; absent: all
+  models: [textmodel-3.5-flash, videomodel-2.0] # the enabled SKUs; absent: all
   prices:                                       # whole prices, as in causeway.yaml
     textmodel-3.5-flash: { unit: token, input_usd_per_1m: "0.90", output_usd_per_1m: "5.40" }
     videomodel-2.0:

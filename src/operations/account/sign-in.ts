@@ -9,7 +9,7 @@ import { signInFields, signInPath } from '../../purchases/x402/x402-gate.ts';
 import { time, usd } from '../answer-fields.ts';
 import type { Services, SoldOperation, X402Sale } from '../operation.ts';
 import { creditSale } from '../per-call-sale.ts';
-import { topUp } from './top-up.ts';
+import { leastTopUp, topUp } from './top-up.ts';
 
 const usualSeconds = 24 * 3_600;
 const maxSeconds = 30 * usualSeconds;
@@ -59,11 +59,8 @@ const signIn = async (
   };
 };
 
-const {
-  sandbox,
-  priceRange: { least },
-} = topUp.sale.x402;
-const amount = formatUsd(least);
+const { sandbox } = topUp.sale.x402;
+const amount = formatUsd(leastTopUp);
 
 /**
  * The challenge is a 402 that sells balance, because stock clients look for it nowhere else, and some only beside an
@@ -78,9 +75,9 @@ const sale: X402Sale<SignInInput> = {
   example: { input: {}, output: { object: 'topup', amount_usd: amount } },
   ratePerMinute: 30,
   pricing: 'least amount',
-  price: () => least,
-  priceUnder: () => least,
-  priceRange: { least, most: least },
+  price: () => leastTopUp,
+  priceUnder: () => leastTopUp,
+  priceRange: () => ({ least: leastTopUp, most: leastTopUp }),
   explain: () => ({
     note:
       'Signing in is free: sign the challenge in extensions["sign-in-with-x"] of PAYMENT-REQUIRED, and send this request ' +

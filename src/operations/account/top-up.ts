@@ -1,25 +1,25 @@
 import { z } from 'zod';
+import { amountText } from '../../kit/amount-text.ts';
 import { nanoPerUsd, parseUsd, formatUsd } from '../../kit/money.ts';
 import { creditSale, usualPriceLimit } from '../per-call-sale.ts';
+import { usd } from '../answer-fields.ts';
 import type { SoldOperation, X402Sale } from '../operation.ts';
 
-const least = nanoPerUsd / 10n;
+export const leastTopUp = nanoPerUsd / 10n;
 const most = nanoPerUsd * 1_000n;
 const suggested = ['1.00', '5.00', '20.00'];
 
-const amountForm = `must be an amount of ${formatUsd(least)} to ${formatUsd(most)} USD with at most two decimals, such as "5.00"`;
+const amountForm = `must be an amount of ${formatUsd(leastTopUp)} to ${formatUsd(most)} USD with at most two decimals, such as "5.00"`;
 
 const input = z.object({
-  amount_usd: z
-    .union([z.string(), z.number()])
-    .transform((value, context) => {
-      const text = String(value);
+  amount_usd: amountText
+    .transform((text, context) => {
       const amount = /^\d{1,6}(?:\.\d{1,2})?$/.test(text) ? parseUsd(text) : 0n;
-      if (amount >= least && amount <= most) return formatUsd(amount);
+      if (amount >= leastTopUp && amount <= most) return formatUsd(amount);
       context.addIssue({ code: 'custom', message: amountForm });
       return z.NEVER;
     })
-    .describe(`USD to pay, ${formatUsd(least)} to ${formatUsd(most)}, e.g. "1.00".`),
+    .describe(`USD to pay, ${formatUsd(leastTopUp)} to ${formatUsd(most)}, e.g. "1.00".`),
 });
 
 type TopUpInput = z.infer<typeof input>;
@@ -33,7 +33,14 @@ export const topUp: SoldOperation<TopUpInput> & { sale: { x402: X402Sale<TopUpIn
     'unpaid call answers the payment terms.',
   group: 'generation',
   input,
-  output: z.looseObject({ object: z.literal('topup'), amount_usd: z.string() }),
+  output: z.looseObject({
+    object: z.literal('topup'),
+    amount_usd: z.string(),
+    balance_usd: usd
+      .optional()
+      .describe('Absent where a proof is repeated without a key, as anybody can who read it on the chain.'),
+    receipt_url: z.string().optional().describe('Its signed receipt, read with a key.'),
+  }),
   rest: { method: 'POST', path: '/v1/topup', query: [], validation: 'envelope', errors: [] },
   tool: { readOnly: false, idempotent: false, openWorld: true },
   docs: {
@@ -44,7 +51,12 @@ export const topUp: SoldOperation<TopUpInput> & { sale: { x402: X402Sale<TopUpIn
         summary: 'One dollar, paid',
         body: { amount_usd: '1.00' },
         status: 200,
-        answer: { object: 'topup', amount_usd: '1.00' },
+        answer: {
+          object: 'topup',
+          amount_usd: '1.00',
+          balance_usd: '1.00',
+          receipt_url: 'https://gateway.example.com/v1/receipts/eip155:8453:0x8335:0x3c44:0x5f3c',
+        },
       },
     ],
     wrong: { amount_usd: '0.01' },
@@ -62,9 +74,9 @@ export const topUp: SoldOperation<TopUpInput> & { sale: { x402: X402Sale<TopUpIn
       pricing: 'amount',
       price: ({ amount_usd: amount }) => parseUsd(amount),
       priceUnder: (_pricing, { amount_usd: amount }) => parseUsd(amount),
-      priceRange: { least, most },
+      priceRange: () => ({ least: leastTopUp, most }),
       explain: () => ({
-        least_usd: formatUsd(least),
+        least_usd: formatUsd(leastTopUp),
         most_usd: formatUsd(most),
         suggested_usd: suggested,
         note: `Clients of x402 pay at most $${formatUsd(usualPriceLimit)} at once, unless they are told otherwise.`,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { amountText } from '../../kit/amount-text.ts';
 import { formatUsd, parseUsd, type Nano } from '../../kit/money.ts';
 import { instant } from '../account/get-usage.ts';
 import { idField } from '../id-field.ts';
@@ -8,16 +9,13 @@ const wrongAmount = 'must be US dollars above zero with at most nine decimals, s
 /** Fits the integers of the store. */
 const maxBudget = parseUsd('1000000000');
 
-const budget = z
-  .string()
-  .max(40)
-  .transform((text, context): Nano => {
-    const amount = /^\d{1,10}(?:\.\d{1,9})?$/.test(text) ? parseUsd(text) : 0n;
-    if (amount > 0n && amount <= maxBudget) return amount;
-    const message = amount > 0n ? `must be at most ${formatUsd(maxBudget)}` : wrongAmount;
-    context.addIssue({ code: 'custom', message });
-    return z.NEVER;
-  });
+const budget = amountText.transform((text, context): Nano => {
+  const amount = /^\d{1,10}(?:\.\d{1,9})?$/.test(text) ? parseUsd(text) : 0n;
+  if (amount > 0n && amount <= maxBudget) return amount;
+  const message = amount > 0n ? `must be at most ${formatUsd(maxBudget)}` : wrongAmount;
+  context.addIssue({ code: 'custom', message });
+  return z.NEVER;
+});
 
 export const labelField = z
   .string()

@@ -162,10 +162,10 @@ const createSale = (search: SearchConfig): X402Sale<Input> => ({
   pricing: search.pricing,
   price: ({ limit }) => searchPrices[search.pricing](limit),
   priceUnder: (pricing, { limit }) => (isPricing(pricing) ? searchPrices[pricing](limit) : null),
-  priceRange: {
+  priceRange: () => ({
     least: searchPrices[search.pricing](1),
     most: searchPrices[search.pricing](search.maxLimit),
-  },
+  }),
 
   check: (request) => {
     const problem = request.query === undefined ? null : queryProblem(request.query);

@@ -28,7 +28,7 @@ const toTermsView = ({ id, terms }: Account): z.output<typeof output> => ({
 });
 
 const exampleTerms = {
-  skus: ['imagemodel-1.0'],
+  models: ['imagemodel-1.0'],
   prices: { 'imagemodel-1.0': { unit: 'call', price_usd: '0.03' } },
   requests_per_minute: 1200,
 };

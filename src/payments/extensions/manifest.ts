@@ -1,34 +1,34 @@
 import type { Json, JsonObject } from '../../kit/json.ts';
 import { formatUsd } from '../../kit/money.ts';
 import type { PaymentRequirements, ResourceInfo } from '../core/wire.ts';
-import type { SaleDescription } from './sale-description.ts';
+import type { PriceRange, SaleDescription } from './sale-description.ts';
 
 interface SoldItem {
   sale: SaleDescription;
+  price: PriceRange;
   resources: Readonly<Record<'rest' | 'mcp', ResourceInfo>>;
-  /** The terms at the least price; empty while no network can be offered. */
+  /** The terms at the least price; empty while no network can be reached. */
   accepts: readonly PaymentRequirements[];
 }
 
 const toJson = (value: unknown): Json => JSON.parse(JSON.stringify(value));
 
-/** `most` is null for a price without an upper bound. */
-const rangeOf = ({ price, isQuoted }: SaleDescription): { least: string; most: string | null } => ({
-  least: formatUsd(price.least),
-  most: isQuoted === true ? null : formatUsd(price.most),
+/** `max` is null for a price without an upper bound. */
+const rangeOf = ({ least, most }: PriceRange) => ({
+  min: formatUsd(least),
+  max: most === null ? null : formatUsd(most),
 });
 
-const rangeInWords = ({ least, most }: ReturnType<typeof rangeOf>): string => {
-  if (most === null) return `from ${least}`;
-  return least === most ? least : `${least} to ${most}`;
+const rangeInWords = ({ min, max }: ReturnType<typeof rangeOf>): string => {
+  if (max === null) return `from ${min}, without a maximum,`;
+  return min === max ? min : `${min} to ${max}`;
 };
 
-const toItems = ({ sale, resources, accepts }: SoldItem): Json[] => {
+const toItems = ({ sale, price, resources, accepts }: SoldItem): Json[] => {
   const { method, path, toolName, inputSchema } = sale;
-  const { least, most } = rangeOf(sale);
   const common = {
     accepts: toJson(accepts),
-    price: { currency: 'USD', min: least, ...(most === null ? {} : { max: most }) },
+    price: { currency: 'USD', ...rangeOf(price) },
     output: { mimeType: resources.rest.mimeType, example: sale.outputExample },
   };
   return [
@@ -55,12 +55,12 @@ const toItems = ({ sale, resources, accepts }: SoldItem): Json[] => {
   ];
 };
 
-const instructionFor = ({ sale, resources }: SoldItem): string => {
+const instructionFor = ({ sale, price, resources }: SoldItem): string => {
   const { method, unit, toolName } = sale;
   return (
     `Send ${method} ${resources.rest.url} with the ${method === 'GET' ? 'query parameters' : 'JSON body'} of your ${unit}` +
     `${toolName === null ? '' : `, or call the MCP tool ${toolName}`}. Without payment it answers 402 with the exact ` +
-    `terms (${rangeInWords(rangeOf(sale))} USD in USDC)`
+    `terms (${rangeInWords(rangeOf(price))} USD in USDC)`
   );
 };
 
@@ -86,6 +86,7 @@ export const createManifest = ({
   openapi: `${publicUrl}/openapi.json`,
   mcp: `${publicUrl}/mcp`,
   instructions:
+    (sales.some(({ accepts }) => accepts.length > 0) ? '' : 'No payment network can be reached now. ') +
     `${sales.map(instructionFor).join('. ')}; pay them and send the same request again with the proof in ` +
     'PAYMENT-SIGNATURE, or over MCP in _meta["x402/payment"]. No account is needed.',
 });

@@ -32,8 +32,12 @@ export interface SaleDescription {
   isFree?: boolean;
   /** Whether its challenges over HTTP offer to sign in with a wallet. */
   offersSignIn?: boolean;
-  /** The prices of one request; `most` is a usual one when each request is quoted. */
-  price: { least: Nano; most: Nano };
-  /** Whether the price follows from the input, without an upper bound. */
-  isQuoted?: boolean;
+  /** The prices of one request as they are now; null: none can be bought. */
+  price: () => PriceRange | null;
+}
+
+/** The prices of the cheapest and the dearest request. `most` is null for a price without an upper bound. */
+export interface PriceRange {
+  least: Nano;
+  most: Nano | null;
 }

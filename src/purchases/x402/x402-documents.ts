@@ -21,6 +21,8 @@ const secretName = 'x402-signing-key';
 export const createPaymentDocuments = (context: {
   store: Pick<Store, 'getOrCreateSecret'>;
   methods: readonly PaymentMethod[];
+  /** Whether payments on a network can be taken now. */
+  isReady: (method: PaymentMethod) => boolean;
   sales: readonly SaleDescription[];
   resources: SoldResources;
   publicUrl: () => string;
@@ -28,7 +30,7 @@ export const createPaymentDocuments = (context: {
   log: Log;
   onSigner: () => void;
 }) => {
-  const { store, methods, sales, resources, publicUrl, clock, log, onSigner } = context;
+  const { store, methods, isReady, sales, resources, publicUrl, clock, log, onSigner } = context;
   let signer: DocumentSigner | null = null;
   let manifest: { key: string; text: string } | null = null;
 
@@ -39,18 +41,17 @@ export const createPaymentDocuments = (context: {
     return signer;
   });
 
-  const makeManifest = (onSale: readonly SaleDescription[]): JsonObject =>
-    createManifest({
-      sales: onSale.map((sale) => ({
-        sale,
-        resources: {
-          rest: resources.find({ sale: sale.name, transport: 'rest' }).resource,
-          mcp: resources.find({ sale: sale.name, transport: 'mcp' }).resource,
-        },
-        accepts: offeredTerms(methods, sale.price.least).map(({ requirements }) => requirements),
-      })),
-      publicUrl: publicUrl(),
-      now: clock.now(),
+  /** What can be bought now, at the terms of the cheapest call and on the networks that are ready. */
+  const soldItems = () =>
+    sales.flatMap((sale) => {
+      const price = sale.isFree !== true && sale.isOnSale() ? sale.price() : null;
+      if (price === null) return [];
+      const rest = resources.find({ sale: sale.name, transport: 'rest' }).resource;
+      const mcp = resources.find({ sale: sale.name, transport: 'mcp' }).resource;
+      const accepts = offeredTerms(methods.filter(isReady), price.least).map(
+        ({ requirements }) => requirements,
+      );
+      return [{ sale, price, resources: { rest, mcp }, accepts }];
     });
 
   return {
@@ -71,16 +72,18 @@ export const createPaymentDocuments = (context: {
       (await requireSigner()).sign({ version, ...receipt }),
     /** Returns the manifest for crawlers as JSON text; null when nothing is on sale. Made once, until it changes. */
     manifest: (): string | null => {
-      const onSale = sales.filter((sale) => sale.isFree !== true && sale.isOnSale());
-      if (onSale.length === 0) return null;
-      const goods = onSale.map(({ name, description }) => `${name} ${description()}`);
-      const key = [publicUrl(), ...goods].join('\n');
-      if (manifest?.key !== key) manifest = { key, text: JSON.stringify(makeManifest(onSale)) };
+      const items = soldItems();
+      if (items.length === 0) return null;
+      const key = JSON.stringify([
+        publicUrl(),
+        items.map(({ resources: { rest }, accepts }) => [rest, accepts]),
+      ]);
+      if (manifest?.key !== key)
+        manifest = {
+          key,
+          text: JSON.stringify(createManifest({ sales: items, publicUrl: publicUrl(), now: clock.now() })),
+        };
       return manifest.text;
-    },
-    /** Forgets the manifest, because the terms may have changed. */
-    clear: (): void => {
-      manifest = null;
     },
   };
 };

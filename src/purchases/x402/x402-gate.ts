@@ -28,9 +28,9 @@ import { createSignIn } from './x402-sign-in.ts';
 import { beginUpkeep } from './x402-upkeep.ts';
 
 export type { Challenge } from '../../payments/core/challenge.ts';
-export type { SaleDescription } from '../../payments/extensions/sale-description.ts';
+export type { PriceRange, SaleDescription } from '../../payments/extensions/sale-description.ts';
 export { hasProof, type Proofs } from '../../payments/parse-proof.ts';
-export { signInFields, signInHeader } from '../../payments/extensions/sign-in-with-x.ts';
+export { signInFields, signInHeader, toSignedText } from '../../payments/extensions/sign-in-with-x.ts';
 export { signInPath } from './x402-sign-in.ts';
 export type { Receipt } from './x402-answers.ts';
 export type { NetworkStatus } from './x402-health.ts';
@@ -186,6 +186,7 @@ const createParts = (
   const documents = createPaymentDocuments({
     store,
     methods,
+    isReady: ({ network }) => health.status().some((one) => one.network === network.id && one.ready),
     sales,
     resources,
     publicUrl,
@@ -204,7 +205,6 @@ const createParts = (
     log,
     onChange: () => {
       challenges.clear();
-      documents.clear();
       inBackground(documents.load());
       inBackground(signIn.load());
     },

@@ -57,14 +57,22 @@ export const operationSection = (
       <span class="title">${operation.summary}</span>
     </summary>
     <div class="body" id="${operation.operationId}">
-      ${prose(operation.description)}
-      ${operation.security.length === 0 ? null : html`<p class="note">Needs an API key as bearer token.</p>`}
+      ${prose(operation.description)} ${operation.security.length === 0 ? null : keyNote(operation.security)}
       ${parametersSection(operation.parameters)} ${requestSection(operation, schemas)}
       ${path.startsWith('/') ? curlSection({ method, path, operation }, baseUrl) : null}
       <h4>Answers</h4>
       ${Object.entries(operation.responses).map(([status, response]) => responseSection(status, response))}
     </div>
   </details>`;
+
+/** An empty requirement is met without a key. */
+const isKeyOptional = (security: readonly object[]): boolean =>
+  security.some((requirement) => Object.keys(requirement).length === 0);
+
+const keyNote = (security: readonly object[]): Html =>
+  html`<p class="note">
+    ${isKeyOptional(security) ? 'Takes an API key as bearer token. Without one it answers 402, with the terms of a payment.' : 'Needs an API key as bearer token.'}
+  </p>`;
 
 const parametersSection = (parameters: readonly ShownParameter[]): Html | null =>
   parameters.length === 0

@@ -1,6 +1,6 @@
 import { formatUsd } from '../../kit/money.ts';
-import { isQuoted } from '../../operations/is-on-sale.ts';
-import type { DescribedOperation, X402Sale } from '../../operations/operation.ts';
+import type { DescribedOperation } from '../../operations/operation.ts';
+import type { PriceRange } from '../../purchases/x402/x402-gate.ts';
 import { idempotencyKeyParameter, paymentParameters, rangeParameter, signInParameter } from './headers.ts';
 import { errorResponses, exampleKey, successResponses, takesKey } from './responses.ts';
 import type { JsonSchema, SchemaRegistry } from './schema-registry.ts';
@@ -10,7 +10,7 @@ export const toOperationObject = (
   operation: DescribedOperation,
   { schemas, brand }: { schemas: SchemaRegistry; brand: string },
 ): object => {
-  const { name, rest, docs } = operation;
+  const { name, rest, docs, price } = operation;
   const { prepaid, x402 } = operation.sale ?? {};
   const requestName = `${pascalCase(name)}Request`;
   const input = schemas.convertInput(operation.input, requestName);
@@ -22,7 +22,7 @@ export const toOperationObject = (
     description: docs.description ?? operation.description,
     tags: [operation.group],
     security: securityOf(operation),
-    ...(x402 === undefined ? {} : { 'x-payment-info': paymentInfo(x402, isQuoted(operation)) }),
+    ...(price ? { 'x-payment-info': paymentInfo(price) } : {}),
     parameters: [
       ...pathNames.map((field) => parameter(operation, { place: 'path', field, input })),
       ...rest.query.map((field) => parameter(operation, { place: 'query', field, input })),
@@ -46,11 +46,8 @@ const securityOf = ({ sale, isOpen }: DescribedOperation): object[] => {
   return takesKey({ sale }) ? [{}, key] : [];
 };
 
-/**
- * Returns the price, where crawlers of paid interfaces such as x402scan look for it. `hasNoLimit`: the price follows from
- * the input, without an upper bound.
- */
-const paymentInfo = ({ priceRange: { least, most } }: X402Sale, hasNoLimit: boolean): object => ({
+/** Returns the price, where crawlers of paid interfaces such as x402scan look for it. */
+const paymentInfo = ({ least, most }: PriceRange): object => ({
   protocols: ['x402'],
   price:
     least === most
@@ -59,7 +56,7 @@ const paymentInfo = ({ priceRange: { least, most } }: X402Sale, hasNoLimit: bool
           mode: 'dynamic',
           currency: 'USD',
           min: formatUsd(least),
-          ...(hasNoLimit ? {} : { max: formatUsd(most) }),
+          max: most === null ? null : formatUsd(most),
         },
 });
 

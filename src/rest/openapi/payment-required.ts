@@ -1,4 +1,4 @@
-import { formatUsd } from '../../kit/money.ts';
+import { formatUsd, nanoPerUsd, type Nano } from '../../kit/money.ts';
 import type { DescribedOperation, X402Sale } from '../../operations/operation.ts';
 import { reference } from './schema-registry.ts';
 
@@ -18,7 +18,11 @@ export const paymentRequiredBodySchema = {
       required: summaryMembers,
       properties: Object.fromEntries(summaryMembers.map((name) => [name, text])),
     },
-    x402Version: { type: 'integer', const: 1 },
+    x402Version: {
+      type: 'integer',
+      const: 1,
+      description: 'Of `accepts` here; the terms in PAYMENT-REQUIRED are of version 2.',
+    },
     extensions: { type: 'object', description: 'The challenge to sign, where wallets can sign in.' },
     accepts: {
       type: 'array',
@@ -53,10 +57,16 @@ export const paymentRequiredBodySchema = {
 };
 
 /** Returns the content of an operation's 402: its terms as JSON, and as a page for people. */
-export const paymentRequiredContent = (operation: DescribedOperation, sale: X402Sale): object => ({
+export const paymentRequiredContent = (
+  operation: DescribedOperation,
+  sale: X402Sale,
+  least = operation.price?.least ?? nanoPerUsd / 10n,
+): object => ({
   'application/json': {
     schema: reference('PaymentRequired'),
-    examples: { payment_required: { summary: 'No payment yet', value: exampleTerms(operation, sale) } },
+    examples: {
+      payment_required: { summary: 'No payment yet', value: exampleTerms(operation, sale, least) },
+    },
   },
   'text/html': {
     schema: {
@@ -81,10 +91,7 @@ export const paymentRequiredHeader = {
   },
 } satisfies Record<string, object>;
 
-const exampleTerms = (
-  { rest }: DescribedOperation,
-  { description, priceRange: { least } }: X402Sale,
-): object => ({
+const exampleTerms = ({ rest }: DescribedOperation, { description }: X402Sale, least: Nano): object => ({
   error: 'Payment required',
   x402: { version: '2', amount: formatUsd(least), asset: 'USDC', payTo, chain: 'base' },
   x402Version: 1,

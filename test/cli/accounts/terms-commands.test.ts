@@ -28,14 +28,14 @@ const openBooks = async (env: Record<string, string> = {}) => {
 test('terms are set from YAML, shown as YAML that can be set again, and cleared', async () => {
   const { store, accountId, writeTerms, run, answer } = await openBooks();
   const file = await writeTerms(`
-skus: [textmodel-3.1-pro, imagemodel-1.0]
+models: [textmodel-3.1-pro, imagemodel-1.0]
 prices:
   imagemodel-1.0: { unit: call, price_usd: 0.030 }
 requests_per_minute: 1200
 `);
   const set = await answer('account', 'terms', 'set', accountId, '--file', file);
   const terms = {
-    skus: ['textmodel-3.1-pro', 'imagemodel-1.0'],
+    models: ['textmodel-3.1-pro', 'imagemodel-1.0'],
     prices: { 'imagemodel-1.0': { unit: 'call', price_usd: '0.03' } },
     requests_per_minute: 1200,
   };
@@ -68,14 +68,14 @@ test('terms in JSON are checked against the SKUs of causeway.yaml', async () => 
     'models:\n  draw-1: { kind: image, price: { unit: call, price_usd: 1 }, routes: [{ provider: sandbox }] }\n',
   );
   const { accountId, writeTerms, answer, refusal } = await openBooks({ CAUSEWAY_CONFIG: config });
-  const good = await writeTerms('{"skus":["draw-1"]}', 'terms.json');
+  const good = await writeTerms('{"models":["draw-1"]}', 'terms.json');
   const set = ['account', 'terms', 'set', accountId, '--file'];
-  expect(await answer(...set, good)).toMatchObject({ terms: { skus: ['draw-1'] } });
-  const bad = await writeTerms('{"skus":["imagemodel-1.0"]}', 'bad.json');
+  expect(await answer(...set, good)).toMatchObject({ terms: { models: ['draw-1'] } });
+  const bad = await writeTerms('{"models":["imagemodel-1.0"]}', 'bad.json');
   expect(await refusal(...set, bad)).toEqual({
     exitCode: 2,
     code: 'invalid_terms',
-    message: `${bad}: skus: there is no SKU "imagemodel-1.0"; known SKUs are draw-1`,
+    message: `${bad}: models: there is no SKU "imagemodel-1.0"; known SKUs are draw-1`,
   });
 });
 
@@ -86,7 +86,7 @@ test.each([
   ],
   ['prices:\n  imagemodel-1.0: { unit: call }', /prices\.imagemodel-1\.0\.price_usd/],
   ['price: {}', /price/],
-  ['skus: [a', /it is neither YAML nor JSON/],
+  ['models: [a', /it is neither YAML nor JSON/],
   ['', /it is empty/],
 ])('a file with %j is refused in one line, and nothing is changed', async (text, message) => {
   const { store, accountId, writeTerms, refusal } = await openBooks();

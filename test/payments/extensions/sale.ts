@@ -1,5 +1,6 @@
 import { readConfig } from '../../../src/config/config.ts';
 import { brandTitle } from '../../../src/kit/brand-title.ts';
+import { parseUsd } from '../../../src/kit/money.ts';
 import { describeSales } from '../../../src/mcp/describe-sales.ts';
 import { createOperations } from '../../../src/operations/index.ts';
 import type { SaleDescription } from '../../../src/purchases/x402/x402-gate.ts';
@@ -18,5 +19,6 @@ export const describeSale = (environment: Record<string, string> = {}): SaleDesc
     },
   });
   if (sale === undefined) throw new Error('nothing is sold');
-  return { ...sale, description: () => 'Influencer search', isOnSale: () => true };
+  const price = { least: parseUsd('0.10'), most: parseUsd('0.26') };
+  return { ...sale, description: () => 'Influencer search', isOnSale: () => true, price: () => price };
 };

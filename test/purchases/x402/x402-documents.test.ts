@@ -120,8 +120,10 @@ describe('what is sold', () => {
 });
 
 describe('the manifest', () => {
-  it('says what is sold where, for how much and on which networks', () => {
-    const manifest: unknown = JSON.parse(openGate().manifest() ?? '');
+  it('says what is sold where and for how much, and offers no network that cannot be reached', async () => {
+    const gate = openGate();
+    await gate.warmUp();
+    const manifest: unknown = JSON.parse(gate.manifest() ?? '');
     expect(manifest).toMatchObject({
       version: 1,
       x402Version: 2,
@@ -130,7 +132,7 @@ describe('the manifest', () => {
         {
           type: 'http',
           resource: { url: 'https://leads.example/v1/search', serviceName: 'Causeway' },
-          accepts: [{ network: 'eip155:84532', amount: '100000', payTo: `0x${'b'.repeat(40)}` }],
+          accepts: [],
           price: { currency: 'USD', min: '0.10', max: '0.26' },
           input: { method: 'GET', queryParams: { type: 'object' } },
         },
@@ -142,6 +144,7 @@ describe('the manifest', () => {
       ],
       openapi: 'https://leads.example/openapi.json',
       mcp: 'https://leads.example/mcp',
+      instructions: expect.stringMatching(/^No payment network can be reached now\. /),
     });
   });
 
