@@ -7,7 +7,7 @@ import { watchRequests, watchStore } from './steps.ts';
  * A process with payment gates over a real store, that does what its parent tells it, and kills itself at the step
  * that its parent names. Its one argument is JSON of GateSettings; it ends with its parent.
  */
-const longestLifeMs = 120_000;
+const longestLifeMs = 600_000;
 
 const settings: GateSettings = JSON.parse(process.argv[2] ?? '{}');
 watchRequests();
