@@ -73,7 +73,7 @@ const make = async (more: Body = {}, query = '', on = gateway): Promise<Body> =>
 const untilEnd = async (id: unknown, on = gateway): Promise<Body> => {
   let job: Body = {};
   await expect
-    .poll(async () => (job = await get(`/v1/jobs/${String(id)}`, on))['status'], { timeout: 15_000 })
+    .poll(async () => (job = await get(`/v1/jobs/${String(id)}`, on))['status'])
     .toMatch(/^(done|failed)$/);
   return job;
 };
@@ -198,11 +198,11 @@ describe('an image from text', () => {
     });
     const newest = async (): Promise<Body | undefined> =>
       ((await read(gateway, '/v1/jobs', apiKey))['data'] as Body[])[0];
-    await expect.poll(newest, { timeout: 15_000, interval: 20 }).toMatchObject({ status: 'running' });
+    await expect.poll(newest, { interval: 20 }).toMatchObject({ status: 'running' });
     leaving.abort();
     await expect(request).rejects.toThrow('aborted');
     await expect
-      .poll(newest, { timeout: 15_000 })
+      .poll(newest)
       .toMatchObject({ status: 'done', billing_status: 'charged', charged_usd: '0.04' });
   });
 
@@ -647,7 +647,7 @@ describe('media in a bucket', () => {
     // A start sweeps at once.
     const second = await startTestGateway({ environment });
     onTestFinished(() => second.stop());
-    await expect.poll(mediaIn, { timeout: 10_000 }).toEqual([]);
+    await expect.poll(mediaIn).toEqual([]);
     expect(s3.falseBodies).toEqual([]);
     const gone = await fetch(urlOf(job).replace(first.url, second.url));
     expect(gone.status).toBe(410);

@@ -58,7 +58,7 @@ const start = async ({ stdin = 'ignore', stdout, stderr, prelude = ':', args = [
     stdio: [stdin, stdout, stderr],
   });
   gateway = child;
-  await expect.poll(isAlive, { timeout: 20_000 }).toBe(true);
+  await expect.poll(isAlive, { timeout: 60_000 }).toBe(true);
   return child;
 };
 
@@ -159,7 +159,7 @@ describe('a log that cannot be written', () => {
     let printed = '';
     child.stdout?.setEncoding('utf8').on('data', (text: string) => (printed += text));
     child.stdin?.write(`${JSON.stringify(initialize)}\n`);
-    await expect.poll(() => printed, { timeout: 10_000 }).toContain('\n');
+    await expect.poll(() => printed).toContain('\n');
     expect(parseLine(printed)).toMatchObject({ id: 1, result: { protocolVersion: '2025-06-18' } });
     const exited = once(child, 'exit');
     child.stdin?.end();

@@ -100,9 +100,9 @@ describe.runIf(hasService('PostgreSQL'))('while PostgreSQL is away', () => {
     await expectPutOff(
       await ask(gateway, '/mcp', { body: { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} } }),
     );
-    await expect.poll(() => readiness(gateway), { timeout: 10_000 }).toEqual(notReady('unavailable'));
+    await expect.poll(() => readiness(gateway)).toEqual(notReady('unavailable'));
     await proxy.accept();
-    await expect.poll(() => readiness(gateway), { timeout: 10_000 }).toMatchObject({ status: 200 });
+    await expect.poll(() => readiness(gateway)).toMatchObject({ status: 200 });
     expect((await chat(gateway)).status).toBe(200);
   });
 
@@ -113,7 +113,7 @@ describe.runIf(hasService('PostgreSQL'))('while PostgreSQL is away', () => {
     const waiting = chat(gateway).finally(() => {
       isAnswered = true;
     });
-    await expect.poll(() => readiness(gateway), { timeout: 10_000 }).toEqual(notReady('unavailable'));
+    await expect.poll(() => readiness(gateway)).toEqual(notReady('unavailable'));
     expect(isAnswered).toBe(false);
     proxy.thaw();
     expect((await waiting).status).toBe(200);
@@ -156,7 +156,7 @@ describe('when a thread of the embedded store has ended', () => {
     await workers[0]?.terminate();
     await expectPutOff(await chat(gateway));
     expect(await toolRefusal(gateway)).toEqual(putOff);
-    await expect.poll(() => readiness(gateway), { timeout: 10_000 }).toEqual(notReady('unavailable'));
+    await expect.poll(() => readiness(gateway)).toEqual(notReady('unavailable'));
     expect((await ask(gateway, '/v1/balance')).status).toBe(200);
   });
 });
@@ -196,7 +196,7 @@ describe('while the disk takes no more', () => {
       await gateway.kill();
       await rm(dataDir, { recursive: true, force: true });
     });
-    await expect.poll(() => readiness(gateway), { timeout: 20_000 }).toMatchObject({ status: 200 });
+    await expect.poll(() => readiness(gateway), { timeout: 60_000 }).toMatchObject({ status: 200 });
     return { gateway, dataDir };
   };
 
@@ -223,7 +223,7 @@ describe('while the disk takes no more', () => {
       const made = (await (await chat(gateway)).json()) as { id: string };
       expect((await ask(gateway, '/v1/balance')).status).toBe(200);
       const filler = await fillDisk(gateway, dataDir);
-      await expect.poll(() => readiness(gateway), { timeout: 20_000 }).toEqual(notReady('disk_full'));
+      await expect.poll(() => readiness(gateway), { timeout: 60_000 }).toEqual(notReady('disk_full'));
       await expectNoNewWork(gateway);
       for (const path of [
         `/v1/jobs/${made.id}`,
@@ -235,7 +235,7 @@ describe('while the disk takes no more', () => {
       ])
         expect([path, (await ask(gateway, path)).status]).toEqual([path, 200]);
       await rm(filler);
-      await expect.poll(() => readiness(gateway), { timeout: 20_000 }).toMatchObject({ status: 200 });
+      await expect.poll(() => readiness(gateway), { timeout: 60_000 }).toMatchObject({ status: 200 });
       expect((await chat(gateway)).status).toBe(200);
     },
   );

@@ -165,7 +165,7 @@ describe('a response whose process died', () => {
       settleMs: 0,
     });
     other.begin();
-    await expect.poll(async () => (await read())['status'], { timeout: 20_000 }).toBe('failed');
+    await expect.poll(async () => (await read())['status'], { timeout: 60_000 }).toBe('failed');
     await other.drain(0);
     expect(await read()).toMatchObject({
       id: `resp_${id}`,

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { openFirstAccount } from '../../src/first-start.ts';
@@ -94,7 +95,5 @@ export const startTestGateway = async (options: TestGatewayOptions = {}): Promis
 
 /** Waits until the lead index answers. */
 export const whenSearchReady = async ({ services }: TestGateway): Promise<void> => {
-  for (let attempt = 0; attempt < 600 && !services.leads.status().ready; attempt += 1)
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  if (!services.leads.status().ready) throw new Error('the lead index did not become ready');
+  await vi.waitUntil(() => services.leads.status().ready, { timeout: 60_000 });
 };

@@ -376,7 +376,9 @@ describe('the result of a ModelArk task', () => {
   it('waits for a slow reader longer than for the upstream', async () => {
     const large = Buffer.concat([clip, Buffer.alloc(8_000_000)]);
     finish({ kind: 'file', bytes: large });
-    const video = await fetchPart('video', { provider: create({ timeouts: { ...timeouts, idleMs: 1_000 } }) });
+    const video = await fetchPart('video', {
+      provider: create({ timeouts: { ...timeouts, idleMs: 1_000 } }),
+    });
     let bytes = 0;
     for await (const chunk of video!.body) {
       if (bytes === 0) await new Promise((resolve) => setTimeout(resolve, 1_500));

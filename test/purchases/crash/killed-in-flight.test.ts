@@ -99,7 +99,7 @@ describe.each(chains)('a process that is killed in the middle of many payments o
     const { controls } = site.chains[chain];
     const sends = controls.callCount(sendMethod);
     land();
-    await expect.poll(() => site.chargesOf(purchase), { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => site.chargesOf(purchase)).toBe(1);
     const next = await startNext();
     await reconcileSoon(next, { site, networks, purchases: [purchase] });
     expect(await factsOf(site, purchase)).toMatchObject({ state: 'settled', isPaidByTransaction: true });
