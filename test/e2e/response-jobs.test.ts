@@ -218,7 +218,7 @@ describe('limits', () => {
     try {
       const client = new OpenAI({ baseURL: `${hurried.url}/v1`, apiKey: hurried.apiKey, maxRetries: 2 });
       const late: unknown = await client.responses
-        .create({ model, input: '[sandbox:slow=2] x', instructions: 'Wait' })
+        .create({ model, input: '[sandbox:slow=6] x', instructions: 'Wait' })
         .catch((error: unknown) => error);
       if (!(late instanceof OpenAI.APIError)) throw new Error('it was not refused');
       expect(late).toMatchObject({ status: 408, code: 'request_timeout' });
@@ -235,7 +235,7 @@ describe('limits', () => {
       const job = await hurried.services.store.getJob({ id: id.slice(5), accountId: account?.id ?? '' });
       if (job === null) throw new Error('the job is not there');
       const { signal } = new AbortController();
-      await hurried.services.jobs.wait({ job, timeoutMs: 20_000, signal });
+      await hurried.services.jobs.wait({ job, timeoutMs: 60_000, signal });
       expect(await client.responses.retrieve(id)).toMatchObject({ id, status: 'completed' });
       const slow = { model, input: '[sandbox:slow=2] x' };
       expect(await overMcp(hurried, 'create_response', slow)).toMatchObject({

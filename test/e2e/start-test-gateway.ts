@@ -43,6 +43,19 @@ export interface TestGatewayOptions {
 /** The whole gateway in this process, on a free port and a temporary folder, wired as `npm start` wires it. */
 export const startTestGateway = async (options: TestGatewayOptions = {}): Promise<TestGateway> => {
   const dataDir = await mkdtemp(join(tmpdir(), 'causeway-test-'));
+  const removeFolder = (): Promise<void> => rm(dataDir, { recursive: true, force: true });
+  try {
+    return await startIn(dataDir, { options, removeFolder });
+  } catch (error) {
+    await removeFolder();
+    throw error;
+  }
+};
+
+const startIn = async (
+  dataDir: string,
+  { options, removeFolder }: { options: TestGatewayOptions; removeFolder: () => Promise<void> },
+): Promise<TestGateway> => {
   const config = readConfig(
     {
       PORT: '0',
@@ -88,7 +101,7 @@ export const startTestGateway = async (options: TestGatewayOptions = {}): Promis
       app.server.close();
       app.server.closeAllConnections();
       await services.close();
-      await rm(dataDir, { recursive: true, force: true });
+      await removeFolder();
     },
   };
 };
