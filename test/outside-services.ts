@@ -45,7 +45,7 @@ const services: Record<
 > = {
   PostgreSQL: {
     check: async () => {
-      const client = new Client({ connectionString: postgresUrl, connectionTimeoutMillis: 3_000 });
+      const client = new Client({ connectionString: postgresUrl, connectionTimeoutMillis: 30_000 });
       await client.connect();
       await client.end();
     },
@@ -53,7 +53,7 @@ const services: Record<
   },
   Redis: {
     check: async () => {
-      const socket = { reconnectStrategy: false as const, connectTimeout: 3_000 };
+      const socket = { reconnectStrategy: false as const, connectTimeout: 30_000 };
       const client = createClient({ url: redisUrl, socket });
       client.on('error', () => undefined);
       await client.connect();
@@ -113,7 +113,7 @@ export const setup = async (project: TestProject): Promise<() => Promise<void>> 
 };
 
 const dropSchemas = async (prefix: string): Promise<void> => {
-  const client = new Client({ connectionString: postgresUrl, connectionTimeoutMillis: 3_000 });
+  const client = new Client({ connectionString: postgresUrl, connectionTimeoutMillis: 30_000 });
   await client.connect();
   try {
     const { rows } = await client.query<{ nspname: string }>(

@@ -623,7 +623,7 @@ describe('media in a bucket', () => {
     const first = await startTestGateway({ environment });
     const mediaIn = async (): Promise<string[]> =>
       (await s3.contents()).filter((name) => !name.includes('used-since'));
-    const making = make({ prompt: '[sandbox:slow=2]', image: dataUri('image/png', red) }, '', first);
+    const making = make({ prompt: '[sandbox:slow=4]', image: dataUri('image/png', red) }, '', first);
     await expect.poll(mediaIn).toHaveLength(1);
     const [input] = /[0-9A-Za-z]{43}/.exec(String(await mediaIn())) ?? [];
     // A fault of the bucket is not a wrong address. The input is known a moment after its bytes are there.

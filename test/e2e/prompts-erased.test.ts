@@ -53,7 +53,7 @@ it(
     const body = { messages: [{ role: 'user', content: prompt }], max_tokens: 20 };
     expect((await gateway.call('/v1/chat/completions', { body })).status).toBe(200);
     await vi.waitFor(async () => expect(await filesWithMarker(gateway.dataDir)).toEqual([]), {
-      timeout: 30_000,
+      timeout: 60_000,
       interval: 500,
     });
     // The gateway still works on these files, whose log was emptied under it.

@@ -64,13 +64,13 @@ describe('a response that nobody waits for', () => {
         'content-type': 'application/json',
         'idempotency-key': key,
       },
-      body: JSON.stringify({ model, input: '[sandbox:slow=2] a long story' }),
+      body: JSON.stringify({ model, input: '[sandbox:slow=4] a long story' }),
       signal: leaving.signal,
     });
     await expect.poll(openHolds).toBe(1);
     leaving.abort();
     await expect(gone).rejects.toThrow('aborted');
-    const body = { input: '[sandbox:slow=2] a long story' };
+    const body = { input: '[sandbox:slow=4] a long story' };
     const again = await ask(body, { headers: { 'idempotency-key': key } });
     expect(again.headers.get('idempotent-replayed')).toBe('true');
     expect(await again.json()).toMatchObject({ status: 'completed' });
