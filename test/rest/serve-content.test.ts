@@ -331,10 +331,10 @@ describe('the content of a video', () => {
   });
 
   it('is not cut off for a slow reader that continues', async () => {
-    await start({ stalledMs: 2_000 });
+    await start({ stalledMs: 4_000 });
     const kept = await keep(large);
     const reader = await openSlowReader(kept);
-    for (let count = 0; count < 6; count += 1) {
+    for (let count = 0; count < 10; count += 1) {
       await new Promise((resolve) => setTimeout(resolve, 500));
       for (let taken = 0; taken < 4 * 1024 ** 2;) {
         const chunk = reader.read() as Buffer | null;
