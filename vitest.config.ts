@@ -46,7 +46,7 @@ export default defineConfig(({ mode }) => {
       testTimeout: isSlow ? 600_000 : 60_000,
       hookTimeout: isSlow ? 600_000 : 60_000,
       // What is waited for comes late on a busy machine; the wait ends as soon as it is there.
-      expect: { poll: { timeout: 10_000 } },
+      expect: { poll: { timeout: isSlow ? 120_000 : 50_000 } },
       reporters: ['default'],
       sequence: { sequencer: LongWaitsFirst },
       globalSetup: [

@@ -66,10 +66,14 @@ const checkPackage = async (folder: string): Promise<void> => {
   });
   await step('Run the demo on the installed gateway', async () => {
     const launcher = join(app, 'node_modules', packageJson.name, packageJson.bin.causeway);
+    const temporary = join(folder, 'tmp');
+    await mkdir(temporary);
     const { stdout } = await run(process.execPath, ['scripts/demo.ts'], {
-      env: { ...process.env, GATEWAY_LAUNCHER: launcher },
+      env: { ...process.env, GATEWAY_LAUNCHER: launcher, TMPDIR: temporary },
       timeout: stepTimeoutMs,
     });
+    const left = await readdir(temporary);
+    must(left.length === 0, `the demo leaves nothing in the temporary folder, not ${left.join(', ')}`);
     say(stdout.trimEnd().split('\n').at(-1) ?? '');
   });
   const afterwards = await readState(join(app, 'node_modules'));

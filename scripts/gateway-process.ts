@@ -15,8 +15,8 @@ export interface GatewayProcess {
   pid: number;
 }
 
-const startTimeoutMs = 30_000;
-const stopTimeoutMs = 15_000;
+const startTimeoutMs = 60_000;
+const stopTimeoutMs = 60_000;
 
 /**
  * Starts the gateway on a free port and reads its address and first key from its output. `through` is a command that

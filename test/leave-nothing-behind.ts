@@ -20,7 +20,7 @@ const refuse = (what: string, left: readonly string[]): void => {
 
 // Hooks run in reverse, so this is the last one of the file.
 afterAll(async () => {
-  await vi.waitFor(() => refuse('open handles', openHandles().slice(before.handles)), { timeout: 20_000 });
+  await vi.waitFor(() => refuse('open handles', openHandles().slice(before.handles)), { timeout: 60_000 });
   refuse('changed variables', changedVariables());
   refuse('a faked global', [
     ...(vi.isFakeTimers() ? ['setTimeout'] : []),

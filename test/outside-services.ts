@@ -1,6 +1,14 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
@@ -37,7 +45,7 @@ const services: Record<
 > = {
   PostgreSQL: {
     check: async () => {
-      const client = new Client({ connectionString: postgresUrl, connectionTimeoutMillis: 3_000 });
+      const client = new Client({ connectionString: postgresUrl, connectionTimeoutMillis: 30_000 });
       await client.connect();
       await client.end();
     },
@@ -45,7 +53,7 @@ const services: Record<
   },
   Redis: {
     check: async () => {
-      const socket = { reconnectStrategy: false as const, connectTimeout: 3_000 };
+      const socket = { reconnectStrategy: false as const, connectTimeout: 30_000 };
       const client = createClient({ url: redisUrl, socket });
       client.on('error', () => undefined);
       await client.connect();
@@ -64,7 +72,10 @@ const services: Record<
 
 const names = Object.keys(services) as OutsideService[];
 
-/** Runs once before all tests (`globalSetup`). Under CI every service must be there. */
+/**
+ * Runs once before all tests (`globalSetup`). Under CI every service must be there. The tests and their processes get a
+ * temporary folder of their own, and a run that leaves something there fails.
+ */
 export const setup = async (project: TestProject): Promise<() => Promise<void>> => {
   const checks = await Promise.allSettled(names.map((name) => services[name].check()));
   const missing = names.filter((_name, index) => checks[index]?.status === 'rejected');
@@ -74,6 +85,9 @@ export const setup = async (project: TestProject): Promise<() => Promise<void>> 
   const folder = mkdtempSync(join(tmpdir(), 'causeway-tests-'));
   const notRunFile = join(folder, 'not-run');
   writeFileSync(notRunFile, '');
+  const temporary = join(folder, 'tmp');
+  mkdirSync(temporary);
+  process.env['TMPDIR'] = temporary;
   project.provide('missingServices', missing);
   project.provide('notRunFile', notRunFile);
   const schemaPrefix = `store_test_${randomBytes(4).toString('hex')}_`;
@@ -81,7 +95,8 @@ export const setup = async (project: TestProject): Promise<() => Promise<void>> 
   return async () => {
     if (!missing.includes('PostgreSQL')) await dropSchemas(schemaPrefix);
     const lines = new Set(readFileSync(notRunFile, 'utf8').split('\n'));
-    rmSync(folder, { recursive: true });
+    const left = readdirSync(temporary);
+    rmSync(folder, { recursive: true, maxRetries: 5 });
     for (const name of missing) {
       const files = [...lines]
         .filter((line) => line.startsWith(`${name}\t`))
@@ -92,11 +107,13 @@ export const setup = async (project: TestProject): Promise<() => Promise<void>> 
           `${files.map((file) => `  ${file}\n`).join('')}To run them, ${services[name].howToGet}.\n`,
       );
     }
+    if (left.length > 0)
+      throw new Error(`the tests leave this in the temporary folder, and must remove it: ${left.join(', ')}`);
   };
 };
 
 const dropSchemas = async (prefix: string): Promise<void> => {
-  const client = new Client({ connectionString: postgresUrl, connectionTimeoutMillis: 3_000 });
+  const client = new Client({ connectionString: postgresUrl, connectionTimeoutMillis: 30_000 });
   await client.connect();
   try {
     const { rows } = await client.query<{ nspname: string }>(

@@ -1,6 +1,3 @@
-import { writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import OpenAI from 'openai';
 import { callTool } from './call-tool.ts';
@@ -47,7 +44,7 @@ const askModels = async (gateway: Gateway, assistant: Client, question: string):
 };
 
 const makeImage = async (assistant: Client): Promise<void> => {
-  await step('Create an image and save it', async () => {
+  await step('Create an image and download it', async () => {
     const prompt = 'A quiet harbour at dawn, with fishing boats';
     const { isError, data } = await callTool(assistant, 'create_image', { model: 'imagemodel-1.0', prompt });
     must(!isError && data['status'] === 'done', 'the image job is done');
@@ -56,9 +53,7 @@ const makeImage = async (assistant: Client): Promise<void> => {
     const response = await fetch(image.url);
     const bytes = Buffer.from(await response.arrayBuffer());
     must(bytes.subarray(1, 4).toString('latin1') === 'PNG', 'the result URL serves a PNG file');
-    const file = join(tmpdir(), `causeway-demo-${process.pid}.png`);
-    await writeFile(file, bytes);
-    say(`${image.url}\nsaved as ${file} (${bytes.length} bytes)`);
+    say(`${image.url} (${bytes.length} bytes)`);
   });
 };
 
@@ -111,7 +106,7 @@ const callFunction = async (gateway: Gateway): Promise<void> => {
 };
 
 const makeVideo = async (gateway: Gateway, assistant: Client): Promise<void> => {
-  await step('Create a video and save it', async () => {
+  await step('Create a video and download it', async () => {
     const { isError, data } = await callTool(assistant, 'create_video', {
       model: 'videomodel-2.0',
       prompt: 'A quiet harbour at dawn; a fishing boat leaves',
@@ -133,11 +128,9 @@ const makeVideo = async (gateway: Gateway, assistant: Client): Promise<void> => 
     const response = await fetch(url, { headers: { authorization } });
     const bytes = Buffer.from(await response.arrayBuffer());
     must(bytes.length === Number(response.headers.get('content-length')), 'the whole file');
-    const file = join(tmpdir(), `causeway-demo-${process.pid}.mp4`);
-    await writeFile(file, bytes);
     say(
       `${String(video['duration'])} s in ${String(video['resolution'])}, until ${String(video['expires_at'])}`,
     );
-    say(`saved as ${file} (${bytes.length} bytes)`);
+    say(`${url} (${bytes.length} bytes)`);
   });
 };

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 
@@ -9,11 +10,16 @@ export const listeningPort = async (server: Server): Promise<number> => {
   return address.port;
 };
 
-/** A port of 127.0.0.1 that nobody listens on. */
+/** A port of 127.0.0.1 that nobody listens on, and that no system hands out: what is started later still finds it free. */
 export const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1');
-  const port = await listeningPort(server);
-  server.close();
-  await once(server, 'close');
-  return port;
+  const port = randomInt(20_000, 32_000);
+  try {
+    const server = createServer().listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    server.close();
+    await once(server, 'close');
+    return port;
+  } catch {
+    return freePort();
+  }
 };

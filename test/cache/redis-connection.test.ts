@@ -8,7 +8,7 @@ import { hasService } from '../outside-services.ts';
 
 const patientMs = 10_000;
 const briefMs = 20;
-const untilUsedAgain = { timeout: 20_000, interval: 50 };
+const untilUsedAgain = { timeout: 60_000, interval: 50 };
 
 const readsBack = async (redis: RedisConnection): Promise<boolean> => {
   const store = redis.openStore({ timeoutMs: patientMs });

@@ -35,7 +35,7 @@ describe('the anvil process', () => {
     owner.kill(signal);
     await once(owner, 'exit');
 
-    await expect.poll(() => isReachable(rpcUrl), { timeout: 10_000 }).toBe(false);
+    await expect.poll(() => isReachable(rpcUrl)).toBe(false);
   });
 
   it('cannot start on a platform without a package, and says which one is missing', () => {

@@ -9,7 +9,7 @@ export interface AnvilProcess {
   stop: () => Promise<void>;
 }
 
-const startTimeoutMs = 20_000;
+const startTimeoutMs = 60_000;
 const stopTimeoutMs = 3_000;
 
 const architectures: Record<string, string> = { x64: 'amd64', arm64: 'arm64' };

@@ -24,7 +24,7 @@ const lineSchema = z.object({
 const firstLine = async (child: ChildProcess): Promise<string> => {
   if (child.stdout === null) throw new Error('The script was started without pipes');
   const lines = createInterface({ input: child.stdout });
-  const [line]: unknown[] = await once(lines, 'line', { signal: AbortSignal.timeout(20_000) });
+  const [line]: unknown[] = await once(lines, 'line', { signal: AbortSignal.timeout(60_000) });
   return String(line);
 };
 

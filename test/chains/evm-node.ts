@@ -58,7 +58,7 @@ export interface EvmNodeOptions {
 }
 
 const { deployer } = localEvmKeys;
-const receiptTimeoutMs = 25_000;
+const nodeTimeoutMs = 60_000;
 /** Anvil now and then leaves a transaction in its pool that came just after mining was switched on again. */
 const nudgeAfterMs = 2_000;
 
@@ -72,7 +72,7 @@ const connect = (rpcUrl: string, { chainId, name }: EvmNodeOptions) =>
       nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
       rpcUrls: { default: { http: [rpcUrl] } },
     }),
-    transport: http(rpcUrl, { retryCount: 0 }),
+    transport: http(rpcUrl, { retryCount: 0, timeout: nodeTimeoutMs }),
     pollingInterval: 20,
   })
     .extend(publicActions)
@@ -85,7 +85,7 @@ const callToken = async (client: Client, { to, data }: { to: Address; data: Hex 
   // Where the nudge fails, the wait for the receipt tells it.
   const nudge = setTimeout(() => void client.mine({ blocks: 1 }).catch(() => undefined), nudgeAfterMs);
   const receipt = await client
-    .waitForTransactionReceipt({ hash, timeout: receiptTimeoutMs })
+    .waitForTransactionReceipt({ hash, timeout: nodeTimeoutMs })
     .finally(() => clearTimeout(nudge));
   if (receipt.status !== 'success') throw new Error('A call to the local USDC reverted');
 };

@@ -30,8 +30,8 @@ interface FaultRule {
 interface InjectedFault {
   /** Requests struck so far. */
   readonly hits: number;
-  /** Resolves at the first hit, at once if there was one; rejects after `timeoutMs` (10,000). */
-  waitForHit: (timeoutMs?: number) => Promise<void>;
+  /** Resolves at the first hit, at once if there was one; rejects after a minute. */
+  waitForHit: () => Promise<void>;
   /** Ends it: held requests go on, hanging ones are cut. */
   remove: () => void;
 }
@@ -91,8 +91,8 @@ export const createRpcFaults = (): RpcFaults => {
         get hits() {
           return fault.hits;
         },
-        waitForHit: async (timeoutMs = 10_000) => {
-          if (fault.hits === 0) await once(fault.events, 'hit', { signal: AbortSignal.timeout(timeoutMs) });
+        waitForHit: async () => {
+          if (fault.hits === 0) await once(fault.events, 'hit', { signal: AbortSignal.timeout(60_000) });
         },
         remove: () => remove(fault),
       };

@@ -1,12 +1,10 @@
 import { cp, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { lockKeeper } from '../../src/leads/embedded/keeper-lock.ts';
 import { read, type Body } from '../e2e/account-calls.ts';
 import { startTestGateway, type TestGateway } from '../e2e/start-test-gateway.ts';
 import { operatorOf, runCli, runHere, temporaryFolder } from './run-cli.ts';
-
-vi.setConfig({ testTimeout: 300_000 });
 
 const draw = async (gateway: TestGateway, key: string): Promise<{ job: Body; isReplayed: boolean }> => {
   const response = await gateway.call('/v1/images/generations', {

@@ -3,13 +3,11 @@ import { once } from 'node:events';
 import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
 import { repository, runNode, temporaryFolder } from './run-cli.ts';
 
 // Every test starts processes, some of them the whole gateway.
-vi.setConfig({ testTimeout: 300_000 });
-
 const launcher = join(repository, 'bin/causeway.mjs');
 const checker = join(repository, 'bin/check-node.mjs');
 const oldNodeLine =

@@ -170,7 +170,7 @@ describe('a gateway with its keys in files', () => {
       stream.setEncoding('utf8').on('data', (text: string) => void (output += text));
     const exited = once(child, 'exit');
     try {
-      await vi.waitFor(() => expect(output).toContain('Stop it with'), { timeout: 20_000 });
+      await vi.waitFor(() => expect(output).toContain('Stop it with'), { timeout: 60_000 });
       const url = /listening on (http:\/\/\S+)/.exec(output)?.[1] ?? '';
       await chains.base.mint(chains.base.buyer.address, 1_000_000n);
       const buyer = await createBuyer(chains);

@@ -9,7 +9,7 @@ let report: ContractReport;
 beforeAll(async () => {
   gateway = await startContractGateway();
   report = await runContract(gateway.options);
-}, 120_000);
+}, 400_000);
 
 afterAll(() => gateway.stop());
 

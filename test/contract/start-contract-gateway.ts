@@ -1,3 +1,4 @@
+import { vi } from 'vitest';
 import type { ContractOptions } from '../../scripts/contract/run-contract.ts';
 import { startChains } from '../chains/start-chains.ts';
 import { startTestGateway, whenSearchReady } from '../e2e/start-test-gateway.ts';
@@ -10,7 +11,7 @@ export interface ContractGateway {
 }
 
 /** Of the calls that wait: long enough for every ordinary answer of a busy machine. The suite lets jobs take longer. */
-const deadlineSeconds = 5;
+const deadlineSeconds = 10;
 
 /** The whole gateway with sandbox models, local chains and three accounts: rich, another, and poor. */
 export const startContractGateway = async (): Promise<ContractGateway> => {
@@ -43,10 +44,10 @@ export const startContractGateway = async (): Promise<ContractGateway> => {
       webhook: { host: '127.0.0.1', port: 0, publicUrl: null },
       checksAtOnce: 8,
       requestsPerSecond: 1000,
-      callTimeoutMs: 20_000,
-      checkTimeoutMs: 50_000,
-      runTimeoutMs: 90_000,
-      jobTimeoutMs: 45_000,
+      callTimeoutMs: 60_000,
+      checkTimeoutMs: 150_000,
+      runTimeoutMs: 300_000,
+      jobTimeoutMs: 120_000,
     },
     stop: async () => {
       await gateway.stop();
@@ -57,12 +58,11 @@ export const startContractGateway = async (): Promise<ContractGateway> => {
 
 /** Waits until both chains are offered. */
 const whenPayable = async (url: string): Promise<void> => {
-  for (let attempt = 0; attempt < 300; attempt += 1) {
+  const isPayable = async (): Promise<boolean> => {
     const readiness = (await (await fetch(`${url}/health/ready`)).json()) as {
       payments: { ready: boolean }[];
     };
-    if (readiness.payments.every(({ ready }) => ready)) return;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  throw new Error('the chains did not become payable');
+    return readiness.payments.every(({ ready }) => ready);
+  };
+  await vi.waitUntil(isPayable, { timeout: 60_000, interval: 100 });
 };

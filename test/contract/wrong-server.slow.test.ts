@@ -31,10 +31,10 @@ beforeAll(async () => {
     webhook: { host: '127.0.0.1', port: 0, publicUrl: null },
     checksAtOnce: 4,
     requestsPerSecond: 1000,
-    callTimeoutMs: 20_000,
-    checkTimeoutMs: 40_000,
-    runTimeoutMs: 90_000,
-    jobTimeoutMs: 30_000,
+    callTimeoutMs: 60_000,
+    checkTimeoutMs: 150_000,
+    runTimeoutMs: 300_000,
+    jobTimeoutMs: 120_000,
   };
 });
 

@@ -140,7 +140,7 @@ describe('all that sells, with input of every kind and money', () => {
       { numRuns: 150, interruptAfterTimeLimit: 25_000 },
     );
     await expect
-      .poll(async () => (await store.getAccount(rich.accountId))?.held, { timeout: 20_000 })
+      .poll(async () => (await store.getAccount(rich.accountId))?.held, { timeout: 60_000 })
       .toBe(0n);
     const jobs = await store.listJobs({ accountId: rich.accountId, limit: 1_000, before: null });
     const account = await store.getAccount(rich.accountId);

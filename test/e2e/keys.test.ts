@@ -306,7 +306,7 @@ describe('a key with a budget', () => {
       label: 'shop',
     });
     for (let images = 0; images < 5; images += 1) expect((await draw(key)).status).toBe(200);
-    await vi.waitFor(() => expect(receiver.deliveries).toHaveLength(2), { timeout: 15_000, interval: 20 });
+    await vi.waitFor(() => expect(receiver.deliveries).toHaveLength(2), { timeout: 60_000, interval: 20 });
     const told = receiver.deliveries.map(({ raw }) => JSON.parse(raw.toString('utf8')) as Body);
     expect(told.sort((a, b) => Number(a['percent']) - Number(b['percent']))).toMatchObject([
       {

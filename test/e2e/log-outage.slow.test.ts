@@ -2,11 +2,11 @@ import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, constants, openSync, truncateSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { gatewayArguments } from '../../scripts/node-arguments.ts';
+import { freePort } from '../cache/listening-port.ts';
 
 let folder: string;
 let gateway: ChildProcess | null;
@@ -23,15 +23,6 @@ afterEach(async () => {
   }
   await rm(folder, { recursive: true, force: true });
 });
-
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-};
 
 interface Outputs {
   stdin?: 'ignore' | 'pipe';
@@ -58,7 +49,7 @@ const start = async ({ stdin = 'ignore', stdout, stderr, prelude = ':', args = [
     stdio: [stdin, stdout, stderr],
   });
   gateway = child;
-  await expect.poll(isAlive, { timeout: 20_000 }).toBe(true);
+  await expect.poll(isAlive, { timeout: 60_000 }).toBe(true);
   return child;
 };
 
@@ -159,7 +150,7 @@ describe('a log that cannot be written', () => {
     let printed = '';
     child.stdout?.setEncoding('utf8').on('data', (text: string) => (printed += text));
     child.stdin?.write(`${JSON.stringify(initialize)}\n`);
-    await expect.poll(() => printed, { timeout: 10_000 }).toContain('\n');
+    await expect.poll(() => printed).toContain('\n');
     expect(parseLine(printed)).toMatchObject({ id: 1, result: { protocolVersion: '2025-06-18' } });
     const exited = once(child, 'exit');
     child.stdin?.end();

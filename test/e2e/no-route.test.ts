@@ -58,7 +58,7 @@ describe('while no route can take it', () => {
         async () => {
           expect(await read(gateway, `/v1/jobs/${job.id}`, apiKey)).toMatchObject({ status: 'failed' });
         },
-        { timeout: 20_000, interval: 50 },
+        { timeout: 60_000, interval: 50 },
       );
 
       const refused = await send('second');
@@ -90,7 +90,7 @@ it('a video that failed has no billed seconds', async () => {
         usage: { billed_seconds: 0, cost_usd: '0.00' },
       });
     },
-    { timeout: 20_000, interval: 50 },
+    { timeout: 60_000, interval: 50 },
   );
   const assistant = await connectAssistant(gateway, apiKey);
   onTestFinished(() => assistant.close());

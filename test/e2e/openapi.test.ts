@@ -388,7 +388,7 @@ describe('the schemas', () => {
         const { text } = await check('/v1/videos/{video_id}', { path: `/v1/videos/${id}`, status: 200 });
         expect(text).toContain('"status":"completed"');
       },
-      { timeout: 25_000, interval: 100 },
+      { timeout: 60_000, interval: 100 },
     );
     const drawing = { model: 'imagemodel-1.0', prompt: 'A pier.' };
     const { text } = await check('/v1/images/generations', { body: drawing, status: 200 });

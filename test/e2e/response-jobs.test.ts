@@ -64,13 +64,13 @@ describe('a response that nobody waits for', () => {
         'content-type': 'application/json',
         'idempotency-key': key,
       },
-      body: JSON.stringify({ model, input: '[sandbox:slow=2] a long story' }),
+      body: JSON.stringify({ model, input: '[sandbox:slow=4] a long story' }),
       signal: leaving.signal,
     });
     await expect.poll(openHolds).toBe(1);
     leaving.abort();
     await expect(gone).rejects.toThrow('aborted');
-    const body = { input: '[sandbox:slow=2] a long story' };
+    const body = { input: '[sandbox:slow=4] a long story' };
     const again = await ask(body, { headers: { 'idempotency-key': key } });
     expect(again.headers.get('idempotent-replayed')).toBe('true');
     expect(await again.json()).toMatchObject({ status: 'completed' });
@@ -165,7 +165,7 @@ describe('a response whose process died', () => {
       settleMs: 0,
     });
     other.begin();
-    await expect.poll(async () => (await read())['status'], { timeout: 20_000 }).toBe('failed');
+    await expect.poll(async () => (await read())['status'], { timeout: 60_000 }).toBe('failed');
     await other.drain(0);
     expect(await read()).toMatchObject({
       id: `resp_${id}`,
@@ -218,7 +218,7 @@ describe('limits', () => {
     try {
       const client = new OpenAI({ baseURL: `${hurried.url}/v1`, apiKey: hurried.apiKey, maxRetries: 2 });
       const late: unknown = await client.responses
-        .create({ model, input: '[sandbox:slow=2] x', instructions: 'Wait' })
+        .create({ model, input: '[sandbox:slow=6] x', instructions: 'Wait' })
         .catch((error: unknown) => error);
       if (!(late instanceof OpenAI.APIError)) throw new Error('it was not refused');
       expect(late).toMatchObject({ status: 408, code: 'request_timeout' });
@@ -235,7 +235,7 @@ describe('limits', () => {
       const job = await hurried.services.store.getJob({ id: id.slice(5), accountId: account?.id ?? '' });
       if (job === null) throw new Error('the job is not there');
       const { signal } = new AbortController();
-      await hurried.services.jobs.wait({ job, timeoutMs: 20_000, signal });
+      await hurried.services.jobs.wait({ job, timeoutMs: 60_000, signal });
       expect(await client.responses.retrieve(id)).toMatchObject({ id, status: 'completed' });
       const slow = { model, input: '[sandbox:slow=2] x' };
       expect(await overMcp(hurried, 'create_response', slow)).toMatchObject({

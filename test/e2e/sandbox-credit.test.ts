@@ -98,7 +98,7 @@ describe('the sandbox, where it alone is on sale,', () => {
     const trial = await openAccount(gateway.services, { isSandbox: true });
     expect(await buy(gateway, customer.apiKey, 'drawn')).toEqual(done);
     await openRealSales(gateway.services.store, true);
-    await expect.poll(() => modelsOf(gateway, customer.apiKey), { timeout: 30_000 }).toEqual([]);
+    await expect.poll(() => modelsOf(gateway, customer.apiKey), { timeout: 60_000 }).toEqual([]);
     expect(await buy(gateway, customer.apiKey, 'drawn')).toEqual(unknown);
     expect(await buy(gateway, trial.apiKey, 'drawn')).toEqual(done);
   });

@@ -53,7 +53,7 @@ beforeAll(async () => {
   });
   await whenSearchReady(gateway);
   const { x402 } = gateway.services;
-  await vi.waitUntil(() => x402.status().every(({ ready }) => ready), { timeout: 30_000 });
+  await vi.waitUntil(() => x402.status().every(({ ready }) => ready), { timeout: 60_000 });
   const signer = await createKeyPairSignerFromBytes(
     new Uint8Array(getBase58Encoder().encode(solana.buyer.secretKeyBase58)),
   );

@@ -34,7 +34,7 @@ beforeAll(async () => {
       const { accepts } = decode(response.headers.get('payment-required')) as PaymentRequired;
       if (accepts.length < 2) throw new Error('Solana is not offered yet');
     },
-    { timeout: 30_000 },
+    { timeout: 60_000 },
   );
   const signer = await createKeyPairSignerFromBytes(
     new Uint8Array(getBase58Encoder().encode(solana.buyer.secretKeyBase58)),

@@ -37,7 +37,7 @@ describe('an operator who changes prices and starts anew', () => {
     const proofs = [await buyer.prove(told, 'base'), await buyer.prove(told, 'base')];
     await vi.waitUntil(
       async () => (await cheap.services.store.listOfferedTerms({ since: 0 })).length > 0,
-      10_000,
+      60_000,
     );
     await cheap.stop();
 

@@ -116,7 +116,7 @@ describe('fictional profiles', () => {
     const sale = await start(mainNetwork);
     const { gateway, facilitator } = sale;
     await importLeads(sale, [buildLead({ username: 'ana' })]);
-    await vi.waitUntil(() => !gateway.services.leads.status().synthetic, { timeout: 20_000 });
+    await vi.waitUntil(() => !gateway.services.leads.status().synthetic, { timeout: 60_000 });
     const terms = await search(sale);
     const proof = toHeader(toProof(termsOf(terms)));
     const { leads } = gateway.services;
@@ -135,7 +135,7 @@ describe('fictional profiles', () => {
     const sale = await start(mainNetwork);
     expect((await search(sale)).status).toBe(503);
     await importLeads(sale, [buildLead({ username: 'ana' })]);
-    await vi.waitUntil(() => !sale.gateway.services.leads.status().synthetic, { timeout: 20_000 });
+    await vi.waitUntil(() => !sale.gateway.services.leads.status().synthetic, { timeout: 60_000 });
     const terms = await search(sale);
     expect(terms.status).toBe(402);
     expect(await toolNames(sale)).toEqual(['search_leads']);

@@ -22,7 +22,7 @@ export interface ExactAnswer {
   localPort: number | undefined;
 }
 
-const timeoutMs = 20_000;
+const timeoutMs = 60_000;
 
 /** One HTTP/1.1 request with the very bytes that are asked for, which `fetch` would put right. */
 export const sendExactly = async (

@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { decodeBase64Json, encodeBase64Json } from '../../src/payments/core/base64-json.ts';
 import { listenOnLoopback, type Listening } from '../mcp/listen-on-loopback.ts';
 import { stubNetwork, stubPayer } from '../mcp/stub-facilitator.ts';
@@ -30,7 +30,7 @@ beforeAll(async () => {
       X402_NETWORKS: stubNetwork,
       X402_FACILITATOR_URL: facilitator.url,
       X402_EVM_RPC_URL: 'http://127.0.0.1:9',
-      X402_SETTLE_MS: '1000',
+      X402_SETTLE_MS: '1234',
     },
   });
   await whenSearchReady(gateway);
@@ -41,8 +41,8 @@ afterAll(async () => {
 });
 
 describe('a settlement that does not end', () => {
-  // By the default the answer would come after thirty seconds.
-  it('is pending after the time that the operator sets', { timeout: 15_000 }, async () => {
+  it('is pending after the time that the operator sets', async () => {
+    const limits = vi.spyOn(AbortSignal, 'timeout');
     const unpaid = await gateway.call('/v1/search?limit=1', { apiKey: null });
     const proof = toProof(decodeBase64Json(unpaid.headers.get('payment-required') ?? ''));
     const pending = await gateway.call('/v1/search?limit=1', {
@@ -51,5 +51,6 @@ describe('a settlement that does not end', () => {
     });
     expect(pending.status).toBe(503);
     expect(await pending.json()).toMatchObject({ error: { code: 'payment_pending' } });
+    expect(limits).toHaveBeenCalledWith(1_234);
   });
 });

@@ -39,7 +39,7 @@ export const startPaidSearch = async (options: TestGatewayOptions = {}): Promise
   });
   const { x402 } = gateway.services;
   await whenSearchReady(gateway);
-  await vi.waitUntil(() => x402.status().every(({ ready }) => ready), { timeout: 30_000 });
+  await vi.waitUntil(() => x402.status().every(({ ready }) => ready), { timeout: 60_000 });
   const earned = async (): Promise<bigint> =>
     (await base.balanceOf(base.seller.address)) + (await solana.balanceOf(solana.seller.address));
   return {

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { openFirstAccount } from '../../src/first-start.ts';
@@ -42,6 +43,19 @@ export interface TestGatewayOptions {
 /** The whole gateway in this process, on a free port and a temporary folder, wired as `npm start` wires it. */
 export const startTestGateway = async (options: TestGatewayOptions = {}): Promise<TestGateway> => {
   const dataDir = await mkdtemp(join(tmpdir(), 'causeway-test-'));
+  const removeFolder = (): Promise<void> => rm(dataDir, { recursive: true, force: true });
+  try {
+    return await startIn(dataDir, { options, removeFolder });
+  } catch (error) {
+    await removeFolder();
+    throw error;
+  }
+};
+
+const startIn = async (
+  dataDir: string,
+  { options, removeFolder }: { options: TestGatewayOptions; removeFolder: () => Promise<void> },
+): Promise<TestGateway> => {
   const config = readConfig(
     {
       PORT: '0',
@@ -87,14 +101,12 @@ export const startTestGateway = async (options: TestGatewayOptions = {}): Promis
       app.server.close();
       app.server.closeAllConnections();
       await services.close();
-      await rm(dataDir, { recursive: true, force: true });
+      await removeFolder();
     },
   };
 };
 
 /** Waits until the lead index answers. */
 export const whenSearchReady = async ({ services }: TestGateway): Promise<void> => {
-  for (let attempt = 0; attempt < 600 && !services.leads.status().ready; attempt += 1)
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  if (!services.leads.status().ready) throw new Error('the lead index did not become ready');
+  await vi.waitUntil(() => services.leads.status().ready, { timeout: 60_000 });
 };

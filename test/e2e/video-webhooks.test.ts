@@ -30,7 +30,7 @@ const whenDelivered = (deliveries: Delivery[]): Promise<Delivery> =>
       if (delivery === undefined) throw new Error('not yet');
       return delivery;
     },
-    { timeout: 25_000, interval: 20 },
+    { timeout: 60_000, interval: 20 },
   );
 
 describe('the callback of a video job, where the operator takes it', () => {

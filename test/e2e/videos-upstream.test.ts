@@ -113,7 +113,7 @@ describe('a gateway that is started again in the middle of a video', () => {
   it('goes on with the upstream’s task instead of beginning another, and charges once', async () => {
     tellRunning();
     const id = await create();
-    await vi.waitFor(() => expect(asked('GET', task)).toBeGreaterThan(0), { timeout: 10_000 });
+    await vi.waitFor(() => expect(asked('GET', task)).toBeGreaterThan(0), { timeout: 60_000 });
     expect(await read(gateway, `/v1/videos/${id}`, apiKey)).toMatchObject({ status: 'in_progress' });
     await gateway.stop();
     tellDone();
@@ -212,7 +212,7 @@ describe('the content of a video in a bucket', () => {
     try {
       gateway = await start();
       expect(await refusal(await content(id))).toMatchObject({ status: 410, code: 'content_expired' });
-      await vi.waitFor(async () => expect(await isKept()).toBe(false), { timeout: 20_000 });
+      await vi.waitFor(async () => expect(await isKept()).toBe(false), { timeout: 60_000 });
       expect(await refusal(await content(id))).toMatchObject({ status: 410, code: 'content_expired' });
       expect(await read(gateway, `/v1/videos/${id}`, apiKey)).toMatchObject({ status: 'completed' });
       expect(await historyOf(id)).toMatchObject({ billing_status: 'charged' });

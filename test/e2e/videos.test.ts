@@ -57,7 +57,7 @@ const whenEnded = ({ id }: Body, key = apiKey): Promise<Body> =>
       expect(video['status']).toMatch(/completed|failed/);
       return video;
     },
-    { timeout: 25_000, interval: 100 },
+    { timeout: 60_000, interval: 100 },
   );
 
 const content = (

@@ -48,7 +48,7 @@ const deliveryTo = (receiver: Receiver, index = 0): Promise<Delivery> =>
       if (delivery === undefined) throw new Error('not yet');
       return delivery;
     },
-    { timeout: 15_000, interval: 10 },
+    { timeout: 60_000, interval: 10 },
   );
 
 const bodyOf = ({ raw }: Delivery): Body => JSON.parse(raw.toString('utf8')) as Body;
@@ -69,7 +69,7 @@ const operate = async (dataDir: string, ...args: string[]): Promise<Body> => {
 /** What the operator sees of a job's callback, once it is as expected. */
 const untilSeen = (dataDir: string, jobId: unknown, expected: Body): Promise<void> =>
   expect
-    .poll(() => operate(dataDir, 'list', '--job', String(jobId)), { timeout: 15_000, interval: 200 })
+    .poll(() => operate(dataDir, 'list', '--job', String(jobId)), { interval: 200 })
     .toMatchObject({ webhooks: [expected] });
 
 describe('the callback of an image job', () => {

@@ -99,7 +99,7 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
     });
 
   const ended = (runner: JobRunner, job: Job): Promise<Job> =>
-    runner.wait({ job, timeoutMs: 20_000, signal: never });
+    runner.wait({ job, timeoutMs: 60_000, signal: never });
 
   it('claims a queued job, runs it and captures its price', async () => {
     const runner = runnerOf(() => Promise.resolve(done));
@@ -158,9 +158,12 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
   it('runs no more queued jobs at once than its limit, and all of them in the end', async () => {
     let running = 0;
     let most = 0;
+    const both = Promise.withResolvers<void>();
     const runner = runnerOf(async () => {
       running += 1;
       most = Math.max(most, running);
+      if (running === 2) both.resolve();
+      await both.promise;
       await new Promise((resolve) => setTimeout(resolve, 20));
       running -= 1;
       return done;
@@ -262,7 +265,7 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
         return answer;
       },
     };
-    runnerOf(() => Promise.resolve(done), 2, { store: handle, beatMs: 10, settleMs: 200 }).begin();
+    runnerOf(() => Promise.resolve(done), 2, { store: handle, beatMs: 10, settleMs: 3_000 }).begin();
     now += leaseMs + 1;
     isDown = false;
     await heard.promise;
@@ -300,7 +303,7 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
     expect(renewals.every((ids) => ids.includes(dead.id))).toBe(true);
     isStuck = false;
     await expect
-      .poll(async () => (await store.getJob({ id: dead.id, accountId }))?.status, { timeout: 10_000 })
+      .poll(async () => (await store.getJob({ id: dead.id, accountId }))?.status, { timeout: 60_000 })
       .toBe('failed');
   });
 

@@ -73,7 +73,7 @@ describe('the leads of a gateway', () => {
     const source = await open({ LEADS_SOURCES: 'embedded,http' });
     expect(await names(source)).toEqual(['from_http']);
     await importProfiles('imported');
-    await vi.waitUntil(() => source.status().profiles === 1, { timeout: 10_000 });
+    await vi.waitUntil(() => source.status().profiles === 1, { timeout: 60_000 });
     expect(await names(source)).toEqual(['imported']);
   });
 

@@ -168,7 +168,7 @@ describe.skipIf(!hasService('redis-server'))('the search limit when Redis fails'
 
     await server.start();
     const isConnected = (): Promise<unknown> => redis.attempt(async () => 'connected', patientMs);
-    await expect.poll(isConnected, { timeout: 20_000 }).toBe('connected');
+    await expect.poll(isConnected, { timeout: 60_000 }).toBe('connected');
     const other = open(connect(server.url));
     const newcomer = '198.51.100.1';
     for (let search = 0; search < 10; search += 1) await other.consume(newcomer);

@@ -24,7 +24,7 @@ describe('a memory budget', () => {
           }),
         );
         expect(most).toBeLessThanOrEqual(100);
-        const whole = await budget.reserve(100, { signal: AbortSignal.timeout(1_000) });
+        const whole = await budget.reserve(100, { signal: AbortSignal.timeout(60_000) });
         whole();
       }),
       { numRuns: 50 },
@@ -88,13 +88,13 @@ describe('a memory budget', () => {
     expect(order).toEqual([]);
     release();
     (await waiting)();
-    const all = await budget.reserve(10, { signal: AbortSignal.timeout(1_000), accountId: 'one' });
+    const all = await budget.reserve(10, { signal: AbortSignal.timeout(60_000), accountId: 'one' });
     all();
   });
 
   it('gives a request that holds some already the rest, when its account holds nothing beside it', async () => {
     const budget = createMemoryBudget({ totalBytes: 100 });
-    const signal = AbortSignal.timeout(1_000);
+    const signal = AbortSignal.timeout(60_000);
     const first = await budget.reserve(60, { signal, accountId: 'one' });
     const more = await budget.reserve(500, { signal, accountId: 'one', heldBytes: 60 });
     const order: string[] = [];

@@ -21,7 +21,7 @@ beforeAll(async () => {
   gateway = await startGateway({
     env: { X402_FACILITATOR_URL: facilitator.url, X402_EVM_PAY_TO: payTo, SEARCH_RATE_PER_MINUTE: '10000' },
   });
-  await vi.waitUntil(() => gateway.services.leads.status().ready, { timeout: 30_000 });
+  await vi.waitUntil(() => gateway.services.leads.status().ready, { timeout: 60_000 });
   const client = await clientKinds[0]!.connect(`${gateway.url}/mcp`, gateway.apiKey);
   const begun = await client.callTool('create_video', { ...videoInput, return_last_frame: true });
   video = { id: jobIdOf(begun) };

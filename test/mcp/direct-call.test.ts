@@ -256,7 +256,7 @@ describe('an MCP request that is answered without the library', () => {
     const image = legacy(call('create_image', input));
     await send(image, { key: true, isAnnounced: true });
     await expect
-      .poll(async () => (await send(image, { key: true, isAnnounced: true })).body, { timeout: 20_000 })
+      .poll(async () => (await send(image, { key: true, isAnnounced: true })).body, { timeout: 60_000 })
       .toContain('resource_link');
     await expectEqualAnswers(image, true);
     await expectEqualAnswers(modern(call('create_image', input)), true);

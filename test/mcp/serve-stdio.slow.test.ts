@@ -68,7 +68,7 @@ describe.each(clientKinds)('over stdio $name', ({ spawn: start }) => {
         const result = await client.callTool('search_leads', { limit: 1 }, { meta });
         return result.isError ? null : result;
       },
-      { timeout: 20_000, interval: 200 },
+      { timeout: 60_000, interval: 200 },
     );
     expect(paid.structuredContent).toMatchObject({ count: 1, results: [{ username: expect.any(String) }] });
     expect(JSON.parse(paid.content[0]?.text ?? '')).toEqual(paid.structuredContent);

@@ -35,7 +35,7 @@ const search = (query: string) =>
 
 /** Waits until a search finds so many. */
 const whenFound = (query: string, count: number): Promise<void> =>
-  expect.poll(async () => (await search(query)).length, { timeout: 20_000 }).toBe(count);
+  expect.poll(async () => (await search(query)).length, { timeout: 60_000 }).toBe(count);
 
 const codeOf = ({ status, body }: OperatorAnswer): unknown[] => [
   status,

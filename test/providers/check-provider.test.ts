@@ -78,7 +78,7 @@ describe('the check of a provider', () => {
     expect(await check('openai', url)).toMatchObject([
       { level: 40, err: { type: 'OutboundError', failure: 'timeout' } },
     ]);
-  }, 20_000);
+  }, 60_000);
 
   it('says nothing when the gateway ends meanwhile', async () => {
     const ending = new AbortController();

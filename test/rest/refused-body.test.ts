@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net';
 import { Agent, createServer, request as httpRequest, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { AppError, toAppError } from '../../src/kit/errors.ts';
 import { discardUnread } from '../../src/rest/discard-unread.ts';
 import { readJsonBody, type ReadJsonBodyOptions } from '../../src/rest/read-json-body.ts';
@@ -137,7 +137,7 @@ test('a client that sends too slowly is cut off, even if it sends steadily', asy
 test('a client that keeps the minimum rate is read to the end', async () => {
   const { port, failures } = await serve({
     maxBytes: 10_000,
-    sender: { periodMs: 200, leastBytes: 10 },
+    sender: { periodMs: 1_500, leastBytes: 10 },
   });
   const socket = connect(port, '127.0.0.1');
   const answered = once(socket, 'data');
@@ -148,7 +148,7 @@ test('a client that keeps the minimum rate is read to the end', async () => {
     socket.write(sent === 0 ? body : ' '.repeat(body.length));
     sent += 1;
     if (sent === 10) clearInterval(sending);
-  }, 60);
+  }, 200);
   onTestFinished(() => {
     clearInterval(sending);
     socket.destroy();
@@ -158,17 +158,23 @@ test('a client that keeps the minimum rate is read to the end', async () => {
 });
 
 test('the wait for memory does not count as the client’s', async () => {
-  const memory = Promise.withResolvers<void>();
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const [asked, memory] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const { port, failures } = await serve({
-    sender: { periodMs: 50 },
     maxBytes: bytes.length,
-    reserve: () => memory.promise,
+    reserve: () => {
+      asked.resolve();
+      return memory.promise;
+    },
   });
   const answer = sendBeforeReading(
     port,
     Buffer.from('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}'),
   );
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  await asked.promise;
+  // A watch that had begun would run out now.
+  vi.advanceTimersByTime(3_600_000);
   memory.resolve();
   expect([await answer, failures]).toEqual(['HTTP/1.1 200 OK', []]);
 });

@@ -124,7 +124,7 @@ const createSqlitePlace = async (): Promise<TestPlace> => {
     kind: 'sqlite',
     location,
     sql: async (...statements) => {
-      const database = new DatabaseSync(location, { timeout: 5_000 });
+      const database = new DatabaseSync(location, { timeout: 60_000 });
       try {
         return runOnSqlite(database, statements);
       } finally {
@@ -181,7 +181,7 @@ export const dropSchema = async (schema: string): Promise<void> => {
 export const onPostgres = async <T>(
   work: (client: InstanceType<typeof Client>) => Promise<T>,
 ): Promise<T> => {
-  const client = new Client({ connectionString: postgresUrl, connectionTimeoutMillis: 3_000 });
+  const client = new Client({ connectionString: postgresUrl, connectionTimeoutMillis: 30_000 });
   await client.connect();
   try {
     return await work(client);

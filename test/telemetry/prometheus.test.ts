@@ -68,7 +68,7 @@ describe.skipIf(folder === undefined)('a real Prometheus (TEST_PROMETHEUS)', () 
     };
     // A rate needs a series before and after an event.
     await used.useAll();
-    await vi.waitUntil(async () => (await query('up == 1').catch(() => [])).length > 0, { timeout: 20_000 });
+    await vi.waitUntil(async () => (await query('up == 1').catch(() => [])).length > 0, { timeout: 60_000 });
     await pause(2_500);
     await used.useAll();
     const asked = [
@@ -79,6 +79,6 @@ describe.skipIf(folder === undefined)('a real Prometheus (TEST_PROMETHEUS)', () 
       const answers = await Promise.all(asked.map(async (text) => ({ text, found: await query(text) })));
       return answers.filter(({ found }) => found.length === 0).map(({ text }) => text);
     };
-    await expect.poll(silent, { timeout: 20_000, interval: 1_000 }).toEqual([]);
+    await expect.poll(silent, { timeout: 60_000, interval: 1_000 }).toEqual([]);
   }, 90_000);
 });

@@ -83,7 +83,7 @@ models:${model('sold', 'up')}${model('shown', 'ours')}
       status: string;
     };
     return status === 'done' || status === 'failed';
-  });
+  }, 60_000);
   await gateway.call('/mcp', {
     apiKey,
     headers: { accept: 'application/json, text/event-stream', traceparent: traceparent('carrier') },

@@ -36,7 +36,7 @@ export const startUsedGateway = async (): Promise<UsedGateway> => {
     const { id } = (await response.json()) as { id: string };
     const delivered = () =>
       gateway.services.store.listWebhooks({ jobId: id, states: ['delivered'], limit: 1 });
-    await vi.waitUntil(async () => (await delivered()).length > 0, { timeout: 15_000 });
+    await vi.waitUntil(async () => (await delivered()).length > 0, { timeout: 60_000 });
   };
   const callTool = (name: string): Promise<Response> =>
     gateway.call('/mcp', {

@@ -19,6 +19,8 @@ import { shareHost, startReceiver, type Delivery, type Reaction, type Receiver }
 /** Everything goes through one place. */
 const oneByOne = { total: 1, perHost: 1, perAccount: 1, perReceiver: 1 };
 
+const patience = { timeout: 60_000 };
+
 /** Columns that copies of an event share with it. */
 const copied = 'account_id, job_id, url, body, state, next_attempt_at, created_at, updated_at';
 
@@ -92,9 +94,9 @@ describe.each(testEngines())('webhooks over $kind', ({ create }) => {
     const quick = await open();
     const waiting = await Promise.all(Array.from({ length: 24 }, () => announce(slow.url)));
     const next = await announce(quick.url);
-    const dispatcher = start({ timeoutMs: 10_000, pollMs: 1_000_000 });
+    const dispatcher = start({ pollMs: 1_000_000 });
     await untilEvent(data.store, next.eventId, isDelivered);
-    await vi.waitFor(() => expect(atOnce).toBe(4), { timeout: 10_000 });
+    await vi.waitFor(() => expect(atOnce).toBe(4), patience);
     const last = await announce(quick.url);
     dispatcher.wake();
     await untilEvent(data.store, last.eventId, isDelivered);
@@ -120,17 +122,17 @@ describe.each(testEngines())('webhooks over $kind', ({ create }) => {
     await Promise.all(Array.from({ length: 9 }, () => announceTo(customer, '/1')));
     clock.moveTo(clock.now() + 1);
     const first = await announceTo(living, '/3');
-    const dispatcher = start({ timeoutMs: 20_000, pollMs: 1_000_000 });
+    const dispatcher = start({ pollMs: 1_000_000 });
     await untilEvent(data.store, first.eventId, isDelivered);
     await Promise.all(Array.from({ length: 9 }, () => announceTo(dead, '/2')));
     dispatcher.wake();
-    await vi.waitFor(() => expect(goes.length).toBe(8), { timeout: 10_000 });
+    await vi.waitFor(() => expect(goes.length).toBe(8), patience);
     const second = await announceTo(living, '/3');
     dispatcher.wake();
     goes[0]?.();
     await untilEvent(data.store, second.eventId, isDelivered);
     // Its place goes to one of those who wait longer.
-    await vi.waitFor(() => expect(goes.length).toBe(9), { timeout: 10_000 });
+    await vi.waitFor(() => expect(goes.length).toBe(9), patience);
     expect(deliveriesTo('/3').map(({ eventId, isGenuine }) => [eventId, isGenuine])).toEqual([
       [first.eventId, true],
       [second.eventId, true],
@@ -143,8 +145,8 @@ describe.each(testEngines())('webhooks over $kind', ({ create }) => {
     await data.sql(`insert into webhook_events (${copied}, id)
       with recursive n (i) as (select 1 union all select i + 1 from n where i < 299)
       select ${copied}, id || ' ' || i from webhook_events cross join n where state = 'pending'`);
-    start({ timeoutMs: 10_000, pollMs: 1_000_000 });
-    await vi.waitFor(() => expect(deliveries.length).toBe(300), { timeout: 15_000 });
+    start({ pollMs: 1_000_000 });
+    await vi.waitFor(() => expect(deliveries.length).toBe(300), patience);
     expect(new Set(deliveries.map(({ headers }) => headers['webhook-id'])).size).toBe(300);
   });
 
@@ -155,7 +157,7 @@ describe.each(testEngines())('webhooks over $kind', ({ create }) => {
       return index === 0 ? 'hang' : 204;
     });
     const events = await Promise.all(Array.from({ length: 5 }, () => announce(url)));
-    start({ timeoutMs: 10_000, sending: oneByOne });
+    start({ sending: oneByOne });
     await arrived.promise;
     start({ store: await data.openAnother() });
     const sent = deliveries[0]?.eventId;
@@ -181,7 +183,7 @@ describe.each(testEngines())('webhooks over $kind', ({ create }) => {
       return index === 0 ? go.promise : 204;
     });
     const { eventId } = await announce(url);
-    start({ timeoutMs: 10_000 });
+    start();
     await arrived.promise;
     clock.moveTo(clock.now() + 31_000);
     const other = await announce(url);
@@ -199,9 +201,9 @@ describe.each(testEngines())('webhooks over $kind', ({ create }) => {
       return go.promise;
     });
     const { eventId } = await announce(url);
-    const dispatcher = start({ timeoutMs: 10_000 });
+    const dispatcher = start();
     await arrived.promise;
-    const drained = dispatcher.drain(10_000);
+    const drained = dispatcher.drain(60_000);
     const late = await announce(url);
     dispatcher.wake();
     go.resolve();
@@ -224,7 +226,7 @@ describe.each(testEngines())('webhooks over $kind', ({ create }) => {
     };
     const dispatcher = start({ store: { ...store, claimWebhooks } });
     await claiming.promise;
-    const drained = dispatcher.drain(10_000);
+    const drained = dispatcher.drain(60_000);
     go.resolve();
     await drained;
     expect(deliveries).toEqual([]);
@@ -240,7 +242,7 @@ describe.each(testEngines())('webhooks over $kind', ({ create }) => {
       return index === 0 ? 'hang' : 204;
     });
     const { eventId, body } = await announce(url);
-    const dispatcher = start({ timeoutMs: 10_000 });
+    const dispatcher = start();
     await arrived.promise;
     await dispatcher.drain(0);
     expect(await data.store.listWebhookAttempts(eventId)).toEqual([]);
@@ -277,7 +279,7 @@ describe.each(testEngines())('webhooks over $kind', ({ create }) => {
       },
     });
     for (const count of [3, 4]) {
-      await vi.waitFor(() => expect(failures).toBe(count), { timeout: 10_000 });
+      await vi.waitFor(() => expect(failures).toBe(count), patience);
       // It is this dispatcher's until then.
       clock.moveTo(clock.now() + 30_000);
     }

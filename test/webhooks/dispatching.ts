@@ -56,7 +56,7 @@ export const addEvent = async (
   return { eventId, body };
 };
 
-/** A dispatcher at work, without jitter and with short waits, that goes with the test. */
+/** A dispatcher at work, without jitter and with a short pause between two looks, that goes with the test. */
 export const startDispatcher = (
   options: Pick<WebhookDispatcherOptions, 'store' | 'clock'> & Partial<WebhookDispatcherOptions>,
 ): WebhookDispatcher => {
@@ -64,7 +64,7 @@ export const startDispatcher = (
     outbound: openOutbound(),
     log: silentLog,
     brand: 'causeway',
-    timeoutMs: 300,
+    timeoutMs: 60_000,
     pollMs: 20,
     random: () => 0.5,
     ...options,
@@ -86,7 +86,7 @@ export const untilEvent = (
       if (event === null || !isSo(event)) throw new Error(`not yet: ${JSON.stringify(event)}`);
       return event;
     },
-    { timeout: 25_000, interval: 10 },
+    { timeout: 60_000, interval: 10 },
   );
 
 /** Ends what a test left undelivered, so that no dispatcher of the next one sends it. */

@@ -43,7 +43,7 @@ it.each(['SIGINT', 'SIGTERM'] as const)(
     const args = ['payments', 'export', '--output', join(dataDir, 'payments.csv')];
     const exporting = startCli(args, dataDir, 'ignore');
     await vi.waitFor(async () => expect(await csvFiles(dataDir)).not.toEqual([]), {
-      timeout: 20_000,
+      timeout: 60_000,
       interval: 2,
     });
     expect(await csvFiles(dataDir)).not.toContain('payments.csv');

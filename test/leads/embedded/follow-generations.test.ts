@@ -71,7 +71,7 @@ const marked = (mark: string, count = 20): Lead[] =>
 const take = async (leads: Lead[], mode: 'upsert' | 'replace' = 'upsert') =>
   (await openEmbeddedKeeper({ folder })).importLeads({ input: leadInputOf(leads), mode, signal });
 const until = (check: () => void | Promise<void>): Promise<void> =>
-  vi.waitFor(check, { timeout: 20_000, interval: 20 });
+  vi.waitFor(check, { timeout: 60_000, interval: 20 });
 const baseFile = (): string => join(folder, readManifest(folder)!.base.file);
 const namesFound = async (leads: EmbeddedLeads): Promise<string[]> => [
   ...new Set((await leads.search({ limit: 100 }, { signal })).map(({ full_name: name }) => name)),

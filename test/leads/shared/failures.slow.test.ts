@@ -10,9 +10,8 @@ import { leadInputOf } from '../embedded/lead-input-of.ts';
 import { importNames, openGateway, openKeeper, people, signal, temporaryFolder } from './fleet.ts';
 import { testPlaces, type TestPlace } from './open-test-place.ts';
 
-vi.setConfig({ testTimeout: 120_000 });
 const [{ openTestPlace }] = testPlaces;
-const wait = { timeout: 20_000, interval: 20 };
+const wait = { timeout: 60_000, interval: 20 };
 
 const openAll = async () => {
   const test = await openTestPlace();

@@ -208,7 +208,7 @@ describe('a bucket', () => {
   });
 
   it('that does not answer is abandoned after the time limit of an attempt', async () => {
-    const files = open({ attemptMs: 150, uploadMs: 150, attempts: 2 });
+    const files = open({ attemptMs: 500, uploadMs: 500, attempts: 2 });
     s3.intercept = saysNothing;
     expect(await thrownBy(files.size(newMediaId()))).toMatchObject({ status: null });
     expect(await thrownBy(files.remove(newMediaId()))).toMatchObject({ status: null });

@@ -156,7 +156,7 @@ describe.each(testEngines())('video jobs on $kind', ({ create }) => {
   };
 
   const end = (runner: JobRunner, job: Job): Promise<Job> =>
-    runner.wait({ job, timeoutMs: 20_000, signal: never });
+    runner.wait({ job, timeoutMs: 60_000, signal: never });
 
   it('makes a video, keeps it for 23 hours from its end and charges the frozen price', async () => {
     const job = await end(beginRunner(), await open(true));
@@ -178,7 +178,7 @@ describe.each(testEngines())('video jobs on $kind', ({ create }) => {
     };
     const first = beginRunner();
     const job = await open();
-    await expect.poll(() => hasReported, { timeout: 10_000 }).toBe(true);
+    await expect.poll(() => hasReported, { timeout: 60_000 }).toBe(true);
     await first.drain(60_000);
     upstream.report = () => ({ state: 'done' });
     const ended = await end(beginRunner(), job);
@@ -196,7 +196,7 @@ describe.each(testEngines())('video jobs on $kind', ({ create }) => {
       });
     const first = beginRunner();
     const job = await open();
-    await expect.poll(() => upstream.calls.started, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => upstream.calls.started, { timeout: 60_000 }).toBe(1);
     const drained = first.drain(60_000);
     // Longer than a job that is cut short has for its last words.
     await pause(1_200);
@@ -213,7 +213,7 @@ describe.each(testEngines())('video jobs on $kind', ({ create }) => {
     upstream.start = () => new Promise(() => undefined);
     const first = beginRunner();
     const job = await open();
-    await expect.poll(() => upstream.calls.started, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => upstream.calls.started, { timeout: 60_000 }).toBe(1);
     await first.drain(0);
     now += leaseMs + 1;
     const ended = await end(beginRunner(), job);

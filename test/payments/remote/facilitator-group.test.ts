@@ -3,10 +3,12 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { afterEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/kit/log.ts';
 import { createFacilitatorGroup } from '../../../src/payments/remote/facilitator-group.ts';
-import type {
-  Facilitator,
-  OutgoingTransaction,
-  PaymentOrder,
+import {
+  defaultFacilitatorTimeouts,
+  type Facilitator,
+  type FacilitatorTimeouts,
+  type OutgoingTransaction,
+  type PaymentOrder,
 } from '../../../src/payments/core/facilitator.ts';
 import { createJsonRpc } from '../../../src/payments/core/json-rpc.ts';
 import { requireNetwork } from '../../../src/payments/networks.ts';
@@ -14,7 +16,6 @@ import { requireNetwork } from '../../../src/payments/networks.ts';
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
 const network = requireNetwork('eip155:84532');
-const timeouts = { rpcMs: 500, verifyMs: 1_000, settleMs: 500, queryMs: 500 };
 const noNode = 'http://127.0.0.1:9';
 const never = new AbortController().signal;
 const closers: (() => Promise<void>)[] = [];
@@ -91,14 +92,14 @@ const order: PaymentOrder = {
   },
 };
 
-const createGroup = (urls: [string, ...string[]]) => {
+const createGroup = (urls: [string, ...string[]], changes: Partial<FacilitatorTimeouts> = {}) => {
   const time = { nowMs: 0 };
   const troubles: string[] = [];
   const group = createFacilitatorGroup({
     network,
     endpoints: urls.map((url) => ({ url, cdpKey: null })),
-    rpc: createJsonRpc({ url: noNode, timeoutMs: timeouts.rpcMs }),
-    timeouts,
+    rpc: createJsonRpc({ url: noNode, timeoutMs: defaultFacilitatorTimeouts.rpcMs }),
+    timeouts: { ...defaultFacilitatorTimeouts, ...changes },
     takesUnchecked: false,
     log: silentLog,
     now: () => Date.now(),
@@ -151,7 +152,7 @@ describe('a group of facilitators', () => {
 
   it('leaves time for the next when the first does not answer', async () => {
     const [silent, good] = [await start(hang), await start(yes)];
-    const { group } = createGroup([silent.url, good.url]);
+    const { group } = createGroup([silent.url, good.url], { verifyMs: 4_000 });
     expect(await group.verify(order, never)).toMatchObject({ outcome: 'valid' });
   });
 
@@ -247,7 +248,7 @@ describe('a group of facilitators', () => {
     ['answered with success and no transaction', json(200, { success: true, transaction: 'https://evil' })],
   ])('does not know the end of a settlement that was %s', async (_name, answer) => {
     const asked = await start(answer);
-    const { group } = createGroup([asked.url]);
+    const { group } = createGroup([asked.url], answer === hang ? { settleMs: 2_000 } : {});
     expect((await settle(group)).outcome).toMatchObject({ outcome: 'unknown' });
   });
 

@@ -5,7 +5,7 @@ import { createOpenAiModerator } from '../../../src/providers/openai/openai-mode
 import { noAbort, rejectionOf } from '../collect.ts';
 import { startStubUpstream, type StubUpstream } from '../stub-upstream.ts';
 
-const timeouts = { connectMs: 2_000, firstByteMs: 2_000, idleMs: 2_000, totalMs: 5_000 };
+const timeouts = { connectMs: 5_000, firstByteMs: 20_000, idleMs: 20_000, totalMs: 25_000 };
 const png = Buffer.from('89504e470d0a1a0a', 'hex');
 const picture = { contentType: 'image/png', load: async () => png };
 

@@ -562,10 +562,10 @@ describe('an answer that nobody reads before its end', () => {
     });
     const choice = { message: { content: 'late' }, delta: { content: 'late' }, finish_reason: 'stop' };
     const body = JSON.stringify({ choices: [choice], usage });
-    const text = createText({ firstByteMs: 400, idleMs: 400 });
-    stub.script(answerAfter(300, 'text/event-stream', `data: ${body}\n\ndata: [DONE]\n\n`));
+    const text = createText({ firstByteMs: 2_000, idleMs: 2_000 });
+    stub.script(answerAfter(500, 'text/event-stream', `data: ${body}\n\ndata: [DONE]\n\n`));
     await told(text, whole);
-    stub.script(answerAfter(600, 'application/json', body));
+    stub.script(answerAfter(2_800, 'application/json', body));
     expect(contentOf(await told(text, whole))).toBe('late');
     expect(stub.requests.at(-1)?.body).toMatchObject({ stream: false });
     // Much longer than that is no answer any more, although the whole one may take minutes.

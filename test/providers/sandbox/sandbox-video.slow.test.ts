@@ -197,7 +197,7 @@ describe('a film of the sandbox', () => {
       width: 3840,
       height: 2160,
     });
-  }, 90_000);
+  });
 
   it('begins with its first frame, ends with its last one, and takes its shape from the first', async () => {
     const { provider, task, bytes } = await film({
@@ -390,7 +390,7 @@ describe('a task of the sandbox', () => {
       .toBeGreaterThan(0);
     await provider.close();
     expect(await readdir(join(directory, task))).toEqual(['task.json']);
-  }, 90_000);
+  });
 
   it('fails when its film cannot be made', async () => {
     const provider = create();

@@ -27,7 +27,8 @@ import { videoInput, videoRequest } from '../video/video-builders.ts';
 const gateway = createVideo({ takesVideoWebhooks: false });
 
 const timeouts = { connectMs: 5_000, firstByteMs: 10_000, idleMs: 10_000, totalMs: 20_000 };
-const hasty = { connectMs: 5_000, firstByteMs: 150, idleMs: 150, totalMs: 5_000 };
+/** For an upstream that is silent, or stops in the middle. */
+const hasty = { ...timeouts, firstByteMs: 500, idleMs: 150 };
 const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 
 let stub: StubVideoUpstream;
@@ -306,17 +307,17 @@ describe('the content of a reseller’s video', () => {
 
   it.each(['stall', 'reset'] as const)('fails when it ends in a %s', async (ending) => {
     stub.reply(`GET ${content}`, { kind: 'file', bytes: clip, breakAfter: { bytes: 2_000, ending } });
-    const video = await fetchPart('video', 'mp4', create(hasty));
+    const video = await fetchPart('video', 'mp4', create({ ...timeouts, idleMs: 150 }));
     expect(await rejectionOf(collectBytes(video!.body))).toMatchObject({ failure: 'retry_same' });
   });
 
   it('comes at the pace of its reader, whose time is not counted', async () => {
     const large = Buffer.concat([clip, Buffer.alloc(8_000_000)]);
     stub.reply(`GET ${content}`, { kind: 'file', bytes: large });
-    const video = await fetchPart('video', 'mp4', create(hasty));
+    const video = await fetchPart('video', 'mp4', create({ ...timeouts, idleMs: 1_000 }));
     let bytes = 0;
     for await (const chunk of video!.body) {
-      if (bytes === 0) await new Promise((resolve) => setTimeout(resolve, 400));
+      if (bytes === 0) await new Promise((resolve) => setTimeout(resolve, 1_500));
       bytes += chunk.length;
     }
     expect(bytes).toBe(large.length);

@@ -1,14 +1,17 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { Challenge, X402Gate } from '../../../src/purchases/x402/x402-gate.ts';
+import type { Challenge, PayRequest, X402Gate } from '../../../src/purchases/x402/x402-gate.ts';
 import {
   createSale,
+  hasty,
   overRest,
+  payAtLast,
   price,
   priceUnits,
   refusalOf,
   served,
   startGateFixture,
   unpaid,
+  untilPending,
   type GateFixture,
 } from '../../payments/support/gate-fixture.ts';
 import { createSpender } from '../../payments/support/spender.ts';
@@ -18,7 +21,7 @@ let gate: X402Gate;
 let challenge: Challenge;
 beforeAll(async () => {
   fixture = await startGateFixture();
-  gate = fixture.openGate({ timeouts: { settleMs: 1_000 } });
+  gate = fixture.openGate();
   challenge = gate.challenge({ price, ...overRest });
 });
 afterEach(() => fixture.chains.base.controls.setAutomine(true));
@@ -27,15 +30,14 @@ afterAll(() => fixture?.close());
 describe('a settlement on Base', () => {
   it('that the chain reverts, as the buyer spent the money first, is not served, and charged once if the money comes back', async () => {
     const { controls } = fixture.chains.base;
-    const patient = fixture.openGate();
     const spender = await createSpender(fixture.chains, priceUnits);
     const proofs = await spender.buyer.prove(challenge, 'base');
     const sale = createSale('reverted');
     const before = await fixture.balances('base');
     const sends = controls.callCount('eth_sendRawTransaction');
     await controls.setAutomine(false);
-    const paying = patient.pay(sale.request(proofs));
-    await vi.waitFor(() => expect(controls.callCount('eth_sendRawTransaction')).toBe(sends + 1), 20_000);
+    const paying = gate.pay(sale.request(proofs));
+    await vi.waitFor(() => expect(controls.callCount('eth_sendRawTransaction')).toBe(sends + 1), 60_000);
     await spender.spendAll();
     await controls.mine();
     const refused = await refusalOf(paying);
@@ -44,10 +46,10 @@ describe('a settlement on Base', () => {
     expect(reverted).toMatch(/^0x/);
 
     await controls.setAutomine(true);
-    expect((await refusalOf(patient.pay(sale.request(proofs)))).code).toBe('payment_pending');
+    expect((await refusalOf(gate.pay(sale.request(proofs)))).code).toBe('payment_pending');
     expect((await fixture.balances('base')).seller).toBe(before.seller);
     await fixture.chains.base.mint(spender.address, priceUnits);
-    const answer = served(await patient.pay(sale.request(proofs)));
+    const answer = served(await gate.pay(sale.request(proofs)));
     expect(answer).toMatchObject({ replayed: true, transaction: expect.not.stringMatching(`${reverted}`) });
     expect(sale.produced).toBe(1);
     expect((await fixture.balances('base')).seller).toBe(before.seller + priceUnits);
@@ -62,20 +64,18 @@ describe('a settlement on Base', () => {
       await fixture.buyer.prove(challenge, 'base'),
       await fixture.buyer.prove(challenge, 'base'),
     ];
-    const transactionOf = async (work: Promise<unknown>) =>
-      (await refusalOf(work)).headers['x-payment-transaction'] ?? '';
+    const impatient = fixture.openGate({ timeouts: hasty });
+    const leaveInPool = async (request: PayRequest): Promise<string> =>
+      (await untilPending(() => impatient.pay(request))).headers['x-payment-transaction'] ?? '';
     await controls.setAutomine(false);
-    const lostPaying = transactionOf(gate.pay(lost.request(lostProofs)));
-    const nextPaying = transactionOf(gate.pay(next.request(nextProofs)));
+    const lostPaying = leaveInPool(lost.request(lostProofs));
+    const nextPaying = leaveInPool(next.request(nextProofs));
     await controls.dropPending(`0x${(await lostPaying).slice(2)}`);
     expect(await nextPaying).toMatch(/^0x/);
     await controls.setAutomine(true);
 
     // Only the buyer of the other one comes back.
-    await vi.waitFor(async () => served(await gate.pay(next.request(nextProofs))), {
-      timeout: 15_000,
-      interval: 100,
-    });
+    served(await payAtLast(impatient, next.request(nextProofs)));
     expect(next.produced).toBe(1);
     served(await gate.pay(lost.request(lostProofs)));
     expect((await fixture.balances('base')).seller).toBe(before.seller + 2n * priceUnits);

@@ -69,7 +69,7 @@ const askNode = async (url: string, method: string, params: unknown[]): Promise<
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-    signal: AbortSignal.timeout(10_000),
+    signal: AbortSignal.timeout(60_000),
   });
   return z.object({ result: z.unknown() }).parse(await response.json()).result;
 };

@@ -3,9 +3,6 @@ import type { PaymentState } from '../../../src/store/store.ts';
 import type { Facts, Return } from './facts.ts';
 import { killAtEveryStep, type Death, type Deaths, type KillOptions } from './kill-at-every-step.ts';
 
-/** Far more than it takes: the machine may be busy with other tests. */
-const campaignTimeoutMs = 600_000;
-
 const allStates: readonly (PaymentState | null)[] = [
   null,
   'reserved',
@@ -57,7 +54,7 @@ export const describeDeaths = (options: DeathsOptions): void => {
     let all: Deaths;
     beforeAll(async () => {
       all = await killAtEveryStep(options);
-    }, campaignTimeoutMs);
+    });
 
     it('has died before and after all that it writes down and asks, in every state of a payment', () => {
       expect(all.deaths.map(({ step }) => step)).toEqual(

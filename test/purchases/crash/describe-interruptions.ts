@@ -2,16 +2,13 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { ChainName } from '../../payments/support/buyer.ts';
 import { killWhileReconciling, type Interruptions } from './kill-while-reconciling.ts';
 
-/** Far more than it takes: the machine may be busy with other tests. */
-const campaignTimeoutMs = 600_000;
-
 /** The promises to buyers, over every death of a process that looks after payments on that chain. */
 export const describeInterruptions = (chain: ChainName): void => {
   describe.each([chain])('a process that is killed while it reconciles (%s)', () => {
     let interruptions: Interruptions;
     beforeAll(async () => {
       interruptions = await killWhileReconciling(chain);
-    }, campaignTimeoutMs);
+    });
 
     it('was at work on payments that were sent, not sent and of unknown end', () => {
       const steps = interruptions.soon.map(({ step }) => step);

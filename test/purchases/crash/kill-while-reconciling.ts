@@ -1,4 +1,5 @@
 import type { ChainName } from '../../payments/support/buyer.ts';
+import { hasty } from '../../payments/support/gate-fixture.ts';
 import { openCrashSite, type CrashSite, type Purchase } from './crash-site.ts';
 import { factsOf, watchReturn, type Facts, type Return } from './facts.ts';
 import { isRepeatedPoll } from './payment-steps.ts';
@@ -44,8 +45,6 @@ const methods: Record<ChainName, { send: string; status: string }> = {
   base: { send: 'eth_sendRawTransaction', status: 'eth_getTransactionReceipt' },
   solana: { send: 'sendTransaction', status: 'getSignatureStatuses' },
 };
-/** A node that is told to be silent is not waited for. */
-const impatient = { rpcMs: 500, settleMs: 600, queryMs: 1_000 };
 /** More than a reconciler has steps for one payment. */
 const lateCounts = { base: 16, solana: 32 };
 
@@ -68,7 +67,10 @@ const payIntoTheDark = async (
     controls.inject({ fault: 'lose-answer', methods: [send] }),
     controls.inject({ fault: 'unavailable', methods: [status] }),
   ];
-  const end = await payOnce(gate, purchase, { aheadMs: 0, timeouts: impatient });
+  const pay = () => payOnce(gate, purchase, { aheadMs: 0, timeouts: hasty });
+  let end = await pay();
+  // It gave up before it sent anything.
+  while (end.kind === 'refused' && end.code === 'payment_unavailable') end = await pay();
   for (const outage of outages) outage.remove();
   if (end.kind !== 'refused' || end.code !== 'payment_pending')
     throw new Error(`a payment into the dark: ${JSON.stringify(end)}`);

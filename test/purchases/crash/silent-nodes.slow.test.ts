@@ -24,7 +24,7 @@ const chains = [
   { chain: 'solana', expected: ['simulateTransaction', 'sendTransaction', 'getSignatureStatuses'] },
 ] as const;
 
-/** Short for a call, and long for all of a purchase beside it: the test is over soon, and the machine may be slow. */
+/** Short for a call, so that the test is over soon. A call of a busy machine may take longer, which is told as an outage. */
 const timeouts = { rpcMs: 250, verifyMs: 5_000, settleMs: 1_000, queryMs: 1_000 };
 
 const maxTries = 20;
@@ -102,14 +102,17 @@ describe.each(chains)('a node of $chain that answers everything but one method',
           return request.produce(signal, payment);
         };
         const gate = fixture.openGate({ timeouts });
-        const end = await endOf(gate.pay({ ...request, produce }));
+        const isExpected = expected.some((one) => one === method);
+        let end = await endOf(gate.pay({ ...request, produce }));
+        // Another call took too long before this one was made.
+        while (isExpected && end !== 'served' && !failing?.hits)
+          end = await endOf(gate.pay({ ...request, produce }));
         expect({ method, end }).toEqual({
           method,
           end: expect.stringMatching(/^(?:served|payment_unavailable|payment_pending)$/),
         });
         // The other methods are asked only while a chain is slow, or, to verify a proof, not any more.
-        const isExpected = expected.some((one) => one === method);
-        if (isExpected && (isAtOnce || end !== 'served')) expect(failing?.hits).toBeGreaterThan(0);
+        if (isExpected && isAtOnce) expect(failing?.hits).toBeGreaterThan(0);
         const earnedOf = async () => (await fixture.balances(chain)).seller - before.seller;
         if (end === 'served')
           expect({ method, earned: await earnedOf() }).toEqual({ method, earned: priceUnits });

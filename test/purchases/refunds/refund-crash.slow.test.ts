@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cliArguments } from '../../../scripts/node-arguments.ts';
 import { silentLog } from '../../../src/kit/log.ts';
 import { embeddedStoreFile, openStore } from '../../../src/store/open-store.ts';
@@ -13,8 +13,6 @@ import { runCli, runHere, type Ended } from '../../cli/run-cli.ts';
 import { layStore } from '../../data-template.ts';
 import type { ChainName } from '../../payments/support/buyer.ts';
 import { openRefundSite, paid, type RefundSite } from './refund-site.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 /** The steps between which anything durable or visible changes, in order. */
 const steps: Record<ChainName, [step: string, left: string][]> = {

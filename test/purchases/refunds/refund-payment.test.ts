@@ -7,7 +7,7 @@ import { startChains, type Chains } from '../../chains/start-chains.ts';
 import { interceptRequests, jsonAnswer } from '../../http/intercept-requests.ts';
 import { testEngines, type TestStore } from '../../store/open-test-store.ts';
 import { walk, watchRequests, watchStore } from '../crash/steps.ts';
-import { openRefundSite, paid, type RefundSite } from './refund-site.ts';
+import { briefly, openRefundSite, paid, type RefundSite } from './refund-site.ts';
 
 /** Longer than the turn of a process that died, and than a Solana transaction lives. */
 const laterMs = 200_000;
@@ -181,7 +181,7 @@ describe.each(engines)('refunds on $kind', ({ kind, create }) => {
       const refund = await site.plan(store, payment);
       const looking = { base: 'eth_getTransactionReceipt', solana: 'getSignatureStatuses' }[chain];
       const blind = chains[chain].controls.inject({ fault: 'unavailable', methods: [looking] });
-      expect(await site.run(store, refund)).toMatchObject({
+      expect(await site.run(store, refund, briefly)).toMatchObject({
         outcome: 'open',
         reason: 'rpc_unavailable',
         refund: { state: 'sending' },
@@ -229,10 +229,10 @@ describe.each(engines)('refunds on $kind', ({ kind, create }) => {
       const preparing = { base: 'eth_getTransactionCount', solana: 'getLatestBlockhash' }[chain];
       const looking = { base: 'eth_getTransactionReceipt', solana: 'getSignatureStatuses' }[chain];
       const asleep = controls.inject({ fault: 'hold', methods: [preparing], times: 1 });
-      const sleeper = site.run(store, refund, { timings: { turnMs: 600_000 }, rpcTimeoutMs: 20_000 });
+      const sleeper = site.run(store, refund, { timings: { turnMs: 600_000 } });
       await asleep.waitForHit();
       const blind = controls.inject({ fault: 'unavailable', methods: [looking] });
-      const other = await site.run(store, refund, { aheadMs: 700_000 });
+      const other = await site.run(store, refund, { aheadMs: 700_000, ...briefly });
       expect(other).toMatchObject({ outcome: 'open', refund: { state: 'sending' } });
       blind.remove();
       asleep.remove();
@@ -274,7 +274,7 @@ describe('a refund', () => {
       const payment = await site.addPayment(store);
       const refund = await site.plan(store, payment);
       await chains.base.controls.setAutomine(false);
-      const end = await site.run(store, refund);
+      const end = await site.run(store, refund, briefly);
       expect(end).toMatchObject({ outcome: 'open', reason: 'not_landed', refund: { state: 'sending' } });
       return { refund: end.refund, payer: payment.payer };
     };
@@ -314,7 +314,7 @@ describe('a refund', () => {
       await chains.base.controls.setAutomine(true);
       const account = privateKeyToAccount(`0x${site.walletKey.slice(2)}`);
       await client().sendTransaction({ account, chain: null, to: account.address, value: 1n });
-      expect(await site.run(store, refund)).toMatchObject({ outcome: 'open', reason: 'not_landed' });
+      expect(await site.run(store, refund, briefly)).toMatchObject({ outcome: 'open', reason: 'not_landed' });
       await chains.base.controls.mine(100);
       expect(await site.run(store, refund)).toMatchObject({
         outcome: 'failed',
@@ -369,7 +369,7 @@ describe('a refund', () => {
       await client().sendTransaction({ account, chain: null, to: account.address, value: 1n });
       await site.makeFinal();
       answerFinalBlockWith({ error: { code: -32_602, message: 'invalid block tag' } });
-      expect(await site.run(store, refund)).toMatchObject({
+      expect(await site.run(store, refund, briefly)).toMatchObject({
         outcome: 'open',
         reason: 'not_landed',
         refund: { state: 'sending' },
@@ -380,7 +380,10 @@ describe('a refund', () => {
       const payment = await site.addPayment(store);
       const refund = await site.plan(store, payment);
       answerFinalBlockWith({ error: { code: -32_005, message: 'limit exceeded' } });
-      expect(await site.run(store, refund)).toMatchObject({ outcome: 'open', reason: 'rpc_unavailable' });
+      expect(await site.run(store, refund, briefly)).toMatchObject({
+        outcome: 'open',
+        reason: 'rpc_unavailable',
+      });
     });
 
     it('that the node refuses shows what it says, and the nonce that can be used otherwise', async () => {
@@ -389,7 +392,7 @@ describe('a refund', () => {
       await client().setBalance({ address: `0x${site.walletAddress.slice(2)}`, value: 10n ** 15n });
       await walk(() => site.run(watchStore(store), refund), 'after advanceRefund to sending');
       await client().setBalance({ address: `0x${site.walletAddress.slice(2)}`, value: 0n });
-      expect(await site.run(store, refund)).toMatchObject({
+      expect(await site.run(store, refund, briefly)).toMatchObject({
         outcome: 'open',
         reason: 'not_landed',
         refusal: expect.stringMatching(/^[ -~]*insufficient funds[ -~]*$/i),
@@ -409,7 +412,7 @@ describe('a refund', () => {
       const account = privateKeyToAccount(`0x${site.walletKey.slice(2)}`);
       await client().sendTransaction({ account, chain: null, to: account.address, value: 1n });
       await site.makeFinal();
-      expect(await site.run(store, refund)).toMatchObject({
+      expect(await site.run(store, refund, briefly)).toMatchObject({
         outcome: 'open',
         reason: 'no_landmark',
         refund: { state: 'sending' },
@@ -424,7 +427,7 @@ describe('a refund', () => {
       await client().sendTransaction({ account, chain: null, to: account.address, value: 1n });
       await chains.base.controls.mine(100);
       await data.sql(`update payments set transaction_id = '0x${'1'.repeat(64)}'`);
-      expect(await site.run(store, refund)).toMatchObject({
+      expect(await site.run(store, refund, briefly)).toMatchObject({
         outcome: 'open',
         reason: 'history_too_short',
         refund: { state: 'sending' },
@@ -434,10 +437,10 @@ describe('a refund', () => {
     it('a node that has not heard of a landed transaction does not make it fail', async () => {
       const payment = await site.addPayment(store);
       const refund = await site.plan(store, payment);
-      await site.run(store, refund);
+      await site.run(store, refund, briefly);
       await site.makeFinal();
       const forgetful = answerReceiptWithNothing();
-      const end = await site.run(store, refund);
+      const end = await site.run(store, refund, briefly);
       expect([end.outcome, forgetful.answers]).toEqual(['settled', 1]);
     });
 
@@ -456,7 +459,10 @@ describe('a refund', () => {
           args: [`0x${payer.slice(2)}`],
         }),
       });
-      expect(await site.run(store, refund)).toMatchObject({ outcome: 'open', reason: 'revert_not_final' });
+      expect(await site.run(store, refund, briefly)).toMatchObject({
+        outcome: 'open',
+        reason: 'revert_not_final',
+      });
       await chains.base.controls.mine(100);
       expect(await site.run(store, refund)).toMatchObject({
         outcome: 'failed',
@@ -468,10 +474,10 @@ describe('a refund', () => {
       const payment = await site.addPayment(store);
       const refund = await site.plan(store, payment);
       // The same hash, recorded as if it paid more than it does.
-      await site.run(store, refund);
+      await site.run(store, refund, briefly);
       await site.makeFinal();
       await data.sql(`update payment_refunds set amount = amount - 1 where id = '${refund.id}'`);
-      expect(await site.run(store, refund)).toMatchObject({
+      expect(await site.run(store, refund, briefly)).toMatchObject({
         outcome: 'open',
         reason: 'transfer_not_logged',
         refund: { state: 'sending' },
@@ -489,7 +495,7 @@ describe('a refund', () => {
       const payment = await site.addPayment(store);
       const refund = await site.plan(store, payment);
       chains.solana.controls.dropSends = true;
-      const dropped = await site.run(store, refund);
+      const dropped = await site.run(store, refund, briefly);
       expect(dropped).toMatchObject({ outcome: 'open', reason: 'not_landed' });
       chains.solana.controls.dropSends = false;
       const end = await site.finish(store, refund);
@@ -504,10 +510,10 @@ describe('a refund', () => {
       const payment = await site.addPayment(store);
       const refund = await site.plan(store, payment);
       chains.solana.controls.dropSends = true;
-      await site.run(store, refund);
+      await site.run(store, refund, briefly);
       chains.solana.controls.dropSends = false;
       chains.solana.controls.expireBlockhash();
-      expect(await site.run(store, refund)).toMatchObject({ outcome: 'open', reason: 'not_landed' });
+      expect(await site.run(store, refund, briefly)).toMatchObject({ outcome: 'open', reason: 'not_landed' });
       expect(await site.run(store, refund, { aheadMs: laterMs })).toMatchObject({
         outcome: 'failed',
         refund: { state: 'failed', reason: 'blockhash_expired' },
@@ -521,8 +527,8 @@ describe('a refund', () => {
       const payment = await site.addPayment(store);
       const refund = await site.plan(store, payment);
       chains.solana.controls.holdSends = true;
-      expect(await site.run(store, refund, { aheadMs: 0 })).toMatchObject({ outcome: 'open' });
-      expect(await site.run(store, refund, { aheadMs: laterMs })).toMatchObject({
+      expect(await site.run(store, refund, { aheadMs: 0, ...briefly })).toMatchObject({ outcome: 'open' });
+      expect(await site.run(store, refund, { aheadMs: laterMs, ...briefly })).toMatchObject({
         outcome: 'open',
         reason: 'not_landed',
       });
@@ -539,14 +545,14 @@ describe('a refund', () => {
       const payment = await site.addPayment(store);
       const refund = await site.plan(store, payment);
       chains.solana.controls.dropSends = true;
-      await site.run(store, refund);
+      await site.run(store, refund, briefly);
       chains.solana.controls.expireBlockhash();
       if ('landmark' in how)
         await data.sql(
           `update payments set transaction_id = ${how.landmark === null ? 'null' : `'${'1'.repeat(88)}'`}`,
         );
       else chains.solana.controls.inject({ fault: 'error', methods: ['getHealth'] });
-      expect(await site.run(store, refund, { aheadMs: laterMs })).toMatchObject({
+      expect(await site.run(store, refund, { aheadMs: laterMs, ...briefly })).toMatchObject({
         outcome: 'open',
         reason: 'landmark' in how && how.landmark === null ? 'no_landmark' : 'history_too_short',
         refund: { state: 'sending' },

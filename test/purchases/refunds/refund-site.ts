@@ -20,8 +20,9 @@ import { newPayment } from '../../store/builders.ts';
 /** What every payment of these tests amounts to. */
 export const paid = 100_000n;
 
-/** No test waits for more than a moment; what a chain does not show by then counts as not known. */
-const quick: Partial<RefundTimings> = { settleMs: 400, pollMs: 20, resendMs: 60, turnWaitMs: 5_000 };
+const quick: Partial<RefundTimings> = { pollMs: 20, resendMs: 60 };
+/** For what a chain does not show: it then counts as not known. */
+export const briefly = { timings: { settleMs: 400 } };
 /** Longer than any turn. */
 const turnsOverMs = 3_600_000;
 const gas = 10n ** 18n;
@@ -42,7 +43,7 @@ export interface RefundSite {
   run(
     store: Store,
     refund: PaymentRefund,
-    options?: { aheadMs?: number; timings?: Partial<RefundTimings>; rpcTimeoutMs?: number },
+    options?: { aheadMs?: number; timings?: Partial<RefundTimings> },
   ): Promise<RefundEnd>;
   /** The same, and once more when what has landed is final. */
   finish(store: Store, refund: PaymentRefund, options?: { aheadMs?: number }): Promise<RefundEnd>;
@@ -149,14 +150,14 @@ export const openRefundSite = async (chains: Chains, chain: ChainName): Promise<
       if (planned.outcome !== 'planned') throw new Error(planned.outcome);
       return planned.refund;
     },
-    run: async (store, { id, payment: identity }, { aheadMs = 0, timings, rpcTimeoutMs = 1_000 } = {}) => {
+    run: async (store, { id, payment: identity }, { aheadMs = 0, timings } = {}) => {
       const [refund, payment] = await Promise.all([store.getRefund(id), store.getPayment(identity)]);
       if (refund === null || payment === null) throw new Error('there is no such refund');
       const clock: Clock = { now: () => Date.now() + aheadMs };
       const opened = await openRefundChain({
         network: requireNetwork(network),
         rpcUrl,
-        rpcTimeoutMs,
+        rpcTimeoutMs: 30_000,
         now: clock.now,
       });
       const refunding = createRefunding({

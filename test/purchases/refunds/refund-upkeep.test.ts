@@ -4,7 +4,7 @@ import { createRefundUpkeep, type RefundLook } from '../../../src/purchases/refu
 import type { Store } from '../../../src/store/store.ts';
 import { startChains, type Chains } from '../../chains/start-chains.ts';
 import { testEngines, type TestStore } from '../../store/open-test-store.ts';
-import { openRefundSite, paid, type RefundSite } from './refund-site.ts';
+import { briefly, openRefundSite, paid, type RefundSite } from './refund-site.ts';
 
 const [engine] = testEngines();
 
@@ -54,7 +54,7 @@ describe.each(['base', 'solana'] as const)('the upkeep of refunds on %s', (chain
     const sent = await site.plan(store, await site.addPayment(store));
     const sending = { base: 'eth_sendRawTransaction', solana: 'sendTransaction' }[chain];
     const deaf = chains[chain].controls.inject({ fault: 'unavailable', methods: [sending] });
-    await site.run(store, sent);
+    await site.run(store, sent, briefly);
     deaf.remove();
     expect(await look()).toMatchObject([{ refund: { id: sent.id }, outcome: 'open', reason: 'not_landed' }]);
     expect(await site.balanceOf(sent.recipient)).toBe(0n);

@@ -52,7 +52,7 @@ describe('a buyer who uses up the nonces of many proofs in one transaction that 
         if (controls.callCount('eth_sendRawTransaction') < sentBefore + 4)
           throw new Error('not all are sent yet');
       },
-      { timeout: 20_000 },
+      { timeout: 60_000 },
     );
     await cunning.sendBatch(calls);
     await controls.mine();

@@ -178,7 +178,7 @@ describe('a payer whose wallet is a contract', () => {
     const before = sends();
     await base.controls.setAutomine(false);
     const paying = pay('front-run', wallet.prove());
-    await vi.waitFor(() => expect(sends()).toBe(before + 1), 20_000);
+    await vi.waitFor(() => expect(sends()).toBe(before + 1), 60_000);
     const [payment] = await fixture.store.listPayments({ limit: 1 });
     const { data = '0x' } = parseTransaction(`0x${payment?.rawTransaction?.slice(2) ?? ''}`);
     const gwei = 10n ** 9n;
@@ -210,7 +210,7 @@ describe('a payer whose wallet is a contract', () => {
     await controls.setAutomine(false);
     const before = sends();
     const paying = cheats.map((wallet, index) => refusalOf(pay(`cheat ${index}`, wallet.prove())));
-    await vi.waitFor(() => expect(sends()).toBe(before + 20), 20_000);
+    await vi.waitFor(() => expect(sends()).toBe(before + 20), 60_000);
     expect(await codeOf(pay('meanwhile', last!.prove()))).toBe('payment_unavailable');
     for (const wallet of cheats) await wallet.become(burning);
     await controls.mine();

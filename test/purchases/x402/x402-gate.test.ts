@@ -15,6 +15,7 @@ import type {
 import {
   codeOf,
   createSale,
+  hasty,
   overMcp,
   overRest,
   price,
@@ -401,8 +402,8 @@ describe('a settlement that is repeated while the store fails', () => {
       fault: 'disconnect',
       methods: ['eth_sendRawTransaction'],
     });
-    const hasty = { rpcMs: 300, settleMs: 500, queryMs: 1_000 };
-    await untilPending(() => fixture.openGate({ timeouts: hasty }).pay(sale.request(proofs)));
+    const impatient = fixture.openGate({ timeouts: hasty });
+    await untilPending(() => impatient.pay(sale.request(proofs)));
     held.remove();
     const { store: whole } = fixture;
     const store = {

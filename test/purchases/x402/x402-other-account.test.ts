@@ -4,6 +4,7 @@ import { createJsonRpc } from '../../../src/payments/core/json-rpc.ts';
 import type { Challenge, X402Gate } from '../../../src/purchases/x402/x402-gate.ts';
 import {
   createSale,
+  hasty,
   overRest,
   payAtLast,
   price,
@@ -16,8 +17,6 @@ import {
   type Sale,
 } from '../../payments/support/gate-fixture.ts';
 
-const timeouts = { rpcMs: 1_000, verifyMs: 3_000, settleMs: 1_000, queryMs: 2_000 };
-
 let fixture: GateFixture;
 let challenge: Challenge;
 let former: X402Gate;
@@ -28,7 +27,7 @@ let account: `0x${string}`;
 let aheadMs = 0;
 beforeAll(async () => {
   fixture = await startGateFixture();
-  former = fixture.openGate({ timeouts });
+  former = fixture.openGate({ timeouts: hasty });
   challenge = former.challenge({ price, ...overRest });
   // It is in use for long: there are many places before its next one.
   await ask('anvil_setNonce', [fixture.chains.base.facilitator.address, '0x3e8']);
@@ -40,7 +39,7 @@ beforeEach(async () => {
   await base.controls.setBalance(account, 10n ** 18n);
   aheadMs = 0;
   present = fixture.openGate({
-    timeouts,
+    timeouts: hasty,
     clock: { now: () => Date.now() + aheadMs },
     networks: fixture.localNetworks.map((offered) =>
       offered.network === base.network && offered.facilitator.kind === 'local'
@@ -142,7 +141,7 @@ describe('a settlement that another account has sent', () => {
     expect(await sentByPresent()).toBe(0);
     aheadMs = 61_000;
     const patient = present.pay(request);
-    await vi.waitFor(async () => expect(await sentByPresent()).toBe(1), 20_000);
+    await vi.waitFor(async () => expect(await sentByPresent()).toBe(1), 60_000);
     await controls.mine();
     await patient.catch(() => undefined);
     served(await payAtLast(present, request));

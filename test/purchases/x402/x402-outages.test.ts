@@ -5,7 +5,9 @@ import type { RpcFault } from '../../chains/rpc-faults.ts';
 import {
   codeOf,
   createSale,
+  hasty,
   overRest,
+  payAtLast,
   price,
   priceUnits,
   refusalOf,
@@ -24,7 +26,7 @@ let patient: X402Gate;
 let challenge: Challenge;
 beforeAll(async () => {
   fixture = await startGateFixture();
-  gate = fixture.openGate({ timeouts: { rpcMs: 400, verifyMs: 1_500, settleMs: 1_200, queryMs: 1_000 } });
+  gate = fixture.openGate({ timeouts: hasty });
   patient = fixture.openGate();
   challenge = gate.challenge({ price, ...overRest });
 });
@@ -46,7 +48,8 @@ describe.each(chains)('when the RPC of $chain is down', ({ chain }) => {
     const before = await fixture.balances(chain);
     const proofs = await fixture.buyer.prove(challenge, chain);
     const outage = fixture.chains[chain].controls.inject({ fault });
-    const refusal = await refusalOf(gate.pay(sale.request(proofs)));
+    const impatient = fixture.openGate({ timeouts: { rpcMs: 400 } });
+    const refusal = await refusalOf(impatient.pay(sale.request(proofs)));
     expect(refusal).toMatchObject({ code: 'payment_unavailable', status: 503, retryAfterSeconds: 5 });
     expect(outage.hits).toBeGreaterThan(0);
     expect(sale.produced).toBe(0);
@@ -64,7 +67,7 @@ describe.each(chains)('when the RPC of $chain is down', ({ chain }) => {
       fixture.chains[chain].controls.inject({ fault: 'unavailable' });
       return request.produce(signal, payment);
     };
-    expect(await codeOf(gate.pay({ ...request, produce }))).toBe('payment_unavailable');
+    expect(await codeOf(patient.pay({ ...request, produce }))).toBe('payment_unavailable');
     expect(await fixture.balances(chain)).toEqual(before);
     fixture.chains[chain].controls.clearFaults();
     expect(served(await patient.pay(request)).replayed).toBe(true);
@@ -219,7 +222,7 @@ describe('when a transaction on solana', () => {
     let aheadMs = 0;
     const later = fixture.openGate({
       clock: { now: () => Date.now() + aheadMs },
-      timeouts: { rpcMs: 400, settleMs: 600 },
+      timeouts: hasty,
     });
     const sale = createSale('never lands');
     const before = await fixture.balances('solana');
@@ -230,7 +233,7 @@ describe('when a transaction on solana', () => {
     controls.expireBlockhash();
     expect(await codeOf(later.pay(sale.request(proofs)))).toBe('payment_pending');
     aheadMs = 181_000;
-    const refused = unpaid(await later.pay(sale.request(proofs)));
+    const refused = unpaid(await payAtLast(later, sale.request(proofs)));
     expect(refused.challenge.body.error).toBe('invalid_exact_svm_blockhash_expired');
     expect(await fixture.balances('solana')).toEqual(before);
   });
@@ -252,7 +255,7 @@ describe('warming up', () => {
   });
 
   it('goes on when a chain does not answer', async () => {
-    const warm = fixture.openGate({ timeouts: { rpcMs: 300 } });
+    const warm = fixture.openGate();
     fixture.chains.base.controls.inject({ fault: 'unavailable' });
     await warm.warmUp();
     expect(warm.status().map(({ ready }) => ready)).toEqual([false, true]);

@@ -5,6 +5,7 @@ import type { Challenge, Proofs, X402Gate } from '../../../src/purchases/x402/x4
 import {
   codeOf,
   createSale,
+  hasty,
   overRest,
   price,
   priceUnits,
@@ -74,7 +75,7 @@ describe('a payment that the buyer has named', () => {
     const id = newId();
     const sale = createSale('named and unknown');
     const before = await fixture.balances('base');
-    const hasty = fixture.openGate({ timeouts: { rpcMs: 300, settleMs: 500, queryMs: 500 } });
+    const impatient = fixture.openGate({ timeouts: hasty });
     const first = await proveAs(id);
     const lost = fixture.chains.base.controls.inject({
       fault: 'lose-answer',
@@ -85,7 +86,7 @@ describe('a payment that the buyer has named', () => {
       fault: 'unavailable',
       methods: ['eth_getTransactionReceipt'],
     });
-    await untilPending(() => hasty.pay(sale.request(first)));
+    await untilPending(() => impatient.pay(sale.request(first)));
     expect(await codeOf(gate.pay(sale.request(await proveAs(id))))).toBe('payment_conflict');
     lost.remove();
     silence.remove();

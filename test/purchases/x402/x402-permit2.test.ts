@@ -11,6 +11,7 @@ import { bnbPriceUnits, startBnbFixture, type BnbFixture } from '../../payments/
 import {
   codeOf,
   createSale,
+  hasty,
   overRest,
   price,
   refusalOf,
@@ -227,7 +228,7 @@ describe('a payment through Permit2', () => {
       ),
     );
     // What was sent is not answered before the next block.
-    await vi.waitFor(() => expect(answered + sends() - before).toBe(20), 20_000);
+    await vi.waitFor(() => expect(answered + sends() - before).toBe(20), 60_000);
     const sent = sends() - before;
     await controls.mine();
     await controls.setAutomine(true);
@@ -258,8 +259,7 @@ describe('a payment through Permit2', () => {
     const sale = createSale('lost answer');
     const before = await earned();
     const proofs = await buyer.prove(challenge);
-    const timeouts = { rpcMs: 400, verifyMs: 1_500, settleMs: 1_200, queryMs: 1_000 };
-    const silent = fixture.openGate({ timeouts });
+    const silent = fixture.openGate({ timeouts: hasty });
     const methods = ['eth_getTransactionReceipt', 'eth_getTransactionByHash', 'eth_getLogs'];
     const request = sale.request(proofs);
     const produce: typeof request.produce = (signal, payment) => {

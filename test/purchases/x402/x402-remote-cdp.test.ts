@@ -24,7 +24,6 @@ import {
 
 const { secret, publicKey } = createEd25519Secret();
 const cdpKey: CdpKey = { id: 'b7d0c4f2', secret };
-const timeouts = { verifyMs: 2_000, settleMs: 2_000, queryMs: 1_000 };
 
 let fixture: GateFixture;
 let server: FacilitatorServer;
@@ -47,7 +46,7 @@ beforeAll(async () => {
   server = await startFacilitatorServer(fixture.chains, { admit: (request) => gatekeeper.admit(request) });
 });
 beforeEach(async () => {
-  gate = fixture.openGate({ networks: networksWith(cdpKey), timeouts });
+  gate = fixture.openGate({ networks: networksWith(cdpKey) });
   await gate.warmUp();
   gatekeeper.seen.length = 0;
 });
@@ -99,7 +98,6 @@ describe('a facilitator that asks for a key of the Coinbase platform', () => {
       const { log, lines } = createRecordedLog();
       const wrong = fixture.openGate({
         networks: networksWith(key),
-        timeouts,
         log,
         clock: { now: () => Date.now() + skewMs },
       });

@@ -1,8 +1,9 @@
 import { createWalletClient, http, publicActions } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import { baseSepolia } from 'viem/chains';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { parseUsd } from '../../../src/kit/money.ts';
+import type { FacilitatorTimeouts } from '../../../src/payments/core/facilitator.ts';
 import type { PayableNetwork } from '../../../src/payments/payment-methods.ts';
 import type { X402Gate } from '../../../src/purchases/x402/x402-gate.ts';
 import { startRpcProxy, forwardTo } from '../../chains/rpc-proxy.ts';
@@ -29,7 +30,6 @@ let server: FacilitatorServer;
 /** Where redirects point: nobody else may ever see a proof. */
 let stranger: FacilitatorServer;
 let gate: X402Gate;
-const timeouts = { verifyMs: 1_500, settleMs: 1_500, queryMs: 1_500 };
 const chains = ['base', 'solana'] as const;
 type ChainName = (typeof chains)[number];
 
@@ -50,9 +50,18 @@ beforeAll(async () => {
   stranger = await startFacilitatorServer(fixture.chains);
 });
 beforeEach(async () => {
-  gate = fixture.openGate({ networks: networksWith(), timeouts });
+  gate = fixture.openGate({ networks: networksWith() });
   await gate.warmUp();
 });
+/** Gives up soon on what never comes: such an answer, or a transaction that the chain does not know. */
+const openImpatient = async (timeouts: Partial<FacilitatorTimeouts>): Promise<X402Gate> => {
+  const opened = fixture.openGate({ networks: networksWith(), timeouts });
+  await vi.waitFor(async () => {
+    await opened.warmUp();
+    expect(opened.status()).toMatchObject([{ ready: true }, { ready: true }]);
+  }, 60_000);
+  return opened;
+};
 afterEach(() => server.modes.clear());
 afterAll(async () => {
   await server?.stop();
@@ -120,7 +129,8 @@ describe('a facilitator that answers a verification with', () => {
     const sale = createSale(`verify ${name}`);
     const proofs = await prove('base');
     server.modes.set('/verify', mode());
-    expect(await codeOf(gate.pay(sale.request(proofs)))).toBe('payment_unavailable');
+    const asking = mode().kind === 'hang' ? await openImpatient({ verifyMs: 1_000 }) : gate;
+    expect(await codeOf(asking.pay(sale.request(proofs)))).toBe('payment_unavailable');
     expect(sale.produced).toBe(0);
     expect(stranger.callCount('/verify')).toBe(0);
     server.modes.clear();
@@ -142,7 +152,7 @@ describe('a facilitator that answers a verification with', () => {
       ...network,
       payTo: network.network.startsWith('solana:') ? fixture.buyer.addresses.solana : network.payTo,
     }));
-    const other = fixture.openGate({ networks: elsewhere, timeouts });
+    const other = fixture.openGate({ networks: elsewhere });
     await other.warmUp();
     const proofs = await fixture.buyer.prove(other.challenge({ price, ...overRest }), 'solana', 1);
     const sale = createSale('to somebody else');
@@ -183,8 +193,9 @@ describe('a facilitator that answers a settlement, which it did not do, with', (
     const before = await fixture.balances('base');
     const proofs = await prove('base');
     server.modes.set('/settle', mode());
-    expect(await codeOf(gate.pay(sale.request(proofs)))).toBe('payment_pending');
-    expect(await codeOf(gate.pay(sale.request(proofs)))).toBe('payment_pending');
+    const asking = mode().kind === 'hang' ? await openImpatient({ settleMs: 2_000 }) : gate;
+    expect(await codeOf(asking.pay(sale.request(proofs)))).toBe('payment_pending');
+    expect(await codeOf(asking.pay(sale.request(proofs)))).toBe('payment_pending');
     expect(stranger.callCount('/settle')).toBe(0);
     expect((await fixture.balances('base')).seller).toBe(before.seller);
     server.modes.clear();
@@ -239,8 +250,9 @@ describe('a facilitator that answers a settlement, which it did not do, with', (
     const proofs = await prove(chain);
     const invented = chain === 'base' ? `0x${'12'.repeat(32)}` : '5'.repeat(88);
     server.modes.set('/settle', say(200, { success: true, transaction: invented }));
-    expect(await codeOf(gate.pay(sale.request(proofs)))).toBe('payment_pending');
-    expect(await codeOf(gate.pay(sale.request(proofs)))).toBe('payment_pending');
+    const asking = await openImpatient({ queryMs: 1_000 });
+    expect(await codeOf(asking.pay(sale.request(proofs)))).toBe('payment_pending');
+    expect(await codeOf(asking.pay(sale.request(proofs)))).toBe('payment_pending');
     server.modes.clear();
     const paid = served(await gate.pay(sale.request(proofs)));
     expect(paid.transaction).not.toBe(invented);
@@ -254,7 +266,8 @@ describe('a facilitator that answers a settlement, which it did not do, with', (
     const before = await fixture.balances(chain);
     const proofs = await prove(chain);
     server.modes.set('/settle', say(200, { success: true, transaction: other }));
-    expect(await codeOf(gate.pay(sale.request(proofs)))).toBe('payment_pending');
+    const asking = await openImpatient({ queryMs: 1_000 });
+    expect(await codeOf(asking.pay(sale.request(proofs)))).toBe('payment_pending');
     expect((await fixture.balances(chain)).seller).toBe(before.seller);
     server.modes.clear();
     const paid = served(await gate.pay(sale.request(proofs)));
@@ -318,7 +331,7 @@ describe('a facilitator that settles', () => {
         return Promise.resolve(JSON.stringify({ jsonrpc: '2.0', id: call?.id, result }));
       },
     });
-    const behind = fixture.openGate({ networks: networksWith(node.url), timeouts });
+    const behind = fixture.openGate({ networks: networksWith(node.url) });
     await behind.warmUp();
     const proofs = await prove('base');
     late.add('eth_getTransactionReceipt').add('eth_call');
@@ -332,7 +345,7 @@ describe('the word of a facilitator while no node of the chain answers', () => {
   const openBlind = async (uncheckedLimit?: bigint): Promise<X402Gate> => {
     const blind = fixture.openGate({
       networks: networksWith('http://127.0.0.1:9'),
-      timeouts,
+      timeouts: { queryMs: 1_500 },
       ...(uncheckedLimit === undefined ? {} : { uncheckedLimit }),
     });
     await blind.warmUp();
@@ -422,7 +435,7 @@ describe('the word of a facilitator while a node answers', () => {
   it('is not believed of an authorization that ran out unused, whatever is allowed', async () => {
     const trusting = fixture.openGate({
       networks: networksWith(),
-      timeouts,
+      timeouts: { queryMs: 1_500 },
       uncheckedLimit: parseUsd('100'),
     });
     await trusting.warmUp();

@@ -20,7 +20,6 @@ let networks: PayableNetwork[];
 let gate: X402Gate;
 /** What only asking for an outcome uses. */
 const readMethods = ['eth_getLogs', 'eth_getBlockByNumber', 'getSignaturesForAddress'];
-const timeouts = { verifyMs: 2_000, settleMs: 2_000, queryMs: 1_000 };
 const chains = ['base', 'solana'] as const;
 
 beforeAll(async () => {
@@ -38,7 +37,7 @@ beforeAll(async () => {
   }));
 });
 beforeEach(async () => {
-  gate = fixture.openGate({ networks, timeouts });
+  gate = fixture.openGate({ networks });
   await gate.warmUp();
 });
 afterEach(() => server.modes.clear());
@@ -140,7 +139,6 @@ describe('a remote facilitator', () => {
     let aheadMs = 0;
     const later = fixture.openGate({
       networks,
-      timeouts,
       clock: { now: () => Date.now() + aheadMs },
     });
     await later.warmUp();
@@ -158,12 +156,12 @@ describe('a remote facilitator', () => {
 
   it('that does not answer at start leaves the service up, with the networks that need nothing of it', async () => {
     server.modes.set('/supported', say(503, {}));
-    const cold = fixture.openGate({ networks, timeouts });
+    const cold = fixture.openGate({ networks });
     await cold.warmUp();
     expect(cold.status().map(({ ready }) => ready)).toEqual([false, false]);
     const { accepts } = cold.challenge({ price, ...overRest }).paymentRequired;
     expect(accepts.map(({ network }) => network)).toEqual(['eip155:84532']);
-    const solanaOnly = fixture.openGate({ networks: networks.slice(1), timeouts });
+    const solanaOnly = fixture.openGate({ networks: networks.slice(1) });
     expect(() => solanaOnly.challenge({ price, ...overRest })).toThrow(
       expect.objectContaining({ code: 'payment_unavailable' }),
     );
@@ -176,7 +174,7 @@ describe('a remote facilitator', () => {
       '/supported',
       say(200, { kinds: [{ x402Version: 2, scheme: 'exact', network: 'eip155:1' }] }),
     );
-    const other = fixture.openGate({ networks, timeouts });
+    const other = fixture.openGate({ networks });
     await other.warmUp();
     expect(() => other.challenge({ price, ...overRest })).toThrow(
       expect.objectContaining({ code: 'payment_unavailable' }),

@@ -17,6 +17,7 @@ import { bnbPriceUnits, startBnbFixture, type BnbFixture } from '../../payments/
 import {
   codeOf,
   createSale,
+  hasty,
   overRest,
   price,
   priceUnits,
@@ -72,7 +73,7 @@ describe('a settlement on Base that was reverted', () => {
     const before = sends();
     await controls.setAutomine(false);
     const paying = refusalOf(gate.pay(request));
-    await vi.waitFor(() => expect(sends()).toBe(before + 1), 20_000);
+    await vi.waitFor(() => expect(sends()).toBe(before + 1), 60_000);
     await spender.spendAll();
     await controls.mine();
     expect((await paying).code).toBe('payment_pending');
@@ -109,8 +110,7 @@ describe('a settlement on Base that was reverted', () => {
   it('says nothing when it is another one, which somebody named', async () => {
     const { base } = fixture.chains;
     const before = await earned();
-    const patience = { rpcMs: 1_000, verifyMs: 3_000, settleMs: 1_000, queryMs: 2_000 };
-    const hasty = fixture.openGate({ timeouts: patience });
+    const impatient = fixture.openGate({ timeouts: hasty });
     const wallet = createWalletClient({
       account: privateKeyToAccount(base.facilitator.privateKey),
       chain: baseSepolia,
@@ -119,9 +119,9 @@ describe('a settlement on Base that was reverted', () => {
     const transaction = await wallet.sendTransaction({ to: base.usdc, data: '0xdeadbeef', gas: 100_000n });
     const request = createSale('named').request(await fixture.buyer.prove(challenge, 'base'));
     await base.controls.setAutomine(false);
-    await untilPending(() => hasty.pay(request));
+    await untilPending(() => impatient.pay(request));
     const { identity } = await newest(fixture);
-    expect(await hasty.reconcileOne({ identity, transaction })).toMatchObject({ state: 'unknown' });
+    expect(await impatient.reconcileOne({ identity, transaction })).toMatchObject({ state: 'unknown' });
     await base.controls.setAutomine(true);
     await base.controls.mine();
     served(await gate.pay(request));
@@ -201,7 +201,7 @@ describe('a settlement through Permit2 that was reverted', () => {
     const sends = controls.callCount('eth_sendRawTransaction');
     await controls.setAutomine(false);
     const paying = refusalOf(gate.pay(request));
-    await vi.waitFor(() => expect(controls.callCount('eth_sendRawTransaction')).toBe(sends + 1), 20_000);
+    await vi.waitFor(() => expect(controls.callCount('eth_sendRawTransaction')).toBe(sends + 1), 60_000);
     await approve(0n);
     await controls.mine();
     expect((await paying).code).toBe('payment_pending');

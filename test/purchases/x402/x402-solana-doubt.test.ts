@@ -151,8 +151,7 @@ describe('a Solana payment that charged its buyer', () => {
   });
 
   it('through a facilitator elsewhere is found after the gateway settles itself, with another key', async () => {
-    const timeouts = { verifyMs: 2_000, settleMs: 2_000, queryMs: 1_000 };
-    const elsewhere = fixture.openGate({ networks: remoteNetworks(), timeouts });
+    const elsewhere = fixture.openGate({ networks: remoteNetworks() });
     await elsewhere.warmUp();
     const sale = createSale('moved in');
     const before = await fixture.balances('solana');

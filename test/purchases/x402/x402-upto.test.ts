@@ -11,6 +11,7 @@ import { permit2Addresses } from '../../chains/permit2-code.ts';
 import {
   codeOf,
   createSale,
+  hasty,
   overRest,
   price,
   priceUnits,
@@ -334,9 +335,7 @@ describe('the settlement of a payment of what was used', () => {
     const buyer = await buyerWith(oneUsd);
     const proofs = await buyer.prove(challenge);
     const { controls } = fixture.chains.base;
-    const silent = await openGate({
-      timeouts: { rpcMs: 400, verifyMs: 1_500, settleMs: 1_200, queryMs: 1_000 },
-    });
+    const silent = await openGate({ timeouts: hasty });
     const methods = ['eth_getTransactionReceipt', 'eth_getTransactionByHash', 'eth_getLogs'];
     const work = () => Promise.resolve(void controls.inject({ fault: 'unavailable', methods }));
     expect(await codeOf(silent.pay(metered('lost answer', proofs, { work })))).toBe('payment_pending');

@@ -266,8 +266,8 @@ describe.runIf(hasService('PostgreSQL'))('the PostgreSQL store', () => {
 
   it('rejects a command that waits too long for a lock, changes nothing and works later', async () => {
     if (poolerUrl !== undefined)
-      await onPostgres((client) => client.query(`alter role ${schema} set statement_timeout = '100ms'`));
-    const store = await open({ statementTimeoutMs: 100 });
+      await onPostgres((client) => client.query(`alter role ${schema} set statement_timeout = '2s'`));
+    const store = await open({ statementTimeoutMs: 2_000 });
     const { accountId } = await addAccount(store, { balance: 0n });
     await onPostgres(async (client) => {
       await client.query('begin');
