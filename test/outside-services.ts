@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
   appendFileSync,
+  chmodSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -87,6 +88,8 @@ export const setup = async (project: TestProject): Promise<() => Promise<void>> 
   writeFileSync(notRunFile, '');
   const temporary = join(folder, 'tmp');
   mkdirSync(temporary);
+  // Some tests look at it as another user.
+  chmodSync(folder, 0o711);
   process.env['TMPDIR'] = temporary;
   project.provide('missingServices', missing);
   project.provide('notRunFile', notRunFile);
