@@ -42,10 +42,7 @@ export const meterCall = (
         const signal = AbortSignal.timeout(longestMs);
         let failure: unknown;
         try {
-          answered = await runPrepaid(order, account, services, {
-            payment: payment.identity,
-            onOpened: (job) => (opened.job = job),
-          });
+          answered = await runPrepaid(order, account, services, (job) => (opened.job = job));
           if (answered.kind === 'stream') started.resolve(answered);
         } catch (error) {
           if (opened.job === undefined) throw error;
@@ -72,7 +69,7 @@ export const meterCall = (
 const chargeOf = async (
   opened: Job | undefined,
   {
-    services: { jobs, log, store },
+    services: { jobs, log },
     payment,
     timeoutMs,
     signal,
@@ -82,9 +79,8 @@ const chargeOf = async (
   const read = async (): Promise<bigint | null> => {
     const job = await jobs.wait({ job: opened, timeoutMs, signal });
     if (!isTerminal(job)) return null;
-    // A repeat with the client's own key is answered with the job of another payment, which pays for it.
-    const payer = await store.findPaymentOfJob(job.id);
-    return payer === null || payer.identity === payment ? job.charged : 0n;
+    // A repeat with the client's own key is answered with a job that is paid.
+    return job.unpaidBy === payment ? job.charged : 0n;
   };
   try {
     const charge = await outliveOutage(read, {

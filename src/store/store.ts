@@ -18,7 +18,6 @@ export type * from './commands/operator.ts';
 export type * from './commands/payment-table.ts';
 export type * from './commands/payment-upkeep.ts';
 export type * from './commands/payments.ts';
-export type { Pledge } from './commands/pledges.ts';
 export type * from './commands/purchases.ts';
 export type * from './commands/refunds.ts';
 export type * from './commands/wallets.ts';

@@ -49,7 +49,7 @@ describe.each(testEngines())('a job that a pledged payment pays on $kind', ({ cr
   const fail = (identity: string) => advance(identity, { from: ['produced'], to: 'failed' });
   const run = async (owner: Owner, payment: string, charge = 60n): Promise<string> => {
     const job = runningJob(owner);
-    const id = await openJob(store, opening(job, { hold: 0n, pledge: { payment, most: 100n } }));
+    const id = await openJob(store, opening(job, { hold: 0n, payment: { identity: payment, most: 100n } }));
     await store.finishJob(finishing(id, { charge }));
     return id;
   };
@@ -59,7 +59,7 @@ describe.each(testEngines())('a job that a pledged payment pays on $kind', ({ cr
     const owner = await addAccount(store, { balance: 0n });
     const payment = await pledge(owner);
     const job = runningJob(owner);
-    const id = await openJob(store, opening(job, { hold: 0n, pledge: { payment, most: 100n } }));
+    const id = await openJob(store, opening(job, { hold: 0n, payment: { identity: payment, most: 100n } }));
     await assertSoundBooks(store);
     expect(await accountOf(owner)).toMatchObject({ balance: 0n, held: 0n });
     expect(await store.getJob({ id, accountId: owner.accountId })).toMatchObject({
@@ -85,7 +85,7 @@ describe.each(testEngines())('a job that a pledged payment pays on $kind', ({ cr
     const other = await openJob(store, opening(runningJob(owner)));
     const id = await openJob(
       store,
-      opening(runningJob(owner), { hold: 0n, pledge: { payment, most: 100n } }),
+      opening(runningJob(owner), { hold: 0n, payment: { identity: payment, most: 100n } }),
     );
     expect(await accountOf(owner)).toMatchObject({ balance: 100n, held: 100n });
     await Promise.all([store.finishJob(finishing(id)), store.finishJob(finishing(other, { charge: 70n }))]);
@@ -164,13 +164,18 @@ describe.each(testEngines())('a job that a pledged payment pays on $kind', ({ cr
     const owner = await addAccount(store, { balance: 0n });
     const payment = await pledge(owner);
     const first = await run(owner, payment);
-    await store.notePaymentJob({ identity: payment, jobId: first });
+    expect((await store.getPayment(payment))?.jobId).toBe(first);
     await advance(payment, { from: ['verified'], to: 'rejected' });
-    const again = newPayment({ identity: payment, accountId: owner.accountId, credit: 100n });
+    const again = newPayment({
+      identity: payment,
+      requestHash: 'request-2',
+      accountId: owner.accountId,
+      credit: 100n,
+    });
     expect((await store.reservePayment(again)).payment.jobId).toBeNull();
     await advance(payment, { from: ['reserved'], to: 'verified' });
     const other = runningJob(owner);
-    await openJob(store, opening(other, { hold: 0n, pledge: { payment, most: 100n } }));
+    await openJob(store, opening(other, { hold: 0n, payment: { identity: payment, most: 100n } }));
     await store.finishJob(finishing(other.id, { charge: 70n, now: start + 5_000 }));
     await produce(payment, 70n);
     await settle(payment);

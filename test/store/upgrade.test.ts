@@ -111,13 +111,8 @@ describe.each(testEngines())('data of the first schema on $kind', ({ kind, creat
         removedAt: null,
       },
     ]);
-    const replay = {
-      accountId: 'account',
-      endpoint: 'POST /v1/images',
-      key: 'again',
-      bodyHash: 'body',
-      now: start,
-    };
+    const idempotency = { endpoint: 'POST /v1/images', key: 'again', bodyHash: 'body' };
+    const replay = { accountId: 'account', idempotency, payment: null, now: start };
     expect(await store.findReplay(replay)).toMatchObject({ outcome: 'replayed', job: { id: 'done' } });
     expect(await store.checkLedger()).toEqual({ accounts: 1, entries: 3, openHolds: 2, problems: [] });
   });

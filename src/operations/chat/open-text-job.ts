@@ -97,7 +97,7 @@ export const quoteText = (
  */
 export const openTextJob = async (
   { kind, model, promptTokens, outputLimit, toParts, idempotency }: TextJobOrder,
-  { caller, memory, pledge }: AccountCall,
+  { caller, memory, payment }: AccountCall,
   services: Services,
 ): Promise<OpenedJob> => {
   const { price } = model;
@@ -129,7 +129,7 @@ export const openTextJob = async (
         isBudgeted: caller.limits?.isBudgeted === true,
       },
       hold,
-      pledge,
+      payment,
       idempotency,
     });
     if (opened.outcome === 'opened') memory.holdUntil(services.jobs.start(opened.job, work).finished);

@@ -2,7 +2,7 @@ import { columns, int64, integer, text, time, type RowOf } from '../columns.ts';
 import { read } from '../command.ts';
 import { eachOf, onlyOf } from '../statement.ts';
 import type { JobKind, JobStatus } from './job-table.ts';
-import type { PaymentState } from './payment-table.ts';
+import { openStates, type PaymentState } from './payment-table.ts';
 
 const activeFields = {
   kind: text<JobKind>(),
@@ -39,15 +39,6 @@ export const gaugeWebhooks = read({
   read: onlyOf(columns(waitingFields).read),
   isLong: true,
 });
-
-/** The states in which a payment has not come to its end. */
-const openStates = [
-  'reserved',
-  'verified',
-  'produced',
-  'broadcasting',
-  'unknown',
-] as const satisfies PaymentState[];
 
 const openFields = { state: text<PaymentState>(), payments: integer(), oldestAt: time() };
 

@@ -9,6 +9,15 @@ import { columns, flag, int64, integer, named, orNull, text, time, type RowOf } 
  */
 export type PaymentState = (typeof paymentStates)[number];
 
+/** The states in which a payment has not come to its end. */
+export const openStates: readonly PaymentState[] = [
+  'reserved',
+  'verified',
+  'produced',
+  'broadcasting',
+  'unknown',
+];
+
 const paymentFields = {
   /** Unique: EVM chain, token, payer and nonce; Solana cluster and message hash. */
   identity: text(),

@@ -75,7 +75,7 @@ const insertPayment = statement({
       account_id = excluded.account_id, credit = excluded.credit,
       state = 'reserved', payer = null, source = null, result = null, transaction_id = null, raw_transaction = null,
       receipt = null, reason = null, facilitator = null, settled_at = null, settled_amount = null,
-      unchecked = 0, job_id = null,
+      unchecked = 0, job_id = case when payments.request_hash = excluded.request_hash then payments.job_id end,
       updated_at = excluded.updated_at
     where payments.state = 'rejected'
     returning ${paymentColumns}`,

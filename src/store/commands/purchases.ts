@@ -1,5 +1,5 @@
-import { read, write } from '../command.ts';
-import { eachOf, firstOf, nothing } from '../statement.ts';
+import { read } from '../command.ts';
+import { eachOf, firstOf } from '../statement.ts';
 import { pageValues, type Page } from './history-page.ts';
 import { paymentColumns, toPayment } from './payment-table.ts';
 
@@ -37,16 +37,9 @@ export const listPurchases = read({
   read: eachOf(toPayment),
 });
 
-/** Notes the job that a payment paid for. A call that failed uncharged may run anew, as another job. */
-export const notePaymentJob = write({
-  text: 'update payments set job_id = $2 where identity = $1',
-  values: ({ identity, jobId }: { identity: string; jobId: string }) => [identity, jobId],
-  read: nothing,
-});
-
 /** Finds the payment that paid for a job. */
 export const findPaymentOfJob = read({
-  text: `select ${paymentColumns} from payments where job_id = $1`,
+  text: `select ${paymentColumns} from payments where job_id = $1 and shares_job = 0`,
   values: (jobId: string) => [jobId],
   read: firstOf(toPayment),
 });
