@@ -110,6 +110,11 @@ describe.each(testEngines())('a job that a pledged payment pays on $kind', ({ cr
     expect(await store.owesForJobs(owner.accountId)).toBe(false);
     await fail(payment);
     expect(await store.owesForJobs(owner.accountId)).toBe(true);
+    const { owedJobs, owed, debts } = await store.checkLedger();
+    expect(await store.gaugeOwedJobs(undefined)).toEqual({ jobs: owedJobs, owed });
+    expect(debts).toContain(
+      `job ${job}: account ${owner.accountId} owes 0.00000006 USD for it, because its payment ${payment} was not settled`,
+    );
     expect(await accountOf(owner)).toMatchObject({ balance: 0n, held: 0n });
     const refund = { entryId: newId(), jobId: job, amount: null, note: null, now: start };
     expect(await store.refundJob(refund)).toMatchObject({ outcome: 'too_much' });

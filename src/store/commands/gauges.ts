@@ -3,6 +3,7 @@ import { read } from '../command.ts';
 import { eachOf, onlyOf } from '../statement.ts';
 import type { JobKind, JobStatus } from './job-table.ts';
 import { openStates, type PaymentState } from './payment-table.ts';
+import { isOwed } from './pledges.ts';
 
 const activeFields = {
   kind: text<JobKind>(),
@@ -23,6 +24,16 @@ export const gaugeActiveJobs = read({
     where j.status in ('queued', 'running') group by j.kind, j.status`,
   values: () => [],
   read: eachOf(columns(activeFields).read),
+  isLong: true,
+});
+
+const owedFields = { jobs: integer(), owed: int64() };
+
+/** Counts and sums the jobs that are done and owed, for telemetry. */
+export const gaugeOwedJobs = read({
+  text: `select count(*) as jobs, cast(coalesce(sum(captured), 0) as bigint) as owed from holds where ${isOwed}`,
+  values: () => [],
+  read: onlyOf(columns(owedFields).read),
   isLong: true,
 });
 

@@ -14,8 +14,11 @@ export const pledgeHold = statement({
   read: nothing,
 });
 
-/** The payment of the hold has ended, whether it is kept or not. A proof that was freed may have paid for another job. */
-export const hasEnded = `not exists (
+/**
+ * The hold of a job that is done and owed: its payment has ended, whether it is kept or not, and did not pay for it. A
+ * proof that was freed may have paid for another job.
+ */
+export const isOwed = `debited = 0 and state = 'captured' and not exists (
         select 1 from payments where identity = holds.payment
           and state in ('reserved', 'verified', 'produced', 'broadcasting', 'unknown')
       )`;
@@ -29,7 +32,7 @@ interface OwedHold {
 /** Lists the unpaid jobs of an account, whose payments have ended: that of the given payment first. */
 const listOwed = statement({
   text: `select job_id, captured, payment from holds
-    where debited = 0 and state = 'captured' and account_id = $1 and ${hasEnded}
+    where account_id = $1 and ${isOwed}
     order by case when payment = $2 then 0 else 1 end, ended_at desc limit 100`,
   values: ({ accountId, payment }: { accountId: string; payment: string }) => [accountId, payment],
   read: eachOf((row: OwedHold) => row),

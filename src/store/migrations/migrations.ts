@@ -14,7 +14,7 @@ import { boughtPayments } from './0012-bought-payments.ts';
 import { settledAmounts } from './0013-settled-amounts.ts';
 import { paymentCredits } from './0014-payment-credits.ts';
 import { paymentReverts } from './0015-payment-reverts.ts';
-import { onePaymentPerJob } from './0016-one-payment-per-job.ts';
+import { paymentClaims } from './0016-payment-claims.ts';
 
 /** All migrations, which run in the order of their names. Never change one that was released. */
 export const migrations: Readonly<Record<string, (engine: Engine) => string[]>> = {
@@ -33,7 +33,7 @@ export const migrations: Readonly<Record<string, (engine: Engine) => string[]>> 
   '0013-settled-amounts': settledAmounts,
   '0014-payment-credits': paymentCredits,
   '0015-payment-reverts': paymentReverts,
-  '0016-one-payment-per-job': onePaymentPerJob,
+  '0016-payment-claims': paymentClaims,
 };
 
 /** Returns what is wrong with a store with these executed migrations; null if this version knows all of them. */
