@@ -205,7 +205,7 @@ const payThenRun = async (
     call.caller === null &&
     prepaid.perCall?.isMetered === true &&
     services.config.chatDeadlineMs <= maxMeteredMs;
-  const metered = isMetered ? meterCall(order, toPledged, services) : null;
+  const metered = isMetered ? meterCall(order, { ...call, toAccount: toPledged }, services) : null;
   // An earlier job under the client's own key is answered, and nothing is settled, unless the job is owed.
   let isRepeat = false;
   const paying = services.x402.pay({

@@ -15,6 +15,7 @@ export type * from './commands/list-payments.ts';
 export type * from './commands/media.ts';
 export type * from './commands/open-job.ts';
 export type * from './commands/operator.ts';
+export type { Risk } from './commands/payment-risk.ts';
 export type * from './commands/payment-table.ts';
 export type * from './commands/payment-upkeep.ts';
 export type * from './commands/payments.ts';

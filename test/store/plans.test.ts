@@ -92,7 +92,11 @@ const plans: Plan[] = [
   },
   { command: 'findPaymentOfJob', input: 'j', indexes: [/payments_one_per_job/] },
   { command: 'claimPaymentChecks', input: {}, indexes: [/payments_to_check/] },
-  { command: 'prunePayments', input: {}, indexes: [/payments_by_change/, /payments_with_answer/] },
+  {
+    command: 'prunePayments',
+    input: {},
+    indexes: [/payments_by_change/, /payments_with_answer/, /payments_with_client/],
+  },
   { command: 'listSettledPayments', input: {}, indexes: [/payments_by_settlement/] },
   { command: 'sumPayments', input: {}, indexes: [/payments_by_settlement/] },
   { command: 'listRefunds', input: { payment: 'p' }, indexes: [/payment_refunds_by_payment/] },

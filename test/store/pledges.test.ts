@@ -187,26 +187,4 @@ describe.each(testEngines())('a job that a pledged payment pays on $kind', ({ cr
     expect(await accountOf(owner)).toMatchObject({ balance: 0n });
     expect(await store.owesForJobs(owner.accountId)).toBe(true);
   });
-
-  it('counts failed settlements of a payer, and of all with the open ones, since a time', async () => {
-    const owner = await addAccount(store, { balance: 0n });
-    const payment = await pledge(owner);
-    await advance(payment, { from: ['verified'], to: 'verified', set: { source: `0x${payment}` } });
-    await produce(payment, 60n);
-    const count = (source: string, since: number) => store.countFailedUpto({ source, since });
-    const before = (await count('', start)).all;
-    await fail(payment);
-    expect(await count(`0x${payment}`, start)).toEqual({ own: 1, all: before + 1 });
-    expect(await count('0xother', start)).toEqual({ own: 0, all: before + 1 });
-    expect(await count(`0x${payment}`, start + 2_001)).toEqual({ own: 0, all: 0 });
-    // An open one may still fail; one that was reverted has, as far as its payer is concerned.
-    const open = newPayment({ requirements: '{"scheme":"upto"}' });
-    await store.reservePayment(open);
-    const source = `0x${open.identity}`;
-    expect(await count(source, start)).toEqual({ own: 0, all: before + 1 });
-    await advance(open.identity, { from: ['reserved'], to: 'verified', set: { source } });
-    expect(await count(source, start)).toEqual({ own: 0, all: before + 2 });
-    await advance(open.identity, { from: ['verified'], to: 'unknown', set: { reverts: 1 } });
-    expect(await count(source, start)).toEqual({ own: 1, all: before + 2 });
-  });
 });

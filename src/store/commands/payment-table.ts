@@ -63,6 +63,8 @@ const paymentFields = {
   isUnchecked: named('unchecked', flag()),
   /** The account that pays: a wallet in lower case on EVM, a token account on Solana. */
   source: orNull(text()),
+  /** The network of the caller, as long as that counts for what is at risk; null for a payment that comes before the work. */
+  client: orNull(text()),
   /** How many transactions of its settlement the chain reverted, at our cost. */
   reverts: integer(),
   /** The account whose balance it raises; null as long as that is not known, and for a payment that raises none. */
