@@ -7,7 +7,7 @@ import type { Job, Payment } from '../../src/store/store.ts';
 import { startPaidSearch, type PaidSearch } from './start-paid-search.ts';
 
 const chat = { messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 20 };
-const path = '/v1/chat/completions';
+const chatPath = '/v1/chat/completions';
 const oneUsd = 1_000_000n;
 
 let sale: PaidSearch;
@@ -19,7 +19,14 @@ afterAll(() => sale.stop());
 
 let addresses = 0;
 /** Sends a call from an address of its own, as there are limits for each. */
-const send = (body: object, headers: Record<string, string> = {}, apiKey: string | null = null) => {
+const send = (
+  body: object,
+  headers: Record<string, string> = {},
+  {
+    apiKey = null,
+    path = 'input' in body ? '/v1/responses' : chatPath,
+  }: { apiKey?: string | null; path?: string } = {},
+) => {
   addresses += 1;
   const from = { 'x-forwarded-for': `198.51.${addresses >> 8}.${addresses & 255}` };
   return sale.gateway.call(path, { apiKey, body, headers: { ...from, ...headers } });
@@ -54,6 +61,15 @@ const accountOf = async ({ address }: { address: string }) => {
   });
   if (account === null) throw new Error('the wallet has no account');
   return account;
+};
+
+/** A key of the wallet's account, as from a sign-in. */
+const issueKeyOf = async (wallet: UptoBuyer): Promise<string> => {
+  const { store, clock } = sale.gateway.services;
+  const { id: accountId } = await accountOf(wallet);
+  const issued = await issueKey({ store, clock }, { accountId, label: '', brand: 'causeway' });
+  if (issued.outcome !== 'issued') throw new Error(issued.outcome);
+  return issued.key;
 };
 
 /** All jobs and payments of a wallet, whose balance is what it paid less what its jobs cost. */
@@ -161,49 +177,78 @@ it('a settled proof with several idempotency keys at once is answered with one j
 it('a job that was paid from the balance is answered again for a proof, which is not settled', async () => {
   const wallet = await createWallet();
   expect((await send(chat, await prove(wallet, chat, 'exact'))).status).toBe(200);
-  const { id: accountId } = await accountOf(wallet);
-  const { store, clock } = sale.gateway.services;
-  const issued = await issueKey({ store, clock }, { accountId, label: '', brand: 'causeway' });
-  if (issued.outcome !== 'issued') throw new Error(issued.outcome);
+  const apiKey = await issueKeyOf(wallet);
   const question = { ...chat, messages: [{ role: 'user', content: 'From the balance.' }] };
   const headers = { 'idempotency-key': 'from-balance' };
-  expect((await send(question, headers, issued.key)).status).toBe(200);
+  expect((await send(question, headers, { apiKey })).status).toBe(200);
   const repeated = await send(question, { ...headers, ...(await prove(wallet, question)) });
   expect(repeated.status).toBe(200);
   const { jobs, paid } = await booksOf(wallet);
   expect([jobs.length, paid.length]).toEqual([2, 1]);
 });
 
-it('the answer of a payment that failed is withheld until another one pays for it', async () => {
+it.each([
+  ['chat', { ...chat, messages: [{ role: 'user', content: 'The money goes.' }] }],
+  ['response', { input: 'The money goes.', max_output_tokens: 20 }],
+] as const)(
+  'the answer of a %s whose payment failed is withheld until another one pays for it',
+  async (kind, body) => {
+    const wallet = await createWallet();
+    const { base } = sale.chains;
+    const headers = { 'idempotency-key': 'moved' };
+    const { store } = sale.gateway.services;
+    const finish = store.finishJob;
+    vi.spyOn(store, 'finishJob').mockImplementationOnce(async (input) => {
+      await wallet.callToken('transfer', [base.seller.address, oneUsd]);
+      return finish(input);
+    });
+    const failed = await send(body, { ...headers, ...(await prove(wallet, body)) });
+    expect(failed.status).toBe(402);
+    const { id: accountId } = await accountOf(wallet);
+    expect(await store.owesForJobs(accountId)).toBe(true);
+    const [job] = await store.listJobs({ accountId, limit: 1, before: null });
+    const apiKey = await issueKeyOf(wallet);
+    const read = async (): Promise<unknown> => {
+      const path = kind === 'chat' ? `/v1/jobs/${job?.id}` : `/v1/responses/resp_${job?.id}`;
+      const answer = await sale.gateway.call(path, { apiKey });
+      const text = (await answer.json()) as { response?: object };
+      return kind === 'chat' ? text.response !== undefined : answer.status === 200;
+    };
+    expect(await read()).toBe(false);
+    // The balance is too small for the debt, also under the key of the account.
+    expect((await send(body, headers, { apiKey })).status).toBe(402);
+    await base.mint(wallet.address, oneUsd);
+    const paid = await send(body, { ...headers, ...(await prove(wallet, body, 'exact')) });
+    expect(paid.status).toBe(200);
+    expect(paid.headers.has('payment-response')).toBe(true);
+    expect(await store.owesForJobs(accountId)).toBe(false);
+    expect((await store.checkLedger()).problems).toEqual([]);
+    expect(await store.findPaymentOfJob(job?.id ?? '')).toMatchObject({ accountId, settledAmount: null });
+    expect(await read()).toBe(true);
+    // It is paid now: a further proof is answered and not settled.
+    const spent = await sale.earned();
+    const again = await send(body, { ...headers, ...(await prove(wallet, body, 'exact')) });
+    expect([again.status, await sale.earned()]).toEqual([200, spent]);
+  },
+);
+
+it('a failed payment closes payments after the work to its payer and its network, and to nobody else', async () => {
+  const question = { ...chat, messages: [{ role: 'user', content: 'Twice from one house.' }] };
+  const from = (address: string) => ({ 'x-forwarded-for': address });
   const wallet = await createWallet();
-  const { base } = sale.chains;
-  const question = { ...chat, messages: [{ role: 'user', content: 'The money goes.' }] };
-  const headers = { 'idempotency-key': 'moved' };
   const { store } = sale.gateway.services;
   const finish = store.finishJob;
   vi.spyOn(store, 'finishJob').mockImplementationOnce(async (input) => {
-    await wallet.callToken('transfer', [base.seller.address, oneUsd]);
+    await wallet.callToken('transfer', [sale.chains.base.seller.address, oneUsd]);
     return finish(input);
   });
-  const failed = await send(question, { ...headers, ...(await prove(wallet, question)) });
+  const failed = await send(question, { ...(await prove(wallet, question)), ...from('2001:db8:1:2::3') });
   expect(failed.status).toBe(402);
-  const { id: accountId } = await accountOf(wallet);
-  expect(await store.owesForJobs(accountId)).toBe(true);
-  const unpaid = await send(question, { ...headers, ...(await prove(wallet, question, 'exact')) });
-  expect(unpaid.status).toBe(402);
-  await base.mint(wallet.address, oneUsd);
-  const paid = await send(question, { ...headers, ...(await prove(wallet, question, 'exact')) });
-  expect(paid.status).toBe(200);
-  expect(paid.headers.has('payment-response')).toBe(true);
-  expect(await store.owesForJobs(accountId)).toBe(false);
-  expect((await store.checkLedger()).problems).toEqual([]);
-  const { id } = (await paid.json()) as { id: string };
-  expect(await store.findPaymentOfJob(id.replace('chatcmpl-', ''))).toMatchObject({
-    state: 'delivered',
-    accountId,
-  });
-  // It is paid now: a further proof is answered and not settled.
-  const spent = await sale.earned();
-  const again = await send(question, { ...headers, ...(await prove(wallet, question, 'exact')) });
-  expect([again.status, await sale.earned()]).toEqual([200, spent]);
+  const answerFrom = async (address: string): Promise<unknown[]> => {
+    const proof = await prove(await createWallet(), question);
+    const answer = await send(question, { ...proof, ...from(address) });
+    return [answer.status, ((await answer.json()) as { error?: string }).error];
+  };
+  expect(await answerFrom('2001:db8:1:2::4')).toEqual([402, 'upto_not_trusted']);
+  expect((await answerFrom('2001:db8:1:3::3'))[0]).toBe(200);
 });
