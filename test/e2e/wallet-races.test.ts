@@ -7,7 +7,6 @@ import type { Job, Payment } from '../../src/store/store.ts';
 import { startPaidSearch, type PaidSearch } from './start-paid-search.ts';
 
 const chat = { messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 20 };
-const chatPath = '/v1/chat/completions';
 const oneUsd = 1_000_000n;
 
 let sale: PaidSearch;
@@ -19,17 +18,14 @@ afterAll(() => sale.stop());
 
 let addresses = 0;
 /** Sends a call from an address of its own, as there are limits for each. */
-const send = (
-  body: object,
-  headers: Record<string, string> = {},
-  {
-    apiKey = null,
-    path = 'input' in body ? '/v1/responses' : chatPath,
-  }: { apiKey?: string | null; path?: string } = {},
-) => {
+const pathOf = (body: object): string => {
+  if ('prompt' in body) return '/v1/images/generations';
+  return 'input' in body ? '/v1/responses' : '/v1/chat/completions';
+};
+const send = (body: object, headers: Record<string, string> = {}, apiKey: string | null = null) => {
   addresses += 1;
   const from = { 'x-forwarded-for': `198.51.${addresses >> 8}.${addresses & 255}` };
-  return sale.gateway.call(path, { apiKey, body, headers: { ...from, ...headers } });
+  return sale.gateway.call(pathOf(body), { apiKey, body, headers: { ...from, ...headers } });
 };
 
 /** The terms of a call; by default of the scheme `upto` first. */
@@ -156,23 +152,32 @@ describe('two proofs under one idempotency key', () => {
   });
 });
 
-it('a settled proof with several idempotency keys at once is answered with one job', async () => {
-  const wallet = await createWallet();
-  const topUp = await send(chat, await prove(wallet, chat, 'exact'));
-  expect(topUp.status).toBe(200);
-  const question = { ...chat, messages: [{ role: 'user', content: 'Ask much, pay once.' }] };
-  const { store } = sale.gateway.services;
-  const proof = await prove(wallet, question, 'exact');
-  vi.spyOn(store, 'openJob').mockRejectedValueOnce(new Error('away'));
-  expect((await send(question, proof)).status).toBeGreaterThanOrEqual(500);
-  const keys = Array.from({ length: 8 }, (_, index) => `key-${index}`);
-  const answers = await Promise.all(keys.map((key) => send(question, { 'idempotency-key': key, ...proof })));
-  expect(answers.map(({ status }) => status)).toEqual(keys.map(() => 200));
-  const ids = await Promise.all(answers.map(async (answer) => ((await answer.json()) as { id: string }).id));
-  expect(new Set(ids).size).toBe(1);
-  const { jobs, paid } = await booksOf(wallet);
-  expect([jobs.length, paid.length]).toEqual([2, 2]);
-});
+it.each([
+  ['chat', { ...chat, messages: [{ role: 'user', content: 'Ask much, pay once.' }] }],
+  ['image', { model: 'imagemodel-1.0', prompt: 'Many pictures for one.' }],
+] as const)(
+  'a settled proof of a %s with several idempotency keys at once is one job',
+  async (_kind, question) => {
+    const wallet = await createWallet();
+    const topUp = await send(chat, await prove(wallet, chat, 'exact'));
+    expect(topUp.status).toBe(200);
+    const { store } = sale.gateway.services;
+    const proof = await prove(wallet, question, 'exact');
+    vi.spyOn(store, 'openJob').mockRejectedValueOnce(new Error('away'));
+    expect((await send(question, proof)).status).toBeGreaterThanOrEqual(500);
+    const keys = Array.from({ length: 8 }, (_, index) => `key-${index}`);
+    const answers = await Promise.all(
+      keys.map((key) => send(question, { 'idempotency-key': key, ...proof })),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(keys.map(() => 200));
+    const ids = await Promise.all(
+      answers.map(async (answer) => ((await answer.json()) as { id: string }).id),
+    );
+    expect(new Set(ids).size).toBe(1);
+    const { jobs, paid } = await booksOf(wallet);
+    expect([jobs.length, paid.length]).toEqual([2, 2]);
+  },
+);
 
 it('a job that was paid from the balance is answered again for a proof, which is not settled', async () => {
   const wallet = await createWallet();
@@ -180,7 +185,7 @@ it('a job that was paid from the balance is answered again for a proof, which is
   const apiKey = await issueKeyOf(wallet);
   const question = { ...chat, messages: [{ role: 'user', content: 'From the balance.' }] };
   const headers = { 'idempotency-key': 'from-balance' };
-  expect((await send(question, headers, { apiKey })).status).toBe(200);
+  expect((await send(question, headers, apiKey)).status).toBe(200);
   const repeated = await send(question, { ...headers, ...(await prove(wallet, question)) });
   expect(repeated.status).toBe(200);
   const { jobs, paid } = await booksOf(wallet);
@@ -216,7 +221,7 @@ it.each([
     };
     expect(await read()).toBe(false);
     // The balance is too small for the debt, also under the key of the account.
-    expect((await send(body, headers, { apiKey })).status).toBe(402);
+    expect((await send(body, headers, apiKey)).status).toBe(402);
     await base.mint(wallet.address, oneUsd);
     const paid = await send(body, { ...headers, ...(await prove(wallet, body, 'exact')) });
     expect(paid.status).toBe(200);

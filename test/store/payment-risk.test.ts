@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newId } from '../../src/kit/ids.ts';
 import type { PaymentState, Risk, Store } from '../../src/store/store.ts';
-import { newPayment, start, worker } from './builders.ts';
+import { assertSoundBooks, newPayment, start, worker } from './builders.ts';
 import { testEngines, type TestStore } from './open-test-store.ts';
 
 const limits = { all: 100n, strangers: 50n, each: 10n };
@@ -26,7 +26,7 @@ describe.each(testEngines())('payments that are settled after the work on $kind'
   // Each test has the whole bound to itself.
   let now = start;
   beforeEach(() => (now += 10 ** 9));
-  afterEach(() => expect(store.checkLedger()).resolves.toMatchObject({ problems: [] }));
+  afterEach(() => assertSoundBooks(store));
   afterAll(() => data.remove());
 
   const ask = async (

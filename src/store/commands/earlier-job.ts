@@ -71,11 +71,10 @@ export function* findEarlier({ accountId, idempotency, payment, now }: Sought): 
 
 /** Pays for a job from the balance, to which `payment` has added, because the job's own payment did not. */
 export function* payInstead(
-  { id: jobId, accountId, charged: captured }: Job,
-  payment: JobPayment | null,
-  now: number,
+  { job, payment, now }: { job: Job; payment: JobPayment | null; now: number },
   kind: EngineKind,
 ): Steps<boolean> {
+  const { id: jobId, accountId, charged: captured } = job;
   if (!(yield* payOwed({ jobId, accountId, captured, now }, kind))) return false;
   if (payment === null || payment.most !== null) return true;
   yield* run(releaseJob, jobId);

@@ -47,10 +47,10 @@ const sumAtRisk = statement({
  * Tells whether a payment must come before the work. A failure closes the other way to its payer and its network, as a debt
  * does to its account; a bound, to those who would exceed it. The caller keeps other payments from being admitted.
  */
-export function* isTooRisky(payment: Payment, source: string, risk: Risk): Steps<boolean> {
+export function* isTooRisky(payment: Payment, risk: Risk & { source: string }): Steps<boolean> {
   const { limits, accountId } = risk;
   if (accountId !== null && (yield* run(owesForJobs, accountId))) return true;
-  const sums = yield* run(sumAtRisk, { ...risk, source });
+  const sums = yield* run(sumAtRisk, risk);
   const credit = payment.credit ?? 0n;
   return (
     sums.failures > 0n ||

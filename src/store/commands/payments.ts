@@ -327,7 +327,7 @@ export const verifyPayment = writeTransaction(function* ({
   if (open.length >= maxOpen) return { outcome: 'too_many_open' };
   if (risk !== null) {
     yield* run(lockName, 'payments after the work');
-    if (yield* isTooRisky(payment, source, risk)) return { outcome: 'too_risky' };
+    if (yield* isTooRisky(payment, { source, ...risk })) return { outcome: 'too_risky' };
   }
   const unsent = sumOf(open.filter((one) => isUnsent(one, change.now)));
   const sent = sumOf(open) - unsent;
