@@ -70,11 +70,14 @@ export const startNotices = (
 export const isSandboxOnly = ({ models, providers }: Config): boolean =>
   models.every((model) => isSandboxModel(model, providers));
 
-/** Returns notices about accounts, one line each, for the operator of a gateway with real providers. */
+/** Returns notices about accounts and their payments, one line each, for the operator. */
 export const accountNotices = async ({
   store,
   config,
 }: Pick<Services, 'store'> & { config: Config }): Promise<string[]> => {
+  const shared = await store.listSharedJobs(undefined);
+  if (shared.length > 0)
+    return [`Jobs have two payments each (${shared.join(', ')}). causeway ledger check says what to do.`];
   if (isSandboxOnly(config)) return [];
   let page = await store.listAccounts({ limit: accountsAtOnce });
   for (let last = page.at(-1); last !== undefined; last = page.at(-1)) {

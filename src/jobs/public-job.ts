@@ -34,8 +34,9 @@ export const toPublicJob = (job: Job, available: Nano): JsonObject => {
   };
 };
 
-const resultOf = ({ status, result }: Job): Json =>
-  status === 'done' && result !== null ? (JSON.parse(result) as Json) : null;
+/** Null also for an answer that is withheld until its payment is settled. */
+const resultOf = ({ status, result, unpaidBy }: Job): Json =>
+  status === 'done' && result !== null && unpaidBy === null ? (JSON.parse(result) as Json) : null;
 
 /** Returns the caller's data. `toJsonText` writes it exactly as it was sent. */
 export const customDataOf = ({ customData }: Pick<Job, 'customData'>): JsonObject =>

@@ -5,7 +5,8 @@ import { AppError } from '../kit/errors.ts';
 import type { PayOutcome } from '../purchases/x402/x402-gate.ts';
 import { WorkNotEndedError, type UptoSale } from '../purchases/x402/x402-upto.ts';
 import type { Job, Payment } from '../store/store.ts';
-import type { AccountCall, Answer, Services, StreamAnswer } from './operation.ts';
+import type { AccountCall, Answer, Call, Services, StreamAnswer } from './operation.ts';
+import { addressBucket } from '../limits/address-bucket.ts';
 import { runPrepaid, type PrepaidOrder } from './prepaid-call.ts';
 
 /** The longest deadline of a metered call. A payment is worked on for hardly longer (move-payment.ts). */
@@ -22,10 +23,14 @@ interface MeteredCall {
   answer: () => Answer | null;
 }
 
-/** `toAccount` returns the call as that of the account whose payment is verified. */
+interface MeteredCaller extends Pick<Call, 'clientAddress'> {
+  /** Returns the call as that of the account whose payment is verified. */
+  toAccount: (payment: Payment) => Promise<AccountCall>;
+}
+
 export const meterCall = (
   order: PrepaidOrder,
-  toAccount: (payment: Payment) => Promise<AccountCall>,
+  { clientAddress, toAccount }: MeteredCaller,
   services: Services,
 ): MeteredCall => {
   const longestMs = services.config.chatDeadlineMs + endMarginMs;
@@ -35,6 +40,7 @@ export const meterCall = (
     started: started.promise,
     answer: () => answered,
     sale: {
+      client: addressBucket(clientAddress),
       longestMs,
       produce: async (payment) => {
         const account = await toAccount(payment);
@@ -42,10 +48,7 @@ export const meterCall = (
         const signal = AbortSignal.timeout(longestMs);
         let failure: unknown;
         try {
-          answered = await runPrepaid(order, account, services, {
-            payment: payment.identity,
-            onOpened: (job) => (opened.job = job),
-          });
+          answered = await runPrepaid(order, account, services, (job) => (opened.job = job));
           if (answered.kind === 'stream') started.resolve(answered);
         } catch (error) {
           if (opened.job === undefined) throw error;
@@ -72,7 +75,7 @@ export const meterCall = (
 const chargeOf = async (
   opened: Job | undefined,
   {
-    services: { jobs, log, store },
+    services: { jobs, log },
     payment,
     timeoutMs,
     signal,
@@ -82,9 +85,8 @@ const chargeOf = async (
   const read = async (): Promise<bigint | null> => {
     const job = await jobs.wait({ job: opened, timeoutMs, signal });
     if (!isTerminal(job)) return null;
-    // A repeat with the client's own key is answered with the job of another payment, which pays for it.
-    const payer = await store.findPaymentOfJob(job.id);
-    return payer === null || payer.identity === payment ? job.charged : 0n;
+    // A repeat with the client's own key is answered with a job that is paid.
+    return job.unpaidBy === payment ? job.charged : 0n;
   };
   try {
     const charge = await outliveOutage(read, {

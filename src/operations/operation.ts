@@ -24,7 +24,7 @@ import type { Nano } from '../kit/money.ts';
 import type { Outbound } from '../http/outbound.ts';
 import type { Providers } from '../providers/create-providers.ts';
 import type { Challenge, PriceRange, Proofs, Receipt, X402Gate } from '../purchases/x402/x402-gate.ts';
-import type { Job, Media, Pledge, Store } from '../store/store.ts';
+import type { Job, JobPayment, Media, Store } from '../store/store.ts';
 import type { WebhookSettings } from '../webhooks/webhook-settings.ts';
 import type { HistoryCursors } from './account/history-cursor.ts';
 import type { OperationDocs } from './operation-docs.ts';
@@ -265,8 +265,8 @@ export type ObserveOperation = (
   perform: () => Promise<Answer>,
 ) => Promise<Answer>;
 
-/** `pledge`: a payment that pays for the call when it has ended, in place of the balance. */
-export type AccountCall = Call & { caller: Caller; pledge?: Pledge };
+/** `payment`: the one that was made for this call alone. */
+export type AccountCall = Call & { caller: Caller; payment?: JobPayment };
 
 export interface Idempotency {
   endpoint: string;

@@ -3,8 +3,6 @@ import { sha256 } from '../kit/ids.ts';
 import { canonicalJson } from '../kit/json.ts';
 import { parsedShare } from '../limits/memory-budget.ts';
 import { findReplay } from '../purchases/prepaid.ts';
-import { paymentSpent } from '../purchases/x402/x402-answers.ts';
-import { freesItsKey } from '../store/commands/job-table.ts';
 import type {
   AccountCall,
   Answer,
@@ -24,53 +22,29 @@ export const assertNotDraining = ({ jobs }: Services): void => {
 
 export type PrepaidOrder = { operation: Operation; prepaid: PrepaidSale; input: unknown };
 
-/** Returns the job that was opened before with the call's idempotency key; null for none. */
+/** Returns the job that was opened before with the call's payment or idempotency key; null for none. */
 export const findEarlier = (
   order: PrepaidOrder,
   call: AccountCall,
   services: Services,
-): Promise<Job | null> => findReplay(services, call.caller.accountId, idempotencyOf(order, call));
+): Promise<Job | null> =>
+  findReplay(services, {
+    accountId: call.caller.accountId,
+    idempotency: idempotencyOf(order, call),
+    payment: call.payment?.identity ?? null,
+  });
 
-/**
- * Runs a prepaid call on the balance of an account. `payment`: the one that was made for this call. `onOpened` gets the
- * job before it is answered. Throws AppError.
- */
+/** Runs a prepaid call for an account. `onOpened` gets the job before it is answered. Throws AppError. */
 export const runPrepaid = async (
   order: PrepaidOrder,
   account: AccountCall,
   services: Services,
-  { payment = null, onOpened }: { payment?: string | null; onOpened?: (job: Job) => void } = {},
+  onOpened?: (job: Job) => void,
 ): Promise<Answer> => {
-  const paid = payment === null ? null : await findPaid(payment, account, services);
-  const opened =
-    paid === null ? await openOrReplay(order, account, services) : { job: paid, isReplayed: true };
+  const opened = await openOrReplay(order, account, services);
   onOpened?.(opened.job);
-  if (payment !== null && paid === null) await notePaid(payment, opened, services);
   const answering = order.prepaid.answer(opened, order.input, account, services);
   return opened.isReplayed ? markReplayed(answering) : answering;
-};
-
-/** Returns the job that a payment paid for; null for none, and for one that failed so that the same call may run anew. */
-const findPaid = async (
-  payment: string,
-  { caller: { accountId } }: AccountCall,
-  { store }: Services,
-): Promise<Job | null> => {
-  const id = (await store.getPayment(payment))?.jobId ?? null;
-  if (id === null) return null;
-  const job = await store.getJob({ id, accountId });
-  if (job === null) throw paymentSpent();
-  return freesItsKey(job) ? null : job;
-};
-
-/** Notes what a payment paid for. A job that was opened before may be another payment's. */
-const notePaid = async (
-  identity: string,
-  { job, isReplayed }: OpenedJob,
-  { store }: Services,
-): Promise<void> => {
-  if (isReplayed && (await store.findPaymentOfJob(job.id)) !== null) return;
-  await store.notePaymentJob({ identity, jobId: job.id });
 };
 
 /**
@@ -82,19 +56,17 @@ const openOrReplay = async (
   call: AccountCall,
   services: Services,
 ): Promise<OpenedJob> => {
-  const idempotency = idempotencyOf(order, call);
-  const earlier = await findReplay(services, call.caller.accountId, idempotency);
+  const earlier = await findEarlier(order, call, services);
   if (earlier !== null) {
     call.memory.settleBody(parsedShare);
     return { job: earlier, isReplayed: true };
   }
   try {
     assertNotDraining(services);
-    return await order.prepaid.open(order.input, call, services, idempotency);
+    return await order.prepaid.open(order.input, call, services, idempotencyOf(order, call));
   } catch (error) {
     // The same request at the same time may have opened the job meanwhile, and taken the balance that this one needed.
-    const twin =
-      error instanceof AppError ? await findReplay(services, call.caller.accountId, idempotency) : null;
+    const twin = error instanceof AppError ? await findEarlier(order, call, services) : null;
     if (twin === null) throw error;
     return { job: twin, isReplayed: true };
   }

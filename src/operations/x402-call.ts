@@ -2,7 +2,7 @@ import type { Caller } from '../accounts/caller.ts';
 import { AppError, isTransient, toAppError } from '../kit/errors.ts';
 import { sha256 } from '../kit/ids.ts';
 import { canonicalJson, type JsonObject } from '../kit/json.ts';
-import { formatUsd } from '../kit/money.ts';
+import { formatUsd, type Nano } from '../kit/money.ts';
 import type { Receipt } from '../purchases/x402/x402-answers.ts';
 import { hasProof, type Credit, type PayOutcome } from '../purchases/x402/x402-gate.ts';
 import type { Payment } from '../store/store.ts';
@@ -202,8 +202,8 @@ export const sellPerCall = async (
 
 /**
  * Runs a prepaid call that is paid by itself. The payment raises the balance of the caller, or of the wallet's own account,
- * by the most that the call can cost. Then the call runs on that balance as every other, under a key made of the
- * payment, so that one payment runs one call; what it does not use stays there.
+ * by the most that the call can cost. Then the call runs on that balance as every other; what it does not use stays there.
+ * One payment runs one call.
  */
 const payThenRun = async (
   { operation, prepaid, x402, input }: PaidOrder,
@@ -214,22 +214,25 @@ const payThenRun = async (
   const buyer = call.caller ?? undefined;
   const price = x402.price(input, services, buyer);
   const order = { operation, prepaid, input };
-  const toPledged = async (payment: Payment): Promise<AccountCall> => {
+  const toPaid = async (
+    { identity, accountId }: Pick<Payment, 'identity' | 'accountId'>,
+    most: Nano | null,
+  ): Promise<AccountCall> => ({
+    ...call,
+    caller: await buyerOf(accountId, { call, price }, services),
+    payment: { identity, most },
+  });
+  const toPledged = (payment: Payment): Promise<AccountCall> => {
     assertNotDraining(services);
     assertOnSale(x402, services, null);
-    return {
-      ...call,
-      caller: await buyerOf(payment.accountId, { call, price }, services),
-      idempotencyKey: call.idempotencyKey ?? keyOf(payment),
-      pledge: { payment: payment.identity, most: payment.credit ?? price },
-    };
+    return toPaid(payment, payment.credit ?? price);
   };
   const isMetered =
     call.caller === null &&
     prepaid.perCall?.isMetered === true &&
     services.config.chatDeadlineMs <= maxMeteredMs;
-  const metered = isMetered ? meterCall(order, toPledged, services) : null;
-  // An earlier job under the client's own key is answered, and nothing is settled.
+  const metered = isMetered ? meterCall(order, { ...call, toAccount: toPledged }, services) : null;
+  // An earlier job under the client's own key is answered, and nothing is settled, unless the job is owed.
   let isRepeat = false;
   const paying = services.x402.pay({
     sale: operation.name,
@@ -243,7 +246,7 @@ const payThenRun = async (
     produce: async (_signal, payment) => {
       assertNotDraining(services);
       assertOnSale(x402, services, null);
-      const account = { ...call, caller: await buyerOf(payment.accountId, { call, price }, services) };
+      const account = await toPaid(payment, null);
       isRepeat = (await findEarlier(order, account, services)) !== null;
       if (!isRepeat) await prepaid.perCall?.check?.(input, account, services);
       return '{}';
@@ -256,18 +259,12 @@ const payThenRun = async (
   const paid = await (metered === null ? paying : Promise.race([paying, metered.started]));
   if ('stream' in paid) return endWithReceipt(paid, paying);
   if (paid.outcome === 'unpaid') return toTerms({ sale: x402, input, buyer }, paid, services);
-  const { identity, accountId, receipt } = paid;
+  const { receipt } = paid;
   const answered = metered?.answer() ?? null;
   if (answered !== null) return withReceipt(answered, receipt);
-  const account: AccountCall = {
-    ...call,
-    caller: await buyerOf(accountId, { call, price }, services),
-    idempotencyKey: call.idempotencyKey ?? keyOf({ identity }),
-  };
+  const account = await toPaid(paid, null);
   try {
-    const answer = await runPrepaid(order, account, services, {
-      payment: isRepeat ? null : identity,
-    });
+    const answer = await runPrepaid(order, account, services);
     const isPublic = paid.replayed && call.caller === null;
     return withReceipt(isPublic ? withoutBalance(answer, services) : answer, receipt);
   } catch (error) {
@@ -279,9 +276,6 @@ const payThenRun = async (
 /** `accountId`: the account that a payment raises; null for the one of the wallet that pays. */
 const requestHashOf = ({ operation, prepaid, input }: PrepaidOrder, accountId: string | null): string =>
   sha256(`${operation.name}\n${accountId ?? ''}\n${canonicalJson(prepaid.idempotentPart(input))}`);
-
-/** One payment runs one call. */
-const keyOf = ({ identity }: Pick<Payment, 'identity'>): string => `x402:${identity}`;
 
 /** The caller, or the wallet whose payment is verified or settled. */
 const buyerOf = async (

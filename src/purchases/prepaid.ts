@@ -2,8 +2,9 @@ import { AppError } from '../kit/errors.ts';
 import { formatUsd, type Nano } from '../kit/money.ts';
 import { newJobRecord } from '../store/commands/job-table.ts';
 import { periodEnd } from '../store/commands/key-table.ts';
-import type { Budget, Job, NewJob, OpenJobInput, Pledge, Store } from '../store/store.ts';
+import type { Budget, Job, JobPayment, NewJob, OpenJobInput, Store } from '../store/store.ts';
 import { toIso, type Clock } from '../kit/clock.ts';
+import { paymentInProgress } from './x402/x402-answers.ts';
 
 /** Idempotency keys are kept this long; the contract promises at least 24 hours. */
 const idempotencyLifeMs = 48 * 3_600_000;
@@ -15,8 +16,8 @@ export interface PrepaidOrder {
   job: NewJob;
   /** The worst-case price, held until the job ends. */
   hold: Nano;
-  /** Is charged in place of the balance, which then holds nothing. */
-  pledge?: Pledge | undefined;
+  /** The payment of this call alone, if it is paid by one. With a `most`, the balance holds nothing. */
+  payment?: JobPayment | undefined;
   /** The caller's Idempotency-Key with the hash of the canonical request. */
   idempotency: { endpoint: string; key: string; bodyHash: string } | null;
   /** The most jobs of this kind that the account may have queued or running, with this one. Default: no limit. */
@@ -33,20 +34,23 @@ export type PrepaidOpened =
 const lower = (one: Nano, other: Nano): Nano => (one < other ? one : other);
 
 /**
- * Admits a prepaid job: idempotency, hold and job row in one durable unit. Throws AppError
- * `idempotency_conflict` when the key was used with another request and `invalid_api_key` when the key or
- * account may not spend any more.
+ * Admits a prepaid job: payment, idempotency, hold and job row in one durable unit. Throws AppError
+ * `idempotency_conflict` when the key was used with another request, `payment_in_progress` when another payment for its
+ * job is under way, and `invalid_api_key` when the key or account may not spend any more.
  */
 export const openPrepaid = async (
   { store, clock }: { store: Store; clock: Clock },
   order: PrepaidOrder,
 ): Promise<PrepaidOpened> => {
   const now = clock.now();
+  const most = order.payment?.most ?? null;
   const input: OpenJobInput = {
     job: order.job,
-    hold: order.pledge === undefined ? order.hold : 0n,
-    pledge:
-      order.pledge === undefined ? null : { ...order.pledge, most: lower(order.hold, order.pledge.most) },
+    hold: most === null ? order.hold : 0n,
+    payment:
+      order.payment === undefined
+        ? null
+        : { ...order.payment, most: most === null ? null : lower(order.hold, most) },
     idempotency:
       order.idempotency === null ? null : { ...order.idempotency, expiresAt: now + idempotencyLifeMs },
     activeLimit: order.activeLimit ?? null,
@@ -55,6 +59,7 @@ export const openPrepaid = async (
   };
   const opened = await store.openJob(input);
   if (opened.outcome === 'conflict') throw idempotencyConflict();
+  if (opened.outcome === 'unsettled') throw paymentInProgress();
   if (opened.outcome === 'too_many_active') throw tooManyActive();
   if (opened.outcome === 'forbidden')
     throw new AppError(
@@ -62,9 +67,7 @@ export const openPrepaid = async (
       'The API key is not valid any more. Ask the operator for a new one.',
     );
   if (opened.outcome === 'insufficient') return { ...opened, now };
-  return opened.outcome === 'opened'
-    ? { ...opened, job: newJobRecord({ ...input, hold: input.pledge?.most ?? input.hold }) }
-    : opened;
+  return opened.outcome === 'opened' ? { ...opened, job: newJobRecord(input) } : opened;
 };
 
 const idempotencyConflict = (): AppError =>
@@ -76,18 +79,19 @@ const idempotencyConflict = (): AppError =>
   );
 
 /**
- * Returns the job that this idempotency key opened before; null when the key is free. Used where the checks of a request
- * reach outside the gateway: a replay must not depend on them. Throws like `openPrepaid`.
+ * Returns the job that this payment or idempotency key opened before; null when both are free, or the job is still to be
+ * paid. Used where the checks of a request reach outside the gateway: a replay must not depend on them. Throws like
+ * `openPrepaid`.
  */
 export const findReplay = async (
   { store, clock }: { store: Pick<Store, 'findReplay'>; clock: Clock },
-  accountId: string,
-  idempotency: PrepaidOrder['idempotency'],
+  sought: { accountId: string; payment: string | null } & Pick<PrepaidOrder, 'idempotency'>,
 ): Promise<Job | null> => {
-  if (idempotency === null) return null;
-  const found = await store.findReplay({ accountId, ...idempotency, now: clock.now() });
+  if (sought.idempotency === null && sought.payment === null) return null;
+  const found = await store.findReplay({ ...sought, now: clock.now() });
   if (found?.outcome === 'conflict') throw idempotencyConflict();
-  return found?.job ?? null;
+  if (found?.outcome === 'unsettled') throw paymentInProgress();
+  return found?.outcome === 'replayed' ? found.job : null;
 };
 
 /** Refuses a job because too many of its kind are active. */

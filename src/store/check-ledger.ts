@@ -1,11 +1,17 @@
-import { formatUsd } from '../kit/money.ts';
+import { formatUsd, type Nano } from '../kit/money.ts';
 import { run, type Steps } from './command.ts';
+import { gaugeOwedJobs } from './commands/gauges.ts';
+import { isOwed } from './commands/pledges.ts';
 import { onlyOf, statement, type Dialect, type SqlValue } from './statement.ts';
 
 export interface LedgerReport {
   accounts: number;
   entries: number;
   openHolds: number;
+  owedJobs: number;
+  owed: Nano;
+  /** One line per job that is done and owed. */
+  debts: string[];
   /** One line per fault; empty if the ledger is correct. */
   problems: string[];
 }
@@ -13,7 +19,7 @@ export interface LedgerReport {
 type CheckRow = Record<string, SqlValue>;
 
 interface LedgerCheck {
-  /** Returns one row per fault. A function if the engines differ. */
+  /** Returns one row per line. A function if the engines differ. */
   text: string | ((dialect: Dialect) => string);
   line: (row: CheckRow) => string;
 }
@@ -123,6 +129,14 @@ const entryChecks: LedgerCheck[] = [
 
 const paymentChecks: LedgerCheck[] = [
   {
+    text: `select job_id, min(payment) as payment, max(payment) as other from (
+        select job_id, identity as payment from payments where job_id is not null and refunded = 0
+        union select job_id, payment from holds where debited = 0 and state <> 'released'
+      ) as claims group by job_id having count(*) > 1`,
+    line: (row) =>
+      `job ${row.job_id}: it has two payments, ${row.payment} and ${row.other}; refund the one that did not pay for it`,
+  },
+  {
     text: `select p.identity, p.credited, coalesce(e.total, 0) as total
       from payments p
       left join (
@@ -151,6 +165,12 @@ const paymentChecks: LedgerCheck[] = [
   },
 ];
 
+const debtCheck: LedgerCheck = {
+  text: `select job_id, account_id, captured, payment from holds where ${isOwed} order by ended_at desc`,
+  line: (row) =>
+    `job ${row.job_id}: account ${row.account_id} owes ${usd(row.captured)} USD for it, because its payment ${row.payment} was not settled`,
+};
+
 const dayOfJob = {
   sqlite: `strftime('%Y-%m-%d', j.created_at / 1000, 'unixepoch')`,
   postgres: `to_char(to_timestamp(j.created_at / 1000) at time zone 'UTC', 'YYYY-MM-DD')`,
@@ -173,14 +193,14 @@ const budgetCheck: LedgerCheck = {
     `key ${row.key_id}: its use in ${row.period} is ${usd(row.spent)} USD spent and ${usd(row.held)} USD held above its jobs`,
 };
 
-/** Makes the report's lines for the faults of one check. */
+/** Makes the report's lines for the rows of one check. */
 const findProblems = ({ text, line }: LedgerCheck) =>
   statement({
     text: (dialect) => `${typeof text === 'string' ? text : text(dialect)} limit ${maxLinesPerCheck + 1}`,
     values: () => [],
     read: (rows: CheckRow[]): string[] => {
       const lines = rows.slice(0, maxLinesPerCheck).map((row) => line(row));
-      return rows.length > maxLinesPerCheck ? [...lines, 'and more faults of the kind above'] : lines;
+      return rows.length > maxLinesPerCheck ? [...lines, 'and more of the kind above'] : lines;
     },
   });
 
@@ -202,5 +222,6 @@ export function* checkLedger(): Steps<LedgerReport> {
   const problems: string[] = [];
   for (const check of [...accountChecks, ...holdChecks, ...entryChecks, ...paymentChecks, budgetCheck])
     problems.push(...(yield* run(findProblems(check), undefined)));
-  return { ...counts, problems };
+  const { jobs: owedJobs, owed } = yield* run(gaugeOwedJobs, undefined);
+  return { ...counts, owedJobs, owed, debts: yield* run(findProblems(debtCheck), undefined), problems };
 }

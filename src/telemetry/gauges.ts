@@ -15,7 +15,7 @@ import { spanAttributes as name } from './names.ts';
 export interface GaugeSources {
   config: { dataDir: string };
   operations: readonly Operation[];
-  store: Pick<Store, 'gaugeActiveJobs' | 'gaugeWebhooks' | 'gaugePayments'>;
+  store: Pick<Store, 'gaugeActiveJobs' | 'gaugeOwedJobs' | 'gaugeWebhooks' | 'gaugePayments'>;
   providers: Pick<Providers, 'health'>;
   x402: Pick<X402Gate, 'status'>;
   bodyMemory: Pick<MemoryBudget, 'usage'>;
@@ -65,6 +65,7 @@ const createReadStore = ({ store, log }: GaugeSources): ((observe: Observe) => P
   const ask = () =>
     Promise.all([
       store.gaugeActiveJobs(undefined),
+      store.gaugeOwedJobs(undefined),
       store.gaugeWebhooks(undefined),
       store.gaugePayments(undefined),
     ]);
@@ -82,7 +83,7 @@ const createReadStore = ({ store, log }: GaugeSources): ((observe: Observe) => P
       log.debug({ err: error }, 'the store did not answer in time for metrics');
       return;
     }
-    const [jobs, webhooks, payments] = answer;
+    const [jobs, owed, webhooks, payments] = answer;
     const now = Date.now();
     const ageOf = (at: number): number => (at === 0 ? 0 : Math.max(0, now - at) / 1_000);
     for (const [kind, status] of activeJobs) {
@@ -96,6 +97,8 @@ const createReadStore = ({ store, log }: GaugeSources): ((observe: Observe) => P
       jobs.reduce((sum, { holds }) => sum + holds, 0),
     );
     observe('held', Number(jobs.reduce((sum, { held }) => sum + held, 0n)) / Number(nanoPerUsd));
+    observe('owedJobs', owed.jobs);
+    observe('owed', Number(owed.owed) / Number(nanoPerUsd));
     observe('webhooks', webhooks.events);
     observe('webhookLag', ageOf(webhooks.dueAt));
     for (const { state, payments: count, oldestAt } of payments) {

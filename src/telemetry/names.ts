@@ -159,6 +159,20 @@ export const readMetrics = define({
     labels: [],
     text: 'their sum in US dollars',
   },
+  owedJobs: {
+    name: 'causeway.jobs.owed',
+    kind: 'gauge',
+    unit: '{job}',
+    labels: [],
+    text: 'jobs that are done, and whose payments were not settled',
+  },
+  owed: {
+    name: 'causeway.jobs.owed.sum',
+    kind: 'gauge',
+    unit: 'USD',
+    labels: [],
+    text: 'their sum in US dollars',
+  },
   webhooks: {
     name: 'causeway.webhooks.waiting',
     kind: 'gauge',

@@ -167,6 +167,9 @@ export const documents = {
     accounts: z.int(),
     entries: z.int(),
     open_holds: z.int(),
+    owed_jobs: z.int(),
+    owed_usd: money,
+    debts: z.array(z.string()),
     problems: z.array(z.string()),
   }),
 };

@@ -292,6 +292,20 @@ describe('a wallet that is a contract', () => {
     expect(account.wallet).toBe(`${evmChain}:${address.toLowerCase()}`);
   });
 
+  it('is the plain wallet that its payments are of when it only delegates to code (EIP-7702)', async () => {
+    const { base } = sale.chains;
+    const contract = privateKeyToAddress(generatePrivateKey());
+    await base.controls.setCode(contract, agreeing);
+    const signer = newAccount();
+    await base.controls.setCode(signer.address, concatHex(['0xef0100', contract]));
+    await base.mint(signer.address, 100_000n);
+    const client = new x402Client().register('eip155:*', new ExactEvmScheme(signer));
+    await wrapFetchWithPayment(ask, client)(sale.gateway.url + path, { method: 'POST' });
+    const plain = { wallet: `eip155:${signer.address.toLowerCase()}`, balance_usd: '0.10' };
+    expect((await signIn(await signed({}, signer))).account).toMatchObject(plain);
+    expect((await signIn(await message(signer.address))).account).toMatchObject(plain);
+  });
+
   it('signs in before it is deployed, by the code that deploys it (ERC-6492)', async () => {
     const factory = privateKeyToAddress(generatePrivateKey());
     // CREATE2 with what it is called with, and the salt 0.

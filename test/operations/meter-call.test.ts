@@ -8,22 +8,30 @@ const meter = (waits: (() => Promise<object>)[]) => {
     config: { chatDeadlineMs: 1_000 },
     log: { warn: vi.fn() },
     jobs: { isDraining: () => false, wait: vi.fn(() => waits.shift()?.() ?? Promise.resolve(job)) },
-    store: {
-      getPayment: () => Promise.resolve(null),
-      findPaymentOfJob: () => Promise.resolve(null),
-      notePaymentJob: () => Promise.reject(new Error('the store is away')),
-    },
+    clock: { now: () => 0 },
+    store: { findReplay: () => Promise.resolve(null) },
   };
-  const order = { prepaid: { open: () => Promise.resolve({ job, isReplayed: false }) } };
+  const prepaid = {
+    open: () => Promise.resolve({ job, isReplayed: false }),
+    answer: () => Promise.reject(new Error('the store is away')),
+  };
+  const order = { prepaid };
   const account = { caller: { accountId: 'account' }, idempotencyKey: null };
-  const { sale } = meterCall(order as never, () => Promise.resolve(account as never), services as never);
+  const caller = { clientAddress: '198.51.100.7', toAccount: () => Promise.resolve(account as never) };
+  const { sale } = meterCall(order as never, caller, services as never);
   return sale.produce({ identity: 'payment' } as never);
 };
 
 it('a job that has begun is charged through an outage of the store', async () => {
   const away = () => Promise.reject(new Error('the store is away'));
-  const ended = () => Promise.resolve({ status: 'done', charged: 7n });
+  const ended = () => Promise.resolve({ status: 'done', charged: 7n, unpaidBy: 'payment' });
   expect(await meter([away, ended])).toEqual({ result: '{}', charge: 7n });
+});
+
+it('a job that is paid already, or by another payment, is not charged again', async () => {
+  const ended = (unpaidBy: string | null) => () => Promise.resolve({ status: 'done', charged: 7n, unpaidBy });
+  await expect(meter([ended(null)])).rejects.toThrow('the store is away');
+  await expect(meter([ended('another')])).rejects.toThrow('the store is away');
 });
 
 it('a job that has not ended in time is not taken as free', async () => {

@@ -23,7 +23,8 @@ it('an idempotency key is kept for 48 hours, to the millisecond', async () => {
   const idempotency = { endpoint: 'create_image', key: 'order-1', bodyHash: 'body' };
   const open = (now: number) =>
     openPrepaid(at(now), { job: runningJob(owner, { kind: 'image' }), hold: 1n, idempotency });
-  const replayAt = (now: number) => findReplay(at(now), owner.accountId, idempotency);
+  const replayAt = (now: number) =>
+    findReplay(at(now), { accountId: owner.accountId, idempotency, payment: null });
 
   const first = await open(start);
   if (first.outcome !== 'opened') throw new Error(first.outcome);

@@ -347,9 +347,12 @@ describe.each(testEngines())('idempotency keys by themselves on $kind', ({ creat
     const owner = await addAccount(store);
     const { accountId } = owner;
     const idempotency = idempotencyKey('k', { expiresAt: start + 10 });
-    const { endpoint, key, bodyHash } = idempotency;
-    const look = (changes: Partial<Parameters<Store['findReplay']>[0]> = {}) =>
-      store.findReplay({ accountId, endpoint, key, bodyHash, now: start + 9, ...changes });
+    const look = ({
+      accountId: of = accountId,
+      now = start + 9,
+      ...changes
+    }: { accountId?: string; now?: number; bodyHash?: string; endpoint?: string } = {}) =>
+      store.findReplay({ accountId: of, idempotency: { ...idempotency, ...changes }, payment: null, now });
     expect(await look()).toBeNull();
     const id = await openJob(store, opening(runningJob(owner), { idempotency }));
     const job = await store.getJob({ id, accountId });

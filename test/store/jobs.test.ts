@@ -52,6 +52,7 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
       const read = await store.getJob({ id: job.id, accountId: owner.accountId });
       expect(read).toEqual({
         ...job,
+        unpaidBy: null,
         progress: 0,
         providerTask: null,
         attempts: 1,
@@ -287,8 +288,8 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
       const first = await openJob(store, opening(runningJob(owner, { kind }), { idempotency: key }));
       expect(await open(other)).toEqual({ outcome: 'conflict' });
       await store.finishJob(finishing(first, { ...failed, error: { ...deadJobError, code } }));
-      for (const { endpoint, key: name, bodyHash } of [key, other])
-        expect(await store.findReplay({ accountId, endpoint, key: name, bodyHash, now: start })).toBeNull();
+      for (const idempotency of [key, other])
+        expect(await store.findReplay({ accountId, idempotency, payment: null, now: start })).toBeNull();
       const second = await open(other);
       expect(second).toMatchObject({ outcome: 'opened' });
       expect(await open(key)).toEqual({ outcome: 'conflict' });

@@ -32,6 +32,7 @@ describe.each(testEngines())('payments on $kind', ({ create }) => {
       isUnchecked: false,
       reverts: 0,
       source: null,
+      client: null,
       creditEntry: null,
       credited: 0n,
       jobId: null,

@@ -49,7 +49,7 @@ describe.each(testEngines())('a job that a pledged payment pays on $kind', ({ cr
   const fail = (identity: string) => advance(identity, { from: ['produced'], to: 'failed' });
   const run = async (owner: Owner, payment: string, charge = 60n): Promise<string> => {
     const job = runningJob(owner);
-    const id = await openJob(store, opening(job, { hold: 0n, pledge: { payment, most: 100n } }));
+    const id = await openJob(store, opening(job, { hold: 0n, payment: { identity: payment, most: 100n } }));
     await store.finishJob(finishing(id, { charge }));
     return id;
   };
@@ -59,7 +59,7 @@ describe.each(testEngines())('a job that a pledged payment pays on $kind', ({ cr
     const owner = await addAccount(store, { balance: 0n });
     const payment = await pledge(owner);
     const job = runningJob(owner);
-    const id = await openJob(store, opening(job, { hold: 0n, pledge: { payment, most: 100n } }));
+    const id = await openJob(store, opening(job, { hold: 0n, payment: { identity: payment, most: 100n } }));
     await assertSoundBooks(store);
     expect(await accountOf(owner)).toMatchObject({ balance: 0n, held: 0n });
     expect(await store.getJob({ id, accountId: owner.accountId })).toMatchObject({
@@ -85,7 +85,7 @@ describe.each(testEngines())('a job that a pledged payment pays on $kind', ({ cr
     const other = await openJob(store, opening(runningJob(owner)));
     const id = await openJob(
       store,
-      opening(runningJob(owner), { hold: 0n, pledge: { payment, most: 100n } }),
+      opening(runningJob(owner), { hold: 0n, payment: { identity: payment, most: 100n } }),
     );
     expect(await accountOf(owner)).toMatchObject({ balance: 100n, held: 100n });
     await Promise.all([store.finishJob(finishing(id)), store.finishJob(finishing(other, { charge: 70n }))]);
@@ -110,6 +110,11 @@ describe.each(testEngines())('a job that a pledged payment pays on $kind', ({ cr
     expect(await store.owesForJobs(owner.accountId)).toBe(false);
     await fail(payment);
     expect(await store.owesForJobs(owner.accountId)).toBe(true);
+    const { owedJobs, owed, debts } = await store.checkLedger();
+    expect(await store.gaugeOwedJobs(undefined)).toEqual({ jobs: owedJobs, owed });
+    expect(debts).toContain(
+      `job ${job}: account ${owner.accountId} owes 0.00000006 USD for it, because its payment ${payment} was not settled`,
+    );
     expect(await accountOf(owner)).toMatchObject({ balance: 0n, held: 0n });
     const refund = { entryId: newId(), jobId: job, amount: null, note: null, now: start };
     expect(await store.refundJob(refund)).toMatchObject({ outcome: 'too_much' });
@@ -164,39 +169,22 @@ describe.each(testEngines())('a job that a pledged payment pays on $kind', ({ cr
     const owner = await addAccount(store, { balance: 0n });
     const payment = await pledge(owner);
     const first = await run(owner, payment);
-    await store.notePaymentJob({ identity: payment, jobId: first });
+    expect((await store.getPayment(payment))?.jobId).toBe(first);
     await advance(payment, { from: ['verified'], to: 'rejected' });
-    const again = newPayment({ identity: payment, accountId: owner.accountId, credit: 100n });
+    const again = newPayment({
+      identity: payment,
+      requestHash: 'request-2',
+      accountId: owner.accountId,
+      credit: 100n,
+    });
     expect((await store.reservePayment(again)).payment.jobId).toBeNull();
     await advance(payment, { from: ['reserved'], to: 'verified' });
     const other = runningJob(owner);
-    await openJob(store, opening(other, { hold: 0n, pledge: { payment, most: 100n } }));
+    await openJob(store, opening(other, { hold: 0n, payment: { identity: payment, most: 100n } }));
     await store.finishJob(finishing(other.id, { charge: 70n, now: start + 5_000 }));
     await produce(payment, 70n);
     await settle(payment);
     expect(await accountOf(owner)).toMatchObject({ balance: 0n });
     expect(await store.owesForJobs(owner.accountId)).toBe(true);
-  });
-
-  it('counts failed settlements of a payer, and of all with the open ones, since a time', async () => {
-    const owner = await addAccount(store, { balance: 0n });
-    const payment = await pledge(owner);
-    await advance(payment, { from: ['verified'], to: 'verified', set: { source: `0x${payment}` } });
-    await produce(payment, 60n);
-    const count = (source: string, since: number) => store.countFailedUpto({ source, since });
-    const before = (await count('', start)).all;
-    await fail(payment);
-    expect(await count(`0x${payment}`, start)).toEqual({ own: 1, all: before + 1 });
-    expect(await count('0xother', start)).toEqual({ own: 0, all: before + 1 });
-    expect(await count(`0x${payment}`, start + 2_001)).toEqual({ own: 0, all: 0 });
-    // An open one may still fail; one that was reverted has, as far as its payer is concerned.
-    const open = newPayment({ requirements: '{"scheme":"upto"}' });
-    await store.reservePayment(open);
-    const source = `0x${open.identity}`;
-    expect(await count(source, start)).toEqual({ own: 0, all: before + 1 });
-    await advance(open.identity, { from: ['reserved'], to: 'verified', set: { source } });
-    expect(await count(source, start)).toEqual({ own: 0, all: before + 2 });
-    await advance(open.identity, { from: ['verified'], to: 'unknown', set: { reverts: 1 } });
-    expect(await count(source, start)).toEqual({ own: 1, all: before + 2 });
   });
 });

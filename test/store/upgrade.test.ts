@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { postgresEngine, sqliteEngine } from '../../src/store/migrations/engine.ts';
 import { initial } from '../../src/store/migrations/0001-initial.ts';
+import { migrations } from '../../src/store/migrations/migrations.ts';
 import type { Store } from '../../src/store/store.ts';
 import { finishing, reservedMedia, start, worker } from './builders.ts';
 import { testEngines, type TestPlace } from './open-test-store.ts';
@@ -46,6 +47,62 @@ const rows = [
       'unknown', 'payer', null, null, null, null, null, ${start + 1}, ${start + 2})`,
   `insert into media values ('image', 'account', 'done', 'image/png', 5000000000, ${start + 4}, ${start + 9_000})`,
 ];
+
+describe.each(testEngines())(
+  'payments that share a job, of an older version, on $kind',
+  ({ kind, createPlace }) => {
+    it('keep it, are named, and the later of two new ones is refused', async () => {
+      const place = await createPlace();
+      try {
+        const engine = kind === 'sqlite' ? sqliteEngine : postgresEngine;
+        const older = Object.entries(migrations).filter(([name]) => name < '0016');
+        const payment = (identity: string, job: string | null) =>
+          `insert into payments (identity, request_hash, network, asset, pay_to, amount, payload, requirements, state,
+           job_id, created_at, updated_at)
+         values ('${identity}', '', 'eip155:8453', '0xusdc', '0xseller', 1, '{}', '{}', 'delivered',
+           ${job === null ? 'null' : `'${job}'`}, ${start}, ${start})`;
+        await place.sql(
+          ...(kind === 'postgres' ? [`create schema ${place.location}`] : []),
+          ...initial(engine),
+          ...firstMigrationDone,
+          ...rows,
+          ...older
+            .slice(1)
+            .flatMap(([name, build]) => [
+              ...build(engine),
+              `insert into kysely_migration values ('${name}', '')`,
+            ]),
+          payment('one', 'done'),
+          payment('two', 'done'),
+          payment('three', 'failed'),
+          payment('four', null),
+        );
+        const store = await place.openAnother();
+        const jobOf = async (identity: string) => (await store.getPayment(identity))?.jobId;
+        expect(await Promise.all(['one', 'two', 'three', 'four'].map(jobOf))).toEqual([
+          'done',
+          'done',
+          'failed',
+          null,
+        ]);
+        expect(await store.listSharedJobs(undefined)).toEqual(['done']);
+        expect((await store.checkLedger()).problems).toEqual([
+          'job done: it has two payments, one and two; refund the one that did not pay for it',
+        ]);
+        expect(await store.findPaymentOfJob('done')).toBeNull();
+        expect(await store.findPaymentOfJob('failed')).toMatchObject({ identity: 'three' });
+        await expect(
+          place.sql(`update payments set job_id = 'failed' where identity = 'four'`),
+        ).rejects.toThrow(/unique/i);
+        await place.sql(`update payments set refunded = 1 where identity = 'two'`);
+        expect(await store.listSharedJobs(undefined)).toEqual([]);
+        expect((await store.checkLedger()).problems).toEqual([]);
+      } finally {
+        await place.remove();
+      }
+    });
+  },
+);
 
 describe.each(testEngines())('data of the first schema on $kind', ({ kind, createPlace }) => {
   let place: TestPlace;
@@ -111,15 +168,10 @@ describe.each(testEngines())('data of the first schema on $kind', ({ kind, creat
         removedAt: null,
       },
     ]);
-    const replay = {
-      accountId: 'account',
-      endpoint: 'POST /v1/images',
-      key: 'again',
-      bodyHash: 'body',
-      now: start,
-    };
+    const idempotency = { endpoint: 'POST /v1/images', key: 'again', bodyHash: 'body' };
+    const replay = { accountId: 'account', idempotency, payment: null, now: start };
     expect(await store.findReplay(replay)).toMatchObject({ outcome: 'replayed', job: { id: 'done' } });
-    expect(await store.checkLedger()).toEqual({ accounts: 1, entries: 3, openHolds: 2, problems: [] });
+    expect(await store.checkLedger()).toMatchObject({ accounts: 1, entries: 3, openHolds: 2, problems: [] });
   });
 
   it('has payments that later look-ups and lists find', async () => {

@@ -93,16 +93,18 @@ const check: CommandDefinition<[]> = {
   name: 'check',
   summary: 'recompute all balances from the entries and open holds',
   description:
-    'Recomputes every balance and hold from the ledger entries and jobs, and reports differences. It changes nothing; ' +
-    'the gateway may run meanwhile. Exit code 1 if there are differences.',
+    'Recomputes every balance and hold from the ledger entries and jobs, and reports differences. It lists the jobs that ' +
+    'are done and owed, because their payments were not settled, too. It changes nothing; the gateway may run meanwhile. Exit code 1 if there are differences.',
   examples: ['causeway ledger check', 'causeway ledger check --json | jq .problems'],
   run: async ({ operate }) => {
     const report = await operate(checkLedger, {});
-    const { ok: isRight, accounts, entries, open_holds: openHolds, problems } = report;
-    const counts = `Accounts: ${accounts}. Entries: ${entries}. Open holds: ${openHolds}.`;
+    const { ok: isRight, accounts, entries, open_holds: openHolds, debts, problems } = report;
+    const counts =
+      `Accounts: ${accounts}. Entries: ${entries}. Open holds: ${openHolds}. ` +
+      `Owed jobs: ${report.owed_jobs} (${report.owed_usd} USD).`;
     return {
       json: report,
-      text: [...problems, `The books are ${isRight ? 'right' : 'not right'}. ${counts}`].join('\n'),
+      text: [...problems, ...debts, `The books are ${isRight ? 'right' : 'not right'}. ${counts}`].join('\n'),
       exitCode: isRight ? 0 : 1,
     };
   },

@@ -100,7 +100,7 @@ export const quoteText = (
  */
 export const openTextJob = async (
   order: TextJobOrder,
-  { caller, memory, pledge, requestId }: AccountCall,
+  { caller, memory, payment, requestId }: AccountCall,
   services: Services,
 ): Promise<OpenedJob> => {
   const { kind, model, promptTokens, outputLimit, toParts, idempotency } = order;
@@ -132,7 +132,7 @@ export const openTextJob = async (
         isBudgeted: caller.limits?.isBudgeted === true,
       },
       hold,
-      pledge,
+      payment,
       idempotency,
     });
     if (opened.outcome === 'opened')

@@ -38,7 +38,7 @@ export interface MediaJobInput {
  */
 export const openMediaJob = async (
   { inputs, toOrder, idempotency }: MediaJobInput,
-  { caller, requestId }: AccountCall,
+  { caller, payment, requestId }: AccountCall,
   services: Services,
 ): Promise<OpenedJob> => {
   const ids = inputs.map(({ id }) => id);
@@ -65,6 +65,7 @@ export const openMediaJob = async (
         isBudgeted: caller.limits?.isBudgeted === true,
       },
       hold: price,
+      payment,
       idempotency,
       inputs: ids,
       ...(activeLimit === undefined ? {} : { activeLimit }),

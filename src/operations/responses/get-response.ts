@@ -34,7 +34,7 @@ export const getResponse = readOperation({
   output: responseSchema,
   path: '/v1/responses/{response_id}',
   validation: 'both',
-  errors: ['response_not_found'],
+  errors: ['response_not_found', 'payment_in_progress'],
   docs: {
     answer: 'Response',
     description:
@@ -52,6 +52,12 @@ export const getResponse = readOperation({
         param: 'response_id',
       });
     const latest = await waitForEnd({ job, timeoutMs: waitMs ?? 0 }, call, services);
+    if (latest.status === 'done' && latest.unpaidBy !== null)
+      throw new AppError(
+        'payment_in_progress',
+        'The payment of this response is not settled, so its answer is withheld. If the payment failed, send the call again ' +
+          'with its Idempotency-Key and a new payment.',
+      );
     return jsonAnswer(asJson(readResponse(latest)), {
       headers: {
         'cache-control': 'no-store',

@@ -154,7 +154,7 @@ export const resolveReferences = async (
   let read = 0;
   const load = async (jobId: string): Promise<ReadonlyMap<string, OutputItem>> => {
     const job = await store.getJob({ id: jobId, accountId });
-    if (job === null || job.kind !== 'responses' || job.status !== 'done') return new Map();
+    if (job?.kind !== 'responses' || job.status !== 'done' || job.unpaidBy !== null) return new Map();
     read += job.result?.length ?? 0;
     if (read > readFactor * maxBytes) throw tooLarge(maxBytes);
     return new Map(readResponse(job).output.map((item) => [item.id ?? '', item]));

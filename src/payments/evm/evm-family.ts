@@ -6,14 +6,11 @@ import { secret } from '../../kit/variables.ts';
 import type { NetworkFamily } from '../core/network-family.ts';
 import { createEvmChain } from './evm-chain.ts';
 import { evmPayloadSchema, findEvmMismatch, permit2Contracts, toEvmPayload } from './evm-payload.ts';
+import { nameEvmWallet } from './name-evm-wallet.ts';
 
 const addressSchema = z
   .string()
   .regex(/^0x[0-9a-fA-F]{40}$/, { error: ({ input }) => `${input} is not an EVM address` });
-/** The code of a plain wallet that delegates to a contract begins so. */
-const delegationPrefix = '0xef0100';
-/** The signature of a contract wallet that it deploys first (ERC-6492) ends so. */
-const erc6492Suffix = '6492'.repeat(16);
 const keyPattern = /^0x[0-9a-fA-F]{64}$/;
 const keyForm = 'must be 0x and 64 hex digits';
 const keySchema = secret(z.string().regex(keyPattern, keyForm));
@@ -102,13 +99,12 @@ export const evmFamily: NetworkFamily = {
     const { from } = 'authorization' in signed ? signed.authorization : signed.permit2Authorization;
     return { payer: from, source: from.toLowerCase() };
   },
-  findWallet: async ({ address, payload, network }, { rpc, signal }) => {
-    const code = await createEvmChain(rpc, signal).getCode(address);
-    // A plain wallet that delegates to code (EIP-7702) is still the owner of its key.
-    const isPlain = code === '0x' || code.startsWith(delegationPrefix);
-    const isDeployedBySignature = toEvmPayload(payload).signature.endsWith(erc6492Suffix);
-    return `${isPlain && !isDeployedBySignature ? 'eip155' : network.id}:${address.toLowerCase()}`;
-  },
+  findWallet: ({ address, payload, network }, { rpc, signal }) =>
+    nameEvmWallet(createEvmChain(rpc, signal), {
+      address,
+      signature: toEvmPayload(payload).signature,
+      network: network.id,
+    }),
   readFeePayer: async () => null,
   // EVM terms need nothing from the facilitator, so they hold before it was first asked.
   readSupported: () => ({ extra: {} }),

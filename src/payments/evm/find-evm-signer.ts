@@ -10,7 +10,8 @@ import {
   type Hex,
 } from 'viem';
 import { toSignedText, type SignedMessage } from '../extensions/sign-in-with-x.ts';
-import { chainIdOf, isRevert, type EvmChain } from './evm-chain.ts';
+import { isRevert, type EvmChain } from './evm-chain.ts';
+import { nameEvmWallet } from './name-evm-wallet.ts';
 
 interface Signed {
   address: Address;
@@ -46,9 +47,8 @@ const isSignedByContract = async (
 };
 
 /**
- * Returns the wallet that signed. A plain wallet is the same on all chains, and a contract belongs to its chain, as its
- * address may be somebody else's on others. Null when the signature is not that of the address. Throws RpcOutage and
- * RpcRefusal.
+ * Returns the name of the wallet that signed, by its key or by its code. Null when the signature is not that of the
+ * address. Throws RpcOutage and RpcRefusal.
  */
 export const findEvmSigner = async (message: SignedMessage, chain: EvmChain): Promise<string | null> => {
   const { address, chainId, signature } = message;
@@ -56,7 +56,8 @@ export const findEvmSigner = async (message: SignedMessage, chain: EvmChain): Pr
   if (!isAddress(address) || !isHex(signature)) return null;
   const text = toSignedText(message, { account: 'Ethereum', whenUnstated: [''] });
   const signed = { address, text, signature };
-  const name = address.toLowerCase();
-  if (await isSignedByKey(signed)) return `eip155:${name}`;
-  return (await isSignedByContract(chain, signed)) ? `eip155:${chainIdOf(chainId)}:${name}` : null;
+  if (await isSignedByKey(signed)) return `eip155:${address.toLowerCase()}`;
+  return (await isSignedByContract(chain, signed))
+    ? nameEvmWallet(chain, { address, signature, network: chainId })
+    : null;
 };

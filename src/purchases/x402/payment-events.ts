@@ -43,7 +43,7 @@ export const paymentEvents = {
     to: 'verified',
     by: 'holder',
     next: 'work',
-    sets: ['payer', 'source', 'accountId'],
+    sets: ['payer', 'source', 'accountId', 'client'],
   },
   /** The answer is stored, and what its settlement takes and credits if that is not all. Nothing was sent. */
   produced: {

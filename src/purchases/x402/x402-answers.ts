@@ -90,7 +90,8 @@ export const paymentSpent = (): AppError =>
 export const paymentInProgress = (): AppError =>
   new AppError(
     'payment_in_progress',
-    'A request with this payment proof is being served. Send the same request again in a second; do not pay again.',
+    'A request with this payment proof or Idempotency-Key is being served. Send the same request again in a second; do ' +
+      'not pay again.',
     { retryAfterSeconds: 1 },
   );
 

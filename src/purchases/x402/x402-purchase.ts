@@ -134,7 +134,7 @@ const reserve = async (context: X402Context, purchase: Purchase, terms: Terms): 
 const serve = async (context: X402Context, payment: Payment, order: Order): Promise<PayOutcome> => {
   const { request, method, upto } = order;
   const { credit, signal } = request;
-  const verification = await verify(context, payment, { method, credit, signal });
+  const verification = await verify(context, payment, { method, credit, upto, signal });
   if (verification.outcome === 'refused') {
     const { reason, error, isExactOnly } = verification;
     await refuse(context, payment, reason);

@@ -1,7 +1,7 @@
 import type { PaymentMethod } from '../../payments/core/challenge.ts';
 import type { FoundOutcome } from '../../payments/core/facilitator.ts';
 import { AppError } from '../../kit/errors.ts';
-import { neverSettledMs } from '../../store/commands/payment-table.ts';
+import { neverSettledMs, openStates } from '../../store/commands/payment-table.ts';
 import type { Payment, PaymentState } from '../../store/store.ts';
 import { isLeased, movePayment } from './move-payment.ts';
 import type { X402Context } from './x402-context.ts';
@@ -26,7 +26,6 @@ export interface NamedPayment {
   transaction: string | null;
 }
 
-const openStates: readonly PaymentState[] = ['reserved', 'verified', 'produced', 'broadcasting', 'unknown'];
 const endedStates: readonly PaymentState[] = ['settled', 'delivered', 'rejected', 'failed'];
 
 /** The largest difference between the clocks of two processes. */

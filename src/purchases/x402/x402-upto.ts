@@ -1,7 +1,6 @@
-import type { Nano } from '../../kit/money.ts';
+import { nanoPerUsd, type Nano } from '../../kit/money.ts';
 import type { UptoTerms } from '../../payments/core/challenge.ts';
-import type { Payment } from '../../store/store.ts';
-import type { X402Context } from './x402-context.ts';
+import type { Payment, Risk } from '../../store/store.ts';
 
 /** The work was begun, and what it costs is not known: its proof is neither freed nor settled. */
 export class WorkNotEndedError extends Error {
@@ -10,6 +9,8 @@ export class WorkNotEndedError extends Error {
 
 /** How a request is sold by the scheme `upto`: it is paid after the work, at most the price. */
 export interface UptoSale {
+  /** The network of the caller: an IPv4 address, or the /64 of an IPv6 one. */
+  client: string;
   /** The longest time that `produce` takes. */
   longestMs: number;
   /**
@@ -45,20 +46,22 @@ export const toNano = (units: bigint, decimals: number): Nano =>
 
 const dayMs = 86_400_000;
 /**
- * A payer can spend the money while the work is done. New wallets cost nothing, so all failures together, and the open
- * payments that may become some, are limited, too: each gives at most one call away.
+ * What all payers together may owe for calls under way, or have failed to pay within a day: as much as 50 of the dearest
+ * calls that stock clients pay ($1).
  */
-const maxFailedADay = 50;
+const maxAtRisk = 50n * nanoPerUsd;
 
 /**
- * Tells whether a payer may pay after the work: none of its settlements failed or was reverted within a day; few of all
- * payers did, or may; and the account whose balance the payment raises owes for no job.
+ * Bounds what payers can take who spend the money while the work is done. New wallets cost nothing, so they share half of
+ * it, and one of them, or one network, gets a tenth.
  */
-export const mayPayAfterwards = async (
-  { store, clock }: Pick<X402Context, 'store' | 'clock'>,
-  { source, accountId }: { source: string; accountId: string | null },
-): Promise<boolean> => {
-  if (accountId !== null && (await store.owesForJobs(accountId))) return false;
-  const failed = await store.countFailedUpto({ source, since: clock.now() - dayMs });
-  return failed.own === 0 && failed.all < maxFailedADay;
-};
+export const riskOf = ({
+  client,
+  accountId,
+  now,
+}: Pick<Risk, 'client' | 'accountId'> & { now: number }): Risk => ({
+  limits: { all: maxAtRisk, strangers: maxAtRisk / 2n, each: maxAtRisk / 10n },
+  since: now - dayMs,
+  client,
+  accountId,
+});

@@ -17,7 +17,7 @@ import {
 import type { X402Context } from './x402-context.ts';
 import { toBegunPayment, toPayload } from './x402-record.ts';
 import { revertLimit } from './x402-settlement.ts';
-import { mayPayAfterwards } from './x402-upto.ts';
+import { riskOf, type UptoSale } from './x402-upto.ts';
 
 /** Why a proof buys nothing. */
 interface Refused {
@@ -41,12 +41,14 @@ const refused = (reason: string, more: Pick<Refused, 'error' | 'isExactOnly'> = 
 interface Asked {
   method: PaymentMethod;
   credit: Credit | undefined;
+  /** Null for the scheme `exact`. */
+  upto: UptoSale | null;
   /** Of the request. */
   signal: AbortSignal;
 }
 
-/** The accounts that pay, and the one whose balance rises; null for none. */
-type CreditedAccounts = PayingAccounts & { accountId: string | null };
+/** The accounts that pay, and the one whose balance rises; null for none. `client`: only for the scheme `upto`. */
+type CreditedAccounts = PayingAccounts & Pick<Payment, 'accountId'> & { client: string | undefined };
 
 /** One movement of a payer's money can revert all its open settlements, and the chain's fees for them are ours. */
 const maxOpenPayments = 30;
@@ -60,9 +62,8 @@ const noTransfer = 'invalid_exact_svm_payload_no_transfer_instruction';
  * Finds the account whose balance it raises, too.
  */
 export const verify = async (context: X402Context, payment: Payment, asked: Asked): Promise<Verification> => {
-  const { method } = asked;
+  const { method, upto } = asked;
   const begun = toBegunPayment(payment, context.resources);
-  const isUpto = begun.requirements.scheme === 'upto';
   const refusal = await askFacilitator(context, payment, asked);
   if (refusal !== null) return refusal;
   const accounts = await method.network.family.findPayingAccounts(begun);
@@ -71,10 +72,11 @@ export const verify = async (context: X402Context, payment: Payment, asked: Aske
     findCredited(context, payment, { ...asked, accounts }),
   );
   if ('outcome' in credited) return credited;
-  if (isUpto && !(await mayPayAfterwards(context, { ...accounts, ...credited })))
-    return refused('upto_not_trusted', { isExactOnly: true });
-  const covered = await cover(context, payment, { method, accounts: { ...accounts, ...credited }, isUpto });
-  if (covered.outcome === 'refused' || !isUpto) return covered;
+  const covered = await cover(context, payment, {
+    method,
+    accounts: { ...accounts, ...credited, client: upto?.client },
+  });
+  if (covered.outcome === 'refused' || upto === null) return covered;
   // An earlier payment may have used the permit, or the money, since the facilitator was asked.
   return (await askFacilitator(context, covered.payment, asked)) ?? covered;
 };
@@ -115,20 +117,20 @@ const findCredited = async (
 const cover = async (
   context: X402Context,
   payment: Payment,
-  { method, accounts, isUpto }: { method: PaymentMethod; accounts: CreditedAccounts; isUpto: boolean },
+  { method, accounts }: { method: PaymentMethod; accounts: CreditedAccounts },
 ): Promise<Verification> => {
   const { amount, asset } = payment;
   const { source } = accounts;
   // The facilitator has checked that the money covers this payment alone.
-  const alone = await storeVerified(context, payment, { accounts, funds: amount, isUpto });
+  const alone = await storeVerified(context, payment, { accounts, funds: amount });
   if (alone.outcome !== 'uncovered') return alone;
   const { payload } = toPayload(payment);
   const funds = await whileLeased(context, payment, () => method.readFunds({ source, asset, payload }));
   if (funds === null) return refused('rpc_unavailable', { error: paymentUnavailable() });
-  const beside = await storeVerified(context, payment, { accounts, funds, isUpto });
+  const beside = await storeVerified(context, payment, { accounts, funds });
   if (beside.outcome !== 'uncovered') return beside;
   // Permits for Permit2 have sequential nonces: of two that are signed at once, one is lost.
-  if (isUpto) return refused('upto_payments_open', { isExactOnly: true });
+  if (accounts.client !== undefined) return refused('upto_payments_open', { isExactOnly: true });
   // Payments that were sent may have left the balance already, and others may never be sent: only the unsent ones
   // prove that there is too little.
   return refused('insufficient_funds', amount + beside.unsent > funds ? {} : { error: paymentUncovered() });
@@ -137,22 +139,26 @@ const cover = async (
 const storeVerified = async (
   context: X402Context,
   payment: Payment,
-  { accounts, funds, isUpto }: { accounts: CreditedAccounts; funds: bigint; isUpto: boolean },
+  { accounts, funds }: { accounts: CreditedAccounts; funds: bigint },
 ): Promise<Extract<VerifyPaymentOutcome, { outcome: 'verified' | 'uncovered' }> | Refused> => {
   const { store, clock, log } = context;
-  const { source } = accounts;
+  const { source, accountId, client } = accounts;
+  const now = clock.now();
   const { limit, withinMs } = revertLimit;
   const verified = await store.verifyPayment({
     change: changeOf(context, payment, ['verified', accounts]),
     source,
     funds,
-    maxOpen: isUpto ? maxOpenWithUpto : maxOpenPayments,
-    reverts: { limit, since: clock.now() - withinMs },
+    maxOpen: client === undefined ? maxOpenPayments : maxOpenWithUpto,
+    reverts: { limit, since: now - withinMs },
+    risk: client === undefined ? null : riskOf({ client, accountId, now }),
   });
   if (verified === null) throw paymentInProgress();
   const { outcome } = verified;
   if (outcome === 'verified' || outcome === 'uncovered') return verified;
-  if (isUpto && outcome === 'too_many_open') return refused('upto_payments_open', { isExactOnly: true });
+  if (outcome === 'too_risky') return refused('upto_not_trusted', { isExactOnly: true });
+  if (client !== undefined && outcome === 'too_many_open')
+    return refused('upto_payments_open', { isExactOnly: true });
   log.warn({ payer: source, network: payment.network, reason: outcome }, 'a payer is refused for a while');
   return refused(outcome, {
     error: outcome === 'too_many_open' ? tooManyOpen() : tooManyReverts(withinMs),

@@ -2,7 +2,8 @@ import { columns, int64, integer, text, time, type RowOf } from '../columns.ts';
 import { read } from '../command.ts';
 import { eachOf, onlyOf } from '../statement.ts';
 import type { JobKind, JobStatus } from './job-table.ts';
-import type { PaymentState } from './payment-table.ts';
+import { openStates, type PaymentState } from './payment-table.ts';
+import { isOwed } from './pledges.ts';
 
 const activeFields = {
   kind: text<JobKind>(),
@@ -26,6 +27,16 @@ export const gaugeActiveJobs = read({
   isLong: true,
 });
 
+const owedFields = { jobs: integer(), owed: int64() };
+
+/** Counts and sums the jobs that are done and owed, for telemetry. */
+export const gaugeOwedJobs = read({
+  text: `select count(*) as jobs, cast(coalesce(sum(captured), 0) as bigint) as owed from holds where ${isOwed}`,
+  values: () => [],
+  read: onlyOf(columns(owedFields).read),
+  isLong: true,
+});
+
 /** So many rows are counted, so that a long backlog does not make every scrape slow. */
 const countedRows = 10_000;
 
@@ -39,15 +50,6 @@ export const gaugeWebhooks = read({
   read: onlyOf(columns(waitingFields).read),
   isLong: true,
 });
-
-/** The states in which a payment has not come to its end. */
-const openStates = [
-  'reserved',
-  'verified',
-  'produced',
-  'broadcasting',
-  'unknown',
-] as const satisfies PaymentState[];
 
 const openFields = { state: text<PaymentState>(), payments: integer(), oldestAt: time() };
 

@@ -59,6 +59,8 @@ const jobFields = {
   hold: int64(),
   /** Whether the job counts in the budgets of its key, which had one when the caller came. */
   isBudgeted: named('budgeted', { read: (value: bigint | null) => value !== null }),
+  /** The payment that must still pay for it, in place of the balance; null for a job that is paid, or costs nothing. */
+  unpaidBy: orNull(text()),
   ...holdFields,
 };
 /** A job joined with its hold. */
@@ -68,7 +70,8 @@ export const toJob = columns(jobFields).read;
 const holdColumns = 'h.state as hold_state, h.captured, h.refunded';
 
 /** The columns of `jobs j` and `holds h`. */
-export const jobColumns = `${columns(ownFields).list('j.')}, h.amount as hold, h.budgeted, ${holdColumns}`;
+export const jobColumns = `${columns(ownFields).list('j.')}, h.amount as hold, h.budgeted, ${holdColumns},
+  case when h.debited = 0 and h.state <> 'released' then h.payment end as unpaid_by`;
 
 const shownFields = pick(
   ownFields,
@@ -116,8 +119,29 @@ export interface NewJob extends Pick<
   status: 'queued' | 'running';
 }
 
+/** The payment of one call. It pays for one job, whatever the idempotency key. */
+export interface JobPayment {
+  identity: string;
+  /**
+   * Null: its money is in the balance, which pays for the job. Else the most that the job may cost: the payment is settled
+   * when the job has ended. Until then the account is neither credited nor charged, so nobody can spend what may never
+   * come.
+   */
+  most: Nano | null;
+}
+
 /** Makes the job that `openJob` stores. */
-export const newJobRecord = ({ job, hold, now }: { job: NewJob; hold: Nano; now: number }): Job => ({
+export const newJobRecord = ({
+  job,
+  hold,
+  payment = null,
+  now,
+}: {
+  job: NewJob;
+  hold: Nano;
+  payment?: JobPayment | null;
+  now: number;
+}): Job => ({
   ...job,
   progress: 0,
   providerTask: null,
@@ -128,7 +152,8 @@ export const newJobRecord = ({ job, hold, now }: { job: NewJob; hold: Nano; now:
   result: null,
   error: null,
   metadata: null,
-  hold,
+  hold: payment?.most ?? hold,
+  unpaidBy: payment === null || payment.most === null ? null : payment.identity,
   holdState: 'open',
   charged: 0n,
   refunded: 0n,
@@ -161,6 +186,7 @@ export const endedJobRecord = (
   error,
   metadata,
   holdState: charged > 0n ? 'captured' : 'released',
+  unpaidBy: charged > 0n ? job.unpaidBy : null,
   charged,
 });
 

@@ -1,27 +1,28 @@
 import type { Nano } from '../../kit/money.ts';
-import { inTransaction, read, run, unlessRaced, write, writeSteps, type Steps } from '../command.ts';
+import { inTransaction, readSteps, run, unlessRaced, write, writeSteps, type Steps } from '../command.ts';
 import {
   countRows,
   firstOf,
-  firstRow,
   givenRows,
   nothing,
   statement,
   type EngineKind,
   type SqlValue,
 } from '../statement.ts';
-import { findJob, jobColumns, newJobRecord, toJob, type Job, type NewJob, freesItsKey } from './job-table.ts';
+import { claimJob, findEarlier, payInstead, type Claimed } from './earlier-job.ts';
+import { newJobRecord, type Job, type JobPayment, type NewJob } from './job-table.ts';
 import { countActiveJobs } from './jobs.ts';
 import { countHold, findShortBudget } from './key-budgets.ts';
-import { pledgeHold, type Pledge } from './pledges.ts';
 import type { Budget } from './key-table.ts';
+import type { PaymentState } from './payment-table.ts';
+import { pledgeHold } from './pledges.ts';
 
 export interface OpenJobInput {
   job: NewJob;
-  /** The worst-case price; zero with a pledge. */
+  /** The worst-case price; zero for a job that the balance does not pay. */
   hold: Nano;
-  /** Pays for the job in place of the balance. Absent: none. */
-  pledge?: Pledge | null;
+  /** Absent: none. */
+  payment?: JobPayment | null;
   idempotency: { endpoint: string; key: string; bodyHash: string; expiresAt: number } | null;
   /** Maximum number of queued and running jobs of this kind in the account, with this one; null for no limit. */
   activeLimit: number | null;
@@ -33,10 +34,12 @@ export interface OpenJobInput {
 export type OpenJobOutcome =
   /** `newJobRecord` makes the job of the input. */
   | { outcome: 'opened'; available: Nano }
-  /** The same idempotency key came with the same body before; `job` is the job of that time. */
+  /** The payment, or the idempotency key with the same body, came before; `job` is the job of that time. */
   | { outcome: 'replayed'; job: Job; available: Nano }
   /** The same idempotency key came with another body before. */
   | { outcome: 'conflict' }
+  /** The job of the idempotency key waits for its payment; or the payment pays for nothing, as it was given back. */
+  | { outcome: 'unsettled' }
   /** The balance does not cover the hold; or `budget`, a budget of the key, of which `available` is left. */
   | { outcome: 'insufficient'; available: Nano; budget?: Budget }
   | { outcome: 'too_many_active'; active: number }
@@ -224,18 +227,14 @@ const lockAccount = statement({
   })),
 });
 
-interface Claimed {
-  accountId: string;
-  endpoint: string;
-  key: string;
-}
-
-/** Also finds a claim that has expired. */
-const findClaim = statement({
-  text: `select job_id, body_hash, expires_at from idempotency_keys
-    where account_id = $1 and endpoint = $2 and idempotency_key = $3`,
-  values: ({ accountId, endpoint, key }: Claimed) => [accountId, endpoint, key],
-  read: firstRow<{ job_id: string; body_hash: string; expires_at: bigint }>(),
+/**
+ * Reads the state of a payment. In a transaction it locks the row, before the account's row, as those do that move a
+ * payment with its credit.
+ */
+const findState = statement({
+  text: ({ lockRows }) => `select state from payments where identity = $1 ${lockRows}`,
+  values: (identity: string) => [identity],
+  read: firstOf(({ state }: { state: PaymentState }) => state),
 });
 
 const dropClaim = statement({
@@ -268,77 +267,72 @@ const attachInputs = statement({
   read: countRows,
 });
 
+/**
+ * Returns the job that a payment, or else an idempotency key, has opened before: as `openJob` would, but a job that is
+ * owed is found and not paid. Null if there is none. Reads only.
+ */
+export const findReplay = readSteps(findEarlier);
+
 /** Handles all cases but the usual one. */
 function* openUnderLock(input: OpenJobInput, kind: EngineKind): Steps<OpenJobOutcome> {
-  const { job, hold, idempotency, activeLimit, inputs, now, pledge = null } = input;
+  const { job, hold, idempotency, activeLimit, inputs, now, payment = null } = input;
+  const { accountId, id: jobId } = job;
+  const state = payment === null ? null : yield* run(findState, payment.identity);
   const account = yield* run(lockAccount, job);
   if (account === null) return { outcome: 'forbidden' };
   const { available, isUsable } = account;
-  const claimed = idempotency === null ? null : { ...idempotency, accountId: job.accountId };
-  const claim = claimed === null ? null : yield* run(findClaim, claimed);
-  const earlier = claim !== null && claim.expires_at > now ? yield* run(findJob, claim.job_id) : null;
-  if (earlier !== null && !freesItsKey(earlier))
-    return claim?.body_hash === claimed?.bodyHash
-      ? { outcome: 'replayed', job: earlier, available }
-      : { outcome: 'conflict' };
+  const earlier = yield* findEarlier({ accountId, idempotency, payment: payment?.identity ?? null, now });
+  if (earlier?.outcome === 'replayed') return { ...earlier, available };
+  if (earlier !== null && earlier.outcome !== 'owed') return earlier;
+  if (payment !== null && (state === null || state === 'rejected')) return { outcome: 'unsettled' };
+  if (earlier !== null) {
+    const { job: owed } = earlier;
+    if (!(yield* payInstead({ job: owed, payment, now }, kind)))
+      return { outcome: 'insufficient', available };
+    return { outcome: 'replayed', job: { ...owed, unpaidBy: null }, available: available - owed.charged };
+  }
   if (!isUsable) return { outcome: 'forbidden' };
   const active = activeLimit === null ? 0 : yield* run(countActiveJobs, job);
   if (activeLimit !== null && active >= activeLimit) return { outcome: 'too_many_active', active };
   if (available < hold) return { outcome: 'insufficient', available };
   const short = job.isBudgeted ? yield* findShortBudget({ keyId: job.keyId, hold, now }) : null;
   if (short !== null) return { outcome: 'insufficient', ...short };
-  if (claimed !== null && claim !== null) yield* run(dropClaim, claimed);
+  if (idempotency !== null) yield* run(dropClaim, { ...idempotency, accountId });
   const left = yield* admit(input, kind);
   // The key was revoked after the account was locked.
   if (left === null) return { outcome: 'forbidden' };
   if (job.isBudgeted) yield* countHold({ job, hold, now });
-  if (pledge !== null) yield* pledgeHold({ ...pledge, jobId: job.id });
+  if (payment !== null) {
+    const { identity, most } = payment;
+    yield* run(claimJob, { identity, jobId });
+    if (most !== null) yield* run(pledgeHold, { jobId, most, payment: identity });
+  }
   const attached = inputs.length === 0 ? 0 : yield* run(attachInputs, input);
   if (attached < inputs.length)
     throw new RangeError(
-      `job ${job.id}: ${inputs.length - attached} of its ${inputs.length} inputs do not exist any more`,
+      `job ${jobId}: ${inputs.length - attached} of its ${inputs.length} inputs do not exist any more`,
     );
   return { outcome: 'opened', available: left };
 }
 
 /**
- * Admits a job in one unit: claims the idempotency key (if given), places the hold, and inserts the job with the status
- * and lease that `job` has. Checks in this order: the idempotency key, the API key and account (`forbidden`), the number
- * of active jobs, the balance, the budgets of the key. So a replay is answered even if key, account or balance have
- * changed. The idempotency key of a job that `freesItsKey` is free. Rejects, and changes nothing, if one of `inputs` is
- * gone.
+ * Admits a job in one unit: claims the payment and the idempotency key (if given), places the hold, and inserts the job
+ * with the status and lease that `job` has. Checks in this order: the payment, the idempotency key, the API key and
+ * account (`forbidden`), the number of active jobs, the balance, the budgets of the key. So a replay is answered even if
+ * key, account or balance have changed. The payment and the key of a job that `freesItsKey` are free. A job that is owed
+ * is paid from the balance before it is answered. Rejects, and changes nothing, if one of `inputs` is gone.
  */
 export const openJob = writeSteps(
   function* (input: OpenJobInput, kind): Steps<OpenJobOutcome> {
     // Active jobs and budgets are not read in one statement: its snapshot is older than its lock on the account's row.
     const isPlain =
-      input.activeLimit === null && input.inputs.length === 0 && !input.job.isBudgeted && !input.pledge;
+      input.activeLimit === null && input.inputs.length === 0 && !input.job.isBudgeted && !input.payment;
     const available = isPlain ? yield* unlessRaced(admit(input, kind)) : null;
     if (available === null) return yield* inTransaction(openUnderLock(input, kind), input.job.accountId);
     return { outcome: 'opened', available };
   },
   { queuesJobs: ({ outcome }, { job }) => outcome === 'opened' && job.status === 'queued' },
 );
-
-interface Replay extends Claimed {
-  bodyHash: string;
-  now: number;
-}
-
-type ReplayOutcome = { outcome: 'replayed'; job: Job } | { outcome: 'conflict' };
-
-/** Returns what `openJob` would return because of the idempotency key; null if the key is free. Reads only. */
-export const findReplay = read({
-  text: `select ${jobColumns}, i.body_hash = $4 as is_same_body
-    from idempotency_keys i join jobs j on j.id = i.job_id join holds h on h.job_id = j.id
-    where i.account_id = $1 and i.endpoint = $2 and i.idempotency_key = $3 and i.expires_at > $5`,
-  values: ({ accountId, endpoint, key, bodyHash, now }: Replay) => [accountId, endpoint, key, bodyHash, now],
-  read: firstOf((row: Record<string, never>): ReplayOutcome | null => {
-    const job = toJob(row);
-    if (freesItsKey(job)) return null;
-    return row.is_same_body ? { outcome: 'replayed', job } : { outcome: 'conflict' };
-  }),
-});
 
 /** Removes up to `limit` expired idempotency keys. Returns how many. Skips a key that a new job is claiming now. */
 export const sweepIdempotencyKeys = write({

@@ -9,6 +9,15 @@ import { columns, flag, int64, integer, named, orNull, text, time, type RowOf } 
  */
 export type PaymentState = (typeof paymentStates)[number];
 
+/** The states in which a payment has not come to its end. */
+export const openStates: readonly PaymentState[] = [
+  'reserved',
+  'verified',
+  'produced',
+  'broadcasting',
+  'unknown',
+];
+
 const paymentFields = {
   /** Unique: EVM chain, token, payer and nonce; Solana cluster and message hash. */
   identity: text(),
@@ -54,6 +63,8 @@ const paymentFields = {
   isUnchecked: named('unchecked', flag()),
   /** The account that pays: a wallet in lower case on EVM, a token account on Solana. */
   source: orNull(text()),
+  /** The network of the caller, as long as that counts for what is at risk; null for a payment that comes before the work. */
+  client: orNull(text()),
   /** How many transactions of its settlement the chain reverted, at our cost. */
   reverts: integer(),
   /** The account whose balance it raises; null as long as that is not known, and for a payment that raises none. */

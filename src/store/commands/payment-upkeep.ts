@@ -47,19 +47,22 @@ const deleteRejected = statement({
 });
 
 /** Does not change `updated_at`, which is the time of delivery. */
-const forgetAnswers = statement({
-  text: ({ lockFreeRows }) => `with old as (
-      select identity from payments where state = 'delivered' and result is not null and updated_at < $1
+const forget = (column: string, condition: string) =>
+  statement({
+    text: ({ lockFreeRows }) => `with old as (
+      select identity from payments where ${condition} and updated_at < $1
       order by updated_at limit $2 ${lockFreeRows}
     )
-    update payments set result = null where identity in (select identity from old) returning 1 as removed`,
-  values: ({ before, limit }: OldPayments) => [before, limit],
-  read: countRows,
-});
+    update payments set ${column} = null where identity in (select identity from old) returning 1 as removed`,
+    values: ({ before, limit }: OldPayments) => [before, limit],
+    read: countRows,
+  });
+const forgetAnswers = forget('result', `state = 'delivered' and result is not null`);
+const forgetClients = forget('client', 'client is not null');
 
 /**
- * Deletes rejected proofs last changed before `rejectedBefore`, and the answers (not the records) of payments delivered
- * before `deliveredBefore`; at most `limit` of each. Returns how many.
+ * Deletes rejected proofs last changed before `rejectedBefore`, and the answers and callers (not the records) of payments
+ * last changed before `deliveredBefore`; at most `limit` of each. Returns how many.
  */
 export const prunePayments = writeSteps(function* (input: {
   rejectedBefore: number;
@@ -68,7 +71,8 @@ export const prunePayments = writeSteps(function* (input: {
 }) {
   const { rejectedBefore, deliveredBefore, limit } = input;
   const deleted = yield* run(deleteRejected, { before: rejectedBefore, limit });
-  return deleted + (yield* run(forgetAnswers, { before: deliveredBefore, limit }));
+  const old = { before: deliveredBefore, limit };
+  return deleted + (yield* run(forgetAnswers, old)) + (yield* run(forgetClients, old));
 });
 
 interface Settled {

@@ -8,7 +8,7 @@ import {
   writeTransaction,
   type Steps,
 } from '../command.ts';
-import { eachOf, firstOf, nothing, onlyOf, statement, type EngineKind } from '../statement.ts';
+import { eachOf, firstOf, nothing, statement, type EngineKind } from '../statement.ts';
 import {
   amountColumn,
   amountOf,
@@ -22,6 +22,7 @@ import { findPaymentsByTransaction } from './list-payments.ts';
 import { moveCredit } from './payment-credit.ts';
 import { readAvailable } from './ledger-table.ts';
 import { debitPledged } from './pledges.ts';
+import { isTooRisky, type Risk } from './payment-risk.ts';
 
 export const getPayment = read({
   text: `select ${paymentColumns} from payments where identity = $1`,
@@ -73,9 +74,9 @@ const insertPayment = statement({
       requirements = excluded.requirements, lease_owner = excluded.lease_owner,
       lease_until = excluded.lease_until, check_at = excluded.check_at, payment_id = excluded.payment_id,
       account_id = excluded.account_id, credit = excluded.credit,
-      state = 'reserved', payer = null, source = null, result = null, transaction_id = null, raw_transaction = null,
+      state = 'reserved', payer = null, source = null, client = null, result = null, transaction_id = null, raw_transaction = null,
       receipt = null, reason = null, facilitator = null, settled_at = null, settled_amount = null,
-      unchecked = 0, job_id = null,
+      unchecked = 0, job_id = case when payments.request_hash = excluded.request_hash then payments.job_id end,
       updated_at = excluded.updated_at
     where payments.state = 'rejected'
     returning ${paymentColumns}`,
@@ -123,6 +124,7 @@ export const reservePayment = writeSteps(function* (
 const settable = [
   ['payer', 'payer'],
   ['source', 'source'],
+  ['client', 'client'],
   ['result', 'result'],
   ['transaction', 'transaction_id'],
   ['rawTransaction', 'raw_transaction'],
@@ -289,6 +291,8 @@ export interface VerifyPaymentInput {
   maxOpen: number;
   /** The number of reverted settlements since `since` that bars a source. */
   reverts: { limit: number; since: number };
+  /** Set for a payment that is settled after the work. */
+  risk?: Risk | null;
 }
 
 export type VerifyPaymentOutcome =
@@ -296,7 +300,9 @@ export type VerifyPaymentOutcome =
   /** Sums of the other open payments: `unsent` are being worked on, `sent` were sent or given up. */
   | { outcome: 'uncovered'; unsent: bigint; sent: bigint }
   | { outcome: 'too_many_open' }
-  | { outcome: 'too_many_reverts' };
+  | { outcome: 'too_many_reverts' }
+  /** It must be paid before the work. */
+  | { outcome: 'too_risky' };
 
 /**
  * Makes the change if `funds` cover this payment and all other open payments from `source` in the same asset. Payments
@@ -309,6 +315,7 @@ export const verifyPayment = writeTransaction(function* ({
   funds,
   maxOpen,
   reverts,
+  risk = null,
 }: VerifyPaymentInput): Steps<VerifyPaymentOutcome | null> {
   yield* run(lockName, `payments from ${source}`);
   const payment = yield* run(getPayment, change.identity);
@@ -318,34 +325,15 @@ export const verifyPayment = writeTransaction(function* ({
   if (reverted >= reverts.limit) return { outcome: 'too_many_reverts' };
   const open = yield* run(listOpenAmounts, { source, payment, now: change.now });
   if (open.length >= maxOpen) return { outcome: 'too_many_open' };
+  if (risk !== null) {
+    yield* run(lockName, 'payments after the work');
+    if (yield* isTooRisky(payment, { source, ...risk })) return { outcome: 'too_risky' };
+  }
   const unsent = sumOf(open.filter((one) => isUnsent(one, change.now)));
   const sent = sumOf(open) - unsent;
   if (payment.amount + unsent + sent > funds) return { outcome: 'uncovered', unsent, sent };
   const verified = yield* run(advancePayment, change);
   return verified === null ? null : { outcome: 'verified', payment: verified };
-});
-
-interface FailedUpto {
-  /** Of the asked source. */
-  own: bigint;
-  all: bigint;
-}
-
-/**
- * Counts the `upto` payments that failed at `since` or later, after their answer was made, or that may still fail: of the
- * source, those that failed, or were reverted and have no end yet; of all payers, the open ones, too.
- */
-export const countFailedUpto = read({
-  text: `select count(*) as "all", count(case when source = $1 and failed = 1 then 1 end) as own from (
-      select source, 1 as failed from payments
-        where state = 'failed' and settled_amount is not null and updated_at >= $2
-      union all
-      select source, case when state = 'unknown' and reverts > 0 then 1 else 0 end as failed from payments
-        where state in ('verified', 'produced', 'broadcasting', 'unknown') and created_at >= $2
-          and requirements like '%"scheme":"upto"%'
-    ) as upto`,
-  values: ({ source, since }: { source: string; since: number }) => [source, since],
-  read: onlyOf(({ own, all }: FailedUpto) => ({ own: Number(own), all: Number(all) })),
 });
 
 /** Lists payments that were delivered because a facilitator said so, and that no node has confirmed. */

@@ -3,28 +3,22 @@ import { run, type Steps } from '../command.ts';
 import { eachOf, nothing, statement, type EngineKind } from '../statement.ts';
 import { post } from './ledger-table.ts';
 
-/**
- * A payment that is settled when the job has ended, and pays for it in place of the balance. Until then the account is
- * neither credited nor charged, so nobody can spend what may never come.
- */
-export interface Pledge {
-  /** Identity of a verified payment. */
-  payment: string;
-  /** The most that the job may cost; its hold, which no balance covers. */
-  most: Nano;
-}
-
-const markHold = statement({
+/** Makes the hold of a new job, which holds nothing of the balance, the pledge of a payment. */
+export const pledgeHold = statement({
   text: 'update holds set amount = $2, payment = $3, debited = 0 where job_id = $1',
-  values: ({ jobId, most, payment }: Pledge & { jobId: string }) => [jobId, most, payment],
+  values: ({ jobId, most, payment }: { jobId: string; most: Nano; payment: string }) => [
+    jobId,
+    most,
+    payment,
+  ],
   read: nothing,
 });
 
-/** Makes the hold of a new job, which holds nothing of the balance, that of a pledge. */
-export const pledgeHold = (pledge: Pledge & { jobId: string }): Steps<void> => run(markHold, pledge);
-
-/** The payment of the hold has ended, whether it is kept or not. A proof that was freed may have paid for another job. */
-export const hasEnded = `not exists (
+/**
+ * The hold of a job that is done and owed: its payment has ended, whether it is kept or not, and did not pay for it. A
+ * proof that was freed may have paid for another job.
+ */
+export const isOwed = `debited = 0 and state = 'captured' and not exists (
         select 1 from payments where identity = holds.payment
           and state in ('reserved', 'verified', 'produced', 'broadcasting', 'unknown')
       )`;
@@ -38,7 +32,7 @@ interface OwedHold {
 /** Lists the unpaid jobs of an account, whose payments have ended: that of the given payment first. */
 const listOwed = statement({
   text: `select job_id, captured, payment from holds
-    where debited = 0 and state = 'captured' and account_id = $1 and ${hasEnded}
+    where account_id = $1 and ${isOwed}
     order by case when payment = $2 then 0 else 1 end, ended_at desc limit 100`,
   values: ({ accountId, payment }: { accountId: string; payment: string }) => [accountId, payment],
   read: eachOf((row: OwedHold) => row),
@@ -49,6 +43,26 @@ const markDebited = statement({
   values: (jobId: string) => [jobId],
   read: nothing,
 });
+
+/** Debits a job whose payment has ended and did not pay for it. False if the balance does not cover the whole job. */
+export function* payOwed(
+  { jobId, accountId, captured, now }: { jobId: string; accountId: string; captured: Nano; now: number },
+  kind: EngineKind,
+): Steps<boolean> {
+  const entry = {
+    id: `${jobId}.paid`,
+    accountId,
+    type: 'debit',
+    amount: -captured,
+    jobId,
+    note: null,
+    payment: null,
+    createdAt: now,
+  } as const;
+  if ((yield* post(entry, kind)) === null) return false;
+  yield* run(markDebited, jobId);
+  return true;
+}
 
 /**
  * Debits the job that a payment pays for, in the unit that credits it; and then unpaid ones of the account, each as a
@@ -63,18 +77,6 @@ export function* debitPledged(
     const { job_id: jobId, captured } = owed;
     const isOwn = index === 0 && owed.payment === payment;
     if (!isOwn && captured > left) continue;
-    const entry = {
-      id: `${jobId}.paid`,
-      accountId,
-      type: 'debit',
-      amount: -captured,
-      jobId,
-      note: null,
-      payment: null,
-      createdAt: now,
-    } as const;
-    if ((yield* post(entry, kind)) === null) continue;
-    yield* run(markDebited, jobId);
-    if (!isOwn) left -= captured;
+    if ((yield* payOwed({ jobId, accountId, captured, now }, kind)) && !isOwn) left -= captured;
   }
 }

@@ -1,5 +1,5 @@
-import { read, write } from '../command.ts';
-import { eachOf, firstOf, nothing } from '../statement.ts';
+import { read } from '../command.ts';
+import { eachOf, firstOf } from '../statement.ts';
 import { pageValues, type Page } from './history-page.ts';
 import { paymentColumns, toPayment } from './payment-table.ts';
 
@@ -37,16 +37,17 @@ export const listPurchases = read({
   read: eachOf(toPayment),
 });
 
-/** Notes the job that a payment paid for. A call that failed uncharged may run anew, as another job. */
-export const notePaymentJob = write({
-  text: 'update payments set job_id = $2 where identity = $1',
-  values: ({ identity, jobId }: { identity: string; jobId: string }) => [identity, jobId],
-  read: nothing,
+/** Lists the first jobs that an older version noted with two payments, none of which was refunded since. */
+export const listSharedJobs = read({
+  text: `select job_id from payments where shares_job = 1 and refunded = 0
+    group by job_id having count(*) > 1 order by job_id limit 10`,
+  values: () => [],
+  read: eachOf(({ job_id: id }: { job_id: string }) => id),
 });
 
-/** Finds the payment that paid for a job. */
+/** Finds the payment that paid for a job; null also where an older version noted two. */
 export const findPaymentOfJob = read({
-  text: `select ${paymentColumns} from payments where job_id = $1`,
+  text: `select ${paymentColumns} from payments where job_id = $1 and shares_job = 0`,
   values: (jobId: string) => [jobId],
   read: firstOf(toPayment),
 });

@@ -1,6 +1,6 @@
 import { inTransaction, read, run, unlessRaced, writeSteps, type Steps } from '../command.ts';
 import { firstOf, nothing, onlyOf, statement } from '../statement.ts';
-import { hasEnded } from './pledges.ts';
+import { isOwed } from './pledges.ts';
 import type { AccountStatus } from './accounts.ts';
 
 /** The account of a wallet, as a buyer. */
@@ -90,9 +90,7 @@ export const openWalletAccount = writeSteps(function* (input: NewWalletAccount):
 
 /** Tells whether an account owes for a job: the payment that was pledged for it has ended and did not pay for it. */
 export const owesForJobs = read({
-  text: `select exists (
-      select 1 from holds where debited = 0 and state = 'captured' and account_id = $1 and ${hasEnded}
-    ) as owes`,
+  text: `select exists (select 1 from holds where account_id = $1 and ${isOwed}) as owes`,
   values: (accountId: string) => [accountId],
   read: onlyOf(({ owes }: { owes: bigint | boolean }) => Boolean(owes)),
 });

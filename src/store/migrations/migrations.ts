@@ -14,6 +14,7 @@ import { boughtPayments } from './0012-bought-payments.ts';
 import { settledAmounts } from './0013-settled-amounts.ts';
 import { paymentCredits } from './0014-payment-credits.ts';
 import { paymentReverts } from './0015-payment-reverts.ts';
+import { paymentClaims } from './0016-payment-claims.ts';
 import { termsModels } from './0017-terms-models.ts';
 
 /** All migrations, which run in the order of their names. Never change one that was released. */
@@ -33,6 +34,7 @@ export const migrations: Readonly<Record<string, (engine: Engine) => string[]>> 
   '0013-settled-amounts': settledAmounts,
   '0014-payment-credits': paymentCredits,
   '0015-payment-reverts': paymentReverts,
+  '0016-payment-claims': paymentClaims,
   '0017-terms-models': termsModels,
 };
 

@@ -11,7 +11,16 @@ import { documents, operatorOf, runCli, temporaryDataFolder, temporaryFolder } f
 // Many commands are processes.
 vi.setConfig({ testTimeout: 300_000 });
 
-const rightBooks = { ok: true, accounts: 1, entries: 2, open_holds: 0, problems: [] };
+const rightBooks = {
+  ok: true,
+  accounts: 1,
+  entries: 2,
+  open_holds: 0,
+  owed_jobs: 0,
+  owed_usd: '0.00',
+  debts: [],
+  problems: [],
+};
 
 /** The store as the gateway has it open, in this process, while the commands run in theirs. */
 const openGatewayStore = async (databaseUrl: string | null, dataDir: string) => {

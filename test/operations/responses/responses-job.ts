@@ -49,6 +49,7 @@ export const responsesJob: Job = {
   error: null,
   metadata: null,
   hold: 0n,
+  unpaidBy: null,
   holdState: 'open',
   charged: 0n,
   refunded: 0n,

@@ -76,6 +76,7 @@ const fields: EventFields<PaymentEventName> & Record<string, unknown> = {
   payer: '0xpayer',
   source: '0xsource',
   accountId: null,
+  client: null,
   result: '{"results":[]}',
   transaction: '0xtransaction',
   rawTransaction: '0xraw',
@@ -191,6 +192,7 @@ describe.each(testEngines())('random events on $kind', ({ create }) => {
         payer: '0xpayer',
         source: '0xsource',
         accountId: null,
+        client: null,
       });
       const produced = await movePayment(one, payment, 'produced', {
         result: '{}',

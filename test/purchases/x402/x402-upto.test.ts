@@ -55,6 +55,7 @@ const metered = (
 ): PayRequest => ({
   ...createSale(name).request(proofs),
   upto: {
+    client: name,
     longestMs,
     produce: async () => {
       await work();
