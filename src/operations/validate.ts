@@ -64,7 +64,7 @@ const unknownFields = (
     // A request that says the same in the field itself was written for several APIs. What may name several fields is not
     // compared with them.
     const isSaid = (field: string): boolean =>
-      (raw[field] ?? null) !== null && (meant.length > 1 || String(raw[field]) === String(raw[name]));
+      (raw[field] ?? null) !== null && (meant.length > 1 || textOf(raw[field]) === textOf(raw[name]));
     const isSlip = near !== null || (meant.length > 0 && !meant.some(isSaid));
     if (!isSlip && !refusesAll) return [];
     const begun = known.filter((field) => lower.length > maxEdits && field.startsWith(lower));
@@ -73,6 +73,8 @@ const unknownFields = (
     return [{ path: [name], msg: `is not a field here${hint}`, type: 'extra_forbidden' }];
   });
 };
+
+const textOf = (value: unknown): unknown => (typeof value === 'string' ? value : JSON.stringify(value));
 
 /** Makes a 422 for a rule of a query parameter that a schema cannot express. */
 export const invalidQuery = (field: string, msg: string): AppError =>
