@@ -43,10 +43,10 @@ export default defineConfig(({ mode }) => {
       // Much of a test's time is spent waiting: for a child process, a database, a lease.
       maxWorkers: availableParallelism() + 3,
       // Only a hang takes so long, also on a busy machine.
-      testTimeout: isSlow ? 600_000 : 60_000,
-      hookTimeout: isSlow ? 600_000 : 60_000,
+      testTimeout: isSlow ? 600_000 : 120_000,
+      hookTimeout: isSlow ? 600_000 : 180_000,
       // What is waited for comes late on a busy machine; the wait ends as soon as it is there.
-      expect: { poll: { timeout: isSlow ? 120_000 : 50_000 } },
+      expect: { poll: { timeout: 60_000 } },
       reporters: ['default'],
       sequence: { sequencer: LongWaitsFirst },
       globalSetup: [

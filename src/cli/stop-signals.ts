@@ -1,17 +1,8 @@
+import { onStopSignals } from '../kit/on-stop-signals.ts';
 import { CommandError } from './command-error.ts';
-
-const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** A terminal and the parent process may send the same signal both. */
 const echoMs = 1_000;
-
-/** Calls `handle` in place of a signal that would end the process. Returns a function that ends this. */
-export const onStopSignals = (handle: (signal: NodeJS.Signals) => void): (() => void) => {
-  for (const name of stopSignals) process.on(name, handle);
-  return () => {
-    for (const name of stopSignals) process.off(name, handle);
-  };
-};
 
 /**
  * Runs `work` with a signal that aborts, with CommandError `stopped`, in place of a signal that would end the process. A

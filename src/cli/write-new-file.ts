@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { constants, copyFileSync, linkSync, rmSync } from 'node:fs';
 import { lstat, open, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { onStopSignals } from '../kit/on-stop-signals.ts';
 import { CommandError } from './command-error.ts';
-import { onStopSignals } from './stop-signals.ts';
 
 const problems: Record<string, string> = {
   ENOENT: 'its folder does not exist; make it first',

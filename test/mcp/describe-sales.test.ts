@@ -34,7 +34,7 @@ describe('the description of the search', () => {
     [{ SEARCH_MAX_LIMIT: '50' }, '0.10', '0.16'],
     [{ SEARCH_PRICING: 'flat' }, '0.50', '0.50'],
   ])('with %j costs from %s to %s', (environment, least, most) => {
-    expect(describeSale(environment).price).toEqual({ least: parseUsd(least), most: parseUsd(most) });
+    expect(describeSale(environment).price()).toEqual({ least: parseUsd(least), most: parseUsd(most) });
   });
 
   it('is none where nothing is sold call by call', () => {

@@ -99,8 +99,21 @@ const input = z
     }
   });
 
+const resend = 'Send the whole conversation in input.';
+
+/** Members of OpenAI's API that are not supported here, with what to do instead. */
+const rejected = {
+  previous_response_id: resend,
+  conversation: resend,
+  background: 'Leave it out; a response that takes long is read with GET /v1/responses/{id}.',
+  prompt: 'Write the prompt into instructions and input.',
+  top_logprobs: 'Leave it out.',
+  max_tool_calls: 'Leave it out; there are no tools that run on this side.',
+};
+
 const sampling = { description: 'Sampling; best-effort.' };
 const ignored = z.unknown().optional().describe('Accepted and ignored.');
+const refused = z.unknown().optional().describe('Not supported.');
 
 export const responseInput = z.looseObject({
   model: z.string().nullish().describe('A chat SKU from list_models.'),
@@ -141,6 +154,12 @@ export const responseInput = z.looseObject({
     include: ignored,
     reasoning: ignored,
     truncation: ignored,
+    previous_response_id: refused,
+    conversation: refused,
+    background: refused,
+    prompt: refused,
+    top_logprobs: refused,
+    max_tool_calls: refused,
   }),
 });
 
@@ -156,18 +175,6 @@ export const boundPart = (request: ResponseInput): object =>
       .map((name) => [name, request[name]])
       .filter(([, value]) => value !== null),
   );
-
-const resend = 'Send the whole conversation in input.';
-
-/** Members of OpenAI's API that are not supported here, with what to do instead. */
-const rejected = {
-  previous_response_id: resend,
-  conversation: resend,
-  background: 'Leave it out; a response that takes long is read with GET /v1/responses/{id}.',
-  prompt: 'Write the prompt into instructions and input.',
-  top_logprobs: 'Leave it out.',
-  max_tool_calls: 'Leave it out; there are no tools that run on this side.',
-};
 
 const roles = ['user', 'assistant', 'system', 'developer'];
 const textParts = ['input_text', 'output_text'];

@@ -1,8 +1,8 @@
 import { readConfig } from '../../../src/config/config.ts';
 import { brandTitle } from '../../../src/kit/brand-title.ts';
-import { parseUsd } from '../../../src/kit/money.ts';
 import { describeSales } from '../../../src/mcp/describe-sales.ts';
 import { createOperations } from '../../../src/operations/index.ts';
+import type { Services } from '../../../src/operations/operation.ts';
 import type { SaleDescription } from '../../../src/purchases/x402/x402-gate.ts';
 
 /** The search over each transport. */
@@ -14,11 +14,8 @@ export const describeSale = (environment: Record<string, string> = {}): SaleDesc
   const config = readConfig(environment, null);
   const [sale] = describeSales(createOperations(config.search), {
     serviceName: brandTitle(config),
-    services: () => {
-      throw new Error('there are no services');
-    },
+    services: () => ({}) as Services,
   });
   if (sale === undefined) throw new Error('nothing is sold');
-  const price = { least: parseUsd('0.10'), most: parseUsd('0.26') };
-  return { ...sale, description: () => 'Influencer search', isOnSale: () => true, price: () => price };
+  return { ...sale, description: () => 'Influencer search', isOnSale: () => true };
 };
