@@ -201,31 +201,6 @@ describe.runIf(hasService('PostgreSQL'))('the PostgreSQL store', () => {
     expect(count).toBe(2);
   });
 
-  it('opens while other tables in the database are dropped', async () => {
-    const columns = Array.from({ length: 200 }, (_, index) => `column${index} serial`).join();
-    const elsewhere = await Promise.all(Array.from({ length: 3 }, nameSchema));
-    let isOver = false;
-    const comings = elsewhere.map((name) =>
-      onPostgres(async (client) => {
-        while (!isOver) {
-          await client.query(`create schema ${name} create table gone (${columns})`);
-          await client.query(`drop schema ${name} cascade`);
-        }
-      }),
-    );
-    try {
-      for (let count = 0; count < 8; count += 1) {
-        const store = await open();
-        expect((await addAccount(store)).accountId).toBeDefined();
-        await store.close();
-        await onPostgres((client) => client.query(`drop schema ${schema} cascade`));
-      }
-    } finally {
-      isOver = true;
-      await Promise.all(comings);
-    }
-  });
-
   it('survives if the server ends a connection within a transaction', async () => {
     const store = await open(marked());
     const owner = await addAccount(store);
