@@ -193,7 +193,7 @@ models:
   it('tells a gateway that runs here, and a PUBLIC_URL that leads to it or elsewhere', async () => {
     const gateway = await startTestGateway();
     onTestFinished(() => gateway.stop());
-    await gateway.services.leads.whenReady();
+    await expect.poll(async () => (await fetch(`${gateway.url}/health/ready`)).status).toBe(200);
     const other = await listenOnLoopback(createServer((_request, response) => response.end('hello')));
     onTestFinished(() => other.close());
     const port = new URL(gateway.url).port;
