@@ -274,6 +274,7 @@ const createJobs = ({
         clock,
         log,
       }),
+      log,
     ),
     image: ifSold(
       isSold,
@@ -285,6 +286,7 @@ const createJobs = ({
         memoryBytes: config.bodyMemoryBytes,
         log,
       }),
+      log,
     ),
   };
   return createJobRunner({

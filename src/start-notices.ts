@@ -75,16 +75,19 @@ export const accountNotices = async ({
   store,
   config,
 }: Pick<Services, 'store'> & { config: Config }): Promise<string[]> => {
-  const shared = await store.listSharedJobs(undefined);
-  if (shared.length > 0)
-    return [`Jobs have two payments each (${shared.join(', ')}). causeway ledger check says what to do.`];
-  if (isSandboxOnly(config)) return [];
+  const jobs = await store.listSharedJobs(undefined);
+  const shared =
+    jobs.length === 0
+      ? []
+      : [`Jobs have two payments each (${jobs.join(', ')}). causeway ledger check says what to do.`];
+  if (isSandboxOnly(config)) return shared;
   let page = await store.listAccounts({ limit: accountsAtOnce });
   for (let last = page.at(-1); last !== undefined; last = page.at(-1)) {
-    if (page.some(({ isSandbox }) => !isSandbox)) return [];
+    if (page.some(({ isSandbox }) => !isSandbox)) return shared;
     page = await store.listAccounts({ limit: accountsAtOnce, afterId: last.id });
   }
   return [
+    ...shared,
     'There is no account yet that can buy real models: causeway accounts create --name NAME --approved, then keys issue and credit.',
   ];
 };

@@ -7,10 +7,10 @@ import type { Job } from '../store/store.ts';
 import type { Executor, JobOutcome } from './executor.ts';
 
 /** Returns the part of a done job's metadata that says which providers were asked. */
-export const madeBy = ({ isSandbox, provider, failedProvider }: Omit<ServedRoute, 'model'>): JsonObject => ({
+export const madeBy = ({ isSandbox, provider, failedProviders }: Omit<ServedRoute, 'model'>): JsonObject => ({
   sandbox: isSandbox,
   provider,
-  ...(failedProvider === undefined ? {} : { failedProvider }),
+  ...(failedProviders === undefined ? {} : { failedProviders }),
 });
 
 /** Fixed public texts. An upstream's own words never reach a customer, except in a refusal by its content policy. */
@@ -43,9 +43,10 @@ export const toFailedOutcome = (
   if (!(thrown instanceof ProviderError)) throw thrown;
   log.warn({ requestId, jobId: id, sku: model, ...thrown.facts() }, `a job failed upstream: ${kind}`);
   const { asked, failure } = thrown;
+  const failedProviders = (asked?.earlier ?? []).map(({ provider }) => provider);
   // A request that is itself wrong tells nothing of the provider.
-  const metadata: JsonObject =
-    asked === undefined || failure === 'fatal' ? {} : { failedProvider: asked.provider };
+  if (asked !== undefined && failure !== 'fatal') failedProviders.push(asked.provider);
+  const metadata: JsonObject = failedProviders.length === 0 ? {} : { failedProviders };
   return { status: 'failed', error: toPublicError(thrown), metadata };
 };
 
@@ -54,10 +55,10 @@ export const toFailedOutcome = (
  * queued. Then the sandbox must not answer for real money, nor a real model for sandbox credit.
  */
 export const ifSold =
-  (isSold: (job: Job, signal: AbortSignal) => Promise<boolean>, run: Executor): Executor =>
+  (isSold: (job: Job, signal: AbortSignal) => Promise<boolean>, run: Executor, log: Log): Executor =>
   async (job, context) => {
     if (job.providerTask !== null || (await isSold(job, context.signal))) return run(job, context);
     const message = `the account of the job cannot buy ${job.model} any more`;
     const error = new ProviderError(message, { failure: 'fatal', code: 'upstream_unavailable' });
-    return { status: 'failed', error: toPublicError(error), metadata: {} };
+    return toFailedOutcome(error, { log, job });
   };

@@ -5,6 +5,7 @@ import { canonicalJson, type JsonObject } from '../kit/json.ts';
 import { formatUsd, type Nano } from '../kit/money.ts';
 import type { Receipt } from '../purchases/x402/x402-answers.ts';
 import { hasProof, type Credit, type PayOutcome } from '../purchases/x402/x402-gate.ts';
+import { maxOfOne } from '../purchases/x402/x402-upto.ts';
 import type { Payment } from '../store/store.ts';
 import { isOnSale } from './is-on-sale.ts';
 import { endWithReceipt, maxMeteredMs, meterCall } from './meter-call.ts';
@@ -230,6 +231,7 @@ const payThenRun = async (
   const isMetered =
     call.caller === null &&
     prepaid.perCall?.isMetered === true &&
+    price <= maxOfOne &&
     services.config.chatDeadlineMs <= maxMeteredMs;
   const metered = isMetered ? meterCall(order, { ...call, toAccount: toPledged }, services) : null;
   // An earlier job under the client's own key is answered, and nothing is settled, unless the job is owed.
@@ -247,7 +249,8 @@ const payThenRun = async (
       assertNotDraining(services);
       assertOnSale(x402, services, null);
       const account = await toPaid(payment, null);
-      isRepeat = (await findEarlier(order, account, services)) !== null;
+      const earlier = await findEarlier(order, account, services);
+      isRepeat = earlier !== null && earlier.unpaidBy === null;
       if (!isRepeat) await prepaid.perCall?.check?.(input, account, services);
       return '{}';
     },

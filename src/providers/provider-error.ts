@@ -26,6 +26,17 @@ export interface ProviderErrorOptions {
   cause?: unknown;
 }
 
+/** Most characters of a cause in the log. */
+const longestCause = 500;
+
+/** The last failure of another provider that was asked for the same request before. */
+export interface EarlierFailure {
+  provider: string;
+  model: string;
+  code: ProviderErrorCode;
+  reason: string;
+}
+
 /** A failed upstream call. The message is for the log; customers see a fixed text by `code`. */
 export class ProviderError extends Error {
   override readonly name = 'ProviderError';
@@ -34,7 +45,7 @@ export class ProviderError extends Error {
   readonly explanation: string | undefined;
   readonly retryAfterMs: number | undefined;
   /** The route that failed, and which attempt of the request that was. The router sets it. */
-  asked: { provider: string; model: string; attempts: number } | undefined;
+  asked: { provider: string; model: string; attempts: number; earlier?: EarlierFailure[] } | undefined;
 
   constructor(message: string, options: ProviderErrorOptions) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -46,6 +57,13 @@ export class ProviderError extends Error {
 
   /** Returns the facts for a line of the log. They have no stack, because the fault is not in this program. */
   facts(): object {
-    return { ...this.asked, failure: this.failure, code: this.code, reason: this.message };
+    const { asked, failure, code, message: reason, cause } = this;
+    return {
+      ...asked,
+      failure,
+      code,
+      reason,
+      ...(cause instanceof Error ? { cause: cause.message.slice(0, longestCause) } : {}),
+    };
   }
 }

@@ -2,7 +2,7 @@ import { createCircuitBreaker, type BreakerPass, type CircuitBreaker } from '../
 import type { Clock } from '../kit/clock.ts';
 import type { Log } from '../kit/log.ts';
 import { pause as pauseFor } from '../kit/repeat.ts';
-import { ProviderError } from './provider-error.ts';
+import { ProviderError, type EarlierFailure } from './provider-error.ts';
 import type { RetryBudget } from './retry-budget.ts';
 import { createRouteHealth, type RouteHealth } from './route-health.ts';
 
@@ -13,8 +13,8 @@ export interface ServedRoute {
   /** The upstream's name of the model. */
   model: string;
   isSandbox: boolean;
-  /** The provider that failed before, if it is another one. */
-  failedProvider?: string | undefined;
+  /** Other providers, which failed before. */
+  failedProviders?: string[] | undefined;
 }
 
 /** A route with the state that its provider shares with other requests. */
@@ -113,28 +113,41 @@ export const createRouteAttempts = <Provider>(
     signal: AbortSignal,
   ): Promise<Served<Provider, Answer>> => {
     let turn = enterFrom(0);
-    let failure: ProviderError | null = null;
+    const failures: ProviderError[] = [];
     for (let attempt = 1; turn !== null; attempt += 1) {
       const { pass } = turn;
-      const route = { ...turn.route, failedProvider: failure?.asked?.provider };
+      const earlier = earlierOf(failures, turn.route);
+      const failedProviders = earlier.length === 0 ? undefined : earlier.map(({ provider }) => provider);
+      const route = { ...turn.route, failedProviders };
       try {
         const answer = await ask(route);
         pass.succeeded();
         route.breaker.health.succeeded();
-        if (failure !== null)
+        const failure = failures.at(-1);
+        if (failure !== undefined)
           log.warn(failure.facts(), 'an upstream call failed, and a later attempt answered');
         return { route, pass, attempts: attempt, answer };
       } catch (error) {
         settle({ route, pass, attempts: attempt }, error, signal);
         signal.throwIfAborted();
         if (!(error instanceof ProviderError)) throw error;
+        if (error.asked !== undefined && earlier.length > 0) error.asked.earlier = earlier;
         log.debug(error.facts(), 'an attempt at an upstream failed');
-        failure = error;
+        failures.push(error);
         turn = attempt < attemptsPerRequest ? await nextTurn(turn, error, signal) : null;
       }
     }
-    throw failure ?? allResting(routes);
+    throw failures.at(-1) ?? allResting(routes);
   };
+};
+
+/** Returns the last failure of each other provider. */
+const earlierOf = (failures: readonly ProviderError[], { provider: now }: ServedRoute): EarlierFailure[] => {
+  const last = new Map<string, EarlierFailure>();
+  for (const { asked, code, message } of failures)
+    if (asked !== undefined && asked.provider !== now)
+      last.set(asked.provider, { provider: asked.provider, model: asked.model, code, reason: message });
+  return [...last.values()];
 };
 
 /**

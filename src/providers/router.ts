@@ -110,17 +110,30 @@ export const createVideoRouter = (
       return { ...toServedRoute(route), task: answer };
     },
     /** Throws ProviderError `upstream_unavailable` when the provider is no longer configured. */
-    resume: ({ provider, task }: Pick<StartedVideo, 'provider' | 'task'>) => {
+    resume: ({ provider, model, task }: Pick<StartedVideo, 'provider' | 'model' | 'task'>) => {
       const source = find(provider);
       if (source === null)
         throw new ProviderError(`the provider ${provider} is no longer configured`, {
           failure: 'fatal',
           code: 'upstream_unavailable',
         });
+      const named = (error: unknown): unknown => {
+        if (error instanceof ProviderError) error.asked ??= { provider, model, attempts: 1 };
+        return error;
+      };
       return {
-        report: (signal: AbortSignal) => source.report(task, { signal }),
+        report: async (signal: AbortSignal) => {
+          const report = await source.report(task, { signal }).catch((error: unknown) => {
+            throw named(error);
+          });
+          if (report.state === 'failed') named(report.error);
+          return report;
+        },
         /** May be called again, also by another process, as long as the upstream knows the task. */
-        fetch: (part: 'video' | 'last_frame', call: FetchOptions) => source.fetch(task, part, call),
+        fetch: (part: 'video' | 'last_frame', call: FetchOptions) =>
+          source.fetch(task, part, call).catch((error: unknown) => {
+            throw named(error);
+          }),
       };
     },
   };
@@ -160,9 +173,9 @@ const begin = ({ start, emit, onFirst }: Beginning): Promise<{ ended: Promise<vo
     );
   });
 
-const toServedRoute = ({ provider, model, isSandbox, failedProvider }: ServedRoute): ServedRoute => ({
+const toServedRoute = ({ provider, model, isSandbox, failedProviders }: ServedRoute): ServedRoute => ({
   provider,
   model,
   isSandbox,
-  failedProvider,
+  failedProviders,
 });

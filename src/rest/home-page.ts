@@ -6,7 +6,7 @@ import { html, prose } from './docs/docs-page-html.ts';
 import { pageShell } from './page-shell.ts';
 import { walletGuide } from './wallet-guide.ts';
 
-export interface Section {
+interface Section {
   title: string;
   /** Markdown: paragraphs, lists, code and bold. */
   text: string;

@@ -108,7 +108,7 @@ describe('a text router', () => {
     expect(first.calls).toHaveLength(1);
     expect(pauses).toEqual([]);
     expect(served).toEqual([
-      { provider: 'provider-1', model: 'model-1', isSandbox: true, failedProvider: 'provider-0' },
+      { provider: 'provider-1', model: 'model-1', isSandbox: true, failedProviders: ['provider-0'] },
     ]);
   });
 
@@ -278,6 +278,6 @@ describe('an image router', () => {
       { signal: noAbort(), onRoute: (chosen) => served.push(chosen) },
     );
     expect(images).toEqual([image]);
-    expect(served).toEqual([{ provider: 'up', model: 'm', isSandbox: false, failedProvider: 'down' }]);
+    expect(served).toEqual([{ provider: 'up', model: 'm', isSandbox: false, failedProviders: ['down'] }]);
   });
 });

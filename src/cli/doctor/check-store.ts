@@ -33,12 +33,9 @@ const readMakers = `select metadata, finished_at from jobs
 const judgeLastCalls = (jobs: Record<string, unknown>[], providers: Providers): Finding[] => {
   const failedAt = new Map<string, unknown>();
   for (const { metadata, finished_at: at } of jobs) {
-    const made: { provider?: string; failedProvider?: string } = JSON.parse(String(metadata));
-    for (const [name, failed] of [
-      [made.provider, null],
-      [made.failedProvider, at],
-    ])
-      if (typeof name === 'string' && !failedAt.has(name)) failedAt.set(name, failed);
+    const made: { provider?: string; failedProviders?: string[] } = JSON.parse(String(metadata));
+    if (made.provider !== undefined && !failedAt.has(made.provider)) failedAt.set(made.provider, null);
+    for (const name of made.failedProviders ?? []) if (!failedAt.has(name)) failedAt.set(name, at);
   }
   return Object.entries(providers).flatMap(([name, settings]) => {
     const at = failedAt.get(name) ?? null;

@@ -160,7 +160,7 @@ const untilDone = async (
     if (report.state === 'failed') throw report.error;
     if (report.state === 'unheard') {
       deaf += 1;
-      log.warn({ err: report.error, jobId: job.id }, 'an upstream did not tell of a video task');
+      log.debug({ ...report.error.facts(), jobId: job.id }, 'an upstream did not tell of a video task');
       if (deaf >= deafPolls || report.error.failure === 'fatal') throw report.error;
     } else {
       deaf = 0;
@@ -276,7 +276,10 @@ const fetchAndSave = async (
       signal.throwIfAborted();
       const isOver = error instanceof ProviderError ? attempt >= fetchAttempts : clock.now() >= keepUntil;
       if (isOver) throw error;
-      log.warn({ err: error, jobId: job.id, part, attempt }, 'fetching a video failed; trying again');
+      const tried = { jobId: job.id, part, attempt };
+      if (error instanceof ProviderError)
+        log.debug({ ...error.facts(), ...tried }, 'fetching a video failed');
+      else log.warn({ err: error, ...tried }, 'keeping a video failed; trying again');
       await pause(Math.min(fetchPauseMs * attempt, longestFetchPauseMs), signal);
       signal.throwIfAborted();
     }

@@ -54,8 +54,9 @@ export const createOpenAiClient = (
       try {
         return await make(openai);
       } catch (error) {
-        // The package wraps what its `fetch` throws. It throws by itself when it cannot read the answer.
-        throw (error instanceof Error ? error.cause : undefined) ?? notJson('answer', error);
+        // The package wraps what its `fetch` throws.
+        const cause = error instanceof Error ? error.cause : undefined;
+        throw cause ?? (error instanceof SyntaxError ? notJson('answer', error) : error);
       }
     },
     /**

@@ -50,6 +50,8 @@ const dayMs = 86_400_000;
  * calls that stock clients pay ($1).
  */
 const maxAtRisk = 50n * nanoPerUsd;
+/** The dearest call that is paid after the work, and the most that one payer, or one network, may owe. */
+export const maxOfOne = maxAtRisk / 10n;
 
 /**
  * Bounds what payers can take who spend the money while the work is done. New wallets cost nothing, so they share half of
@@ -60,7 +62,7 @@ export const riskOf = ({
   accountId,
   now,
 }: Pick<Risk, 'client' | 'accountId'> & { now: number }): Risk => ({
-  limits: { all: maxAtRisk, strangers: maxAtRisk / 2n, each: maxAtRisk / 10n },
+  limits: { all: maxAtRisk, strangers: maxAtRisk / 2n, each: maxOfOne },
   since: now - dayMs,
   client,
   accountId,

@@ -13,8 +13,8 @@ export interface Claimed {
 
 const findJobOfPayment = statement({
   text: `select ${jobColumns} from payments p join jobs j on j.id = p.job_id join holds h on h.job_id = j.id
-    where p.identity = $1`,
-  values: (identity: string) => [identity],
+    where p.identity = $1 and j.account_id = $2`,
+  values: ({ identity, accountId }: { identity: string; accountId: string }) => [identity, accountId],
   read: firstOf(toJob),
 });
 
@@ -56,7 +56,7 @@ type Earlier =
 
 /** Finds the job that a payment, or else an idempotency key, has opened before. Null if there is none. */
 export function* findEarlier({ accountId, idempotency, payment, now }: Sought): Steps<Earlier | null> {
-  const paid = payment === null ? null : yield* run(findJobOfPayment, payment);
+  const paid = payment === null ? null : yield* run(findJobOfPayment, { identity: payment, accountId });
   if (paid !== null && !freesItsKey(paid)) return { outcome: 'replayed', job: paid };
   const claim = idempotency === null ? null : yield* run(findClaim, { ...idempotency, accountId });
   const job = claim !== null && claim.expires_at > now ? yield* run(findJob, claim.job_id) : null;
@@ -66,7 +66,10 @@ export function* findEarlier({ accountId, idempotency, payment, now }: Sought): 
   if (unpaidBy === null || unpaidBy === payment) return { outcome: 'replayed', job };
   const waitsFor = yield* run(getPayment, unpaidBy);
   const isOpen = holdState === 'open' || (waitsFor !== null && openStates.includes(waitsFor.state));
-  return isOpen ? { outcome: 'unsettled' } : { outcome: 'owed', job };
+  if (isOpen) return { outcome: 'unsettled' };
+  // Outside a transaction the payment may have been settled, and the job paid, since the job was read.
+  const latest = (yield* run(findJob, job.id)) ?? job;
+  return { outcome: latest.unpaidBy === null ? 'replayed' : 'owed', job: latest };
 }
 
 /** Pays for a job from the balance, to which `payment` has added, because the job's own payment did not. */

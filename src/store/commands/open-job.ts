@@ -285,13 +285,13 @@ function* openUnderLock(input: OpenJobInput, kind: EngineKind): Steps<OpenJobOut
   if (earlier?.outcome === 'replayed') return { ...earlier, available };
   if (earlier !== null && earlier.outcome !== 'owed') return earlier;
   if (payment !== null && (state === null || state === 'rejected')) return { outcome: 'unsettled' };
+  if (!isUsable) return { outcome: 'forbidden' };
   if (earlier !== null) {
     const { job: owed } = earlier;
     if (!(yield* payInstead({ job: owed, payment, now }, kind)))
       return { outcome: 'insufficient', available };
     return { outcome: 'replayed', job: { ...owed, unpaidBy: null }, available: available - owed.charged };
   }
-  if (!isUsable) return { outcome: 'forbidden' };
   const active = activeLimit === null ? 0 : yield* run(countActiveJobs, job);
   if (activeLimit !== null && active >= activeLimit) return { outcome: 'too_many_active', active };
   if (available < hold) return { outcome: 'insufficient', available };

@@ -2,12 +2,18 @@ import type { Engine } from './engine.ts';
 
 /**
  * A job has one payment. Older versions could note two that came at the same moment, and nobody can tell which of them
- * paid: both keep the job, and are marked by `shares_job`, so that `causeway ledger check` and the start name them.
+ * paid: both keep the job, and are marked by `shares_job`, so that `causeway ledger check` and the start name them. A payment
+ * whose process died before it noted the job is known by the key that older versions made of it.
  *
  * `client`: the network of the caller of a payment that is settled after the work, to bound what is at risk.
  */
 export const paymentClaims = ({ int64, id }: Engine): string[] => [
   `alter table payments add column shares_job ${int64} not null default 0`,
+  `update payments set job_id = (
+      select min(job_id) from idempotency_keys
+      where account_id = payments.account_id and idempotency_key = 'x402:' || payments.identity
+    )
+    where job_id is null and account_id is not null and state in ('settled', 'delivered')`,
   `update payments set shares_job = 1 where job_id in (
     select job_id from payments where job_id is not null group by job_id having count(*) > 1
   )`,
