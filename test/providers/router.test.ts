@@ -5,8 +5,9 @@ import type { GeneratedImage, ImageProvider } from '../../src/providers/image/im
 import { ProviderError, type ProviderErrorOptions } from '../../src/providers/provider-error.ts';
 import { createRetryBudget } from '../../src/providers/retry-budget.ts';
 import type { Route, ServedRoute } from '../../src/providers/route-attempts.ts';
-import { createImageRouter, createTextRouter } from '../../src/providers/router.ts';
+import { createImageRouter, createTextRouter, createVideoRouter } from '../../src/providers/router.ts';
 import type { TextEvent, TextProvider } from '../../src/providers/text/text-provider.ts';
+import type { VideoProvider } from '../../src/providers/video/video-provider.ts';
 import { collect, contentOf, noAbort, rejectionOf } from './collect.ts';
 
 const answer: TextEvent[] = [
@@ -99,6 +100,26 @@ describe('a text router', () => {
     const { ask } = setUp([first, second]);
     expect(await rejectionOf(ask())).toBe(overloaded);
     expect([first.calls.length, second.calls.length]).toEqual([2, 1]);
+  });
+
+  it('tells in the failure of the last provider how the others failed', async () => {
+    const refused = () => failure({ failure: 'retry_other', code: 'upstream_unavailable' });
+    const last = failure({ failure: 'fatal', code: 'invalid_parameter' });
+    const { ask } = setUp([playing(refused()), playing(refused()), playing(last)]);
+    await rejectionOf(ask());
+    const unavailable = { code: 'upstream_unavailable', reason: 'test' };
+    expect(last.facts()).toEqual({
+      provider: 'provider-2',
+      model: 'model-2',
+      attempts: 3,
+      earlier: [
+        { provider: 'provider-0', model: 'model-0', ...unavailable },
+        { provider: 'provider-1', model: 'model-1', ...unavailable },
+      ],
+      failure: 'fatal',
+      code: 'invalid_parameter',
+      reason: 'test',
+    });
   });
 
   it('goes to the next route at once when this one cannot serve the request', async () => {
@@ -279,5 +300,22 @@ describe('an image router', () => {
     );
     expect(images).toEqual([image]);
     expect(served).toEqual([{ provider: 'up', model: 'm', isSandbox: false, failedProviders: ['down'] }]);
+  });
+});
+
+describe('a video router', () => {
+  it('names the provider of a begun task in what fails later', async () => {
+    const silent: VideoProvider = {
+      start: () => Promise.reject(overloaded),
+      report: () => Promise.reject(failure({ failure: 'ambiguous' })),
+      fetch: () => Promise.reject(failure({ failure: 'ambiguous' })),
+    };
+    const router = createVideoRouter([], { clock: { now: () => 0 }, log: silentLog, find: () => silent });
+    const task = router.resume({ provider: 'films', model: 'm', task: 'task' });
+    const asked = { provider: 'films', model: 'm', attempts: 1 };
+    expect(await rejectionOf(task.report(noAbort()))).toMatchObject({ asked });
+    expect(
+      await rejectionOf(task.fetch('video', { request: { outputFormat: 'mp4' }, signal: noAbort() })),
+    ).toMatchObject({ asked });
   });
 });

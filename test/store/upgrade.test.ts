@@ -76,14 +76,19 @@ describe.each(testEngines())(
           payment('two', 'done'),
           payment('three', 'failed'),
           payment('four', null),
+          // Its process died before it noted the job, which is known by the key that was made of the payment.
+          payment('five', null),
+          `update payments set account_id = 'account' where identity = 'five'`,
+          `insert into idempotency_keys values ('account', 'POST /v1/chat', 'x402:five', '', 'running', ${start})`,
         );
         const store = await place.openAnother();
         const jobOf = async (identity: string) => (await store.getPayment(identity))?.jobId;
-        expect(await Promise.all(['one', 'two', 'three', 'four'].map(jobOf))).toEqual([
+        expect(await Promise.all(['one', 'two', 'three', 'four', 'five'].map(jobOf))).toEqual([
           'done',
           'done',
           'failed',
           null,
+          'running',
         ]);
         expect(await store.listSharedJobs(undefined)).toEqual(['done']);
         expect((await store.checkLedger()).problems).toEqual([
