@@ -72,6 +72,8 @@ export default defineConfig(({ mode }) => {
             name: 'shared',
             include: sharing,
             isolate: false,
+            // For leave-nothing-behind.ts.
+            execArgv: ['--expose-gc'],
             setupFiles: ['test/leave-nothing-behind.ts'],
           },
         },

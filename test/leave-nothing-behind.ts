@@ -1,5 +1,3 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { afterAll, vi } from 'vitest';
 
 /** Handles that keep a process alive, as Node names them. */
@@ -20,12 +18,9 @@ const refuse = (what: string, left: readonly string[]): void => {
   if (left.length > 0) throw new Error(`the file leaves ${what} behind for the next one: ${left.join(', ')}`);
 };
 
-setFlagsFromString('--expose-gc');
-const collectGarbage: () => void = runInNewContext('gc');
-
 /** A large answer that nobody read keeps its connection until it is collected. */
 const refuseHandles = (): void => {
-  if (openHandles().length > before.handles) collectGarbage();
+  if (openHandles().length > before.handles) globalThis.gc?.();
   refuse('open handles', openHandles().slice(before.handles));
 };
 

@@ -86,8 +86,8 @@ same request twice at the same time.
 - Every answer carries \`X-Request-Id\`; 429 and 503 carry \`Retry-After\`.
 - Refusals are \`{"error": {type, code, message, param}}\`. A 422 of chat and responses has \`detail\` beside it, with every \
 wrong field${soldRefusals(operations)}.
-- Unknown fields of a request are ignored. But in an image, a video, a search, a top-up and a sign-in, one that looks like a \
-known one, or that another API has for it, is a 422 that names the known one.
+- Unknown fields of a request are ignored. But in all paid calls except chat and responses, one that looks like a known one, \
+or that another API has for it, is a 422 that names the known one.
 - What a sandbox made, with no real model behind it, says so: \`metadata: {"sandbox": true}\` and \`X-${title}-Sandbox: true\`.`;
 
 const services = (operations: readonly Operation[], speaksMpp: boolean): string => {
