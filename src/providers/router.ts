@@ -117,23 +117,22 @@ export const createVideoRouter = (
           failure: 'fatal',
           code: 'upstream_unavailable',
         });
-      const named = (error: unknown): unknown => {
+      const name = (error: unknown): void => {
         if (error instanceof ProviderError) error.asked ??= { provider, model, attempts: 1 };
-        return error;
+      };
+      const rethrow = (error: unknown): never => {
+        name(error);
+        throw error;
       };
       return {
         report: async (signal: AbortSignal) => {
-          const report = await source.report(task, { signal }).catch((error: unknown) => {
-            throw named(error);
-          });
-          if (report.state === 'failed') named(report.error);
+          const report = await source.report(task, { signal }).catch(rethrow);
+          if (report.state === 'failed') name(report.error);
           return report;
         },
         /** May be called again, also by another process, as long as the upstream knows the task. */
         fetch: (part: 'video' | 'last_frame', call: FetchOptions) =>
-          source.fetch(task, part, call).catch((error: unknown) => {
-            throw named(error);
-          }),
+          source.fetch(task, part, call).catch(rethrow),
       };
     },
   };
