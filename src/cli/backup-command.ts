@@ -6,7 +6,8 @@ import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import { ignoreEnoent } from '../kit/ignore-enoent.ts';
 import { syncToDisk } from '../kit/sync-to-disk.ts';
-import { lockKeeper } from '../leads/embedded/keeper-lock.ts';
+import { leadsFolder } from '../leads/keeping/open-lead-keeper.ts';
+import { lockKeeper } from '../leads/sqlite/keeper-lock.ts';
 import { LeadKeeperError } from '../leads/lead-keeper.ts';
 import { mediaFolder } from '../media/create-media-files.ts';
 import { markName } from '../media/disk-media.ts';
@@ -45,7 +46,7 @@ const backUp = async (config: Config, folder: string): Promise<Answer> => {
       'DATABASE_URL: it is set, so the data is in PostgreSQL; back it up with pg_dump (docs/operators.md)',
     );
   if (existsSync(folder)) throw fileExists(folder);
-  for (const source of [mediaFolder(config), leadsFolder(config)])
+  for (const source of [mediaFolder(config), leadsFolder(config.dataDir)])
     if (await isInside(dirname(folder), source))
       throw new CommandError(
         'invalid_usage',
@@ -66,8 +67,6 @@ const backUp = async (config: Config, folder: string): Promise<Answer> => {
   }
 };
 
-const leadsFolder = ({ dataDir }: Config): string => join(dataDir, 'leads');
-
 /** Tells whether `folder` is `outer` or below it. Resolves links. */
 const isInside = async (folder: string, outer: string): Promise<boolean> => {
   const [inner, root] = await Promise.all([folder, outer].map((path) => ignoreEnoent(realpath(path))));
@@ -79,7 +78,7 @@ const isInside = async (folder: string, outer: string): Promise<boolean> => {
 /** Copies the store before the media, so that all media of the copied rows exist. Media without a row do no harm. */
 const copyData = async (config: Config, part: string): Promise<Answer> => {
   const { dataDir, s3 } = config;
-  const leads = leadsFolder(config);
+  const leads = leadsFolder(dataDir);
   const lock = existsSync(leads) ? lockKeeper(leads) : null;
   try {
     const store = embeddedStoreFile(part);
@@ -118,7 +117,7 @@ const copyData = async (config: Config, part: string): Promise<Answer> => {
 };
 
 /** Leaves out the lock of the profiles and unfinished files. */
-const isFinished = (name: string): boolean => !/^(?:keeper\.lock|staging$|building-|refolding-)/.test(name);
+const isFinished = (name: string): boolean => !/^(?:keeper\.lock|next-|building-)/.test(name);
 
 interface Copied {
   files: number;

@@ -1,5 +1,5 @@
 import { apifySource } from './apify/apify-source.ts';
-import { embeddedSource } from './embedded/embedded-source.ts';
+import { embeddedSource } from './embedded-source.ts';
 import { httpSource } from './http/http-source.ts';
 import type { LeadSourceDefinition } from './lead-source-definition.ts';
 

@@ -98,6 +98,8 @@ export interface LeadKeeper {
    * each name is kept for that. `removed` is how many of them had a profile.
    */
   forget(usernames: readonly string[], options: { signal: AbortSignal }): Promise<{ removed: number }>;
+  /** Erases forgotten people who are still stored, as after a deletion that ended early. */
+  sweep(): Promise<void>;
   /** Allows imports of these people again. `restored` is how many of them had been forgotten. */
   remember(usernames: readonly string[]): Promise<{ restored: number }>;
   close(): Promise<void>;

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { PayFor } from '../http/pay-settings.ts';
 import type { Log } from '../kit/log.ts';
 import type { LeadSource } from './lead-source.ts';
-import type { ForgottenList } from './without-forgotten.ts';
+import type { ForgottenPeople } from './forgotten-people.ts';
 
 /** A configured lead source. Its definition knows the other members. */
 export interface LeadSourceConfig {
@@ -22,8 +22,11 @@ export interface LeadSourceOrigin<Values extends object = object> {
 }
 
 export interface LeadSourceContext {
-  /** The folder of profiles and of people who asked to be forgotten. */
+  /** The folder of the imported profiles. */
   folder: string;
+  people: ForgottenPeople;
+  /** Erases forgotten people who are still among the imported profiles. */
+  sweep: () => Promise<void>;
   /** Whether no other source is configured. */
   isAlone: boolean;
   /** How many fictional profiles are generated where nothing was imported. */
@@ -31,11 +34,6 @@ export interface LeadSourceContext {
   log: Log;
   /** Pays for answers. Absent: nothing is paid. */
   payFor?: PayFor | undefined;
-}
-
-export interface OpenedLeadSource extends LeadSource {
-  /** People who asked to be forgotten in this source. No source may answer with them. */
-  forgotten?: ForgottenList;
 }
 
 /** A lead source: everything that the gateway needs to know of it. */
@@ -54,5 +52,5 @@ export interface LeadSourceDefinition<Config extends LeadSourceConfig = LeadSour
   /** Makes the configuration from checked settings. Throws ConfigError with one line that names the setting. */
   read(section: object, origin: LeadSourceOrigin): Config;
   /** Loads and opens the source. A source that cannot answer yet is opened, and not ready. */
-  open(config: Config, context: LeadSourceContext): Promise<OpenedLeadSource>;
+  open(config: Config, context: LeadSourceContext): Promise<LeadSource>;
 }

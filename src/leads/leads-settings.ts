@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { ConfigError } from '../kit/errors.ts';
 import { commaList, wholeNumber } from '../kit/variables.ts';
-import { embeddedVariables } from './embedded/embedded-source.ts';
 import { leadSourceDefinitions, leadSourceOf, type AnyLeadSourceConfig } from './index.ts';
 import { maxSearchMs } from './upstream/upstream-settings.ts';
 
@@ -41,7 +40,6 @@ export const leadsVariables = {
   LEADS_CACHE_SECONDS: wholeNumber(0, 86_400, 60).describe(
     'how long a page of results is kept, 0 to 86400; 0 keeps none',
   ),
-  ...embeddedVariables,
   ...sourceVariables,
 };
 
@@ -70,8 +68,6 @@ export const readLeads = ({ values, section, ...origin }: LeadsOrigin): LeadsCon
   const unused = kinds.find((kind) => section[kind] !== undefined && !named.includes(kind));
   if (unused !== undefined)
     throw new ConfigError(`causeway.yaml: leads.${unused}: LEADS_SOURCES does not name ${unused}`);
-  if (values.LEADS_URL !== undefined && named.length > 0 && !named.includes('embedded'))
-    throw new ConfigError('LEADS_URL: LEADS_SOURCES does not name embedded');
   const totalMs = values.LEADS_TIMEOUT_MS;
   const shareMs = Math.floor(totalMs / named.length);
   const readSource = (kind: AnyLeadSourceConfig['kind']): AnyLeadSourceConfig => {

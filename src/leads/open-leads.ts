@@ -5,7 +5,7 @@ import type { RedisConnection } from '../cache/redis-connection.ts';
 import type { Log } from '../kit/log.ts';
 import { createCachedLeads } from './cached-leads.ts';
 import { createCombinedLeads } from './combined-leads.ts';
-import { openForgottenList } from './embedded/find-forgotten.ts';
+import type { ForgottenPeople } from './forgotten-people.ts';
 import { leadSourceOf, type AnyLeadSourceConfig } from './index.ts';
 import type { LeadSourceContext, LeadSourceDefinition, OpenedLeadSource } from './lead-source-definition.ts';
 import type { Leads, LeadSource } from './lead-source.ts';

@@ -6,13 +6,15 @@ import { createFairShareLimiter } from '../../kit/fair-share-limiter.ts';
 import { ThreadError } from '../../kit/threads/thread-error.ts';
 import type { LeadKeeper, LeadStats } from '../lead-keeper.ts';
 import type { ImportedStream, StreamImport } from './import-stream.ts';
-import type { KeptPlace } from './open-lead-keeper.ts';
+import type { StoreSettings } from '../../store/store-settings.ts';
 
-/** Changes the profiles of a place beside a gateway that serves them. Rejects with AppError. */
+/** Changes the profiles beside a gateway that serves them. Rejects with AppError. */
 export interface LeadDesk {
   stats(): Promise<LeadStats>;
   forget(usernames: readonly string[]): ReturnType<LeadKeeper['forget']>;
   remember(usernames: readonly string[]): ReturnType<LeadKeeper['remember']>;
+  /** Erases forgotten people who are still stored. */
+  sweep(): Promise<void>;
   /** Imports a stream that can be read once. One that breaks off changes nothing. */
   importStream(options: StreamImport, body: Readable): Promise<ImportedStream>;
 }
@@ -21,11 +23,12 @@ export type KeeperTask =
   | { kind: 'stats' }
   | { kind: 'forget'; usernames: readonly string[] }
   | { kind: 'remember'; usernames: readonly string[] }
+  | { kind: 'sweep' }
   | { kind: 'import'; options: StreamImport; body: ReadableStream };
 
 /** The data of a thread. */
 export interface KeeperOrder {
-  place: KeptPlace;
+  settings: StoreSettings;
   task: KeeperTask;
 }
 
@@ -36,7 +39,7 @@ const tasksAtOnce = 4;
 const maxHeapMb = 1_024;
 
 /** Does each task in a thread of its own, as a keeper blocks its thread for long. */
-export const createLeadDesk = (place: KeptPlace): LeadDesk => {
+export const createLeadDesk = (settings: StoreSettings): LeadDesk => {
   const limiter = createFairShareLimiter({ total: tasksAtOnce });
   const run = async <T>(task: KeeperTask): Promise<T> => {
     const release = limiter.tryAcquire({});
@@ -45,7 +48,7 @@ export const createLeadDesk = (place: KeptPlace): LeadDesk => {
         retryAfterSeconds: 5,
       });
     try {
-      return (await runInThread({ place, task })) as T;
+      return (await runInThread({ settings, task })) as T;
     } finally {
       release();
     }
@@ -54,6 +57,7 @@ export const createLeadDesk = (place: KeptPlace): LeadDesk => {
     stats: () => run({ kind: 'stats' }),
     forget: (usernames) => run({ kind: 'forget', usernames }),
     remember: (usernames) => run({ kind: 'remember', usernames }),
+    sweep: () => run({ kind: 'sweep' }),
     importStream: async (options, body) => {
       const copy = copyOf(body);
       try {

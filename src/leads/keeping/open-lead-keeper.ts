@@ -1,29 +1,26 @@
-import { resolve } from 'node:path';
+import { join } from 'node:path';
+import { silentLog } from '../../kit/log.ts';
+import { openStore } from '../../store/open-store.ts';
+import type { StoreSettings } from '../../store/store-settings.ts';
+import { openForgottenPeople } from '../forgotten-people.ts';
 import type { LeadKeeper } from '../lead-keeper.ts';
-import { openPlace, type PlaceConfig } from '../shared/shared-place.ts';
 
-/** Where the profiles are that gateways search. */
-export interface KeptPlace {
-  /** The place of a fleet (LEADS_URL); null: the index in `folder`. */
-  shared: PlaceConfig | null;
-  /** The absolute path of the index, or of the work folder of changes to the shared profiles. */
-  folder: string;
-}
+/** The folder of the imported profiles in a data folder. */
+export const leadsFolder = (dataDir: string): string => join(dataDir, 'leads');
 
-export const toKeptPlace = ({
-  shared,
-  dataDir,
-}: Pick<KeptPlace, 'shared'> & { dataDir: string }): KeptPlace => ({
-  shared,
-  folder: resolve(dataDir, shared === null ? 'leads' : 'leads-changes'),
-});
-
-/** Opens the keeper of a place, and loads only its engine. Rejects with LeadKeeperError. */
-export const openLeadKeeper = async ({ shared, folder }: KeptPlace): Promise<LeadKeeper> => {
-  if (shared !== null) {
-    const { openSharedKeeper } = await import('../shared/open-shared-keeper.ts');
-    return openSharedKeeper(await openPlace(shared), { folder });
+/**
+ * Opens the keeper of the profiles, and the store with the list of forgotten people, both of which work in this thread.
+ * Rejects with LeadKeeperError, ConfigError or StoreError.
+ */
+export const openLeadKeeper = async (settings: StoreSettings): Promise<LeadKeeper> => {
+  const store = await openStore(settings, { log: silentLog, inThisThread: true });
+  try {
+    const people = await openForgottenPeople(store);
+    const { openSqliteKeeper } = await import('../sqlite/open-sqlite-keeper.ts');
+    const keeper = await openSqliteKeeper({ folder: leadsFolder(settings.dataDir), people });
+    return { ...keeper, close: () => store.close() };
+  } catch (error) {
+    await store.close();
+    throw error;
   }
-  const { openEmbeddedKeeper } = await import('../embedded/open-embedded-keeper.ts');
-  return openEmbeddedKeeper({ folder });
 };

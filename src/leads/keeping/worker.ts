@@ -15,14 +15,16 @@ const perform = (keeper: LeadKeeper, task: KeeperTask): Promise<unknown> => {
       return keeper.forget(task.usernames, { signal });
     case 'remember':
       return keeper.remember(task.usernames);
+    case 'sweep':
+      return keeper.sweep();
     case 'import':
       return importStream(keeper, task.options, Readable.fromWeb(task.body));
   }
 };
 
-const answer = async ({ place, task }: KeeperOrder): Promise<KeeperAnswer> => {
+const answer = async ({ settings, task }: KeeperOrder): Promise<KeeperAnswer> => {
   try {
-    const keeper = await openLeadKeeper(place);
+    const keeper = await openLeadKeeper(settings);
     try {
       return { output: await perform(keeper, task) };
     } finally {

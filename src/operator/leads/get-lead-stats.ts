@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isoOrNull, toIso } from '../../kit/clock.ts';
 import type { LeadStats } from '../../leads/lead-keeper.ts';
-import type { KeptPlace } from '../../leads/keeping/open-lead-keeper.ts';
+import type { StoreSettings } from '../../store/store-settings.ts';
 import { time } from '../../operations/answer-fields.ts';
 import { inGateway, operatorRead } from '../operator-operation.ts';
 import { placeFields, toPlaceView } from './kept-place-view.ts';
@@ -24,7 +24,7 @@ export type LeadStatsView = z.output<typeof statsSchema>;
 
 export const toStatsView = (
   { updatedAt, unfinished, ...stats }: LeadStats,
-  place: Pick<KeptPlace, 'shared'>,
+  place: Pick<StoreSettings, 'databaseUrl'>,
 ): LeadStatsView => ({
   ...toPlaceView(place),
   ...stats,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { RejectedRow } from '../../leads/import/input-options.ts';
 import type { ImportedProfiles } from '../../leads/import/import-profiles.ts';
-import type { KeptPlace } from '../../leads/keeping/open-lead-keeper.ts';
+import type { StoreSettings } from '../../store/store-settings.ts';
 import { placeFields, toPlaceView } from './kept-place-view.ts';
 
 export const importSchema = z.strictObject({
@@ -25,7 +25,7 @@ export const importSchema = z.strictObject({
 export type ImportView = z.output<typeof importSchema>;
 
 export interface EndedImport extends ImportedProfiles {
-  place: Pick<KeptPlace, 'shared'>;
+  place: Pick<StoreSettings, 'databaseUrl'>;
   rejected: number;
   /** The first of the rows that this import has read; a resumed one has others before. */
   firstRejected: readonly RejectedRow[];

@@ -1,0 +1,275 @@
+import { DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
+import { leadFields } from '../lead-fields.ts';
+import type { Lead, LeadQuery } from '../lead-source.ts';
+import { filterTerms, indexTerms, queryConditions } from '../query/index-terms.ts';
+import { compareLeads } from '../query/lead-order.ts';
+import { usernameKey } from '../query/username-key.ts';
+
+/** Raise this with every change that makes older files unreadable. */
+export const fileFormat = 2;
+
+/*
+ * One SQLite file holds the profiles. Row ids ascend in the order of results, except among equal followers. The full-text
+ * index stores no text and no positions. `import` numbers the import that stored a row.
+ */
+const schema = `
+  PRAGMA page_size = 8192;
+  CREATE TABLE people (
+    id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, username TEXT NOT NULL, lead TEXT NOT NULL, import INTEGER NOT NULL
+  ) STRICT;
+  CREATE VIRTUAL TABLE words USING fts5(
+    terms, content='', contentless_delete=1, detail=none, tokenize='ascii', prefix='3 4 5'
+  );
+  INSERT INTO words (words, rank) VALUES ('hashsize', 67108864);`;
+
+/**
+ * Opens a file that nobody reads yet, to write a whole set of profiles. Nothing of it is safe before it is closed: a write that
+ * ended early leaves a file to throw away.
+ */
+export const openToWrite = (file: string, { isNew }: { isNew: boolean }): DatabaseSync => {
+  const database = new DatabaseSync(file);
+  if (isNew) database.exec(schema);
+  database.exec(
+    'PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -131072; PRAGMA secure_delete = ON',
+  );
+  return database;
+};
+
+/**
+ * Opens an existing file for searches and deletions. It is open for writing even if it is only read: a read-only
+ * connection could not roll back a deletion that a crash interrupted.
+ */
+export const openToRead = (file: string, { timeoutMs }: { timeoutMs: number }): DatabaseSync => {
+  const url = pathToFileURL(file);
+  url.searchParams.set('mode', 'rw');
+  return new DatabaseSync(url, { timeout: timeoutMs });
+};
+
+/** SQLITE_ERROR (unexpected tables), SQLITE_CORRUPT, SQLITE_NOTADB and FTS5's own report of damage. */
+const damageCodes = new Set([1, 11, 26]);
+
+/** Returns true if SQLite's `error` means that the file is not as it was written. */
+export const isDamage = (error: unknown): boolean =>
+  error instanceof Error && 'errcode' in error && damageCodes.has(Number(error.errcode) & 0xff);
+
+const mostFollowers = 2 ** 31 - 1;
+/** How many profiles may have equally many followers. */
+const places = 2 ** 21;
+
+const firstIdOf = (followers: number): number => (mostFollowers - Math.min(followers, mostFollowers)) * places;
+const lastIdOf = (followers: number): number => firstIdOf(followers) + places - 1;
+const followersOf = (id: number): number => mostFollowers - Math.floor(id / places);
+
+const packLead = (lead: Lead): string => JSON.stringify(leadFields.map((field) => lead[field] ?? null));
+
+const unpackLead = (packed: unknown): Lead => {
+  const values: unknown[] = JSON.parse(String(packed));
+  const entries = leadFields.flatMap((field, place) =>
+    values[place] === null ? [] : [[field, values[place]] as const],
+  );
+  // The text was made by `packLead`.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return Object.fromEntries(entries) as Lead;
+};
+
+/** Followers in powers of two. Bands narrow a search, as each is a term of the index. */
+const bandTerm = (band: number): string => `\u{F0003}${band}`;
+const bandOf = (followers: number): number => Math.floor(Math.log2(followers + 1));
+/** A search of more bands intersects the other terms faster without them. */
+const mostBands = 8;
+
+const termsOf = (lead: Lead): string => [...indexTerms(lead), bandTerm(bandOf(lead.followers))].join(' ');
+
+/** Returns a query in the syntax of MATCH; null if nothing can match, '' without conditions. */
+const matchOf = (query: LeadQuery): string | null => {
+  const conditions = queryConditions(query);
+  if (conditions === null) return null;
+  const parts = conditions.map(({ text, isPrefix }) => `"${text}"${isPrefix ? ' *' : ''}`);
+  const first = bandOf(query.minFollowers ?? 0);
+  const bands = bandOf(Math.min(query.maxFollowers ?? mostFollowers, mostFollowers)) - first + 1;
+  if (parts.length > 0 && bands > 0 && bands <= mostBands)
+    parts.push(
+      `(${Array.from({ length: bands }, (_, place) => `"${bandTerm(first + place)}"`).join(' OR ')})`,
+    );
+  return parts.join(' AND ');
+};
+
+interface Found {
+  id: number;
+  username: string;
+  followers: number;
+}
+
+/** Returns a function that finds profiles in the order of results. */
+export const createSearch = (database: DatabaseSync): ((query: LeadQuery) => Lead[]) => {
+  const all = database.prepare('SELECT id, username FROM people WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?');
+  const matching = database.prepare(
+    `SELECT people.id, people.username FROM
+       (SELECT rowid AS id FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid LIMIT ?) AS found
+       CROSS JOIN people ON people.id = found.id ORDER BY found.id`,
+  );
+  const read = database.prepare('SELECT lead FROM people WHERE id = ?');
+
+  return (query) => {
+    const match = matchOf(query);
+    if (match === null) return [];
+    const { after, limit } = query;
+    const find = (from: number, to: number, count: number): Found[] => {
+      const rows = match === '' ? all.all(from, to, count) : matching.all(match, from, to, count);
+      return rows.map(({ id, username }) => ({
+        id: Number(id),
+        username: String(username),
+        followers: followersOf(Number(id)),
+      }));
+    };
+    const last = lastIdOf(query.minFollowers ?? 0);
+    let from = firstIdOf(Math.min(query.maxFollowers ?? mostFollowers, after?.followers ?? mostFollowers));
+    const found: Found[] = [];
+    // Each round ends with the last of those who have equally many followers, because ids do not order them.
+    while (found.length < limit && from <= last) {
+      const some = find(from, last, limit);
+      const end = some.at(-1);
+      if (end === undefined) break;
+      const to = some.length < limit ? last : lastIdOf(end.followers);
+      if (end.id < to && some.length === limit) some.push(...find(end.id + 1, to, -1));
+      found.push(
+        ...some.filter((one) => after === undefined || compareLeads(one, after) > 0).sort(compareLeads),
+      );
+      from = to + 1;
+    }
+    return found.slice(0, limit).map(({ id }) => unpackLead(read.get(id)?.['lead']));
+  };
+};
+
+/** Rows that are read together. No lock is held between them. */
+const rowsAtOnce = 2_000;
+
+/** Yields all profiles in the order of results. */
+export function* scanLeads(database: DatabaseSync): Generator<Lead> {
+  const read = database.prepare('SELECT id, lead FROM people WHERE id > ? ORDER BY id LIMIT ?');
+  let same: Lead[] = [];
+  let last = -1;
+  for (;;) {
+    const rows = read.all(last, rowsAtOnce);
+    for (const { id, lead: packed } of rows) {
+      last = Number(id);
+      const lead = unpackLead(packed);
+      if (same[0] !== undefined && same[0].followers !== lead.followers) {
+        yield* same.sort(compareLeads);
+        same = [];
+      }
+      same.push(lead);
+    }
+    if (rows.length < rowsAtOnce) return yield* same.sort(compareLeads);
+  }
+}
+
+export interface Stored {
+  added: number;
+  /** Profiles that were there before this import. */
+  updated: number;
+  /** Rows that a later row of the same import replaced. */
+  repeated: number;
+}
+
+/**
+ * Returns a function that stores rows of the import `number`, the last row of a person last. `wasThere` finds people in
+ * the file that this one replaces.
+ */
+export const createWriter = (
+  database: DatabaseSync,
+  { number, wasThere = () => false }: { number: number; wasThere?: ((key: string) => boolean) | undefined },
+): ((leads: readonly Lead[]) => Stored) => {
+  const findKey = database.prepare('SELECT id, import FROM people WHERE key = ?');
+  const lastTaken = database.prepare('SELECT max(id) AS id FROM people WHERE id BETWEEN ? AND ?');
+  const insert = database.prepare('INSERT INTO people VALUES (?, ?, ?, ?, ?)');
+  const index = database.prepare('INSERT INTO words (rowid, terms) VALUES (?, ?)');
+
+  return (leads) => {
+    const taken = new Map(leads.map((lead) => [usernameKey(lead.username), lead]));
+    const stored: Stored = { added: 0, updated: 0, repeated: leads.length - taken.size };
+    const replaced: number[] = [];
+    database.exec('BEGIN IMMEDIATE');
+    for (const key of taken.keys()) {
+      const found = findKey.get(key);
+      if (found !== undefined) replaced.push(Number(found['id']));
+      if (Number(found?.['import']) === number) stored.repeated += 1;
+      else if (found !== undefined || wasThere(key)) stored.updated += 1;
+      else stored.added += 1;
+    }
+    deleteRows(database, replaced);
+    let group = -1;
+    let id = 0;
+    // In ascending order, because FTS5 writes a segment whenever the row ids fall.
+    for (const [key, lead] of [...taken].sort(([, a], [, b]) => compareLeads(a, b))) {
+      if (lead.followers !== group) {
+        group = lead.followers;
+        id = Number(lastTaken.get(firstIdOf(group), lastIdOf(group))?.['id'] ?? firstIdOf(group) - 1);
+      }
+      id += 1;
+      if (id > lastIdOf(group))
+        throw new RangeError(`more than ${places.toLocaleString('en-US')} profiles have ${group} followers`);
+      insert.run(id, key, lead.username, packLead(lead), number);
+      index.run(id, termsOf(lead));
+    }
+    database.exec('COMMIT');
+    return stored;
+  };
+};
+
+const deleteRows = (database: DatabaseSync, ids: readonly number[]): void => {
+  const deleteWords = database.prepare('DELETE FROM words WHERE rowid = ?');
+  const deletePerson = database.prepare('DELETE FROM people WHERE id = ?');
+  for (const id of ids.toSorted((a, b) => a - b)) {
+    deleteWords.run(id);
+    deletePerson.run(id);
+  }
+};
+
+/** Deletes people by their keys. Returns how many had a profile. The index lists their words until it is merged. */
+export const deletePeople = (database: DatabaseSync, keys: Iterable<string>): number => {
+  const find = database.prepare('SELECT id FROM people WHERE key = ?');
+  const ids = [...keys].flatMap((key) => find.all(key).map(({ id }) => Number(id)));
+  deleteRows(database, ids);
+  return ids.length;
+};
+
+/** Returns the keys of the people for whom `isMeant` is true. */
+export const findPeople = (database: DatabaseSync, isMeant: (key: string) => boolean): string[] => {
+  const keys: string[] = [];
+  for (const { key } of database.prepare('SELECT key FROM people').iterate())
+    if (isMeant(String(key))) keys.push(String(key));
+  return keys;
+};
+
+/** Pages of the index that are merged in one step. */
+const mergedPages = 2_000;
+
+/**
+ * Merges the index, after which it has nothing of deleted rows. Yields after each step, which takes a fraction of a
+ * second.
+ */
+export function* mergeIndex(database: DatabaseSync): Generator<void> {
+  const merge = database.prepare(`INSERT INTO words (words, rank) VALUES ('merge', ?)`);
+  const changes = database.prepare('SELECT total_changes() AS changes');
+  const changed = (): number => Number(changes.get()?.['changes']);
+  // A negative number first puts all segments on one level.
+  for (let pages = -mergedPages; ; pages = mergedPages) {
+    const before = changed();
+    merge.run(pages);
+    if (changed() - before < 2) return;
+    yield;
+  }
+}
+
+export const countPeople = (database: DatabaseSync): number =>
+  Number(database.prepare('SELECT count(*) AS people FROM people').get()?.['people']);
+
+/** Counts the profiles of each value of a filter. Call it after `mergeIndex`. */
+export const countValues = (database: DatabaseSync, filter: 'country' | 'category'): Map<string, number> => {
+  database.exec(`CREATE VIRTUAL TABLE IF NOT EXISTS temp.terms USING fts5vocab('main', 'words', 'row')`);
+  const { from, to, valueOf } = filterTerms(filter);
+  const rows = database.prepare('SELECT term, doc FROM temp.terms WHERE term >= ? AND term < ?').all(from, to);
+  return new Map(rows.map(({ term, doc }) => [valueOf(String(term)), Number(doc)]));
+};
