@@ -6,6 +6,7 @@ import type { Log } from '../kit/log.ts';
 import { createCachedLeads } from './cached-leads.ts';
 import { createCombinedLeads } from './combined-leads.ts';
 import { openForgottenList } from './embedded/find-forgotten.ts';
+import type { ForgottenPeople } from './forgotten-people.ts';
 import { leadSourceOf, type AnyLeadSourceConfig } from './index.ts';
 import type { LeadSourceContext, LeadSourceDefinition, OpenedLeadSource } from './lead-source-definition.ts';
 import type { Leads, LeadSource } from './lead-source.ts';
@@ -16,6 +17,8 @@ export interface OpenLeadsOptions extends Pick<LeadSourceContext, 'payFor'> {
   /** Null keeps pages of results in this process. */
   redis: RedisConnection | null;
   log: Log;
+  /** Nobody of them is in an answer. */
+  people: Pick<ForgottenPeople, 'find'>;
 }
 
 interface LeadsSettings {
@@ -33,7 +36,7 @@ const maxCacheEntries = 500;
  */
 export const openLeads = async (
   { dataDir, leads, search }: LeadsSettings,
-  { redis, log, payFor }: OpenLeadsOptions,
+  { redis, log, payFor, people }: OpenLeadsOptions,
 ): Promise<Leads> => {
   const folder = join(dataDir, 'leads');
   const isAlone = leads.sources.length === 1;
@@ -47,7 +50,8 @@ export const openLeads = async (
     log,
     payFor,
   });
-  const lists = [openForgottenList(folder), ...sources.flatMap(({ source }) => source.forgotten ?? [])];
+  const inStore = { isKnown: () => true, find: people.find };
+  const lists = [inStore, openForgottenList(folder), ...sources.flatMap(({ source }) => source.forgotten ?? [])];
 
   const withPages = (source: LeadSource, kind: string): LeadSource => {
     if (leads.cacheMs === 0) return source;
@@ -67,7 +71,7 @@ export const openLeads = async (
   ): LeadSource => {
     const kept = withPages(source, definition.kind);
     // A kept page may name somebody who was forgotten since.
-    return definition.erasesForgotten && own === undefined ? kept : createLeadsWithoutForgotten(kept, lists);
+    return createLeadsWithoutForgotten(kept, definition.erasesForgotten && own === undefined ? [inStore] : lists);
   };
   const findForgotten = createFindForgotten(lists);
   const [first] = sources;
