@@ -45,8 +45,6 @@ export interface LeadSourceDefinition<Config extends LeadSourceConfig = LeadSour
   variables: z.ZodRawShape;
   /** The section `leads.<kind>` of causeway.yaml, each key with a description; null: there is none. */
   section: z.ZodObject | null;
-  /** Whether forgotten people are erased in the source itself. The answers of others, and of sources with a list of their own, are filtered. */
-  erasesForgotten: boolean;
   /** Whether the source, as the only one, ends its searches in time by itself and says why it cannot answer. */
   guardsItself?: true;
   /** Makes the configuration from checked settings. Throws ConfigError with one line that names the setting. */

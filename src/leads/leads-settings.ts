@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ConfigError } from '../kit/errors.ts';
 import { commaList, wholeNumber } from '../kit/variables.ts';
+import { formerVariables } from './embedded-source.ts';
 import { leadSourceDefinitions, leadSourceOf, type AnyLeadSourceConfig } from './index.ts';
 import { maxSearchMs } from './upstream/upstream-settings.ts';
 
@@ -40,6 +41,7 @@ export const leadsVariables = {
   LEADS_CACHE_SECONDS: wholeNumber(0, 86_400, 60).describe(
     'how long a page of results is kept, 0 to 86400; 0 keeps none',
   ),
+  ...formerVariables,
   ...sourceVariables,
 };
 

@@ -10,6 +10,7 @@ import { writeError } from '../kit/write-error.ts';
 import { writeJson } from '../kit/write-json.ts';
 import { addressBucket } from '../limits/address-bucket.ts';
 import { createLeadDesk } from '../leads/keeping/lead-desk.ts';
+import { keptPlaceOf } from '../leads/keeping/open-lead-keeper.ts';
 import { readJsonBody } from '../rest/read-json-body.ts';
 import { createRouteTable, refuseMethod, routeFor, type FoundRoute } from '../rest/route-table.ts';
 import { authenticateOperator, type OperatorAuthOptions } from './authenticate-operator.ts';
@@ -59,8 +60,7 @@ export const createOperatorMount = (services: OperatorMountServices) => {
     config: () => Promise.resolve(config),
     refusals,
   };
-  const { dataDir, databaseUrl, databaseDirectUrl } = config;
-  const place = { dataDir, databaseUrl, databaseDirectUrl };
+  const place = keptPlaceOf(config);
   const leads = { desk: createLeadDesk(place), place };
   const document = memoizeAsync(async () => {
     const { createOperatorOpenApi } = await import('./operator-openapi.ts');

@@ -2,6 +2,7 @@ import type { Command, Steps } from './command.ts';
 import * as accounts from './commands/accounts.ts';
 import * as boughtPayments from './commands/bought-payments.ts';
 import * as finishJob from './commands/finish-job.ts';
+import * as forgotten from './commands/forgotten.ts';
 import * as gauges from './commands/gauges.ts';
 import * as jobs from './commands/jobs.ts';
 import * as keys from './commands/keys.ts';
@@ -34,6 +35,7 @@ export const commands = onlyCommands({
   ...secrets,
   ...spentNonces,
   ...migrations,
+  ...forgotten,
   ...madeClips,
   ...ledger,
   ...jobs,

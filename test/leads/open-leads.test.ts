@@ -6,18 +6,29 @@ import { stringify } from 'yaml';
 import { readConfig } from '../../src/config/config.ts';
 import { forgottenFile } from '../../src/leads/embedded/lead-folder.ts';
 import { openEmbeddedKeeper } from '../../src/leads/embedded/open-embedded-keeper.ts';
-import type { Lead, LeadSource } from '../../src/leads/lead-source.ts';
+import type { Lead, Leads, LeadSource } from '../../src/leads/lead-source.ts';
+import { openForgottenPeople, type ForgottenPeople } from '../../src/leads/forgotten-people.ts';
 import { openLeads } from '../../src/leads/open-leads.ts';
 import { silentLog } from '../../src/kit/log.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
+import { StoreError } from '../../src/store/store-error.ts';
+import type { Store } from '../../src/store/store.ts';
+import { layStore } from '../data-template.ts';
 import { buildLead } from './build-lead.ts';
 import { startStubService, type StubService } from './upstream/stub-service.ts';
 
 let dataDir: string;
+let storeFolder: string;
+let store: Store;
+let people: ForgottenPeople;
 let service: StubService;
-let leads: LeadSource | null;
+let leads: Leads | null;
 
 beforeEach(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'causeway-leads-'));
+  storeFolder = await mkdtemp(join(tmpdir(), 'causeway-store-'));
+  store = await openSqliteStore({ file: layStore(join(storeFolder, 'store.db')), inThisThread: true });
+  people = await openForgottenPeople(store);
   service = await startStubService({ kind: 'json', value: [buildLead({ username: 'from_http' })] });
   leads = null;
 });
@@ -25,16 +36,20 @@ beforeEach(async () => {
 afterEach(async () => {
   await leads?.close();
   await service.close();
-  await rm(dataDir, { recursive: true, force: true });
+  await store.close();
+  for (const folder of [dataDir, storeFolder]) await rm(folder, { recursive: true, force: true });
 });
 
-const open = async (environment: Record<string, string> = {}): Promise<LeadSource> => {
+const open = async (
+  environment: Record<string, string> = {},
+  inStore: Pick<ForgottenPeople, 'find'> = people,
+): Promise<Leads> => {
   const usesHttp = environment['LEADS_SOURCES']?.includes('http') === true;
   const config = readConfig(
     { DATA_DIR: dataDir, SYNTHETIC_PROFILES: '100', ...environment },
     usesHttp ? stringify({ leads: { http: { url: service.origin, parameters: { q: '{query}' } } } }) : null,
   );
-  leads = await openLeads(config, { redis: null, log: silentLog });
+  leads = await openLeads(config, { redis: null, log: silentLog, people: inStore });
   return leads;
 };
 
@@ -108,6 +123,44 @@ describe('the leads of a gateway', () => {
     expect(service.requests).toHaveLength(1);
   });
 
+  it('have nobody in them who is on the list of the store, imported profiles and pages that are kept included', async () => {
+    service.answer({
+      kind: 'json',
+      value: ['anna', 'Bert.B', 'carl'].map((username) => buildLead({ username })),
+    });
+    await importProfiles('anna', 'Bert.B', 'carl');
+    for (const sources of ['embedded', 'http', 'embedded,http'])
+      for (const seconds of ['60', '0']) {
+        const source = await open({ LEADS_SOURCES: sources, LEADS_CACHE_SECONDS: seconds });
+        await vi.waitUntil(() => source.status().ready, { timeout: 60_000 });
+        expect(await names(source)).toEqual(['Bert.B', 'anna', 'carl']);
+        await people.add(['bert.b', 'Carl', 'nobody']);
+        expect(await names(source)).toEqual(['anna']);
+        const { signal } = new AbortController();
+        expect(await source.findForgotten(['BERT.B', 'anna'], { signal })).toEqual(new Set(['BERT.B']));
+        await people.add(['anna']);
+        expect(await names(source)).toEqual([]);
+        await people.remove(['anna', 'bert.b', 'carl']);
+        expect(await names(source)).toEqual(['Bert.B', 'anna', 'carl']);
+        await source.close();
+      }
+  });
+
+  it('are given out to nobody while the list of the store cannot be read', async () => {
+    await importProfiles('anna');
+    const { signal } = new AbortController();
+    const find = async (): Promise<never> => {
+      throw new StoreError('unavailable', 'the database does not answer');
+    };
+    for (const sources of ['embedded', 'http', 'embedded,http']) {
+      const source = await open({ LEADS_SOURCES: sources }, { find });
+      await vi.waitUntil(() => source.status().ready, { timeout: 60_000 });
+      await expect(search(source)).rejects.toMatchObject({ code: 'upstream_error', status: 502 });
+      await expect(source.findForgotten(['anna'], { signal })).rejects.toMatchObject({ status: 502 });
+      await source.close();
+    }
+  });
+
   it('of an upstream are given out to nobody while the list of forgotten people cannot be read', async () => {
     const keeper = await openEmbeddedKeeper({ folder: join(dataDir, 'leads') });
     await keeper.forget(['anna'], { signal: new AbortController().signal });
@@ -174,7 +227,7 @@ describe('the leads of a gateway', () => {
         },
       }),
     );
-    leads = await openLeads(config, { redis: null, log: silentLog });
+    leads = await openLeads(config, { redis: null, log: silentLog, people });
     service.answer({ kind: 'json', status: 500, value: {} });
     expect([await names(leads), await names(leads)]).toEqual([['from_apify'], ['from_apify']]);
     expect(second.requests).toHaveLength(1);

@@ -2,22 +2,25 @@ import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { loadEnvironment, type SettingOptions } from '../../config/load-config.ts';
 import { readVariables } from '../../config/read-variables.ts';
-import { leadsFolder } from '../../leads/keeping/open-lead-keeper.ts';
+import { s3Variables } from '../../http/s3/s3-settings.ts';
+import { formerVariables, readFormerPlace } from '../../leads/embedded-source.ts';
+import { leadsFolder, type KeptPlace } from '../../leads/keeping/open-lead-keeper.ts';
 import { leadsVariables } from '../../leads/leads-settings.ts';
 import { refuseMisspelt, type Environment } from '../../config/setting-names.ts';
 import { embeddedStoreFile } from '../../store/open-store.ts';
-import { readStoreSettings, storeVariables, type StoreSettings } from '../../store/store-settings.ts';
+import { readStoreSettings, storeVariables } from '../../store/store-settings.ts';
 import { ConfigError } from '../../kit/errors.ts';
 import { userName } from '../../kit/user-name.ts';
 import { CommandError } from '../command-error.ts';
 import { codeOf } from '../write-new-file.ts';
 
-export interface LeadPlace extends StoreSettings {
+export interface LeadPlace extends KeptPlace {
   /** Whether the gateway searches there; true if LEADS_SOURCES cannot be read. */
   isSearched: boolean;
 }
 
 const { LEADS_SOURCES } = leadsVariables;
+const tables = { ...storeVariables, ...formerVariables, ...s3Variables };
 
 /** A person can be deleted while LEADS_SOURCES is wrong. */
 const searchesEmbedded = (all: Environment): boolean => {
@@ -35,9 +38,11 @@ const searchesEmbedded = (all: Environment): boolean => {
  */
 export const readLeadPlace = (environment: Environment, options: SettingOptions): LeadPlace => {
   const all = loadEnvironment(environment, options);
-  refuseMisspelt(all, ['LEADS_SOURCES', ...Object.keys(storeVariables)]);
+  refuseMisspelt(all, ['LEADS_SOURCES', ...Object.keys(tables)]);
+  const values = readVariables(tables, all);
   return {
-    ...readStoreSettings(readVariables(storeVariables, all)),
+    ...readStoreSettings(values),
+    formerPlace: readFormerPlace(values),
     isSearched: searchesEmbedded(all),
   };
 };

@@ -59,7 +59,6 @@ export const apifySource: LeadSourceDefinition<ApifyLeadsConfig> = {
       .describe('token for the source `apify`, sent in a header to `leads.apify.base_url` alone'),
   },
   section,
-  erasesForgotten: false,
   read: (given: z.output<typeof section>, origin: LeadSourceOrigin<{ APIFY_TOKEN?: string }>) => {
     const { APIFY_TOKEN: token } = origin.values;
     if (token === undefined) throw new ConfigError('APIFY_TOKEN: must be set for LEADS_SOURCES with apify');

@@ -77,7 +77,6 @@ export const httpSource: LeadSourceDefinition<HttpLeadsConfig> = {
   text: 'an HTTP service that answers JSON, asked for each search',
   variables: {},
   section,
-  erasesForgotten: false,
   read: (given: z.output<typeof section>, origin) => {
     const setting = 'causeway.yaml: leads.http';
     const { environment } = origin;

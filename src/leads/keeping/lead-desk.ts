@@ -6,7 +6,7 @@ import { createFairShareLimiter } from '../../kit/fair-share-limiter.ts';
 import { ThreadError } from '../../kit/threads/thread-error.ts';
 import type { LeadKeeper, LeadStats } from '../lead-keeper.ts';
 import type { ImportedStream, StreamImport } from './import-stream.ts';
-import type { StoreSettings } from '../../store/store-settings.ts';
+import type { KeptPlace } from './open-lead-keeper.ts';
 
 /** Changes the profiles beside a gateway that serves them. Rejects with AppError. */
 export interface LeadDesk {
@@ -28,7 +28,7 @@ export type KeeperTask =
 
 /** The data of a thread. */
 export interface KeeperOrder {
-  settings: StoreSettings;
+  place: KeptPlace;
   task: KeeperTask;
 }
 
@@ -39,7 +39,7 @@ const tasksAtOnce = 4;
 const maxHeapMb = 1_024;
 
 /** Does each task in a thread of its own, as a keeper blocks its thread for long. */
-export const createLeadDesk = (settings: StoreSettings): LeadDesk => {
+export const createLeadDesk = (place: KeptPlace): LeadDesk => {
   const limiter = createFairShareLimiter({ total: tasksAtOnce });
   const run = async <T>(task: KeeperTask): Promise<T> => {
     const release = limiter.tryAcquire({});
@@ -48,7 +48,7 @@ export const createLeadDesk = (settings: StoreSettings): LeadDesk => {
         retryAfterSeconds: 5,
       });
     try {
-      return (await runInThread({ settings, task })) as T;
+      return (await runInThread({ place, task })) as T;
     } finally {
       release();
     }

@@ -22,9 +22,9 @@ const perform = (keeper: LeadKeeper, task: KeeperTask): Promise<unknown> => {
   }
 };
 
-const answer = async ({ settings, task }: KeeperOrder): Promise<KeeperAnswer> => {
+const answer = async ({ place, task }: KeeperOrder): Promise<KeeperAnswer> => {
   try {
-    const keeper = await openLeadKeeper(settings);
+    const keeper = await openLeadKeeper(place);
     try {
       return { output: await perform(keeper, task) };
     } finally {

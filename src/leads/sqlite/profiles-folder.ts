@@ -22,7 +22,7 @@ const manifestFile = (folder: string): string => join(folder, 'current.json');
 /** Returns a name that no file or generation has had. */
 export const newId = (): string => randomBytes(8).toString('hex');
 
-const facets = z.array(z.object({ value: z.string(), profiles: z.int() }));
+const facets = z.array(z.object({ value: z.string(), profiles: z.int() })).readonly();
 
 const manifestSchema = z.object({
   format: z.literal(fileFormat),
