@@ -48,23 +48,6 @@ const busy = (cause: unknown): LeadKeeperError =>
     { cause },
   );
 
-/** Returns true while this or another process changes `folder`. Throws LeadKeeperError. */
-export const isKeeperLocked = (folder: string): boolean => {
-  // Before the first change there is no lock file, and the folder may be read-only, so a check creates none.
-  if (!existsSync(lockFile(folder))) return false;
-  let database: DatabaseSync | null = null;
-  try {
-    database = openExisting(lockFile(folder), { timeoutMs: 0 });
-    database.prepare('SELECT count(*) FROM sqlite_schema').get();
-    return false;
-  } catch (error) {
-    if (isLocked(error)) return true;
-    throw toKeeperError(error, folder);
-  } finally {
-    database?.close();
-  }
-};
-
 const isLocked = (error: unknown): boolean =>
   error instanceof Error && 'errcode' in error && error.errcode === sqliteBusy;
 
