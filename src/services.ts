@@ -193,7 +193,9 @@ const openWatchedLeads = async (
     telemetry,
     people,
     payFor,
-  }: Pick<Parts, 'redis' | 'log' | 'telemetry'> & { people: ForgottenPeople } & Partial<Pick<Buyer, 'payFor'>>,
+  }: Pick<Parts, 'redis' | 'log' | 'telemetry'> & { people: ForgottenPeople } & Partial<
+      Pick<Buyer, 'payFor'>
+    >,
 ): Promise<Leads> => {
   const sources = config.search.isOn ? config.leads.sources : [];
   const leads = await openLeads(

@@ -19,7 +19,9 @@ export const formerVariables = {
 };
 
 /** Returns the place of `LEADS_URL` with the settings of its bucket; null if it is not set. */
-export const readFormerPlace = (values: VariableValues<typeof formerVariables> & S3Values): OldForgottenLists['formerPlace'] =>
+export const readFormerPlace = (
+  values: VariableValues<typeof formerVariables> & S3Values,
+): OldForgottenLists['formerPlace'] =>
   values.LEADS_URL === undefined ? null : { url: values.LEADS_URL, values };
 
 /** The first start generates the fictional profiles in a few seconds; its first search waits for them. */

@@ -8,7 +8,9 @@ const maxCategories = 100;
  * Makes the facets of a set of profiles from its counts. Two digits are told, rounded down: the count before and after a
  * change does not tell about one person.
  */
-export const toFacets = (counts: Record<'country' | 'category', ReadonlyMap<string, number>>): LeadFacets => ({
+export const toFacets = (
+  counts: Record<'country' | 'category', ReadonlyMap<string, number>>,
+): LeadFacets => ({
   countries: mostFrequent(counts.country),
   categories: mostFrequent(counts.category).slice(0, maxCategories),
 });

@@ -10,10 +10,7 @@ import type { Leads, LeadSource } from './lead-source.ts';
 import type { LeadsConfig } from './leads-settings.ts';
 import { createFindForgotten, createLeadsWithoutForgotten } from './without-forgotten.ts';
 
-export interface OpenLeadsOptions extends Pick<
-  LeadSourceContext,
-  'payFor' | 'people' | 'sweep'
-> {
+export interface OpenLeadsOptions extends Pick<LeadSourceContext, 'payFor' | 'people' | 'sweep'> {
   /** Null keeps pages of results in this process. */
   redis: RedisConnection | null;
   log: Log;

@@ -13,7 +13,12 @@ export const leadsFolder = (dataDir: string): string => join(dataDir, 'leads');
 export interface KeptPlace extends StoreSettings, Pick<OldForgottenLists, 'formerPlace'> {}
 
 /** Returns the settings of `config` that a thread can be sent. */
-export const keptPlaceOf = ({ dataDir, databaseUrl, databaseDirectUrl, formerPlace }: KeptPlace): KeptPlace => ({
+export const keptPlaceOf = ({
+  dataDir,
+  databaseUrl,
+  databaseDirectUrl,
+  formerPlace,
+}: KeptPlace): KeptPlace => ({
   dataDir,
   databaseUrl,
   databaseDirectUrl,

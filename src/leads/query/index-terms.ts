@@ -41,7 +41,8 @@ export const queryConditions = (query: LeadQuery): QueryTerm[] | null => {
     if (country === null) return null;
     conditions.push(whole(filterTerm('country', country)));
   }
-  if (query.category !== undefined) conditions.push(whole(filterTerm('category', categoryKey(query.category))));
+  if (query.category !== undefined)
+    conditions.push(whole(filterTerm('category', categoryKey(query.category))));
   if (query.gender !== undefined) conditions.push(whole(filterTerm('gender', query.gender)));
   return conditions;
 };

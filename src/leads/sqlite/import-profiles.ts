@@ -78,7 +78,12 @@ export const writeProfiles = async ({
   }
   try {
     for await (const leads of batches()) {
-      next ??= await openNext(join(folder, `next-${newId()}.db`), { folder, mode, current, since: forgotten.revision });
+      next ??= await openNext(join(folder, `next-${newId()}.db`), {
+        folder,
+        mode,
+        current,
+        since: forgotten.revision,
+      });
       const { added, updated, repeated } = next.write(leads);
       outcome.added += added;
       outcome.updated += updated;

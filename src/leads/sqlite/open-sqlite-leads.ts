@@ -11,7 +11,13 @@ import type { Lead, LeadQuery, LeadSource } from '../lead-source.ts';
 import { foldingVersion } from '../query/fold-text.ts';
 import { buildFictional, fictionalSource, type FictionalSet } from './build-fictional.ts';
 import { checkList } from './open-sqlite-keeper.ts';
-import { hasRealFiles, ProfilesDamagedError, readManifest, stampOf, type Manifest } from './profiles-folder.ts';
+import {
+  hasRealFiles,
+  ProfilesDamagedError,
+  readManifest,
+  stampOf,
+  type Manifest,
+} from './profiles-folder.ts';
 import type { SearchAnswer, SearchCall } from './search-thread.ts';
 
 export interface SqliteLeadsOptions {
@@ -95,7 +101,9 @@ export const openSqliteLeads = async (options: SqliteLeadsOptions): Promise<Sqli
       checkList(manifest, forgotten);
       // Answers are filtered by the list meanwhile.
       if (manifest.swept < forgotten.revision)
-        void sweep().catch((err: unknown) => log.error({ err, folder }, 'forgotten people are not erased yet'));
+        void sweep().catch((err: unknown) =>
+          log.error({ err, folder }, 'forgotten people are not erased yet'),
+        );
     }
     const answer = await pool.run({ file: join(folder, manifest.file), query: null }, signal);
     if ('damage' in answer) throw new ProfilesDamagedError(answer.damage);

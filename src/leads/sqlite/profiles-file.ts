@@ -57,7 +57,8 @@ const mostFollowers = 2 ** 31 - 1;
 /** How many profiles may have equally many followers. */
 const places = 2 ** 21;
 
-const firstIdOf = (followers: number): number => (mostFollowers - Math.min(followers, mostFollowers)) * places;
+const firstIdOf = (followers: number): number =>
+  (mostFollowers - Math.min(followers, mostFollowers)) * places;
 const lastIdOf = (followers: number): number => firstIdOf(followers) + places - 1;
 const followersOf = (id: number): number => mostFollowers - Math.floor(id / places);
 
@@ -103,7 +104,9 @@ interface Found {
 
 /** Returns a function that finds profiles in the order of results. */
 export const createSearch = (database: DatabaseSync): ((query: LeadQuery) => Lead[]) => {
-  const all = database.prepare('SELECT id, username FROM people WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?');
+  const all = database.prepare(
+    'SELECT id, username FROM people WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?',
+  );
   const matching = database.prepare(
     `SELECT people.id, people.username FROM
        (SELECT rowid AS id FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid LIMIT ?) AS found
@@ -270,6 +273,8 @@ export const countPeople = (database: DatabaseSync): number =>
 export const countValues = (database: DatabaseSync, filter: 'country' | 'category'): Map<string, number> => {
   database.exec(`CREATE VIRTUAL TABLE IF NOT EXISTS temp.terms USING fts5vocab('main', 'words', 'row')`);
   const { from, to, valueOf } = filterTerms(filter);
-  const rows = database.prepare('SELECT term, doc FROM temp.terms WHERE term >= ? AND term < ?').all(from, to);
+  const rows = database
+    .prepare('SELECT term, doc FROM temp.terms WHERE term >= ? AND term < ?')
+    .all(from, to);
   return new Map(rows.map(({ term, doc }) => [valueOf(String(term)), Number(doc)]));
 };
