@@ -8,6 +8,7 @@ import { ignoreEnoent } from '../kit/ignore-enoent.ts';
 import { syncToDisk } from '../kit/sync-to-disk.ts';
 import { leadsFolder } from '../leads/keeping/open-lead-keeper.ts';
 import { lockKeeper } from '../leads/sqlite/keeper-lock.ts';
+import { copyProfiles } from '../leads/sqlite/profiles-file.ts';
 import { LeadKeeperError } from '../leads/lead-keeper.ts';
 import { mediaFolder } from '../media/create-media-files.ts';
 import { markName } from '../media/disk-media.ts';
@@ -81,6 +82,8 @@ const copyData = async (config: Config, part: string): Promise<Answer> => {
   const leads = leadsFolder(dataDir);
   const lock = existsSync(leads) ? lockKeeper(leads) : null;
   try {
+    // Before the store, which then has the list of everybody who was forgotten since.
+    const profiles = await copyFolder({ from: leads, to: join(part, 'leads') }, isFinished);
     const store = embeddedStoreFile(part);
     const { copyDatabase } = await import('../store/sqlite/database.ts');
     copyDatabase(embeddedStoreFile(dataDir), store);
@@ -92,7 +95,6 @@ const copyData = async (config: Config, part: string): Promise<Answer> => {
         : null;
     // The mark of the folder's first use is copied, but it is not a medium.
     if (media !== null && existsSync(join(part, 'media', markName))) media.files -= 1;
-    const profiles = await copyFolder({ from: leads, to: join(part, 'leads') }, isFinished);
     const name = 'wallets.json';
     const wallets = await copyOneFile({ from: join(dataDir, name), to: join(part, name) });
     await syncToDisk(part);
@@ -147,7 +149,8 @@ const copyFolder = async (
 };
 
 const copyOneFile = async ({ from, to }: { from: string; to: string }): Promise<Copied | null> => {
-  const found = await ignoreEnoent(copyFile(from, to).then(() => stat(from)));
+  const copy = basename(from).startsWith('profiles-') && from.endsWith('.db') ? copyProfiles : copyFile;
+  const found = await ignoreEnoent(copy(from, to).then(() => stat(from)));
   if (found === null) return null;
   await utimes(to, found.atime, found.mtime);
   await syncToDisk(to);

@@ -1,5 +1,5 @@
 import { renameSync } from 'node:fs';
-import { constants, copyFile, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { syncToDisk } from '../../kit/sync-to-disk.ts';
 import { toFacets } from '../facets.ts';
@@ -9,6 +9,7 @@ import type { Lead } from '../lead-source.ts';
 import { foldingVersion } from '../query/fold-text.ts';
 import { createYieldToLoop } from '../yield-to-loop.ts';
 import {
+  copyProfiles,
   countPeople,
   countValues,
   createWriter,
@@ -130,7 +131,7 @@ export const openNext = async (
   const former = current === null ? null : join(folder, current.file);
   const isKept = mode === 'upsert' && current !== null && former !== null;
   const isCopy = isKept && current.folding === foldingVersion;
-  if (isCopy) await copyWhole(former, path);
+  if (isCopy) await copyProfiles(former, path);
   const database = openToWrite(path, { isNew: !isCopy });
   if (isKept && !isCopy) writeAgain(former, createWriter(database, { number: 0 }));
   const replaced = former === null || isKept ? null : openFormer(former);
@@ -169,18 +170,6 @@ export const openNext = async (
       await rm(path, { force: true });
     },
   };
-};
-
-/** Waits for a deletion that is under way, and holds off others during the copy. */
-const copyWhole = async (from: string, to: string): Promise<void> => {
-  const database = openToRead(from, { timeoutMs: 60_000 });
-  try {
-    database.exec('BEGIN');
-    countPeople(database);
-    await copyFile(from, to, constants.COPYFILE_FICLONE);
-  } finally {
-    database.close();
-  }
 };
 
 /** Looks people up in the file that is replaced, to count them. A damaged one has nobody. */

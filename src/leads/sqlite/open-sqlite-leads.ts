@@ -12,6 +12,7 @@ import { foldingVersion } from '../query/fold-text.ts';
 import { buildFictional, fictionalSource, type FictionalSet } from './build-fictional.ts';
 import { checkList } from './open-sqlite-keeper.ts';
 import {
+  assertWhole,
   hasRealFiles,
   ProfilesDamagedError,
   readManifest,
@@ -105,8 +106,8 @@ export const openSqliteLeads = async (options: SqliteLeadsOptions): Promise<Sqli
           log.error({ err, folder }, 'forgotten people are not erased yet'),
         );
     }
-    const answer = await pool.run({ file: join(folder, manifest.file), query: null }, signal);
-    if ('damage' in answer) throw new ProfilesDamagedError(answer.damage);
+    // A thread that searches opens it when it is first needed.
+    assertWhole(folder, manifest);
     const { generation, profiles } = manifest;
     if (state.kind === 'serving' && state.manifest.generation !== generation)
       log.info({ folder, generation, profiles }, 'searches use new profiles from now on');

@@ -1,3 +1,4 @@
+import { constants, copyFile } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { leadFields } from '../lead-fields.ts';
@@ -44,6 +45,18 @@ export const openToRead = (file: string, { timeoutMs }: { timeoutMs: number }): 
   const url = pathToFileURL(file);
   url.searchParams.set('mode', 'rw');
   return new DatabaseSync(url, { timeout: timeoutMs });
+};
+
+/** Copies a file. Waits for a deletion that is under way, and holds off others meanwhile. */
+export const copyProfiles = async (from: string, to: string): Promise<void> => {
+  const database = openToRead(from, { timeoutMs: 60_000 });
+  try {
+    database.exec('BEGIN');
+    countPeople(database);
+    await copyFile(from, to, constants.COPYFILE_FICLONE);
+  } finally {
+    database.close();
+  }
 };
 
 /** SQLITE_ERROR (unexpected tables), SQLITE_CORRUPT, SQLITE_NOTADB and FTS5's own report of damage. */

@@ -1,5 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -99,6 +109,31 @@ export const stampOf = (folder: string, manifest: Manifest | null): string | nul
   if (first === undefined) return null;
   // A copy that keeps times, over a damaged file, changes its ctime.
   return [first, ...others].map((stats) => `${stats?.ino} ${stats?.size} ${stats?.ctimeMs}`).join('\n');
+};
+
+const headerBytes = 32;
+
+/** Throws ProfilesDamagedError if the file that `manifest` names is missing, cut off or no SQLite file. */
+export const assertWhole = (folder: string, { file }: Pick<Manifest, 'file'>): void => {
+  const path = join(folder, file);
+  const header = Buffer.alloc(headerBytes);
+  let size = 0;
+  try {
+    const descriptor = openSync(path, 'r');
+    try {
+      readSync(descriptor, header, 0, headerBytes, 0);
+      ({ size } = fstatSync(descriptor));
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch (cause) {
+    if (codeOf(cause) !== 'ENOENT') throw cause;
+  }
+  // https://www.sqlite.org/fileformat.html: the size of a page is at 16, where 1 means 65,536; their number is at 28.
+  const pageSize = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16);
+  const isWhole =
+    header.toString('latin1', 0, 15) === 'SQLite format 3' && size >= pageSize * header.readUInt32BE(28);
+  if (!isWhole) throw new ProfilesDamagedError(`${path} is missing or not whole; ${remedy}`);
 };
 
 /** Files of profiles, with SQLite's own files beside them. */

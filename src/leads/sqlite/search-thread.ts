@@ -5,8 +5,7 @@ import { createSearch, isDamage, openToRead } from './profiles-file.ts';
 export interface SearchCall {
   /** The path of the profiles. */
   file: string;
-  /** Null: they are only opened. */
-  query: LeadQuery | null;
+  query: LeadQuery;
 }
 
 /** `damage`: why the file cannot be searched. */
@@ -30,9 +29,7 @@ const open = (file: string): ReturnType<typeof createSearch> => {
 /* A thread that answers searches, one after the other. It keeps the last file open. */
 serveCalls(({ file, query }: SearchCall): SearchAnswer => {
   try {
-    const search = open(file);
-    // A search for nobody's name reads the index as well.
-    return { leads: search(query ?? { query: 'x', limit: 1 }) };
+    return { leads: open(file)(query) };
   } catch (error) {
     if (isDamage(error)) return { damage: String(error) };
     throw error;
