@@ -117,42 +117,56 @@ interface Found {
 
 /** Returns a function that finds profiles in the order of results. */
 export const createSearch = (database: DatabaseSync): ((query: LeadQuery) => Lead[]) => {
-  const all = database.prepare(
-    'SELECT id, username FROM people WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?',
-  );
-  const matching = database.prepare(
-    `SELECT people.id, people.username FROM
-       (SELECT rowid AS id FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid LIMIT ?) AS found
-       CROSS JOIN people ON people.id = found.id ORDER BY found.id`,
-  );
+  const matching = 'SELECT rowid AS id FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ?';
+  const all = 'SELECT id FROM people WHERE id BETWEEN ? AND ?';
+  const statements = [matching, all].map((found) => ({
+    byId: database.prepare(
+      `SELECT people.id, username FROM (${found} ORDER BY 1 LIMIT ?) AS found CROSS JOIN people USING (id) ORDER BY found.id`,
+    ),
+    byName: database.prepare(
+      `SELECT people.id, username FROM (${found}) AS found CROSS JOIN people USING (id)
+       WHERE username > ? ORDER BY username LIMIT ?`,
+    ),
+  }));
   const read = database.prepare('SELECT lead FROM people WHERE id = ?');
 
   return (query) => {
     const match = matchOf(query);
-    if (match === null) return [];
-    const { after, limit } = query;
-    const find = (from: number, to: number, count: number): Found[] => {
-      const rows = match === '' ? all.all(from, to, count) : matching.all(match, from, to, count);
-      return rows.map(({ id, username }) => ({
-        id: Number(id),
-        username: String(username),
-        followers: followersOf(Number(id)),
-      }));
-    };
-    const last = lastIdOf(query.minFollowers ?? 0);
-    let from = firstIdOf(Math.min(query.maxFollowers ?? mostFollowers, after?.followers ?? mostFollowers));
-    const found: Found[] = [];
-    // Each round ends with the last of those who have equally many followers, because ids do not order them.
+    const [matches, everybody] = statements;
+    const used = match === '' ? everybody : matches;
+    if (match === null || used === undefined) return [];
+    const { after, limit, minFollowers = 0, maxFollowers = mostFollowers } = query;
+    const conditions = match === '' ? [] : [match];
+    const toFound = ({ id, username }: Record<string, unknown>): Found => ({
+      id: Number(id),
+      username: String(username),
+      followers: followersOf(Number(id)),
+    });
+    /** Those behind `after`, or the first ones, of the people with equally many followers. */
+    const findEqual = (followers: number): Found[] =>
+      used.byName
+        .all(
+          ...conditions,
+          firstIdOf(followers),
+          lastIdOf(followers),
+          after?.followers === followers ? after.username : '',
+          limit,
+        )
+        .map(toFound);
+
+    const last = lastIdOf(minFollowers);
+    let from = firstIdOf(Math.min(maxFollowers, after === undefined ? mostFollowers : after.followers - 1));
+    const isInRange =
+      after !== undefined && after.followers >= minFollowers && after.followers <= maxFollowers;
+    const found = isInRange ? findEqual(after.followers) : [];
+    // Ids do not order those who have equally many followers, so the last of them in a round are read by their names.
     while (found.length < limit && from <= last) {
-      const some = find(from, last, limit);
-      const end = some.at(-1);
-      if (end === undefined) break;
-      const to = some.length < limit ? last : lastIdOf(end.followers);
-      if (end.id < to && some.length === limit) some.push(...find(end.id + 1, to, -1));
-      found.push(
-        ...some.filter((one) => after === undefined || compareLeads(one, after) > 0).sort(compareLeads),
-      );
-      from = to + 1;
+      const round = used.byId.all(...conditions, from, last, limit).map(toFound);
+      const fewest = round.length < limit ? undefined : round.at(-1)?.followers;
+      found.push(...round.filter(({ followers }) => followers !== fewest).sort(compareLeads));
+      if (fewest === undefined) break;
+      found.push(...findEqual(fewest));
+      from = lastIdOf(fewest) + 1;
     }
     return found.slice(0, limit).map(({ id }) => unpackLead(read.get(id)?.['lead']));
   };
