@@ -115,7 +115,9 @@ const folderManifest = z.object({ format: z.int(), forgotten: z.string().nullish
 /** The manifest of a place, of which a copy has a record. */
 const placeManifest = z.object({
   format: z.literal(1),
-  forgotten: z.object({ name: z.string().regex(/^forgotten-[0-9a-f]{16}\.db$/), mark: z.string() }).nullable(),
+  forgotten: z
+    .object({ name: z.string().regex(/^forgotten-[0-9a-f]{16}\.db$/), mark: z.string() })
+    .nullable(),
 });
 
 const listOf = (manifest: unknown): { name: string; mark: string } | null => {
@@ -211,7 +213,10 @@ const readOldList = ({ file, id }: NamedList): OldList => {
           tally[index] = (tally[index] ?? 0) ^ (digest[index] ?? 0);
       }
     const stored = readTally(database);
-    if (at !== digests.length || (stored !== null && !(stored.people === people && tally.equals(stored.digests))))
+    if (
+      at !== digests.length ||
+      (stored !== null && !(stored.people === people && tally.equals(stored.digests)))
+    )
       throw new Error('it is not as it was written');
     return { salt, people, digests, tally };
   } finally {

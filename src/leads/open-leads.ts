@@ -51,7 +51,11 @@ export const openLeads = async (
     payFor,
   });
   const inStore = { isKnown: () => true, find: people.find };
-  const lists = [inStore, openForgottenList(folder), ...sources.flatMap(({ source }) => source.forgotten ?? [])];
+  const lists = [
+    inStore,
+    openForgottenList(folder),
+    ...sources.flatMap(({ source }) => source.forgotten ?? []),
+  ];
 
   const withPages = (source: LeadSource, kind: string): LeadSource => {
     if (leads.cacheMs === 0) return source;
@@ -71,7 +75,10 @@ export const openLeads = async (
   ): LeadSource => {
     const kept = withPages(source, definition.kind);
     // A kept page may name somebody who was forgotten since.
-    return createLeadsWithoutForgotten(kept, definition.erasesForgotten && own === undefined ? [inStore] : lists);
+    return createLeadsWithoutForgotten(
+      kept,
+      definition.erasesForgotten && own === undefined ? [inStore] : lists,
+    );
   };
   const findForgotten = createFindForgotten(lists);
   const [first] = sources;

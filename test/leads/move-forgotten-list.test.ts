@@ -31,7 +31,9 @@ const noS3: S3Values = {
 /** The names and bytes of all files below a folder. */
 const contentOf = async (folder: string): Promise<Map<string, string>> => {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+  const files = entries
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name));
   return new Map(await Promise.all(files.map(async (file) => [file, await readFile(file, 'hex')] as const)));
 };
 
@@ -255,6 +257,8 @@ describe.each(testEngines())('the lists of earlier versions, in a store on $kind
     await mkdir(place.url);
     await writeFile(join(place.url, 'current.json'), '{"format":2}');
     await expect(move(place)).rejects.toMatchObject({ problem: 'damaged' });
-    await expect(move({ url: 's3://some-bucket', values: noS3 })).rejects.toThrow('S3_ACCESS_KEY_ID: must be set');
+    await expect(move({ url: 's3://some-bucket', values: noS3 })).rejects.toThrow(
+      'S3_ACCESS_KEY_ID: must be set',
+    );
   });
 });
