@@ -240,12 +240,13 @@ describe.each(testEngines())('the lists of earlier versions, in a store on $kind
     ],
     [
       'without somebody',
-      (file: string) => runSql(file, 'DELETE FROM people WHERE digest = (SELECT min(digest) FROM people)'),
+      async (file: string) =>
+        runSql(file, 'DELETE FROM people WHERE digest = (SELECT min(digest) FROM people)'),
       /it is not as it was written/,
     ],
     [
       'with somebody in the place of another',
-      (file: string) =>
+      async (file: string) =>
         runSql(
           file,
           'UPDATE people SET digest = zeroblob(32) WHERE digest = (SELECT min(digest) FROM people)',
