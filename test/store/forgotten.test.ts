@@ -1,7 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { testEngines, type TestStore } from './open-test-store.ts';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { onPostgres, testEngines, type TestStore } from './open-test-store.ts';
 
-describe.each(testEngines())('the lists of forgotten people on $kind', ({ create }) => {
+describe.each(testEngines())('the lists of forgotten people on $kind', ({ kind, create }) => {
   let data: TestStore;
   beforeEach(async () => {
     data = await create();
@@ -69,6 +69,35 @@ describe.each(testEngines())('the lists of forgotten people on $kind', ({ create
     expect(removals.map(({ lists }) => lists)).toEqual([['a'], ['a']]);
     expect(await store.findForgotten(['7', 'same'])).toEqual({ lists: ['a'], digests: [] });
   });
+
+  it.runIf(kind === 'postgres')(
+    'take nobody while another transaction has locked their revision',
+    async () => {
+      const { store, location } = data;
+      await store.addForgottenList({ id: 'a', salt: 'salt', onlyFirst: true });
+      let isAdded = false;
+      const adding = await onPostgres(async (client) => {
+        await client.query(`begin; select revision from ${location}.forgotten_revision for update`);
+        const begun = store.addForgotten({ list: 'a', digests: ['x'] }).then(() => {
+          isAdded = true;
+        });
+        const { rows } = await client.query('select pg_backend_pid() as pid');
+        const isWaiting = async (): Promise<boolean> => {
+          const waiting = await client.query(
+            'select 1 from pg_stat_activity where $1 = any(pg_blocking_pids(pid))',
+            [rows[0]?.pid],
+          );
+          return waiting.rows.length > 0;
+        };
+        await vi.waitUntil(isWaiting, { timeout: 60_000 });
+        expect(isAdded).toBe(false);
+        await client.query('commit');
+        return { begun };
+      });
+      await adding.begun;
+      expect((await store.findForgotten(['x'])).digests).toEqual(['x']);
+    },
+  );
 
   it('are read a page after another, in the order of the digests', async () => {
     const { store } = data;
