@@ -94,6 +94,26 @@ describe.each(testEngines())('forgotten people on $kind', ({ create }) => {
     );
   });
 
+  it('who were added up to a revision are all in what is read with it', async () => {
+    const [people, other] = [
+      await openForgottenPeople(data.store),
+      await openForgottenPeople(await data.openAnother()),
+    ];
+    let added = 0;
+    const revisions = new Map<string, number>();
+    const adding = async (): Promise<void> => {
+      for (; added < 60; added += 1) revisions.set(`user_${added}`, await other.add([`user_${added}`]));
+    };
+    const reading = async (): Promise<void> => {
+      while (added < 60) {
+        const { revision, includes } = await people.read();
+        const missing = [...revisions].filter(([name, at]) => at <= revision && !includes(name));
+        expect(missing).toEqual([]);
+      }
+    };
+    await Promise.all([adding(), reading()]);
+  });
+
   it('are added and removed by the thousand', async () => {
     const people = await openForgottenPeople(data.store);
     const names = Array.from({ length: 25_000 }, (_, index) => `user_${index}`);

@@ -31,8 +31,16 @@ const noS3: S3Values = {
 /** The names and bytes of all files below a folder. */
 const contentOf = async (folder: string): Promise<Map<string, string>> => {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+  const files = entries
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name));
   return new Map(await Promise.all(files.map(async (file) => [file, await readFile(file, 'hex')] as const)));
+};
+
+const runSql = (file: string, sql: string): void => {
+  const database = new DatabaseSync(file);
+  database.exec(sql);
+  database.close();
 };
 
 /** Writes or changes a list as earlier versions did. */
@@ -140,6 +148,14 @@ describe.each(testEngines())('the lists of earlier versions, in a store on $kind
     expect(await data.store.countForgotten(undefined)).toBe(7_000);
   });
 
+  it('are taken over from versions that kept no tally, and named no list', async () => {
+    const leads = await lay('leads');
+    await rm(join(leads, 'current.json'));
+    runSql(join(leads, 'forgotten.db'), 'DROP TABLE tally');
+    expect(await move()).toEqual({ moved: 3 });
+    expect(await move()).toEqual({ moved: 0 });
+  });
+
   it('are those of the shared profiles, too, in a folder', async () => {
     await lay('leads');
     const place = await lay('place', join(folder, 'place'));
@@ -224,11 +240,17 @@ describe.each(testEngines())('the lists of earlier versions, in a store on $kind
     ],
     [
       'without somebody',
-      async (file: string) => {
-        const database = new DatabaseSync(file);
-        database.exec('DELETE FROM people WHERE digest = (SELECT min(digest) FROM people)');
-        database.close();
-      },
+      async (file: string) =>
+        runSql(file, 'DELETE FROM people WHERE digest = (SELECT min(digest) FROM people)'),
+      /it is not as it was written/,
+    ],
+    [
+      'with somebody in the place of another',
+      async (file: string) =>
+        runSql(
+          file,
+          'UPDATE people SET digest = zeroblob(32) WHERE digest = (SELECT min(digest) FROM people)',
+        ),
       /it is not as it was written/,
     ],
   ])('are refused if one that is named is %s', async (_, damage, reason) => {
@@ -255,6 +277,8 @@ describe.each(testEngines())('the lists of earlier versions, in a store on $kind
     await mkdir(place.url);
     await writeFile(join(place.url, 'current.json'), '{"format":2}');
     await expect(move(place)).rejects.toMatchObject({ problem: 'damaged' });
-    await expect(move({ url: 's3://some-bucket', values: noS3 })).rejects.toThrow('S3_ACCESS_KEY_ID: must be set');
+    await expect(move({ url: 's3://some-bucket', values: noS3 })).rejects.toThrow(
+      'S3_ACCESS_KEY_ID: must be set',
+    );
   });
 });

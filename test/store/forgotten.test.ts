@@ -1,7 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { testEngines, type TestStore } from './open-test-store.ts';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { onPostgres, testEngines, type TestStore } from './open-test-store.ts';
 
-describe.each(testEngines())('the lists of forgotten people on $kind', ({ create }) => {
+describe.each(testEngines())('the lists of forgotten people on $kind', ({ kind, create }) => {
   let data: TestStore;
   beforeEach(async () => {
     data = await create();
@@ -19,7 +19,7 @@ describe.each(testEngines())('the lists of forgotten people on $kind', ({ create
     const other = await data.openAnother();
     await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
-        [store, other][index % 2]?.addForgottenList({ id: `${index}`, salt: 'salt', onlyFirst: true }),
+        (index % 2 === 0 ? store : other).addForgottenList({ id: `${index}`, salt: 'salt', onlyFirst: true }),
       ),
     );
     const [first] = await ids();
@@ -29,7 +29,11 @@ describe.each(testEngines())('the lists of forgotten people on $kind', ({ create
     );
     await store.addForgottenList({ id: 'a', salt: 'third', onlyFirst: false });
     expect(await ids()).toEqual([first, 'z', 'a']);
-    expect((await other.readForgottenLists(undefined)).lists[1]).toEqual({ id: 'z', salt: 'other', moved: [] });
+    expect((await other.readForgottenLists(undefined)).lists[1]).toEqual({
+      id: 'z',
+      salt: 'other',
+      moved: [],
+    });
   });
 
   it('note which older lists were taken over', async () => {
@@ -47,12 +51,12 @@ describe.each(testEngines())('the lists of forgotten people on $kind', ({ create
     await store.addForgottenList({ id: 'a', salt: 'salt', onlyFirst: true });
     const revisions = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
-        [store, other][index % 2]?.addForgotten({ list: 'a', digests: ['same', `${index}`] }),
+        (index % 2 === 0 ? store : other).addForgotten({ list: 'a', digests: ['same', `${index}`] }),
       ),
     );
     expect(new Set(revisions).size).toBe(20);
     const { revision } = await store.readForgottenLists(undefined);
-    expect(revision).toBe(Math.max(...revisions.map(Number)));
+    expect(revision).toBe(Math.max(...revisions));
     expect(await other.countForgotten(undefined)).toBe(21);
     expect(await other.findForgotten(['7', 'nobody', 'same'])).toEqual({
       lists: ['a'],
@@ -65,6 +69,35 @@ describe.each(testEngines())('the lists of forgotten people on $kind', ({ create
     expect(removals.map(({ lists }) => lists)).toEqual([['a'], ['a']]);
     expect(await store.findForgotten(['7', 'same'])).toEqual({ lists: ['a'], digests: [] });
   });
+
+  it.runIf(kind === 'postgres')(
+    'take nobody while another transaction has locked their revision',
+    async () => {
+      const { store, location } = data;
+      await store.addForgottenList({ id: 'a', salt: 'salt', onlyFirst: true });
+      let isAdded = false;
+      const adding = await onPostgres(async (client) => {
+        await client.query(`begin; select revision from ${location}.forgotten_revision for update`);
+        const begun = store.addForgotten({ list: 'a', digests: ['x'] }).then(() => {
+          isAdded = true;
+        });
+        const { rows } = await client.query('select pg_backend_pid() as pid');
+        const isWaiting = async (): Promise<boolean> => {
+          const waiting = await client.query(
+            'select 1 from pg_stat_activity where $1 = any(pg_blocking_pids(pid))',
+            [rows[0]?.pid],
+          );
+          return waiting.rows.length > 0;
+        };
+        await vi.waitUntil(isWaiting, { timeout: 60_000 });
+        expect(isAdded).toBe(false);
+        await client.query('commit');
+        return { begun };
+      });
+      await adding.begun;
+      expect((await store.findForgotten(['x'])).digests).toEqual(['x']);
+    },
+  );
 
   it('are read a page after another, in the order of the digests', async () => {
     const { store } = data;

@@ -164,7 +164,7 @@ const erase = async (
 /** Deletes the people who are on the list and still stored, as after a deletion that ended early. Needs the lock. */
 const sweep = async (folder: string, forgotten: ForgottenSnapshot): Promise<void> => {
   const manifest = readManifest(folder);
-  if (manifest === null || manifest.fictional !== null || manifest.swept >= forgotten.revision) return;
+  if (manifest === null || manifest.fictional !== null || manifest.swept === forgotten.revision) return;
   checkList(manifest, forgotten);
   const file = join(folder, manifest.file);
   const database = openToRead(file, { timeoutMs: deletionTimeoutMs });

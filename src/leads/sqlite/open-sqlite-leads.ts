@@ -101,7 +101,7 @@ export const openSqliteLeads = async (options: SqliteLeadsOptions): Promise<Sqli
       const forgotten = await people.read();
       checkList(manifest, forgotten);
       // Answers are filtered by the list meanwhile.
-      if (manifest.swept < forgotten.revision)
+      if (manifest.swept !== forgotten.revision)
         void sweep().catch((err: unknown) =>
           log.error({ err, folder }, 'forgotten people are not erased yet'),
         );

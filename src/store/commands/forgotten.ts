@@ -22,7 +22,7 @@ interface ListRow {
 export const readForgottenLists = read({
   text: `select id, salt, moved, (select revision from forgotten_revision) as revision
     from forgotten_lists order by position`,
-  values: (_: undefined) => [],
+  values: () => [],
   read: (rows: ListRow[]): { lists: ForgottenListRow[]; revision: number } => ({
     lists: rows.map(({ id, salt, moved }) => ({ id, salt, moved: moved?.split(' ') ?? [] })),
     revision: Number(rows[0]?.revision ?? 0),
@@ -42,7 +42,7 @@ export const findForgotten = read({
 
 export const countForgotten = read({
   text: `select count(*) as people from forgotten_people`,
-  values: (_: undefined) => [],
+  values: () => [],
   read: onlyOf(({ people }: { people: bigint }) => Number(people)),
 });
 
@@ -57,7 +57,7 @@ export const listForgotten = read({
 const raiseRevision = statement({
   text: `insert into forgotten_revision (id, revision) values (1, 1)
     on conflict (id) do update set revision = forgotten_revision.revision + 1 returning revision`,
-  values: (_: undefined) => [],
+  values: () => [],
   read: onlyOf(({ revision }: { revision: bigint }) => Number(revision)),
 });
 
