@@ -84,7 +84,6 @@ describe('profiles over HTTP', () => {
       profiles: 4_000,
       synthetic: false,
       forgotten: 0,
-      unfinished: null,
     });
     const [row] = await gateway.services.store.listAudit({ limit: 1 });
     expect(row).toMatchObject({ operation: 'import_leads', outcome: 'done', input: { format: 'csv' } });
@@ -130,6 +129,17 @@ describe('profiles over HTTP', () => {
     await expect.poll(lastImport).toMatchObject({ outcome: 'failed', error: 'input_failed' });
     const wrong = `${header}${rowsOf(2, 50)}nobody,,many,3,no,no\n`;
     expect(codeOf(await send(wrong, '?max_rejected=10%25'))).toEqual([422, 'too_many_rejected']);
+    expect(await send(wrong)).toMatchObject({
+      status: 422,
+      body: {
+        error: {
+          code: 'too_many_rejected',
+          message: expect.stringMatching(
+            /^1 of 3 rows were rejected; the limit is 1%\. .*: max-rejected 34%\. Line 4: followers is "many"/,
+          ),
+        },
+      },
+    });
     expect(codeOf(await send(`${header}nobody,,many,3,no,no\n`))).toEqual([422, 'nothing_imported']);
     expect(codeOf(await send(''))).toEqual([400, 'input_failed']);
     const empty = 'The input is empty; it does not even have a header line.';
@@ -141,7 +151,7 @@ describe('profiles over HTTP', () => {
     expect(codeOf(await send('PK\u0003\u0004 an archive'))).toEqual([400, 'input_failed']);
     expect(codeOf(await send(wrong, '?column=fans=followers'))).toEqual([422, 'invalid_parameter']);
     expect(await stats()).toEqual(before);
-    const counted = await send(wrong);
+    const counted = await send(wrong, '?max_rejected=1');
     expect(counted.body).toMatchObject({
       import: {
         rows: 2,

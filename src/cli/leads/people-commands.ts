@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { Argument, Option } from 'commander';
 import { fieldNamed } from '../../leads/import/column-names.ts';
-import { fileProblem } from '../../leads/import/open-raw-file.ts';
+import { fileProblem } from '../../leads/import/raw-bytes.ts';
 import { LeadKeeperError } from '../../leads/lead-keeper.ts';
 import { readUsername } from '../../leads/query/read-username.ts';
 import { usernameKey } from '../../leads/query/username-key.ts';

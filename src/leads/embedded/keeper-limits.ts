@@ -2,14 +2,11 @@
 export interface KeeperLimits {
   /** A delta has at most this many profiles, or a tenth of the base. Beyond that, a new base is written. */
   deltaProfiles: number;
-  /** An import writes a checkpoint at least after this many bytes. */
-  checkpointBytes: number;
   /** The memory for sorting the rows of one partition. */
   arenaBytes: number;
 }
 
 export const defaultKeeperLimits: KeeperLimits = {
   deltaProfiles: 100_000,
-  checkpointBytes: 50 * 1024 * 1024,
   arenaBytes: 32 * 1024 * 1024,
 };

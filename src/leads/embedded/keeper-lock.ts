@@ -1,10 +1,8 @@
-import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { LeadKeeperError } from '../lead-keeper.ts';
 import { toKeeperError } from './changing/to-keeper-error.ts';
 import { lockFile } from './lead-folder.ts';
-import { openExisting } from './segment/open-existing.ts';
 
 /** How long a change waits for another one, which may be as short as a switch of generations. */
 const waitMs = 500;
@@ -47,23 +45,6 @@ const busy = (cause: unknown): LeadKeeperError =>
     'Another import or change of the profiles is under way. Try again when it has ended.',
     { cause },
   );
-
-/** Returns true while this or another process changes `folder`. Throws LeadKeeperError. */
-export const isKeeperLocked = (folder: string): boolean => {
-  // Before the first change there is no lock file, and the folder may be read-only, so a check creates none.
-  if (!existsSync(lockFile(folder))) return false;
-  let database: DatabaseSync | null = null;
-  try {
-    database = openExisting(lockFile(folder), { timeoutMs: 0 });
-    database.prepare('SELECT count(*) FROM sqlite_schema').get();
-    return false;
-  } catch (error) {
-    if (isLocked(error)) return true;
-    throw toKeeperError(error, folder);
-  } finally {
-    database?.close();
-  }
-};
 
 const isLocked = (error: unknown): boolean =>
   error instanceof Error && 'errcode' in error && error.errcode === sqliteBusy;

@@ -7,12 +7,11 @@ import { createYieldToLoop } from './changing/yield-to-loop.ts';
 import { readDiskRoom, type ReadDiskRoom } from './changing/disk-room.ts';
 import { forgetPeople } from './changing/forget-people.ts';
 import { importLeads } from './changing/import-leads.ts';
-import { readCheckpoint } from './changing/staging.ts';
 import { toKeeperError } from './changing/to-keeper-error.ts';
 import { readForgottenClaim } from './forgotten-claim.ts';
 import { openForgottenPeople, type ForgottenPeople } from './forgotten-people.ts';
 import { defaultKeeperLimits, type KeeperLimits } from './keeper-limits.ts';
-import { isKeeperLocked, lockKeeper } from './keeper-lock.ts';
+import { lockKeeper } from './keeper-lock.ts';
 import { profilesIn, readManifest } from './manifest.ts';
 import { openCurrentGeneration } from './open-generation.ts';
 import { createSegmentPool } from './segment-pool.ts';
@@ -68,7 +67,6 @@ const measure = async (folder: string): Promise<LeadStats> => {
 
 const readStats = async (folder: string): Promise<LeadStats> => {
   const manifest = readManifest(folder);
-  const checkpoint = isKeeperLocked(folder) ? null : readCheckpoint(folder);
   return {
     profiles: manifest === null ? 0 : profilesIn(manifest),
     synthetic: manifest?.synthetic ?? false,
@@ -76,7 +74,6 @@ const readStats = async (folder: string): Promise<LeadStats> => {
     bytes: await bytesIn(folder),
     generation: manifest?.generation ?? null,
     updatedAt: manifest === null || manifest.synthetic ? null : manifest.updatedAt,
-    unfinished: checkpoint === null ? null : { rows: checkpoint.rows, startedAt: checkpoint.startedAt },
   };
 };
 

@@ -1,19 +1,12 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readDiskRoom, type ReadDiskRoom } from '../embedded/changing/disk-room.ts';
-import { readCheckpoint } from '../embedded/changing/staging.ts';
 import { isDiskFull, toKeeperError } from '../embedded/changing/to-keeper-error.ts';
 import type { KeeperLimits } from '../embedded/keeper-limits.ts';
-import { isKeeperLocked, lockKeeper } from '../embedded/keeper-lock.ts';
+import { lockKeeper } from '../embedded/keeper-lock.ts';
 import { profilesIn } from '../embedded/manifest.ts';
 import { openEmbeddedKeeper } from '../embedded/open-embedded-keeper.ts';
-import {
-  LeadKeeperError,
-  type ImportPhase,
-  type ImportRequest,
-  type LeadKeeper,
-  type LeadStats,
-} from '../lead-keeper.ts';
+import { LeadKeeperError, type ImportRequest, type LeadKeeper, type LeadStats } from '../lead-keeper.ts';
 import { publishChanges, type Published } from './publish-changes.ts';
 import {
   allObjects,
@@ -57,7 +50,7 @@ export const openSharedKeeper = async (
   };
   return {
     importLeads: (request) => change(request, ({ engine }) => engine.importLeads(request)),
-    stats: () => onPlace({ place, folder }, () => readStats(place, { folder, work })),
+    stats: () => onPlace({ place, folder }, () => readStats(place, folder)),
     async *exportLeads({ signal }) {
       // With the first row its files are open, so later changes do not touch it.
       const { rows, first } = await change({ signal, isReadOnly: true }, async ({ engine }) => {
@@ -86,7 +79,7 @@ export const openSharedKeeper = async (
   };
 };
 
-interface SessionUse extends Pick<ImportRequest, 'signal' | 'onProgress'> {
+interface SessionUse extends Pick<ImportRequest, 'signal'> {
   isReadOnly?: true;
 }
 
@@ -99,26 +92,24 @@ const openSession = async (
     folder,
     work,
     signal,
-    onProgress,
     isReadOnly,
     limits,
     readRoom = readDiskRoom,
   }: SharedKeeperOptions & SessionUse & { work: string },
 ) => {
-  const tell = (phase: ImportPhase) => (done: number, total: number) =>
-    onProgress?.({ phase, done, total, isResumed: false });
+  const onProgress = (): void => {};
   let hasFailed = false;
   let before = await onPlace({ place, folder, signal }, async () => {
     if (isReadOnly !== true) await place.assertReplaceable({ signal });
     const found = await readPublished(place, { folder, signal });
     const { manifest } = found;
-    await fillWorkFolder(work, { place, manifest, readRoom, signal, onProgress: tell('fetching') });
+    await fillWorkFolder(work, { place, manifest, readRoom, signal, onProgress });
     return found;
   });
   const publish = async (): Promise<void> => {
     hasFailed = true;
     before = await onPlace({ place, folder, signal }, () =>
-      publishChanges({ place, folder: work, before, signal, onProgress: tell('publishing') }),
+      publishChanges({ place, folder: work, before, signal, onProgress }),
     );
     const { manifest } = before;
     if (manifest !== null) writePlaceRecord(folder, { address: place.address, manifest });
@@ -171,20 +162,15 @@ const readPublished = async (
   return { manifest, tag: found?.tag ?? null };
 };
 
-const readStats = async (
-  place: SharedPlace,
-  { folder, work }: { folder: string; work: string },
-): Promise<LeadStats> => {
+const readStats = async (place: SharedPlace, folder: string): Promise<LeadStats> => {
   const { manifest } = await readPublished(place, { folder, signal: new AbortController().signal });
   const searched = manifest && toFolderManifest(manifest, { forgotten: null });
-  const checkpoint = isKeeperLocked(folder) ? null : readCheckpoint(work);
   return {
     profiles: searched === null ? 0 : profilesIn(searched),
     synthetic: false,
     forgotten: manifest?.forgotten?.people ?? 0,
     bytes: allObjects(manifest).reduce((sum, { bytes }) => sum + bytes, 0),
     updatedAt: searched === null ? null : searched.updatedAt,
-    unfinished: checkpoint === null ? null : { rows: checkpoint.rows, startedAt: checkpoint.startedAt },
     generation: manifest?.generation ?? null,
   };
 };

@@ -6,7 +6,7 @@ import type { LeadQuery, Leads } from '../../leads/lead-source.ts';
 import { queryProblem, type QueryProblem } from '../../leads/query/search-terms.ts';
 import { isSynthetic } from '../../leads/synthetic/synthetic-mark.ts';
 import { nanoPerUsd, type Nano } from '../../kit/money.ts';
-import { countryHint, isCountryCode } from './country-names.ts';
+import { countryNamed, isCountryCode } from '../../leads/query/country-names.ts';
 import { searchCursor } from './search-cursor.ts';
 import { invalidQuery } from '../validate.ts';
 import type { SoldOperation, X402Sale } from '../operation.ts';
@@ -234,7 +234,7 @@ const profilesOf = ({ results }: JsonObject): JsonObject[] =>
 const usernameOf = ({ username }: JsonObject): string => (typeof username === 'string' ? username : '');
 
 const countryText = (given: string): string => {
-  const code = countryHint(given);
+  const code = countryNamed(given);
   if (code !== null) return `must be the 2-letter ISO country code, which is ${code}`;
   const example = 'must be a 2-letter ISO country code such as US or GB';
   return /^[A-Z]{2}$/.test(given) ? `${example}; ${given} is the code of no country` : example;

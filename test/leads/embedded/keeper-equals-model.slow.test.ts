@@ -149,7 +149,6 @@ describe.each(engines)('$what', ({ open, searched, numRuns }) => {
             expect(await keeper.stats()).toMatchObject({
               profiles: expected.length,
               forgotten: model.forgotten.size,
-              unfinished: null,
             });
             expect(searchIn(searched(at), queries)).toEqual(queries.map(createReferenceSearch(expected)));
           }

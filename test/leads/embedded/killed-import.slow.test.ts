@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { cp, mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 interface Line {
-  readFrom?: number;
+  isReading?: true;
   phase?: string;
   outcome?: object;
 }
@@ -68,17 +68,14 @@ interface Moment {
   afterMs?: number;
 }
 
-const readFrom = (lines: readonly Line[]): number | undefined =>
-  lines.find((line) => line.readFrom !== undefined)?.readFrom;
-const hasRead = (_: string, lines: readonly Line[]): boolean => readFrom(lines) !== undefined;
+const hasRead = (_: string, lines: readonly Line[]): boolean => lines.some(({ isReading }) => isReading);
 const isIndexing = (_: string, lines: readonly Line[]): boolean =>
   lines.some(({ phase }) => phase === 'indexing');
-const hasCheckpoint = (at: string): boolean => existsSync(join(at, 'staging', 'checkpoint.json'));
 const hasNewSegment = (at: string): boolean =>
   readdirSync(at).filter((name) => /^(?:base|delta)-.*\.db$/.test(name)).length > 1;
 
 const moments: Moment[] = [
-  { isMoment: (at, lines) => hasRead(at, lines) && hasCheckpoint(at), afterMs: Math.random() * 40 },
+  { isMoment: hasRead, afterMs: Math.random() * 40 },
   { isMoment: hasRead, afterMs: 30 + Math.random() * 80 },
   { isMoment: isIndexing, afterMs: Math.random() * 20 },
   { isMoment: (at, lines) => isIndexing(at, lines) && hasNewSegment(at), afterMs: Math.random() * 10 },
@@ -103,7 +100,7 @@ describe('an import that is killed', () => {
     { what: 'a new base', deltaProfiles: 0, moments },
     { what: 'a delta', deltaProfiles: 100_000, moments: [moments[0]!, moments[3]!] },
   ])(
-    'leaves what was searched, goes on where it was, and ends as if nothing had been ($what)',
+    'leaves what was searched, and ends as if nothing had been when it is repeated ($what)',
     async ({ deltaProfiles, moments }) => {
       const at = join(folder, 'killed');
       const untouched = join(folder, 'untouched');
@@ -111,15 +108,10 @@ describe('an import that is killed', () => {
       await seed(untouched);
       const before = await exportFrom(at);
 
-      const resumedFrom: number[] = [];
       for (const moment of moments) {
-        const lines = await killImport(at, { ...moment, deltaProfiles });
+        await killImport(at, { ...moment, deltaProfiles });
         expect(await exportFrom(at)).toEqual(before);
-        resumedFrom.push(readFrom(lines) ?? profiles);
       }
-      expect(resumedFrom[0]).toBe(0);
-      expect(resumedFrom).toEqual(resumedFrom.toSorted((a, b) => a - b));
-      expect(resumedFrom.at(-1)).toBeGreaterThan(0);
 
       const [last, uninterrupted] = [
         await runImport(at, { deltaProfiles }),

@@ -14,12 +14,11 @@ const tell = (line: object): void => {
 
 const keeper = await openEmbeddedKeeper({
   folder,
-  limits: { checkpointBytes: 1, deltaProfiles: Number(deltaProfiles) },
+  limits: { deltaProfiles: Number(deltaProfiles) },
 });
 const input = leadInputOf([...generateLeads({ seed: 2, profiles: Number(profiles) })], {
-  key: 'the same input',
   batchRows: 100,
-  onRead: (after) => tell({ readFrom: after }),
+  onRead: () => tell({ isReading: true }),
   // A turn of the event loop, and time to be killed in.
   beforeBatch: () => new Promise((resolve) => setTimeout(resolve, 2)),
 });

@@ -316,7 +316,7 @@ describe('rows in which nothing matches', () => {
 
   it.each<[string, unknown[], object]>([
     ['as they do not have the field of a filter', [buildLead()], {}],
-    ['beside rows that are no profiles', [french, { ...french, country: 'United States' }], {}],
+    ['beside rows that are no profiles', [french, { ...french, followers: 'many' }], {}],
     ['and of which there are as many as were asked for', [french], { filtered_rows: 1 }],
     ['and of which there are more than are read', [french, french], { max_rows: 1 }],
     ['of a service that is not told how many to answer', [french], { parameters: { q: '{query}' } }],

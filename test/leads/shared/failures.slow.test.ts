@@ -25,15 +25,12 @@ const manifestOf = async (test: TestPlace): Promise<SharedManifest> =>
 const exported = async (keeper: LeadKeeper): Promise<string[]> =>
   (await Array.fromAsync(keeper.exportLeads({ signal }))).map(({ username }) => username);
 
-it('of two importers at once one wins, and the other goes on with what it has read', async () => {
+it('of two importers at once one wins, and the other one changes nothing until it is repeated', async () => {
   const { test, folder, keeper } = await openAll();
   await importNames(keeper, 'ann');
   const other = await openKeeper(test.open(), join(folder, 'other'));
-  const readFrom: number[] = [];
   const slow = {
     input: leadInputOf(people('cy', 'dan'), {
-      key: 'a file',
-      onRead: (row) => void readFrom.push(row),
       beforeBatch: () => importNames(other, 'bob'),
     }),
     mode: 'upsert' as const,
@@ -46,9 +43,9 @@ it('of two importers at once one wins, and the other goes on with what it has re
     ),
   });
   expect(await exported(other)).toEqual(['ann', 'bob']);
-  expect(await keeper.stats()).toMatchObject({ profiles: 2, unfinished: { rows: 2 } });
-  expect(await keeper.importLeads(slow)).toMatchObject({ rows: 2, added: 2, profiles: 4 });
-  expect(readFrom).toEqual([0]);
+  expect(await keeper.stats()).toMatchObject({ profiles: 2 });
+  const again = { ...slow, input: leadInputOf(people('cy', 'dan')) };
+  expect(await keeper.importLeads(again)).toMatchObject({ rows: 2, added: 2, profiles: 4 });
   expect(await exported(other)).toEqual(['ann', 'bob', 'cy', 'dan']);
 });
 

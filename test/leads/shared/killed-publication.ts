@@ -39,7 +39,7 @@ const { signal } = new AbortController();
 if (change === 'forget') await keeper.forget(['bob'], { signal });
 else
   await keeper.importLeads({
-    input: leadInputOf([buildLead({ username: 'dan', followers: 1 })], { key: 'dan' }),
+    input: leadInputOf([buildLead({ username: 'dan', followers: 1 })]),
     mode: 'upsert',
     signal,
   });

@@ -4,7 +4,7 @@ import { AppError } from '../../../src/kit/errors.ts';
 import type { JsonObject } from '../../../src/kit/json.ts';
 import type { Lead } from '../../../src/leads/lead-source.ts';
 import { compareLeads } from '../../../src/leads/query/lead-order.ts';
-import { countryNames } from '../../../src/operations/search/country-names.ts';
+import { countryNames } from '../../../src/leads/query/country-names.ts';
 import type { Services } from '../../../src/operations/operation.ts';
 import { createSearchLeads } from '../../../src/operations/search/search-leads.ts';
 import { validate } from '../../../src/operations/validate.ts';

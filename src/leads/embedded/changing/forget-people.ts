@@ -1,9 +1,8 @@
-import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { LeadKeeperError } from '../../lead-keeper.ts';
 import { openForgottenPeople } from '../forgotten-people.ts';
 import { lockKeeper } from '../keeper-lock.ts';
-import { removeUnnamed, stagingFolder } from '../lead-folder.ts';
+import { removeUnnamed } from '../lead-folder.ts';
 import {
   ManifestUnreadableError,
   readableManifest,
@@ -16,12 +15,10 @@ import { createSegmentPool, type SegmentPool } from '../segment-pool.ts';
 import { eraseRows } from '../segment/erase-rows.ts';
 import { createRowMarks, type RowMarks } from '../segment/row-set.ts';
 import { SegmentDamagedError } from '../segment/segment-format.ts';
-import { eraseFromSpool } from '../sorting/erase-from-spool.ts';
-import { SpoolDamagedError } from '../sorting/spool-format.ts';
 import { publish } from './publish.ts';
-import { readCheckpoint, removeStaging, spoolFile } from './staging.ts';
-import { isDiskFull, toKeeperError } from './to-keeper-error.ts';
-import { runsFile, writeGone } from './write-generation.ts';
+import { removeStaging } from './staging.ts';
+import { toKeeperError } from './to-keeper-error.ts';
+import { writeGone } from './write-generation.ts';
 
 interface ForgetOptions {
   usernames: readonly string[];
@@ -32,11 +29,9 @@ interface ForgetOptions {
 
 /**
  * Implements LeadKeeper.forget. First the manifest notes that rows must be rewritten. Then the digests are stored, so
- * that nothing brings the people back. Then their rows in an unfinished import are erased. Last, searches skip them and
- * their profiles are erased in place from the segments. The index lists still tell which words an erased row had, until
+ * that nothing brings the people back. Last, searches skip them and their profiles are erased in place from the segments. The index lists still tell which words an erased row had, until
  * the next import rewrites everything. After an interruption, call it again: it skips finished steps, and an import in
- * between leaves out everybody on the list. If there is no disk space, an unfinished import is discarded. Fictional
- * profiles are nobody's and remain.
+ * between leaves out everybody on the list. Fictional profiles are nobody's and remain.
  */
 export const forgetPeople = async (
   folder: string,
@@ -48,16 +43,15 @@ export const forgetPeople = async (
   let reached: Reached = 'nothing';
   try {
     const found = findPeople(folder, { pool, usernames });
-    const list = givingStagedUp(folder, () =>
-      storeDigests(folder, { usernames, hasRows: found instanceof Error || hasRows(found) }),
-    );
+    // A killed import may have left the people's rows there.
+    removeStaging(folder);
+    const list = storeDigests(folder, { usernames, hasRows: found instanceof Error || hasRows(found) });
     reached = 'remembered';
-    eraseStaged(folder, usernames);
     if (found instanceof Error) throw found;
     const removed = found === null ? 0 : hidePeople(folder, { found, list });
     await onChanged();
     reached = 'hidden';
-    if (found !== null) givingStagedUp(folder, () => eraseFound(folder, found));
+    if (found !== null) eraseFound(folder, found);
     removeUnnamed(folder, readManifest(folder));
     await onChanged();
     return { removed };
@@ -121,17 +115,6 @@ const findPeople = (
 const hasRows = (found: FoundPeople | null): boolean =>
   found !== null && found.base.rows.length + found.delta.rows.length > 0;
 
-/** Runs `work`. If the disk is full, it discards the unfinished import, which matters less, and tries again. */
-const givingStagedUp = <T>(folder: string, work: () => T): T => {
-  try {
-    return work();
-  } catch (error) {
-    if (!isDiskFull(error) || !existsSync(stagingFolder(folder))) throw error;
-    removeStaging(folder);
-    return work();
-  }
-};
-
 /** Returns the mark of the list. */
 const storeDigests = (
   folder: string,
@@ -165,10 +148,8 @@ const hidePeople = (folder: string, { found, list }: { found: FoundPeople; list:
   const { manifest, base, delta } = found;
   const removed = base.gone.size + delta.gone.size - (manifest.gone?.base ?? 0) - (manifest.gone?.delta ?? 0);
   if (removed > 0) {
-    givingStagedUp(folder, () => {
-      const gone = writeGone(folder, { base: base.gone, delta: delta.gone });
-      publish(folder, { ...manifest, gone, hasErased: true, forgotten: list });
-    });
+    const gone = writeGone(folder, { base: base.gone, delta: delta.gone });
+    publish(folder, { ...manifest, gone, hasErased: true, forgotten: list });
   }
   return removed;
 };
@@ -188,17 +169,4 @@ const findIn = (part: GenerationPart | null, usernames: readonly string[]): Foun
     gone.add(stored.row);
   }
   return { rows, gone };
-};
-
-const eraseStaged = (folder: string, usernames: readonly string[]): void => {
-  rmSync(runsFile(spoolFile(folder)), { force: true });
-  const checkpoint = readCheckpoint(folder);
-  // Without a checkpoint no import resumes from it.
-  if (checkpoint === null) return removeStaging(folder);
-  try {
-    if (existsSync(spoolFile(folder))) eraseFromSpool(spoolFile(folder), checkpoint.spoolBytes, usernames);
-  } catch (error) {
-    if (!(error instanceof SpoolDamagedError)) throw error;
-    removeStaging(folder);
-  }
 };

@@ -8,19 +8,18 @@ import { importedSource, profilesIn, readManifest } from '../manifest.ts';
 import { openCurrentGeneration, type Generation } from '../open-generation.ts';
 import { createSegmentPool, type SegmentPool } from '../segment-pool.ts';
 import { SegmentDamagedError } from '../segment/segment-format.ts';
-import { SpoolDamagedError } from '../sorting/spool-format.ts';
 import { withinRoom, type ReadDiskRoom } from './disk-room.ts';
 import { publish } from './publish.ts';
 import { readInput, type StagedInput } from './read-input.ts';
-import { readCheckpoint, removeStaging, spoolFile, trimStaging } from './staging.ts';
-import { isDiskFull, isFolderTrouble, toKeeperError } from './to-keeper-error.ts';
+import { removeStaging, spoolFile } from './staging.ts';
+import { isFolderTrouble, toKeeperError } from './to-keeper-error.ts';
 import { writeGeneration } from './write-generation.ts';
 
 interface ImportOptions {
   request: ImportRequest;
   limits: KeeperLimits;
   readRoom: ReadDiskRoom;
-  /** Called before the progress of the import is removed. The import fails if it rejects. */
+  /** The import fails if it rejects. */
   onChanged: () => Promise<void>;
 }
 
@@ -44,21 +43,15 @@ export const importLeads = async (
     const old = openOld(folder, { pool, mode: request.mode });
     const staged = await readInput(folder, {
       request: { ...request, onProgress: seldom(request.onProgress) },
-      limits,
       readRoom,
     }).catch((error: unknown) => {
-      // No import can resume from it, and it may have filled the disk.
-      if (readCheckpoint(folder) === null) removeStaging(folder);
-      else if (isDiskFull(error)) trimStaging(folder);
       throw isFolderTrouble(error, folder) ? toKeeperError(error, folder, { readRoom }) : error;
     });
-    const outcome =
-      staged.rows === 0
-        ? nothingRead(old)
-        : await takeOver(folder, { request, limits, readRoom, onChanged, staged, old });
-    removeStaging(folder);
-    return outcome;
+    return staged.rows === 0
+      ? nothingRead(old)
+      : await takeOver(folder, { request, limits, readRoom, onChanged, staged, old });
   } finally {
+    removeStaging(folder);
     pool.closeExcept([]);
     lock.release();
   }
@@ -97,10 +90,10 @@ const takeOver = async (
       isForgotten: forgotten.includes,
       limits,
       signal,
-      onProgress: (progress) => tell?.({ phase: 'indexing', ...progress, isResumed: staged.isResumed }),
+      onProgress: (progress) => tell?.({ phase: 'indexing', ...progress }),
     });
   try {
-    request.onProgress?.({ phase: 'indexing', done: 0, total: null, isResumed: staged.isResumed });
+    request.onProgress?.({ phase: 'indexing', done: 0, total: null });
     const { outcome, ...files } = await withinRoom(folder, { signal: request.signal, readRoom }, (signal) =>
       write(old, signal).catch((error: unknown) => {
         // Damaged profiles that will be replaced are just not counted.
@@ -120,9 +113,7 @@ const takeOver = async (
     removeUnnamed(folder, manifest);
     return outcome;
   } catch (error) {
-    // It would be found damaged every time.
-    if (error instanceof SpoolDamagedError) removeStaging(folder);
-    giveRoomBack(folder, { filesBefore, isStopped: request.signal.aborted });
+    giveRoomBack(folder, filesBefore);
     if (request.signal.aborted) throw error;
     throw toKeeperError(error, folder, { readRoom });
   } finally {
@@ -138,14 +129,9 @@ const orKeeperError = <T>(folder: string, work: () => T): T => {
   }
 };
 
-/** Cleans up after a failed or stopped import: removes its output and keeps the files needed to resume. */
-const giveRoomBack = (
-  folder: string,
-  { filesBefore, isStopped }: { filesBefore: ReadonlySet<string>; isStopped: boolean },
-): void => {
+/** Cleans up after a failed or stopped import. */
+const giveRoomBack = (folder: string, filesBefore: ReadonlySet<string>): void => {
   try {
-    // A stopped import is usually resumed soon.
-    if (!isStopped) trimStaging(folder);
     removeMade(folder, { before: filesBefore, manifest: readManifest(folder) });
   } catch {
     // The import's own error is reported, and the next change removes the rest.

@@ -2,7 +2,6 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import { userName } from '../../../kit/user-name.ts';
 import { LeadKeeperError } from '../../lead-keeper.ts';
 import { ForgottenListDamagedError } from '../forgotten-claim.ts';
-import { stagingFolder } from '../lead-folder.ts';
 import { ManifestUnreadableError } from '../manifest.ts';
 import { SegmentDamagedError } from '../segment/segment-format.ts';
 import { SpoolDamagedError } from '../sorting/spool-format.ts';
@@ -37,10 +36,7 @@ export const toKeeperError = (
       `The list of people who asked to be forgotten is damaged or missing (${cause.file}). Restore that file from a backup. The profiles are not affected, and an import does not help.`,
     );
   if (cause instanceof SpoolDamagedError)
-    return make(
-      'failed',
-      'The stored progress of the import is damaged and was discarded. Start the import again.',
-    );
+    return make('failed', 'The rows of the import are damaged on the disk. Start the import again.');
   if (isDiskFull(cause)) return make('failed', noRoom(cause, { folder, readRoom }));
   return make('failed', describe(cause instanceof Error ? cause.message : String(cause)));
 };
@@ -81,10 +77,7 @@ const noRoom = (cause: unknown, { folder, readRoom }: { folder: string; readRoom
     room === null
       ? ''
       : `: ${megabytes(room.free)} are free, and ${megabytes(reserveOf(room))} are reserved for the gateway`;
-  const staged = existsSync(stagingFolder(folder))
-    ? ` ${stagingFolder(folder)} has the stopped import. The same command resumes it; an import of other files discards it.`
-    : '';
-  return `${shortage}${figures}. Nothing is lost. ${code === 'EFBIG' ? 'Raise that limit' : 'Free some space'} and try again.${staged}`;
+  return `${shortage}${figures}. Nothing is lost. ${code === 'EFBIG' ? 'Raise that limit' : 'Free some space'} and try again.`;
 };
 
 const otherUser = (): string =>
