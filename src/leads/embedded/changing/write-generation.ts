@@ -134,7 +134,7 @@ export const writeGone = (folder: string, gone: GoneRows): Manifest['gone'] => {
 };
 
 /** Returns the path of the sorted runs beside a spool, used during one call. */
-export const runsFile = (spool: string): string => `${spool}-runs`;
+const runsFile = (spool: string): string => `${spool}-runs`;
 
 const withRuns = async <T>(spoolFile: string, work: (runs: RunFile) => Promise<T>): Promise<T> => {
   const file = runsFile(spoolFile);

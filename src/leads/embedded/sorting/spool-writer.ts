@@ -11,7 +11,7 @@ import {
   sealChunk,
 } from './spool-format.ts';
 
-export type SpoolWriter = ReturnType<typeof openSpoolWriter>;
+type SpoolWriter = ReturnType<typeof openSpoolWriter>;
 
 /** Also the size of reads of a partition. The buffers of all partitions together are 16 MB. */
 const bufferBytes = 64 * 1024;
