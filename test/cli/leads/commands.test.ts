@@ -101,7 +101,7 @@ describe('leads import', () => {
       '7 rows were rejected, among them:',
       ...[3, 4, 5, 6, 7].map((line) => expect.stringMatching(`^  /.*rows\\.jsonl:${line}: followers is `)),
       `All of them, and why: ${path.replace('\u001b', '')}.rejected.csv`,
-      '1 row has a country that is not known, and is imported without it: "Atlan\\u{1B}tis".',
+      'The country of 1 row is not known and was left out: "Atlan\\u{1B}tis".',
       '',
     ]);
   });
