@@ -11,8 +11,6 @@ import {
   sealChunk,
 } from './spool-format.ts';
 
-type SpoolWriter = ReturnType<typeof openSpoolWriter>;
-
 /** Also the size of reads of a partition. The buffers of all partitions together are 16 MB. */
 const bufferBytes = 64 * 1024;
 const syncData = promisify(fdatasync);
