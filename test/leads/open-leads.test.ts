@@ -63,9 +63,8 @@ const importProfiles = async (...usernames: string[]): Promise<void> => {
   await keeper.importLeads({
     mode: 'upsert',
     input: {
-      key: null,
       read: async function* () {
-        yield { leads: usernames.map((username) => buildLead({ username })), position: 1 };
+        yield usernames.map((username) => buildLead({ username }));
       },
     },
     signal: new AbortController().signal,

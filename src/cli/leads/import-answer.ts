@@ -29,10 +29,8 @@ export const describeLeftOut = ({ input, firstRejected, report }: LeftOut): stri
     if (report !== null) lines.push(`All of them, and why: ${report}`);
   }
   if (unknownCountries.rows > 0) {
-    const all = unknownCountries.first.join(', ');
-    const rows = countOf(unknownCountries.rows, 'row has', 'rows have');
-    const those = unknownCountries.rows === 1 ? 'is' : 'are';
-    lines.push(`${rows} a country that is not known, and ${those} imported without it: ${all}.`);
+    const rows = countOf(unknownCountries.rows, 'row');
+    lines.push(`The country of ${rows} is not known and was left out: ${unknownCountries.first.join(', ')}.`);
   }
   return lines.length === 0 ? undefined : lines.map(sanitizeLine).join('\n');
 };

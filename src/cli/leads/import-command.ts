@@ -25,7 +25,7 @@ const reading =
 
 const fieldsHelp = `
 Fields: username, followers, full_name, following, is_verified, is_business (required; --default can set the last
-four), category, bio, public_email, media_count, gender (male, female), profile_pic_url, country (a code or a name), city.
+four), category, bio, public_email, media_count, gender (male, female), profile_pic_url, country (code or name), city.
 Columns are found by these names and common others (handle, followers_count, biography, ...); --column names any
 other column, by its name, its number (#3), or its path in a JSON object (/owner/username).`;
 

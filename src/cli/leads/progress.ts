@@ -19,8 +19,6 @@ interface Start {
   bytes: number;
 }
 
-export type ProgressLine = ReturnType<typeof createProgressLine>;
-
 const percent = (part: number, whole: number): number => Math.min(99, Math.floor((part / whole) * 100));
 
 /** Formats the finished share, and the time for the rest at the speed until now. */

@@ -11,8 +11,8 @@ const maxCountriesShown = 5;
 
 /**
  * Opens profile files for an import: CSV, JSON Lines or Parquet; plain, gzip or zstd. Rows without a valid profile go
- * to `onRejected` and are left out. Memory use is constant. Rejects with LeadInputError if a file is missing
- * or named twice. Problems in the content appear while reading.
+ * to `onRejected` and are left out. Memory use is constant. Rejects with LeadInputError if a file is missing or named
+ * twice. Problems in the content appear while reading.
  */
 export const openLeadInput = async (options: LeadInputOptions): Promise<FileLeadInput> => {
   const { files, maxRejected: limit = defaultRejectedLimit } = options;

@@ -1,5 +1,4 @@
 import { AppError } from '../../kit/errors.ts';
-import type { InputProgress } from './input-options.ts';
 
 /** How many rows may be rejected, or how many of each hundred. */
 export type RejectedLimit = { rows: number } | { percent: number };
@@ -16,7 +15,7 @@ const formatCount = (count: number): string => count.toLocaleString('en-US');
  * no row is valid.
  */
 export const checkRejected = (
-  { rows, rejected }: InputProgress,
+  { rows, rejected }: { rows: number; rejected: number },
   { limit, isEnd }: { limit: RejectedLimit; isEnd: boolean },
 ): void => {
   if (isEnd && rows === rejected) {

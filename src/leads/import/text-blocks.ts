@@ -13,8 +13,8 @@ export const maxLineBytes = 1024 * 1024;
 const keptOfCut = 4096;
 const lineFeed = 0x0a;
 
-/** Stands in a text for bytes that are not UTF-8: a lone surrogate, which no text in UTF-8 has. */
-export const notUtf8Mark = '\uDC00';
+/** Stands in a text for bytes that are not UTF-8. No text in UTF-8 has two low surrogates in a row. */
+export const notUtf8Mark = '\uDC00\uDC00';
 
 /**
  * Cuts `chunks` into blocks of whole lines, in order and without gaps. A byte order mark at the beginning is removed.

@@ -103,7 +103,10 @@ test('rows that lack a required field are refused and counted, unless a default 
     expect.stringMatching(/^is_business is missing; .*: default is_business=VALUE/),
   ]);
   const some = ['--default', 'following=7', '--default', 'is_business=true'];
-  expect((await answer('import', file, ...some, ...limit)).import).toMatchObject({ rejected: 1, profiles: 3 });
+  expect((await answer('import', file, ...some, ...limit)).import).toMatchObject({
+    rejected: 1,
+    profiles: 3,
+  });
   const all = [...some, '--default', 'full_name=', '--default', 'is_verified=no'];
   expect((await answer('import', file, ...all)).import).toMatchObject({ rejected: 0, profiles: 4 });
   const output = join(folder, 'all.jsonl');

@@ -125,12 +125,12 @@ describe('a CSV file', () => {
     const content = Buffer.from(`${header}mira,Renée,5,\nben,René,6,\n`, 'latin1');
     const mixed = Buffer.concat([
       content,
-      Buffer.from('zoe,Zoé,7,\nkim,"a\n'),
+      Buffer.from('zoe,Zoé 𝐀\u{10000},7,\nkim,"a\n'),
       Buffer.from([0xff]),
       Buffer.from('",8,\n'),
     ]);
     const read = await readText('profiles.csv', mixed);
-    expect(read.leads).toMatchObject([{ username: 'zoe', full_name: 'Zoé' }]);
+    expect(read.leads).toMatchObject([{ username: 'zoe', full_name: 'Zoé 𝐀\u{10000}' }]);
     expect(refusals(read)).toEqual(
       [2, 3, 5].map((line) => [line, expect.stringMatching(/^The row is not UTF-8/)]),
     );
