@@ -164,23 +164,12 @@ describe('the leads of a gateway', () => {
   });
 
   it('are not those of another source any longer when the first one answers again', async () => {
-    const second = await startStubService({ kind: 'json', value: [buildLead({ username: 'from_apify' })] });
-    const config = readConfig(
-      { DATA_DIR: dataDir, LEADS_SOURCES: 'http,apify', APIFY_TOKEN: 'token' },
-      stringify({
-        leads: {
-          http: { url: service.origin, parameters: { q: '{query}' } },
-          apify: { actor: 'a/b', base_url: second.origin, input: { search: '{query}' } },
-        },
-      }),
-    );
-    leads = await openLeads(config, { redis: null, log: silentLog });
+    await importProfiles('imported');
+    const source = await open({ LEADS_SOURCES: 'http,embedded' });
     service.answer({ kind: 'json', status: 500, value: {} });
-    expect([await names(leads), await names(leads)]).toEqual([['from_apify'], ['from_apify']]);
-    expect(second.requests).toHaveLength(1);
+    expect([await names(source), await names(source)]).toEqual([['imported'], ['imported']]);
     service.answer({ kind: 'json', value: [buildLead({ username: 'from_http' })] });
-    expect(await names(leads)).toEqual(['from_http']);
-    await second.close();
+    expect(await names(source)).toEqual(['from_http']);
   });
 
   it('that are kept are given out while their source is left alone, and say nothing of whether it works', async () => {

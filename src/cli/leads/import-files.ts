@@ -22,13 +22,17 @@ const standardInput = '-';
 const isStream = (file: string): boolean =>
   file === standardInput || /^\/(?:dev\/(?:fd\/|stdin$)|proc\/)/.test(resolve(file));
 
-export interface ImportOptions {
-  format?: InputFormat;
+/** The options that tell how files of profiles are read. */
+export interface ReadingOptions {
   column?: ColumnMap;
   default?: LeadDefaults;
   delimiter?: string;
   /** False with --no-header. */
   header: boolean;
+}
+
+export interface ImportOptions extends ReadingOptions {
+  format?: InputFormat;
   replace?: true;
   rejected?: string;
   maxRejected?: RejectedLimit;

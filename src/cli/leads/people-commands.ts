@@ -127,11 +127,15 @@ export const deleteCommand: LeadCommandDefinition<[usernames: string[], PeopleOp
     'causeway leads delete -',
   ],
   ...people,
-  runOnLeads: async ({ keeper, stdin, audited }, usernames, { file }) => {
+  runOnLeads: async ({ keeper, forgetUpstream, stdin, audited }, usernames, { file }) => {
     const names = await readNames({ usernames, file }, { stdin });
     const { signal } = new AbortController();
     const change = { operation: forgetPeople.name, input: loggedPeople({ usernames: names }) };
-    const { removed } = await audited(change, () => keeper.forget(names, { signal }).catch(sayNobody));
+    const { removed } = await audited(change, async () => {
+      const forgotten = await keeper.forget(names, { signal }).catch(sayNobody);
+      await forgetUpstream(names);
+      return forgotten;
+    });
     return {
       json: { forgotten: names.length, removed },
       text:

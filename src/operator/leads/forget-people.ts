@@ -21,8 +21,9 @@ export const forgetPeople = operatorWrite({
   example: { input: { usernames: ['jane.doe'] }, answer: { forgotten: 1, removed: 1 } },
   errors: leadErrors,
   handle: async ({ usernames }, services) => {
-    const { desk } = inGateway(services).leads;
+    const { desk, forgetUpstream } = inGateway(services).leads;
     const { removed } = await desk.forget(usernames);
+    await forgetUpstream(usernames);
     return { forgotten: usernames.length, removed };
   },
 });

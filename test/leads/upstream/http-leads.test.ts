@@ -6,12 +6,12 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/kit/errors.ts';
 import { InconclusiveError } from '../../../src/leads/inconclusive-error.ts';
 import type { Lead, LeadQuery, LeadSource } from '../../../src/leads/lead-source.ts';
-import { createHttpLeads } from '../../../src/leads/http/http-leads.ts';
+import { createHttpLeads } from '../../../src/leads/upstream/http-leads.ts';
 import { silentLog, type Log } from '../../../src/kit/log.ts';
 import { createRecordedLog } from '../../cache/recorded-log.ts';
 import { buildLead } from '../build-lead.ts';
-import { readHttpSettings } from '../upstream/read-lead-sources.ts';
-import { startStubService, type StubAnswer, type StubService } from '../upstream/stub-service.ts';
+import { readHttpSettings } from './read-http-settings.ts';
+import { startStubService, type StubAnswer, type StubService } from './stub-service.ts';
 
 let service: StubService;
 let opened: LeadSource[];

@@ -1,45 +1,26 @@
-import { throttle } from '../../kit/throttle.ts';
+import type { HttpClient } from '../../http/http-client.ts';
 import { AppError } from '../../kit/errors.ts';
-import type { Json } from '../../kit/json.ts';
-import type { UpstreamLeadsConfig } from './upstream-settings.ts';
-import type { Log } from '../../kit/log.ts';
+import { throttle } from '../../kit/throttle.ts';
 import { InconclusiveError } from '../inconclusive-error.ts';
+import type { LeadSourceContext } from '../lead-source-definition.ts';
 import type { LeadQuery, LeadSource } from '../lead-source.ts';
 import { createAnswerReader } from './answer-reader.ts';
-import {
-  createAskUpstream,
-  isGood,
-  type AskUpstreamOptions,
-  type UpstreamAnswer,
-  type UpstreamRequest,
-} from './ask-upstream.ts';
-import { createUnsupportedFilters } from './unsupported-filters.ts';
-import { fieldsSearched, type Template } from './query-template.ts';
+import { createAskUpstream, isGood, type UpstreamAnswer, type UpstreamRequest } from './ask-upstream.ts';
+import type { HttpLeadsConfig } from './http-source.ts';
+import { fieldsSearched } from './query-template.ts';
+import type { AnswerToRead, ReadAnswer } from './read-answer.ts';
 import { filtersOf, type FilterField } from './to-leads.ts';
-import type { AnswerToRead, DialectName, ReadAnswer } from './read-answer.ts';
+import { createUnsupportedFilters } from './unsupported-filters.ts';
 
-export interface UpstreamLeadsOptions extends UpstreamLeadsConfig {
-  name: string;
-  /** The JSON pointer of the list in a good answer. */
-  results: string;
-  dialect: DialectName;
-  toRequest: (query: LeadQuery) => UpstreamRequest;
-  /** Everything in the request that depends on the search. */
-  templates: readonly Template<Json>[];
-  /** Tells whether a bad answer concerns the search, not the service. */
-  refusesSearch: (answer: UpstreamAnswer) => boolean;
-  /** Explains a bad answer for the log in our own words; null when it cannot. */
-  explain?: (answer: UpstreamAnswer) => string | null;
-  wrap?: AskUpstreamOptions['wrap'];
-  log: Log;
-}
-
+const name = 'http';
+/** Statuses that concern the search, not the service. */
+const refusals: ReadonlySet<number> = new Set([400, 413, 414, 422]);
 const logIntervalMs = 60_000;
 const defaultRetrySeconds = 5;
 const maxRetrySeconds = 300;
 
 /**
- * Leads from an upstream service, which is asked for each search. A good answer comes in time, has a good status and JSON
+ * Leads from a configured HTTP service, which is asked for each search. A good answer comes in time, has a good status and JSON
  * with the list, and at least one of its rows, if it has any, is a profile. For any other answer, `search` throws AppError
  * `upstream_error`.
  *
@@ -47,12 +28,22 @@ const maxRetrySeconds = 300;
  * refused, or may not be all rows, `search` throws an InconclusiveError. It does the same for a status that refuses this
  * search. Words that the request does not hold are looked for in the answer.
  */
-export const createUpstreamLeads = (options: UpstreamLeadsOptions): LeadSource => {
-  const { name, timeoutMs, maxResponseBytes, revision, log } = options;
-  const { results, fields, defaults, maxRows, dialect } = options;
-  const upstream = createAskUpstream({ timeoutMs, maxBytes: maxResponseBytes, wrap: options.wrap });
+export const createHttpLeads = (
+  config: HttpLeadsConfig,
+  { log, payFor }: Pick<LeadSourceContext, 'log' | 'payFor'>,
+): LeadSource => {
+  const { timeoutMs, pay, countsFree, revision } = config;
+  const { results, nothing, fields, defaults, maxRows } = config;
+  const upstream = createAskUpstream({
+    timeoutMs,
+    maxBytes: config.maxResponseBytes,
+    wrap:
+      pay === null || payFor === undefined
+        ? undefined
+        : (http: HttpClient) => payFor(http, { upstream: 'leads.http', pay }),
+  });
   const reader = createAnswerReader({ timeoutMs });
-  const unsupportedFilters = createUnsupportedFilters(options);
+  const unsupportedFilters = createUnsupportedFilters(config);
   const reportRefused = throttle<{ refused: number; rows: number; firstProblem: string | null }>(
     logIntervalMs,
     (facts, leftOut) =>
@@ -61,7 +52,7 @@ export const createUpstreamLeads = (options: UpstreamLeadsOptions): LeadSource =
 
   const ask = async (query: LeadQuery, signal: AbortSignal): Promise<UpstreamAnswer> => {
     try {
-      return await upstream.ask(options.toRequest(query), signal);
+      return await upstream.ask(toRequest(config, query), signal);
     } catch (error) {
       signal.throwIfAborted();
       throw unavailable(error);
@@ -90,23 +81,22 @@ export const createUpstreamLeads = (options: UpstreamLeadsOptions): LeadSource =
       signal.throwIfAborted();
       const unsupported = unsupportedFilters.refused(query);
       if (unsupported !== null) throw missingField(unsupported, { wasAsked: false });
-      const sent = new Set(options.templates.flatMap((template) => template.fieldsIn(query)));
+      const sent = new Set(config.templates.flatMap((template) => template.fieldsIn(query)));
       // Most rows do not pass a filter that the upstream does not know of, so more are asked for.
       const isFullySent = fieldsSearched(query).every((field) => sent.has(field));
-      const wanted = query.limit + (query.after === undefined ? 0 : tiesAsked);
-      const rowsAsked = isFullySent ? wanted : Math.max(wanted, options.filteredRows);
+      const wanted = query.limit + (query.after === undefined || sent.has('after') ? 0 : tiesAsked);
+      const rowsAsked = isFullySent ? wanted : Math.max(wanted, config.filteredRows);
       const answer = await ask({ ...query, limit: rowsAsked }, signal);
       if (!isGood(answer.status)) {
-        const reason = options.explain?.(answer) ?? null;
-        const cause = `status ${answer.status}${reason === null ? '' : `: ${reason}`}`;
-        throw options.refusesSearch(answer)
+        const cause = `status ${answer.status}`;
+        throw refusals.has(answer.status)
           ? new InconclusiveError({ message: unavailableMessage, cause })
           : unavailable(new Error(cause), answer.retryAfterSeconds);
       }
-      const words = sent.has('query') ? options.words : 'check';
+      const words = sent.has('query') ? config.words : 'check';
       const found = await read(
         answer,
-        { query, rules: { results, fields, defaults, maxRows, dialect, words } },
+        { query, rules: { results, nothing, fields, defaults, maxRows, words } },
         signal,
       );
       const { leads, profiles, refused, firstProblem } = found;
@@ -120,10 +110,28 @@ export const createUpstreamLeads = (options: UpstreamLeadsOptions): LeadSource =
       }
       return leads;
     },
-    status: () => ({ ready: true, synthetic: false, profiles: null, revision }),
+    status: () => ({ ready: true, synthetic: false, profiles: null, countsFree, revision }),
     close: async () => {
       await Promise.all([upstream.close(), reader.close()]);
     },
+  };
+};
+
+const toRequest = (
+  { url, method, parameters, headers, body }: HttpLeadsConfig,
+  query: LeadQuery,
+): UpstreamRequest => {
+  const target = new URL(url);
+  for (const [parameter, template] of Object.entries(parameters)) {
+    const value = template.fill(query);
+    if (value !== undefined) target.searchParams.append(parameter, value);
+  }
+  const filled = body?.fill(query);
+  return {
+    method,
+    url: target.href,
+    headers,
+    body: filled === undefined ? null : JSON.stringify(filled),
   };
 };
 
