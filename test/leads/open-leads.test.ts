@@ -172,6 +172,26 @@ describe('the leads of a gateway', () => {
     expect(await names(source)).toEqual(['from_http']);
   });
 
+  it('of a service of the operator’s own are also asked by free searches', async () => {
+    const free = { signal: new AbortController().signal, isFree: true };
+    const paid = await open({ LEADS_SOURCES: 'http' });
+    await expect(paid.search({ limit: 5 }, free)).rejects.toMatchObject({ status: 502 });
+    await paid.close();
+    const place = (name: string): string => `{${name}}`;
+    const body = ['query', 'country', 'category', 'gender', 'min_followers', 'max_followers', 'limit'].map(
+      place,
+    );
+    leads = await openLeads(
+      readConfig(
+        { DATA_DIR: dataDir, LEADS_SOURCES: 'http' },
+        stringify({ leads: { http: { url: service.origin, body, counts: 'free' } } }),
+      ),
+      { redis: null, log: silentLog },
+    );
+    expect(await leads.search({ limit: 5 }, free)).toHaveLength(1);
+    expect(leads.status()).toMatchObject({ profiles: null, countsFree: true });
+  });
+
   it('that are kept are given out while their source is left alone, and say nothing of whether it works', async () => {
     const source = await open({ LEADS_SOURCES: 'embedded,http' });
     const find = (query: string) =>

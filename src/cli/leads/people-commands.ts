@@ -131,16 +131,15 @@ export const deleteCommand: LeadCommandDefinition<[usernames: string[], PeopleOp
     const names = await readNames({ usernames, file }, { stdin });
     const { signal } = new AbortController();
     const change = { operation: forgetPeople.name, input: loggedPeople({ usernames: names }) };
-    const { removed } = await audited(change, async () => {
+    const { removed, isGoneUpstream } = await audited(change, async () => {
       const forgotten = await keeper.forget(names, { signal }).catch(sayNobody);
-      await forgetUpstream(names);
-      return forgotten;
+      return { ...forgotten, isGoneUpstream: await forgetUpstream(names) };
     });
     return {
       json: { forgotten: names.length, removed },
       text:
         `${countOf(names.length, 'person is', 'people are')} forgotten; ${countOf(removed, 'profile was', 'profiles were')} erased. ` +
-        'No import adds them again.',
+        `No import adds them again.${isGoneUpstream ? ' The service of leads.http has deleted them, too.' : ''}`,
     };
   },
 };

@@ -4,25 +4,25 @@ import { usernameKey } from '../query/username-key.ts';
 import { createAskUpstream, isGood, type UpstreamRequest } from './ask-upstream.ts';
 import type { HttpLeadsConfig } from './http-source.ts';
 
-/** Deletes forgotten people where their data is not the gateway's own. Rejects with LeadKeeperError. */
-export type ForgetUpstream = (usernames: readonly string[]) => Promise<void>;
+/**
+ * Deletes forgotten people in the service of `leads.http`. Resolves with false if it has no request for that. Rejects
+ * with LeadKeeperError; then the same call can be made again.
+ */
+export type ForgetUpstream = (usernames: readonly string[]) => Promise<boolean>;
 
 /** A service may rewrite much for a deletion. */
 const timeoutMs = 60_000;
 const maxAnswerBytes = 1024 ** 2;
 const maxPeople = 1_000;
 
-/**
- * Makes the function for the service of `leads.http`, if it has a request for it. People are forgotten in the gateway
- * first. After a failure the same call can be made again.
- */
+/** `readSource` rejects with ConfigError. People must be forgotten in the gateway first, as the errors say so. */
 export const createForgetUpstream =
   (readSource: () => Promise<Pick<HttpLeadsConfig, 'forget' | 'headers'> | undefined>): ForgetUpstream =>
   async (usernames) => {
     const source = await readSource().catch((error: unknown) => {
       throw stillThere(error instanceof ConfigError ? error.message : 'its settings cannot be read', error);
     });
-    if (source === undefined || source.forget === null) return;
+    if (source === undefined || source.forget === null) return false;
     const upstream = createAskUpstream({ timeoutMs, maxBytes: maxAnswerBytes });
     const { signal } = new AbortController();
     try {
@@ -33,6 +33,7 @@ export const createForgetUpstream =
         const isGone = status === 404 && request.method === 'DELETE';
         if (!isGood(status) && !isGone) throw stillThere(`it answered with status ${status}`);
       }
+      return true;
     } finally {
       await upstream.close();
     }
@@ -46,7 +47,12 @@ const requestsOf = function* (
   if (url.includes('{username_key}')) {
     const text = body === null ? null : JSON.stringify(body);
     for (const key of keys)
-      yield { method, url: url.replaceAll('{username_key}', () => encodeURIComponent(key)), headers, body: text };
+      yield {
+        method,
+        url: url.replaceAll('{username_key}', () => encodeURIComponent(key)),
+        headers,
+        body: text,
+      };
     return;
   }
   const text = JSON.stringify(body);

@@ -37,7 +37,10 @@ const places: Record<string, Place> = {
     // The names of the two queries of OpenSearch, so that its templates need no condition.
     value: (query) =>
       conditions(query)?.map(({ text, isPrefix }) => ({ match: isPrefix ? 'prefix' : 'term', text })),
-    text: (query) => conditions(query)?.map(({ text }) => text).join(' '), // prettier-ignore
+    text: (query) =>
+      conditions(query)
+        ?.map(({ text }) => text)
+        .join(' '),
   },
   country: {
     field: 'country',
@@ -88,7 +91,8 @@ const readParts = (text: string, { setting, environment }: TemplateOrigin): Text
     const [whole, variable, name = ''] = match;
     if (match.index > end) parts.push(text.slice(end, match.index));
     end = match.index + whole.length;
-    parts.push(variable === undefined ? placeOf(name, setting) : readVariable(variable, { setting, environment }));
+    if (variable === undefined) parts.push(placeOf(name, setting));
+    else parts.push(readVariable(variable, { setting, environment }));
   }
   if (end < text.length) parts.push(text.slice(end));
   return parts;

@@ -90,8 +90,7 @@ describe('leads convert', () => {
   it('tells of rejected rows, and fails with more than one of a hundred', async () => {
     const good = Array.from({ length: 199 }, (_, place) => buildLead({ username: `u${place}` }));
     const bad = { username: 'bad', followers: '12k' };
-    const convert = async (rows: readonly object[]) =>
-      run(['convert', await file(rows), '--format', 'bulk']);
+    const convert = async (rows: readonly object[]) => run(['convert', await file(rows), '--format', 'bulk']);
     const few = await convert([...good, bad]);
     expect(few.exitCode).toBe(0);
     expect(few.stderr).toMatch(/^1 row was rejected:\n.*rows\.jsonl:200: followers is "12k"/);

@@ -10,7 +10,7 @@ beforeEach(async () => {
 });
 afterEach(() => service.close());
 
-const forget = (settings: object, usernames: readonly string[]): Promise<void> => {
+const forget = (settings: object, usernames: readonly string[]): Promise<boolean> => {
   const source = readHttpSettings({ url: service.origin, headers: { 'x-key': 'k' }, forget: settings });
   return createForgetUpstream(async () => source)(usernames);
 };

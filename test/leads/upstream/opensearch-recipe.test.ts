@@ -186,7 +186,10 @@ describe('somebody who is forgotten', () => {
     await load(people);
     await load(people, 'people-2');
     await configure(authorized);
-    expect(await run('delete', '@BOB', 'nobody')).toMatchObject({ exitCode: 0 });
+    expect(await run('delete', '@BOB', 'nobody')).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringMatching(/The service of leads\.http has deleted them, too\.\n$/),
+    });
     expect(await namesOf()).toEqual(['ann', 'cy']);
     await send('POST', '/_aliases', { actions: [{ add: { index: 'people-1', alias: 'people' } }] });
     expect(await namesOf()).toEqual(['ann', 'cy']);
@@ -218,7 +221,9 @@ describe('somebody who is forgotten', () => {
     await configure({ ...authorized, results: 'hits' });
     const { exitCode, stderr } = await run('delete', 'bob');
     expect(exitCode).toBe(1);
-    expect(stderr).toMatch(/still has their data: causeway\.yaml: leads\.http\.results: must be a JSON pointer/);
+    expect(stderr).toMatch(
+      /still has their data: causeway\.yaml: leads\.http\.results: must be a JSON pointer/,
+    );
     expect(JSON.parse((await run('stats', '--json')).stdout)).toMatchObject({ stats: { forgotten: 1 } });
   });
 });

@@ -2,7 +2,8 @@ import { stringify } from 'yaml';
 import { readConfig } from '../../../src/config/config.ts';
 import type { HttpLeadsConfig } from '../../../src/leads/upstream/http-source.ts';
 
-const hasWords = (section: Record<string, unknown>): boolean => /\{(?:query|terms)\}/.test(JSON.stringify(section));
+const hasWords = (section: Record<string, unknown>): boolean =>
+  /\{(?:query|terms)\}/.test(JSON.stringify(section));
 
 /** The settings of `leads.http` as they are read from causeway.yaml; the words are sent where `section` is silent. */
 export const readHttpSettings = (

@@ -35,7 +35,8 @@ export const renderMustache = (template: string, parameters: object): string => 
       }
       const value = find(inner, scopes);
       if (kind === '') text += toText(value);
-      else text += renderSection(inner, kind === '^' ? (isEmpty(value) ? [null] : []) : itemsOf(value), scopes);
+      else
+        text += renderSection(inner, kind === '^' ? (isEmpty(value) ? [null] : []) : itemsOf(value), scopes);
     }
     if (name !== null) throw new Error(`the section ${name} has no end`);
     return text + template.slice(end);

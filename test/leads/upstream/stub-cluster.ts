@@ -88,9 +88,12 @@ export const createStubCluster = (): ((request: StubRequest) => StubAnswer) => {
 
   const search = (index: Index, body: unknown): object => {
     const { id, params } = z.strictObject({ id: z.string(), params: z.looseObject({}) }).parse(body);
-    const { size, sort, search_after: after, query } = searchSchema.parse(
-      JSON.parse(renderMustache(scripts.get(id) ?? '', params)),
-    );
+    const {
+      size,
+      sort,
+      search_after: after,
+      query,
+    } = searchSchema.parse(JSON.parse(renderMustache(scripts.get(id) ?? '', params)));
     const keys = sort.flatMap((one) => Object.entries(one));
     const hits = [...index.searched]
       .filter(([key, found]) => query.bool.filter.every((one) => matches(index, one, key, found)))
