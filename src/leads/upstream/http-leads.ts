@@ -12,7 +12,6 @@ import type { AnswerToRead, ReadAnswer } from './read-answer.ts';
 import { filtersOf, type FilterField } from './to-leads.ts';
 import { createUnsupportedFilters } from './unsupported-filters.ts';
 
-const name = 'http';
 /** Statuses that concern the search, not the service. */
 const refusals: ReadonlySet<number> = new Set([400, 413, 414, 422]);
 const logIntervalMs = 60_000;
@@ -20,9 +19,9 @@ const defaultRetrySeconds = 5;
 const maxRetrySeconds = 300;
 
 /**
- * Leads from a configured HTTP service, which is asked for each search. A good answer comes in time, has a good status and JSON
- * with the list, and at least one of its rows, if it has any, is a profile. For any other answer, `search` throws AppError
- * `upstream_error`.
+ * Leads from a configured HTTP service, which is asked for each search. A good answer comes in time, has a good status
+ * and JSON with the list, and at least one of its rows, if it has any, is a profile. For any other answer, `search`
+ * throws AppError `upstream_error`.
  *
  * The result is empty only when the answer proves that nothing matches. When its rows lack the field of a filter, were
  * refused, or may not be all rows, `search` throws an InconclusiveError. It does the same for a status that refuses this
@@ -32,49 +31,14 @@ export const createHttpLeads = (
   config: HttpLeadsConfig,
   { log, payFor }: Pick<LeadSourceContext, 'log' | 'payFor'>,
 ): LeadSource => {
-  const { timeoutMs, pay, countsFree, revision } = config;
-  const { results, nothing, fields, defaults, maxRows } = config;
-  const upstream = createAskUpstream({
-    timeoutMs,
-    maxBytes: config.maxResponseBytes,
-    wrap:
-      pay === null || payFor === undefined
-        ? undefined
-        : (http: HttpClient) => payFor(http, { upstream: 'leads.http', pay }),
-  });
-  const reader = createAnswerReader({ timeoutMs });
+  const { countsFree, revision } = config;
+  const service = openService(config, payFor);
   const unsupportedFilters = createUnsupportedFilters(config);
   const reportRefused = throttle<{ refused: number; rows: number; firstProblem: string | null }>(
     logIntervalMs,
     (facts, leftOut) =>
-      log.warn({ source: name, ...facts, leftOut }, 'rows of a lead source are no profiles'),
+      log.warn({ source: config.kind, ...facts, leftOut }, 'rows of a lead source are no profiles'),
   );
-
-  const ask = async (query: LeadQuery, signal: AbortSignal): Promise<UpstreamAnswer> => {
-    try {
-      return await upstream.ask(toRequest(config, query), signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      throw unavailable(error);
-    }
-  };
-
-  const read = async (
-    { status, charset, bytes }: UpstreamAnswer,
-    { query, rules }: Pick<AnswerToRead, 'query' | 'rules'>,
-    signal: AbortSignal,
-  ) => {
-    if (charset !== null && !unicodeCharsets.has(charset))
-      throw unavailable(new Error('the answer is not encoded in UTF-8, as JSON is'));
-    try {
-      const found = await reader.read({ bytes, query, rules }, signal);
-      if (found !== null) return found;
-    } catch (error) {
-      signal.throwIfAborted();
-      throw unavailable(error);
-    }
-    throw unavailable(new Error(`status ${status} without a list of results`));
-  };
 
   return {
     search: async (query, { signal }) => {
@@ -86,19 +50,9 @@ export const createHttpLeads = (
       const isFullySent = fieldsSearched(query).every((field) => sent.has(field));
       const wanted = query.limit + (query.after === undefined || sent.has('after') ? 0 : tiesAsked);
       const rowsAsked = isFullySent ? wanted : Math.max(wanted, config.filteredRows);
-      const answer = await ask({ ...query, limit: rowsAsked }, signal);
-      if (!isGood(answer.status)) {
-        const cause = `status ${answer.status}`;
-        throw refusals.has(answer.status)
-          ? new InconclusiveError({ message: unavailableMessage, cause })
-          : unavailable(new Error(cause), answer.retryAfterSeconds);
-      }
+      const answer = await service.ask({ ...query, limit: rowsAsked }, signal);
       const words = sent.has('query') ? config.words : 'check';
-      const found = await read(
-        answer,
-        { query, rules: { results, nothing, fields, defaults, maxRows, words } },
-        signal,
-      );
+      const found = await service.read(answer, { query, rules: { ...rulesOf(config), words } }, signal);
       const { leads, profiles, refused, firstProblem } = found;
       const rows = profiles + refused;
       unsupportedFilters.learn(query, found);
@@ -111,7 +65,57 @@ export const createHttpLeads = (
       return leads;
     },
     status: () => ({ ready: true, synthetic: false, profiles: null, countsFree, revision }),
-    close: async () => {
+    close: () => service.close(),
+  };
+};
+
+const rulesOf = ({ results, nothing, fields, defaults, maxRows }: HttpLeadsConfig) => ({
+  results,
+  nothing,
+  fields,
+  defaults,
+  maxRows,
+});
+
+/** Asks the service and reads its answers. Throws AppError `upstream_error`, InconclusiveError, or the signal's reason. */
+const openService = (config: HttpLeadsConfig, payFor: LeadSourceContext['payFor']) => {
+  const { timeoutMs, maxResponseBytes: maxBytes, pay } = config;
+  const wrap =
+    pay === null || payFor === undefined
+      ? undefined
+      : (http: HttpClient) => payFor(http, { upstream: 'leads.http', pay });
+  const upstream = createAskUpstream({ timeoutMs, maxBytes, wrap });
+  const reader = createAnswerReader({ timeoutMs });
+  const orUnavailable = async <T>(work: Promise<T>, signal: AbortSignal): Promise<T> => {
+    try {
+      return await work;
+    } catch (error) {
+      signal.throwIfAborted();
+      throw unavailable(error);
+    }
+  };
+
+  return {
+    ask: async (query: LeadQuery, signal: AbortSignal): Promise<UpstreamAnswer> => {
+      const answer = await orUnavailable(upstream.ask(toRequest(config, query), signal), signal);
+      const { status, charset, retryAfterSeconds } = answer;
+      if (refusals.has(status))
+        throw new InconclusiveError({ message: unavailableMessage, cause: `status ${status}` });
+      if (!isGood(status)) throw unavailable(new Error(`status ${status}`), retryAfterSeconds);
+      if (charset !== null && !unicodeCharsets.has(charset))
+        throw unavailable(new Error('the answer is not encoded in UTF-8, as JSON is'));
+      return answer;
+    },
+    read: async (
+      { status, bytes }: UpstreamAnswer,
+      { query, rules }: Pick<AnswerToRead, 'query' | 'rules'>,
+      signal: AbortSignal,
+    ): Promise<ReadAnswer> => {
+      const found = await orUnavailable(reader.read({ bytes, query, rules }, signal), signal);
+      if (found === null) throw unavailable(new Error(`status ${status} without a list of results`));
+      return found;
+    },
+    close: async (): Promise<void> => {
       await Promise.all([upstream.close(), reader.close()]);
     },
   };

@@ -2,7 +2,7 @@ import { ConfigError } from '../../kit/errors.ts';
 import type { Json } from '../../kit/json.ts';
 import type { LeadQuery } from '../lead-source.ts';
 import { categoryKey, countryKey } from '../query/lead-filters.ts';
-import { queryTerms } from '../query/search-terms.ts';
+import { queryTerms, type QueryTerm } from '../query/search-terms.ts';
 
 /** The parts of a search that a request to a service can hold. */
 export type QueryField =
@@ -19,46 +19,46 @@ interface Place {
   /** The part of the search that a request with this place holds. */
   field: QueryField;
   /** Undefined: the search does not have it. */
-  value: (query: LeadQuery) => Json | undefined;
-  /** Its form within text; its value when absent. */
-  text?: (query: LeadQuery) => string | undefined;
+  text: (query: LeadQuery) => string | number | undefined;
+  /** Its form as a value of JSON, if that is not `text`. */
+  json?: (query: LeadQuery) => Json | undefined;
 }
 
-const conditions = ({ query }: LeadQuery) => {
+const termsOf = ({ query }: LeadQuery): QueryTerm[] | undefined => {
   const terms = query === undefined ? [] : queryTerms(query);
   return terms.length === 0 ? undefined : terms;
 };
 
 /** The places of a request, `{name}`, that each search fills. */
 const places: Record<string, Place> = {
-  query: { field: 'query', value: ({ query }) => query },
+  query: { field: 'query', text: ({ query }) => query },
   terms: {
     field: 'query',
-    // The names of the two queries of OpenSearch, so that its templates need no condition.
-    value: (query) =>
-      conditions(query)?.map(({ text, isPrefix }) => ({ match: isPrefix ? 'prefix' : 'term', text })),
     text: (query) =>
-      conditions(query)
+      termsOf(query)
         ?.map(({ text }) => text)
         .join(' '),
+    // The names of the two queries of OpenSearch, so that its templates need no condition.
+    json: (query) =>
+      termsOf(query)?.map(({ text, isPrefix }) => ({ match: isPrefix ? 'prefix' : 'term', text })),
   },
   country: {
     field: 'country',
-    value: ({ country }) => (country === undefined ? undefined : (countryKey(country) ?? country)),
+    text: ({ country }) => (country === undefined ? undefined : (countryKey(country) ?? country)),
   },
-  category: { field: 'category', value: ({ category }) => category },
+  category: { field: 'category', text: ({ category }) => category },
   category_key: {
     field: 'category',
-    value: ({ category }) => (category === undefined ? undefined : categoryKey(category)),
+    text: ({ category }) => (category === undefined ? undefined : categoryKey(category)),
   },
-  gender: { field: 'gender', value: ({ gender }) => gender },
-  min_followers: { field: 'min_followers', value: ({ minFollowers }) => minFollowers },
-  max_followers: { field: 'max_followers', value: ({ maxFollowers }) => maxFollowers },
-  limit: { field: 'limit', value: ({ limit }) => limit },
+  gender: { field: 'gender', text: ({ gender }) => gender },
+  min_followers: { field: 'min_followers', text: ({ minFollowers }) => minFollowers },
+  max_followers: { field: 'max_followers', text: ({ maxFollowers }) => maxFollowers },
+  limit: { field: 'limit', text: ({ limit }) => limit },
   after: {
     field: 'after',
-    value: ({ after }) => after && { followers: after.followers, username: after.username },
     text: ({ after }) => after && `${after.followers}:${after.username}`,
+    json: ({ after }) => after && { followers: after.followers, username: after.username },
   },
 };
 
@@ -109,7 +109,7 @@ const textTemplate = (parts: readonly TextPart[]): Template<string> => {
   const fields = parts.flatMap((part) => (typeof part === 'string' ? [] : [part.field]));
   const fill = (query: LeadQuery): string | undefined => {
     const texts = parts.map((part) =>
-      typeof part === 'string' ? part : parts.length > 1 ? textWithin(query, part) : textOf(query, part),
+      typeof part === 'string' ? part : parts.length > 1 ? textWithin(query, part) : part.text(query),
     );
     return texts.includes(undefined) ? undefined : texts.join('');
   };
@@ -125,7 +125,9 @@ export const readJsonTemplate = (value: Json, origin: TemplateOrigin): Template<
     const parts = readParts(value, origin);
     const [first, ...more] = parts;
     const text = textTemplate(parts);
-    return typeof first === 'object' && more.length === 0 ? { ...text, fill: first.value } : text;
+    return typeof first === 'object' && more.length === 0
+      ? { ...text, fill: first.json ?? first.text }
+      : text;
   }
   if (value === null || typeof value !== 'object')
     return { fields: [], fill: () => value, fieldsIn: () => [] };
@@ -171,17 +173,12 @@ const readVariable = (name: string, { setting, environment }: TemplateOrigin): s
   return value;
 };
 
-const textOf = (query: LeadQuery, place: Place): string | undefined => {
-  const text = (place.text ?? place.value)(query);
-  return text === undefined ? undefined : String(text);
-};
-
 /** The words and filters of a search. */
 const searched = ['query', 'country', 'category', 'gender', 'min_followers', 'max_followers'] as const;
 
 /** Returns the fields of the words and filters that a search has. */
 export const fieldsSearched = (query: LeadQuery): QueryField[] =>
-  searched.filter((field) => places[field]?.value(query) !== undefined);
+  searched.filter((field) => places[field]?.text(query) !== undefined);
 
 /** Characters that end a quoted text, or have a special meaning in one. */
 const unquotable = /["'`\\\p{Cc}\u2028\u2029]/gu;
@@ -191,8 +188,9 @@ const unquotable = /["'`\\\p{Cc}\u2028\u2029]/gu;
  * character that cannot stand between quotes becomes a blank, which divides words as well. A category would change its
  * meaning without the character: it counts as absent, and the answers are filtered by it.
  */
-const textWithin = (query: LeadQuery, place: Place): string | undefined => {
-  const text = textOf(query, place);
-  if (text === undefined || place.field === 'query') return text?.replace(unquotable, ' ');
+const textWithin = (query: LeadQuery, place: Place): string | number | undefined => {
+  const text = place.text(query);
+  if (typeof text !== 'string') return text;
+  if (place.field === 'query') return text.replace(unquotable, ' ');
   return text.search(unquotable) >= 0 ? undefined : text;
 };

@@ -1,3 +1,5 @@
+import { z } from 'zod';
+
 type Scope = unknown;
 
 const tag = /\{\{([#^/]?)\s*([\w.]+)\s*\}\}/g;
@@ -58,5 +60,8 @@ const itemsOf = (value: unknown): readonly unknown[] => {
   return Array.isArray(value) ? value : [value];
 };
 
-const toText = (value: unknown): string =>
-  value === undefined || value === null ? '' : JSON.stringify(String(value)).slice(1, -1);
+/** Templates of ours put in texts and numbers alone. */
+const toText = (value: unknown): string => {
+  if (value === undefined || value === null) return '';
+  return JSON.stringify(z.union([z.string(), z.number().transform(String)]).parse(value)).slice(1, -1);
+};
