@@ -27,7 +27,7 @@ const maxRejectedShare = 0.01;
  * person, so a later profile of the same person replaces the earlier one. `terms`, `country_key` and `category_key` are
  * the values that `{terms}`, `{country}` and `{category_key}` of `leads.http` are compared with.
  */
-export const bulkLines = (lead: Lead, index: string | undefined): string => {
+const bulkLines = (lead: Lead, index: string | undefined): string => {
   const { username, country, category } = lead;
   const action = { index: { ...(index === undefined ? {} : { _index: index }), _id: usernameKey(username) } };
   const document = {
