@@ -119,8 +119,8 @@ export const deleteCommand: LeadCommandDefinition<[usernames: string[], PeopleOp
   summary: 'forget people for good',
   description:
     'Forgets people on their request: no search finds them from now on, their data is erased, and no import adds ' +
-    'them again. This holds for people without a profile too. Only a digest of the name is kept. "leads restore" ' +
-    'lets them be imported again.',
+    'them again. This holds for people without a profile too. Only a digest of the name is kept. A service with ' +
+    'leads.http.forget in causeway.yaml is told to delete them, too. "leads restore" lets them be imported again.',
   examples: [
     'causeway leads delete jane.doe',
     'causeway leads delete --file requests.txt --json',

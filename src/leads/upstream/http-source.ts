@@ -106,12 +106,12 @@ const defaults = z
   })
   .default({});
 
-const plainUrl = httpUrl
+const serviceUrl = httpUrl
   .refine((url) => !/^\w+:[/\\]*[^/\\?#]*@/.test(url), 'must have no user and password; use headers')
   .refine((url) => !url.includes('#'), 'must have no fragment');
 
 const section = z.strictObject({
-  url: plainUrl
+  url: serviceUrl
     .refine((url) => !/[{}]/.test(url), 'must have no {}; use parameters')
     .describe('address of the service'),
   method: z.enum(['GET', 'POST']).optional().describe('`POST` when there is a `body`, otherwise `GET`'),
@@ -181,7 +181,7 @@ const section = z.strictObject({
   max_rows: z.int().min(1).max(10_000).default(1_000).describe('rows of one answer that are read'),
   forget: z
     .strictObject({
-      url: plainUrl.describe('its address; with `{username_key}` each person is a request of its own'),
+      url: serviceUrl.describe('its address; with `{username_key}` each person is a request of its own'),
       method: z
         .enum(['DELETE', 'POST'])
         .optional()
