@@ -64,12 +64,12 @@ describe('the lead sources', () => {
 
   it('need not send the words where what is found is compared with them', () => {
     const { sources } = read({ LEADS_SOURCES: 'http' }, { http: { url: http.url, words: 'check' } });
-    expect(sources).toMatchObject([{ words: 'check' }]);
+    expect(sources).toMatchObject([{ rules: { words: 'check' } }]);
   });
 
   it('may send the words as they are compared in place of those of the buyer', () => {
     const { sources } = read({ LEADS_SOURCES: 'http' }, { http: { url: http.url, body: ['{terms}'] } });
-    expect(sources).toMatchObject([{ words: 'upstream' }]);
+    expect(sources).toMatchObject([{ rules: { words: 'upstream' } }]);
   });
 
   it('are asked for as many rows as a search may want where filters are left to us', () => {

@@ -33,7 +33,7 @@ export const createHttpLeads = (
 ): LeadSource => {
   const { countsFree, revision } = config;
   const service = openService(config, payFor);
-  const unsupportedFilters = createUnsupportedFilters(config);
+  const unsupportedFilters = createUnsupportedFilters(config.rules);
   const reportRefused = throttle<{ refused: number; rows: number; firstProblem: string | null }>(
     logIntervalMs,
     (facts, leftOut) =>
@@ -51,8 +51,8 @@ export const createHttpLeads = (
       const wanted = query.limit + (query.after === undefined || sent.has('after') ? 0 : tiesAsked);
       const rowsAsked = isFullySent ? wanted : Math.max(wanted, config.filteredRows);
       const answer = await service.ask({ ...query, limit: rowsAsked }, signal);
-      const words = sent.has('query') ? config.words : 'check';
-      const found = await service.read(answer, { query, rules: { ...rulesOf(config), words } }, signal);
+      const words = sent.has('query') ? config.rules.words : 'check';
+      const found = await service.read(answer, { query, rules: { ...config.rules, words } }, signal);
       const { leads, profiles, refused, firstProblem } = found;
       const rows = profiles + refused;
       unsupportedFilters.learn(query, found);
@@ -68,14 +68,6 @@ export const createHttpLeads = (
     close: () => service.close(),
   };
 };
-
-const rulesOf = ({ results, nothing, fields, defaults, maxRows }: HttpLeadsConfig) => ({
-  results,
-  nothing,
-  fields,
-  defaults,
-  maxRows,
-});
 
 /** Asks the service and reads its answers. Throws AppError `upstream_error`, InconclusiveError, or the signal's reason. */
 const openService = (config: HttpLeadsConfig, payFor: LeadSourceContext['payFor']) => {

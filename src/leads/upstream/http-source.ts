@@ -29,6 +29,22 @@ export interface HttpLeadsConfig extends LeadSourceConfig {
   body: Template<Json> | null;
   /** Everything in the request that depends on the search. */
   templates: Template<Json>[];
+  rules: AnswerRules;
+  /** The fewest rows that are asked for when a filter of the search is not sent. */
+  filteredRows: number;
+  maxResponseBytes: number;
+  /** Whether the operator pays nothing for a search, so that anybody may count matches. */
+  countsFree: boolean;
+  /** The request that deletes people; null: there is none. */
+  forget: ForgetRequest | null;
+  /** Null: its answers are not paid by x402. */
+  pay: PayConfig | null;
+  /** A digest of the settings. Other settings have another revision. */
+  revision: string;
+}
+
+/** Rules for reading the answers. Plain data, because they are sent to a thread. */
+export interface AnswerRules {
   /** The JSON pointer of the list. */
   results: string;
   /** Rows with one of the values at the JSON pointer say that nothing was found. Null: there are none. */
@@ -39,18 +55,7 @@ export interface HttpLeadsConfig extends LeadSourceConfig {
   defaults: LeadDefaults;
   /** `check`: the words of the search are looked for in the profiles that the service finds. */
   words: 'upstream' | 'check';
-  /** The fewest rows that are asked for when a filter of the search is not sent. */
-  filteredRows: number;
-  maxResponseBytes: number;
   maxRows: number;
-  /** Whether the operator pays nothing for a search, so that anybody may count matches. */
-  countsFree: boolean;
-  /** The request that deletes people; null: there is none. */
-  forget: ForgetRequest | null;
-  /** Null: its answers are not paid by x402. */
-  pay: PayConfig | null;
-  /** A digest of the settings. Other settings have another revision. */
-  revision: string;
 }
 
 /** JSON pointers by field. An empty list: the field is not read. A field that is missing here has its usual names. */
@@ -231,15 +236,17 @@ export const httpSource: LeadSourceDefinition<HttpLeadsConfig> = {
       headers: readHeaders(given.headers, { setting: `${setting}.headers`, environment }),
       body,
       templates,
-      results: given.results,
-      nothing: given.nothing ?? null,
-      fields: given.fields,
-      defaults: given.defaults,
-      words: given.words,
+      rules: {
+        results: given.results,
+        nothing: given.nothing ?? null,
+        fields: given.fields,
+        defaults: given.defaults,
+        words: given.words,
+        maxRows: given.max_rows,
+      },
       filteredRows: given.filtered_rows ?? maxLimit,
       timeoutMs,
       maxResponseBytes: given.max_response_bytes,
-      maxRows: given.max_rows,
       countsFree: given.counts === 'free',
       forget: readForget(given.forget),
       pay: readPay(given.pay, { setting: 'leads.http', environment }),

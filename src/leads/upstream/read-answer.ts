@@ -1,14 +1,8 @@
-import type { HttpLeadsConfig } from './http-source.ts';
+import type { AnswerRules } from './http-source.ts';
 import type { LeadQuery } from '../lead-source.ts';
 import { follow, parseJson, parsePointer } from '../json-pointer.ts';
 import { createLeadFieldReader } from './lead-fields.ts';
 import { toLeads, type FoundLeads } from './to-leads.ts';
-
-/** Rules for reading an upstream's answers. Plain data, because they are sent to a thread. */
-export type AnswerRules = Pick<
-  HttpLeadsConfig,
-  'results' | 'nothing' | 'fields' | 'words' | 'defaults' | 'maxRows'
->;
 
 export interface AnswerToRead {
   /** JSON. */
