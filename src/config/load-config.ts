@@ -4,7 +4,7 @@ import { ConfigError } from '../kit/errors.ts';
 import { assertEnvFilePrivate, readKeyFiles } from './key-files.ts';
 import { httpSource, maxSearchMs, type HttpLeadsConfig } from '../leads/upstream/http-source.ts';
 import { readConfig, type Config } from './config.ts';
-import { readFileSettings } from './file-settings.ts';
+import { readLeadsSection } from './file-settings.ts';
 import type { Environment } from './setting-names.ts';
 
 export interface SettingOptions {
@@ -70,7 +70,7 @@ export const loadHttpLeads = async (
   options: SettingOptions,
 ): Promise<HttpLeadsConfig | undefined> => {
   const all = await readKeyFiles(loadEnvironment(environment, options));
-  const section = readFileSettings(readYamlFile(all)).leads['http'];
+  const section = readLeadsSection(readYamlFile(all))['http'];
   const limits = { totalMs: maxSearchMs, shareMs: maxSearchMs, maxLimit: 1 };
   return section && httpSource.read(section, { values: {}, environment: all, ...limits });
 };

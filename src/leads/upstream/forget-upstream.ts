@@ -65,7 +65,7 @@ const requestsOf = function* (
 const stillThere = (problem: string, cause?: unknown): LeadKeeperError =>
   new LeadKeeperError(
     'failed',
-    'These people are forgotten, and no search finds them. But the service of leads.http still has their data: ' +
+    'These people are forgotten, and no search finds them. But the service of leads.http may still have their data: ' +
       `${problem}. Run the same again.`,
     { cause },
   );
