@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import type { Config } from '../config/config.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { LeadKeeper } from '../leads/lead-keeper.ts';
+import type { ForgetUpstream } from '../leads/upstream/forget-upstream.ts';
 import type { OperatorOperation, OperatorServices } from '../operator/operator-operation.ts';
 import type { OperatorCall } from '../operator/run-operation.ts';
 import type { LeadPlace } from './leads/place.ts';
@@ -38,6 +39,7 @@ export interface LeadSession extends BaseSession {
   place: LeadPlace;
   /** Makes a change with a row in the audit log. Without a store on this machine there is no log. */
   audited<T>(row: { operation: string; input: object }, change: () => Promise<T>): Promise<T>;
+  forgetUpstream: ForgetUpstream;
   /** Null with --json: no progress is shown. */
   progressOutput: ProgressOutput | null;
   stdin(): Readable;

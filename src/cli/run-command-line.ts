@@ -1,11 +1,12 @@
 import { Readable } from 'node:stream';
-import { loadConfig } from '../config/load-config.ts';
+import { loadConfig, loadHttpLeads } from '../config/load-config.ts';
 import type { Environment } from '../config/setting-names.ts';
 import { systemClock } from '../kit/clock.ts';
 import { silentLog } from '../kit/log.ts';
 import { userName } from '../kit/user-name.ts';
 import { openLeadKeeper } from '../leads/keeping/open-lead-keeper.ts';
 import type { LeadKeeper } from '../leads/lead-keeper.ts';
+import { createForgetUpstream } from '../leads/upstream/forget-upstream.ts';
 import { audited, runOperation, type OperatorCall } from '../operator/run-operation.ts';
 import { openStore } from '../store/open-store.ts';
 import type { Answer, CommandContext, LeadSession } from './command-context.ts';
@@ -93,6 +94,7 @@ export const runCommandLine = async (commandLine: CommandLine): Promise<number> 
       await store.close();
     }
   };
+  const forgetUpstream = createForgetUpstream(() => loadHttpLeads(environment, globalOptions()));
   const context: CommandContext = {
     run: async (work, options = {}) => {
       const { brand, ...place } = readStorePlace(environment, globalOptions());
@@ -121,7 +123,7 @@ export const runCommandLine = async (commandLine: CommandLine): Promise<number> 
       const keeper = await openKeeper(place);
       const session = { ...base, keeper, place, progressOutput, stdin, isReaderGone };
       try {
-        print(await work({ ...session, audited: withAudit }));
+        print(await work({ ...session, audited: withAudit, forgetUpstream }));
       } finally {
         await keeper.close();
       }

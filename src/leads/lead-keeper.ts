@@ -1,5 +1,5 @@
 import { AppError, KnownFault } from '../kit/errors.ts';
-import type { Lead } from './lead-source.ts';
+import type { FindForgotten, Lead } from './lead-source.ts';
 
 /** Profiles to import. */
 export interface LeadInput {
@@ -72,6 +72,8 @@ export interface LeadKeeper {
    * each name is kept for that. `removed` is how many of them had a profile.
    */
   forget(usernames: readonly string[], options: { signal: AbortSignal }): Promise<{ removed: number }>;
+  /** Finds those of `usernames` who were forgotten. */
+  findForgotten: FindForgotten;
   /** Erases forgotten people who are still stored, as after a deletion that ended early. */
   sweep(): Promise<void>;
   /** Allows imports of these people again. `restored` is how many of them had been forgotten. */

@@ -216,23 +216,33 @@ describe('the leads of a gateway', () => {
   });
 
   it('are not those of another source any longer when the first one answers again', async () => {
-    const second = await startStubService({ kind: 'json', value: [buildLead({ username: 'from_apify' })] });
-    const config = readConfig(
-      { DATA_DIR: dataDir, LEADS_SOURCES: 'http,apify', APIFY_TOKEN: 'token' },
-      stringify({
-        leads: {
-          http: { url: service.origin, parameters: { q: '{query}' } },
-          apify: { actor: 'a/b', base_url: second.origin, input: { search: '{query}' } },
-        },
-      }),
-    );
-    leads = await openLeads(config, { redis: null, log: silentLog, people });
+    await importProfiles('imported');
+    const source = await open({ LEADS_SOURCES: 'http,embedded' });
     service.answer({ kind: 'json', status: 500, value: {} });
-    expect([await names(leads), await names(leads)]).toEqual([['from_apify'], ['from_apify']]);
-    expect(second.requests).toHaveLength(1);
+    await expect.poll(() => names(source).catch(() => null)).toEqual(['imported']);
+    expect(await names(source)).toEqual(['imported']);
     service.answer({ kind: 'json', value: [buildLead({ username: 'from_http' })] });
-    expect(await names(leads)).toEqual(['from_http']);
-    await second.close();
+    expect(await names(source)).toEqual(['from_http']);
+  });
+
+  it('of a service of the operator’s own are also asked by free searches', async () => {
+    const free = { signal: new AbortController().signal, isFree: true };
+    const paid = await open({ LEADS_SOURCES: 'http' });
+    await expect(paid.search({ limit: 5 }, free)).rejects.toMatchObject({ status: 502 });
+    await paid.close();
+    const place = (name: string): string => `{${name}}`;
+    const body = ['query', 'country', 'category', 'gender', 'min_followers', 'max_followers', 'limit'].map(
+      place,
+    );
+    leads = await openLeads(
+      readConfig(
+        { DATA_DIR: dataDir, LEADS_SOURCES: 'http' },
+        stringify({ leads: { http: { url: service.origin, body, counts: 'free' } } }),
+      ),
+      { redis: null, log: silentLog },
+    );
+    expect(await leads.search({ limit: 5 }, free)).toHaveLength(1);
+    expect(leads.status()).toMatchObject({ profiles: null, countsFree: true });
   });
 
   it('that are kept are given out while their source is left alone, and say nothing of whether it works', async () => {

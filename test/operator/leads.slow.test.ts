@@ -1,9 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
 import { lockKeeper } from '../../src/leads/embedded/keeper-lock.ts';
 import { operatorOf } from '../cli/run-cli.ts';
 import { startTestGateway, type TestGateway } from '../e2e/start-test-gateway.ts';
+import { startStubService } from '../leads/upstream/stub-service.ts';
 import { createOperatorClient, type OperatorAnswer } from './operator-client.ts';
 
 const header = 'username,full_name,followers,following,is_verified,is_business\n';
@@ -210,5 +212,25 @@ describe('people who ask to be forgotten', () => {
       422,
       'invalid_parameter',
     ]);
+  });
+
+  it('are deleted by the service of leads.http, too, and are forgotten here while it fails', async () => {
+    const service = await startStubService({ kind: 'json', value: {} });
+    const forget = { url: `${service.origin}/profiles/{username_key}` };
+    const other = await startTestGateway({
+      environment: { LEADS_SOURCES: 'http' },
+      yaml: stringify({ leads: { http: { url: service.origin, parameters: { q: '{query}' }, forget } } }),
+    });
+    const operator = await createOperatorClient(other);
+    const forgetAnn = () => operator.post('/leads/forget', { usernames: ['Ann'] });
+    service.answer({ kind: 'json', status: 500, value: {} });
+    expect(codeOf(await forgetAnn())).toEqual([500, 'leads_failed']);
+    expect((await operator.get('/leads/stats')).body).toMatchObject({ stats: { forgotten: 1 } });
+    service.answer({ kind: 'json', value: {} });
+    expect(await forgetAnn()).toEqual({ status: 200, body: { forgotten: 1, removed: 0 } });
+    const asked = service.requests.map(({ method, url }) => `${method} ${url.pathname}`);
+    expect(asked).toEqual(['DELETE /profiles/ann', 'DELETE /profiles/ann']);
+    await other.stop();
+    await service.close();
   });
 });

@@ -1,6 +1,7 @@
 import { toStatsView, type LeadStatsView } from '../../operator/leads/get-lead-stats.ts';
 import type { Answer } from '../command-context.ts';
 import type { CommandGroup, LeadCommandDefinition } from '../command-definition.ts';
+import { convertCommand } from './convert-command.ts';
 import { exportCommand } from './export-command.ts';
 import { figureLines, formatBytes, formatCount } from './figures.ts';
 import { importCommand } from './import-command.ts';
@@ -22,7 +23,7 @@ export const leadCommands: CommandGroup = {
   description:
     'Imports, counts and exports the profiles that "search_leads" finds, and forgets people on request. Running ' +
     'gateways see each change within seconds, and always whole.',
-  commands: [importCommand, statsCommand, exportCommand, deleteCommand, restoreCommand],
+  commands: [importCommand, statsCommand, exportCommand, convertCommand, deleteCommand, restoreCommand],
 };
 
 const statsAnswer = (stats: LeadStatsView, place: LeadPlace): Answer => {

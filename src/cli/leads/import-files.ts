@@ -19,16 +19,20 @@ const standardInput = '-';
 const isStream = (file: string): boolean =>
   file === standardInput || /^\/(?:dev\/(?:fd\/|stdin$)|proc\/)/.test(resolve(file));
 
-export interface ImportOptions {
-  format?: InputFormat;
+/** The options that tell how files of profiles are read. */
+export interface ReadingOptions {
   column?: ColumnMap;
   default?: LeadDefaults;
   delimiter?: string;
   /** False with --no-header. */
   header: boolean;
+  maxRejected?: RejectedLimit;
+}
+
+export interface ImportOptions extends ReadingOptions {
+  format?: InputFormat;
   replace?: true;
   rejected?: string;
-  maxRejected?: RejectedLimit;
 }
 
 /** Imports the files. Throws CommandError, LeadKeeperError, LeadInputError and AppError. */

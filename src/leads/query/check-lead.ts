@@ -60,7 +60,7 @@ export const checkLead = (
   const isBusiness =
     readFlag(fields, 'is_business') ?? defaults.is_business ?? lacking('is_business', flagForm);
   if (typeof isBusiness === 'object') return isBusiness;
-  const category = readText(fields['category'], 'category', longestCategory);
+  const category = readCategory(fields['category']);
   if (typeof category === 'object') return category;
   const bio = readProse(fields['bio'], 'bio', 5000);
   if (typeof bio === 'object') return bio;
@@ -139,6 +139,12 @@ const readFullName = (value: unknown): string | undefined | Wrong =>
 const readText = (value: unknown, field: string, most: number): string | Wrong => {
   const text = readProse(value, field, most);
   return typeof text === 'string' && meansNothing(text) ? '' : text;
+};
+
+/** Some tools write an unset category also before a set one: `None,Entrepreneur`. */
+const readCategory = (value: unknown): string | Wrong => {
+  const category = typeof value === 'string' && value.startsWith('None,') ? value.slice(5) : value;
+  return readText(category, 'category', longestCategory);
 };
 
 const plainUsername = /^[A-Za-z0-9_.]{1,200}$/;

@@ -77,6 +77,7 @@ export const openSqliteKeeper = async ({
         );
       }
     },
+    findForgotten: people.find,
     remember: async (usernames) => ({ restored: await people.remove(usernames) }),
     sweep: () =>
       explained(async () => {

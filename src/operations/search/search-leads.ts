@@ -214,9 +214,10 @@ const isGenerated = ({ results }: JsonObject): boolean | null =>
 /** Matches that a free count tells at most. */
 const maxCounted = 100;
 
-/** Counts the matches of a search in the gateway's own profiles. */
+/** Counts the matches of a search where it costs the operator nothing. */
 const countMatches = async (request: Input, leads: Leads, signal: AbortSignal): Promise<JsonObject> => {
-  if (leads.status().profiles === null)
+  const { profiles, countsFree } = leads.status();
+  if (profiles === null && countsFree !== true)
     throw invalidQuery('count_only', 'is not available here: the profiles are kept by another service');
   const query = { ...toLeadQuery(request), limit: maxCounted + 1 };
   const found = await leads.search(query, { signal, isFree: true });
@@ -249,7 +250,8 @@ const priceInWords = ({ pricing, chargeEmpty }: SearchConfig): string =>
 const queryProblems: Record<QueryProblem, string> = {
   no_words: 'must contain a letter or a digit',
   too_long: 'must be at most 200 characters',
-  too_many_words: 'must have at most 24 words',
+  too_many_words: 'must have at most 10 words',
+  too_many_terms: 'must be shorter: of scripts without spaces, at most 24 pairs of letters are searched',
 };
 
 const searchPrices: Record<SearchConfig['pricing'], (limit: number) => Nano> = {

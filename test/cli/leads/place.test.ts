@@ -14,8 +14,8 @@ describe('the place of the profiles', () => {
   });
 
   it('is known not to be searched where LEADS_SOURCES leaves it out', () => {
-    expect(readLeadPlace({ LEADS_SOURCES: 'apify' }, {})).toMatchObject({ isSearched: false });
-    expect(readLeadPlace({ LEADS_SOURCES: 'apify,embedded' }, {})).toMatchObject({ isSearched: true });
+    expect(readLeadPlace({ LEADS_SOURCES: 'http' }, {})).toMatchObject({ isSearched: false });
+    expect(readLeadPlace({ LEADS_SOURCES: 'http,embedded' }, {})).toMatchObject({ isSearched: true });
   });
 
   it('is found while other settings are wrong', () => {

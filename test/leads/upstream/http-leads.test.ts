@@ -6,12 +6,12 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/kit/errors.ts';
 import { InconclusiveError } from '../../../src/leads/inconclusive-error.ts';
 import type { Lead, LeadQuery, LeadSource } from '../../../src/leads/lead-source.ts';
-import { createHttpLeads } from '../../../src/leads/http/http-leads.ts';
+import { createHttpLeads } from '../../../src/leads/upstream/http-leads.ts';
 import { silentLog, type Log } from '../../../src/kit/log.ts';
 import { createRecordedLog } from '../../cache/recorded-log.ts';
 import { buildLead } from '../build-lead.ts';
-import { readHttpSettings } from '../upstream/read-lead-sources.ts';
-import { startStubService, type StubAnswer, type StubService } from '../upstream/stub-service.ts';
+import { readHttpSettings } from './read-http-settings.ts';
+import { startStubService, type StubAnswer, type StubService } from './stub-service.ts';
 
 let service: StubService;
 let opened: LeadSource[];
@@ -141,6 +141,44 @@ describe('a request to an HTTP service', () => {
       strict: true,
       note: 'for  quoted  {limit}',
     });
+  });
+
+  it('carries the words and filters as they are compared, and the last profile of the page before', async () => {
+    const after = { followers: 70, username: 'top' };
+    const query = { query: 'CAFÉ & café 東京都 ab', country: 'UK', category: 'CAFÉ', after, limit: 5 };
+    const text = {
+      q: '{terms}',
+      kind: '{category_key}',
+      where: '{country}',
+      behind: '{after}',
+      n: '{limit}',
+    };
+    await search(open({ parameters: text, filtered_rows: 1 }), query);
+    expect(Object.fromEntries(service.requests.at(-1)?.url.searchParams ?? [])).toEqual({
+      q: 'cafe 東京 京都 ab',
+      kind: 'café',
+      where: 'GB',
+      behind: '70:top',
+      n: '5',
+    });
+    await search(open({ body: { all: ['{terms}', '{after}'] } }), query);
+    expect(service.requests.at(-1)?.body).toEqual({
+      all: [
+        [
+          { match: 'prefix', text: 'cafe' },
+          { match: 'term', text: '東京' },
+          { match: 'term', text: '京都' },
+          { match: 'term', text: 'ab' },
+        ],
+        after,
+      ],
+    });
+  });
+
+  it('asks for the rows that come again where the service is not told of the page before', async () => {
+    const after = { followers: 70, username: 'top' };
+    await search(open({ parameters: { q: '{query}', n: '{limit}' } }), { query: 'tea', after, limit: 5 });
+    expect(service.requests.at(-1)?.url.searchParams.get('n')).toBe('25');
   });
 
   it('lets nobody end a quoted text of a query language', async () => {
