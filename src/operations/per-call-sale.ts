@@ -1,7 +1,7 @@
 import type { Buyer } from '../catalog/catalog.ts';
 import { AppError } from '../kit/errors.ts';
 import type { JsonObject } from '../kit/json.ts';
-import { nanoPerUsd, type Nano } from '../kit/money.ts';
+import { formatUsd, nanoPerUsd, type Nano } from '../kit/money.ts';
 import type { ModelConfig } from '../catalog/model.ts';
 import type { Operation, PerCall, Services, X402Sale } from './operation.ts';
 
@@ -108,3 +108,11 @@ const toX402Sale = (
     },
   };
 };
+
+/** Sells the answer of a call that was made and is owed, for what is owed. */
+export const toDebtSale = (sale: X402Sale, owed: Nano): X402Sale => ({
+  ...sale,
+  price: () => toPrice(owed),
+  priceUnder: () => toPrice(owed),
+  explain: () => ({ owed_usd: formatUsd(owed) }),
+});

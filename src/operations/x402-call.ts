@@ -6,6 +6,7 @@ import { formatUsd, type Nano } from '../kit/money.ts';
 import type { Receipt } from '../purchases/x402/x402-answers.ts';
 import { hasProof, type Credit, type PayOutcome } from '../purchases/x402/x402-gate.ts';
 import { maxOfOne } from '../purchases/x402/x402-upto.ts';
+import type { EarlierJob } from '../purchases/prepaid.ts';
 import type { Payment } from '../store/store.ts';
 import { isOnSale } from './is-on-sale.ts';
 import { endWithReceipt, maxMeteredMs, meterCall } from './meter-call.ts';
@@ -19,6 +20,7 @@ import {
   type Services,
   type X402Sale,
 } from './operation.ts';
+import { toDebtSale } from './per-call-sale.ts';
 import { admit, assertNotDraining, findEarlier, runPrepaid, type PrepaidOrder } from './prepaid-call.ts';
 import { validate } from './validate.ts';
 
@@ -192,14 +194,24 @@ export const sellPerCall = async (
   }
   const account = await admit(call, services);
   const order = { ...sold, input: validate(sold.operation, rawInput, call.transport) };
-  if (hasProof(call.proofs) && (await findEarlier(order, account, services)) === null)
-    return payThenRun(order, call, services);
+  if (hasProof(call.proofs)) {
+    const requestHash = requestHashOf(order, account.caller.accountId);
+    const known = await services.x402.findPayment({ proofs: call.proofs, requestHash });
+    // A payment that has a job answers it, whatever the idempotency key.
+    if (known !== null && known.jobId !== null) return payThenRun(order, call, services);
+    const earlier = await findEarlier(order, account, services);
+    if (earlier?.outcome !== 'replayed') return payThenRun(pricedFor(earlier, order), call, services);
+  }
   try {
     return await runPrepaid(order, account, services);
   } catch (error) {
     throw await withTerms(error, order, { call: account, services });
   }
 };
+
+/** The order at the price that it has: an earlier job that is owed costs what is owed. */
+const pricedFor = (earlier: EarlierJob | null, order: PaidOrder): PaidOrder =>
+  earlier?.outcome === 'owed' ? { ...order, x402: toDebtSale(order.x402, earlier.job.charged) } : order;
 
 /**
  * Runs a prepaid call that is paid by itself. The payment raises the balance of the caller, or of the wallet's own account,
@@ -250,8 +262,8 @@ const payThenRun = async (
       assertOnSale(x402, services, null);
       const account = await toPaid(payment, null);
       const earlier = await findEarlier(order, account, services);
-      isRepeat = earlier !== null && earlier.unpaidBy === null;
-      if (!isRepeat) await prepaid.perCall?.check?.(input, account, services);
+      isRepeat = earlier !== null && earlier.job.unpaidBy === null;
+      if (earlier === null) await prepaid.perCall?.check?.(input, account, services);
       return '{}';
     },
     isFree: () => isRepeat,
@@ -347,9 +359,9 @@ const withTerms = async (
   order: PaidOrder,
   { call, services }: { call: AccountCall; services: Services },
 ): Promise<unknown> => {
-  const { operation, x402, input } = order;
   if (!(error instanceof AppError) || error.code !== 'insufficient_balance' || error.param !== undefined)
     return error;
+  const { operation, x402, input } = pricedFor(await findEarlier(order, call, services), order);
   if (!isOnSale(x402, services) || call.caller.isSandbox === services.config.x402.takesRealMoney)
     return error;
   let offered: Awaited<ReturnType<Services['x402']['offer']>>;

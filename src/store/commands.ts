@@ -12,6 +12,7 @@ import * as media from './commands/media.ts';
 import * as migrations from './commands/migrations.ts';
 import * as openJob from './commands/open-job.ts';
 import * as operator from './commands/operator.ts';
+import * as payOwedJob from './commands/pay-owed-job.ts';
 import * as paymentUpkeep from './commands/payment-upkeep.ts';
 import * as payments from './commands/payments.ts';
 import * as purchases from './commands/purchases.ts';
@@ -38,6 +39,7 @@ export const commands = onlyCommands({
   ...ledger,
   ...jobs,
   ...openJob,
+  ...payOwedJob,
   ...finishJob,
   ...media,
   ...webhooks,
