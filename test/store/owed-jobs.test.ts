@@ -134,7 +134,7 @@ describe.each(testEngines())('a job whose payment failed on $kind', ({ kind, cre
       sql: string,
       work: (connection: {
         run: (text: string) => Promise<unknown>;
-        whenWaiting: (count: number) => Promise<void>;
+        whenWaiting: (count: number) => Promise<unknown>;
       }) => Promise<void>,
     ): Promise<void> =>
       onPostgres(async (client) => {
