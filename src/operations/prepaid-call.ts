@@ -34,6 +34,17 @@ export const findEarlier = (
     payment: call.payment?.identity ?? null,
   });
 
+/** Claims the call for a payment that is about to be settled. False: another payment for it is under way. */
+export const claimCall = async (
+  order: PrepaidOrder,
+  { call, payment }: { call: AccountCall; payment: string },
+  { store, clock }: Services,
+): Promise<boolean> => {
+  const idempotency = idempotencyOf(order, call);
+  const { accountId } = call.caller;
+  return idempotency === null || store.claimCall({ ...idempotency, accountId, payment, now: clock.now() });
+};
+
 /** Runs a prepaid call for an account. `onOpened` gets the job before it is answered. Throws AppError. */
 export const runPrepaid = async (
   order: PrepaidOrder,

@@ -3,7 +3,7 @@ import { AppError, isTransient, toAppError } from '../kit/errors.ts';
 import { sha256 } from '../kit/ids.ts';
 import { canonicalJson, type JsonObject } from '../kit/json.ts';
 import { formatUsd, type Nano } from '../kit/money.ts';
-import type { Receipt } from '../purchases/x402/x402-answers.ts';
+import { paymentInProgress, type Receipt } from '../purchases/x402/x402-answers.ts';
 import { hasProof, type Credit, type PayOutcome } from '../purchases/x402/x402-gate.ts';
 import { maxOfOne } from '../purchases/x402/x402-upto.ts';
 import type { EarlierJob } from '../purchases/prepaid.ts';
@@ -21,7 +21,14 @@ import {
   type X402Sale,
 } from './operation.ts';
 import { toDebtSale } from './per-call-sale.ts';
-import { admit, assertNotDraining, findEarlier, runPrepaid, type PrepaidOrder } from './prepaid-call.ts';
+import {
+  admit,
+  assertNotDraining,
+  claimCall,
+  findEarlier,
+  runPrepaid,
+  type PrepaidOrder,
+} from './prepaid-call.ts';
 import { validate } from './validate.ts';
 
 /** Sells one call whose answer is made before the payment is settled, or credits a payment. */
@@ -261,7 +268,9 @@ const payThenRun = async (
       assertNotDraining(services);
       assertOnSale(x402, services, null);
       const account = await toPaid(payment, null);
+      const isClaimed = await claimCall(order, { call: account, payment: payment.identity }, services);
       const earlier = await findEarlier(order, account, services);
+      if (!isClaimed && earlier?.outcome !== 'replayed') throw paymentInProgress();
       isRepeat = earlier !== null && earlier.job.unpaidBy === null;
       if (earlier === null) await prepaid.perCall?.check?.(input, account, services);
       return '{}';

@@ -1,6 +1,7 @@
 import type { Command, Steps } from './command.ts';
 import * as accounts from './commands/accounts.ts';
 import * as boughtPayments from './commands/bought-payments.ts';
+import * as claimCall from './commands/claim-call.ts';
 import * as finishJob from './commands/finish-job.ts';
 import * as gauges from './commands/gauges.ts';
 import * as jobs from './commands/jobs.ts';
@@ -44,6 +45,7 @@ export const commands = onlyCommands({
   ...media,
   ...webhooks,
   ...payments,
+  ...claimCall,
   ...listPayments,
   ...paymentUpkeep,
   ...refunds,

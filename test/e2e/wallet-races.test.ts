@@ -165,6 +165,41 @@ describe.each(stores)('on $store', ({ environment }) => {
       expect((await booksOf(wallet)).paid).toHaveLength(1);
     });
 
+    it.each([
+      ['an account', true],
+      ['a wallet', false],
+    ])('of %s at once in advance: one is settled, and the other one is not taken', async (_of, hasKey) => {
+      const question = { ...chat, messages: [{ role: 'user', content: 'Once, in advance.' }] };
+      const wallet = await createWallet();
+      expect((await send(chat, await prove(wallet, chat, 'exact'))).status).toBe(200);
+      const apiKey = hasKey ? await issueKeyOf(wallet) : null;
+      const headers = { 'idempotency-key': 'in-advance' };
+      const proofs = [await prove(wallet, question, 'exact'), await prove(wallet, question, 'exact')];
+      // Both have found no earlier job before one of them goes on.
+      const { store } = sale.gateway.services;
+      const find = store.findReplay;
+      const bothAsked = Promise.withResolvers<void>();
+      let asked = 0;
+      vi.spyOn(store, 'findReplay').mockImplementation(async (input) => {
+        const found = await find(input);
+        asked += 1;
+        if (asked === (hasKey ? 4 : 2)) bothAsked.resolve();
+        if (asked <= (hasKey ? 4 : 2) && input.payment !== null) await bothAsked.promise;
+        return found;
+      });
+      const answers = await Promise.all(
+        proofs.map((proof) => send(question, { ...headers, ...proof }, apiKey)),
+      );
+      vi.restoreAllMocks();
+      expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409]);
+      const { jobs, paid } = await booksOf(wallet);
+      expect([jobs.length, paid.length]).toEqual([2, 2]);
+      // Asked again, as 409 says, the refused one gets the answer, and is not settled.
+      for (const proof of proofs)
+        expect((await send(question, { ...headers, ...proof }, apiKey)).status).toBe(200);
+      expect((await booksOf(wallet)).paid).toHaveLength(2);
+    });
+
     it('of many wallets at once leave nothing unpaid and nothing paid for nothing', async () => {
       const wallets: UptoBuyer[] = [];
       while (wallets.length < 6) wallets.push(await createWallet());

@@ -2,7 +2,13 @@ import { withPurpose } from '../../http/call-purpose.ts';
 import { AppError } from '../../kit/errors.ts';
 import type { PaymentMethod } from '../../payments/core/challenge.ts';
 import { matchTerms, type TermsMatch } from '../../payments/match-terms.ts';
-import { hasProof, parseProof, paymentIdentity, type Proof, type Proofs } from '../../payments/parse-proof.ts';
+import {
+  hasProof,
+  parseProof,
+  paymentIdentity,
+  type Proof,
+  type Proofs,
+} from '../../payments/parse-proof.ts';
 import type { Payment } from '../../store/store.ts';
 import { isLeased, movePayment, newLease, whileLeased } from './move-payment.ts';
 import {
