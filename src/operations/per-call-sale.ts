@@ -3,6 +3,7 @@ import { AppError } from '../kit/errors.ts';
 import type { JsonObject } from '../kit/json.ts';
 import { formatUsd, nanoPerUsd, type Nano } from '../kit/money.ts';
 import type { ModelConfig } from '../catalog/model.ts';
+import type { EarlierJob } from '../purchases/prepaid.ts';
 import type { Operation, PerCall, Services, X402Sale } from './operation.ts';
 
 /** Prices are whole tenths of a cent, which every token can pay. */
@@ -109,10 +110,14 @@ const toX402Sale = (
   };
 };
 
-/** Sells the answer of a call that was made and is owed, for what is owed. */
-export const toDebtSale = (sale: X402Sale, owed: Nano): X402Sale => ({
-  ...sale,
-  price: () => toPrice(owed),
-  priceUnder: () => toPrice(owed),
-  explain: () => ({ owed_usd: formatUsd(owed) }),
-});
+/** Returns the sale of a call beside an earlier job of its key: an answer that is owed is sold for what is owed. */
+export const saleAfter = (earlier: EarlierJob | null, sale: X402Sale): X402Sale => {
+  if (earlier?.outcome !== 'owed') return sale;
+  const { charged } = earlier.job;
+  return {
+    ...sale,
+    price: () => toPrice(charged),
+    priceUnder: () => toPrice(charged),
+    explain: () => ({ owed_usd: formatUsd(charged) }),
+  };
+};

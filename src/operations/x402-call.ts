@@ -6,7 +6,6 @@ import { formatUsd, type Nano } from '../kit/money.ts';
 import { paymentInProgress, type Receipt } from '../purchases/x402/x402-answers.ts';
 import { hasProof, type Credit, type PayOutcome } from '../purchases/x402/x402-gate.ts';
 import { maxOfOne } from '../purchases/x402/x402-upto.ts';
-import type { EarlierJob } from '../purchases/prepaid.ts';
 import type { Payment } from '../store/store.ts';
 import { isOnSale } from './is-on-sale.ts';
 import { endWithReceipt, maxMeteredMs, meterCall } from './meter-call.ts';
@@ -20,7 +19,7 @@ import {
   type Services,
   type X402Sale,
 } from './operation.ts';
-import { toDebtSale } from './per-call-sale.ts';
+import { saleAfter } from './per-call-sale.ts';
 import {
   admit,
   assertNotDraining,
@@ -207,7 +206,8 @@ export const sellPerCall = async (
     // A payment that has a job answers it, whatever the idempotency key.
     if (known !== null && known.jobId !== null) return payThenRun(order, call, services);
     const earlier = await findEarlier(order, account, services);
-    if (earlier?.outcome !== 'replayed') return payThenRun(pricedFor(earlier, order), call, services);
+    if (earlier?.outcome !== 'replayed')
+      return payThenRun({ ...order, x402: saleAfter(earlier, order.x402) }, call, services);
   }
   try {
     return await runPrepaid(order, account, services);
@@ -215,10 +215,6 @@ export const sellPerCall = async (
     throw await withTerms(error, order, { call: account, services });
   }
 };
-
-/** The order at the price that it has: an earlier job that is owed costs what is owed. */
-const pricedFor = (earlier: EarlierJob | null, order: PaidOrder): PaidOrder =>
-  earlier?.outcome === 'owed' ? { ...order, x402: toDebtSale(order.x402, earlier.job.charged) } : order;
 
 /**
  * Runs a prepaid call that is paid by itself. The payment raises the balance of the caller, or of the wallet's own account,
@@ -370,7 +366,8 @@ const withTerms = async (
 ): Promise<unknown> => {
   if (!(error instanceof AppError) || error.code !== 'insufficient_balance' || error.param !== undefined)
     return error;
-  const { operation, x402, input } = pricedFor(await findEarlier(order, call, services), order);
+  const { operation, input } = order;
+  const x402 = saleAfter(await findEarlier(order, call, services), order.x402);
   if (!isOnSale(x402, services) || call.caller.isSandbox === services.config.x402.takesRealMoney)
     return error;
   let offered: Awaited<ReturnType<Services['x402']['offer']>>;
@@ -393,11 +390,7 @@ const withTerms = async (
     `${error.message} USDC is taken, too: POST /v1/topup, or send this request again with a payment proof for the terms ` +
       'in PAYMENT-REQUIRED, which tops the account up by them.',
     {
-      headers: {
-        ...error.headers,
-        'payment-required': header,
-        ...mpp?.headers,
-      },
+      headers: { ...error.headers, 'payment-required': header, ...mpp?.headers },
       cause: error,
     },
   );

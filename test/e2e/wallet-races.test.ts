@@ -191,7 +191,7 @@ describe.each(stores)('on $store', ({ environment }) => {
         proofs.map((proof) => send(question, { ...headers, ...proof }, apiKey)),
       );
       vi.restoreAllMocks();
-      expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409]);
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 409]));
       const { jobs, paid } = await booksOf(wallet);
       expect([jobs.length, paid.length]).toEqual([2, 2]);
       // Asked again, as 409 says, the refused one gets the answer, and is not settled.

@@ -3,7 +3,6 @@ import type { Nano } from '../../kit/money.ts';
 import { createChallengeRegistry, supportedKinds } from '../../payments/core/challenge.ts';
 import type { SaleDescription } from '../../payments/extensions/sale-description.ts';
 import { createSignOffers } from '../../payments/extensions/offer-receipt.ts';
-import type { Proofs } from '../../payments/parse-proof.ts';
 import { createPaymentMethods, type PaymentMethodsOptions } from '../../payments/payment-methods.ts';
 import type { Payment, Store } from '../../store/store.ts';
 import { defaultHeaderBytes } from '../../payments/x402-settings.ts';
@@ -15,7 +14,7 @@ import { createFormerTermsRegistry } from './x402-former-terms.ts';
 import { createPaymentHealth } from './x402-health.ts';
 import type { PayOutcome, PayRequest } from './pay-request.ts';
 import { createMppDialect } from './x402-mpp.ts';
-import { findPayment, pay } from './x402-purchase.ts';
+import { pay } from './x402-purchase.ts';
 import {
   reconcile,
   reconcileOne,
@@ -116,13 +115,7 @@ export const createX402Gate = (options: X402GateOptions) => {
      * throws. Speaks MPP to requests that have `proofs.mpp`.
      */
     pay: createPay(context, { mpp, inBackground }),
-    /** Finds the payment that the proof of a request has begun or made; null for a new proof, and for one that cannot be read. */
-    findPayment: async (
-      request: Pick<PayRequest, 'requestHash'> & { proofs: Proofs },
-    ): Promise<Payment | null> => {
-      const proofs = await mpp.toX402(request);
-      return proofs === null ? null : findPayment(context, proofs);
-    },
+    findPayment: mpp.findPayment,
     signIn: signIn.check,
     /** Asks the chains about the payments that are due for a look, and ends them where that is safe. */
     reconcile: (limits: ReconcileOptions): Promise<ReconcileReport> => reconcile(context, limits),

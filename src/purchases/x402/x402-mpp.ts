@@ -12,12 +12,16 @@ import {
   type MppRequest,
 } from '../../payments/mpp.ts';
 import { hasProof, type Proofs } from '../../payments/parse-proof.ts';
+import type { Payment } from '../../store/store.ts';
 import type { PayOutcome, PayRequest } from './pay-request.ts';
 import type { X402Context } from './x402-context.ts';
-import { pay } from './x402-purchase.ts';
+import { findPayment, pay } from './x402-purchase.ts';
 
 /** The parts of a request that its terms depend on. */
 type OfferRequest = Pick<PayRequest, 'sale' | 'transport' | 'price' | 'proofs' | 'requestHash'>;
+
+/** The parts of a request that name its payment. */
+type KnownRequest = Pick<PayRequest, 'requestHash'> & { proofs: Proofs };
 
 interface MppContext extends X402Context {
   publicUrl: () => string;
@@ -40,13 +44,13 @@ export const createMppDialect = (x402: X402Context, publicUrl: () => string) => 
       const mpp = request.proofs?.mpp;
       return mpp === undefined ? challenge : translate(context, challenge, { request, mpp, problem: null });
     },
-    /** Returns the proof of a request as one of x402; null for a credential that does not answer our terms. */
-    toX402: async (request: Pick<PayRequest, 'requestHash'> & { proofs: Proofs }): Promise<Proofs | null> => {
+    /** Finds the payment that the proof of a request has begun or made; null for a new proof, and for one that cannot be read. */
+    findPayment: async (request: KnownRequest): Promise<Payment | null> => {
       const { mpp, ...proofs } = request.proofs;
       const credential = credentialIn(request.proofs);
-      if (mpp === undefined || credential === null) return proofs;
+      if (mpp === undefined || credential === null) return findPayment(x402, proofs);
       const read = readMppCredential(credential, await bind(context, request, mpp));
-      return 'problem' in read ? null : { meta: read.proof };
+      return 'problem' in read ? null : findPayment(x402, { meta: read.proof });
     },
     /** Serves a request in the dialect of its proof. */
     pay: async (request: PayRequest, mpp: MppRequest): Promise<PayOutcome> => {
