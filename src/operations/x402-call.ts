@@ -203,8 +203,9 @@ export const sellPerCall = async (
   if (hasProof(call.proofs)) {
     const requestHash = requestHashOf(order, account.caller.accountId);
     const known = await services.x402.findPayment({ proofs: call.proofs, requestHash });
-    // A payment that has a job answers it, whatever the idempotency key.
-    if (known !== null && known.jobId !== null) return payThenRun(order, call, services);
+    // A payment that has a job answers it, whatever the idempotency key. One that came without the API key does not.
+    if (known !== null && known.jobId !== null && known.requestHash !== requestHashOf(order, null))
+      return payThenRun(order, call, services);
     const earlier = await findEarlier(order, account, services);
     if (earlier?.outcome !== 'replayed')
       return payThenRun({ ...order, x402: saleAfter(earlier, order.x402) }, call, services);

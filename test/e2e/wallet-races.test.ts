@@ -363,7 +363,11 @@ describe.each(stores)('on $store', ({ environment }) => {
         { error: { code: 'payment_conflict' } },
       ]);
     }
-    // A new proof changes nothing: the key decides.
+    // A payment that came without the API key, and a new proof, change nothing: the key decides.
+    const three = ask('The third.');
+    const without = { ...under('without'), ...(await prove(wallet, three, 'exact')) };
+    const third = await idOf(await send(three, without));
+    expect(await idOf(await send(three, without, apiKey))).toBe(third);
     const earned = await sale.earned();
     const fresh = await send(one, { ...under('other'), ...(await prove(wallet, one, 'exact')) }, apiKey);
     expect([fresh.status, await fresh.json()]).toMatchObject([
@@ -373,7 +377,7 @@ describe.each(stores)('on $store', ({ environment }) => {
     expect(await idOf(await send(one, { ...under('twin'), 'payment-signature': 'none' }, apiKey))).toBe(twin);
     expect(await sale.earned()).toBe(earned);
     const { jobs, paid } = await booksOf(wallet);
-    expect([jobs.length, paid.length]).toEqual([4, 2]);
+    expect([jobs.length, paid.length]).toEqual([5, 3]);
   });
 
   it('a failed payment closes payments after the work to its payer and its network, and to nobody else', async () => {

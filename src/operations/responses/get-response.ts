@@ -57,7 +57,8 @@ export const getResponse = readOperation({
       throw new AppError(
         'payment_in_progress',
         'The payment of this response is not settled, so its answer is withheld. If the payment failed, the account owes ' +
-          `$${formatUsd(latest.charged)}: this is paid at the next payment to the account before which it has as much.`,
+          `$${formatUsd(latest.charged)} for it. The next payment to the account settles this debt if the balance was at ` +
+          'least as much before it.',
       );
     return jsonAnswer(asJson(readResponse(latest)), {
       headers: {
