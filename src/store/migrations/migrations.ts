@@ -16,6 +16,7 @@ import { paymentCredits } from './0014-payment-credits.ts';
 import { paymentReverts } from './0015-payment-reverts.ts';
 import { paymentClaims } from './0016-payment-claims.ts';
 import { termsModels } from './0017-terms-models.ts';
+import { callClaims } from './0019-call-claims.ts';
 
 /** All migrations, which run in the order of their names. Never change one that was released. */
 export const migrations: Readonly<Record<string, (engine: Engine) => string[]>> = {
@@ -36,6 +37,7 @@ export const migrations: Readonly<Record<string, (engine: Engine) => string[]>> 
   '0015-payment-reverts': paymentReverts,
   '0016-payment-claims': paymentClaims,
   '0017-terms-models': termsModels,
+  '0019-call-claims': callClaims,
 };
 
 /** Returns what is wrong with a store with these executed migrations; null if this version knows all of them. */
