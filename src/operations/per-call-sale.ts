@@ -1,8 +1,9 @@
 import type { Buyer } from '../catalog/catalog.ts';
 import { AppError } from '../kit/errors.ts';
 import type { JsonObject } from '../kit/json.ts';
-import { nanoPerUsd, type Nano } from '../kit/money.ts';
+import { formatUsd, nanoPerUsd, type Nano } from '../kit/money.ts';
 import type { ModelConfig } from '../catalog/model.ts';
+import type { EarlierJob } from '../purchases/prepaid.ts';
 import type { Operation, PerCall, Services, X402Sale } from './operation.ts';
 
 /** Prices are whole tenths of a cent, which every token can pay. */
@@ -106,5 +107,17 @@ const toX402Sale = (
       goods: 'answers of a sandbox',
       notice: 'A sandbox makes the answers here.',
     },
+  };
+};
+
+/** Returns the sale of a call beside an earlier job of its key: an answer that is owed is sold for what is owed. */
+export const saleAfter = (earlier: EarlierJob | null, sale: X402Sale): X402Sale => {
+  if (earlier?.outcome !== 'owed') return sale;
+  const { charged } = earlier.job;
+  return {
+    ...sale,
+    price: () => toPrice(charged),
+    priceUnder: () => toPrice(charged),
+    explain: () => ({ owed_usd: formatUsd(charged) }),
   };
 };

@@ -2,7 +2,7 @@ import { AppError, isTransient, messages } from '../kit/errors.ts';
 import { sha256 } from '../kit/ids.ts';
 import { canonicalJson } from '../kit/json.ts';
 import { parsedShare } from '../limits/memory-budget.ts';
-import { findReplay } from '../purchases/prepaid.ts';
+import { findReplay, payOwed, type EarlierJob } from '../purchases/prepaid.ts';
 import type {
   AccountCall,
   Answer,
@@ -22,17 +22,28 @@ export const assertNotDraining = ({ jobs }: Services): void => {
 
 export type PrepaidOrder = { operation: Operation; prepaid: PrepaidSale; input: unknown };
 
-/** Returns the job that was opened before with the call's payment or idempotency key; null for none. */
+/** Finds the job that was opened before with the call's payment or idempotency key; null for none. */
 export const findEarlier = (
   order: PrepaidOrder,
   call: AccountCall,
   services: Services,
-): Promise<Job | null> =>
+): Promise<EarlierJob | null> =>
   findReplay(services, {
     accountId: call.caller.accountId,
     idempotency: idempotencyOf(order, call),
     payment: call.payment?.identity ?? null,
   });
+
+/** Claims the call for a payment that is about to be settled. False: another payment for it is under way. */
+export const claimCall = async (
+  order: PrepaidOrder,
+  { call, payment }: { call: AccountCall; payment: string },
+  { store, clock }: Services,
+): Promise<boolean> => {
+  const idempotency = idempotencyOf(order, call);
+  const { accountId } = call.caller;
+  return idempotency === null || store.claimCall({ ...idempotency, accountId, payment, now: clock.now() });
+};
 
 /** Runs a prepaid call for an account. `onOpened` gets the job before it is answered. Throws AppError. */
 export const runPrepaid = async (
@@ -56,20 +67,34 @@ const openOrReplay = async (
   call: AccountCall,
   services: Services,
 ): Promise<OpenedJob> => {
-  const earlier = await findEarlier(order, call, services);
+  const earlier = await replayEarlier(order, call, services);
   if (earlier !== null) {
     call.memory.settleBody(parsedShare);
-    return { job: earlier, isReplayed: true };
+    return earlier;
   }
   try {
     assertNotDraining(services);
     return await order.prepaid.open(order.input, call, services, idempotencyOf(order, call));
   } catch (error) {
     // The same request at the same time may have opened the job meanwhile, and taken the balance that this one needed.
-    const twin = error instanceof AppError ? await findEarlier(order, call, services) : null;
+    const twin = error instanceof AppError ? await replayEarlier(order, call, services) : null;
     if (twin === null) throw error;
-    return { job: twin, isReplayed: true };
+    return twin;
   }
+};
+
+/** Returns the job that was opened before, and pays for it if it is owed; null for none. */
+const replayEarlier = async (
+  order: PrepaidOrder,
+  call: AccountCall,
+  services: Services,
+): Promise<OpenedJob | null> => {
+  const earlier = await findEarlier(order, call, services);
+  if (earlier === null) return null;
+  const { caller, payment = null } = call;
+  const { job, outcome } = earlier;
+  const paid = outcome === 'owed' ? await payOwed(services, { job, keyId: caller.keyId, payment }) : job;
+  return { job: paid, isReplayed: true };
 };
 
 /** Marks an answer as an earlier one. A refusal is final under its key unless it is transient, which frees the key. */

@@ -3,7 +3,7 @@ import { AppError, isTransient, toAppError } from '../kit/errors.ts';
 import { sha256 } from '../kit/ids.ts';
 import { canonicalJson, type JsonObject } from '../kit/json.ts';
 import { formatUsd, type Nano } from '../kit/money.ts';
-import type { Receipt } from '../purchases/x402/x402-answers.ts';
+import { paymentInProgress, type Receipt } from '../purchases/x402/x402-answers.ts';
 import { hasProof, type Credit, type PayOutcome } from '../purchases/x402/x402-gate.ts';
 import { maxOfOne } from '../purchases/x402/x402-upto.ts';
 import type { Payment } from '../store/store.ts';
@@ -19,7 +19,15 @@ import {
   type Services,
   type X402Sale,
 } from './operation.ts';
-import { admit, assertNotDraining, findEarlier, runPrepaid, type PrepaidOrder } from './prepaid-call.ts';
+import { saleAfter } from './per-call-sale.ts';
+import {
+  admit,
+  assertNotDraining,
+  claimCall,
+  findEarlier,
+  runPrepaid,
+  type PrepaidOrder,
+} from './prepaid-call.ts';
 import { validate } from './validate.ts';
 
 /** Sells one call whose answer is made before the payment is settled, or credits a payment. */
@@ -192,8 +200,16 @@ export const sellPerCall = async (
   }
   const account = await admit(call, services);
   const order = { ...sold, input: validate(sold.operation, rawInput, call.transport) };
-  if (hasProof(call.proofs) && (await findEarlier(order, account, services)) === null)
-    return payThenRun(order, call, services);
+  if (hasProof(call.proofs)) {
+    const requestHash = requestHashOf(order, account.caller.accountId);
+    const known = await services.x402.findPayment({ proofs: call.proofs, requestHash });
+    // A payment that has a job answers it, whatever the idempotency key. One that came without the API key does not.
+    if (known !== null && known.jobId !== null && known.requestHash !== requestHashOf(order, null))
+      return payThenRun(order, call, services);
+    const earlier = await findEarlier(order, account, services);
+    if (earlier?.outcome !== 'replayed')
+      return payThenRun({ ...order, x402: saleAfter(earlier, order.x402) }, call, services);
+  }
   try {
     return await runPrepaid(order, account, services);
   } catch (error) {
@@ -249,9 +265,11 @@ const payThenRun = async (
       assertNotDraining(services);
       assertOnSale(x402, services, null);
       const account = await toPaid(payment, null);
+      const isClaimed = await claimCall(order, { call: account, payment: payment.identity }, services);
       const earlier = await findEarlier(order, account, services);
-      isRepeat = earlier !== null && earlier.unpaidBy === null;
-      if (!isRepeat) await prepaid.perCall?.check?.(input, account, services);
+      if (!isClaimed && earlier?.outcome !== 'replayed') throw paymentInProgress();
+      isRepeat = earlier !== null && earlier.job.unpaidBy === null;
+      if (earlier === null) await prepaid.perCall?.check?.(input, account, services);
       return '{}';
     },
     isFree: () => isRepeat,
@@ -347,9 +365,10 @@ const withTerms = async (
   order: PaidOrder,
   { call, services }: { call: AccountCall; services: Services },
 ): Promise<unknown> => {
-  const { operation, x402, input } = order;
   if (!(error instanceof AppError) || error.code !== 'insufficient_balance' || error.param !== undefined)
     return error;
+  const { operation, input } = order;
+  const x402 = saleAfter(await findEarlier(order, call, services), order.x402);
   if (!isOnSale(x402, services) || call.caller.isSandbox === services.config.x402.takesRealMoney)
     return error;
   let offered: Awaited<ReturnType<Services['x402']['offer']>>;
@@ -372,11 +391,7 @@ const withTerms = async (
     `${error.message} USDC is taken, too: POST /v1/topup, or send this request again with a payment proof for the terms ` +
       'in PAYMENT-REQUIRED, which tops the account up by them.',
     {
-      headers: {
-        ...error.headers,
-        'payment-required': header,
-        ...mpp?.headers,
-      },
+      headers: { ...error.headers, 'payment-required': header, ...mpp?.headers },
       cause: error,
     },
   );

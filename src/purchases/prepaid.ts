@@ -61,14 +61,13 @@ export const openPrepaid = async (
   if (opened.outcome === 'conflict') throw idempotencyConflict();
   if (opened.outcome === 'unsettled') throw paymentInProgress();
   if (opened.outcome === 'too_many_active') throw tooManyActive();
-  if (opened.outcome === 'forbidden')
-    throw new AppError(
-      'invalid_api_key',
-      'The API key is not valid any more. Ask the operator for a new one.',
-    );
+  if (opened.outcome === 'forbidden') throw keyInvalid();
   if (opened.outcome === 'insufficient') return { ...opened, now };
   return opened.outcome === 'opened' ? { ...opened, job: newJobRecord(input) } : opened;
 };
+
+const keyInvalid = (): AppError =>
+  new AppError('invalid_api_key', 'The API key is not valid any more. Ask the operator for a new one.');
 
 const idempotencyConflict = (): AppError =>
   new AppError(
@@ -78,20 +77,51 @@ const idempotencyConflict = (): AppError =>
     { headers: { 'x-should-retry': 'false' } },
   );
 
+/** A job that was opened before. `owed`: its own payment did not pay for it, so its answer is withheld. */
+export interface EarlierJob {
+  outcome: 'replayed' | 'owed';
+  job: Job;
+}
+
 /**
- * Returns the job that this payment or idempotency key opened before; null when both are free, or the job is still to be
- * paid. Used where the checks of a request reach outside the gateway: a replay must not depend on them. Throws like
- * `openPrepaid`.
+ * Finds the job that this payment or idempotency key opened before; null when both are free. Used where the checks of a
+ * request reach outside the gateway: a replay must not depend on them. Throws like `openPrepaid`.
  */
 export const findReplay = async (
   { store, clock }: { store: Pick<Store, 'findReplay'>; clock: Clock },
   sought: { accountId: string; payment: string | null } & Pick<PrepaidOrder, 'idempotency'>,
-): Promise<Job | null> => {
+): Promise<EarlierJob | null> => {
   if (sought.idempotency === null && sought.payment === null) return null;
   const found = await store.findReplay({ ...sought, now: clock.now() });
   if (found?.outcome === 'conflict') throw idempotencyConflict();
   if (found?.outcome === 'unsettled') throw paymentInProgress();
-  return found?.outcome === 'replayed' ? found.job : null;
+  return found;
+};
+
+/**
+ * Pays for a job that is owed from the balance, to which `payment` may have added. Throws AppError like `openPrepaid`, and
+ * `insufficient_balance`.
+ */
+export const payOwed = async (
+  { store, clock }: { store: Store; clock: Clock },
+  owed: { job: Job; keyId: string; payment: JobPayment | null },
+): Promise<Job> => {
+  const paid = await store.payOwedJob({ ...owed, now: clock.now() });
+  switch (paid.outcome) {
+    case 'replayed':
+      return paid.job;
+    case 'unsettled':
+      throw paymentInProgress();
+    case 'forbidden':
+      throw keyInvalid();
+    case 'insufficient':
+      throw new AppError(
+        'insufficient_balance',
+        `This call was made, and its answer is withheld because its payment failed. It needs ` +
+          `$${formatUsd(owed.job.charged)} of balance and the account has $${formatUsd(paid.available)} available. Top up ` +
+          'the account, and send the same request again.',
+      );
+  }
 };
 
 /** Refuses a job because too many of its kind are active. */

@@ -1,6 +1,7 @@
 import type { Command, Steps } from './command.ts';
 import * as accounts from './commands/accounts.ts';
 import * as boughtPayments from './commands/bought-payments.ts';
+import * as claimCall from './commands/claim-call.ts';
 import * as finishJob from './commands/finish-job.ts';
 import * as forgotten from './commands/forgotten.ts';
 import * as gauges from './commands/gauges.ts';
@@ -13,6 +14,7 @@ import * as media from './commands/media.ts';
 import * as migrations from './commands/migrations.ts';
 import * as openJob from './commands/open-job.ts';
 import * as operator from './commands/operator.ts';
+import * as payOwedJob from './commands/pay-owed-job.ts';
 import * as paymentUpkeep from './commands/payment-upkeep.ts';
 import * as payments from './commands/payments.ts';
 import * as purchases from './commands/purchases.ts';
@@ -40,10 +42,12 @@ export const commands = onlyCommands({
   ...ledger,
   ...jobs,
   ...openJob,
+  ...payOwedJob,
   ...finishJob,
   ...media,
   ...webhooks,
   ...payments,
+  ...claimCall,
   ...listPayments,
   ...paymentUpkeep,
   ...refunds,

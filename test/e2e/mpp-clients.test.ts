@@ -139,6 +139,21 @@ describe('the public client of MPP', () => {
     const balance = await search.gateway.call('/v1/balance', { apiKey });
     expect(Number(((await balance.json()) as { balance_usd: string }).balance_usd)).toBeGreaterThan(0);
   });
+
+  it('gets the job of a payment beside a key again, under an idempotency key of another call, too', async () => {
+    const { apiKey } = await openAccount(search.gateway.services, { amount: 0n, isSandbox: true });
+    const ask = (content: string, headers: Record<string, string>): Promise<Response> => {
+      const body = { ...chat, stream: false, messages: [{ role: 'user', content }] };
+      return search.gateway.call('/v1/chat/completions', { apiKey, body, headers });
+    };
+    const idOf = async (answer: Response): Promise<unknown> => ((await answer.json()) as { id?: string }).id;
+    const credential = await createClient().createCredential(await ask('One.', {}));
+    const payment = { 'payment-authorization': credential };
+    const id = await idOf(await ask('One.', { ...payment, 'idempotency-key': 'one' }));
+    expect(id).toMatch(/^chatcmpl-/);
+    expect((await ask('Two.', { 'idempotency-key': 'two' })).status).toBe(200);
+    expect(await idOf(await ask('One.', { ...payment, 'idempotency-key': 'two' }))).toBe(id);
+  });
 });
 
 describe('a gateway that does not speak MPP', () => {

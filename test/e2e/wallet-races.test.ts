@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { issueKey } from '../../src/accounts/issue-key.ts';
+import { formatUsd, parseUsd } from '../../src/kit/money.ts';
 import { createTestDatabase } from '../cli/test-database.ts';
 import { createUptoBuyer, type UptoBuyer } from '../payments/support/upto-buyer.ts';
 import { permit2Addresses } from '../chains/permit2-code.ts';
@@ -84,6 +85,27 @@ const booksOf = async (wallet: UptoBuyer): Promise<{ jobs: Job[]; paid: Payment[
   return { jobs: jobs.filter((job) => job !== null), paid };
 };
 
+/** Buys by what is used, and the wallet spends its money when the work is done. Returns the answer, and the job that is owed. */
+const buyInVain = async (
+  wallet: UptoBuyer,
+  body: object,
+  headers: Record<string, string> = {},
+): Promise<{ status: number; job: Job }> => {
+  const { store } = sale.gateway.services;
+  const finish = store.finishJob;
+  vi.spyOn(store, 'finishJob').mockImplementationOnce(async (input) => {
+    await wallet.callToken('transfer', [sale.chains.base.seller.address, oneUsd]);
+    return finish(input);
+  });
+  const { status } = await send(body, { ...(await prove(wallet, body)), ...headers });
+  const { id: accountId } = await accountOf(wallet);
+  expect(await store.owesForJobs(accountId)).toBe(true);
+  const [latest] = await store.listJobs({ accountId, limit: 1, before: null });
+  const job = await store.getJob({ id: latest?.id ?? '', accountId });
+  if (job === null) throw new Error('there is no job');
+  return { status, job };
+};
+
 const database = await createTestDatabase();
 const stores: { store: string; environment: Record<string, string> }[] = [
   { store: 'SQLite', environment: {} },
@@ -141,6 +163,41 @@ describe.each(stores)('on $store', ({ environment }) => {
       // Asked again, as 409 says, the first one gets the answer, and settles nothing.
       expect((await send(chat, { ...headers, ...proofs[0] })).status).toBe(200);
       expect((await booksOf(wallet)).paid).toHaveLength(1);
+    });
+
+    it.each([
+      ['an account', true],
+      ['a wallet', false],
+    ])('of %s at once in advance: one is settled, and the other one is not taken', async (_of, hasKey) => {
+      const question = { ...chat, messages: [{ role: 'user', content: 'Once, in advance.' }] };
+      const wallet = await createWallet();
+      expect((await send(chat, await prove(wallet, chat, 'exact'))).status).toBe(200);
+      const apiKey = hasKey ? await issueKeyOf(wallet) : null;
+      const headers = { 'idempotency-key': 'in-advance' };
+      const proofs = [await prove(wallet, question, 'exact'), await prove(wallet, question, 'exact')];
+      // Both have found no earlier job before one of them goes on.
+      const { store } = sale.gateway.services;
+      const find = store.findReplay;
+      const bothAsked = Promise.withResolvers<void>();
+      let asked = 0;
+      vi.spyOn(store, 'findReplay').mockImplementation(async (input) => {
+        const found = await find(input);
+        asked += 1;
+        if (asked === (hasKey ? 4 : 2)) bothAsked.resolve();
+        if (asked <= (hasKey ? 4 : 2) && input.payment !== null) await bothAsked.promise;
+        return found;
+      });
+      const answers = await Promise.all(
+        proofs.map((proof) => send(question, { ...headers, ...proof }, apiKey)),
+      );
+      vi.restoreAllMocks();
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 409]));
+      const { jobs, paid } = await booksOf(wallet);
+      expect([jobs.length, paid.length]).toEqual([2, 2]);
+      // Asked again, as 409 says, the refused one gets the answer, and is not settled.
+      for (const proof of proofs)
+        expect((await send(question, { ...headers, ...proof }, apiKey)).status).toBe(200);
+      expect((await booksOf(wallet)).paid).toHaveLength(2);
     });
 
     it('of many wallets at once leave nothing unpaid and nothing paid for nothing', async () => {
@@ -213,19 +270,12 @@ describe.each(stores)('on $store', ({ environment }) => {
       const { base } = sale.chains;
       const headers = { 'idempotency-key': 'moved' };
       const { store } = sale.gateway.services;
-      const finish = store.finishJob;
-      vi.spyOn(store, 'finishJob').mockImplementationOnce(async (input) => {
-        await wallet.callToken('transfer', [base.seller.address, oneUsd]);
-        return finish(input);
-      });
-      const failed = await send(body, { ...headers, ...(await prove(wallet, body)) });
-      expect(failed.status).toBe(402);
-      const { id: accountId } = await accountOf(wallet);
-      expect(await store.owesForJobs(accountId)).toBe(true);
-      const [job] = await store.listJobs({ accountId, limit: 1, before: null });
+      const { status, job } = await buyInVain(wallet, body, headers);
+      expect(status).toBe(402);
+      const { accountId } = job;
       const apiKey = await issueKeyOf(wallet);
       const read = async (): Promise<unknown> => {
-        const path = kind === 'chat' ? `/v1/jobs/${job?.id}` : `/v1/responses/resp_${job?.id}`;
+        const path = kind === 'chat' ? `/v1/jobs/${job.id}` : `/v1/responses/resp_${job.id}`;
         const answer = await sale.gateway.call(path, { apiKey });
         const text = (await answer.json()) as { response?: object };
         return kind === 'chat' ? text.response !== undefined : answer.status === 200;
@@ -239,7 +289,7 @@ describe.each(stores)('on $store', ({ environment }) => {
       expect(paid.headers.has('payment-response')).toBe(true);
       expect(await store.owesForJobs(accountId)).toBe(false);
       expect((await store.checkLedger()).problems).toEqual([]);
-      expect(await store.findPaymentOfJob(job?.id ?? '')).toMatchObject({ accountId, settledAmount: null });
+      expect(await store.findPaymentOfJob(job.id)).toMatchObject({ accountId, settledAmount: null });
       expect(await read()).toBe(true);
       // It is paid now: a further proof is answered and not settled.
       const spent = await sale.earned();
@@ -248,18 +298,93 @@ describe.each(stores)('on $store', ({ environment }) => {
     },
   );
 
+  it('an answer that is withheld is asked for what is owed, and not for what the call may cost', async () => {
+    const body = { messages: [{ role: 'user', content: 'How much is the fish?' }], max_tokens: 5_000 };
+    const headers = { 'idempotency-key': 'fish' };
+    const wallet = await createWallet();
+    const { job } = await buyInVain(wallet, body, headers);
+    const apiKey = await issueKeyOf(wallet);
+    const refused = await send(body, headers, apiKey);
+    expect(refused.status).toBe(402);
+    const { error } = (await refused.json()) as { error: { code: string; message: string } };
+    expect(error.code).toBe('insufficient_balance');
+    expect(error.message).toContain(
+      `needs $${formatUsd(job.charged)} of balance and the account has $0.00 available`,
+    );
+    const header = refused.headers.get('payment-required') ?? '';
+    const required = JSON.parse(atob(header)) as Challenge['paymentRequired'];
+    // The least that is taken for a call.
+    expect(required.accepts[0]).toMatchObject({ scheme: 'exact', amount: '10000' });
+    await sale.chains.base.mint(wallet.address, oneUsd);
+    const terms = { header, body: { x402Version: 1, error: '', accepts: [] } } as unknown as Challenge;
+    const { paymentSignature = '' } = await wallet.prove(terms);
+    const paid = await send(body, { ...headers, 'payment-signature': paymentSignature }, apiKey);
+    expect([paid.status, ((await paid.json()) as { id: string }).id]).toEqual([200, `chatcmpl-${job.id}`]);
+    expect((await accountOf(wallet)).available).toBe(parseUsd('0.01') - job.charged);
+  });
+
+  it('a response that is withheld tells truly how it is paid where its call had no idempotency key', async () => {
+    const wallet = await createWallet();
+    const { job } = await buyInVain(wallet, { input: 'Without a key.', max_output_tokens: 20 });
+    const apiKey = await issueKeyOf(wallet);
+    const read = () => sale.gateway.call(`/v1/responses/resp_${job.id}`, { apiKey });
+    const withheld = await read();
+    expect(withheld.status).toBe(409);
+    const { error } = (await withheld.json()) as { error: { message: string } };
+    expect(error.message).toContain(`the account owes $${formatUsd(job.charged)}`);
+    expect(error.message).not.toContain('Idempotency-Key');
+    await sale.chains.base.mint(wallet.address, oneUsd);
+    expect((await send(chat, await prove(wallet, chat, 'exact'))).status).toBe(200);
+    expect((await read()).status).toBe(409);
+    expect((await send(chat, await prove(wallet, chat, 'exact'))).status).toBe(200);
+    expect((await read()).status).toBe(200);
+  });
+
+  it('a known proof is answered with its job under any idempotency key of an account, and pays no other request', async () => {
+    const wallet = await createWallet();
+    expect((await send(chat, await prove(wallet, chat, 'exact'))).status).toBe(200);
+    const apiKey = await issueKeyOf(wallet);
+    const ask = (content: string) => ({ ...chat, messages: [{ role: 'user', content }] });
+    const [one, two] = [ask('The one.'), ask('The other.')];
+    const under = (key: string) => ({ 'idempotency-key': key });
+    const proof = await prove(wallet, one, 'exact');
+    const idOf = async (answer: Response): Promise<unknown> => ((await answer.json()) as { id?: string }).id;
+    const id = await idOf(await send(one, { ...under('paid'), ...proof }, apiKey));
+    const twin = await idOf(await send(one, under('twin'), apiKey));
+    const other = await idOf(await send(two, under('other'), apiKey));
+    expect(new Set([id, twin, other]).size).toBe(3);
+    for (const key of ['paid', 'twin', 'other', 'fresh']) {
+      const known = await send(one, { ...under(key), ...proof }, apiKey);
+      expect([key, known.status, await idOf(known)]).toEqual([key, 200, id]);
+      const wrong = await send(two, { ...under(key), ...proof }, apiKey);
+      expect([key, wrong.status, await wrong.json()]).toMatchObject([
+        key,
+        409,
+        { error: { code: 'payment_conflict' } },
+      ]);
+    }
+    // A payment that came without the API key, and a new proof, change nothing: the key decides.
+    const three = ask('The third.');
+    const without = { ...under('without'), ...(await prove(wallet, three, 'exact')) };
+    const third = await idOf(await send(three, without));
+    expect(await idOf(await send(three, without, apiKey))).toBe(third);
+    const earned = await sale.earned();
+    const fresh = await send(one, { ...under('other'), ...(await prove(wallet, one, 'exact')) }, apiKey);
+    expect([fresh.status, await fresh.json()]).toMatchObject([
+      409,
+      { error: { code: 'idempotency_conflict' } },
+    ]);
+    expect(await idOf(await send(one, { ...under('twin'), 'payment-signature': 'none' }, apiKey))).toBe(twin);
+    expect(await sale.earned()).toBe(earned);
+    const { jobs, paid } = await booksOf(wallet);
+    expect([jobs.length, paid.length]).toEqual([5, 3]);
+  });
+
   it('a failed payment closes payments after the work to its payer and its network, and to nobody else', async () => {
     const question = { ...chat, messages: [{ role: 'user', content: 'Twice from one house.' }] };
     const from = (address: string) => ({ 'x-forwarded-for': address });
     const wallet = await createWallet();
-    const { store } = sale.gateway.services;
-    const finish = store.finishJob;
-    vi.spyOn(store, 'finishJob').mockImplementationOnce(async (input) => {
-      await wallet.callToken('transfer', [sale.chains.base.seller.address, oneUsd]);
-      return finish(input);
-    });
-    const failed = await send(question, { ...(await prove(wallet, question)), ...from('2001:db8:1:2::3') });
-    expect(failed.status).toBe(402);
+    expect((await buyInVain(wallet, question, from('2001:db8:1:2::3'))).status).toBe(402);
     const answerFrom = async (address: string): Promise<unknown[]> => {
       const proof = await prove(await createWallet(), question);
       const answer = await send(question, { ...proof, ...from(address) });

@@ -54,13 +54,14 @@ const runJob = async (
 ): Promise<bigint> => {
   const { identity } = payment;
   const job = runningJob(run.owner);
-  const opened = await store.openJob(
-    opening(job, {
-      hold: isPledged ? 0n : hold,
-      payment: { identity, most: isPledged ? credit : null },
-      idempotency: key === null ? null : idempotencyKey(key),
-    }),
-  );
+  const { accountId, keyId } = run.owner;
+  const idempotency = key === null ? null : idempotencyKey(key);
+  const paying = { identity, most: isPledged ? credit : null };
+  const earlier = await store.findReplay({ accountId, idempotency, payment: identity, now: start });
+  const opened =
+    earlier?.outcome === 'owed'
+      ? await store.payOwedJob({ job: earlier.job, keyId, payment: paying, now: start })
+      : await store.openJob(opening(job, { hold: isPledged ? 0n : hold, payment: paying, idempotency }));
   if (opened.outcome === 'replayed') return opened.job.unpaidBy === identity ? opened.job.charged : 0n;
   if (opened.outcome !== 'opened') return 0n;
   run.opened.push({ job: job.id, payment: identity, key });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AppError } from '../../kit/errors.ts';
+import { formatUsd } from '../../kit/money.ts';
 import { isSandboxJob } from '../../jobs/public-job.ts';
 import { billHeaders } from '../bill-headers.ts';
 import {
@@ -55,8 +56,9 @@ export const getResponse = readOperation({
     if (latest.status === 'done' && latest.unpaidBy !== null)
       throw new AppError(
         'payment_in_progress',
-        'The payment of this response is not settled, so its answer is withheld. If the payment failed, send the call again ' +
-          'with its Idempotency-Key and a new payment.',
+        'The payment of this response is not settled, so its answer is withheld. If the payment failed, the account owes ' +
+          `$${formatUsd(latest.charged)} for it. The next payment to the account settles this debt if the balance was at ` +
+          'least as much before it.',
       );
     return jsonAnswer(asJson(readResponse(latest)), {
       headers: {

@@ -115,6 +115,7 @@ export const createX402Gate = (options: X402GateOptions) => {
      * throws. Speaks MPP to requests that have `proofs.mpp`.
      */
     pay: createPay(context, { mpp, inBackground }),
+    findPayment: mpp.findPayment,
     signIn: signIn.check,
     /** Asks the chains about the payments that are due for a look, and ends them where that is safe. */
     reconcile: (limits: ReconcileOptions): Promise<ReconcileReport> => reconcile(context, limits),

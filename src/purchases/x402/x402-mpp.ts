@@ -11,13 +11,17 @@ import {
   type MppCredential,
   type MppRequest,
 } from '../../payments/mpp.ts';
-import { hasProof } from '../../payments/parse-proof.ts';
+import { hasProof, type Proofs } from '../../payments/parse-proof.ts';
+import type { Payment } from '../../store/store.ts';
 import type { PayOutcome, PayRequest } from './pay-request.ts';
 import type { X402Context } from './x402-context.ts';
-import { pay } from './x402-purchase.ts';
+import { findPayment, pay } from './x402-purchase.ts';
 
 /** The parts of a request that its terms depend on. */
 type OfferRequest = Pick<PayRequest, 'sale' | 'transport' | 'price' | 'proofs' | 'requestHash'>;
+
+/** The parts of a request that name its payment. */
+type KnownRequest = Pick<PayRequest, 'requestHash'> & { proofs: Proofs };
 
 interface MppContext extends X402Context {
   publicUrl: () => string;
@@ -40,14 +44,22 @@ export const createMppDialect = (x402: X402Context, publicUrl: () => string) => 
       const mpp = request.proofs?.mpp;
       return mpp === undefined ? challenge : translate(context, challenge, { request, mpp, problem: null });
     },
+    /** Finds the payment that the proof of a request has begun or made; null for a new proof, and for one that cannot be read. */
+    findPayment: async (request: KnownRequest): Promise<Payment | null> => {
+      const { mpp, ...proofs } = request.proofs;
+      const credential = credentialIn(request.proofs);
+      if (mpp === undefined || credential === null) return findPayment(x402, proofs);
+      const read = readMppCredential(credential, await bind(context, request, mpp));
+      return 'problem' in read ? null : findPayment(x402, { meta: read.proof });
+    },
     /** Serves a request in the dialect of its proof. */
     pay: async (request: PayRequest, mpp: MppRequest): Promise<PayOutcome> => {
       const { mpp: _mpp, ...proofs } = request.proofs ?? {};
-      // Some wallets may send both, and are charged once: an x402 proof always wins, so that a repetition is the same.
+      const credential = credentialIn({ ...proofs, mpp });
       const { outcome, problem } =
-        mpp.credential === null || hasProof(proofs)
+        credential === null
           ? { outcome: await pay(x402, { ...request, proofs }), problem: null }
-          : await payByCredential(context, request, { ...mpp, credential: mpp.credential });
+          : await payByCredential(context, request, { ...mpp, credential });
       if (outcome.outcome === 'served') return outcome;
       return {
         ...outcome,
@@ -57,9 +69,16 @@ export const createMppDialect = (x402: X402Context, publicUrl: () => string) => 
   };
 };
 
+/**
+ * Returns the credential of MPP that counts; null for none. Some wallets may send both, and are charged once: an x402
+ * proof always wins, so that a repetition is the same.
+ */
+const credentialIn = ({ mpp, ...proofs }: Proofs): string | null =>
+  hasProof(proofs) ? null : (mpp?.credential ?? null);
+
 const bind = async (
   { loadKey }: MppContext,
-  { requestHash }: OfferRequest,
+  { requestHash }: Pick<OfferRequest, 'requestHash'>,
   { field }: MppRequest,
 ): Promise<MppBinding> => ({ key: await loadKey(), requestHash, field });
 

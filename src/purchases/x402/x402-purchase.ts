@@ -1,7 +1,14 @@
 import { withPurpose } from '../../http/call-purpose.ts';
+import { AppError } from '../../kit/errors.ts';
 import type { PaymentMethod } from '../../payments/core/challenge.ts';
 import { matchTerms, type TermsMatch } from '../../payments/match-terms.ts';
-import { hasProof, parseProof, paymentIdentity, type Proof } from '../../payments/parse-proof.ts';
+import {
+  hasProof,
+  parseProof,
+  paymentIdentity,
+  type Proof,
+  type Proofs,
+} from '../../payments/parse-proof.ts';
 import type { Payment } from '../../store/store.ts';
 import { isLeased, movePayment, newLease, whileLeased } from './move-payment.ts';
 import {
@@ -61,13 +68,10 @@ type Terms = Omit<Extract<TermsMatch, { outcome: 'match' }>, 'outcome'>;
  * on, was left by a process that died, or has an unknown outcome; each goes on from where it stands.
  */
 export const pay = async (context: X402Context, request: PayRequest): Promise<PayOutcome> => {
-  const { store, methods } = context;
+  const { store } = context;
   if (!hasProof(request.proofs)) return unpaid(context, request);
-  const proof = parseProof(
-    request.proofs,
-    methods.map(({ network }) => network),
-  );
-  const purchase = { request, proof, identity: await paymentIdentity(proof) };
+  const purchase = { request, ...(await readProof(context, request.proofs)) };
+  const { proof } = purchase;
   const matched = await findTerms(context, purchase);
   if (matched.outcome === 'match') return reserve(context, purchase, matched);
   const known = await store.getPayment(purchase.identity);
@@ -76,6 +80,28 @@ export const pay = async (context: X402Context, request: PayRequest): Promise<Pa
     throw paymentIdConflict();
   if (matched.outcome === 'unavailable') throw paymentUnavailable();
   return unpaid(context, request, matched.reason);
+};
+
+const readProof = async (
+  { methods }: X402Context,
+  proofs: Proofs,
+): Promise<{ proof: Proof; identity: string }> => {
+  const proof = parseProof(
+    proofs,
+    methods.map(({ network }) => network),
+  );
+  return { proof, identity: await paymentIdentity(proof) };
+};
+
+/** Finds the payment that a proof has begun or made; null for a new proof, and for one that cannot be read. */
+export const findPayment = async (context: X402Context, proofs: Proofs): Promise<Payment | null> => {
+  try {
+    const { identity } = await readProof(context, proofs);
+    return await context.store.getPayment(identity);
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'invalid_payment') return null;
+    throw error;
+  }
 };
 
 /** Matches a proof with the present terms, or else with recent ones. */

@@ -1,9 +1,8 @@
 import { run, type Steps } from '../command.ts';
-import { firstOf, firstRow, nothing, statement, type EngineKind } from '../statement.ts';
-import { findJob, freesItsKey, jobColumns, toJob, type Job, type JobPayment } from './job-table.ts';
+import { firstOf, firstRow, nothing, statement } from '../statement.ts';
+import { findJob, freesItsKey, jobColumns, toJob, type Job } from './job-table.ts';
 import { openStates } from './payment-table.ts';
 import { getPayment } from './payments.ts';
-import { payOwed } from './pledges.ts';
 
 export interface Claimed {
   accountId: string;
@@ -18,15 +17,8 @@ const findJobOfPayment = statement({
   read: firstOf(toJob),
 });
 
-/** Of two payments that pay for one job, the later one does: its money is there. */
-const releaseJob = statement({
-  text: 'update payments set job_id = null where job_id = $1 and shares_job = 0',
-  values: (jobId: string) => [jobId],
-  read: nothing,
-});
-
 export const claimJob = statement({
-  text: 'update payments set job_id = $2, shares_job = 0 where identity = $1',
+  text: 'update payments set job_id = $2, shares_job = 0, call_claim = null where identity = $1',
   values: ({ identity, jobId }: { identity: string; jobId: string }) => [identity, jobId],
   read: nothing,
 });
@@ -62,6 +54,14 @@ export function* findEarlier({ accountId, idempotency, payment, now }: Sought): 
   const job = claim !== null && claim.expires_at > now ? yield* run(findJob, claim.job_id) : null;
   if (job === null || freesItsKey(job)) return null;
   if (claim?.body_hash !== idempotency?.bodyHash) return { outcome: 'conflict' };
+  return yield* judgeEarlier(job, payment);
+}
+
+/** Tells whether a job is paid, or its payment is under way, or it is owed. */
+export function* judgeEarlier(
+  job: Job,
+  payment: string | null,
+): Steps<Extract<Earlier, { outcome: 'replayed' | 'unsettled' | 'owed' }>> {
   const { unpaidBy, holdState } = job;
   if (unpaidBy === null || unpaidBy === payment) return { outcome: 'replayed', job };
   const waitsFor = yield* run(getPayment, unpaidBy);
@@ -70,17 +70,4 @@ export function* findEarlier({ accountId, idempotency, payment, now }: Sought): 
   // Outside a transaction the payment may have been settled, and the job paid, since the job was read.
   const latest = (yield* run(findJob, job.id)) ?? job;
   return { outcome: latest.unpaidBy === null ? 'replayed' : 'owed', job: latest };
-}
-
-/** Pays for a job from the balance, to which `payment` has added, because the job's own payment did not. */
-export function* payInstead(
-  { job, payment, now }: { job: Job; payment: JobPayment | null; now: number },
-  kind: EngineKind,
-): Steps<boolean> {
-  const { id: jobId, accountId, charged: captured } = job;
-  if (!(yield* payOwed({ jobId, accountId, captured, now }, kind))) return false;
-  if (payment === null || payment.most !== null) return true;
-  yield* run(releaseJob, jobId);
-  yield* run(claimJob, { identity: payment.identity, jobId });
-  return true;
 }

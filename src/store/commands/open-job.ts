@@ -9,7 +9,8 @@ import {
   type EngineKind,
   type SqlValue,
 } from '../statement.ts';
-import { claimJob, findEarlier, payInstead, type Claimed } from './earlier-job.ts';
+import { claimJob, findEarlier, type Claimed } from './earlier-job.ts';
+import { lockAccount } from './lock-account.ts';
 import { newJobRecord, type Job, type JobPayment, type NewJob } from './job-table.ts';
 import { countActiveJobs } from './jobs.ts';
 import { countHold, findShortBudget } from './key-budgets.ts';
@@ -38,7 +39,7 @@ export type OpenJobOutcome =
   | { outcome: 'replayed'; job: Job; available: Nano }
   /** The same idempotency key came with another body before. */
   | { outcome: 'conflict' }
-  /** The job of the idempotency key waits for its payment; or the payment pays for nothing, as it was given back. */
+  /** The job of the idempotency key is not paid; or the payment pays for nothing, as it was given back. */
   | { outcome: 'unsettled' }
   /** The balance does not cover the hold; or `budget`, a budget of the key, of which `available` is left. */
   | { outcome: 'insufficient'; available: Nano; budget?: Budget }
@@ -213,21 +214,6 @@ const admit = (input: OpenJobInput, kind: EngineKind): Steps<Nano | null> =>
   kind === 'postgres' ? run(admitAtOnce, input) : admitInSteps(input);
 
 /**
- * Whoever opens a job must first lock the account's row, so nothing that is read under this lock can change, except that
- * the key may be revoked.
- */
-const lockAccount = statement({
-  text: ({ lockRows }) => `select status, balance - held as available,
-      exists (select 1 from api_keys where id = $2 and account_id = $1 and revoked_at is null) as has_key
-    from accounts where id = $1 ${lockRows}`,
-  values: ({ accountId, keyId }: NewJob) => [accountId, keyId],
-  read: firstOf((row: { status: string; available: Nano; has_key: bigint | boolean }) => ({
-    available: row.available,
-    isUsable: row.status === 'active' && Boolean(row.has_key),
-  })),
-});
-
-/**
  * Reads the state of a payment. In a transaction it locks the row, before the account's row, as those do that move a
  * payment with its credit.
  */
@@ -268,8 +254,8 @@ const attachInputs = statement({
 });
 
 /**
- * Returns the job that a payment, or else an idempotency key, has opened before: as `openJob` would, but a job that is
- * owed is found and not paid. Null if there is none. Reads only.
+ * Returns the job that a payment, or else an idempotency key, has opened before: as `openJob` would, but says
+ * of a job that it is owed. Null if there is none. Reads only.
  */
 export const findReplay = readSteps(findEarlier);
 
@@ -283,15 +269,10 @@ function* openUnderLock(input: OpenJobInput, kind: EngineKind): Steps<OpenJobOut
   const { available, isUsable } = account;
   const earlier = yield* findEarlier({ accountId, idempotency, payment: payment?.identity ?? null, now });
   if (earlier?.outcome === 'replayed') return { ...earlier, available };
-  if (earlier !== null && earlier.outcome !== 'owed') return earlier;
-  if (payment !== null && (state === null || state === 'rejected')) return { outcome: 'unsettled' };
+  if (earlier?.outcome === 'conflict') return earlier;
+  if (earlier !== null || (payment !== null && (state === null || state === 'rejected')))
+    return { outcome: 'unsettled' };
   if (!isUsable) return { outcome: 'forbidden' };
-  if (earlier !== null) {
-    const { job: owed } = earlier;
-    if (!(yield* payInstead({ job: owed, payment, now }, kind)))
-      return { outcome: 'insufficient', available };
-    return { outcome: 'replayed', job: { ...owed, unpaidBy: null }, available: available - owed.charged };
-  }
   const active = activeLimit === null ? 0 : yield* run(countActiveJobs, job);
   if (activeLimit !== null && active >= activeLimit) return { outcome: 'too_many_active', active };
   if (available < hold) return { outcome: 'insufficient', available };
@@ -319,8 +300,8 @@ function* openUnderLock(input: OpenJobInput, kind: EngineKind): Steps<OpenJobOut
  * Admits a job in one unit: claims the payment and the idempotency key (if given), places the hold, and inserts the job
  * with the status and lease that `job` has. Checks in this order: the payment, the idempotency key, the API key and
  * account (`forbidden`), the number of active jobs, the balance, the budgets of the key. So a replay is answered even if
- * key, account or balance have changed. The payment and the key of a job that `freesItsKey` are free. A job that is owed
- * is paid from the balance before it is answered. Rejects, and changes nothing, if one of `inputs` is gone.
+ * key, account or balance have changed. The payment and the key of a job that `freesItsKey` are free. Rejects, and
+ * changes nothing, if one of `inputs` is gone.
  */
 export const openJob = writeSteps(
   function* (input: OpenJobInput, kind): Steps<OpenJobOutcome> {

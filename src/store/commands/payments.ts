@@ -173,12 +173,13 @@ export interface AdvancePaymentInput {
 
 /**
  * Moves a payment from one of the states `from` to `to` and sets the fields of `set`, by compare-and-set on the state
- * and, if `owner` is given, on the lease owner. A rejected or failed payment frees its `paymentId`. Null if the
- * compare-and-set fails.
+ * and, if `owner` is given, on the lease owner. A rejected or failed payment frees its `paymentId`, and the call that it
+ * has claimed. Null if the compare-and-set fails.
  */
 export const advancePayment = write({
   text: ({ isOneOf }) => `update payments set state = $3, updated_at = $4, ${assignments},
-      payment_id = case when cast($3 as text) in ('rejected', 'failed') then null else payment_id end
+      payment_id = case when cast($3 as text) in ('rejected', 'failed') then null else payment_id end,
+      call_claim = case when cast($3 as text) in ('rejected', 'failed') then null else call_claim end
     where identity = $1 and ${isOneOf('state', '$2')}
       and (cast($5 as text) is null or lease_owner = $5)
     returning ${paymentColumns}`,

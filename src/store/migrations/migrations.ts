@@ -17,6 +17,7 @@ import { paymentReverts } from './0015-payment-reverts.ts';
 import { paymentClaims } from './0016-payment-claims.ts';
 import { termsModels } from './0017-terms-models.ts';
 import { forgottenPeople } from './0018-forgotten-people.ts';
+import { callClaims } from './0019-call-claims.ts';
 
 /** All migrations, which run in the order of their names. Never change one that was released. */
 export const migrations: Readonly<Record<string, (engine: Engine) => string[]>> = {
@@ -38,6 +39,7 @@ export const migrations: Readonly<Record<string, (engine: Engine) => string[]>> 
   '0016-payment-claims': paymentClaims,
   '0017-terms-models': termsModels,
   '0018-forgotten-people': forgottenPeople,
+  '0019-call-claims': callClaims,
 };
 
 /** Returns what is wrong with a store with these executed migrations; null if this version knows all of them. */

@@ -35,7 +35,8 @@ export const createUptoBuyer = async (base: BaseChain, amount: bigint): Promise<
   const client = new x402HTTPClient(
     new x402Client()
       .register(base.network, new UptoEvmScheme(toClientEvmSigner(account, reader)))
-      .register(base.network, new ExactEvmScheme(account)),
+      .register(base.network, new ExactEvmScheme(account))
+      .setSpendControls({ maxAmountPerPayment: '$10' }),
   );
   return {
     address: account.address,
