@@ -135,10 +135,11 @@ export const createSearch = (database: DatabaseSync): ((query: LeadQuery) => Lea
       const end = some.at(-1);
       if (end === undefined) break;
       const to = some.length < limit ? last : lastIdOf(end.followers);
-      if (end.id < to && some.length === limit) some.push(...find(end.id + 1, to, -1));
-      found.push(
-        ...some.filter((one) => after === undefined || compareLeads(one, after) > 0).sort(compareLeads),
-      );
+      const others = end.id < to && some.length === limit ? find(end.id + 1, to, -1) : [];
+      const sorted = [...some, ...others]
+        .filter((one) => after === undefined || compareLeads(one, after) > 0)
+        .sort(compareLeads);
+      found.push(...sorted.slice(0, limit));
       from = to + 1;
     }
     return found.slice(0, limit).map(({ id }) => unpackLead(read.get(id)?.['lead']));
@@ -233,7 +234,7 @@ const deleteRows = (database: DatabaseSync, ids: readonly number[]): void => {
 /** Deletes people by their keys. Returns how many had a profile. The index lists their words until it is merged. */
 export const deletePeople = (database: DatabaseSync, keys: Iterable<string>): number => {
   const find = database.prepare('SELECT id FROM people WHERE key = ?');
-  const ids = [...keys].flatMap((key) => find.all(key).map(({ id }) => Number(id)));
+  const ids = [...new Set(keys)].flatMap((key) => find.all(key).map(({ id }) => Number(id)));
   deleteRows(database, ids);
   return ids.length;
 };

@@ -1,4 +1,4 @@
-import { mkdir, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
@@ -94,7 +94,9 @@ describe('leads import', () => {
     expect(stdout).toMatch(
       /^3 rows imported into the embedded index in \/.*\/leads in \d.* s.*:\n {2}added +3\n/,
     );
-    expect(stdout).toMatch(/\n {2}rejected +7\n {2}no country +1 {2}their country is not known\n {2}profiles +3 {2}in all, now\n$/);
+    expect(stdout).toMatch(
+      /\n {2}rejected +7\n {2}no country +1 {2}their country is not known\n {2}profiles +3 {2}in all, now\n$/,
+    );
     expect(stderr.split('\n')).toEqual([
       '7 rows were rejected, among them:',
       ...[3, 4, 5, 6, 7].map((line) => expect.stringMatching(`^  /.*rows\\.jsonl:${line}: followers is `)),
@@ -110,12 +112,7 @@ describe('leads import', () => {
     try {
       const { import: told } = await desk.answer('import', `/dev/fd/${handle.fd}`, '--max-rejected', '1');
       expect(told).toMatchObject({ rejected: 1, report: null });
-      const { stderr } = await desk.run([
-        'import',
-        `/proc/self/fd/${handle.fd}`,
-        '--max-rejected',
-        '1',
-      ]);
+      const { stderr } = await desk.run(['import', `/proc/self/fd/${handle.fd}`, '--max-rejected', '1']);
       expect(stderr).toMatch(/^1 row was rejected:\n.*username is "a b".*\n$/);
     } finally {
       await handle.close();
@@ -157,7 +154,9 @@ describe('leads import', () => {
     const strict = await desk.run(['import', path, '--replace', '--max-rejected', '50%']);
     expect(strict.exitCode).toBe(1);
     expect(strict.stderr).toMatch(/rows\.jsonl:2: username .*\n.*:3: username .*\nAll of them, and why: /);
-    expect(strict.stderr).toMatch(/causeway: 2 of 3 rows were rejected; the limit is 50%\. Nothing was imported\./);
+    expect(strict.stderr).toMatch(
+      /causeway: 2 of 3 rows were rejected; the limit is 50%\. Nothing was imported\./,
+    );
     const usual = await desk.answer('import', path);
     expect(usual.error).toMatchObject({
       code: 'too_many_rejected',
@@ -182,7 +181,9 @@ describe('leads import', () => {
     expect(stopped).toMatchObject({
       exitCode: 1,
       stdout: '',
-      stderr: expect.stringMatching(/^1 row was rejected:\n.*\n.*report\.csv\ncauseway: Stopped\. Nothing was imported\.\n$/),
+      stderr: expect.stringMatching(
+        /^1 row was rejected:\n.*\n.*report\.csv\ncauseway: Stopped\. Nothing was imported\.\n$/,
+      ),
     });
     expect(desk.keeper.profiles.size).toBe(0);
     expect(await readFile(report, 'utf8')).toMatch(/^file.*\r\n.*,3,.*\r\n$/);
@@ -203,7 +204,10 @@ describe('leads import', () => {
     const desk = await openDesk();
     const path = await desk.file('rows.jsonl', people('ann'));
     expect(await desk.answer('import', '/nowhere/rows.jsonl')).toEqual({
-      error: { code: 'input_failed', message: '/nowhere/rows.jsonl cannot be read: the file does not exist.' },
+      error: {
+        code: 'input_failed',
+        message: '/nowhere/rows.jsonl cannot be read: the file does not exist.',
+      },
     });
     desk.keeper.isBusy = true;
     expect(await desk.run(['import', path])).toEqual({

@@ -84,6 +84,7 @@ export const createMemoryKeeper = (leads: readonly Lead[] = []): MemoryKeeper =>
     remember: async (usernames) => ({
       restored: usernames.map(usernameKey).filter((key) => forgotten.delete(key)).length,
     }),
+    sweep: async () => {},
     close: async () => {
       keeper.closed += 1;
     },
