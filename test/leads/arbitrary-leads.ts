@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import type { Lead, LeadQuery } from '../../src/leads/lead-source.ts';
+import { usernameKey } from '../../src/leads/query/username-key.ts';
 import { arbitraryCharacters } from './query/arbitrary-characters.ts';
 
 /*
@@ -63,8 +64,9 @@ export const arbitraryLead: fc.Arbitrary<Lead> = fc.record(
   { requiredKeys: ['username', 'full_name', 'followers', 'following', 'is_verified', 'is_business'] },
 );
 
+/** Profiles of different people. */
 export const arbitraryLeads: fc.Arbitrary<Lead[]> = fc.uniqueArray(arbitraryLead, {
-  selector: ({ username }) => username,
+  selector: ({ username }) => usernameKey(username),
   maxLength: 30,
 });
 

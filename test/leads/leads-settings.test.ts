@@ -19,7 +19,7 @@ const read = (environment: Record<string, string>, leads?: unknown): LeadsConfig
 describe('the lead sources', () => {
   it('are the embedded index alone without settings', () => {
     expect(read({})).toEqual({
-      sources: [{ kind: 'embedded', timeoutMs: 10_000, place: null }],
+      sources: [{ kind: 'embedded', timeoutMs: 10_000 }],
       timeoutMs: 10_000,
       cacheMs: 60_000,
     });
@@ -37,19 +37,6 @@ describe('the lead sources', () => {
       ['http', 15_000],
       ['embedded', 7_500],
     ]);
-  });
-
-  it('may be shared by a fleet, in a bucket or in a folder', () => {
-    const keys = { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'secret' };
-    const placeOf = (environment: Record<string, string>): unknown =>
-      read(environment).sources.map((source) => (source.kind === 'embedded' ? source.place : null));
-    expect(placeOf({ LEADS_URL: 's3://profiles/live', ...keys })).toMatchObject([
-      { kind: 's3', s3: { bucket: 'profiles', prefix: 'live/' } },
-    ]);
-    expect(placeOf({ LEADS_URL: 'file:///srv/my%20leads' })).toEqual([
-      { kind: 'folder', path: '/srv/my leads' },
-    ]);
-    expect(placeOf({ LEADS_URL: '/srv/leads' })).toEqual([{ kind: 'folder', path: '/srv/leads' }]);
   });
 
   it('over HTTP are asked by GET, or by POST where there is a body', () => {

@@ -84,8 +84,17 @@ describe.each(testEngines())('the lists of earlier versions, in a store on $kind
     await cp(join(madeByOldVersion, name), target, { recursive: true });
     return target;
   };
-  const move = (place: OldForgottenLists['place'] = null): Promise<{ moved: number }> =>
-    moveForgottenLists({ dataDir, place }, data.store);
+  const moveFrom = (formerPlace: OldForgottenLists['formerPlace']): Promise<{ moved: number }> =>
+    moveForgottenLists({ dataDir, formerPlace }, data.store);
+  const move = (): Promise<{ moved: number }> => moveFrom(null);
+  /** Takes over the list of a place as well. Resolves with the refusal of the place, and how many people came. */
+  const moveWith = async (formerPlace: OldForgottenLists['formerPlace']): Promise<number> => {
+    const before = await data.store.countForgotten(undefined);
+    await expect(moveFrom(formerPlace)).rejects.toThrow(
+      /^LEADS_URL: gateways share profiles in PostgreSQL .*is taken over: unset it/,
+    );
+    return (await data.store.countForgotten(undefined)) - before;
+  };
   const openPeople = (): Promise<ForgottenPeople> => openForgottenPeople(data.store);
   const found = async (): Promise<string[]> => [...(await (await openPeople()).find(everybody, { signal }))];
   const isEmpty = async (): Promise<boolean> => (await data.store.countForgotten(undefined)) === 0;
@@ -134,7 +143,7 @@ describe.each(testEngines())('the lists of earlier versions, in a store on $kind
         return data.store.addForgotten(input);
       },
     };
-    await expect(moveForgottenLists({ dataDir, place: null }, dying)).rejects.toThrow('killed');
+    await expect(moveForgottenLists({ dataDir, formerPlace: null }, dying)).rejects.toThrow('killed');
     expect(await data.store.countForgotten(undefined)).toBeGreaterThan(0);
     expect(await data.store.countForgotten(undefined)).toBeLessThan(7_000);
     // A damaged list that was taken over in part is still needed.
@@ -160,9 +169,9 @@ describe.each(testEngines())('the lists of earlier versions, in a store on $kind
     await lay('leads');
     const place = await lay('place', join(folder, 'place'));
     const before = await contentOf(folder);
-    expect(await move({ url: place, values: noS3 })).toEqual({ moved: 5 });
+    expect(await moveWith({ url: place, values: noS3 })).toBe(5);
     expect(await found()).toEqual(['ANNA', 'Bert.B', 'carl', 'zoë']);
-    expect(await move({ url: pathToFileURL(place).href, values: noS3 })).toEqual({ moved: 0 });
+    expect(await moveWith({ url: pathToFileURL(place).href, values: noS3 })).toBe(0);
     expect((await (await openPeople()).read()).ids).toHaveLength(2);
     expect(await contentOf(folder)).toEqual(before);
   });
@@ -180,17 +189,17 @@ describe.each(testEngines())('the lists of earlier versions, in a store on $kind
         S3_SECRET_ACCESS_KEY: secretAccessKey,
       },
     };
-    expect(await move(place)).toEqual({ moved: 0 });
+    expect(await moveWith(place)).toBe(0);
     const client = createS3Client(s3.config, defaultS3Limits);
     const put = async (name: string): Promise<void> => {
       const body = await readFile(join(madeByOldVersion, 'place', name));
       await client.call({ method: 'PUT', key: prefix + name, body });
     };
     await put('current.json');
-    await expect(move(place)).rejects.toMatchObject({ problem: 'damaged' });
+    await expect(moveFrom(place)).rejects.toMatchObject({ problem: 'damaged' });
     await put(placeList);
     await client.close();
-    expect(await move(place)).toEqual({ moved: 2 });
+    expect(await moveWith(place)).toBe(2);
     expect(await found()).toEqual(['Bert.B', 'carl']);
   });
 
@@ -212,7 +221,7 @@ describe.each(testEngines())('the lists of earlier versions, in a store on $kind
     const shared = await lay('leads-shared');
     await expect(move()).rejects.toThrow(`${join(shared, placeList)} cannot be taken over`);
     const place = await lay('place', join(folder, 'place'));
-    expect(await move({ url: place, values: noS3 })).toEqual({ moved: 2 });
+    expect(await moveWith({ url: place, values: noS3 })).toBe(2);
     expect(await move()).toEqual({ moved: 0 });
   });
 
@@ -220,7 +229,7 @@ describe.each(testEngines())('the lists of earlier versions, in a store on $kind
     expect(await move()).toEqual({ moved: 0 });
     const place = join(folder, 'place');
     await mkdir(place);
-    expect(await move({ url: place, values: noS3 })).toEqual({ moved: 0 });
+    expect(await moveWith({ url: place, values: noS3 })).toBe(0);
     await mkdir(join(dataDir, 'leads'));
     await writeFile(join(dataDir, 'leads', 'current.json'), '{"format":1,"crc32":2938028857}');
     expect(await move()).toEqual({ moved: 0 });
@@ -273,11 +282,11 @@ describe.each(testEngines())('the lists of earlier versions, in a store on $kind
 
   it('are refused while their place is away, or its manifest cannot be read', async () => {
     const place = { url: join(folder, 'place'), values: noS3 };
-    await expect(move(place)).rejects.toThrow(`${place.url} (LEADS_URL) cannot be taken over (ENOENT`);
+    await expect(moveFrom(place)).rejects.toThrow(`${place.url} (LEADS_URL) cannot be taken over (ENOENT`);
     await mkdir(place.url);
     await writeFile(join(place.url, 'current.json'), '{"format":2}');
-    await expect(move(place)).rejects.toMatchObject({ problem: 'damaged' });
-    await expect(move({ url: 's3://some-bucket', values: noS3 })).rejects.toThrow(
+    await expect(moveFrom(place)).rejects.toMatchObject({ problem: 'damaged' });
+    await expect(moveFrom({ url: 's3://some-bucket', values: noS3 })).rejects.toThrow(
       'S3_ACCESS_KEY_ID: must be set',
     );
   });

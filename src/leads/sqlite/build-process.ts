@@ -2,7 +2,7 @@ import { generateLeads } from '../synthetic/generate-leads.ts';
 import { fictionalSource, type BuildOutcome, type BuildRequest } from './build-fictional.ts';
 import { inBatches, openNext } from './import-profiles.ts';
 import { waitForLock } from './keeper-lock.ts';
-import { hasRealFiles, readManifest, removeOthers } from './profiles-folder.ts';
+import { hasRealFiles, removeOthers } from './profiles-folder.ts';
 
 /**
  * Makes fictional profiles current and returns their number. Returns null if real ones have appeared, which are never
@@ -17,7 +17,7 @@ const inventProfiles = async ({ folder, unfinished, set }: BuildRequest): Promis
     try {
       if (hasRealFiles(folder)) return null;
       const profiles = await next.publish(fictionalSource(set));
-      removeOthers(folder, readManifest(folder));
+      removeOthers(folder);
       return profiles;
     } finally {
       lock.release();

@@ -1,6 +1,7 @@
 import { renameSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
 import { syncToDisk } from '../../kit/sync-to-disk.ts';
 import { toFacets } from '../facets.ts';
 import type { ForgottenPeople, ForgottenSnapshot } from '../forgotten-people.ts';
@@ -89,11 +90,13 @@ export const writeProfiles = async ({
       outcome.added += added;
       outcome.updated += updated;
       outcome.repeated += repeated;
+      await yieldToLoop();
     }
     if (next === null) return { ...outcome, profiles: current?.profiles ?? 0 };
     onProgress?.({ phase: 'indexing', done: 0, total: null });
     next.sweep(await people.read());
     for (const _step of next.merge()) await yieldToLoop();
+    signal.throwIfAborted();
     return { ...outcome, profiles: await next.publish(null) };
   } finally {
     await next?.remove();
@@ -135,12 +138,12 @@ export const openNext = async (
   const database = openToWrite(path, { isNew: !isCopy });
   if (isKept && !isCopy) writeAgain(former, createWriter(database, { number: 0 }));
   const replaced = former === null || isKept ? null : openFormer(former);
-  const compared = isKept ? Math.min(current.swept, since) : since;
+  const isCompared = !isKept || current.swept === since;
   let swept: Pick<Manifest, 'list' | 'swept'> = { list: '', swept: 0 };
   return {
     write: createWriter(database, { number: Date.now(), wasThere: replaced?.has }),
     sweep: ({ ids: [list = ''], revision, includes }) => {
-      if (revision > compared) deletePeople(database, findPeople(database, includes));
+      if (!isCompared || revision !== since) deletePeople(database, findPeople(database, includes));
       swept = { list, swept: revision };
     },
     merge: () => mergeIndex(database),
@@ -174,18 +177,22 @@ export const openNext = async (
 
 /** Looks people up in the file that is replaced, to count them. A damaged one has nobody. */
 const openFormer = (file: string) => {
-  const database = openToRead(file, { timeoutMs: 60_000 });
-  const find = database.prepare('SELECT 1 FROM people WHERE key = ?');
+  let database: DatabaseSync | null = null;
+  const unlessDamaged = <T>(read: () => T): T | null => {
+    try {
+      return read();
+    } catch (error) {
+      if (isDamage(error)) return null;
+      throw error;
+    }
+  };
+  const find = unlessDamaged(() => {
+    database = openToRead(file, { timeoutMs: 60_000 });
+    return database.prepare('SELECT 1 FROM people WHERE key = ?');
+  });
   return {
-    has: (key: string): boolean => {
-      try {
-        return find.get(key) !== undefined;
-      } catch (error) {
-        if (isDamage(error)) return false;
-        throw error;
-      }
-    },
-    close: (): void => database.close(),
+    has: (key: string): boolean => unlessDamaged(() => find?.get(key) !== undefined) ?? false,
+    close: (): void => database?.close(),
   };
 };
 

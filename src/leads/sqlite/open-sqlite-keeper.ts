@@ -8,12 +8,12 @@ import { usernameKey } from '../query/username-key.ts';
 import { createYieldToLoop } from '../yield-to-loop.ts';
 import { readDiskRoom, withinRoom, type ReadDiskRoom } from './disk-room.ts';
 import { lockKeeper } from './keeper-lock.ts';
-import { countPeople, deletePeople, findPeople, openToRead, scanLeads } from './profiles-file.ts';
+import { countPeople, deletePeople, findPeople, isDamage, openToRead, scanLeads } from './profiles-file.ts';
 import {
   newId,
-  ProfilesDamagedError,
   readManifest,
   removeOthers,
+  removeUnfinished,
   writeManifest,
   type Manifest,
 } from './profiles-folder.ts';
@@ -60,7 +60,7 @@ export const openSqliteKeeper = async ({
           updatedAt: manifest === null || manifest.fictional !== null ? null : manifest.updatedAt,
         };
       }),
-    exportLeads: ({ signal }) => exportLeads(folder, signal),
+    exportLeads: ({ signal }) => exportLeads(folder, { people, signal }),
     forget: async (usernames, { signal }) => {
       signal.throwIfAborted();
       const revision = await people.add(usernames);
@@ -102,13 +102,13 @@ const importLeads = async (
   const lock = lockKeeper(folder);
   try {
     const found = readCurrent(folder, mode);
-    if (found !== null) checkList(found, await people.read());
-    removeOthers(folder, found);
     const current = found?.fictional === null ? found : null;
+    if (current !== null) checkList(current, await people.read());
+    removeUnfinished(folder);
     const outcome = await withinRoom(folder, { signal, readRoom }, (within) =>
       writeProfiles({ folder, request: { ...request, signal: within }, current, people }),
     );
-    removeOthers(folder, readManifest(folder));
+    removeOthers(folder);
     // Somebody may have been deleted from the former file after the next one was compared with the list.
     await sweep(folder, await people.read());
     return outcome;
@@ -125,7 +125,7 @@ const readCurrent = (folder: string, mode: ImportRequest['mode']): Manifest | nu
   try {
     return readManifest(folder);
   } catch (error) {
-    if (mode === 'replace' && error instanceof ProfilesDamagedError) return null;
+    if (mode === 'replace' && isDamage(error)) return null;
     throw error;
   }
 };
@@ -165,8 +165,9 @@ const erase = async (
 /** Deletes the people who are on the list and still stored, as after a deletion that ended early. Needs the lock. */
 const sweep = async (folder: string, forgotten: ForgottenSnapshot): Promise<void> => {
   const manifest = readManifest(folder);
-  if (manifest === null || manifest.fictional !== null || manifest.swept === forgotten.revision) return;
+  if (manifest === null || manifest.fictional !== null) return;
   checkList(manifest, forgotten);
+  if (manifest.swept === forgotten.revision) return;
   const file = join(folder, manifest.file);
   const database = openToRead(file, { timeoutMs: deletionTimeoutMs });
   try {
@@ -208,15 +209,19 @@ const lockUnlessBusy = (folder: string): ReturnType<typeof lockKeeper> | null =>
   }
 };
 
-async function* exportLeads(folder: string, signal: AbortSignal): AsyncGenerator<Lead> {
+async function* exportLeads(
+  folder: string,
+  { people, signal }: { people: ForgottenPeople; signal: AbortSignal },
+): AsyncGenerator<Lead> {
   try {
     const manifest = readManifest(folder);
     if (manifest === null || manifest.fictional !== null) return;
+    const forgotten = await people.read();
     const database = openToRead(join(folder, manifest.file), { timeoutMs: deletionTimeoutMs });
     try {
       const yieldToLoop = createYieldToLoop(signal);
       for (const lead of scanLeads(database)) {
-        yield lead;
+        if (!forgotten.includes(lead.username)) yield lead;
         await yieldToLoop();
       }
     } finally {

@@ -11,14 +11,8 @@ import type { Lead, LeadQuery, LeadSource } from '../lead-source.ts';
 import { foldingVersion } from '../query/fold-text.ts';
 import { buildFictional, fictionalSource, type FictionalSet } from './build-fictional.ts';
 import { checkList } from './open-sqlite-keeper.ts';
-import {
-  assertWhole,
-  hasRealFiles,
-  ProfilesDamagedError,
-  readManifest,
-  stampOf,
-  type Manifest,
-} from './profiles-folder.ts';
+import { ProfilesDamagedError } from './profiles-file.ts';
+import { assertWhole, hasRealFiles, readManifest, stampOf, type Manifest } from './profiles-folder.ts';
 import type { SearchAnswer, SearchCall } from './search-thread.ts';
 
 export interface SqliteLeadsOptions {
@@ -178,19 +172,18 @@ export const openSqliteLeads = async (options: SqliteLeadsOptions): Promise<Sqli
 
   const find = async (query: LeadQuery, manifest: Manifest, caller: AbortSignal): Promise<Lead[]> => {
     const over = AbortSignal.any([caller, AbortSignal.timeout(searchTimeoutMs)]);
+    let answer: SearchAnswer;
     try {
-      const answer = await pool.run({ file: join(folder, manifest.file), query }, over);
-      if ('leads' in answer) return answer.leads;
-      log.error({ folder, reason: answer.damage }, 'the lead index is damaged');
-      damaged(`the imported profiles are damaged; ${remedy}`);
+      answer = await pool.run({ file: join(folder, manifest.file), query }, over);
     } catch (error) {
       caller.throwIfAborted();
-      // A file is removed a moment after the next one is current.
-      const now = error instanceof ThreadError && error.reason === 'failed' ? readManifest(folder) : null;
-      if (now !== null && now.file !== manifest.file && now.fictional === manifest.fictional)
-        return find(query, now, caller);
       throw toSearchError(error, over.aborted);
     }
+    if ('leads' in answer) return answer.leads;
+    const next = nextOf(folder, manifest);
+    if (next !== null) return find(query, next, caller);
+    log.error({ folder, reason: answer.damage }, 'the lead index is damaged');
+    damaged(new ProfilesDamagedError('the imported profiles are damaged').message);
     throw notReady();
   };
   const following = follow();
@@ -239,7 +232,17 @@ export const openSqliteLeads = async (options: SqliteLeadsOptions): Promise<Sqli
   };
 };
 
-const remedy = 'restore a backup of the folder, or import all profiles again with `leads import --replace`';
+/** A file is removed a moment after the next one is current. Returns the manifest of that; null if there is none. */
+const nextOf = (folder: string, former: Manifest): Manifest | null => {
+  try {
+    const now = readManifest(folder);
+    return now !== null && now.file !== former.file && now.fictional === former.fictional ? now : null;
+  } catch {
+    // The next look at the folder tells why.
+    return null;
+  }
+};
+
 const notImported =
   'no profiles were imported, so every search finds nobody; import some with `leads import`';
 const unnamed =

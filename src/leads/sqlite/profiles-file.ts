@@ -1,4 +1,5 @@
 import { constants, copyFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { leadFields } from '../lead-fields.ts';
@@ -30,18 +31,31 @@ const schema = `
  */
 export const openToWrite = (file: string, { isNew }: { isNew: boolean }): DatabaseSync => {
   const database = new DatabaseSync(file);
-  if (isNew) database.exec(schema);
   database.exec(
     'PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -131072; PRAGMA secure_delete = ON',
   );
+  if (isNew) database.exec(schema);
   return database;
 };
 
+/** The manifest, or the file that it names, is not as it was written. The message says what to do. */
+export class ProfilesDamagedError extends Error {
+  override readonly name = 'ProfilesDamagedError';
+
+  constructor(problem: string, options?: ErrorOptions) {
+    super(
+      `${problem}; restore a backup of the folder, or import all profiles again with \`leads import --replace\``,
+      options,
+    );
+  }
+}
+
 /**
- * Opens an existing file for searches and deletions. It is open for writing even if it is only read: a read-only
- * connection could not roll back a deletion that a crash interrupted.
+ * Opens an existing file for searches and deletions. Throws ProfilesDamagedError if it is missing. It is open for writing
+ * even if it is only read: a read-only connection could not roll back a deletion that a crash interrupted.
  */
 export const openToRead = (file: string, { timeoutMs }: { timeoutMs: number }): DatabaseSync => {
+  if (!existsSync(file)) throw new ProfilesDamagedError(`${file} is missing`);
   const url = pathToFileURL(file);
   url.searchParams.set('mode', 'rw');
   return new DatabaseSync(url, { timeout: timeoutMs });
@@ -62,9 +76,10 @@ export const copyProfiles = async (from: string, to: string): Promise<void> => {
 /** SQLITE_ERROR (unexpected tables), SQLITE_CORRUPT, SQLITE_NOTADB and FTS5's own report of damage. */
 const damageCodes = new Set([1, 11, 26]);
 
-/** Returns true if SQLite's `error` means that the file is not as it was written. */
+/** Returns true if `error` means that the profiles are not as they were written. */
 export const isDamage = (error: unknown): boolean =>
-  error instanceof Error && 'errcode' in error && damageCodes.has(Number(error.errcode) & 0xff);
+  error instanceof ProfilesDamagedError ||
+  (error instanceof Error && 'errcode' in error && damageCodes.has(Number(error.errcode) & 0xff));
 
 const mostFollowers = 2 ** 31 - 1;
 /** How many profiles may have equally many followers. */
@@ -260,7 +275,7 @@ const deleteRows = (database: DatabaseSync, ids: readonly number[]): void => {
 /** Deletes people by their keys. Returns how many had a profile. The index lists their words until it is merged. */
 export const deletePeople = (database: DatabaseSync, keys: Iterable<string>): number => {
   const find = database.prepare('SELECT id FROM people WHERE key = ?');
-  const ids = [...keys].flatMap((key) => find.all(key).map(({ id }) => Number(id)));
+  const ids = [...new Set(keys)].flatMap((key) => find.all(key).map(({ id }) => Number(id)));
   deleteRows(database, ids);
   return ids.length;
 };

@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { syncToDisk } from '../../kit/sync-to-disk.ts';
 import { LeadKeeperError } from '../lead-keeper.ts';
-import { fileFormat } from './profiles-file.ts';
+import { fileFormat, ProfilesDamagedError } from './profiles-file.ts';
 
 /*
  * The folder of the imported profiles, or of fictional ones:
@@ -55,13 +55,6 @@ const manifestSchema = z.object({
 /** Describes the profiles that are searched. */
 export type Manifest = z.output<typeof manifestSchema>;
 
-/** The manifest, or the file that it names, is not as it was written. The message says what to do. */
-export class ProfilesDamagedError extends Error {
-  override readonly name = 'ProfilesDamagedError';
-}
-
-const remedy = 'restore a backup of the folder, or import all profiles again with `leads import --replace`';
-
 /** Returns the manifest in `folder`, or null without one. Throws ProfilesDamagedError, or LeadKeeperError. */
 export const readManifest = (folder: string): Manifest | null => {
   const file = manifestFile(folder);
@@ -71,12 +64,12 @@ export const readManifest = (folder: string): Manifest | null => {
   } catch (cause) {
     if (codeOf(cause) === 'ENOENT') return null;
     if (codeOf(cause) !== null) throw cause;
-    throw new ProfilesDamagedError(`${file} is damaged; ${remedy}`, { cause });
+    throw new ProfilesDamagedError(`${file} is damaged`, { cause });
   }
   const read = manifestSchema.safeParse(value);
   if (read.success) return read.data;
   if (z.object({ format: z.literal(1) }).safeParse(value).success) return formerManifest(folder, value);
-  throw new ProfilesDamagedError(`${file} is damaged; ${remedy}`, { cause: read.error });
+  throw new ProfilesDamagedError(`${file} is damaged`, { cause: read.error });
 };
 
 /** Fictional profiles of an earlier version are made anew. */
@@ -133,7 +126,7 @@ export const assertWhole = (folder: string, { file }: Pick<Manifest, 'file'>): v
   const pageSize = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16);
   const isWhole =
     header.toString('latin1', 0, 15) === 'SQLite format 3' && size >= pageSize * header.readUInt32BE(28);
-  if (!isWhole) throw new ProfilesDamagedError(`${path} is missing or not whole; ${remedy}`);
+  if (!isWhole) throw new ProfilesDamagedError(`${path} is missing or not whole`);
 };
 
 /** Files of profiles, with SQLite's own files beside them. */
@@ -143,10 +136,20 @@ const made = /^(?:profiles|fictional|next)-/;
 export const hasRealFiles = (folder: string): boolean =>
   readdirSync(folder).some((name) => name.startsWith('profiles-'));
 
-/** Removes every file that `manifest` does not name. The caller holds the lock. Open files on Windows stay for later. */
-export const removeOthers = (folder: string, manifest: Manifest | null): void => {
+/** Removes the files of imports that ended early. The caller holds the lock. */
+export const removeUnfinished = (folder: string): void =>
+  removeFiles(folder, (name) => name.startsWith('next-'));
+
+/** Removes every file that the manifest does not name. The caller holds the lock. */
+export const removeOthers = (folder: string): void => {
+  const current = readManifest(folder);
+  if (current !== null) removeFiles(folder, (name) => made.test(name) && !name.startsWith(current.file));
+};
+
+/** Open files on Windows stay for later. */
+const removeFiles = (folder: string, isMeant: (name: string) => boolean): void => {
   for (const name of readdirSync(folder)) {
-    if (!made.test(name) || (manifest !== null && name.startsWith(manifest.file))) continue;
+    if (!isMeant(name)) continue;
     try {
       rmSync(join(folder, name));
     } catch {

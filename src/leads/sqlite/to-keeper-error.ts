@@ -2,7 +2,6 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import { userName } from '../../kit/user-name.ts';
 import { LeadKeeperError } from '../lead-keeper.ts';
 import { isDamage } from './profiles-file.ts';
-import { ProfilesDamagedError } from './profiles-folder.ts';
 import { readDiskRoom, reserveOf, type ReadDiskRoom } from './disk-room.ts';
 
 export interface KeeperErrorOptions {
@@ -22,7 +21,7 @@ export const toKeeperError = (
     new LeadKeeperError(problem, message, { cause });
   const trouble = folderTrouble(cause, folder);
   if (trouble !== null) return make('failed', `${folder} cannot be used: ${trouble}.`);
-  if (cause instanceof ProfilesDamagedError || isDamage(cause))
+  if (isDamage(cause))
     return make(
       'damaged',
       'The stored profiles are damaged. Restore a backup of their folder, or import all profiles again and replace them.',

@@ -10,8 +10,8 @@ import { temporaryFolder } from '../run-cli.ts';
 
 vi.setConfig({ testTimeout: 300_000 });
 
-/** The commands in a folder of its own, on the embedded index unless the settings say otherwise. */
-const openFolder = async (settings: Record<string, string> = {}) => {
+/** The commands in a folder of its own. */
+const openFolder = async () => {
   const folder = await temporaryFolder();
   return {
     folder,
@@ -21,7 +21,7 @@ const openFolder = async (settings: Record<string, string> = {}) => {
       let stdout = '';
       await runCommandLine({
         args: ['leads', ...args, '--json'],
-        environment: { DATA_DIR: join(folder, 'data'), ...settings },
+        environment: { DATA_DIR: join(folder, 'data') },
         write: (text) => (stdout += text),
         writeError: () => {},
       });
@@ -45,9 +45,8 @@ const plain = ['following=0', 'is_verified=false', 'is_business=false', 'full_na
   value,
 ]);
 
-type Folder = Pick<Awaited<ReturnType<typeof openFolder>>, 'folder' | 'answer'>;
-
-const expectToKeepProfiles = async ({ folder, answer }: Folder): Promise<void> => {
+test('profiles are imported, counted, exported, forgotten, and stay away until they are restored', async () => {
+  const { folder, answer } = await openFolder();
   const file = join(folder, 'people.csv.gz');
   await writeFile(file, gzipSync(csv));
 
@@ -80,10 +79,6 @@ const expectToKeepProfiles = async ({ folder, answer }: Folder): Promise<void> =
   expect((await answer('stats')).stats).toMatchObject({ profiles: 2, forgotten: 2 });
   expect(await answer('restore', 'ann')).toEqual({ restored: 1, not_forgotten: 0 });
   expect((await answer('import', output)).import).toMatchObject({ added: 1, forgotten: 0, profiles: 3 });
-};
-
-test('profiles are imported, counted, exported, forgotten, and stay away until they are restored', async () => {
-  await expectToKeepProfiles(await openFolder());
 });
 
 test('rows that lack a required field are refused and counted, unless a default is named for it', async () => {
@@ -122,7 +117,8 @@ test('rows that lack a required field are refused and counted, unless a default 
   expect((await answer('import', output, '--replace')).import).toMatchObject({ rejected: 0, profiles: 4 });
 });
 
-const expectToRefuseWrongFiles = async ({ folder, answer }: Folder): Promise<void> => {
+test('a wrong file changes nothing', async () => {
+  const { folder, answer } = await openFolder();
   const file = join(folder, 'people.csv');
   await writeFile(file, 'username,followers\nann,5\n');
   await answer('import', file, ...plain);
@@ -136,27 +132,6 @@ const expectToRefuseWrongFiles = async ({ folder, answer }: Folder): Promise<voi
   expect((await answer('import', empty, '--replace')).error).toMatchObject({ code: 'input_failed' });
   expect((await answer('import', join(folder, 'none.csv'))).error).toMatchObject({ code: 'input_failed' });
   expect((await answer('stats')).stats.profiles).toBe(1);
-};
-
-test('a wrong file changes nothing', async () => {
-  await expectToRefuseWrongFiles(await openFolder());
-});
-
-test('the same in a place that a fleet shares', async () => {
-  const place = await temporaryFolder();
-  const shared = await openFolder({ LEADS_URL: place });
-  await expectToKeepProfiles(shared);
-  expect((await shared.answer('stats')).stats).toMatchObject({
-    place: 'shared',
-    url: place,
-    generation: expect.stringMatching(/^[0-9a-f]{16}$/),
-  });
-  expect(await readdir(shared.dataDir)).toEqual(['leads-changes']);
-  const missing = await openFolder({ LEADS_URL: join(place, 'not-mounted') });
-  expect((await missing.answer('stats')).error).toMatchObject({
-    code: 'leads_failed',
-    message: expect.stringMatching(/^The profiles in .*not-mounted cannot be used \(ENOENT/),
-  });
 });
 
 const longFile = async (folder: string, rows: number): Promise<string> => {
@@ -178,7 +153,7 @@ test('an import that Ctrl-C stops ends in one line, and changes nothing', async 
   let told = '';
   child.stderr.on('data', (chunk: Buffer) => (told += chunk.toString()));
   const closed = once(child, 'close');
-  await vi.waitFor(async () => expect(await readdir(join(dataDir, 'leads'))).toContain('staging'), {
+  await vi.waitFor(async () => expect(await readdir(join(dataDir, 'leads'))).toContain('keeper.lock'), {
     timeout: 60_000,
     interval: 1,
   });
@@ -186,7 +161,7 @@ test('an import that Ctrl-C stops ends in one line, and changes nothing', async 
   expect(await closed).toEqual([1, null]);
   expect(told).toBe('causeway: Stopped. Nothing was imported.\n');
   expect((await answer('stats')).stats).toMatchObject({ profiles: 0 });
-  expect(await readdir(join(dataDir, 'leads'))).not.toContain('staging');
+  expect(await readdir(join(dataDir, 'leads'))).toEqual(['keeper.lock']);
   expect(await answer('import', file, ...plain)).toMatchObject({
     import: { rows: 30_000, added: 30_000, profiles: 30_000 },
   });

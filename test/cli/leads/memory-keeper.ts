@@ -84,6 +84,9 @@ export const createMemoryKeeper = (leads: readonly Lead[] = []): MemoryKeeper =>
     remember: async (usernames) => ({
       restored: usernames.map(usernameKey).filter((key) => forgotten.delete(key)).length,
     }),
+    findForgotten: async (usernames) =>
+      new Set(usernames.filter((username) => forgotten.has(usernameKey(username)))),
+    sweep: async () => {},
     close: async () => {
       keeper.closed += 1;
     },

@@ -1,5 +1,5 @@
-import type { LeadInput } from '../../../src/leads/lead-keeper.ts';
-import type { Lead } from '../../../src/leads/lead-source.ts';
+import type { LeadInput } from '../../src/leads/lead-keeper.ts';
+import type { Lead } from '../../src/leads/lead-source.ts';
 
 export interface LeadInputOptions {
   batchRows?: number;

@@ -2,8 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { ManifestUnreadableError } from '../../../src/leads/embedded/manifest.ts';
-import { toKeeperError } from '../../../src/leads/embedded/changing/to-keeper-error.ts';
+import { toKeeperError } from '../../../src/leads/sqlite/to-keeper-error.ts';
 
 it.each([
   { error: { code: 'ENOSPC' }, says: /^There is not enough free space on the disk of \/.*: .* MB are free/ },
@@ -28,16 +27,6 @@ it.each([
     problem: 'failed',
     message: expect.stringMatching(says),
     cause,
-  });
-});
-
-it('does not treat a manifest that this user may not read as damaged', () => {
-  const cause = new ManifestUnreadableError('current.json cannot be read', {
-    cause: Object.assign(new Error('EACCES'), { code: 'EACCES' }),
-  });
-  expect(toKeeperError(cause, tmpdir())).toMatchObject({
-    problem: 'failed',
-    message: expect.stringMatching(/cannot be used: the user/),
   });
 });
 

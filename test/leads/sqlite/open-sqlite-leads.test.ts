@@ -17,15 +17,14 @@ import {
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Worker } from 'node:worker_threads';
+import { DatabaseSync } from 'node:sqlite';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
-  openEmbeddedLeads,
-  type EmbeddedLeads,
-  type EmbeddedLeadsOptions,
-} from '../../../src/leads/embedded/open-embedded-leads.ts';
-import { startReadWorker } from '../../../src/leads/embedded/read/open-reader.ts';
+  openSqliteLeads,
+  type SqliteLeads,
+  type SqliteLeadsOptions,
+} from '../../../src/leads/sqlite/open-sqlite-leads.ts';
 import { createReferenceSearch } from '../reference-search.ts';
 import { generateLeads } from '../../../src/leads/synthetic/generate-leads.ts';
 
@@ -36,7 +35,7 @@ const reference = createReferenceSearch([...generateLeads({ seed: 1, profiles })
 let folder: string;
 let data: string;
 let lines: { msg: string; level: number; reason?: string }[];
-let open: EmbeddedLeads[];
+let open: SqliteLeads[];
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'leads-'));
@@ -49,20 +48,31 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-const start = async (options: Partial<EmbeddedLeadsOptions> = {}): Promise<EmbeddedLeads> => {
+const unread = async (): Promise<never> => {
+  throw new Error('fictional profiles need no list of forgotten people');
+};
+
+const start = async (options: Partial<SqliteLeadsOptions> = {}): Promise<SqliteLeads> => {
   const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
-  const leads = await openEmbeddedLeads({ folder: data, syntheticProfiles: profiles, log, ...options });
+  const leads = await openSqliteLeads({
+    folder: data,
+    fictional: { seed: 1, profiles },
+    people: { read: unread },
+    sweep: unread,
+    log,
+    ...options,
+  });
   open.push(leads);
   return leads;
 };
 
-const startReady = async (options: Partial<EmbeddedLeadsOptions> = {}): Promise<EmbeddedLeads> => {
+const startReady = async (options: Partial<SqliteLeadsOptions> = {}): Promise<SqliteLeads> => {
   const leads = await start(options);
   await leads.whenReady();
   return leads;
 };
 
-const expectAnswersAsReference = async (leads: EmbeddedLeads): Promise<void> => {
+const expectAnswersAsReference = async (leads: SqliteLeads): Promise<void> => {
   for (const query of [
     { limit: 100 },
     { query: 'style', limit: 20 },
@@ -72,14 +82,15 @@ const expectAnswersAsReference = async (leads: EmbeddedLeads): Promise<void> => 
   }
 };
 
-/** Another process that starts to build an index in `file` and does not get far before a test ends it. */
+/** Another process that starts to build an index and does not get far before a test ends it. */
 const startBigBuild = () => {
   const module = (path: string): string =>
     JSON.stringify(new URL(`../../../src/${path}`, import.meta.url).href);
-  const code = `import { openEmbeddedLeads } from ${module('leads/embedded/open-embedded-leads.ts')};
+  const code = `import { openSqliteLeads } from ${module('leads/sqlite/open-sqlite-leads.ts')};
     import { silentLog } from ${module('kit/log.ts')};
-    const folder = ${JSON.stringify(data)};
-    await openEmbeddedLeads({ folder, syntheticProfiles: 1_000_000, log: silentLog });`;
+    await openSqliteLeads({
+      folder: ${JSON.stringify(data)}, fictional: { seed: 1, profiles: 1_000_000 }, people: {}, log: silentLog,
+    });`;
   const script = join(folder, 'start.mjs');
   writeFileSync(script, code);
   return spawn(process.execPath, [script]);
@@ -90,7 +101,7 @@ const filesLike = (part: string): string[] => readdirSync(data).filter((name) =>
 const leftOvers = (): string[] => filesLike('building');
 const baseFile = (): string => join(data, filesLike('fictional-')[0]!);
 
-describe('the embedded leads at their first start', () => {
+describe('the leads of SQLite at their first start', () => {
   it('open before there is an index, refuse searches with a clear message, and answer them once it is built', async () => {
     const leads = await start();
     expect(leads.status()).toEqual({ ready: false, synthetic: true, profiles: 0, revision: 'none' });
@@ -106,7 +117,7 @@ describe('the embedded leads at their first start', () => {
   });
 
   it('let a search wait for the index if configured, until its caller leaves', async () => {
-    const leads = await start({ limits: { readyWaitMs: 30_000 } });
+    const leads = await start({ readyWaitMs: 30_000 });
     const leaving = new AbortController();
     const left = leads.search({ limit: 1 }, { signal: leaving.signal });
     const waited = leads.search({ limit: 1 }, { signal });
@@ -116,9 +127,9 @@ describe('the embedded leads at their first start', () => {
   });
 
   it('build and search 5,000 profiles', async () => {
-    const syntheticProfiles = 5_000;
-    const leads = await startReady({ syntheticProfiles });
-    const expected = createReferenceSearch([...generateLeads({ seed: 1, profiles: syntheticProfiles })]);
+    const fictional = { seed: 4, profiles: 5_000 };
+    const leads = await startReady({ fictional });
+    const expected = createReferenceSearch([...generateLeads(fictional)]);
     for (const query of [
       { query: 'yoga', limit: 50 },
       { category: 'Travel', gender: 'female' as const, limit: 100 },
@@ -128,7 +139,7 @@ describe('the embedded leads at their first start', () => {
   });
 
   it('can be closed during a build, and leave no unfinished files', async () => {
-    const leads = await start({ syntheticProfiles: 1_000_000 });
+    const leads = await start({ fictional: { seed: 1, profiles: 1_000_000 } });
     const watcher = watch(data);
     await once(watcher, 'change');
     watcher.close();
@@ -155,7 +166,7 @@ describe('the embedded leads at their first start', () => {
   });
 });
 
-describe('the embedded leads with an index in place', () => {
+describe('the leads of SQLite with an index in place', () => {
   it('serve it without building', async () => {
     await (await startReady()).close();
     const written = statSync(baseFile()).mtimeMs;
@@ -180,8 +191,8 @@ describe('the embedded leads with an index in place', () => {
   });
 
   it('rebuild it for another number or seed of profiles', async () => {
-    await (await startReady({ syntheticProfiles: 100 })).close();
-    await (await startReady({ seed: 2 })).close();
+    await (await startReady({ fictional: { seed: 1, profiles: 100 } })).close();
+    await (await startReady({ fictional: { seed: 2, profiles } })).close();
     await expectAnswersAsReference(await startReady());
     expect(logged('is unusable')).toMatchObject([{ reason: expect.stringContaining('another set') }, {}]);
   });
@@ -197,24 +208,26 @@ describe('the embedded leads with an index in place', () => {
     expect(logged('is unusable')).toMatchObject([{ reason: 'it is damaged' }]);
   });
 
-  it('replace a thread that dies', async () => {
-    const threads: Worker[] = [];
-    const leads = await startReady({
-      startReadWorker: (folder) => {
-        const worker = startReadWorker(folder);
-        threads.push(worker);
-        return worker;
-      },
-    });
-    for (const round of [1, 2]) {
-      const thread = threads.at(-1)!;
-      await Promise.all([once(thread, 'exit'), thread.terminate()]);
-      await leads.whenReady();
-      await expectAnswersAsReference(leads);
-      expect(threads).toHaveLength(round + 1);
-    }
-    expect(logged('index failed')).toHaveLength(2);
-    expect(logged('index built')).toHaveLength(1);
+  it('refuse a search that takes longer than two seconds, and replace its thread', async () => {
+    const leads = await startReady();
+    // Each row of this table takes long to find.
+    const database = new DatabaseSync(baseFile());
+    database.exec(`ALTER TABLE people RENAME TO quick;
+      CREATE VIEW people AS SELECT id, key, username, lead, import FROM quick WHERE id + (
+        WITH RECURSIVE n (i) AS (SELECT id % 2 UNION ALL SELECT i + 1 FROM n WHERE i < 400000) SELECT max(i) FROM n) > 0`);
+    database.close();
+    const slow = { limit: 60 };
+    const searches = await Promise.allSettled([1, 2, 3].map(() => leads.search(slow, { signal })));
+    for (const search of searches)
+      expect(search).toMatchObject({
+        status: 'rejected',
+        reason: { code: 'upstream_error', status: 502, message: expect.stringContaining('took too long') },
+      });
+    const again = new DatabaseSync(baseFile(), { timeout: 60_000 });
+    again.exec('DROP VIEW people; ALTER TABLE quick RENAME TO people');
+    again.close();
+    await expectAnswersAsReference(leads);
+    expect(logged('is damaged')).toEqual([]);
   });
 
   it('reject an aborted search', async () => {
@@ -243,10 +256,9 @@ describe('the embedded leads with an index in place', () => {
   });
 });
 
-/** Makes a folder and what is in it look as if nobody had written to it for long. */
+/** Makes a file look as if nobody had written to it for long. */
 const age = (path: string): void => {
   const longAgo = new Date(Date.now() - 120_000);
-  for (const name of readdirSync(path)) utimesSync(join(path, name), longAgo, longAgo);
   utimesSync(path, longAgo, longAgo);
 };
 

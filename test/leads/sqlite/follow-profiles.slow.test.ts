@@ -12,51 +12,44 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import type { Worker } from 'node:worker_threads';
+import { writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { pino } from 'pino';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { readManifest, writeManifest } from '../../../src/leads/embedded/manifest.ts';
-import { openEmbeddedKeeper } from '../../../src/leads/embedded/open-embedded-keeper.ts';
-import { openEmbeddedLeads, type EmbeddedLeads } from '../../../src/leads/embedded/open-embedded-leads.ts';
-import { startReadWorker } from '../../../src/leads/embedded/read/open-reader.ts';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { openSqliteLeads, type SqliteLeads } from '../../../src/leads/sqlite/open-sqlite-leads.ts';
+import { readManifest, writeManifest } from '../../../src/leads/sqlite/profiles-folder.ts';
 import type { Lead } from '../../../src/leads/lead-source.ts';
 import { buildLead } from '../build-lead.ts';
-import { foldOtherwise } from './fold-otherwise.ts';
-import { leadInputOf } from './lead-input-of.ts';
+import { leadInputOf } from '../lead-input-of.ts';
+import { createSqliteProfiles, type SqliteProfiles } from './create-sqlite-profiles.ts';
 
 const signal = new AbortController().signal;
 
+let made: SqliteProfiles;
 let home: string;
 let folder: string;
-let threads: Worker[];
 let lines: { msg: string; reason?: string }[];
-let open: EmbeddedLeads[];
+let open: SqliteLeads[];
 beforeEach(async () => {
-  home = await mkdtemp(join(tmpdir(), 'leads-'));
-  folder = join(home, 'leads');
-  threads = [];
+  made = await createSqliteProfiles();
+  ({ folder } = made);
+  home = dirname(folder);
   lines = [];
   open = [];
 });
 afterEach(async () => {
   await Promise.all(open.map((leads) => leads.close()));
-  await rm(home, { recursive: true });
+  await made.remove();
 });
 
-const start = async (syntheticProfiles = 0): Promise<EmbeddedLeads> => {
+const start = async (profiles = 0): Promise<SqliteLeads> => {
   const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
-  const leads = await openEmbeddedLeads({
+  const leads = await openSqliteLeads({
     folder,
-    syntheticProfiles,
+    fictional: { seed: 1, profiles },
+    people: made.people,
+    sweep: async () => (await made.openKeeper()).sweep(),
     log,
-    startReadWorker: (of) => {
-      const thread = startReadWorker(of);
-      threads.push(thread);
-      return thread;
-    },
   });
   open.push(leads);
   return leads;
@@ -68,16 +61,19 @@ const marked = (mark: string, count = 20): Lead[] =>
   Array.from({ length: count }, (_, index) =>
     buildLead({ username: `user${index}`, full_name: mark, followers: 1000 - index }),
   );
-const take = async (leads: Lead[], mode: 'upsert' | 'replace' = 'upsert') =>
-  (await openEmbeddedKeeper({ folder })).importLeads({ input: leadInputOf(leads), mode, signal });
+const take = async (
+  leads: Lead[],
+  mode: 'upsert' | 'replace' = 'upsert',
+  beforeBatch: () => void | Promise<void> = () => {},
+) => (await made.openKeeper()).importLeads({ input: leadInputOf(leads, { beforeBatch }), mode, signal });
 const until = (check: () => void | Promise<void>): Promise<void> =>
-  vi.waitFor(check, { timeout: 60_000, interval: 20 });
-const baseFile = (): string => join(folder, readManifest(folder)!.base.file);
-const namesFound = async (leads: EmbeddedLeads): Promise<string[]> => [
+  vi.waitFor(check, { timeout: 15_000, interval: 20 });
+const profileFile = (): string => join(folder, readManifest(folder)!.file);
+const namesFound = async (leads: SqliteLeads): Promise<string[]> => [
   ...new Set((await leads.search({ limit: 100 }, { signal })).map(({ full_name: name }) => name)),
 ];
 
-describe('the embedded leads beside imports', () => {
+describe('the leads of SQLite beside imports', () => {
   it('find nobody before the first one if fictional profiles are off', async () => {
     const leads = await start();
     await until(() =>
@@ -93,15 +89,16 @@ describe('the embedded leads beside imports', () => {
     ]);
   });
 
-  it('find nobody while the first one is being written', async () => {
+  it('find nobody while the first one is under way', async () => {
     const leads = await start();
     await until(() => expect(leads.status().ready).toBe(true));
-    await writeFile(join(folder, 'base-1.db'), 'half of an import');
-    await until(() => expect(logged('no profiles to search')).toHaveLength(2));
-    expect(leads.status()).toMatchObject({ ready: true, profiles: 0 });
-    expect(await leads.search({ limit: 1 }, { signal })).toEqual([]);
-    await take(marked('first'));
+    const found: Lead[][] = [];
+    await take(marked('first'), 'upsert', async () => {
+      found.push(await leads.search({ limit: 1 }, { signal }));
+    });
+    expect(found).toEqual([[], []]);
     await until(async () => expect(await namesFound(leads)).toEqual(['first']));
+    expect(logged('no profiles to search')).toHaveLength(1);
   });
 
   it('do not treat profiles that cannot be opened as none', async () => {
@@ -149,21 +146,70 @@ describe('the embedded leads beside imports', () => {
     await take(marked('someone'));
     const leads = await start();
     await leads.whenReady();
-    await (await openEmbeddedKeeper({ folder })).forget(['user0'], { signal });
+    await (await made.openKeeper()).forget(['user0'], { signal });
     await until(() => expect(leads.status().profiles).toBe(19));
     const [first] = await leads.search({ limit: 1 }, { signal });
     expect(first?.username).toBe('user1');
   });
 
+  it('erase people whose deletion ended when only the list had them', async () => {
+    await take(marked('someone'));
+    await made.people.add(['user0', 'user1']);
+    const leads = await start();
+    await until(() => expect(leads.status().profiles).toBe(18));
+    expect(await leads.search({ limit: 1 }, { signal })).toMatchObject([{ username: 'user2' }]);
+    expect(readFileSync(profileFile()).includes('"user1"')).toBe(false);
+  });
+
+  it('are not searched where the store has lost the list that they were compared with', async () => {
+    await take(marked('someone'));
+    const other = await createSqliteProfiles();
+    onTestFinished(() => other.remove());
+    const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
+    const leads = await openSqliteLeads({
+      folder,
+      fictional: { seed: 1, profiles: 30 },
+      people: other.people,
+      sweep: () => Promise.reject(new Error('not to be called')),
+      log,
+    });
+    open.push(leads);
+    await until(() => expect(logged('no profiles to search')).toHaveLength(1));
+    expect(logged('no profiles to search')).toMatchObject([
+      { reason: expect.stringContaining('Restore the store and the profiles from one backup') },
+    ]);
+    await expect(leads.search({ limit: 1 }, { signal })).rejects.toMatchObject({ status: 502 });
+  });
+
+  it('of an earlier version are refused with a line that says what to do', async () => {
+    cpSync(join(import.meta.dirname, '../old-lists/leads'), folder, { recursive: true });
+    const files = readdirSync(folder);
+    const leads = await start(30);
+    await until(() => expect(logged('no profiles to search')).toHaveLength(1));
+    expect(logged('no profiles to search')).toMatchObject([
+      { reason: expect.stringMatching(/earlier version.*leads export.*import them again/) },
+    ]);
+    expect(leads.status()).toMatchObject({ ready: false, profiles: 0 });
+    expect(readdirSync(folder)).toEqual(files);
+  });
+
+  it('of an earlier version that are fictional are made anew', async () => {
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'current.json'), '{"format":1,"synthetic":true}');
+    const leads = await start(30);
+    await leads.whenReady();
+    expect(leads.status()).toMatchObject({ synthetic: true, profiles: 30 });
+  });
+
   it('replace fictional profiles by real ones for good', async () => {
     const leads = await start(50);
     await leads.whenReady();
-    expect(await (await openEmbeddedKeeper({ folder })).stats()).toMatchObject({
+    expect(await (await made.openKeeper()).stats()).toMatchObject({
       synthetic: true,
       profiles: 50,
       updatedAt: null,
     });
-    expect(await Array.fromAsync((await openEmbeddedKeeper({ folder })).exportLeads({ signal }))).toEqual([]);
+    expect(await Array.fromAsync((await made.openKeeper()).exportLeads({ signal }))).toEqual([]);
     expect(await take(marked('real'))).toMatchObject({ added: 20, profiles: 20 });
     await until(() => expect(leads.status()).toMatchObject({ synthetic: false, profiles: 20 }));
     await leads.close();
@@ -198,7 +244,7 @@ describe('the embedded leads beside imports', () => {
     const leads = await start();
     await leads.whenReady();
     const manifest = readManifest(folder)!;
-    writeManifest(folder, { ...manifest, generation: 'broken', base: { file: 'base-none.db', profiles: 1 } });
+    await writeManifest(folder, { ...manifest, generation: 'broken', file: 'profiles-0.db' });
     await until(() => expect(logged('cannot be opened')).toHaveLength(1));
     expect(await namesFound(leads)).toEqual(['old']);
     await take(marked('new'), 'replace');
@@ -207,7 +253,7 @@ describe('the embedded leads beside imports', () => {
 
   it('serve real profiles that another version of Unicode folded, and warn until the next import', async () => {
     await take(marked('real'));
-    foldOtherwise(baseFile());
+    await writeManifest(folder, { ...readManifest(folder)!, folding: '1.0' });
     const leads = await start(40);
     await leads.whenReady();
     expect(await namesFound(leads)).toEqual(['real']);
@@ -218,11 +264,11 @@ describe('the embedded leads beside imports', () => {
   });
 });
 
-describe('the embedded leads with damaged real profiles', () => {
+describe('the leads of SQLite with damaged real profiles', () => {
   const harm: Record<string, () => void> = {
-    'a segment is cut off': () => truncateSync(baseFile(), Math.floor(statSync(baseFile()).size / 3)),
-    'a segment is empty': () => truncateSync(baseFile(), 0),
-    'a segment is missing': () => rmSync(baseFile()),
+    'the file is cut off': () => truncateSync(profileFile(), Math.floor(statSync(profileFile()).size / 3)),
+    'the file is empty': () => truncateSync(profileFile(), 0),
+    'the file is missing': () => rmSync(profileFile()),
     'the manifest is something else': () => writeFileSync(join(folder, 'current.json'), 'not a manifest'),
   };
   it.each(Object.keys(harm))('serve nothing, replace nothing, and say what to do (%s)', async (name) => {
@@ -242,7 +288,7 @@ describe('the embedded leads with damaged real profiles', () => {
   });
 });
 
-describe('the embedded leads while a backup is restored', () => {
+describe('the leads of SQLite while a backup is restored', () => {
   const backup = (): string => join(home, 'backup');
   const takeAndBackUp = async (): Promise<void> => {
     await take(marked('real'));
@@ -272,7 +318,7 @@ describe('the embedded leads while a backup is restored', () => {
 
   it('wait for damaged real profiles that are copied back piece by piece', async () => {
     await takeAndBackUp();
-    const restored = baseFile();
+    const restored = profileFile();
     const bytes = readFileSync(restored);
     truncateSync(restored, 5_000);
     const leads = await start(30);
@@ -297,10 +343,10 @@ describe('the embedded leads while a backup is restored', () => {
 
   it('notice a restored file with the size and times of the damaged one', async () => {
     await take(marked('real'));
-    const bytes = readFileSync(baseFile());
+    const bytes = readFileSync(profileFile());
     const write = (content: Buffer): void => {
-      writeFileSync(baseFile(), content);
-      utimesSync(baseFile(), 1_700_000_000, 1_700_000_000);
+      writeFileSync(profileFile(), content);
+      utimesSync(profileFile(), 1_700_000_000, 1_700_000_000);
     };
     write(Buffer.alloc(bytes.length));
     const leads = await start(30);
@@ -316,7 +362,8 @@ describe('the embedded leads while a backup is restored', () => {
     await leads.whenReady();
     rmSync(folder, { recursive: true });
     expect(await namesFound(leads)).toEqual(['real']);
-    await threads[0]!.terminate();
+    // The second one needs another thread, which does not have the file open.
+    await Promise.allSettled([namesFound(leads), namesFound(leads)]);
     await until(() => expect(logged('no profiles to search')).toHaveLength(1));
     mkdirSync(folder);
     renameSync(backup(), folder);
@@ -347,7 +394,7 @@ describe('the embedded leads while a backup is restored', () => {
     await takeAndBackUp();
     const leads = await start(30);
     await leads.whenReady();
-    writeManifest(folder, { ...readManifest(folder)!, synthetic: true, generation: 'other' });
+    await writeManifest(folder, { ...readManifest(folder)!, fictional: 'generated', generation: 'other' });
     await until(() => expect(logged('cannot be opened')).toHaveLength(1));
     expect(leads.status()).toMatchObject({ ready: true, synthetic: false });
   });
@@ -359,7 +406,7 @@ describe('the embedded leads while a backup is restored', () => {
     },
     'file by file, the manifest first': () => {
       restoreManifest();
-      const name = readManifest(backup())!.base.file;
+      const name = readManifest(backup())!.file;
       rmSync(join(folder, name));
       copyFileSync(join(backup(), name), join(folder, name));
     },
@@ -369,7 +416,7 @@ describe('the embedded leads while a backup is restored', () => {
     await takeAndBackUp();
     const leads = await start(30);
     await leads.whenReady();
-    await (await openEmbeddedKeeper({ folder })).forget(['user0'], { signal });
+    await (await made.openKeeper()).forget(['user0'], { signal });
     await until(() => expect(leads.status().profiles).toBe(19));
     restore[how]!();
     await until(async () => {
