@@ -140,7 +140,7 @@ export const createSearch = (database: DatabaseSync): ((query: LeadQuery) => Lea
     ),
     byName: database.prepare(
       `SELECT people.id, username FROM (${found}) AS found CROSS JOIN people USING (id)
-       WHERE username > ? ORDER BY username LIMIT ?`,
+       WHERE username >= ? ORDER BY username LIMIT ?`,
     ),
   }));
   const read = database.prepare('SELECT lead FROM people WHERE id = ?');
@@ -164,7 +164,8 @@ export const createSearch = (database: DatabaseSync): ((query: LeadQuery) => Lea
           ...conditions,
           firstIdOf(followers),
           lastIdOf(followers),
-          after?.followers === followers ? after.username : '',
+          // No name comes between a name and this.
+          after?.followers === followers ? `${after.username}\0` : '',
           limit,
         )
         .map(toFound);

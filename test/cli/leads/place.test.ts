@@ -1,5 +1,5 @@
 import { chmod, mkdir, symlink } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { assertPlaceExists, describePlace, readLeadPlace } from '../../../src/cli/leads/place.ts';
 import { temporaryFolder } from '../run-cli.ts';
@@ -7,10 +7,14 @@ import { temporaryFolder } from '../run-cli.ts';
 const url = 'postgres://someone:secret@127.0.0.1/leads';
 
 describe('the place of the profiles', () => {
-  it('is the embedded index in DATA_DIR by default, also where the rest is in PostgreSQL', () => {
-    const place = readLeadPlace({ DATA_DIR: '/srv/causeway', DATABASE_URL: url }, {});
-    expect(place).toMatchObject({ shared: null, folder: '/srv/causeway/leads', isSearched: true });
-    expect(readLeadPlace({}, {})).toMatchObject({ folder: resolve('data/leads') });
+  it('is that of the store: the folder DATA_DIR, or PostgreSQL', () => {
+    expect(readLeadPlace({ DATA_DIR: '/srv/causeway' }, {})).toMatchObject({
+      dataDir: '/srv/causeway',
+      databaseUrl: null,
+      formerPlace: null,
+      isSearched: true,
+    });
+    expect(readLeadPlace({ DATABASE_URL: url }, {})).toMatchObject({ databaseUrl: url });
   });
 
   it('is known not to be searched where LEADS_SOURCES leaves it out', () => {
@@ -22,20 +26,17 @@ describe('the place of the profiles', () => {
     const environment = {
       PORT: 'wrong',
       X402_NETWORKS: 'nowhere',
-      DATABASE_URL: 'wrong',
       LEADS_CACHE_SECONDS: '-',
     };
-    expect(readLeadPlace(environment, {})).toMatchObject({ shared: null });
+    expect(readLeadPlace(environment, {})).toMatchObject({ isSearched: true });
     const wrongList = { LEADS_SOURCES: 'elsewhere' };
     expect(readLeadPlace(wrongList, {})).toMatchObject({ isSearched: true });
   });
 
-  it('is the place of the fleet where LEADS_URL names one, told without its keys', () => {
+  it('names the place of a fleet of an earlier version, whose list of forgotten people is taken over', () => {
     const keys = { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'secret' };
-    const place = readLeadPlace({ LEADS_URL: 's3://profiles/live', DATA_DIR: '/srv', ...keys }, {});
-    expect(place).toMatchObject({ folder: '/srv/leads-changes', isSearched: true });
-    expect(describePlace(place)).toBe('s3://profiles/live/');
-    expect(() => assertPlaceExists(place)).not.toThrow();
+    const place = readLeadPlace({ LEADS_URL: 's3://profiles/live', ...keys }, {});
+    expect(place.formerPlace).toMatchObject({ url: 's3://profiles/live', values: keys });
     expect(() => readLeadPlace({ LEADS_URLS: '/srv/leads' }, {})).toThrow(/rename it to LEADS_URL/);
   });
 
