@@ -8,14 +8,7 @@ import { usernameKey } from '../query/username-key.ts';
 import { createYieldToLoop } from '../yield-to-loop.ts';
 import { readDiskRoom, withinRoom, type ReadDiskRoom } from './disk-room.ts';
 import { lockKeeper } from './keeper-lock.ts';
-import {
-  countPeople,
-  deletePeople,
-  findPeople,
-  isDamage,
-  openToRead,
-  scanLeads,
-} from './profiles-file.ts';
+import { countPeople, deletePeople, findPeople, isDamage, openToRead, scanLeads } from './profiles-file.ts';
 import {
   newId,
   readManifest,

@@ -108,8 +108,7 @@ export const removeUnfinished = (folder: string): void =>
 /** Removes every file that the manifest does not name. The caller holds the lock. */
 export const removeOthers = (folder: string): void => {
   const current = readManifest(folder);
-  if (current !== null)
-    removeFiles(folder, (name) => made.test(name) && !name.startsWith(current.file));
+  if (current !== null) removeFiles(folder, (name) => made.test(name) && !name.startsWith(current.file));
 };
 
 /** Open files on Windows stay for later. */
