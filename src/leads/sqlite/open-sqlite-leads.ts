@@ -134,10 +134,11 @@ export const openSqliteLeads = async (options: SqliteLeadsOptions): Promise<Sqli
   };
   /** Judges the folder if it has changed. Rejects if it should be judged again soon. */
   const look = async (): Promise<void> => {
-    let stamp: string | null = null;
+    let isRead = false;
     try {
       const manifest = readManifest(folder);
-      stamp = stampOf(folder, manifest);
+      isRead = true;
+      const stamp = stampOf(folder, manifest);
       if (stamp === judged && state.kind !== 'preparing') return;
       judged = stamp;
       await judge(manifest);
@@ -145,9 +146,12 @@ export const openSqliteLeads = async (options: SqliteLeadsOptions): Promise<Sqli
       if (signal.aborted) return;
       if (state.kind === 'serving' && state.manifest.fictional === null)
         log.error({ err: error, folder }, 'the new profiles cannot be opened; searches use the former ones');
-      else if (error instanceof ProfilesDamagedError || error instanceof LeadKeeperError)
-        return damaged(error.message);
-      else log.error({ err: error, folder }, 'the lead index failed');
+      else if (error instanceof ProfilesDamagedError || error instanceof LeadKeeperError) {
+        if (isRead) return damaged(error.message);
+        judged = null;
+        // It may have named real profiles.
+        return wait('fault', error.message);
+      } else log.error({ err: error, folder }, 'the lead index failed');
       judged = null;
       throw error;
     }

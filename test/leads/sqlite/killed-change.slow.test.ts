@@ -1,127 +1,103 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
-import { cp, mkdtemp, rename, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openEmbeddedKeeper } from '../../../src/leads/embedded/open-embedded-keeper.ts';
 import type { Lead } from '../../../src/leads/lead-source.ts';
+import { readManifest } from '../../../src/leads/sqlite/profiles-folder.ts';
 import { generateLeads } from '../../../src/leads/synthetic/generate-leads.ts';
-import { leadInputOf } from './lead-input-of.ts';
+import { leadInputOf } from '../lead-input-of.ts';
+import { createSqliteProfiles, type SqliteProfiles } from './create-sqlite-profiles.ts';
 
-const signal = new AbortController().signal;
-const profiles = 3_000;
-const script = new URL('./killed-import.ts', import.meta.url).pathname;
+const { signal } = new AbortController();
+const script = fileURLToPath(new URL('./killed-change.ts', import.meta.url));
+/** More than are indexed together. */
+const imported = 130_000;
+const leads = [...generateLeads({ seed: 1, profiles: 1_000 })];
 
-let folder: string;
+let made: SqliteProfiles;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'leads-'));
+  made = await createSqliteProfiles();
+  const keeper = await made.openKeeper();
+  await keeper.importLeads({ input: leadInputOf(leads, { batchRows: 1_000 }), mode: 'upsert', signal });
 });
-afterEach(() => rm(folder, { recursive: true }));
+afterEach(() => made.remove());
 
 interface Line {
-  isReading?: true;
+  row?: number;
   phase?: string;
   outcome?: object;
 }
 
-/** Runs the import in another process, and kills it `afterMs` after the moment `isMoment` tells, if it comes. */
-const runImport = async (
-  at: string,
-  { deltaProfiles, isMoment, afterMs = 0 }: Moment & { deltaProfiles: number },
-): Promise<Line[]> => {
-  const child = spawn(process.execPath, [script, at, String(profiles), String(deltaProfiles)], {
+interface Moment {
+  what: string;
+  isThere: (lines: readonly Line[]) => boolean;
+}
+
+const filesLike = (pattern: RegExp): string[] =>
+  readdirSync(made.folder).filter((name) => pattern.test(name));
+
+/** Makes the change in another process. Kills it soon after `moment`, if there is one. */
+const runChange = async (change: string | number, moment: Moment | null = null): Promise<Line[]> => {
+  const child = spawn(process.execPath, [script, made.folder, made.storeFile, String(change)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const exited = once(child, 'exit');
   const lines: Line[] = [];
   createInterface({ input: child.stdout }).on('line', (line) => lines.push(JSON.parse(line)));
   const isOver = (): boolean => child.exitCode !== null || child.signalCode !== null;
-  while (!isOver() && isMoment?.(at, lines) !== true) await delay(1);
-  if (isMoment !== undefined) {
-    await delay(afterMs);
+  while (!isOver() && moment?.isThere(lines) !== true) await delay(1);
+  if (moment !== null) {
+    await delay(Math.random() * 20);
     child.kill('SIGKILL');
   }
   await exited;
   return lines;
 };
 
-/** Repeats it with the same folder when the import was over before it could be killed. */
-const killImport: typeof runImport = async (at, moment) => {
-  const attempt = join(folder, 'attempt');
-  let lines: Line[];
-  do {
-    await rm(attempt, { recursive: true, force: true });
-    await cp(at, attempt, { recursive: true });
-    lines = await runImport(attempt, moment);
-  } while (lines.some(({ outcome }) => outcome !== undefined));
-  await rm(at, { recursive: true });
-  await rename(attempt, at);
-  return lines;
-};
-
-interface Moment {
-  isMoment?: (at: string, lines: readonly Line[]) => boolean;
-  afterMs?: number;
-}
-
-const hasRead = (_: string, lines: readonly Line[]): boolean => lines.some(({ isReading }) => isReading);
-const isIndexing = (_: string, lines: readonly Line[]): boolean =>
-  lines.some(({ phase }) => phase === 'indexing');
-const hasNewSegment = (at: string): boolean =>
-  readdirSync(at).filter((name) => /^(?:base|delta)-.*\.db$/.test(name)).length > 1;
+const exported = async (): Promise<Lead[]> =>
+  Array.fromAsync((await made.openKeeper()).exportLeads({ signal }));
 
 const moments: Moment[] = [
-  { isMoment: hasRead, afterMs: Math.random() * 40 },
-  { isMoment: hasRead, afterMs: 30 + Math.random() * 80 },
-  { isMoment: isIndexing, afterMs: Math.random() * 20 },
-  { isMoment: (at, lines) => isIndexing(at, lines) && hasNewSegment(at), afterMs: Math.random() * 10 },
+  { what: 'while it reads', isThere: (lines) => lines.some(({ row = 0 }) => row > 20_000) },
+  { what: 'when it has a file of its own', isThere: () => filesLike(/^next-/).length > 0 },
+  { what: 'when a part is stored', isThere: (lines) => lines.some(({ row = 0 }) => row > 110_000) },
+  { what: 'while it indexes', isThere: (lines) => lines.some(({ phase }) => phase === 'indexing') },
 ];
 
-const exportFrom = async (at: string): Promise<Lead[]> => {
-  const keeper = await openEmbeddedKeeper({ folder: at });
-  return Array.fromAsync(keeper.exportLeads({ signal }));
-};
-
-const seed = async (at: string): Promise<void> => {
-  const keeper = await openEmbeddedKeeper({ folder: at });
-  const leads = [...generateLeads({ seed: 1, profiles: 1_000 })];
-  await keeper.importLeads({ input: leadInputOf(leads, { batchRows: 1_000 }), mode: 'upsert', signal });
-};
-
-/** Many processes, one after the other, on a machine that may be busy. */
-const timeout = 120_000;
-
 describe('an import that is killed', () => {
-  it.each([
-    { what: 'a new base', deltaProfiles: 0, moments },
-    { what: 'a delta', deltaProfiles: 100_000, moments: [moments[0]!, moments[3]!] },
-  ])(
-    'leaves what was searched, and ends as if nothing had been when it is repeated ($what)',
-    async ({ deltaProfiles, moments }) => {
-      const at = join(folder, 'killed');
-      const untouched = join(folder, 'untouched');
-      await seed(at);
-      await seed(untouched);
-      const before = await exportFrom(at);
+  it.each(moments)('$what leaves what was searched, and can be repeated', async (moment) => {
+    const before = await exported();
+    const lines = await runChange(imported, moment);
+    expect(lines.some(({ outcome }) => outcome !== undefined)).toBe(false);
+    expect(await exported()).toEqual(before);
+    expect((await made.search([{ limit: 3 }]))[0]).toEqual(before.slice(0, 3));
 
-      for (const moment of moments) {
-        await killImport(at, { ...moment, deltaProfiles });
-        expect(await exportFrom(at)).toEqual(before);
-      }
+    expect((await runChange(imported)).at(-1)).toMatchObject({
+      outcome: { rows: imported, profiles: expect.any(Number) },
+    });
+    expect(new Set(readdirSync(made.folder))).toEqual(
+      new Set(['current.json', 'keeper.lock', readManifest(made.folder)?.file]),
+    );
+    expect((await exported()).length).toBe(readManifest(made.folder)?.profiles);
+  });
+});
 
-      const [last, uninterrupted] = [
-        await runImport(at, { deltaProfiles }),
-        await runImport(untouched, { deltaProfiles }),
-      ];
-      expect(last.at(-1)).toEqual(uninterrupted.at(-1));
-      expect(last.at(-1)).toMatchObject({ outcome: { rows: profiles } });
-      expect(await exportFrom(at)).toEqual(await exportFrom(untouched));
-      expect(readdirSync(at).length).toBe(readdirSync(untouched).length);
-    },
-    timeout,
-  );
+describe('a deletion that is killed when the list has the person', () => {
+  it('is finished by a sweep, and the person is in no export before', async () => {
+    const [{ username = '' } = {}] = leads;
+    await runChange(username);
+    expect(await made.people.find([username], { signal })).toEqual(new Set([username]));
+    const holds = (): boolean =>
+      filesLike(/^profiles-/).some((name) => readFileSync(join(made.folder, name)).includes(`"${username}"`));
+    expect(holds()).toBe(true);
+    expect((await exported()).some((lead) => lead.username === username)).toBe(false);
+    const keeper = await made.openKeeper();
+    await keeper.sweep();
+    expect(holds()).toBe(false);
+    expect(await keeper.stats()).toMatchObject({ profiles: 999, forgotten: 1 });
+  });
 });
