@@ -88,45 +88,56 @@ const toKeeperError = (cause: unknown, describe = changeFailed): LeadKeeperError
   );
 };
 
-/** One import at a time: the lock belongs to the connection of the import, and ends with it. */
 const importLeads = async (
   place: PostgresKeeperOptions,
   pool: Pool,
   request: ImportRequest,
 ): Promise<ImportOutcome> => {
-  const { people, partSize = profilesInPart } = place;
-  const { signal } = request;
-  const client = new Client({
-    ...clientConfig(connectionTo(place, { statementTimeoutMs })),
-    query_timeout: 0,
-  });
+  const config = clientConfig(connectionTo(place, { statementTimeoutMs }));
+  const client = new Client({ ...config, query_timeout: 0 });
   // A lost connection fails the statement that runs.
   client.on('error', () => undefined);
-  let cancelled: Promise<unknown> = Promise.resolve();
-  let cancel = (): void => undefined;
   try {
     await client.connect();
     await client.query(sessionText);
     const { rows } = await client.query<{ pid: number; locked: boolean }>(lockText);
-    const [{ pid, locked } = { pid: 0, locked: false }] = rows;
-    if (!locked) throw busyError();
-    cancel = (): void => {
-      cancelled = pool.query('select pg_cancel_backend($1)', [pid]).catch(() => undefined);
-    };
-    signal.addEventListener('abort', cancel, { once: true });
+    const [session] = rows;
+    if (session?.locked !== true) throw busyError();
+    return await importAlone(client, { ...session, place, pool, request });
+  } catch (error) {
+    request.signal.throwIfAborted();
+    throw toKeeperError(error);
+  } finally {
+    await client.end();
+  }
+};
+
+/** The lock belongs to the connection `client`, and ends with it. */
+const importAlone = async (
+  client: Connection,
+  {
+    place,
+    pool,
+    pid,
+    request,
+  }: { place: PostgresKeeperOptions; pool: Pool; pid: number; request: ImportRequest },
+): Promise<ImportOutcome> => {
+  const { people, partSize = profilesInPart } = place;
+  let cancelled: Promise<unknown> = Promise.resolve();
+  const cancel = (): void => {
+    cancelled = pool.query('select pg_cancel_backend($1)', [pid]).catch(() => undefined);
+  };
+  request.signal.addEventListener('abort', cancel, { once: true });
+  try {
     const former = await readSet(client);
     if (former !== null) checkList(former, await people.read());
     await dropOthers(client);
     return await importSet(client, { request, former, people, partSize });
-  } catch (error) {
-    signal.throwIfAborted();
-    throw toKeeperError(error);
   } finally {
-    signal.removeEventListener('abort', cancel);
+    request.signal.removeEventListener('abort', cancel);
     await cancelled;
     // Tables that stay, as after a lost connection, are removed by the next import.
     await dropOthers(client).catch(() => undefined);
-    await client.end();
   }
 };
 
