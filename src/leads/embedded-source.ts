@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { S3Values } from '../http/s3/s3-settings.ts';
 import type { VariableValues } from '../kit/variables.ts';
 import type { LeadSourceConfig, LeadSourceDefinition } from './lead-source-definition.ts';
+import type { LeadSource } from './lead-source.ts';
 import type { OldForgottenLists } from './move-forgotten-list.ts';
 
 export interface EmbeddedLeadsConfig extends LeadSourceConfig {
@@ -30,20 +31,35 @@ const seed = 1;
 
 export const embeddedSource: LeadSourceDefinition<EmbeddedLeadsConfig> = {
   kind: 'embedded',
-  text: 'the imported profiles, in `DATA_DIR/leads`',
+  text: 'the imported profiles, in PostgreSQL with `DATABASE_URL`, else in `DATA_DIR/leads`',
   variables: {},
   section: null,
   guardsItself: true,
   read: (_section, { shareMs }) => ({ kind: 'embedded', timeoutMs: shareMs }),
-  open: async (_config, { folder, people, sweep, isAlone, syntheticProfiles, log }) => {
-    const { openSqliteLeads } = await import('./sqlite/open-sqlite-leads.ts');
-    return openSqliteLeads({
-      folder,
-      fictional: { seed, profiles: isAlone ? syntheticProfiles : 0 },
+  open: async (_config, context) => {
+    const { databaseUrl: url, folder, isAlone, syntheticProfiles, people, sweep, log } = context;
+    const openFolder = async (): Promise<LeadSource> => {
+      const { openSqliteLeads } = await import('./sqlite/open-sqlite-leads.ts');
+      return openSqliteLeads({
+        folder,
+        fictional: { seed, profiles: isAlone ? syntheticProfiles : 0 },
+        people,
+        sweep,
+        log,
+        readyWaitMs: isAlone ? firstSearchWaitMs : 0,
+      });
+    };
+    if (url === null) return openFolder();
+    const { leftInFolder } = await import('./sqlite/profiles-folder.ts');
+    const left = leftInFolder(folder);
+    if (left !== null) log.warn(left);
+    const { openPostgresLeads } = await import('./postgres/open-postgres-leads.ts');
+    return openPostgresLeads({
+      url,
       people,
       sweep,
       log,
-      readyWaitMs: isAlone ? firstSearchWaitMs : 0,
+      openFictional: left === null && isAlone ? openFolder : null,
     });
   },
 };

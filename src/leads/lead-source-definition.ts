@@ -22,8 +22,10 @@ export interface LeadSourceOrigin<Values extends object = object> {
 }
 
 export interface LeadSourceContext {
-  /** The folder of the imported profiles. */
+  /** The folder of the imported profiles, or of fictional ones. */
   folder: string;
+  /** The address of PostgreSQL itself, which then has the imported profiles; null: they are in the folder. */
+  databaseUrl: string | null;
   people: ForgottenPeople;
   /** Erases forgotten people who are still among the imported profiles. */
   sweep: () => Promise<void>;

@@ -1,6 +1,7 @@
 import { createCache } from '../cache/bounded-cache.ts';
 import type { RedisConnection } from '../cache/redis-connection.ts';
 import type { Log } from '../kit/log.ts';
+import { directAddress, type StoreSettings } from '../store/store-settings.ts';
 import { createCachedLeads } from './cached-leads.ts';
 import { createCombinedLeads } from './combined-leads.ts';
 import { leadSourceOf, type AnyLeadSourceConfig } from './index.ts';
@@ -16,8 +17,7 @@ export interface OpenLeadsOptions extends Pick<LeadSourceContext, 'payFor' | 'pe
   log: Log;
 }
 
-interface LeadsSettings {
-  dataDir: string;
+interface LeadsSettings extends StoreSettings {
   leads: LeadsConfig;
   search: { syntheticProfiles: number };
 }
@@ -30,12 +30,13 @@ const maxCacheEntries = 500;
  * when a source cannot be opened at all; one that cannot answer yet is opened, and not ready.
  */
 export const openLeads = async (
-  { dataDir, leads, search }: LeadsSettings,
+  { leads, search, ...place }: LeadsSettings,
   { redis, log, payFor, people, sweep }: OpenLeadsOptions,
 ): Promise<Leads> => {
   const isAlone = leads.sources.length === 1;
   const sources = await openSources(leads.sources, {
-    folder: leadsFolder(dataDir),
+    folder: leadsFolder(place.dataDir),
+    databaseUrl: directAddress(place),
     people,
     sweep,
     isAlone,

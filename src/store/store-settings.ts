@@ -34,3 +34,9 @@ export const readStoreSettings = (values: VariableValues<typeof storeVariables>)
     );
   return { dataDir, databaseUrl, databaseDirectUrl: directUrl === databaseUrl ? undefined : directUrl };
 };
+
+/** Returns the address of PostgreSQL itself; null for the embedded store. */
+export const directAddress = ({
+  databaseUrl,
+  databaseDirectUrl,
+}: Omit<StoreSettings, 'dataDir'>): string | null => databaseDirectUrl ?? databaseUrl;

@@ -1,6 +1,8 @@
 import type { ForgottenPeople } from '../../src/leads/forgotten-people.ts';
 import type { LeadKeeper } from '../../src/leads/lead-keeper.ts';
 import type { Lead, LeadFacets, LeadQuery } from '../../src/leads/lead-source.ts';
+import { hasService } from '../outside-services.ts';
+import { createPostgresProfiles } from './postgres/create-postgres-profiles.ts';
 import { createSqliteProfiles } from './sqlite/create-sqlite-profiles.ts';
 
 /** A set of profiles in one engine, with a list of forgotten people of its own. */
@@ -22,4 +24,7 @@ export interface LeadEngine {
 }
 
 /** The engines to test, for `describe.each(leadEngines())`. */
-export const leadEngines = (): LeadEngine[] => [{ kind: 'SQLite', create: createSqliteProfiles }];
+export const leadEngines = (): LeadEngine[] => [
+  { kind: 'SQLite', create: createSqliteProfiles },
+  ...(hasService('PostgreSQL') ? [{ kind: 'PostgreSQL', create: createPostgresProfiles }] : []),
+];

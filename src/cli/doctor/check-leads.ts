@@ -1,6 +1,7 @@
 import type { Config } from '../../config/config.ts';
 import { leadsFolder } from '../../leads/keeping/open-lead-keeper.ts';
-import { readManifest } from '../../leads/sqlite/profiles-folder.ts';
+import { leftInFolder, readManifest } from '../../leads/sqlite/profiles-folder.ts';
+import { directAddress } from '../../store/store-settings.ts';
 import { formatCount } from '../leads/figures.ts';
 import { ok, problem, warning, type Check, type Finding } from './finding.ts';
 
@@ -14,16 +15,23 @@ export const leadsCheck = (config: Config): Check => ({
     const others = kinds.filter((kind) => kind !== 'embedded');
     return [
       ...(others.length === 0 ? [] : [ok(`Not asked, as a search may cost money: ${others.join(', ')}.`)]),
-      ...(kinds.includes('embedded') ? [lookAtProfiles(config, { isAlone: others.length === 0 })] : []),
+      ...(kinds.includes('embedded') ? await lookAtProfiles(config, { isAlone: others.length === 0 }) : []),
     ];
   },
 });
 
-const lookAtProfiles = (config: Config, { isAlone }: { isAlone: boolean }): Finding => {
-  const folder = leadsFolder(config.dataDir);
-  let manifest: ReturnType<typeof readManifest>;
+const lookAtProfiles = async (config: Config, { isAlone }: { isAlone: boolean }): Promise<Finding[]> => {
+  const left = config.databaseUrl === null ? null : leftInFolder(leadsFolder(config.dataDir));
+  return [
+    ...(left === null ? [] : [warning(left, 'If they are not needed, move the folder away.')]),
+    await lookAtCurrent(config, { isAlone }),
+  ];
+};
+
+const lookAtCurrent = async (config: Config, { isAlone }: { isAlone: boolean }): Promise<Finding> => {
+  let found: { isReal: boolean; profiles: number };
   try {
-    manifest = readManifest(folder);
+    found = (await findImported(config)) ?? findInFolder(config);
   } catch (error) {
     return problem(
       `The profiles cannot be read: ${error instanceof Error ? error.message : String(error)}`,
@@ -31,10 +39,29 @@ const lookAtProfiles = (config: Config, { isAlone }: { isAlone: boolean }): Find
     );
   }
   const remedy = 'Import profiles (causeway leads import), or name another source (LEADS_SOURCES).';
-  const isReal = manifest?.fictional === null && manifest.profiles > 0;
+  const isReal = found.isReal && found.profiles > 0;
   if (!isReal && isAlone && config.x402.takesRealMoney)
     return problem('There are only fictional profiles, or none, which are not sold for real money.', remedy);
-  if (manifest === null || manifest.profiles === 0) return warning('No profiles were imported.', remedy);
+  if (found.profiles === 0) return warning('No profiles were imported.', remedy);
   if (!isReal) return warning('Searches run over generated, fictional profiles.', remedy);
-  return ok(`${formatCount(manifest.profiles)} real profiles.`);
+  return ok(`${formatCount(found.profiles)} real profiles.`);
+};
+
+/** Returns the profiles in PostgreSQL; null if there are none. */
+const findImported = async (config: Config): Promise<{ isReal: true; profiles: number } | null> => {
+  const url = directAddress(config);
+  if (url === null) return null;
+  const { readSetOnce } = await import('../../leads/postgres/lead-set.ts');
+  const set = await readSetOnce(url);
+  return set === null ? null : { isReal: true, profiles: set.profiles };
+};
+
+/** With PostgreSQL only the fictional profiles of the folder are searched. */
+const findInFolder = ({ dataDir, databaseUrl }: Config): { isReal: boolean; profiles: number } => {
+  const folder = leadsFolder(dataDir);
+  const manifest = readManifest(folder);
+  const isReal = manifest?.fictional === null;
+  return isReal && databaseUrl !== null
+    ? { isReal, profiles: 0 }
+    : { isReal, profiles: manifest?.profiles ?? 0 };
 };

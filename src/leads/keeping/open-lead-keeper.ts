@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { silentLog } from '../../kit/log.ts';
 import { openStore } from '../../store/open-store.ts';
-import type { StoreSettings } from '../../store/store-settings.ts';
-import { openForgottenPeople } from '../forgotten-people.ts';
+import { directAddress, type StoreSettings } from '../../store/store-settings.ts';
+import { openForgottenPeople, type ForgottenPeople } from '../forgotten-people.ts';
 import type { LeadKeeper } from '../lead-keeper.ts';
 import { moveForgottenLists, type OldForgottenLists } from '../move-forgotten-list.ts';
 
@@ -34,11 +34,26 @@ export const openLeadKeeper = async (settings: KeptPlace): Promise<LeadKeeper> =
   try {
     await moveForgottenLists(settings, store);
     const people = await openForgottenPeople(store);
-    const { openSqliteKeeper } = await import('../sqlite/open-sqlite-keeper.ts');
-    const keeper = await openSqliteKeeper({ folder: leadsFolder(settings.dataDir), people });
-    return { ...keeper, close: () => store.close() };
+    const keeper = await openKeeper(settings, people);
+    return {
+      ...keeper,
+      close: async () => {
+        await keeper.close();
+        await store.close();
+      },
+    };
   } catch (error) {
     await store.close();
     throw error;
   }
+};
+
+const openKeeper = async (settings: KeptPlace, people: ForgottenPeople): Promise<LeadKeeper> => {
+  const url = directAddress(settings);
+  if (url === null) {
+    const { openSqliteKeeper } = await import('../sqlite/open-sqlite-keeper.ts');
+    return openSqliteKeeper({ folder: leadsFolder(settings.dataDir), people });
+  }
+  const { openPostgresKeeper } = await import('../postgres/open-postgres-keeper.ts');
+  return openPostgresKeeper({ url, people });
 };

@@ -1,5 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
+import { busyError } from '../keeper-errors.ts';
 import { LeadKeeperError } from '../lead-keeper.ts';
 import { lockFile } from './profiles-folder.ts';
 import { toKeeperError } from './to-keeper-error.ts';
@@ -21,7 +22,7 @@ export const lockKeeper = (folder: string, timeout = waitMs): { release(): void 
     return { release: () => opened.close() };
   } catch (error) {
     database?.close();
-    throw isLocked(error) ? busy(error) : toKeeperError(error, folder);
+    throw isLocked(error) ? busyError(error) : toKeeperError(error, folder);
   }
 };
 
@@ -38,13 +39,6 @@ export const waitForLock = async (folder: string): Promise<{ release(): void }> 
     await delay(retryMs);
   }
 };
-
-const busy = (cause: unknown): LeadKeeperError =>
-  new LeadKeeperError(
-    'busy',
-    'Another import or change of the profiles is under way. Try again when it has ended.',
-    { cause },
-  );
 
 const isLocked = (error: unknown): boolean =>
   error instanceof Error && 'errcode' in error && error.errcode === sqliteBusy;

@@ -2,6 +2,7 @@ import { mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ignoreEnoent } from '../../kit/ignore-enoent.ts';
 import type { ForgottenPeople, ForgottenSnapshot } from '../forgotten-people.ts';
+import { checkList, notErased } from '../keeper-errors.ts';
 import { LeadKeeperError, type ImportOutcome, type ImportRequest, type LeadKeeper } from '../lead-keeper.ts';
 import type { Lead } from '../lead-source.ts';
 import { usernameKey } from '../query/username-key.ts';
@@ -67,13 +68,10 @@ export const openSqliteKeeper = async ({
       try {
         return { removed: await erase(folder, { keys: usernames.map(usernameKey), revision }) };
       } catch (error) {
-        const { problem, message } = toKeeperError(error, folder, {
-          describe: (reason) => `Some data could not be erased (${reason}).`,
-        });
-        throw new LeadKeeperError(
-          problem,
-          `${message} Searches no longer find these people, but their profiles are still on the disk. Run the command again.`,
-          { cause: error },
+        throw notErased(
+          toKeeperError(error, folder, {
+            describe: (reason) => `Some data could not be erased (${reason}).`,
+          }),
         );
       }
     },
@@ -128,15 +126,6 @@ const readCurrent = (folder: string, mode: ImportRequest['mode']): Manifest | nu
     if (mode === 'replace' && isDamage(error)) return null;
     throw error;
   }
-};
-
-/** Throws if the profiles were compared with a list of forgotten people that the store does not have. */
-export const checkList = ({ list }: Manifest, { ids }: Pick<ForgottenSnapshot, 'ids'>): void => {
-  if (!ids.includes(list))
-    throw new LeadKeeperError(
-      'damaged',
-      'The store does not have the list of forgotten people that these profiles were compared with. Restore the store and the profiles from one backup, or import all profiles again into an empty folder.',
-    );
 };
 
 /**

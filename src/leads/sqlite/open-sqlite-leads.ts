@@ -6,11 +6,12 @@ import { pause } from '../../kit/repeat.ts';
 import { ThreadError } from '../../kit/threads/thread-error.ts';
 import { createThreadPool } from '../../kit/threads/thread-pool.ts';
 import type { ForgottenPeople } from '../forgotten-people.ts';
+import { checkList } from '../keeper-errors.ts';
 import { LeadKeeperError } from '../lead-keeper.ts';
 import type { Lead, LeadQuery, LeadSource } from '../lead-source.ts';
 import { foldingVersion } from '../query/fold-text.ts';
+import { searchError } from '../search-error.ts';
 import { buildFictional, fictionalSource, type FictionalSet } from './build-fictional.ts';
-import { checkList } from './open-sqlite-keeper.ts';
 import { ProfilesDamagedError } from './profiles-file.ts';
 import { assertWhole, hasRealFiles, readManifest, stampOf, type Manifest } from './profiles-folder.ts';
 import type { SearchAnswer, SearchCall } from './search-thread.ts';
@@ -188,7 +189,7 @@ export const openSqliteLeads = async (options: SqliteLeadsOptions): Promise<Sqli
     if (next !== null) return find(query, next, caller);
     log.error({ folder, reason: answer.damage }, 'the lead index is damaged');
     damaged(new ProfilesDamagedError('the imported profiles are damaged').message);
-    throw notReady();
+    throw searchError('preparing');
   };
   const following = follow();
 
@@ -203,9 +204,9 @@ export const openSqliteLeads = async (options: SqliteLeadsOptions): Promise<Sqli
         case 'empty':
           return [];
         case 'fault':
-          throw nothingThere();
+          throw searchError('nothing');
         case 'preparing':
-          throw notReady();
+          throw searchError('preparing');
       }
     },
     status: () =>
@@ -263,17 +264,8 @@ const newGate = (): PromiseWithResolvers<void> => {
   return gate;
 };
 
-const tryAgain = (message: string, retryAfterSeconds: number, cause?: unknown): AppError =>
-  new AppError('upstream_error', message, { retryAfterSeconds, cause });
-
-const nothingThere = (): AppError => tryAgain('There are no profiles to search now. Try again later.', 300);
-const notReady = (): AppError => tryAgain('The lead index is being prepared. Try again in a moment.', 5);
-
 const toSearchError = (error: unknown, isLate: boolean): AppError => {
   const reason = error instanceof ThreadError ? error.reason : null;
-  if (isLate || reason === 'timeout')
-    return tryAgain('The search took too long. Try again, or use rarer words.', 1, error);
-  if (reason === 'full') return tryAgain('Too many searches are waiting. Try again in a moment.', 1, error);
-  if (reason === 'failed') return tryAgain('The search failed. Try again in a moment.', 1, error);
-  return tryAgain('The search was interrupted. Try again in a moment.', 1, error);
+  if (isLate || reason === 'timeout') return searchError('late', error);
+  return searchError(reason === 'full' || reason === 'failed' ? reason : 'interrupted', error);
 };

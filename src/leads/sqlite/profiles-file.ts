@@ -2,8 +2,8 @@ import { constants, copyFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
-import { leadFields } from '../lead-fields.ts';
 import type { Lead, LeadQuery } from '../lead-source.ts';
+import { packLead, unpackLead } from '../pack-lead.ts';
 import { filterTerms, indexTerms, queryConditions } from '../query/index-terms.ts';
 import { compareLeads } from '../query/lead-order.ts';
 import { usernameKey } from '../query/username-key.ts';
@@ -90,18 +90,6 @@ const firstIdOf = (followers: number): number =>
 const lastIdOf = (followers: number): number => firstIdOf(followers) + places - 1;
 const followersOf = (id: number): number => mostFollowers - Math.floor(id / places);
 
-const packLead = (lead: Lead): string => JSON.stringify(leadFields.map((field) => lead[field] ?? null));
-
-const unpackLead = (packed: unknown): Lead => {
-  const values: unknown[] = JSON.parse(String(packed));
-  const entries = leadFields.flatMap((field, place) =>
-    values[place] === null ? [] : [[field, values[place]] as const],
-  );
-  // The text was made by `packLead`.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return Object.fromEntries(entries) as Lead;
-};
-
 /** Followers in powers of two. Bands narrow a search, as each is a term of the index. */
 const bandTerm = (band: number): string => `\u{F0003}${band}`;
 const bandOf = (followers: number): number => Math.floor(Math.log2(followers + 1));
@@ -184,7 +172,7 @@ export const createSearch = (database: DatabaseSync): ((query: LeadQuery) => Lea
       found.push(...findEqual(fewest));
       from = lastIdOf(fewest) + 1;
     }
-    return found.slice(0, limit).map(({ id }) => unpackLead(read.get(id)?.['lead']));
+    return found.slice(0, limit).map(({ id }) => unpackLead(String(read.get(id)?.['lead'])));
   };
 };
 
@@ -200,7 +188,7 @@ export function* scanLeads(database: DatabaseSync): Generator<Lead> {
     const rows = read.all(last, rowsAtOnce);
     for (const { id, lead: packed } of rows) {
       last = Number(id);
-      const lead = unpackLead(packed);
+      const lead = unpackLead(String(packed));
       if (same[0] !== undefined && same[0].followers !== lead.followers) {
         yield* same.sort(compareLeads);
         same = [];

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import {
   closeSync,
+  existsSync,
   fstatSync,
   openSync,
   readdirSync,
@@ -135,6 +136,13 @@ const made = /^(?:profiles|fictional|next)-/;
 /** Returns true if there are files of real profiles, named by a manifest or not. */
 export const hasRealFiles = (folder: string): boolean =>
   readdirSync(folder).some((name) => name.startsWith('profiles-'));
+
+/** Returns a warning if `folder` has imported profiles, which are not searched with DATABASE_URL; null if it has none. */
+export const leftInFolder = (folder: string): string | null =>
+  existsSync(folder) && hasRealFiles(folder)
+    ? `The profiles in ${folder} are not searched, because DATABASE_URL is set. To import them into PostgreSQL: ` +
+      '"DATABASE_URL= DATABASE_DIRECT_URL= causeway leads export | causeway leads import --format jsonl -"'
+    : null;
 
 /** Removes the files of imports that ended early. The caller holds the lock. */
 export const removeUnfinished = (folder: string): void =>

@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import { userName } from '../../kit/user-name.ts';
+import { changeFailed } from '../keeper-errors.ts';
 import { LeadKeeperError } from '../lead-keeper.ts';
 import { isDamage } from './profiles-file.ts';
 import { readDiskRoom, reserveOf, type ReadDiskRoom } from './disk-room.ts';
@@ -29,9 +30,6 @@ export const toKeeperError = (
   if (isDiskFull(cause)) return make('failed', noRoom(cause, { folder, readRoom }));
   return make('failed', describe(cause instanceof Error ? cause.message : String(cause)));
 };
-
-const changeFailed = (reason: string): string =>
-  `The profiles could not be changed (${reason}). Searches use the former profiles.`;
 
 /** Returns the system's error code, or else SQLite's; null for other errors. */
 const codeOf = (error: unknown): string | null => {
