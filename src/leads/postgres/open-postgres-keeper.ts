@@ -61,6 +61,7 @@ export const openPostgresKeeper = (options: PostgresKeeperOptions): LeadKeeper =
         throw notErased(toKeeperError(error, (reason) => `Some data could not be erased (${reason}).`));
       }
     },
+    findForgotten: people.find,
     remember: async (usernames) => ({ restored: await people.remove(usernames) }),
     sweep: () => explained(() => sweep(pool, people)),
     close: () => pool.end(),
