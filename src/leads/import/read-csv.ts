@@ -3,7 +3,7 @@ import { LeadInputError } from './lead-input-error.ts';
 import { fieldsOf, mapColumns } from './map-columns.ts';
 import { createBatchBuilder, type RowBatch, type RowOptions } from './row-batch.ts';
 import { scanCsv, type CsvRow } from './scan-csv.ts';
-import { maxLineBytes, notUtf8Mark, notUtf8Problem, textBlocks, tooLongProblem } from './text-blocks.ts';
+import { isNotUtf8, maxLineBytes, notUtf8Problem, textBlocks, tooLongProblem } from './text-blocks.ts';
 
 /** Limit for a row of several lines. Otherwise an unclosed quote would take the rest of the file. */
 const maxRowCharacters = maxLineBytes;
@@ -45,7 +45,7 @@ const readHeader = (text: string, options: RowOptions): CsvHeader | null => {
   const header = readCsvHeader(text, options);
   if (header === null && text.length > maxRowCharacters)
     throw new LeadInputError(`${file} has an unclosed quote in its header.`);
-  if (header?.names.some((name) => name.includes(notUtf8Mark)) === true)
+  if (header?.names.some(isNotUtf8) === true)
     throw new LeadInputError(`${file}, line ${header.breaks}: ${notUtf8Problem}`);
   return header;
 };
@@ -69,7 +69,7 @@ const createCsvRows = ({ names, delimiter, breaks }: CsvHeader, options: RowOpti
     const text = open + block;
     open = '';
     const scan = scanCsv(text, delimiter);
-    const hasMarks = text.includes(notUtf8Mark);
+    const hasMarks = isNotUtf8(text);
     for (let at = 0; at < text.length;) {
       const start = at;
       const row = scan(start);
@@ -89,7 +89,7 @@ const createCsvRows = ({ names, delimiter, breaks }: CsvHeader, options: RowOpti
       }
       const end = at;
       const show = (): string => text.slice(start, end).replace(/\r?\n$/, '');
-      if (hasMarks && show().includes(notUtf8Mark)) batch.reject(notUtf8Problem, first, show);
+      if (hasMarks && isNotUtf8(show())) batch.reject(notUtf8Problem, first, show);
       else if (problem !== null) {
         if (row.state !== 'row' || !isBlank(row.cells)) batch.reject(problem, first, show);
       } else if (row.state === 'row') batch.add(fieldsOf(row.cells, cellIndexes(row.cells)), first, show);

@@ -3,7 +3,7 @@ import { LeadInputError } from './lead-input-error.ts';
 import { fieldNotFound } from './map-columns.ts';
 import { createObjectMapper } from './map-object.ts';
 import { createBatchBuilder, type RowBatch, type RowOptions } from './row-batch.ts';
-import { notUtf8Mark, notUtf8Problem, textBlocks, tooLongProblem } from './text-blocks.ts';
+import { isNotUtf8, notUtf8Problem, textBlocks, tooLongProblem } from './text-blocks.ts';
 
 /** After this many objects, or at the end of the file, their members are compared with those of profiles. */
 const objectsCompared = 500;
@@ -34,7 +34,7 @@ export async function* readJsonl(
 
   const take = (text: string): void => {
     const show = (): string => text;
-    if (text.includes(notUtf8Mark)) return batch.reject(notUtf8Problem, line, show);
+    if (isNotUtf8(text)) return batch.reject(notUtf8Problem, line, show);
     const object = parseObject(text);
     if (typeof object === 'string') return batch.reject(object, line, show);
     const { fields, problem } = mapper.fieldsOf(object);

@@ -14,7 +14,10 @@ const keptOfCut = 4096;
 const lineFeed = 0x0a;
 
 /** Stands in a text for bytes that are not UTF-8: a lone surrogate, which no text in UTF-8 has. */
-export const notUtf8Mark = '\uDC00';
+const notUtf8Mark = '\uDC00';
+
+/** Returns true if a text of a block has bytes that are not UTF-8. Half of a character such as U+1D400 is no mark. */
+export const isNotUtf8 = (text: string): boolean => text.includes(notUtf8Mark) && /\uDC00/u.test(text);
 
 /**
  * Cuts `chunks` into blocks of whole lines, in order and without gaps. A byte order mark at the beginning is removed.

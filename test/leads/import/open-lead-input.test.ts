@@ -25,7 +25,11 @@ const messyJsonl = (rows: number): string =>
       : JSON.stringify({ username: `user${index}`, followers: index, bio: '😀 été' }),
   ).join('\n');
 
-const packings = { plain: (text: string) => Buffer.from(text), gzip: gzipSync, zstd: zstdCompressSync } as const;
+const packings = {
+  plain: (text: string) => Buffer.from(text),
+  gzip: gzipSync,
+  zstd: zstdCompressSync,
+} as const;
 
 describe('an input', () => {
   it.each(['plain', 'gzip', 'zstd'] as const)('is read in batches ($0)', async (packing) => {
@@ -163,7 +167,11 @@ describe('an input', () => {
   it('ends with the reason of its signal', async () => {
     const file = await writeTemporary('a.csv', messyCsv(3500));
     const controller = new AbortController();
-    const input = await openLeadInput({ files: [file], defaults: plainDefaults, maxRejected: { percent: 10 } });
+    const input = await openLeadInput({
+      files: [file],
+      defaults: plainDefaults,
+      maxRejected: { percent: 10 },
+    });
     const batches = input.read({ signal: controller.signal });
     const iterator = batches[Symbol.asyncIterator]();
     await iterator.next();
@@ -187,7 +195,11 @@ describe('an input', () => {
 
   it('is refused if it changes while being read', async () => {
     const file = await writeTemporary('a.csv', messyCsv(3500));
-    const input = await openLeadInput({ files: [file], defaults: plainDefaults, maxRejected: { percent: 10 } });
+    const input = await openLeadInput({
+      files: [file],
+      defaults: plainDefaults,
+      maxRejected: { percent: 10 },
+    });
     const read = async (): Promise<void> => {
       for await (const _ of input.read({ signal: new AbortController().signal }))
         await appendFile(file, 'more,5,\n');

@@ -3,7 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { AppError } from '../../../src/kit/errors.ts';
-import type { InputProgress, LeadInputOptions, RejectedRow } from '../../../src/leads/import/input-options.ts';
+import type {
+  InputProgress,
+  LeadInputOptions,
+  RejectedRow,
+} from '../../../src/leads/import/input-options.ts';
 import { openLeadInput } from '../../../src/leads/import/open-lead-input.ts';
 import type { Lead } from '../../../src/leads/lead-source.ts';
 

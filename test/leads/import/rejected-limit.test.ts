@@ -25,7 +25,12 @@ describe('rejected rows', () => {
       read: 9_999,
       says: '100 of 9,999 rows were rejected; the limit is 1%. .*: max-rejected 2%.',
     },
-    { limit: { rows: 0 }, parts: [[10, 1]], read: 10, says: '1 of 10 rows were rejected so far; the limit is 0.' },
+    {
+      limit: { rows: 0 },
+      parts: [[10, 1]],
+      read: 10,
+      says: '1 of 10 rows were rejected so far; the limit is 0.',
+    },
     {
       limit: { rows: 2 },
       parts: [[9_000, 900]],
@@ -51,10 +56,12 @@ describe('rejected rows', () => {
       defaults: plainDefaults,
       ...(limit === undefined ? {} : { maxRejected: limit }),
     });
-    await expect(Array.fromAsync(input.read({ signal: new AbortController().signal }))).rejects.toMatchObject({
-      code: 'too_many_rejected',
-      message: expect.stringMatching(`^${says}`),
-    });
+    await expect(Array.fromAsync(input.read({ signal: new AbortController().signal }))).rejects.toMatchObject(
+      {
+        code: 'too_many_rejected',
+        message: expect.stringMatching(`^${says}`),
+      },
+    );
     expect(input.progress().rows).toBe(read);
   });
 

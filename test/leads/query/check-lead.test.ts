@@ -217,7 +217,9 @@ describe('a row', () => {
     ['Brasil', 'BR'],
     ['россия', 'RU'],
   ])('reads the country %o as %s', (country, code) => {
-    expect(checkLead({ ...least, country }, plain)).toEqual({ lead: expect.objectContaining({ country: code }) });
+    expect(checkLead({ ...least, country }, plain)).toEqual({
+      lead: expect.objectContaining({ country: code }),
+    });
   });
 
   it.each([
@@ -228,7 +230,10 @@ describe('a row', () => {
     [{}, 'an object'],
   ])('leaves the unknown country %o out, and tells it', (country, unknownCountry) => {
     const checked = checkLead({ ...least, country }, plain);
-    expect(checked).toEqual({ lead: expect.not.objectContaining({ country: expect.anything() }), unknownCountry });
+    expect(checked).toEqual({
+      lead: expect.not.objectContaining({ country: expect.anything() }),
+      unknownCountry,
+    });
   });
 
   it('treats words for "no value" as empty, except in names and bios', () => {
