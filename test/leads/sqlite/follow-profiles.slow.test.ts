@@ -400,28 +400,51 @@ describe('the leads of SQLite while a backup is restored', () => {
 
   const restore: Record<string, () => void> = {
     'as a folder in the place of the old one': () => {
+      const copy = join(home, 'copy');
+      cpSync(backup(), copy, { recursive: true });
+      rmSync(join(home, 'old'), { recursive: true, force: true });
       renameSync(folder, join(home, 'old'));
-      renameSync(backup(), folder);
+      renameSync(copy, folder);
     },
     'file by file, the manifest first': () => {
       restoreManifest();
       const name = readManifest(backup())!.file;
-      rmSync(join(folder, name));
+      rmSync(join(folder, name), { force: true });
       copyFileSync(join(backup(), name), join(folder, name));
     },
     'over the files that are there': () => cpSync(backup(), folder, { recursive: true }),
   };
-  it.each(Object.keys(restore))('search it, put %s', async (how) => {
+  it.each(Object.keys(restore))('search it without those who were forgotten since, put %s', async (how) => {
     await takeAndBackUp();
     const leads = await start(30);
     await leads.whenReady();
     await (await made.openKeeper()).forget(['user0'], { signal });
     await until(() => expect(leads.status().profiles).toBe(19));
     restore[how]!();
-    await until(async () => {
-      const [first] = await leads.search({ limit: 1 }, { signal });
-      expect(first?.username).toBe('user0');
+    await until(() => expect(leads.status()).toMatchObject({ ready: true, profiles: 19 }));
+    await take(marked('other'));
+    await until(async () => expect(await namesFound(leads)).toEqual(['other']));
+    restore[how]!();
+    await until(async () => expect(await namesFound(leads)).toEqual(['real']));
+    await until(() => expect(leads.status()).toMatchObject({ ready: true, profiles: 19 }));
+    expect(await leads.search({ limit: 1 }, { signal })).toMatchObject([{ username: 'user1' }]);
+  });
+
+  it('search it in the place of a file that proved damaged', async () => {
+    await takeAndBackUp();
+    const leads = await start(30);
+    await leads.whenReady();
+    const name = readManifest(folder)!.file;
+    const bytes = readFileSync(join(folder, name));
+    writeFileSync(join(folder, name), bytes.fill(0x77, 8_192));
+    await expect(leads.search({ query: 'real', limit: 5 }, { signal })).rejects.toMatchObject({
+      status: 502,
     });
-    expect(leads.status()).toMatchObject({ ready: true, profiles: 20 });
+    expect(leads.status().ready).toBe(false);
+    copyFileSync(join(backup(), name), join(folder, 'restored'));
+    renameSync(join(folder, 'restored'), join(folder, name));
+    await leads.whenReady();
+    expect(await namesFound(leads)).toEqual(['real']);
+    expectNothingInvented();
   });
 });
