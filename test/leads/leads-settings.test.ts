@@ -99,9 +99,6 @@ describe('a wrong setting of the leads', () => {
       /^LEADS_SOURCES: profiles in PostgreSQL are no longer searched; export them .*name embedded in place of postgres, and import them again \(docs\/operators-profiles\.md, "After an upgrade"\)$/,
     ],
     [{ LEADS_DATABASE_URL: 'postgres://x' }, undefined, /^LEADS_DATABASE_URL: there is no such setting/],
-    [{ LEADS_URL: 'https://x.example' }, undefined, /^LEADS_URL: must be s3:\/\/BUCKET\/PREFIX, or a folder/],
-    [{ LEADS_URL: 's3://profiles' }, undefined, /^S3_ACCESS_KEY_ID: must be set beside LEADS_URL$/],
-    [{ LEADS_URL: '/srv/leads', ...onApify }, { apify }, /^LEADS_URL: LEADS_SOURCES does not name embedded$/],
     [{ LEADS_TIMEOUT_MS: '99' }, undefined, /^LEADS_TIMEOUT_MS: /],
     [{ LEADS_TIMEOUT_MS: '120001' }, undefined, /^LEADS_TIMEOUT_MS: /],
     [

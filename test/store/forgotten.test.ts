@@ -29,7 +29,11 @@ describe.each(testEngines())('the lists of forgotten people on $kind', ({ create
     );
     await store.addForgottenList({ id: 'a', salt: 'third', onlyFirst: false });
     expect(await ids()).toEqual([first, 'z', 'a']);
-    expect((await other.readForgottenLists(undefined)).lists[1]).toEqual({ id: 'z', salt: 'other', moved: [] });
+    expect((await other.readForgottenLists(undefined)).lists[1]).toEqual({
+      id: 'z',
+      salt: 'other',
+      moved: [],
+    });
   });
 
   it('note which older lists were taken over', async () => {

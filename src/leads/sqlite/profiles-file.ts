@@ -80,7 +80,12 @@ const followersOf = (id: number): number => mostFollowers - Math.floor(id / plac
 const packLead = (lead: Lead): string => JSON.stringify(leadFields.map((field) => lead[field] ?? null));
 
 const unpackLead = (packed: unknown): Lead => {
-  const values: unknown[] = JSON.parse(String(packed));
+  let values: unknown[];
+  try {
+    values = JSON.parse(String(packed));
+  } catch (cause) {
+    throw new ProfilesDamagedError('a profile is damaged', { cause });
+  }
   const entries = leadFields.flatMap((field, place) =>
     values[place] === null ? [] : [[field, values[place]] as const],
   );
