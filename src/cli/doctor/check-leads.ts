@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import type { Config } from '../../config/config.ts';
 import { leadsFolder } from '../../leads/keeping/open-lead-keeper.ts';
 import { readManifest } from '../../leads/sqlite/profiles-folder.ts';
@@ -24,7 +23,7 @@ const lookAtProfiles = (config: Config, { isAlone }: { isAlone: boolean }): Find
   const folder = leadsFolder(config.dataDir);
   let manifest: ReturnType<typeof readManifest>;
   try {
-    manifest = existsSync(folder) ? readManifest(folder) : null;
+    manifest = readManifest(folder);
   } catch (error) {
     return problem(
       `The profiles cannot be read: ${error instanceof Error ? error.message : String(error)}`,

@@ -162,7 +162,7 @@ describe('leads import', () => {
       code: 'too_many_rejected',
       message: expect.stringMatching(/; the limit is 1%\. .*: max-rejected 67%\.$/),
     });
-    const none = await desk.file('none.jsonl', [{ username: 'a b' }]);
+    const none = await desk.file('none.jsonl', [{ username: 'a b', followers: 1 }]);
     const refused = await desk.answer('import', none, '--replace');
     expect(refused.error).toEqual({
       code: 'nothing_imported',
