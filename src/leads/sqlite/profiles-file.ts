@@ -90,6 +90,14 @@ const firstIdOf = (followers: number): number =>
 const lastIdOf = (followers: number): number => firstIdOf(followers) + places - 1;
 const followersOf = (id: number): number => mostFollowers - Math.floor(id / places);
 
+const readLead = (row: Record<string, unknown> | undefined): Lead => {
+  try {
+    return unpackLead(String(row?.['lead']));
+  } catch (cause) {
+    throw new ProfilesDamagedError('a profile is damaged', { cause });
+  }
+};
+
 /** Followers in powers of two. Bands narrow a search, as each is a term of the index. */
 const bandTerm = (band: number): string => `\u{F0003}${band}`;
 const bandOf = (followers: number): number => Math.floor(Math.log2(followers + 1));
@@ -172,7 +180,7 @@ export const createSearch = (database: DatabaseSync): ((query: LeadQuery) => Lea
       found.push(...findEqual(fewest));
       from = lastIdOf(fewest) + 1;
     }
-    return found.slice(0, limit).map(({ id }) => unpackLead(String(read.get(id)?.['lead'])));
+    return found.slice(0, limit).map(({ id }) => readLead(read.get(id)));
   };
 };
 
@@ -188,7 +196,7 @@ export function* scanLeads(database: DatabaseSync): Generator<Lead> {
     const rows = read.all(last, rowsAtOnce);
     for (const { id, lead: packed } of rows) {
       last = Number(id);
-      const lead = unpackLead(String(packed));
+      const lead = readLead({ lead: packed });
       if (same[0] !== undefined && same[0].followers !== lead.followers) {
         yield* same.sort(compareLeads);
         same = [];

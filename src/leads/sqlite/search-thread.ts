@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { serveCalls } from '../../kit/threads/serve-calls.ts';
 import type { Lead, LeadQuery } from '../lead-source.ts';
 import { createSearch, isDamage, openToRead } from './profiles-file.ts';
@@ -14,15 +15,28 @@ export type SearchAnswer = { leads: Lead[] } | { damage: string };
 /** A deletion locks the file for some milliseconds. */
 const lockedMs = 1_000;
 
-let opened: { file: string; search: ReturnType<typeof createSearch>; close(): void } | null = null;
+interface OpenFile {
+  file: string;
+  inode: number | undefined;
+  search: ReturnType<typeof createSearch>;
+  close(): void;
+}
 
-const open = (file: string): ReturnType<typeof createSearch> => {
-  if (opened?.file === file) return opened.search;
+let opened: OpenFile | null = null;
+
+const closeFile = (): void => {
   opened?.close();
   opened = null;
+};
+
+const open = (file: string): OpenFile['search'] => {
+  const inode = statSync(file, { throwIfNoEntry: false })?.ino;
+  // A backup may have the same name. A file that was removed is searched on.
+  if (opened?.file === file && (inode === undefined || inode === opened.inode)) return opened.search;
+  closeFile();
   const database = openToRead(file, { timeoutMs: lockedMs });
   const search = createSearch(database);
-  opened = { file, search, close: () => database.close() };
+  opened = { file, inode, search, close: () => database.close() };
   return search;
 };
 
@@ -31,7 +45,8 @@ serveCalls(({ file, query }: SearchCall): SearchAnswer => {
   try {
     return { leads: open(file)(query) };
   } catch (error) {
-    if (isDamage(error)) return { damage: String(error) };
-    throw error;
+    if (!isDamage(error)) throw error;
+    closeFile();
+    return { damage: String(error) };
   }
 });

@@ -1,5 +1,5 @@
 import { chmod, mkdir, symlink } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { assertPlaceExists, describePlace, readLeadPlace } from '../../../src/cli/leads/place.ts';
 import { temporaryFolder } from '../run-cli.ts';
@@ -7,14 +7,14 @@ import { temporaryFolder } from '../run-cli.ts';
 const url = 'postgres://someone:secret@127.0.0.1/leads';
 
 describe('the place of the profiles', () => {
-  it('is that of the store: the folder DATA_DIR, or PostgreSQL', () => {
-    expect(readLeadPlace({ DATA_DIR: '/srv/causeway' }, {})).toMatchObject({
-      dataDir: '/srv/causeway',
-      databaseUrl: null,
-      formerPlace: null,
-      isSearched: true,
-    });
-    expect(readLeadPlace({ DATABASE_URL: url }, {})).toMatchObject({ databaseUrl: url });
+  it('is the embedded index in DATA_DIR by default, and PostgreSQL where DATABASE_URL names it', () => {
+    const place = readLeadPlace({ DATA_DIR: '/srv/causeway' }, {});
+    expect(place).toMatchObject({ dataDir: '/srv/causeway', databaseUrl: null, isSearched: true });
+    expect(describePlace(place)).toBe('the embedded index in /srv/causeway/leads');
+    expect(describePlace(readLeadPlace({}, {}))).toContain(resolve('data/leads'));
+    const shared = readLeadPlace({ DATABASE_URL: url }, {});
+    expect(describePlace(shared)).toBe('PostgreSQL');
+    expect(() => assertPlaceExists(shared)).not.toThrow();
   });
 
   it('is known not to be searched where LEADS_SOURCES leaves it out', () => {
@@ -23,20 +23,15 @@ describe('the place of the profiles', () => {
   });
 
   it('is found while other settings are wrong', () => {
-    const environment = {
-      PORT: 'wrong',
-      X402_NETWORKS: 'nowhere',
-      LEADS_CACHE_SECONDS: '-',
-    };
-    expect(readLeadPlace(environment, {})).toMatchObject({ isSearched: true });
+    const environment = { PORT: 'wrong', X402_NETWORKS: 'nowhere', LEADS_CACHE_SECONDS: '-' };
+    expect(readLeadPlace(environment, {})).toMatchObject({ formerPlace: null });
     const wrongList = { LEADS_SOURCES: 'elsewhere' };
     expect(readLeadPlace(wrongList, {})).toMatchObject({ isSearched: true });
   });
 
-  it('names the place of a fleet of an earlier version, whose list of forgotten people is taken over', () => {
-    const keys = { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'secret' };
-    const place = readLeadPlace({ LEADS_URL: 's3://profiles/live', ...keys }, {});
-    expect(place.formerPlace).toMatchObject({ url: 's3://profiles/live', values: keys });
+  it('of a fleet of an earlier version is named, so that its list is taken over', () => {
+    const place = readLeadPlace({ LEADS_URL: 's3://profiles/live' }, {});
+    expect(place).toMatchObject({ formerPlace: { url: 's3://profiles/live' } });
     expect(() => readLeadPlace({ LEADS_URLS: '/srv/leads' }, {})).toThrow(/rename it to LEADS_URL/);
   });
 
@@ -66,9 +61,5 @@ describe('the place of the profiles', () => {
     await chmod(folder, 0);
     const place = readLeadPlace({ DATA_DIR: folder }, {});
     expect(() => assertPlaceExists(place)).toThrow(/cannot be read by the user \S+ \(EACCES\)/);
-  });
-
-  it('is told', () => {
-    expect(describePlace(readLeadPlace({ DATA_DIR: '/srv' }, {}))).toBe('the embedded index in /srv/leads');
   });
 });

@@ -122,6 +122,8 @@ describe('a CSV file', () => {
   });
 
   it('rejects only the rows that are not UTF-8', async () => {
+    const bold = await readText('profiles.csv', `${header}ann,\u{1D400}\u{1F400},5,\u{10000}\n`);
+    expect(bold).toMatchObject({ leads: [{ full_name: '\u{1D400}\u{1F400}' }], rejected: [] });
     const content = Buffer.from(`${header}mira,Renée,5,\nben,René,6,\n`, 'latin1');
     const mixed = Buffer.concat([
       content,
