@@ -9,7 +9,7 @@ export const storeVariables = {
     .describe('folder of the embedded store, results, lead index and generated wallets'),
   DATABASE_URL: postgresUrl
     .optional()
-    .describe('`postgres://…` keeps accounts, ledger, jobs and payments in PostgreSQL'),
+    .describe('`postgres://…` keeps accounts, ledger, jobs, payments and imported profiles in PostgreSQL'),
   DATABASE_DIRECT_URL: postgresUrl
     .optional()
     .describe(

@@ -65,7 +65,7 @@ export const importSet = async (
   }
   const facets = await countFacets(connection, next);
   signal.throwIfAborted();
-  const since = kept === null ? forgotten.revision : Math.min(kept.swept, forgotten.revision);
+  const since = kept === null || kept.swept === forgotten.revision ? forgotten.revision : null;
   const written = { name: next, floors, profiles, facets, since };
   return { ...outcome, profiles: await publish(connection, written, people) };
 };
@@ -221,8 +221,8 @@ const countFacets = async (connection: Connection, name: string): Promise<LeadFa
 
 interface Written extends Pick<LeadSet, 'name' | 'profiles' | 'facets'> {
   floors: readonly string[];
-  /** The revision of the list that all profiles were compared with. */
-  since: number;
+  /** The revision of the list that all profiles were compared with; null: some were compared with another one. */
+  since: number | null;
 }
 
 /**
@@ -238,7 +238,7 @@ const publish = async (
   let compared = since;
   const sweep = async (): Promise<ForgottenSnapshot> => {
     const forgotten = await people.read();
-    if (forgotten.revision > compared) profiles -= await deleteWhere(connection, name, forgotten.includes);
+    if (forgotten.revision !== compared) profiles -= await deleteWhere(connection, name, forgotten.includes);
     compared = forgotten.revision;
     return forgotten;
   };

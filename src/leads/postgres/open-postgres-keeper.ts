@@ -51,7 +51,7 @@ export const openPostgresKeeper = (options: PostgresKeeperOptions): LeadKeeper =
           updatedAt: set?.updatedAt ?? null,
         };
       }),
-    exportLeads: ({ signal }) => exportLeads(pool, signal),
+    exportLeads: ({ signal }) => exportLeads(pool, { people, signal }),
     forget: async (usernames, { signal }) => {
       signal.throwIfAborted();
       const revision = await people.add(usernames);
@@ -171,8 +171,9 @@ const erase = (
 const sweep = async (pool: Pool, people: ForgottenPeople): Promise<void> => {
   const forgotten = await people.read();
   const set = await readSet(pool);
-  if (set === null || set.swept >= forgotten.revision) return;
+  if (set === null) return;
   checkList(set, forgotten);
+  if (set.swept === forgotten.revision) return;
   await onConnection(pool, (client) =>
     inTransaction(client, async () => {
       const removed = await deleteWhere(client, set.name, forgotten.includes);
@@ -187,7 +188,7 @@ const noteDeletion = (
   { name, removed, swept }: { name: string; removed: number; swept: number },
 ): Promise<unknown> =>
   connection.query(
-    `update lead_set set profiles = profiles - $2, swept = greatest(swept, $3), generation = $4, updated_at = $5
+    `update lead_set set profiles = profiles - $2, swept = $3, generation = $4, updated_at = $5
       where name = $1`,
     [name, removed, swept, randomUUID(), Date.now()],
   );
@@ -201,8 +202,12 @@ const onConnection = async <T>(pool: Pool, work: (connection: Connection) => Pro
   }
 };
 
-async function* exportLeads(pool: Pool, signal: AbortSignal): AsyncGenerator<Lead> {
+async function* exportLeads(
+  pool: Pool,
+  { people, signal }: { people: ForgottenPeople; signal: AbortSignal },
+): AsyncGenerator<Lead> {
   try {
+    const forgotten = await people.read();
     const name = (await readSet(pool))?.name ?? null;
     let after: Lead | undefined;
     for (;;) {
@@ -213,7 +218,7 @@ async function* exportLeads(pool: Pool, signal: AbortSignal): AsyncGenerator<Lea
           'failed',
           'Another import has replaced the profiles. Run the command again.',
         );
-      yield* page.leads;
+      yield* page.leads.filter(({ username }) => !forgotten.includes(username));
       after = page.leads.at(-1);
       if (page.leads.length < rowsInPage) return;
     }

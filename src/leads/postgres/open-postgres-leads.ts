@@ -64,7 +64,7 @@ export const openPostgresLeads = async (options: PostgresLeadsOptions): Promise<
     const forgotten = await people.read();
     checkList(set, forgotten);
     // Answers are filtered by the list meanwhile.
-    if (set.swept < forgotten.revision)
+    if (set.swept !== forgotten.revision)
       void sweep().catch((err: unknown) => log.error({ err }, 'forgotten people are not erased yet'));
     if (set.folding !== foldingVersion)
       log.warn(

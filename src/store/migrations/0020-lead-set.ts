@@ -7,7 +7,8 @@ import type { Engine } from './engine.ts';
  *
  * `find_leads` goes from the part with the most followers down, and ends with the part that completes the answer. One
  * statement over all parts would read every match, because no plan of PostgreSQL sorts one part after the other.
- * A search by words must use their index: in `0 - followers` no index on followers is recognized.
+ * A search by words must use their index: in `0 - followers` no index on followers is recognized. Without words the
+ * profiles are read in the order of that index.
  */
 export const leadSet = ({ kind, int64, id }: Engine): string[] =>
   kind === 'sqlite'
@@ -29,6 +30,7 @@ export const leadSet = ({ kind, int64, id }: Engine): string[] =>
           words tsquery, lowest bigint, highest bigint, after_followers bigint, after_username text, wanted bigint
         ) returns setof text language plpgsql stable
         set enable_seqscan = off
+        set enable_bitmapscan = on
         set jit = off
         as $function$
         declare
@@ -36,6 +38,7 @@ export const leadSet = ({ kind, int64, id }: Engine): string[] =>
           rank text := case when words is null then '(-followers)' else '(0 - followers)' end;
           added bigint;
         begin
+          perform set_config('enable_bitmapscan', cast(words is not null as text), true);
           select * into one from lead_set;
           for part in 1 .. coalesce(cardinality(one.floors), 0) loop
             continue when one.floors[part] > highest;
