@@ -5,9 +5,10 @@ import { compareLeads } from '../../src/leads/query/lead-order.ts';
 import { generateLeads } from '../../src/leads/synthetic/generate-leads.ts';
 import { arbitraryLeads, arbitraryQuery } from './arbitrary-leads.ts';
 import { buildLead } from './build-lead.ts';
-import { leadEngines, type TestProfiles } from './lead-engines.ts';
+import { leadEngines } from './lead-engines.ts';
 import { leadInputOf } from './lead-input-of.ts';
 import { createReferenceSearch } from './reference-search.ts';
+import type { TestProfiles } from './test-profiles.ts';
 
 const { signal } = new AbortController();
 

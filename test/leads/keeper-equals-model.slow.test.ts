@@ -5,9 +5,10 @@ import type { Lead } from '../../src/leads/lead-source.ts';
 import { compareLeads } from '../../src/leads/query/lead-order.ts';
 import { usernameKey } from '../../src/leads/query/username-key.ts';
 import { arbitraryLead, arbitraryQuery } from './arbitrary-leads.ts';
-import { leadEngines, type TestProfiles } from './lead-engines.ts';
+import { leadEngines } from './lead-engines.ts';
 import { leadInputOf } from './lead-input-of.ts';
 import { createReferenceSearch } from './reference-search.ts';
+import type { TestProfiles } from './test-profiles.ts';
 
 const { signal } = new AbortController();
 

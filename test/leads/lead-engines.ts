@@ -1,22 +1,7 @@
-import type { ForgottenPeople } from '../../src/leads/forgotten-people.ts';
-import type { LeadKeeper } from '../../src/leads/lead-keeper.ts';
-import type { Lead, LeadFacets, LeadQuery } from '../../src/leads/lead-source.ts';
 import { hasService } from '../outside-services.ts';
 import { createPostgresProfiles } from './postgres/create-postgres-profiles.ts';
 import { createSqliteProfiles } from './sqlite/create-sqlite-profiles.ts';
-
-/** A set of profiles in one engine, with a list of forgotten people of its own. */
-export interface TestProfiles {
-  people: ForgottenPeople;
-  /** Opens a keeper, as another process would. Closing it leaves the list open. */
-  openKeeper(people?: ForgottenPeople): Promise<LeadKeeper>;
-  /** Searches the current profiles. Answers are not filtered by the list. */
-  search(queries: readonly LeadQuery[]): Promise<Lead[][]>;
-  /** The facets of the current profiles. */
-  facets(): Promise<LeadFacets | undefined>;
-  /** Closes everything, and removes it. */
-  remove(): Promise<void>;
-}
+import type { TestProfiles } from './test-profiles.ts';
 
 export interface LeadEngine {
   kind: string;

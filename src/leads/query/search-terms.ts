@@ -23,7 +23,7 @@ const maxQueryWords = 10;
 const maxQueryTerms = 24;
 const maxWordCharacters = 64;
 /** From this length on, a query term also matches beginnings of terms. */
-export const minPrefixCharacters = 3;
+const minPrefixCharacters = 3;
 
 /** One condition of a query: a term, or with `isPrefix` every term that begins with it. */
 export interface QueryTerm {

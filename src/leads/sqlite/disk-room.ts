@@ -34,7 +34,7 @@ class NoRoomError extends Error {
 }
 
 /** Throws NoRoomError if `bytes` more on the disk of `folder` would reach into the reserve. */
-export const requireRoom = (
+const requireRoom = (
   folder: string,
   { bytes, readRoom }: { bytes: number; readRoom: ReadDiskRoom },
 ): void => {

@@ -12,7 +12,7 @@ import { createPool } from '../../../src/store/postgres/connection.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { postgresUrl } from '../../store/open-store-at.ts';
 import { testEngines, type TestStore } from '../../store/open-test-store.ts';
-import type { TestProfiles } from '../lead-engines.ts';
+import type { TestProfiles } from '../test-profiles.ts';
 
 export interface PostgresProfiles extends TestProfiles, Pick<TestStore, 'sql'> {
   place: Required<PostgresPlace>;

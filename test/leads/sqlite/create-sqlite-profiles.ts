@@ -7,7 +7,7 @@ import { createSearch, openToRead } from '../../../src/leads/sqlite/profiles-fil
 import { readManifest } from '../../../src/leads/sqlite/profiles-folder.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open-sqlite-store.ts';
 import { layStore } from '../../data-template.ts';
-import type { TestProfiles } from '../lead-engines.ts';
+import type { TestProfiles } from '../test-profiles.ts';
 
 export interface SqliteProfiles extends TestProfiles {
   folder: string;

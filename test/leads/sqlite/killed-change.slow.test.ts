@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Lead } from '../../../src/leads/lead-source.ts';
 import { readManifest } from '../../../src/leads/sqlite/profiles-folder.ts';
 import { generateLeads } from '../../../src/leads/synthetic/generate-leads.ts';
+import { buildLead } from '../build-lead.ts';
 import { leadInputOf } from '../lead-input-of.ts';
 import { createSqliteProfiles, type SqliteProfiles } from './create-sqlite-profiles.ts';
 
@@ -88,7 +89,7 @@ describe('an import that is killed', () => {
 
 describe('a deletion that is killed when the list has the person', () => {
   it('is finished by a sweep, and the person is in no export before', async () => {
-    const [{ username = '' } = {}] = leads;
+    const [{ username } = buildLead()] = leads;
     await runChange(username);
     expect(await made.people.find([username], { signal })).toEqual(new Set([username]));
     const holds = (): boolean =>
