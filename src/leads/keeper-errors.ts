@@ -16,7 +16,7 @@ export const busyError = (cause?: unknown): LeadKeeperError =>
 export const notErased = (cause: LeadKeeperError): LeadKeeperError =>
   new LeadKeeperError(
     cause.problem,
-    `${cause.message} Searches no longer find these people, but their profiles are still stored. Run the command again.`,
+    `${cause.message} Searches no longer find these people, but their profiles are still on the disk. Run the command again.`,
     { cause },
   );
 

@@ -58,8 +58,7 @@ const findImported = async (config: Config): Promise<{ isReal: true; profiles: n
 
 /** With PostgreSQL only the fictional profiles of the folder are searched. */
 const findInFolder = ({ dataDir, databaseUrl }: Config): { isReal: boolean; profiles: number } => {
-  const folder = leadsFolder(dataDir);
-  const manifest = readManifest(folder);
+  const manifest = readManifest(leadsFolder(dataDir));
   const isReal = manifest?.fictional === null;
   return isReal && databaseUrl !== null
     ? { isReal, profiles: 0 }

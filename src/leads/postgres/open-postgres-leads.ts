@@ -4,10 +4,10 @@ import { createFairShareLimiter } from '../../kit/fair-share-limiter.ts';
 import type { Log } from '../../kit/log.ts';
 import { pause } from '../../kit/repeat.ts';
 import { unlessAborted } from '../../kit/unless-aborted.ts';
-import { createPool } from '../../store/postgres/connection.ts';
+import { createPool, type Pool } from '../../store/postgres/connection.ts';
 import type { ForgottenPeople } from '../forgotten-people.ts';
 import { checkList } from '../keeper-errors.ts';
-import type { Lead, LeadQuery, LeadSource } from '../lead-source.ts';
+import type { Lead, LeadQuery, LeadSource, LeadStatus } from '../lead-source.ts';
 import { foldingVersion } from '../query/fold-text.ts';
 import { searchError } from '../search-error.ts';
 import { connectionTo, findLeads, readSet, type LeadSet, type PostgresPlace } from './lead-set.ts';
@@ -50,10 +50,7 @@ export const openPostgresLeads = async (options: PostgresLeadsOptions): Promise<
     size: searchesAtOnce,
     log,
   });
-  const limiter = createFairShareLimiter({
-    total: searchesAtOnce,
-    queue: { total: maxWaiting, longestWaitMs, refusal: () => searchError('full') },
-  });
+  const find = createFind(pool, { searchTimeoutMs, signal });
   let state: State = { kind: 'away', reason: '' };
   /** Whether this process has seen imported profiles. Fictional ones do not replace them. */
   let hadSet = false;
@@ -99,28 +96,6 @@ export const openPostgresLeads = async (options: PostgresLeadsOptions): Promise<
     }
   };
 
-  /** A set is dropped as soon as another one is current: a search that began before it finds no table, and begins anew. */
-  const findInCurrent = async (query: LeadQuery): Promise<Lead[]> => {
-    try {
-      return (await findLeads(pool, query)).leads;
-    } catch (error) {
-      if (!(error instanceof DatabaseError && error.code === undefinedTable)) throw error;
-      return (await findLeads(pool, query)).leads;
-    }
-  };
-  const find = async (query: LeadQuery, caller: AbortSignal): Promise<Lead[]> => {
-    const release = await limiter.acquire({}, { signal: AbortSignal.any([caller, signal]) });
-    const over = AbortSignal.timeout(searchTimeoutMs);
-    const finding = findInCurrent(query).finally(release);
-    try {
-      return await unlessAborted(finding, AbortSignal.any([caller, over]));
-    } catch (error) {
-      caller.throwIfAborted();
-      const isLate = over.aborted || (error instanceof DatabaseError && error.code === queryCanceled);
-      throw searchError(isLate ? 'late' : 'failed', error);
-    }
-  };
-
   await look();
   const following = follow();
   return {
@@ -137,25 +112,59 @@ export const openPostgresLeads = async (options: PostgresLeadsOptions): Promise<
           throw searchError('interrupted');
       }
     },
-    status: () => {
-      switch (state.kind) {
-        case 'serving': {
-          const { profiles, generation: revision, facets } = state.set;
-          return { ready: true, synthetic: false, profiles, revision, facets };
-        }
-        case 'fictional':
-          return state.source.status();
-        case 'empty':
-          return { ready: true, synthetic: false, profiles: 0, revision: 'empty' };
-        case 'away':
-          return { ready: false, synthetic: false, profiles: 0, revision: 'none' };
-      }
-    },
+    status: () => statusOf(state),
     close: async () => {
       closing.abort(new AppError('shutting_down', 'The service is stopping. Try again in a moment.'));
       await following;
       await Promise.all([pool.end(), state.kind === 'fictional' ? state.source.close() : undefined]);
     },
+  };
+};
+
+const statusOf = (state: State): LeadStatus => {
+  switch (state.kind) {
+    case 'serving': {
+      const { profiles, generation: revision, facets } = state.set;
+      return { ready: true, synthetic: false, profiles, revision, facets };
+    }
+    case 'fictional':
+      return state.source.status();
+    case 'empty':
+      return { ready: true, synthetic: false, profiles: 0, revision: 'empty' };
+    case 'away':
+      return { ready: false, synthetic: false, profiles: 0, revision: 'none' };
+  }
+};
+
+/** Returns a function that finds profiles, within the limits of this gateway. `signal` ends the waiting of searches. */
+const createFind = (
+  pool: Pool,
+  { searchTimeoutMs, signal }: { searchTimeoutMs: number; signal: AbortSignal },
+): ((query: LeadQuery, caller: AbortSignal) => Promise<Lead[]>) => {
+  const limiter = createFairShareLimiter({
+    total: searchesAtOnce,
+    queue: { total: maxWaiting, longestWaitMs, refusal: () => searchError('full') },
+  });
+  /** A set is dropped as soon as another one is current: a search that began before it finds no table, and begins anew. */
+  const findInCurrent = async (query: LeadQuery): Promise<Lead[]> => {
+    try {
+      return (await findLeads(pool, query)).leads;
+    } catch (error) {
+      if (!(error instanceof DatabaseError && error.code === undefinedTable)) throw error;
+      return (await findLeads(pool, query)).leads;
+    }
+  };
+  return async (query, caller) => {
+    const release = await limiter.acquire({}, { signal: AbortSignal.any([caller, signal]) });
+    const over = AbortSignal.timeout(searchTimeoutMs);
+    const finding = findInCurrent(query).finally(release);
+    try {
+      return await unlessAborted(finding, AbortSignal.any([caller, over]));
+    } catch (error) {
+      caller.throwIfAborted();
+      const isLate = over.aborted || (error instanceof DatabaseError && error.code === queryCanceled);
+      throw searchError(isLate ? 'late' : 'failed', error);
+    }
   };
 };
 

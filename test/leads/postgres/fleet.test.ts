@@ -102,7 +102,7 @@ describe.runIf(hasService('PostgreSQL'))('the gateways of a fleet', () => {
   it('do not search profiles of their own folder, and say how to import them', async () => {
     await take(configOf('one', { DATABASE_URL: '' }), people);
     const warn = vi.fn<(message: string) => void>();
-    const leads = await openGateway('one', { ...silentLog, warn } as typeof silentLog);
+    const leads = await openGateway('one', { ...silentLog, warn });
     expect(leads.status()).toMatchObject({ synthetic: false, profiles: 0 });
     expect(await names(leads)).toEqual([]);
     const hint = expect.stringContaining('causeway leads export | causeway leads import');

@@ -96,7 +96,7 @@ describe.runIf(hasService('PostgreSQL'))('profiles in PostgreSQL', () => {
   );
 
   it('lose somebody whose deletion was killed with a sweep, and no export has them before', async () => {
-    const [{ username = '' } = {}] = leads;
+    const username = String(leads[0]?.username);
     await runChange(username);
     expect(await made.people.find([username], { signal })).toEqual(new Set([username]));
     const [{ name } = {}] = await made.sql('select name from lead_set');
