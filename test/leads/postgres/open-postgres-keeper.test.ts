@@ -223,6 +223,15 @@ describe.runIf(hasService('PostgreSQL'))('a keeper of profiles in PostgreSQL', (
     await late.close();
   });
 
+  it('needs no sweep after a deletion of any number of people', async () => {
+    await take(people(30));
+    const names = Array.from({ length: 5_000 }, (_, index) => `user${index}`);
+    expect(await keeper.forget(names, { signal })).toEqual({ removed: 30 });
+    expect(
+      await profiles.sql('select 1 from lead_set, forgotten_revision where swept = revision'),
+    ).toHaveLength(1);
+  });
+
   it('indexes all profiles anew that another version of Unicode has folded', async () => {
     await take(people(30, { bio: 'former words' }));
     const name = await currentTable();
