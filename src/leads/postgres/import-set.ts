@@ -11,10 +11,12 @@ import { createYieldToLoop } from '../yield-to-loop.ts';
 import { copyIn } from './copy-in.ts';
 import { deleteWhere, inTransaction, quoteTerm, scan, type Connection, type LeadSet } from './lead-set.ts';
 
-/** A search reads at most so many profiles together. */
+/** A search reads at most so many profiles together, but where there are more than all parts hold. */
 export const profilesInPart = 70_000;
 /** Each part costs a search that finds nobody a fraction of a millisecond. */
 const mostParts = 64;
+/** Each is half as large as the next one. */
+const smallerParts = 3;
 const columns = 'key, username, followers, profile, terms';
 const columnTypes = `key text collate "C" not null, username text collate "C" not null, followers bigint not null,
   profile text not null, terms tsvector not null`;
@@ -151,6 +153,21 @@ const dropRepeated = async (connection: Connection, staged: string): Promise<num
 const countKnown = (connection: Connection, staged: string, former: string): Promise<number> =>
   countOf(connection, `select count(*) from ${staged} join ${former} using (key) where place > 0`);
 
+/**
+ * Returns the ranks of profiles at which parts begin, but the first. The first parts are smaller: many searches end
+ * there.
+ */
+const partEnds = (profiles: number, partSize: number): number[] => {
+  const ends: number[] = [];
+  const most = Math.max(partSize, Math.ceil(profiles / (mostParts - smallerParts)));
+  let size = most / 2 ** smallerParts;
+  for (let end = size; end < profiles; end += size) {
+    ends.push(Math.ceil(end) + 1);
+    size = Math.min(size * 2, most);
+  }
+  return ends;
+};
+
 interface Rows {
   next: string;
   staged: string;
@@ -168,12 +185,13 @@ const createParts = async (
     .map((table) => `select followers from ${table}`)
     .join(' union all ');
   const profiles = await countOf(connection, `select count(*) from (${all}) as profiles`);
-  const parts = Math.min(mostParts, Math.ceil(profiles / partSize));
   // Equally many followers are in one part.
   const { rows } = await connection.query<{ floor: string }>(
     `select distinct min(followers) as least, cast(min(followers) as text) as floor
-      from (select followers, ntile(${Math.max(parts, 1)}) over (order by followers desc) as part from (${all}) as profiles) as parts
+      from (select followers, width_bucket(row_number() over (order by followers desc), cast($1 as bigint[])) as part
+        from (${all}) as profiles) as parts
       group by part order by least desc`,
+    [partEnds(profiles, partSize)],
   );
   const floors = [...rows.slice(0, -1).map(({ floor }) => floor), '0'];
   await connection.query(`create table ${next} (${columnTypes}) partition by range (followers)`);

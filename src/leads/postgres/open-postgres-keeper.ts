@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Client, DatabaseError } from 'pg';
 import { silentLog } from '../../kit/log.ts';
 import { clientConfig, createPool, type Pool } from '../../store/postgres/connection.ts';
-import type { ForgottenPeople } from '../forgotten-people.ts';
+import { forgottenBatch, type ForgottenPeople } from '../forgotten-people.ts';
 import { busyError, changeFailed, checkList, notErased } from '../keeper-errors.ts';
 import { LeadKeeperError, type ImportOutcome, type ImportRequest, type LeadKeeper } from '../lead-keeper.ts';
 import type { Lead } from '../lead-source.ts';
@@ -55,8 +55,15 @@ export const openPostgresKeeper = (options: PostgresKeeperOptions): LeadKeeper =
     forget: async (usernames, { signal }) => {
       signal.throwIfAborted();
       const revision = await people.add(usernames);
+      const raised = Math.max(1, Math.ceil(usernames.length / forgottenBatch));
       try {
-        return { removed: await erase(pool, { keys: usernames.map(usernameKey), revision }) };
+        return {
+          removed: await erase(pool, {
+            keys: usernames.map(usernameKey),
+            revision,
+            before: revision - raised,
+          }),
+        };
       } catch (error) {
         throw notErased(toKeeperError(error, (reason) => `Some data could not be erased (${reason}).`));
       }
@@ -149,10 +156,13 @@ const sessionText = `set statement_timeout = 0; set idle_in_transaction_session_
 const lockText = `select pg_backend_pid() as pid,
   pg_try_advisory_lock(cast(cast(cast('lead_set' as regclass) as oid) as bigint)) as locked`;
 
-/** Deletes people from the current set. An import that is under way compares the list at its end. */
+/**
+ * Deletes people, who raised the revision of the list from `before`, from the current set. An import that is under way
+ * compares the list at its end.
+ */
 const erase = (
   pool: Pool,
-  { keys, revision }: { keys: readonly string[]; revision: number },
+  { keys, revision, before }: { keys: readonly string[]; revision: number; before: number },
 ): Promise<number> =>
   onConnection(pool, (client) =>
     inTransaction(client, async () => {
@@ -161,7 +171,7 @@ const erase = (
       let removed = 0;
       for (let at = 0; at < keys.length; at += keysAtOnce)
         removed += await deleteKeys(client, set.name, keys.slice(at, at + keysAtOnce));
-      const swept = set.swept === revision - 1 ? revision : set.swept;
+      const swept = set.swept === before ? revision : set.swept;
       await noteDeletion(client, { name: set.name, removed, swept });
       return removed;
     }),

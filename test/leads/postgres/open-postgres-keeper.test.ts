@@ -41,7 +41,7 @@ describe.runIf(hasService('PostgreSQL'))('a keeper of profiles in PostgreSQL', (
     await profiles.remove();
   });
 
-  it('cuts a set into parts of equal size, with equally many followers in one part', async () => {
+  it('cuts a set into parts, the first of them smaller, with equally many followers in one part', async () => {
     await take([...people(50), ...people(40, { followers: 7 }, 100)]);
     const name = await currentTable();
     const parts = await profiles.sql(
@@ -50,6 +50,7 @@ describe.runIf(hasService('PostgreSQL'))('a keeper of profiles in PostgreSQL', (
     );
     expect(parts.length).toBeGreaterThan(5);
     expect(parts.map(({ profiles }) => Number(profiles)).reduce((sum, one) => sum + one)).toBe(90);
+    expect(Number(parts.at(-1)?.['profiles'])).toBe(1);
     for (const [place, { least }] of parts.entries())
       expect(Number(least)).toBeGreaterThan(Number(parts[place - 1]?.['most'] ?? -1));
   });
@@ -221,6 +222,15 @@ describe.runIf(hasService('PostgreSQL'))('a keeper of profiles in PostgreSQL', (
     expect(await forgetting).toEqual({ removed: 1 });
     expect(await namesFor('next')).toHaveLength(19);
     await late.close();
+  });
+
+  it('needs no sweep after a deletion of any number of people', async () => {
+    await take(people(30));
+    const names = Array.from({ length: 5_000 }, (_, index) => `user${index}`);
+    expect(await keeper.forget(names, { signal })).toEqual({ removed: 30 });
+    expect(
+      await profiles.sql('select 1 from lead_set, forgotten_revision where swept = revision'),
+    ).toHaveLength(1);
   });
 
   it('indexes all profiles anew that another version of Unicode has folded', async () => {
