@@ -321,7 +321,7 @@ describe('a keeper on a disk that fills up', () => {
     const disk = fillDisk((file) => file.includes('/profiles-'));
     const keeper = await open();
     await expect(keeper.forget([leads[0]!.username], { signal })).rejects.toThrow(
-      /^There is not enough free space on the disk of .* Searches no longer find these people, .*still stored\. Run the command again\.$/,
+      /^There is not enough free space on the disk of .* Searches no longer find these people, .*still on the disk\. Run the command again\.$/,
     );
     expect(await keeper.stats()).toMatchObject({ profiles: 300, forgotten: 1 });
     disk.clear();
