@@ -18,7 +18,7 @@ const storeTests = /^test\/store\/(?!sqlite)/;
 
 /** These wait long for leases, processes or chains. */
 const longWaits =
-  /purchases\/(?:crash|refunds)\/|e2e\/(?:process|outages|memory)|job-runner|run-video|serve-stdio/;
+  /purchases\/(?:crash|refunds|bought)\/|e2e\/(?:process|outages|memory|wallet-races)|job-runner|run-video|serve-stdio|cli\/payments|clients/;
 
 /** Begins with the files that wait longest, so that the others fill the time. */
 class LongWaitsFirst extends BaseSequencer {
@@ -41,7 +41,7 @@ export default defineConfig(({ mode }) => {
     test: {
       pool: 'forks',
       // Much of a test's time is spent waiting: for a child process, a database, a lease.
-      maxWorkers: availableParallelism() + 3,
+      maxWorkers: availableParallelism() + 5,
       // Only a hang takes so long, also on a busy machine.
       testTimeout: isSlow ? 600_000 : 120_000,
       hookTimeout: isSlow ? 600_000 : 180_000,

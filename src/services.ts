@@ -17,6 +17,10 @@ import { toVideoEvent } from './operations/videos/video-answer.ts';
 import { createRunVideo } from './operations/videos/run-video.ts';
 import type { RedisConnection } from './cache/redis-connection.ts';
 import type { Leads } from './leads/lead-source.ts';
+import { openForgottenPeople } from './leads/forgotten-people.ts';
+import { createLeadDesk } from './leads/keeping/lead-desk.ts';
+import { keptPlaceOf } from './leads/keeping/open-lead-keeper.ts';
+import { moveForgottenLists } from './leads/move-forgotten-list.ts';
 import { openLeads } from './leads/open-leads.ts';
 import { createMemoryBudget } from './limits/memory-budget.ts';
 import { createAccountLimiter } from './limits/account-limiter.ts';
@@ -106,7 +110,7 @@ export const createServices = async (
   const media = createMediaLibrary({ store, files, clock, publicUrl });
   const webhooks = createWebhookDispatcher({ store, outbound, clock, log, brand: config.brand });
   const jobs = createJobs({ config, store, catalogs, providers, media, webhooks, clock, log, telemetry });
-  const leads = await openWatchedLeads(config, { redis, log, telemetry, ...buyer });
+  const leads = await openWatchedLeads(config, { store, redis, log, telemetry, ...buyer });
   const sales = describeSales(operations, { serviceName: brandTitle(config), services: () => services });
   const { owner } = jobs;
   const { wallets, x402 } = await openPayments(config, { store, publicUrl, sales, clock, log, owner });
@@ -182,14 +186,20 @@ const openWatchedStore = async (
 const openWatchedLeads = async (
   config: Config,
   {
+    store,
     redis,
     log,
     telemetry,
     payFor,
-  }: Pick<Parts, 'redis' | 'log' | 'telemetry'> & Partial<Pick<Buyer, 'payFor'>>,
+  }: Pick<Parts, 'store' | 'redis' | 'log' | 'telemetry'> & Partial<Pick<Buyer, 'payFor'>>,
 ): Promise<Leads> => {
   const sources = config.search.isOn ? config.leads.sources : [];
-  const leads = await openLeads({ ...config, leads: { ...config.leads, sources } }, { redis, log, payFor });
+  await moveForgottenLists(config, store);
+  const people = await openForgottenPeople(store);
+  const leads = await openLeads(
+    { ...config, leads: { ...config.leads, sources } },
+    { redis, log, people, payFor, sweep: () => createLeadDesk(keptPlaceOf(config)).sweep() },
+  );
   return telemetry?.observeLeads(leads) ?? leads;
 };
 

@@ -5,7 +5,7 @@ import { inject } from 'vitest';
 import type { TestProject } from 'vitest/node';
 import type { Config } from '../src/config/config.ts';
 import { silentLog } from '../src/kit/log.ts';
-import { openEmbeddedLeads } from '../src/leads/embedded/open-embedded-leads.ts';
+import { buildFictional } from '../src/leads/sqlite/build-fictional.ts';
 import { embeddedStoreFile } from '../src/store/open-store.ts';
 import { openSqliteStore } from '../src/store/sqlite/open-sqlite-store.ts';
 
@@ -25,15 +25,16 @@ export const templateProfiles = 500;
  */
 export const setup = async (project: TestProject): Promise<() => void> => {
   const folder = mkdtempSync(join(tmpdir(), 'causeway-template-'));
-  const leads = await openEmbeddedLeads({
-    folder: join(folder, 'leads'),
-    syntheticProfiles: templateProfiles,
+  const leads = join(folder, 'leads');
+  mkdirSync(leads);
+  await buildFictional(leads, {
+    // As the embedded source asks for them.
+    set: { seed: 1, profiles: templateProfiles },
     log: silentLog,
+    signal: new AbortController().signal,
   });
   const store = await openSqliteStore({ file: embeddedStoreFile(folder) });
   await store.close();
-  await leads.whenReady();
-  await leads.close();
   project.provide('dataTemplate', folder);
   return () => rmSync(folder, { recursive: true });
 };

@@ -6,7 +6,9 @@ import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import { ignoreEnoent } from '../kit/ignore-enoent.ts';
 import { syncToDisk } from '../kit/sync-to-disk.ts';
-import { lockKeeper } from '../leads/embedded/keeper-lock.ts';
+import { leadsFolder } from '../leads/keeping/open-lead-keeper.ts';
+import { lockKeeper } from '../leads/sqlite/keeper-lock.ts';
+import { copyProfiles } from '../leads/sqlite/profiles-file.ts';
 import { LeadKeeperError } from '../leads/lead-keeper.ts';
 import { mediaFolder } from '../media/create-media-files.ts';
 import { markName } from '../media/disk-media.ts';
@@ -45,7 +47,7 @@ const backUp = async (config: Config, folder: string): Promise<Answer> => {
       'DATABASE_URL: it is set, so the data is in PostgreSQL; back it up with pg_dump (docs/operators.md)',
     );
   if (existsSync(folder)) throw fileExists(folder);
-  for (const source of [mediaFolder(config), leadsFolder(config)])
+  for (const source of [mediaFolder(config), leadsFolder(config.dataDir)])
     if (await isInside(dirname(folder), source))
       throw new CommandError(
         'invalid_usage',
@@ -66,8 +68,6 @@ const backUp = async (config: Config, folder: string): Promise<Answer> => {
   }
 };
 
-const leadsFolder = ({ dataDir }: Config): string => join(dataDir, 'leads');
-
 /** Tells whether `folder` is `outer` or below it. Resolves links. */
 const isInside = async (folder: string, outer: string): Promise<boolean> => {
   const [inner, root] = await Promise.all([folder, outer].map((path) => ignoreEnoent(realpath(path))));
@@ -79,9 +79,11 @@ const isInside = async (folder: string, outer: string): Promise<boolean> => {
 /** Copies the store before the media, so that all media of the copied rows exist. Media without a row do no harm. */
 const copyData = async (config: Config, part: string): Promise<Answer> => {
   const { dataDir, s3 } = config;
-  const leads = leadsFolder(config);
+  const leads = leadsFolder(dataDir);
   const lock = existsSync(leads) ? lockKeeper(leads) : null;
   try {
+    // Before the store, which then has the list of everybody who was forgotten since.
+    const profiles = await copyFolder({ from: leads, to: join(part, 'leads') }, isFinished);
     const store = embeddedStoreFile(part);
     const { copyDatabase } = await import('../store/sqlite/database.ts');
     copyDatabase(embeddedStoreFile(dataDir), store);
@@ -93,7 +95,6 @@ const copyData = async (config: Config, part: string): Promise<Answer> => {
         : null;
     // The mark of the folder's first use is copied, but it is not a medium.
     if (media !== null && existsSync(join(part, 'media', markName))) media.files -= 1;
-    const profiles = await copyFolder({ from: leads, to: join(part, 'leads') }, isFinished);
     const name = 'wallets.json';
     const wallets = await copyOneFile({ from: join(dataDir, name), to: join(part, name) });
     await syncToDisk(part);
@@ -118,7 +119,7 @@ const copyData = async (config: Config, part: string): Promise<Answer> => {
 };
 
 /** Leaves out the lock of the profiles and unfinished files. */
-const isFinished = (name: string): boolean => !/^(?:keeper\.lock|staging$|building-|refolding-)/.test(name);
+const isFinished = (name: string): boolean => !/^(?:keeper\.lock|next-|building-)/.test(name);
 
 interface Copied {
   files: number;
@@ -148,7 +149,8 @@ const copyFolder = async (
 };
 
 const copyOneFile = async ({ from, to }: { from: string; to: string }): Promise<Copied | null> => {
-  const found = await ignoreEnoent(copyFile(from, to).then(() => stat(from)));
+  const copy = basename(from).startsWith('profiles-') && from.endsWith('.db') ? copyProfiles : copyFile;
+  const found = await ignoreEnoent(copy(from, to).then(() => stat(from)));
   if (found === null) return null;
   await utimes(to, found.atime, found.mtime);
   await syncToDisk(to);

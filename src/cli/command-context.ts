@@ -1,7 +1,8 @@
+import type { Readable } from 'node:stream';
 import type { Config } from '../config/config.ts';
 import type { Clock } from '../kit/clock.ts';
-import type { FileLeadInput, LeadInputOptions } from '../leads/import/input-options.ts';
 import type { LeadKeeper } from '../leads/lead-keeper.ts';
+import type { ForgetUpstream } from '../leads/upstream/forget-upstream.ts';
 import type { OperatorOperation, OperatorServices } from '../operator/operator-operation.ts';
 import type { OperatorCall } from '../operator/run-operation.ts';
 import type { LeadPlace } from './leads/place.ts';
@@ -25,14 +26,6 @@ export interface Session extends BaseSession, OperatorServices {
   ): Promise<Output>;
 }
 
-/** Opens keepers and inputs of profiles; tests replace it. */
-export interface LeadTools {
-  /** Rejects with LeadKeeperError. */
-  openKeeper(place: LeadPlace): Promise<LeadKeeper>;
-  /** Rejects with LeadInputError. */
-  openInput(options: LeadInputOptions): Promise<FileLeadInput>;
-}
-
 /** Writes progress to stderr. */
 export interface ProgressOutput {
   /** Whether a line can be overwritten. */
@@ -41,14 +34,15 @@ export interface ProgressOutput {
 }
 
 /** The services of a command on profiles while their keeper is open. */
-export interface LeadSession extends BaseSession, Pick<LeadTools, 'openInput'> {
+export interface LeadSession extends BaseSession {
   keeper: LeadKeeper;
   place: LeadPlace;
   /** Makes a change with a row in the audit log. Without a store on this machine there is no log. */
   audited<T>(row: { operation: string; input: object }, change: () => Promise<T>): Promise<T>;
+  forgetUpstream: ForgetUpstream;
   /** Null with --json: no progress is shown. */
   progressOutput: ProgressOutput | null;
-  stdin(): NodeJS.ReadableStream;
+  stdin(): Readable;
   /** Whether the reader of stdout has closed it, so that writing can end. */
   isReaderGone(): boolean;
 }

@@ -1,15 +1,17 @@
 import { Readable } from 'node:stream';
-import { loadConfig } from '../config/load-config.ts';
+import { loadConfig, loadHttpLeads } from '../config/load-config.ts';
 import type { Environment } from '../config/setting-names.ts';
 import { systemClock } from '../kit/clock.ts';
 import { silentLog } from '../kit/log.ts';
 import { userName } from '../kit/user-name.ts';
 import { openLeadKeeper } from '../leads/keeping/open-lead-keeper.ts';
+import type { LeadKeeper } from '../leads/lead-keeper.ts';
+import { createForgetUpstream } from '../leads/upstream/forget-upstream.ts';
 import { audited, runOperation, type OperatorCall } from '../operator/run-operation.ts';
 import { openStore } from '../store/open-store.ts';
-import type { Answer, CommandContext, LeadSession, LeadTools } from './command-context.ts';
+import type { Answer, CommandContext, LeadSession } from './command-context.ts';
 import { isHelpShown, toCommandError, type CommandError } from './command-error.ts';
-import { assertPlaceExists, readLeadPlace } from './leads/place.ts';
+import { assertPlaceExists, readLeadPlace, type LeadPlace } from './leads/place.ts';
 import { createProgram, type GlobalOptions } from './program.ts';
 import { assertDataExists, hasData, readAuditPlace, readStorePlace } from './store-place.ts';
 
@@ -26,18 +28,9 @@ export interface CommandLine {
   /** Whether the reader of stdout has closed it. Default: never. */
   isReaderGone?: () => boolean;
   /** Default: an empty stream. */
-  stdin?: () => NodeJS.ReadableStream;
-  leadTools?: LeadTools | undefined;
+  stdin?: () => Readable;
+  openKeeper?: (place: LeadPlace) => Promise<LeadKeeper>;
 }
-
-/** Loads a reader of files only when a command uses it. */
-const leadTools: LeadTools = {
-  openKeeper: openLeadKeeper,
-  openInput: async (options) => {
-    const { openLeadInput } = await import('../leads/import/open-lead-input.ts');
-    return openLeadInput(options);
-  },
-};
 
 /** Needs no parsing, so that a usage error is printed as JSON too. */
 const hasJsonOption = (args: readonly string[]): boolean => {
@@ -76,7 +69,7 @@ export const runCommandLine = async (commandLine: CommandLine): Promise<number> 
   const { args, environment, write, writeError } = commandLine;
   const isJson = hasJsonOption(args);
   const printer = createPrinter(commandLine, isJson);
-  const { openKeeper, ...readers } = commandLine.leadTools ?? leadTools;
+  const { openKeeper = openLeadKeeper } = commandLine;
   let exitCode = 0;
 
   const globalOptions = () => program.opts<GlobalOptions>();
@@ -101,6 +94,7 @@ export const runCommandLine = async (commandLine: CommandLine): Promise<number> 
       await store.close();
     }
   };
+  const forgetUpstream = createForgetUpstream(() => loadHttpLeads(environment, globalOptions()));
   const context: CommandContext = {
     run: async (work, options = {}) => {
       const { brand, ...place } = readStorePlace(environment, globalOptions());
@@ -127,9 +121,9 @@ export const runCommandLine = async (commandLine: CommandLine): Promise<number> 
       const { isReaderGone = () => false } = commandLine;
       const progressOutput = isJson ? null : { isTerminal: isErrorTerminal, write: writeError };
       const keeper = await openKeeper(place);
-      const session = { ...base, ...readers, keeper, place, progressOutput, stdin, isReaderGone };
+      const session = { ...base, keeper, place, progressOutput, stdin, isReaderGone };
       try {
-        print(await work({ ...session, audited: withAudit }));
+        print(await work({ ...session, audited: withAudit, forgetUpstream }));
       } finally {
         await keeper.close();
       }

@@ -27,7 +27,7 @@ export const fileExists = (path: string): CommandError =>
   new CommandError('file_exists', `${path} already exists and was not changed. Name another file.`);
 
 /** Gives the file `part` the name `path` too, never over another file. Throws the system's error. */
-export const giveName = (part: string, path: string): void => {
+const giveName = (part: string, path: string): void => {
   try {
     linkSync(part, path);
   } catch (error) {

@@ -3,8 +3,8 @@ import { readWalletSettings } from '../catalog/wallet-settings.ts';
 import { refuseUnusedS3 } from '../http/s3/s3-settings.ts';
 import { readJobSettings } from '../jobs/job-settings.ts';
 import { ConfigError } from '../kit/errors.ts';
+import { readFormerPlace } from '../leads/embedded-source.ts';
 import { readLeads } from '../leads/leads-settings.ts';
-import { readPlaceConfig } from '../leads/shared/shared-place.ts';
 import { readLimitSettings } from '../limits/limit-settings.ts';
 import { readMediaSettings } from '../media/media-settings.ts';
 import { readSearchSettings } from '../operations/search/search-settings.ts';
@@ -74,8 +74,7 @@ export const readConfig = (
     /** The route that looks at video requests with `nsfw_check`; null: their upstream, where that can. */
     moderation: readModeration(file.moderation, providers),
     leads,
-    /** The place of the profiles of a fleet (LEADS_URL); null: they are in `dataDir`. */
-    leadsPlace: values.LEADS_URL === undefined ? null : readPlaceConfig(values.LEADS_URL, values),
+    formerPlace: readFormerPlace(values),
     x402,
     /** Variables that look like settings of ours and are none. */
     unknownVariables,

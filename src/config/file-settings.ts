@@ -24,7 +24,14 @@ export const fileSchema = z.strictObject({
 });
 
 /** Reads the text of causeway.yaml; null: there is no file. Throws ConfigError with one line that names the key. */
-export const readFileSettings = (text: string | null): z.output<typeof fileSchema> => {
+export const readFileSettings = (text: string | null): z.output<typeof fileSchema> =>
+  readFile(text, fileSchema);
+
+/** Reads the section `leads` alone, while others may be wrong. Throws ConfigError with one line that names the key. */
+export const readLeadsSection = (text: string | null): z.output<typeof leadsSection> =>
+  readFile(text, z.object({ leads: leadsSection })).leads;
+
+const readFile = <Output>(text: string | null, schema: z.ZodType<Output>): Output => {
   let document: unknown;
   try {
     document = text === null ? {} : (parseYaml(text) ?? {});
@@ -33,7 +40,7 @@ export const readFileSettings = (text: string | null): z.output<typeof fileSchem
       `causeway.yaml: ${error instanceof Error ? error.message.split('\n')[0] : 'is not YAML'}`,
     );
   }
-  const parsed = fileSchema.safeParse(document, { error: unknownKey });
+  const parsed = schema.safeParse(document, { error: unknownKey });
   if (!parsed.success) throw firstIssue(parsed.error, 'causeway.yaml: ');
   return parsed.data;
 };

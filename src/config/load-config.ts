@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { ConfigError } from '../kit/errors.ts';
 import { assertEnvFilePrivate, readKeyFiles } from './key-files.ts';
+import { httpSource, maxSearchMs, type HttpLeadsConfig } from '../leads/upstream/http-source.ts';
 import { readConfig, type Config } from './config.ts';
+import { readLeadsSection } from './file-settings.ts';
 import type { Environment } from './setting-names.ts';
 
 export interface SettingOptions {
@@ -38,6 +40,11 @@ export const loadEnvironment = (
   ...(dataDir === undefined ? {} : { DATA_DIR: dataDir }),
 });
 
+const readYamlFile = (all: Environment): string | null => {
+  const named = all['CAUSEWAY_CONFIG'] || undefined;
+  return readText(named ?? 'causeway.yaml', { setting: 'CAUSEWAY_CONFIG', isRequired: named !== undefined });
+};
+
 /**
  * Loads all settings, for the server and for commands that work as it does: the environment, --env-file, key files and
  * causeway.yaml. Rejects with ConfigError with one line that names the setting.
@@ -45,16 +52,25 @@ export const loadEnvironment = (
 export const loadConfig = async (environment: Environment, options: SettingOptions): Promise<Config> => {
   const given = loadEnvironment(environment, options);
   const all = await readKeyFiles(given);
-  const named = all['CAUSEWAY_CONFIG'] || undefined;
-  const yamlText = readText(named ?? 'causeway.yaml', {
-    setting: 'CAUSEWAY_CONFIG',
-    isRequired: named !== undefined,
-  });
-  return readConfig(all, yamlText, {
+  return readConfig(all, readYamlFile(all), {
     environment: given,
     sourceOf: (name) => {
       if (name === 'DATA_DIR' && options.dataDir !== undefined) return '--data-dir';
       return environment[name] === undefined ? '--env-file' : 'environment';
     },
   });
+};
+
+/**
+ * Loads `leads.http` of causeway.yaml, and no other settings, so that a person can be deleted while one of them is wrong.
+ * Rejects with ConfigError.
+ */
+export const loadHttpLeads = async (
+  environment: Environment,
+  options: SettingOptions,
+): Promise<HttpLeadsConfig | undefined> => {
+  const all = await readKeyFiles(loadEnvironment(environment, options));
+  const section = readLeadsSection(readYamlFile(all))['http'];
+  const limits = { totalMs: maxSearchMs, shareMs: maxSearchMs, maxLimit: 1 };
+  return section && httpSource.read(section, { values: {}, environment: all, ...limits });
 };

@@ -59,7 +59,7 @@ export const createCombinedLeads = (options: CombinedLeadsOptions): LeadSource =
         const leftMs = endMs - nowMs();
         if (leftMs < minMs) break;
         const status = member.status();
-        if (isFree && status.profiles === null) continue;
+        if (isFree && status.profiles === null && status.countsFree !== true) continue;
         const outcome = serves(status)
           ? await member.ask(query, { leftMs, signal })
           : { error: new Error(`${member.name} has nothing to search yet`) };
@@ -75,6 +75,7 @@ export const createCombinedLeads = (options: CombinedLeadsOptions): LeadSource =
         ready: first !== undefined || areEmpty(),
         synthetic: first?.synthetic ?? false,
         profiles: first === undefined ? 0 : first.profiles,
+        countsFree: first?.countsFree ?? false,
         // Cached pages of a source that is not ready are not answered.
         ...(first?.facets === undefined ? {} : { facets: first.facets }),
         revision: states.map(({ ready, revision }) => (ready ? revision : 'away')).join(' '),

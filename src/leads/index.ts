@@ -1,10 +1,9 @@
-import { apifySource } from './apify/apify-source.ts';
-import { embeddedSource } from './embedded/embedded-source.ts';
-import { httpSource } from './http/http-source.ts';
+import { embeddedSource } from './embedded-source.ts';
 import type { LeadSourceDefinition } from './lead-source-definition.ts';
+import { httpSource } from './upstream/http-source.ts';
 
 /** All lead sources. LEADS_SOURCES, settings, their documentation and the wiring follow from this list. */
-export const leadSourceDefinitions = [embeddedSource, httpSource, apifySource] as const;
+export const leadSourceDefinitions = [embeddedSource, httpSource] as const;
 
 export type AnyLeadSourceConfig = ReturnType<(typeof leadSourceDefinitions)[number]['read']>;
 

@@ -1,33 +1,13 @@
 import { AppError, KnownFault } from '../kit/errors.ts';
-import type { Json } from '../kit/json.ts';
-import type { Lead } from './lead-source.ts';
+import type { FindForgotten, Lead } from './lead-source.ts';
 
-/** Checked rows of an input, in its order. */
-export interface LeadBatch {
-  leads: Lead[];
-  /** Where the next batch begins, for `LeadInput.read`. Plain JSON that only the input understands. */
-  position: Json;
-}
-
-/** Profiles to import, read in batches of at most a few thousand. */
+/** Profiles to import. */
 export interface LeadInput {
   /**
-   * Equal for equal inputs (files, sizes, dates, mapping), so that an import is resumed only with the input that it began
-   * with. Null for an input that cannot be read twice, such as standard input.
+   * Reads from the beginning: checked profiles in the order of the input, in batches of at most a few thousand. An error
+   * ends the import before anything becomes visible. Rejects with the reason of `signal`.
    */
-  key: string | null;
-  /** Reads from the beginning, or from a batch's `position`. Rejects with the reason of `signal`. */
-  read(options: { after: Json | null; signal: AbortSignal }): AsyncIterable<LeadBatch>;
-  /**
-   * Called in place of `read` when a resumed import has stored its last batch, which ended at `position`. An error ends
-   * the import before anything becomes visible, like an error of `read`.
-   */
-  resumeEnd?(position: Json): void;
-  /**
-   * Tells whether the error of `read` or `resumeEnd` refuses the rows for good: the import cannot be resumed, and
-   * nothing of it is kept.
-   */
-  isRefused?(): boolean;
+  read(options: { signal: AbortSignal }): AsyncIterable<Lead[]>;
 }
 
 export interface ImportRequest {
@@ -38,22 +18,19 @@ export interface ImportRequest {
   signal: AbortSignal;
 }
 
-/** `fetching` and `publishing` copy the profiles that a fleet shares. */
-export type ImportPhase = 'fetching' | 'reading' | 'indexing' | 'publishing';
+export type ImportPhase = 'reading' | 'indexing';
 
 /** The progress of an import, reported a few times a second at most. */
 export interface ImportProgress {
   phase: ImportPhase;
-  /** Rows read, profiles indexed or bytes copied so far. */
+  /** Rows read or profiles indexed so far. */
   done: number;
-  /** Profiles to index or bytes to copy; null while unknown. */
+  /** Profiles to index; null while unknown. */
   total: number | null;
-  /** Whether this resumes an unfinished import of the same input. */
-  isResumed: boolean;
 }
 
 export interface ImportOutcome {
-  /** Rows taken from the input, including those before the import was resumed. */
+  /** Rows taken from the input. */
   rows: number;
   added: number;
   updated: number;
@@ -73,8 +50,6 @@ export interface LeadStats {
   bytes: number;
   /** Milliseconds since 1970; null when nothing was ever imported. */
   updatedAt: number | null;
-  /** An unfinished import that can be resumed. */
-  unfinished: { rows: number; startedAt: number } | null;
   /** Another one with every change of the profiles; null without any. */
   generation: string | null;
 }
@@ -85,9 +60,8 @@ export interface LeadStats {
  */
 export interface LeadKeeper {
   /**
-   * Imports the profiles of `request.input`. Searches see all of them at once, at the end. When the process is killed,
-   * searches are unchanged, and the same request resumes after the last stored batch. An unfinished import is dropped
-   * when an import of another input has read its first profile.
+   * Imports the profiles of `request.input`. Searches see all of them at once, at the end. An import that ends early, or
+   * is killed, changes nothing.
    */
   importLeads(request: ImportRequest): Promise<ImportOutcome>;
   stats(): Promise<LeadStats>;
@@ -98,6 +72,10 @@ export interface LeadKeeper {
    * each name is kept for that. `removed` is how many of them had a profile.
    */
   forget(usernames: readonly string[], options: { signal: AbortSignal }): Promise<{ removed: number }>;
+  /** Finds those of `usernames` who were forgotten. */
+  findForgotten: FindForgotten;
+  /** Erases forgotten people who are still stored, as after a deletion that ended early. */
+  sweep(): Promise<void>;
   /** Allows imports of these people again. `restored` is how many of them had been forgotten. */
   remember(usernames: readonly string[]): Promise<{ restored: number }>;
   close(): Promise<void>;

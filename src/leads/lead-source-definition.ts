@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { PayFor } from '../http/pay-settings.ts';
 import type { Log } from '../kit/log.ts';
 import type { LeadSource } from './lead-source.ts';
-import type { ForgottenList } from './without-forgotten.ts';
+import type { ForgottenPeople } from './forgotten-people.ts';
 
 /** A configured lead source. Its definition knows the other members. */
 export interface LeadSourceConfig {
@@ -22,8 +22,13 @@ export interface LeadSourceOrigin<Values extends object = object> {
 }
 
 export interface LeadSourceContext {
-  /** The folder of profiles and of people who asked to be forgotten. */
+  /** The folder of the imported profiles, or of fictional ones. */
   folder: string;
+  /** The address of PostgreSQL itself, which then has the imported profiles; null: they are in the folder. */
+  databaseUrl: string | null;
+  people: ForgottenPeople;
+  /** Erases forgotten people who are still among the imported profiles. */
+  sweep: () => Promise<void>;
   /** Whether no other source is configured. */
   isAlone: boolean;
   /** How many fictional profiles are generated where nothing was imported. */
@@ -31,11 +36,6 @@ export interface LeadSourceContext {
   log: Log;
   /** Pays for answers. Absent: nothing is paid. */
   payFor?: PayFor | undefined;
-}
-
-export interface OpenedLeadSource extends LeadSource {
-  /** People who asked to be forgotten in this source. No source may answer with them. */
-  forgotten?: ForgottenList;
 }
 
 /** A lead source: everything that the gateway needs to know of it. */
@@ -47,12 +47,10 @@ export interface LeadSourceDefinition<Config extends LeadSourceConfig = LeadSour
   variables: z.ZodRawShape;
   /** The section `leads.<kind>` of causeway.yaml, each key with a description; null: there is none. */
   section: z.ZodObject | null;
-  /** Whether forgotten people are erased in the source itself. The answers of others, and of sources with a list of their own, are filtered. */
-  erasesForgotten: boolean;
   /** Whether the source, as the only one, ends its searches in time by itself and says why it cannot answer. */
   guardsItself?: true;
   /** Makes the configuration from checked settings. Throws ConfigError with one line that names the setting. */
   read(section: object, origin: LeadSourceOrigin): Config;
   /** Loads and opens the source. A source that cannot answer yet is opened, and not ready. */
-  open(config: Config, context: LeadSourceContext): Promise<OpenedLeadSource>;
+  open(config: Config, context: LeadSourceContext): Promise<LeadSource>;
 }

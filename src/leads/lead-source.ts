@@ -38,6 +38,8 @@ export interface LeadStatus {
   synthetic: boolean;
   /** The number of profiles; null when only the upstream knows. */
   profiles: number | null;
+  /** Whether searches cost the operator nothing although only the upstream knows `profiles`. Absent: they may. */
+  countsFree?: boolean;
   /** Changes when answers may change. Empty for a source that cannot tell. */
   revision: string;
   /** Made once for each revision. Absent: the source cannot tell. */

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { ConfigError } from '../kit/errors.ts';
 import { commaList, wholeNumber } from '../kit/variables.ts';
-import { embeddedVariables } from './embedded/embedded-source.ts';
+import { formerVariables } from './embedded-source.ts';
 import { leadSourceDefinitions, leadSourceOf, type AnyLeadSourceConfig } from './index.ts';
-import { maxSearchMs } from './upstream/upstream-settings.ts';
+import { maxSearchMs } from './upstream/http-source.ts';
 
 export interface LeadsConfig {
   /** In the order in which they are asked, each kind once; none where the search is switched off. */
@@ -22,11 +22,16 @@ const leftPostgres =
   'profiles in PostgreSQL are no longer searched; export them with the former version of Causeway, name embedded in ' +
   'place of postgres, and import them again (docs/operators-profiles.md, "After an upgrade")';
 
+const leftApify =
+  'actors of Apify are asked by the source http; name it in place of apify, and write leads.http as in ' +
+  'docs/operators-profiles.md, "Apify"';
+
 /** The environment variables of leads. The types of a source's own variables are known to its `read`. */
 export const leadsVariables = {
   LEADS_SOURCES: commaList
     .transform((named) => (named.join() === 'none' ? [] : named))
     .refine((named) => !named.includes('postgres'), leftPostgres)
+    .refine((named) => !named.includes('apify'), leftApify)
     .pipe(z.array(z.enum(kinds, `must be of ${kinds.join(', ')}, divided by commas, or none`)))
     .refine((named) => new Set(named).size === named.length, 'names a source twice')
     .prefault('embedded')
@@ -41,7 +46,7 @@ export const leadsVariables = {
   LEADS_CACHE_SECONDS: wholeNumber(0, 86_400, 60).describe(
     'how long a page of results is kept, 0 to 86400; 0 keeps none',
   ),
-  ...embeddedVariables,
+  ...formerVariables,
   ...sourceVariables,
 };
 
@@ -70,8 +75,6 @@ export const readLeads = ({ values, section, ...origin }: LeadsOrigin): LeadsCon
   const unused = kinds.find((kind) => section[kind] !== undefined && !named.includes(kind));
   if (unused !== undefined)
     throw new ConfigError(`causeway.yaml: leads.${unused}: LEADS_SOURCES does not name ${unused}`);
-  if (values.LEADS_URL !== undefined && named.length > 0 && !named.includes('embedded'))
-    throw new ConfigError('LEADS_URL: LEADS_SOURCES does not name embedded');
   const totalMs = values.LEADS_TIMEOUT_MS;
   const shareMs = Math.floor(totalMs / named.length);
   const readSource = (kind: AnyLeadSourceConfig['kind']): AnyLeadSourceConfig => {

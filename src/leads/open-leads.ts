@@ -1,25 +1,23 @@
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { createCache } from '../cache/bounded-cache.ts';
 import type { RedisConnection } from '../cache/redis-connection.ts';
 import type { Log } from '../kit/log.ts';
+import { directAddress, type StoreSettings } from '../store/store-settings.ts';
 import { createCachedLeads } from './cached-leads.ts';
 import { createCombinedLeads } from './combined-leads.ts';
-import { openForgottenList } from './embedded/find-forgotten.ts';
 import { leadSourceOf, type AnyLeadSourceConfig } from './index.ts';
-import type { LeadSourceContext, LeadSourceDefinition, OpenedLeadSource } from './lead-source-definition.ts';
+import type { LeadSourceContext, LeadSourceDefinition } from './lead-source-definition.ts';
+import { leadsFolder } from './keeping/open-lead-keeper.ts';
 import type { Leads, LeadSource } from './lead-source.ts';
 import type { LeadsConfig } from './leads-settings.ts';
 import { createFindForgotten, createLeadsWithoutForgotten } from './without-forgotten.ts';
 
-export interface OpenLeadsOptions extends Pick<LeadSourceContext, 'payFor'> {
+export interface OpenLeadsOptions extends Pick<LeadSourceContext, 'payFor' | 'people' | 'sweep'> {
   /** Null keeps pages of results in this process. */
   redis: RedisConnection | null;
   log: Log;
 }
 
-interface LeadsSettings {
-  dataDir: string;
+interface LeadsSettings extends StoreSettings {
   leads: LeadsConfig;
   search: { syntheticProfiles: number };
 }
@@ -32,22 +30,21 @@ const maxCacheEntries = 500;
  * when a source cannot be opened at all; one that cannot answer yet is opened, and not ready.
  */
 export const openLeads = async (
-  { dataDir, leads, search }: LeadsSettings,
-  { redis, log, payFor }: OpenLeadsOptions,
+  { leads, search, ...place }: LeadsSettings,
+  { redis, log, payFor, people, sweep }: OpenLeadsOptions,
 ): Promise<Leads> => {
-  const folder = join(dataDir, 'leads');
   const isAlone = leads.sources.length === 1;
-  // People whose profiles are elsewhere are forgotten in this folder.
-  if (leads.sources.some((config) => !leadSourceOf(config).erasesForgotten))
-    await mkdir(folder, { recursive: true });
   const sources = await openSources(leads.sources, {
-    folder,
+    folder: leadsFolder(place.dataDir),
+    databaseUrl: directAddress(place),
+    people,
+    sweep,
     isAlone,
     syntheticProfiles: search.syntheticProfiles,
     log,
     payFor,
   });
-  const lists = [openForgottenList(folder), ...sources.flatMap(({ source }) => source.forgotten ?? [])];
+  const findForgotten = createFindForgotten(people);
 
   const withPages = (source: LeadSource, kind: string): LeadSource => {
     if (leads.cacheMs === 0) return source;
@@ -60,16 +57,9 @@ export const openLeads = async (
     });
     return createCachedLeads({ source, cache });
   };
-  /** `own` is the list of the source, and `source` the source with what guards it. */
-  const keep = (
-    source: LeadSource,
-    { definition, source: { forgotten: own } }: ConfiguredSource,
-  ): LeadSource => {
-    const kept = withPages(source, definition.kind);
-    // A kept page may name somebody who was forgotten since.
-    return definition.erasesForgotten && own === undefined ? kept : createLeadsWithoutForgotten(kept, lists);
-  };
-  const findForgotten = createFindForgotten(lists);
+  /** A kept page may name somebody who was forgotten since. */
+  const keep = (source: LeadSource, { definition }: ConfiguredSource): LeadSource =>
+    createLeadsWithoutForgotten(withPages(source, definition.kind), findForgotten);
   const [first] = sources;
   if (isAlone && first?.definition.guardsItself === true)
     return { ...keep(first.source, first), findForgotten };
@@ -85,7 +75,7 @@ export const openLeads = async (
 
 interface ConfiguredSource {
   definition: LeadSourceDefinition;
-  source: OpenedLeadSource;
+  source: LeadSource;
   timeoutMs: number;
 }
 

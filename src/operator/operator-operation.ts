@@ -5,7 +5,8 @@ import type { Clock } from '../kit/clock.ts';
 import type { ErrorCode } from '../kit/errors.ts';
 import type { JsonObject } from '../kit/json.ts';
 import type { LeadDesk } from '../leads/keeping/lead-desk.ts';
-import type { KeptPlace } from '../leads/keeping/open-lead-keeper.ts';
+import type { ForgetUpstream } from '../leads/upstream/forget-upstream.ts';
+import type { StoreSettings } from '../store/store-settings.ts';
 import type { DescribedOperation } from '../operations/operation.ts';
 import type { ErrorText } from '../operations/operation-docs.ts';
 import type { Providers } from '../providers/create-providers.ts';
@@ -31,7 +32,7 @@ export interface GatewayParts {
   providers: Pick<Providers, 'health'>;
   /** Null: no upstream is paid by x402. */
   buyer: Pick<Buyer, 'problems'> | null;
-  leads: { desk: LeadDesk; place: KeptPlace };
+  leads: { desk: LeadDesk; place: StoreSettings; forgetUpstream: ForgetUpstream };
   /** The body of the request, for operations that `accept` one which is not JSON. */
   body: Readable;
   /** Aborts when the client disconnects. */

@@ -3,6 +3,7 @@ import * as accounts from './commands/accounts.ts';
 import * as boughtPayments from './commands/bought-payments.ts';
 import * as claimCall from './commands/claim-call.ts';
 import * as finishJob from './commands/finish-job.ts';
+import * as forgotten from './commands/forgotten.ts';
 import * as gauges from './commands/gauges.ts';
 import * as jobs from './commands/jobs.ts';
 import * as keys from './commands/keys.ts';
@@ -36,6 +37,7 @@ export const commands = onlyCommands({
   ...secrets,
   ...spentNonces,
   ...migrations,
+  ...forgotten,
   ...madeClips,
   ...ledger,
   ...jobs,

@@ -9,7 +9,7 @@ export const storeVariables = {
     .describe('folder of the embedded store, results, lead index and generated wallets'),
   DATABASE_URL: postgresUrl
     .optional()
-    .describe('`postgres://…` keeps accounts, ledger, jobs and payments in PostgreSQL'),
+    .describe('`postgres://…` keeps accounts, ledger, jobs, payments and imported profiles in PostgreSQL'),
   DATABASE_DIRECT_URL: postgresUrl
     .optional()
     .describe(
@@ -34,3 +34,9 @@ export const readStoreSettings = (values: VariableValues<typeof storeVariables>)
     );
   return { dataDir, databaseUrl, databaseDirectUrl: directUrl === databaseUrl ? undefined : directUrl };
 };
+
+/** Returns the address of PostgreSQL itself; null for the embedded store. */
+export const directAddress = ({
+  databaseUrl,
+  databaseDirectUrl,
+}: Omit<StoreSettings, 'dataDir'>): string | null => databaseDirectUrl ?? databaseUrl;

@@ -4,6 +4,7 @@ import type { CommandMethods } from './commands.ts';
 export type * from './commands/accounts.ts';
 export type * from './commands/bought-payments.ts';
 export type * from './commands/finish-job.ts';
+export type * from './commands/forgotten.ts';
 export type * from './commands/gauges.ts';
 export type * from './commands/history-page.ts';
 export type * from './commands/job-table.ts';

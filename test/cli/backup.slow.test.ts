@@ -1,7 +1,7 @@
 import { cp, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { lockKeeper } from '../../src/leads/embedded/keeper-lock.ts';
+import { lockKeeper } from '../../src/leads/sqlite/keeper-lock.ts';
 import { read, type Body } from '../e2e/account-calls.ts';
 import { startTestGateway, type TestGateway } from '../e2e/start-test-gateway.ts';
 import { operatorOf, runCli, runHere, temporaryFolder } from './run-cli.ts';

@@ -37,7 +37,7 @@ describe('refuses, as the start does,', () => {
     ['an address that is none', 'providers: { local: { type: openai, base_url: here } }', 'base_url'],
     ['a model without a price', 'models: { sku: { kind: image, routes: [{ provider: sandbox }] } }', 'price'],
     ['an unknown unit', model('{ unit: nonsense, price_usd: 1 }'), 'price'],
-    ['a number out of bounds', 'leads: { apify: { actor: owner/name, max_rows: 0 } }', 'max_rows'],
+    ['a number out of bounds', 'leads: { http: { url: https://x.example, max_rows: 0 } }', 'max_rows'],
   ])('%s', (_, yaml, named) => {
     expect(() => readFileSettings(yaml)).toThrow(named);
     expect(validate(parse(yaml))).toBe(false);

@@ -28,7 +28,7 @@ describe('the settings in force', () => {
       (name) => soundsSecret.test(name) || x402SecretNames.includes(name),
     );
     expect(names).toEqual(
-      expect.arrayContaining(['CAUSEWAY_API_KEY', 'S3_SECRET_ACCESS_KEY', 'APIFY_TOKEN', ...x402SecretNames]),
+      expect.arrayContaining(['CAUSEWAY_API_KEY', 'S3_SECRET_ACCESS_KEY', ...x402SecretNames]),
     );
     fc.assert(
       fc.property(secretWord, fc.constantFrom(...names), (word, name) => {
@@ -100,8 +100,8 @@ describe('the settings in force', () => {
                 headers: { authorization: `Bearer ${word}` },
                 parameters: { key: word, q: '{query}' },
                 body: { deep: [word] },
+                forget: { url: `https://leads.test/gone?token=${word}`, body: { token: word } },
               },
-              apify: { actor: 'a/b', input: { token: word } },
             },
           }),
         );
@@ -109,8 +109,11 @@ describe('the settings in force', () => {
         expect(file).toMatchObject({
           providers: { local: { type: 'openai', base_url: 'http://(hidden)@10.0.0.7:9/v1?(hidden)' } },
           leads: {
-            http: { url: 'https://leads.test/find?(hidden)', headers: { authorization: '(hidden)' } },
-            apify: { actor: 'a/b', input: { token: '(hidden)' } },
+            http: {
+              url: 'https://leads.test/find?(hidden)',
+              headers: { authorization: '(hidden)' },
+              forget: { url: 'https://leads.test/gone?(hidden)', body: '(hidden)' },
+            },
           },
         });
       }),

@@ -1,13 +1,12 @@
-import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
-import { openEmbeddedKeeper } from '../../src/leads/embedded/open-embedded-keeper.ts';
+import { keptPlaceOf, openLeadKeeper } from '../../src/leads/keeping/open-lead-keeper.ts';
 import type { Lead } from '../../src/leads/lead-source.ts';
 import { createRecordedLog } from '../cache/recorded-log.ts';
 import { buildLead } from '../leads/build-lead.ts';
-import { leadInputOf } from '../leads/embedded/lead-input-of.ts';
+import { leadInputOf } from '../leads/lead-input-of.ts';
 import { startStubFacilitator, stubNetwork, type StubFacilitator } from '../mcp/stub-facilitator.ts';
 import { toProof } from '../mcp/to-proof.ts';
 import { startTestGateway, whenSearchReady, type TestGateway } from './start-test-gateway.ts';
@@ -63,7 +62,7 @@ const statusOf = async ({ gateway }: Pick<Sale, 'gateway'>, path: string): Promi
   (await gateway.call(path, { apiKey: null })).status;
 
 const importLeads = async ({ gateway }: Sale, leads: Lead[]): Promise<void> => {
-  const keeper = await openEmbeddedKeeper({ folder: join(gateway.dataDir, 'leads') });
+  const keeper = await openLeadKeeper(keptPlaceOf(gateway.services.config));
   await keeper.importLeads({
     input: leadInputOf(leads),
     mode: 'upsert',

@@ -1,11 +1,10 @@
-import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { forgottenFile } from '../../src/leads/embedded/lead-folder.ts';
-import { openEmbeddedKeeper } from '../../src/leads/embedded/open-embedded-keeper.ts';
+import { keptPlaceOf, openLeadKeeper } from '../../src/leads/keeping/open-lead-keeper.ts';
+import { embeddedStoreFile } from '../../src/store/open-store.ts';
 import { buildLead } from '../leads/build-lead.ts';
 import { startStubService, type StubService } from '../leads/upstream/stub-service.ts';
 import { searchPrice, startPaidSearch, type PaidSearch } from './start-paid-search.ts';
@@ -91,21 +90,22 @@ describe('a paid search over another service', () => {
     service.answer({ kind: 'json', value: ['anna', 'Bert'].map((username) => buildLead({ username })) });
     const proof = await paid.prove();
     expect(await (await search('both', proof)).json()).toMatchObject({ count: 2 });
-    const keeper = await openEmbeddedKeeper({ folder: join(paid.gateway.dataDir, 'leads') });
+    const { config } = paid.gateway.services;
+    const keeper = await openLeadKeeper(keptPlaceOf(config));
     await keeper.forget(['bert'], { signal: new AbortController().signal });
     const again = await search('both', proof);
     expect(again.headers.get('idempotent-replayed')).toBe('true');
     expect(await again.json()).toEqual({ results: [buildLead({ username: 'anna' })], count: 1 });
-    const list = forgottenFile(join(paid.gateway.dataDir, 'leads'));
-    const whole = await readFile(list);
-    await writeFile(list, 'no list');
+    const database = new DatabaseSync(embeddedStoreFile(config.dataDir));
+    database.exec('ALTER TABLE forgotten_lists RENAME TO lists_away');
     const held = await search('both', proof);
     expect([held.status, held.headers.get('retry-after')]).toEqual([503, '5']);
     expect(held.headers.get('payment-response')).not.toBeNull();
     expect(await held.json()).toMatchObject({
       error: { code: 'payment_pending', message: expect.stringMatching(/paid for.*do not pay again/) },
     });
-    await writeFile(list, whole);
+    database.exec('ALTER TABLE lists_away RENAME TO forgotten_lists');
+    database.close();
     await keeper.remember(['bert']);
     await keeper.close();
     expect(await (await search('both', proof)).json()).toMatchObject({ count: 2 });

@@ -78,6 +78,14 @@ describe('several lead sources', () => {
     expect([own.asked, paid.asked]).toEqual([1, 0]);
   });
 
+  it('are asked by a free search where only the service knows its profiles, and each search costs nothing', async () => {
+    const free = createFake('free', answers, { profiles: null, countsFree: true });
+    const leads = combine([free]);
+    const { signal } = new AbortController();
+    expect(await leads.search({ limit: 5 }, { signal, isFree: true })).toEqual(page);
+    expect(leads.status()).toMatchObject({ profiles: null, countsFree: true });
+  });
+
   it('take an empty answer for an answer', async () => {
     const [first, second] = [createFake('first', async () => []), createFake('second', answers)];
     expect(await search(combine([first, second]))).toEqual([]);

@@ -6,7 +6,12 @@ import { leadSourceDefinitions } from '../../src/leads/index.ts';
 import { leadsVariables, type LeadsConfig } from '../../src/leads/leads-settings.ts';
 
 const http = { url: 'https://leads.example/find', parameters: { q: '{query}' } };
-const apify = { actor: 'someone/some-actor', input: { search: '{query}' } };
+
+const counted = {
+  url: http.url,
+  body: ['{terms}{country}{category_key}{gender}', '{min_followers}{max_followers}{limit}'],
+  counts: 'free',
+};
 
 const read = (environment: Record<string, string>, leads?: unknown): LeadsConfig =>
   readConfig(environment, leads === undefined ? null : stringify({ leads })).leads;
@@ -14,7 +19,7 @@ const read = (environment: Record<string, string>, leads?: unknown): LeadsConfig
 describe('the lead sources', () => {
   it('are the embedded index alone without settings', () => {
     expect(read({})).toEqual({
-      sources: [{ kind: 'embedded', timeoutMs: 10_000, place: null }],
+      sources: [{ kind: 'embedded', timeoutMs: 10_000 }],
       timeoutMs: 10_000,
       cacheMs: 60_000,
     });
@@ -23,30 +28,15 @@ describe('the lead sources', () => {
   it('are read in their order, each with an equal share of the time unless it has its own', () => {
     const { sources } = read(
       {
-        LEADS_SOURCES: 'http, embedded ,apify',
+        LEADS_SOURCES: 'http, embedded',
         LEADS_TIMEOUT_MS: '15000',
-        APIFY_TOKEN: 'token',
       },
-      { http, apify: { ...apify, timeout_ms: 15_000 } },
+      { http: { ...http, timeout_ms: 15_000 } },
     );
     expect(sources.map(({ kind, timeoutMs }) => [kind, timeoutMs])).toEqual([
-      ['http', 5_000],
-      ['embedded', 5_000],
-      ['apify', 15_000],
+      ['http', 15_000],
+      ['embedded', 7_500],
     ]);
-  });
-
-  it('may be shared by a fleet, in a bucket or in a folder', () => {
-    const keys = { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'secret' };
-    const placeOf = (environment: Record<string, string>): unknown =>
-      read(environment).sources.map((source) => (source.kind === 'embedded' ? source.place : null));
-    expect(placeOf({ LEADS_URL: 's3://profiles/live', ...keys })).toMatchObject([
-      { kind: 's3', s3: { bucket: 'profiles', prefix: 'live/' } },
-    ]);
-    expect(placeOf({ LEADS_URL: 'file:///srv/my%20leads' })).toEqual([
-      { kind: 'folder', path: '/srv/my leads' },
-    ]);
-    expect(placeOf({ LEADS_URL: '/srv/leads' })).toEqual([{ kind: 'folder', path: '/srv/leads' }]);
   });
 
   it('over HTTP are asked by GET, or by POST where there is a body', () => {
@@ -60,19 +50,18 @@ describe('the lead sources', () => {
   });
 
   it('need not send the words where what is found is compared with them', () => {
-    const { sources } = read(
-      { LEADS_SOURCES: 'http,apify', APIFY_TOKEN: 'token' },
-      { http: { url: http.url, words: 'check' }, apify: { actor: apify.actor, words: 'check' } },
-    );
-    expect(sources).toMatchObject([{ words: 'check' }, { words: 'check' }]);
+    const { sources } = read({ LEADS_SOURCES: 'http' }, { http: { url: http.url, words: 'check' } });
+    expect(sources).toMatchObject([{ rules: { words: 'check' } }]);
   });
 
-  it('are asked for as many rows as a search may want where filters are left to us, at Apify for what it wants', () => {
-    const { sources } = read(
-      { LEADS_SOURCES: 'http,apify', APIFY_TOKEN: 'token', SEARCH_MAX_LIMIT: '50' },
-      { http, apify },
-    );
-    expect(sources).toMatchObject([{ filteredRows: 50 }, { filteredRows: 1 }]);
+  it('may send the words as they are compared in place of those of the buyer', () => {
+    const { sources } = read({ LEADS_SOURCES: 'http' }, { http: { url: http.url, body: ['{terms}'] } });
+    expect(sources).toMatchObject([{ rules: { words: 'upstream' } }]);
+  });
+
+  it('are asked for as many rows as a search may want where filters are left to us', () => {
+    const { sources } = read({ LEADS_SOURCES: 'http', SEARCH_MAX_LIMIT: '50' }, { http });
+    expect(sources).toMatchObject([{ filteredRows: 50 }]);
   });
 
   it('over HTTP may have their key in a variable of any name', () => {
@@ -82,21 +71,13 @@ describe('the lead sources', () => {
     ]);
     expect(() => read(key, { http })).toThrow(/^LEADS_KEY: there is no such setting/);
   });
-
-  it('at Apify name an actor by its owner and its name', () => {
-    const { sources } = read({ LEADS_SOURCES: 'apify', APIFY_TOKEN: 'token' }, { apify });
-    expect(sources).toMatchObject([
-      { actor: 'someone~some-actor', token: 'token', baseUrl: 'https://api.apify.com' },
-    ]);
-  });
 });
 
 describe('a wrong setting of the leads', () => {
   const onHttp = { LEADS_SOURCES: 'http', LEAD_KEY: 'topsecret\nx' };
-  const onApify = { LEADS_SOURCES: 'apify', APIFY_TOKEN: 'topsecret' };
 
   it.each<[Record<string, string>, unknown, RegExp]>([
-    [{ LEADS_SOURCES: 'embedded,mysql' }, undefined, /^LEADS_SOURCES: must be of embedded, http, apify/],
+    [{ LEADS_SOURCES: 'embedded,mysql' }, undefined, /^LEADS_SOURCES: must be of embedded, http,/],
     [{ LEADS_SOURCES: 'embedded,embedded' }, undefined, /^LEADS_SOURCES: names a source twice$/],
     [{ LEADS_SOURCES: 'embedded,' }, undefined, /^LEADS_SOURCES: must be of /],
     [
@@ -104,17 +85,17 @@ describe('a wrong setting of the leads', () => {
       undefined,
       /^LEADS_SOURCES: names http, and causeway\.yaml has no leads\.http$/,
     ],
-    [{ LEADS_SOURCES: 'apify' }, { apify }, /^APIFY_TOKEN: must be set for LEADS_SOURCES with apify$/],
-    [onApify, undefined, /^LEADS_SOURCES: names apify, and causeway\.yaml has no leads\.apify$/],
+    [
+      { LEADS_SOURCES: 'embedded,apify', APIFY_TOKEN: 'topsecret' },
+      undefined,
+      /^LEADS_SOURCES: actors of Apify are asked by the source http; .*docs\/operators-profiles\.md, "Apify"$/,
+    ],
     [
       { LEADS_SOURCES: 'http,postgres', LEADS_DATABASE_URL: 'postgres://x' },
       undefined,
       /^LEADS_SOURCES: profiles in PostgreSQL are no longer searched; export them .*name embedded in place of postgres, and import them again \(docs\/operators-profiles\.md, "After an upgrade"\)$/,
     ],
     [{ LEADS_DATABASE_URL: 'postgres://x' }, undefined, /^LEADS_DATABASE_URL: there is no such setting/],
-    [{ LEADS_URL: 'https://x.example' }, undefined, /^LEADS_URL: must be s3:\/\/BUCKET\/PREFIX, or a folder/],
-    [{ LEADS_URL: 's3://profiles' }, undefined, /^S3_ACCESS_KEY_ID: must be set beside LEADS_URL$/],
-    [{ LEADS_URL: '/srv/leads', ...onApify }, { apify }, /^LEADS_URL: LEADS_SOURCES does not name embedded$/],
     [{ LEADS_TIMEOUT_MS: '99' }, undefined, /^LEADS_TIMEOUT_MS: /],
     [{ LEADS_TIMEOUT_MS: '120001' }, undefined, /^LEADS_TIMEOUT_MS: /],
     [
@@ -177,12 +158,7 @@ describe('a wrong setting of the leads', () => {
     [
       onHttp,
       { http: { ...http, parameters: { q: 'yoga' }, body: ['{limit}'] } },
-      /^causeway\.yaml: leads\.http: \{query\} must be in parameters or in body, .*words: check$/,
-    ],
-    [
-      onApify,
-      { apify: { actor: 'a/b', input: { search: 'x', most: '{limit}' } } },
-      /^causeway\.yaml: leads\.apify: \{query\} must be in input, /,
+      /^causeway\.yaml: leads\.http: \{query\} or \{terms\} must be in parameters or in body, .*words: check$/,
     ],
     [onHttp, { http: { ...http, parameters: { q: '{Query}' } } }, /parameters\.q: there is no \{Query\}; /],
     [onHttp, { http: { ...http, body: { n: '{minFollowers}' } } }, /body\.n: there is no \{minFollowers\}; /],
@@ -230,13 +206,31 @@ describe('a wrong setting of the leads', () => {
     ],
     [onHttp, { http: { ...http, words: 'ours' } }, /^causeway\.yaml: leads\.http\.words: /],
     [
-      onApify,
-      { apify: { actor: 'a/b/c' } },
-      /^causeway\.yaml: leads\.apify\.actor: must be the id of an actor/,
+      onHttp,
+      { http: { ...http, counts: 'free' } },
+      /^causeway\.yaml: leads\.http\.counts: a service can only count what it is sent; put \{country\} in parameters/,
     ],
-    [onApify, { apify: { ...apify, input: [] } }, /^causeway\.yaml: leads\.apify\.input: /],
-    [onApify, { apify: { ...apify, token: 'topsecret' } }, /^causeway\.yaml: leads\.apify: Unrecognized key/],
-    [{ ...onApify, APIFY_TOKEN: 'topsecret more' }, { apify }, /^APIFY_TOKEN: must be one word$/],
+    [
+      onHttp,
+      { http: { ...counted, words: 'check' } },
+      /^causeway\.yaml: leads\.http\.counts: .*; leave out words: check$/,
+    ],
+    [
+      onHttp,
+      { http: { ...counted, max_rows: 100 } },
+      /^causeway\.yaml: leads\.http\.max_rows: must be at least 101 beside counts$/,
+    ],
+    [
+      onHttp,
+      { http: { ...http, forget: { url: 'https://x.example' } } },
+      /^causeway\.yaml: leads\.http\.forget: needs \{username_key\} in url, or a text \{username_keys\} in body, and not/,
+    ],
+    [
+      onHttp,
+      { http: { ...http, forget: { url: 'https://u:topsecret@x.example/{username_key}' } } },
+      /^causeway\.yaml: leads\.http\.forget\.url: must have no user and password/,
+    ],
+    [onHttp, { http: { ...http, nothing: { at: 'error' } } }, /^causeway\.yaml: leads\.http\.nothing\./],
   ])('%j with %j is one line that names it', (environment, leads, line) => {
     const reading = (): unknown => read(environment, leads);
     expect(reading).toThrow(ConfigError);

@@ -1,23 +1,34 @@
-import { copyFile, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { stringify } from 'yaml';
 import { readConfig } from '../../src/config/config.ts';
-import { forgottenFile } from '../../src/leads/embedded/lead-folder.ts';
-import { openEmbeddedKeeper } from '../../src/leads/embedded/open-embedded-keeper.ts';
-import type { Lead, LeadSource } from '../../src/leads/lead-source.ts';
+import type { Lead, Leads, LeadSource } from '../../src/leads/lead-source.ts';
+import { openForgottenPeople, type ForgottenPeople } from '../../src/leads/forgotten-people.ts';
 import { openLeads } from '../../src/leads/open-leads.ts';
+import { openSqliteKeeper } from '../../src/leads/sqlite/open-sqlite-keeper.ts';
 import { silentLog } from '../../src/kit/log.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
+import { StoreError } from '../../src/store/store-error.ts';
+import type { Store } from '../../src/store/store.ts';
+import { layStore } from '../data-template.ts';
 import { buildLead } from './build-lead.ts';
+import { leadInputOf } from './lead-input-of.ts';
 import { startStubService, type StubService } from './upstream/stub-service.ts';
 
 let dataDir: string;
+let storeFolder: string;
+let store: Store;
+let people: ForgottenPeople;
 let service: StubService;
-let leads: LeadSource | null;
+let leads: Leads | null;
 
 beforeEach(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'causeway-leads-'));
+  storeFolder = await mkdtemp(join(tmpdir(), 'causeway-store-'));
+  store = await openSqliteStore({ file: layStore(join(storeFolder, 'store.db')), inThisThread: true });
+  people = await openForgottenPeople(store);
   service = await startStubService({ kind: 'json', value: [buildLead({ username: 'from_http' })] });
   leads = null;
 });
@@ -25,16 +36,20 @@ beforeEach(async () => {
 afterEach(async () => {
   await leads?.close();
   await service.close();
-  await rm(dataDir, { recursive: true, force: true });
+  await store.close();
+  for (const folder of [dataDir, storeFolder]) await rm(folder, { recursive: true, force: true });
 });
 
-const open = async (environment: Record<string, string> = {}): Promise<LeadSource> => {
+const open = async (
+  environment: Record<string, string> = {},
+  inStore: ForgottenPeople = people,
+): Promise<Leads> => {
   const usesHttp = environment['LEADS_SOURCES']?.includes('http') === true;
   const config = readConfig(
     { DATA_DIR: dataDir, SYNTHETIC_PROFILES: '100', ...environment },
     usesHttp ? stringify({ leads: { http: { url: service.origin, parameters: { q: '{query}' } } } }) : null,
   );
-  leads = await openLeads(config, { redis: null, log: silentLog });
+  leads = await openLeads(config, { redis: null, log: silentLog, people: inStore, sweep });
   return leads;
 };
 
@@ -43,19 +58,13 @@ const search = (source: LeadSource): Promise<Lead[]> =>
 const names = async (source: LeadSource): Promise<string[]> =>
   (await search(source)).map(({ username }) => username);
 
+const openKeeper = () => openSqliteKeeper({ folder: join(dataDir, 'leads'), people });
+const sweep = async (): Promise<void> => (await openKeeper()).sweep();
+
 const importProfiles = async (...usernames: string[]): Promise<void> => {
-  const keeper = await openEmbeddedKeeper({ folder: join(dataDir, 'leads') });
-  await keeper.importLeads({
-    mode: 'upsert',
-    input: {
-      key: null,
-      read: async function* () {
-        yield { leads: usernames.map((username) => buildLead({ username })), position: 1 };
-      },
-    },
-    signal: new AbortController().signal,
-  });
-  await keeper.close();
+  const input = leadInputOf(usernames.map((username) => buildLead({ username })));
+  const keeper = await openKeeper();
+  await keeper.importLeads({ mode: 'upsert', input, signal: new AbortController().signal });
 };
 
 describe('the leads of a gateway', () => {
@@ -90,97 +99,72 @@ describe('the leads of a gateway', () => {
     }
   });
 
-  it('of an upstream have nobody in them who asked to be forgotten, pages that are kept included', async () => {
-    const source = await open({ LEADS_SOURCES: 'http' });
+  it('have nobody in them who is on the list of the store, imported profiles and pages that are kept included', async () => {
     service.answer({
       kind: 'json',
       value: ['anna', 'Bert.B', 'carl'].map((username) => buildLead({ username })),
     });
-    expect(await names(source)).toEqual(['Bert.B', 'anna', 'carl']);
-    const keeper = await openEmbeddedKeeper({ folder: join(dataDir, 'leads') });
-    await keeper.forget(['bert.b', 'nobody'], { signal: new AbortController().signal });
-    expect(await names(source)).toEqual(['anna', 'carl']);
-    await keeper.forget(['anna', 'carl'], { signal: new AbortController().signal });
-    expect(await names(source)).toEqual([]);
-    await keeper.remember(['anna']);
-    await keeper.close();
-    expect(await names(source)).toEqual(['anna']);
-    expect(service.requests).toHaveLength(1);
+    await importProfiles('anna', 'Bert.B', 'carl');
+    for (const sources of ['embedded', 'http', 'embedded,http'])
+      for (const seconds of ['60', '0']) {
+        const source = await open({ LEADS_SOURCES: sources, LEADS_CACHE_SECONDS: seconds });
+        await vi.waitUntil(() => source.status().ready, { timeout: 60_000 });
+        expect(await names(source)).toEqual(['Bert.B', 'anna', 'carl']);
+        await people.add(['bert.b', 'Carl', 'nobody']);
+        expect(await names(source)).toEqual(['anna']);
+        const { signal } = new AbortController();
+        expect(await source.findForgotten(['BERT.B', 'anna'], { signal })).toEqual(new Set(['BERT.B']));
+        await people.add(['anna']);
+        expect(await names(source)).toEqual([]);
+        await people.remove(['anna', 'bert.b', 'carl']);
+        expect(await names(source)).toEqual(['Bert.B', 'anna', 'carl']);
+        await source.close();
+      }
   });
 
-  it('of an upstream are given out to nobody while the list of forgotten people cannot be read', async () => {
-    const keeper = await openEmbeddedKeeper({ folder: join(dataDir, 'leads') });
-    await keeper.forget(['anna'], { signal: new AbortController().signal });
-    await keeper.close();
-    const list = forgottenFile(join(dataDir, 'leads'));
-    const good = await readFile(list);
-    for (const sources of ['http', 'embedded,http']) {
-      const source = await open({ LEADS_SOURCES: sources });
-      await writeFile(list, 'no database at all, but some text that is long enough'.repeat(100));
+  it('are given out to nobody while the list of the store cannot be read', async () => {
+    await importProfiles('anna');
+    const { signal } = new AbortController();
+    const find = async (): Promise<never> => {
+      throw new StoreError('unavailable', 'the database does not answer');
+    };
+    for (const sources of ['embedded', 'http', 'embedded,http']) {
+      const source = await open({ LEADS_SOURCES: sources }, { ...people, find });
+      await vi.waitUntil(() => source.status().ready, { timeout: 60_000 });
       await expect(search(source)).rejects.toMatchObject({ code: 'upstream_error', status: 502 });
-      await writeFile(list, good);
-      expect(await names(source)).toEqual(['from_http']);
+      await expect(source.findForgotten(['anna'], { signal })).rejects.toMatchObject({ status: 502 });
       await source.close();
     }
   });
 
-  it('of an upstream are given out to nobody while the list of forgotten people cannot be reached', async () => {
-    const source = await open({ LEADS_SOURCES: 'http' });
-    const list = forgottenFile(join(dataDir, 'leads'));
-    await symlink(list, list);
-    await expect(search(source)).rejects.toMatchObject({ code: 'upstream_error', status: 502 });
-    await rm(list);
-    // Begun, and no more: a list that was lost looks the same.
-    await writeFile(list, '');
-    await expect(search(source)).rejects.toMatchObject({ code: 'upstream_error', status: 502 });
-    const keeper = await openEmbeddedKeeper({ folder: join(dataDir, 'leads') });
-    await keeper.forget(['anna'], { signal: new AbortController().signal });
-    await keeper.close();
+  it('are not those of another source any longer when the first one answers again', async () => {
+    await importProfiles('imported');
+    const source = await open({ LEADS_SOURCES: 'http,embedded' });
+    service.answer({ kind: 'json', status: 500, value: {} });
+    await expect.poll(() => names(source).catch(() => null)).toEqual(['imported']);
+    expect(await names(source)).toEqual(['imported']);
+    service.answer({ kind: 'json', value: [buildLead({ username: 'from_http' })] });
     expect(await names(source)).toEqual(['from_http']);
   });
 
-  it('of an upstream are given out to nobody while another list of forgotten people, or none, is in the place of theirs', async () => {
-    const folder = join(dataDir, 'leads');
-    await importProfiles('imported');
-    const keeper = await openEmbeddedKeeper({ folder });
-    await keeper.forget(['from_http'], { signal: new AbortController().signal });
-    const source = await open({ LEADS_SOURCES: 'http' });
-    expect(await names(source)).toEqual([]);
-    const list = forgottenFile(folder);
-    const good = await readFile(list);
-    await rm(list);
-    await expect(search(source)).rejects.toMatchObject({ code: 'upstream_error', status: 502 });
-    const other = join(dataDir, 'other');
-    await (await openEmbeddedKeeper({ folder: other })).forget([], { signal: new AbortController().signal });
-    await copyFile(forgottenFile(other), list);
-    await expect(search(source)).rejects.toMatchObject({ code: 'upstream_error', status: 502 });
-    await writeFile(list, good);
-    expect(await names(source)).toEqual([]);
-  });
-
-  it('of an upstream leave a folder behind in which people can be forgotten', async () => {
-    await open({ LEADS_SOURCES: 'http' });
-    expect(await readdir(dataDir)).toEqual(['leads']);
-  });
-
-  it('are not those of another source any longer when the first one answers again', async () => {
-    const second = await startStubService({ kind: 'json', value: [buildLead({ username: 'from_apify' })] });
-    const config = readConfig(
-      { DATA_DIR: dataDir, LEADS_SOURCES: 'http,apify', APIFY_TOKEN: 'token' },
-      stringify({
-        leads: {
-          http: { url: service.origin, parameters: { q: '{query}' } },
-          apify: { actor: 'a/b', base_url: second.origin, input: { search: '{query}' } },
-        },
-      }),
+  it('of a service of the operator’s own are also asked by free searches', async () => {
+    const free = { signal: new AbortController().signal, isFree: true };
+    const paid = await open({ LEADS_SOURCES: 'http' });
+    await expect(paid.search({ limit: 5 }, free)).rejects.toMatchObject({ status: 502 });
+    await paid.close();
+    const place = (name: string): string => `{${name}}`;
+    const body = ['query', 'country', 'category', 'gender', 'min_followers', 'max_followers', 'limit'].map(
+      place,
     );
-    leads = await openLeads(config, { redis: null, log: silentLog });
-    service.answer({ kind: 'json', status: 500, value: {} });
-    expect([await names(leads), await names(leads)]).toEqual([['from_apify'], ['from_apify']]);
-    expect(second.requests).toHaveLength(1);
-    service.answer({ kind: 'json', value: [buildLead({ username: 'from_http' })] });
-    expect(await names(leads)).toEqual(['from_http']);
-    await second.close();
+    leads = await openLeads(
+      readConfig(
+        { DATA_DIR: dataDir, LEADS_SOURCES: 'http' },
+        stringify({ leads: { http: { url: service.origin, body, counts: 'free' } } }),
+      ),
+      { redis: null, log: silentLog, people, sweep },
+    );
+    expect(await leads.search({ limit: 5 }, free)).toHaveLength(1);
+    expect(leads.status()).toMatchObject({ profiles: null, countsFree: true });
   });
 
   it('that are kept are given out while their source is left alone, and say nothing of whether it works', async () => {

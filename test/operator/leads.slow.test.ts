@@ -1,9 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
+import { stringify } from 'yaml';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { lockKeeper } from '../../src/leads/embedded/keeper-lock.ts';
+import { lockKeeper } from '../../src/leads/sqlite/keeper-lock.ts';
 import { operatorOf } from '../cli/run-cli.ts';
 import { startTestGateway, type TestGateway } from '../e2e/start-test-gateway.ts';
+import { startStubService } from '../leads/upstream/stub-service.ts';
 import { createOperatorClient, type OperatorAnswer } from './operator-client.ts';
 
 const header = 'username,full_name,followers,following,is_verified,is_business\n';
@@ -84,7 +86,6 @@ describe('profiles over HTTP', () => {
       profiles: 4_000,
       synthetic: false,
       forgotten: 0,
-      unfinished: null,
     });
     const [row] = await gateway.services.store.listAudit({ limit: 1 });
     expect(row).toMatchObject({ operation: 'import_leads', outcome: 'done', input: { format: 'csv' } });
@@ -130,6 +131,17 @@ describe('profiles over HTTP', () => {
     await expect.poll(lastImport).toMatchObject({ outcome: 'failed', error: 'input_failed' });
     const wrong = `${header}${rowsOf(2, 50)}nobody,,many,3,no,no\n`;
     expect(codeOf(await send(wrong, '?max_rejected=10%25'))).toEqual([422, 'too_many_rejected']);
+    expect(await send(wrong)).toMatchObject({
+      status: 422,
+      body: {
+        error: {
+          code: 'too_many_rejected',
+          message: expect.stringMatching(
+            /^1 of 3 rows were rejected; the limit is 1%\. .*: max-rejected 34%\. Line 4: followers is "many"/,
+          ),
+        },
+      },
+    });
     expect(codeOf(await send(`${header}nobody,,many,3,no,no\n`))).toEqual([422, 'nothing_imported']);
     expect(codeOf(await send(''))).toEqual([400, 'input_failed']);
     const empty = 'The input is empty; it does not even have a header line.';
@@ -141,7 +153,7 @@ describe('profiles over HTTP', () => {
     expect(codeOf(await send('PK\u0003\u0004 an archive'))).toEqual([400, 'input_failed']);
     expect(codeOf(await send(wrong, '?column=fans=followers'))).toEqual([422, 'invalid_parameter']);
     expect(await stats()).toEqual(before);
-    const counted = await send(wrong);
+    const counted = await send(wrong, '?max_rejected=1');
     expect(counted.body).toMatchObject({
       import: {
         rows: 2,
@@ -151,19 +163,18 @@ describe('profiles over HTTP', () => {
     });
   });
 
-  it('wait for another change, and are refused meanwhile', async () => {
+  it('are refused during another import, while people can be forgotten', async () => {
     await send(header + rowsOf(10));
     const lock = lockKeeper(`${gateway.dataDir}/leads`);
     try {
       expect(codeOf(await send(header + rowsOf(20_000)))).toEqual([409, 'leads_busy']);
-      expect(codeOf(await client.post('/leads/forget', { usernames: ['person_1'] }))).toEqual([
-        409,
-        'leads_busy',
-      ]);
+      const forgotten = await client.post('/leads/forget', { usernames: ['person_1'] });
+      expect(forgotten).toEqual({ status: 200, body: { forgotten: 1, removed: 1 } });
     } finally {
       lock.release();
     }
-    expect(await stats()).toMatchObject({ profiles: 10, forgotten: 0 });
+    await whenFound('person_1', 0);
+    expect(await stats()).toMatchObject({ forgotten: 1 });
   });
 });
 
@@ -200,5 +211,25 @@ describe('people who ask to be forgotten', () => {
       422,
       'invalid_parameter',
     ]);
+  });
+
+  it('are deleted by the service of leads.http, too, and are forgotten here while it fails', async () => {
+    const service = await startStubService({ kind: 'json', value: {} });
+    const forget = { url: `${service.origin}/profiles/{username_key}` };
+    const other = await startTestGateway({
+      environment: { LEADS_SOURCES: 'http' },
+      yaml: stringify({ leads: { http: { url: service.origin, parameters: { q: '{query}' }, forget } } }),
+    });
+    const operator = await createOperatorClient(other);
+    const forgetAnn = () => operator.post('/leads/forget', { usernames: ['Ann'] });
+    service.answer({ kind: 'json', status: 500, value: {} });
+    expect(codeOf(await forgetAnn())).toEqual([500, 'leads_failed']);
+    expect((await operator.get('/leads/stats')).body).toMatchObject({ stats: { forgotten: 1 } });
+    service.answer({ kind: 'json', value: {} });
+    expect(await forgetAnn()).toEqual({ status: 200, body: { forgotten: 1, removed: 0 } });
+    const asked = service.requests.map(({ method, url }) => `${method} ${url.pathname}`);
+    expect(asked).toEqual(['DELETE /profiles/ann', 'DELETE /profiles/ann']);
+    await other.stop();
+    await service.close();
   });
 });

@@ -18,11 +18,8 @@ export const schemaAddress = (schema: string, parameters = ''): { url: string; d
   return { url: url.href, directUrl: direct };
 };
 
-/**
- * Opens the store of a test, from its process or another. `location` is a file or a schema. A file is worked on in this
- * thread, as by the command line: a thread takes longer to start than most tests (its own: sqlite/open-sqlite-store.test.ts).
- */
+/** Opens the store of a test, from its process or another. `location` is a file or a schema. */
 export const openStoreAt = (kind: StoreKind, location: string): Promise<Store> =>
   kind === 'sqlite'
-    ? openSqliteStore({ file: location, inThisThread: true })
+    ? openSqliteStore({ file: location })
     : openPostgresStore({ ...schemaAddress(location), schema: location, poolSize: 5 });

@@ -1,37 +1,58 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readManifest } from '../../../src/leads/embedded/manifest.ts';
-import { openEmbeddedKeeper } from '../../../src/leads/embedded/open-embedded-keeper.ts';
-import { openEmbeddedLeads } from '../../../src/leads/embedded/open-embedded-leads.ts';
-import { openSegment } from '../../../src/leads/embedded/segment/open-segment.ts';
 import { createLog } from '../../../src/kit/log.ts';
+import { openForgottenPeople } from '../../../src/leads/forgotten-people.ts';
+import { leadsFolder, openLeadKeeper } from '../../../src/leads/keeping/open-lead-keeper.ts';
+import { openSqliteLeads } from '../../../src/leads/sqlite/open-sqlite-leads.ts';
+import { createSearch, openToRead } from '../../../src/leads/sqlite/profiles-file.ts';
+import { readManifest } from '../../../src/leads/sqlite/profiles-folder.ts';
+import { openStore } from '../../../src/store/open-store.ts';
 import type { BenchEngine, BenchPlace } from './engine.ts';
 import { importProfiles } from './import-profiles.ts';
 import { searchSource } from './search-source.ts';
 
-const folderOf = ({ folder }: BenchPlace): string => join(folder, 'embedded');
+/** A data folder, with the profiles and a store that has the list of forgotten people. */
+const settingsOf = ({ folder }: BenchPlace) => ({
+  dataDir: join(folder, 'embedded'),
+  databaseUrl: null,
+  formerPlace: null,
+});
 
 export const embeddedEngine: BenchEngine = {
   load: async (place) => {
     await embeddedEngine.remove(place);
-    return importProfiles(await openEmbeddedKeeper({ folder: folderOf(place) }), place);
+    return importProfiles(await openLeadKeeper(settingsOf(place)), place);
   },
   open: {
-    gateway: async (place) =>
-      searchSource(
-        await openEmbeddedLeads({
-          folder: folderOf(place),
-          syntheticProfiles: 0,
-          log: createLog('error'),
+    gateway: async (place) => {
+      const settings = settingsOf(place);
+      const log = createLog('error');
+      const store = await openStore(settings, { log });
+      const source = await searchSource(
+        await openSqliteLeads({
+          folder: leadsFolder(settings.dataDir),
+          fictional: { seed: 1, profiles: 0 },
+          people: await openForgottenPeople(store),
+          sweep: () => Promise.resolve(),
+          log,
         }),
-      ),
+      );
+      return {
+        search: source.search,
+        close: async () => {
+          await source.close();
+          await store.close();
+        },
+      };
+    },
     direct: async (place) => {
-      const folder = folderOf(place);
+      const folder = leadsFolder(settingsOf(place).dataDir);
       const manifest = readManifest(folder);
       if (manifest === null) throw new Error(`No profiles are in ${folder}.`);
-      const segment = openSegment(join(folder, manifest.base.file));
-      return { search: async (query) => segment.search(query, null), close: async () => segment.close() };
+      const database = openToRead(join(folder, manifest.file), { timeoutMs: 1_000 });
+      const search = createSearch(database);
+      return { search: async (query) => search(query), close: async () => database.close() };
     },
   },
-  remove: (place) => rm(folderOf(place), { recursive: true, force: true }),
+  remove: (place) => rm(settingsOf(place).dataDir, { recursive: true, force: true }),
 };

@@ -15,7 +15,7 @@ export interface LoadedProfiles {
   /** Of the index on the disk, everything that is kept. */
   bytes: number;
   /** What was loaded from. */
-  input: 'CSV file, checked' | 'generator';
+  input: 'CSV file, checked';
 }
 
 export interface OpenEngine {
@@ -36,10 +36,9 @@ export interface BenchEngine {
 /** `gateway`: as the gateway searches, from its main thread. `direct`: function calls in the same thread. */
 export type Access = 'gateway' | 'direct';
 
-export const engineNames = ['embedded', 'fts5'] as const;
+export const engineNames = ['embedded'] as const;
 export type EngineName = (typeof engineNames)[number];
 
 export const accessesOf: Record<EngineName, readonly Access[]> = {
   embedded: ['gateway', 'direct'],
-  fts5: ['direct'],
 };

@@ -13,8 +13,8 @@ export const importProfiles = async (
   try {
     const input = await openLeadInput({
       files: [csvFile],
-      onRejected: ({ line, problem }) => {
-        throw new Error(`${csvFile}:${line} was refused: ${problem}`);
+      onRejected: ([row]) => {
+        throw new Error(`${csvFile}:${row?.line} was refused: ${row?.problem}`);
       },
     });
     const { profiles } = await keeper.importLeads({

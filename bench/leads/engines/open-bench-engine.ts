@@ -5,7 +5,5 @@ export const openBenchEngine = async (name: EngineName): Promise<BenchEngine> =>
   switch (name) {
     case 'embedded':
       return (await import('./embedded-engine.ts')).embeddedEngine;
-    case 'fts5':
-      return (await import('./fts5-engine.ts')).fts5Engine;
   }
 };

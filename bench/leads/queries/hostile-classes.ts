@@ -23,7 +23,7 @@ import {
   type QueryContext,
 } from './query-class.ts';
 
-const maxTerms = 24;
+const maxTerms = 10;
 const longestQuery = 200;
 
 /**
@@ -104,12 +104,12 @@ export const hostileClasses: readonly QueryClass[] = [
     }),
   },
   {
-    name: '24 words of somebody',
+    name: '10 words of somebody',
     about: 'as many words of one profile as a query can have',
     make: (context) => ({ query: wordsOfSomebody(context), limit: usualLimit }),
   },
   {
-    name: '24 common words',
+    name: '10 common words',
     about: 'as many frequent words as a query can have: nobody has all',
     make: (context) => ({
       query: fitting(someOf(context.world.vocabulary.slice(0, 60), maxTerms, context)),
@@ -117,12 +117,12 @@ export const hostileClasses: readonly QueryClass[] = [
     }),
   },
   {
-    name: '24 beginnings',
+    name: '10 beginnings',
     about: 'as many heavy beginnings as a query can have',
     make: (context) => ({ query: fitting(someOf(heavyBeginnings, maxTerms, context)), limit: usualLimit }),
   },
   {
-    name: '24 middling beginnings',
+    name: '10 middling beginnings',
     about:
       'as many beginnings of four or five letters: too many terms to be few, too few for lists of their own',
     make: (context) => ({
@@ -135,7 +135,7 @@ export const hostileClasses: readonly QueryClass[] = [
     }),
   },
   {
-    name: '24 beginnings of 3 digits',
+    name: '10 beginnings of 3 digits',
     about: 'as many beginnings of numbers in handles, each of many terms in one profile each',
     make: ({ draws }) => ({
       query: Array.from({ length: maxTerms }, (_, place) => 100 + ((draws.below(900) + place) % 900)).join(

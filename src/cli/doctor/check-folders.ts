@@ -8,7 +8,6 @@ import { userName } from '../../kit/user-name.ts';
 import { mediaFolder } from '../../media/create-media-files.ts';
 import { codeOf, describeWriteError } from '../write-new-file.ts';
 import { judgeWrite, problem, warning, type Check, type Finding } from './finding.ts';
-import { leadPlaceOf } from './lead-place-of.ts';
 
 interface Folder {
   path: string;
@@ -26,13 +25,11 @@ export const foldersCheck = (config: Config): Check => ({
 
 const foldersOf = (config: Config): Folder[] => {
   const { dataDir, mediaDir, s3, databaseUrl } = config;
-  const place = leadPlaceOf(config);
   return [
     { path: resolve(dataDir), setting: 'DATA_DIR', hasStore: databaseUrl === null },
     ...(s3 === null && mediaDir !== null
       ? [{ path: resolve(mediaFolder(config)), setting: 'MEDIA_DIR', hasStore: false }]
       : []),
-    ...(place?.kind === 'folder' ? [{ path: place.path, setting: 'LEADS_URL', hasStore: false }] : []),
   ];
 };
 

@@ -3,10 +3,8 @@ import type { Config } from '../../config/config.ts';
 import { createRedisConnection } from '../../cache/redis-connection.ts';
 import { randomBase62 } from '../../kit/ids.ts';
 import { silentLog } from '../../kit/log.ts';
-import { openPlace } from '../../leads/shared/shared-place.ts';
 import { createMediaFiles } from '../../media/create-media-files.ts';
 import { ok, problem, type Check, type Finding } from './finding.ts';
-import { leadPlaceOf } from './lead-place-of.ts';
 
 const pingMs = 3_000;
 
@@ -41,7 +39,7 @@ export const bucketsCheck = (config: Config): Check => ({
   name: 'buckets',
   look: async (outer) => {
     const signal = AbortSignal.any([outer, AbortSignal.timeout(bucketMs)]);
-    return (await Promise.all([lookAtMedia(config, signal), lookAtLeads(config, signal)])).flat();
+    return lookAtMedia(config, signal);
   },
 });
 
@@ -63,23 +61,9 @@ const lookAtMedia = async (config: Config, signal: AbortSignal): Promise<Finding
     }
     return [ok(`MEDIA_URL: ${files.place} takes, returns and removes an object.`)];
   } catch (error) {
-    return [bucketProblem('MEDIA_URL', files.place, error)];
+    return [bucketProblem(files.place, error)];
   } finally {
     await files.close();
-  }
-};
-
-const lookAtLeads = async (config: Config, signal: AbortSignal): Promise<Finding[]> => {
-  const where = leadPlaceOf(config);
-  if (where?.kind !== 's3') return [];
-  const place = await openPlace(where);
-  try {
-    await place.assertReplaceable({ signal });
-    return [ok(`LEADS_URL: ${place.address} takes conditional writes (If-Match).`)];
-  } catch (error) {
-    return [bucketProblem('LEADS_URL', place.address, error)];
-  } finally {
-    await place.close();
   }
 };
 
@@ -88,8 +72,8 @@ const reasonOf = (error: unknown): string => {
   return error.name === 'TimeoutError' ? 'it does not answer.' : error.message;
 };
 
-const bucketProblem = (setting: string, place: string, error: unknown): Finding =>
+const bucketProblem = (place: string, error: unknown): Finding =>
   problem(
-    `${setting}: ${place} cannot be used: ${reasonOf(error)}`,
+    `MEDIA_URL: ${place} cannot be used: ${reasonOf(error)}`,
     'Correct S3_ENDPOINT, the bucket or its keys; they need the rights to read, write, list and remove.',
   );

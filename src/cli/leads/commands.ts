@@ -1,8 +1,9 @@
 import { toStatsView, type LeadStatsView } from '../../operator/leads/get-lead-stats.ts';
 import type { Answer } from '../command-context.ts';
 import type { CommandGroup, LeadCommandDefinition } from '../command-definition.ts';
+import { convertCommand } from './convert-command.ts';
 import { exportCommand } from './export-command.ts';
-import { countOf, figureLines, formatBytes, formatCount } from './figures.ts';
+import { figureLines, formatBytes, formatCount } from './figures.ts';
 import { importCommand } from './import-command.ts';
 import { deleteCommand, restoreCommand } from './people-commands.ts';
 import { describePlace, type LeadPlace } from './place.ts';
@@ -11,8 +12,7 @@ const statsCommand: LeadCommandDefinition<[]> = {
   name: 'stats',
   summary: 'show the number of profiles',
   description:
-    'Shows the number of profiles and of forgotten people, the size on the disk, the time of the last change, and ' +
-    'any unfinished import.',
+    'Shows the number of profiles and of forgotten people, the size on the disk and the time of the last change.',
   examples: ['causeway leads stats', 'causeway leads stats --json'],
   runOnLeads: async ({ keeper, place }) => statsAnswer(toStatsView(await keeper.stats(), place), place),
 };
@@ -23,11 +23,11 @@ export const leadCommands: CommandGroup = {
   description:
     'Imports, counts and exports the profiles that "search_leads" finds, and forgets people on request. Running ' +
     'gateways see each change within seconds, and always whole.',
-  commands: [importCommand, statsCommand, exportCommand, deleteCommand, restoreCommand],
+  commands: [importCommand, statsCommand, exportCommand, convertCommand, deleteCommand, restoreCommand],
 };
 
 const statsAnswer = (stats: LeadStatsView, place: LeadPlace): Answer => {
-  const { profiles, synthetic, forgotten, bytes, updated_at: updatedAt, unfinished, generation } = stats;
+  const { profiles, synthetic, forgotten, bytes, updated_at: updatedAt, generation } = stats;
   const figures = figureLines([
     ['profiles', formatCount(profiles), synthetic ? 'generated and fictional' : ''],
     ['forgotten', formatCount(forgotten), 'people who asked for it'],
@@ -40,9 +40,5 @@ const statsAnswer = (stats: LeadStatsView, place: LeadPlace): Answer => {
   return {
     json: { stats },
     text: `Profiles in ${describePlace(place)}:\n${figures}\n${changed}`,
-    remark: unfinished
-      ? `An import of ${unfinished.started_at} is unfinished, after ${countOf(unfinished.rows, 'row')}: ` +
-        'the same command continues it, another import discards it.'
-      : undefined,
   };
 };

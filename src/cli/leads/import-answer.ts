@@ -1,4 +1,4 @@
-import type { RejectedRow } from '../../leads/import/input-options.ts';
+import type { InputProgress, RejectedRow } from '../../leads/import/input-options.ts';
 import type { ImportedProfiles } from '../../leads/import/import-profiles.ts';
 import { toImportView } from '../../operator/leads/import-view.ts';
 import type { Answer } from '../command-context.ts';
@@ -6,44 +6,43 @@ import { sanitizeLine } from '../../kit/sanitize-line.ts';
 import { countOf, figureLines, formatCount, formatDuration } from './figures.ts';
 import { describePlace, type LeadPlace } from './place.ts';
 
-export interface Rejections {
-  count: number;
-  /** The first of the rows that this command has read; a resumed import has others before. */
-  first: readonly RejectedRow[];
-  /** The file with all of them; null: there is none. */
+/** What came of the rows of an input that could not be imported as they are. */
+export interface LeftOut {
+  input: InputProgress;
+  firstRejected: readonly RejectedRow[];
+  /** The file with all rejected rows; null: there is none. */
   report: string | null;
 }
 
-export interface ImportEnd extends ImportedProfiles {
+export interface ImportEnd extends ImportedProfiles, LeftOut {
   place: LeadPlace;
-  rejections: Rejections;
 }
 
-/** Describes rejected rows to people. Undefined if there are none. */
-export const describeRejections = ({ count, first, report }: Rejections): string | undefined => {
-  if (count === 0) return undefined;
-  const which =
-    first.length === 0
-      ? ', all before this import was resumed.'
-      : count === first.length
-        ? ':'
-        : ', among them:';
-  return [
-    `${countOf(count, 'row was', 'rows were')} rejected${which}`,
-    ...first.map(({ file, line, problem }) => sanitizeLine(`  ${file}:${line}: ${problem}`)),
-    ...(report === null ? [] : [sanitizeLine(`All of them, and why: ${report}`)]),
-  ].join('\n');
+/** Describes rejected rows and unknown countries to people. Undefined if there are none. */
+export const describeLeftOut = ({ input, firstRejected, report }: LeftOut): string | undefined => {
+  const { rejected, unknownCountries } = input;
+  const lines: string[] = [];
+  if (rejected > 0) {
+    const which = rejected === firstRejected.length ? ':' : ', among them:';
+    lines.push(`${countOf(rejected, 'row was', 'rows were')} rejected${which}`);
+    for (const { file, line, problem } of firstRejected) lines.push(`  ${file}:${line}: ${problem}`);
+    if (report !== null) lines.push(`All of them, and why: ${report}`);
+  }
+  if (unknownCountries.rows > 0) {
+    const rows = countOf(unknownCountries.rows, 'row');
+    lines.push(`The country of ${rows} is not known and was left out: ${unknownCountries.first.join(', ')}.`);
+  }
+  return lines.length === 0 ? undefined : lines.map(sanitizeLine).join('\n');
 };
 
 /** With fewer rows, the fixed cost of an import hides its speed. */
 const minTimedRows = 1_000;
 
 const textOf = (
-  { place, mode, isResumed, outcome, removed, durationMs, rejections }: ImportEnd,
+  { place, mode, outcome, removed, durationMs, input }: ImportEnd,
   rate: number | null,
 ): string => {
   const speed = rate === null || outcome.rows < minTimedRows ? '' : ` (${formatCount(rate)} rows/s)`;
-  const resumed = isResumed ? ', including those before it was stopped,' : '';
   const figures = figureLines([
     ['added', formatCount(outcome.added)],
     ['updated', formatCount(outcome.updated)],
@@ -52,18 +51,16 @@ const textOf = (
       : []),
     ['repeated', formatCount(outcome.repeated), 'a later row has the same username'],
     ['forgotten', formatCount(outcome.forgotten), 'rows of people who asked for it'],
-    ['rejected', formatCount(rejections.count)],
+    ['rejected', formatCount(input.rejected)],
+    ...(input.unknownCountries.rows > 0
+      ? [['no country', formatCount(input.unknownCountries.rows), 'their country is not known'] as const]
+      : []),
     ['profiles', formatCount(outcome.profiles), 'in all, now'],
   ]);
-  return `${countOf(outcome.rows, 'row')} imported${resumed} into ${describePlace(place)} in ${formatDuration(durationMs)}${speed}:\n${figures}`;
+  return `${countOf(outcome.rows, 'row')} imported into ${describePlace(place)} in ${formatDuration(durationMs)}${speed}:\n${figures}`;
 };
 
 export const importAnswer = (end: ImportEnd): Answer => {
-  const { count: rejected, first: firstRejected, report } = end.rejections;
-  const view = toImportView({ ...end, rejected, firstRejected, report });
-  return {
-    json: { import: view },
-    text: textOf(end, view.rows_per_second),
-    remark: describeRejections(end.rejections),
-  };
+  const view = toImportView(end);
+  return { json: { import: view }, text: textOf(end, view.rows_per_second), remark: describeLeftOut(end) };
 };

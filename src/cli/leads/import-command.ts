@@ -23,11 +23,31 @@ const reading =
     }
   };
 
-const fieldsHelp = `
+export const fieldsHelp = `
 Fields: username, followers, full_name, following, is_verified, is_business (required; --default can set the last
-four), category, bio, public_email, media_count, gender (male, female), profile_pic_url, country (two letters), city.
+four), category, bio, public_email, media_count, gender (male, female), profile_pic_url, country (code or name), city.
 Columns are found by these names and common others (handle, followers_count, biography, ...); --column names any
 other column, by its name, its number (#3), or its path in a JSON object (/owner/username).`;
+
+/** The options of commands that read files of profiles. */
+export const readingOptions: readonly Option[] = [
+  new Option('--column <field=column>', 'read a field from this column; can be repeated').argParser(
+    reading(readColumn),
+  ),
+  new Option(
+    '--default <field=value>',
+    'value of full_name, following, is_verified or is_business for rows without it; can be repeated',
+  ).argParser(reading(readDefault)),
+  new Option(
+    '--delimiter <character>',
+    'character between columns of CSV, or tab (default: detected)',
+  ).argParser(reading(readDelimiter)),
+  new Option('--no-header', 'the first line of CSV is a row; --column names columns by number, as #1'),
+  new Option(
+    '--max-rejected <count>',
+    'fail if more rows are rejected: a number, or a share such as 5% (default: 1%)',
+  ).argParser(reading(readRejectedLimit)),
+];
 
 export const importCommand: LeadCommandDefinition<[files: string[], ImportOptions]> = {
   name: 'import',
@@ -35,11 +55,11 @@ export const importCommand: LeadCommandDefinition<[files: string[], ImportOption
   description:
     'Imports profiles from CSV, JSON Lines and Parquet files, also compressed with gzip or zstd; "-" is standard ' +
     'input. A profile with a known username is replaced, others are added. Searches see the whole import at its ' +
-    'end; the same command resumes an import that was stopped or killed. Invalid rows are left out, and written ' +
-    'with their line numbers to a new file beside the first one. Forgotten people are left out too.',
+    'end; one that is stopped changes nothing. Invalid rows are left out, and written with their line numbers to a ' +
+    'new file beside the first one; if they are more than 1%, nothing is imported. Forgotten people are left out too.',
   examples: [
     'causeway leads import profiles.csv',
-    'causeway leads import january.parquet february.jsonl.gz --replace --max-rejected 1%',
+    'causeway leads import january.parquet february.jsonl.gz --replace --max-rejected 5%',
     'causeway leads import dump.csv --column username=handle --column followers=fans --delimiter ";"',
     'causeway leads import --format jsonl - --json',
   ],
@@ -49,24 +69,9 @@ export const importCommand: LeadCommandDefinition<[files: string[], ImportOption
     new Option('--format <format>', 'format of the files (default: by their names and contents)').choices(
       inputFormats,
     ),
-    new Option('--column <field=column>', 'read a field from this column; can be repeated').argParser(
-      reading(readColumn),
-    ),
-    new Option(
-      '--default <field=value>',
-      'value of full_name, following, is_verified or is_business for rows without it; can be repeated',
-    ).argParser(reading(readDefault)),
-    new Option(
-      '--delimiter <character>',
-      'character between columns of CSV, or tab (default: detected)',
-    ).argParser(reading(readDelimiter)),
-    new Option('--no-header', 'the first line of CSV is a row; --column names columns by number, as #1'),
+    ...readingOptions,
     new Option('--replace', 'drop all profiles that the files do not name'),
     new Option('--rejected <file>', 'write rejected rows to this new file, as CSV'),
-    new Option(
-      '--max-rejected <count>',
-      'change nothing if more rows are rejected: a number, or a share such as 1%',
-    ).argParser(reading(readRejectedLimit)),
   ],
   isNewAllowed: true,
   runOnLeads: importFiles,

@@ -1,18 +1,15 @@
-import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { shownColumn } from '../../leads/import/column-names.ts';
 import type { ColumnMap, InputFormat, RejectedRow } from '../../leads/import/input-options.ts';
-import { importProfiles, type ImportedProfiles } from '../../leads/import/import-profiles.ts';
-import { createWatchedInput, type RejectedLimit } from '../../leads/import/watched-input.ts';
+import { importProfiles } from '../../leads/import/import-profiles.ts';
+import type { RejectedLimit } from '../../leads/import/rejected-limit.ts';
 import type { LeadDefaults } from '../../leads/lead-fields.ts';
 import { importLeads } from '../../operator/leads/import-leads.ts';
 import type { Answer, LeadSession } from '../command-context.ts';
 import { sanitizeLine } from '../../kit/sanitize-line.ts';
 import { stoppingAtSignals } from '../stop-signals.ts';
-import { fileExists } from '../write-new-file.ts';
-import { countOf } from './figures.ts';
-import { describeRejections, importAnswer, type Rejections } from './import-answer.ts';
-import { createProgressLine, type ProgressLine } from './progress.ts';
+import { describeLeftOut, importAnswer, type LeftOut } from './import-answer.ts';
+import { createProgressLine } from './progress.ts';
 import { createRejectedReport } from './rejected-report.ts';
 
 const maxShown = 5;
@@ -22,105 +19,78 @@ const standardInput = '-';
 const isStream = (file: string): boolean =>
   file === standardInput || /^\/(?:dev\/(?:fd\/|stdin$)|proc\/)/.test(resolve(file));
 
-export interface ImportOptions {
-  format?: InputFormat;
+/** The options that tell how files of profiles are read. */
+export interface ReadingOptions {
   column?: ColumnMap;
   default?: LeadDefaults;
   delimiter?: string;
   /** False with --no-header. */
   header: boolean;
-  replace?: true;
-  rejected?: string;
   maxRejected?: RejectedLimit;
 }
 
-type Reading = Awaited<ReturnType<typeof openReading>>;
+export interface ImportOptions extends ReadingOptions {
+  format?: InputFormat;
+  replace?: true;
+  rejected?: string;
+}
 
-/** Opens an input with its report and its progress. */
-const openReading = async (
-  { openInput, stdin, tell, progressOutput, clock }: LeadSession,
+/** Imports the files. Throws CommandError, LeadKeeperError, LeadInputError and AppError. */
+export const importFiles = async (
+  session: LeadSession,
   files: readonly string[],
   options: ImportOptions,
-) => {
-  let progress: ProgressLine | null = null;
+): Promise<Answer> => {
+  const { keeper, place, clock, tell, stdin, progressOutput } = session;
+  const mode = options.replace === true ? 'replace' : 'upsert';
   const tellAbove = (line: string): void => {
     progress?.clear();
     tell(sanitizeLine(line));
   };
-  const [firstFile = standardInput] = files;
-  const report = createRejectedReport({
-    named: options.rejected ?? null,
-    input: isStream(firstFile) ? null : firstFile,
-    tell: tellAbove,
-  });
   const firstRejected: RejectedRow[] = [];
-  const input = await openInput({
+  // Few commands need the readers of files.
+  const { openLeadInput } = await import('../../leads/import/open-lead-input.ts');
+  const input = await openLeadInput({
     files,
     hasHeader: options.header,
     format: options.format,
     columns: options.column,
     defaults: options.default,
     delimiter: options.delimiter,
+    maxRejected: options.maxRejected,
     stdin: files.includes(standardInput) ? stdin() : undefined,
-    onRejected: (row) => {
-      if (firstRejected.length < maxShown) firstRejected.push(row);
-      report.add(row);
+    onRejected: (rows) => {
+      firstRejected.push(...rows.slice(0, maxShown - firstRejected.length));
+      report.add(rows);
     },
     onUnusedColumns: ({ file, columns }) =>
       tellAbove(`${file}: nothing is read from the columns ${columns.map(shownColumn).join(', ')}.`),
   });
-  if (progressOutput !== null)
-    progress = createProgressLine({ output: progressOutput, clock, inputProgress: () => input.progress() });
-  return { input, report, progress, firstRejected, tellAbove };
-};
-
-/** Closes the report. `isOver`: the import will not be resumed. */
-const endReading = (
-  { input, report, progress, firstRejected }: Reading,
-  { isOver }: { isOver: boolean },
-): Rejections => {
-  progress?.clear();
-  return { count: input.progress().rejected, first: firstRejected, report: report.close({ isOver }) };
-};
-
-const stopMessage = (key: string | null): string =>
-  key === null
-    ? 'Stopped. Nothing was imported, and standard input must be given again from its beginning.'
-    : 'Stopped. Nothing was imported yet; the same command resumes the import.';
-
-/** Imports the files. Throws CommandError, LeadKeeperError and LeadInputError. */
-export const importFiles = async (
-  session: LeadSession,
-  files: readonly string[],
-  options: ImportOptions,
-): Promise<Answer> => {
-  const { keeper, place, clock, tell } = session;
-  const mode = options.replace === true ? 'replace' : 'upsert';
-  if (options.rejected !== undefined && existsSync(options.rejected)) throw fileExists(options.rejected);
-  const reading = await openReading(session, files, options);
-  const { input, report, progress } = reading;
-  const watched = createWatchedInput({ input, report, limit: options.maxRejected ?? null });
-  const doImport = (signal: AbortSignal): Promise<ImportedProfiles> =>
-    importProfiles(keeper, {
-      input: watched,
-      mode,
-      clock,
-      signal,
-      onDiscard: (rows) => reading.tellAbove(`Discards an unfinished import of ${countOf(rows, 'row')}.`),
-      onProgress: (told) => progress?.show(told),
-    });
+  const progress =
+    progressOutput && createProgressLine({ output: progressOutput, clock, inputProgress: input.progress });
+  const [firstFile = standardInput] = files;
+  const report = createRejectedReport({
+    named: options.rejected ?? null,
+    input: isStream(firstFile) ? null : firstFile,
+    tell: tellAbove,
+  });
+  const end = (): LeftOut => {
+    progress?.clear();
+    return { input: input.progress(), firstRejected, report: report.close() };
+  };
   try {
     const imported = await session.audited({ operation: importLeads.name, input: { files, mode } }, () =>
-      stoppingAtSignals(stopMessage(input.key), doImport),
+      stoppingAtSignals('Stopped. Nothing was imported.', (signal) =>
+        importProfiles(keeper, { input, mode, signal, onProgress: (told) => progress?.show(told) }, clock),
+      ),
     );
-    const rejections = endReading(reading, { isOver: true });
+    const leftOut = end();
     if (!place.isSearched)
       tell('LEADS_SOURCES does not name embedded: the gateway does not search these profiles.');
-    return importAnswer({ ...imported, place, rejections });
+    return importAnswer({ ...imported, ...leftOut, place });
   } catch (error) {
-    const isOver = input.key === null || watched.isRefused?.() === true;
-    const rejected = describeRejections(endReading(reading, { isOver }));
-    if (rejected !== undefined) tell(rejected);
+    const leftOut = describeLeftOut(end());
+    if (leftOut !== undefined) tell(leftOut);
     throw error;
   }
 };

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { Argument, Option } from 'commander';
 import { fieldNamed } from '../../leads/import/column-names.ts';
-import { fileProblem } from '../../leads/import/open-raw-file.ts';
+import { fileProblem } from '../../leads/import/raw-bytes.ts';
 import { LeadKeeperError } from '../../leads/lead-keeper.ts';
 import { readUsername } from '../../leads/query/read-username.ts';
 import { usernameKey } from '../../leads/query/username-key.ts';
@@ -119,24 +119,27 @@ export const deleteCommand: LeadCommandDefinition<[usernames: string[], PeopleOp
   summary: 'forget people for good',
   description:
     'Forgets people on their request: no search finds them from now on, their data is erased, and no import adds ' +
-    'them again. This holds for people without a profile too. Only a digest of the name is kept. "leads restore" ' +
-    'lets them be imported again.',
+    'them again. This holds for people without a profile too. Only a digest of the name is kept. A service with ' +
+    'leads.http.forget in causeway.yaml is told to delete them, too. "leads restore" lets them be imported again.',
   examples: [
     'causeway leads delete jane.doe',
     'causeway leads delete --file requests.txt --json',
     'causeway leads delete -',
   ],
   ...people,
-  runOnLeads: async ({ keeper, stdin, audited }, usernames, { file }) => {
+  runOnLeads: async ({ keeper, forgetUpstream, stdin, audited }, usernames, { file }) => {
     const names = await readNames({ usernames, file }, { stdin });
     const { signal } = new AbortController();
     const change = { operation: forgetPeople.name, input: loggedPeople({ usernames: names }) };
-    const { removed } = await audited(change, () => keeper.forget(names, { signal }).catch(sayNobody));
+    const { removed, isGoneUpstream } = await audited(change, async () => {
+      const forgotten = await keeper.forget(names, { signal }).catch(sayNobody);
+      return { ...forgotten, isGoneUpstream: await forgetUpstream(names) };
+    });
     return {
       json: { forgotten: names.length, removed },
       text:
         `${countOf(names.length, 'person is', 'people are')} forgotten; ${countOf(removed, 'profile was', 'profiles were')} erased. ` +
-        'No import adds them again.',
+        `No import adds them again.${isGoneUpstream ? ' The service of leads.http has deleted them, too.' : ''}`,
     };
   },
 };

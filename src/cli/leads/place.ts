@@ -3,13 +3,12 @@ import { resolve } from 'node:path';
 import { loadEnvironment, type SettingOptions } from '../../config/load-config.ts';
 import { readVariables } from '../../config/read-variables.ts';
 import { s3Variables } from '../../http/s3/s3-settings.ts';
-import { embeddedVariables } from '../../leads/embedded/embedded-source.ts';
-import { toKeptPlace, type KeptPlace } from '../../leads/keeping/open-lead-keeper.ts';
-import { addressOf, readPlaceConfig } from '../../leads/shared/shared-place.ts';
+import { formerVariables, readFormerPlace } from '../../leads/embedded-source.ts';
+import { leadsFolder, type KeptPlace } from '../../leads/keeping/open-lead-keeper.ts';
 import { leadsVariables } from '../../leads/leads-settings.ts';
 import { refuseMisspelt, type Environment } from '../../config/setting-names.ts';
 import { embeddedStoreFile } from '../../store/open-store.ts';
-import { storeVariables } from '../../store/store-settings.ts';
+import { readStoreSettings, storeVariables } from '../../store/store-settings.ts';
 import { ConfigError } from '../../kit/errors.ts';
 import { userName } from '../../kit/user-name.ts';
 import { CommandError } from '../command-error.ts';
@@ -18,12 +17,10 @@ import { codeOf } from '../write-new-file.ts';
 export interface LeadPlace extends KeptPlace {
   /** Whether the gateway searches there; true if LEADS_SOURCES cannot be read. */
   isSearched: boolean;
-  dataDir: string;
 }
 
 const { LEADS_SOURCES } = leadsVariables;
-const { DATA_DIR } = storeVariables;
-const tables = { ...embeddedVariables, ...s3Variables, DATA_DIR };
+const tables = { ...storeVariables, ...formerVariables, ...s3Variables };
 
 /** A person can be deleted while LEADS_SOURCES is wrong. */
 const searchesEmbedded = (all: Environment): boolean => {
@@ -42,12 +39,11 @@ const searchesEmbedded = (all: Environment): boolean => {
 export const readLeadPlace = (environment: Environment, options: SettingOptions): LeadPlace => {
   const all = loadEnvironment(environment, options);
   refuseMisspelt(all, ['LEADS_SOURCES', ...Object.keys(tables)]);
-  const { DATA_DIR: dataDir, LEADS_URL: url, ...values } = readVariables(tables, all);
-  const shared = url === undefined ? null : readPlaceConfig(url, values);
+  const values = readVariables(tables, all);
   return {
-    ...toKeptPlace({ shared, dataDir }),
+    ...readStoreSettings(values),
+    formerPlace: readFormerPlace(values),
     isSearched: searchesEmbedded(all),
-    dataDir,
   };
 };
 
@@ -68,13 +64,13 @@ const isThere = (path: string): boolean => {
 };
 
 /** Refuses a folder without data of a gateway, which is usually the wrong folder. Throws CommandError. */
-export const assertPlaceExists = ({ shared, folder, dataDir }: LeadPlace): void => {
-  if (shared !== null || [folder, embeddedStoreFile(dataDir)].some(isThere)) return;
+export const assertPlaceExists = ({ databaseUrl, dataDir }: LeadPlace): void => {
+  if (databaseUrl !== null || [leadsFolder(dataDir), embeddedStoreFile(dataDir)].some(isThere)) return;
   throw new CommandError(
     'no_data',
     `There is no data in ${resolve(dataDir)} yet. Is DATA_DIR or --data-dir right? "leads import" creates it, and so does the gateway.`,
   );
 };
 
-export const describePlace = ({ shared, folder }: LeadPlace): string =>
-  shared === null ? `the embedded index in ${folder}` : addressOf(shared);
+export const describePlace = ({ databaseUrl, dataDir }: LeadPlace): string =>
+  databaseUrl === null ? `the embedded index in ${resolve(leadsFolder(dataDir))}` : 'PostgreSQL';

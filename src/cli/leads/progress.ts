@@ -2,7 +2,7 @@ import type { Clock } from '../../kit/clock.ts';
 import type { InputProgress } from '../../leads/import/input-options.ts';
 import type { ImportPhase, ImportProgress } from '../../leads/lead-keeper.ts';
 import type { ProgressOutput } from '../command-context.ts';
-import { countOf, formatBytes, formatCount, formatDuration } from './figures.ts';
+import { countOf, formatCount, formatDuration } from './figures.ts';
 
 /** The time between two lines: on a terminal, where the second overwrites the first, and elsewhere. */
 const terminalEveryMs = 200;
@@ -19,8 +19,6 @@ interface Start {
   bytes: number;
 }
 
-export type ProgressLine = ReturnType<typeof createProgressLine>;
-
 const percent = (part: number, whole: number): number => Math.min(99, Math.floor((part / whole) * 100));
 
 /** Formats the finished share, and the time for the rest at the speed until now. */
@@ -35,12 +33,9 @@ const shareOf = (
 };
 
 const counted: Record<ImportPhase, (done: number) => string> = {
-  fetching: (done) => `Fetching: ${formatBytes(done)}`,
   reading: (done) => `Reading: ${countOf(done, 'row')}`,
   indexing: (done) => `Indexing: ${countOf(done, 'profile')}`,
-  publishing: (done) => `Publishing: ${formatBytes(done)}`,
 };
-const bytePhases: readonly ImportPhase[] = ['fetching', 'publishing'];
 
 const describe = (
   { phase, done, total }: ImportProgress,
@@ -54,12 +49,8 @@ const describe = (
     phase === 'reading'
       ? shareOf({ done: input.bytes, begun: start.bytes, total: input.totalBytes }, elapsedMs)
       : shareOf({ done, begun: start.done, total }, elapsedMs);
-  return [counted[phase](done), ...(bytePhases.includes(phase) ? [] : rate), ...share].join(', ');
+  return [counted[phase](done), ...rate, ...share].join(', ');
 };
-
-/** A resumed input is opened at its position only after the first progress. */
-const isBeforeInput = ({ phase, bytes }: Start, { isResumed }: ImportProgress): boolean =>
-  isResumed && phase === 'reading' && bytes === 0;
 
 interface ProgressOptions {
   output: ProgressOutput;
@@ -73,27 +64,18 @@ export const createProgressLine = ({ output, clock, inputProgress }: ProgressOpt
   let start: Start | null = null;
   let shownAt = clock.now();
   let isShown = false;
-  let isContinued = false;
 
   /** Removes the line from the terminal, before something else is written. */
   const clear = (): void => {
     if (isShown) output.write('\r\u001b[K');
     isShown = false;
   };
-  const begin = (progress: ImportProgress, now: number): Start => {
-    if (progress.isResumed && !isContinued) {
-      isContinued = true;
-      const where = progress.phase === 'reading' ? `, after row ${formatCount(progress.done)}` : '';
-      output.write(`Continuing an unfinished import${where}.\n`);
-    }
-    return { phase: progress.phase, at: now, done: progress.done, bytes: inputProgress().bytes };
-  };
-
   return {
     clear,
     show: (progress: ImportProgress): void => {
       const now = clock.now();
-      if (start?.phase !== progress.phase || isBeforeInput(start, progress)) start = begin(progress, now);
+      if (start?.phase !== progress.phase)
+        start = { phase: progress.phase, at: now, done: progress.done, bytes: inputProgress().bytes };
       if (now - shownAt < (isTerminal ? terminalEveryMs : lineEveryMs)) return;
       shownAt = now;
       const line = describe(progress, inputProgress(), start, now - start.at);

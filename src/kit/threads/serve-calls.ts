@@ -1,4 +1,4 @@
-import { parentPort, type Transferable } from 'node:worker_threads';
+import { parentPort } from 'node:worker_threads';
 import type { FromThread, ThreadAnswer, ThreadCall, ToThread } from './messages.ts';
 
 type AnswerCall<Input, Output> = (input: Input, signal: AbortSignal) => Output | Promise<Output>;
@@ -37,10 +37,4 @@ export const serveCalls = <Input, Output>(
 const post = <Output>(answer: ThreadAnswer<Output>): void => {
   const message: FromThread<Output, never> = { answers: [answer] };
   parentPort?.postMessage(message);
-};
-
-/** Tells whoever started this thread some news. */
-export const tellEvent = (event: unknown, transferred: readonly Transferable[] = []): void => {
-  const message: FromThread<never, unknown> = { event };
-  parentPort?.postMessage(message, transferred);
 };

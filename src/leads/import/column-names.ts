@@ -31,19 +31,15 @@ export interface NamedField {
 const fieldsByKey = new Map<string, NamedField>([
   ...leadFields.map((field) => [nameKey(field), { field, isOwnName: true }] as const),
   ...leadFields.flatMap((field) =>
-    (synonyms[field] ?? '')
-      .split(' ')
-      .filter((key) => key !== '')
-      .map((key) => [key, { field, isOwnName: false }] as const),
+    (synonyms[field]?.split(' ') ?? []).map((key) => [key, { field, isOwnName: false }] as const),
   ),
 ]);
 
 export const fieldNamed = (name: string): NamedField | null => fieldsByKey.get(nameKey(name)) ?? null;
 
 /** Compares two column names without case and surrounding spaces. */
-export const isSameColumn = (a: string, b: string): boolean => columnKey(a) === columnKey(b);
-
-export const columnKey = (name: string): string => name.trim().toLowerCase();
+export const isSameColumn = (a: string, b: string): boolean =>
+  a.trim().toLowerCase() === b.trim().toLowerCase();
 
 /** Returns a column name for display. A comma at the end of a heading creates a column without a name. */
 export const shownColumn = (name: string): string => (name === '' ? '(no name)' : name);

@@ -1,4 +1,5 @@
 import { LeadInputError } from './lead-input-error.ts';
+import type { RowOptions } from './row-batch.ts';
 import { scanCsv } from './scan-csv.ts';
 
 export interface CsvHeader {
@@ -8,12 +9,6 @@ export interface CsvHeader {
   end: number;
   /** The number of its lines. */
   breaks: number;
-}
-
-interface HeaderOptions {
-  file: string;
-  delimiter?: string;
-  hasHeader: boolean;
 }
 
 /** Blank lines before the first row, and the line with which spreadsheets declare the delimiter. */
@@ -26,38 +21,26 @@ const beforeRows = /^[\r\n]*(?:("?)sep=([^"\r\n])\1(?:\r?\n[\r\n]*|$))?/i;
  */
 export const readCsvHeader = (
   text: string,
-  { file, delimiter, hasHeader }: HeaderOptions,
+  { file, delimiter, hasHeader = true }: RowOptions,
 ): CsvHeader | null => {
   const [begin = '', , written] = beforeRows.exec(text) ?? [];
   if (begin.length === text.length) return null;
   const separator = delimiter ?? written ?? likelyDelimiter(text.slice(begin.length));
   const row = scanCsv(text, separator)(begin.length);
-  switch (row.state) {
-    case 'open':
-      return null;
-    case 'wrong':
-      throw new LeadInputError(
-        `${file} cannot be read as CSV: text follows a closing quote in its first row. Check the file, or name its delimiter.`,
-      );
-    case 'row':
-      break;
-  }
+  if (row.state === 'open') return null;
+  if (row.state === 'wrong')
+    throw new LeadInputError(
+      `${file} cannot be read as CSV: text follows a closing quote in its first row. Check the file, or name its delimiter.`,
+    );
   if (row.cells.some((cell) => cell.includes('\r')))
     throw new LeadInputError(`${file} ends its lines with CR alone. Convert it: tr '\\r' '\\n' < OLD > NEW`);
-  const breaksBefore = begin.split('\n').length - 1;
-  if (!hasHeader)
-    return {
-      names: row.cells.map((_, index) => `#${index + 1}`),
-      delimiter: separator,
-      end: begin.length,
-      breaks: breaksBefore,
-    };
-  return {
-    names: row.cells.map((cell) => cell.trim()),
-    delimiter: separator,
-    end: Math.min(row.end, text.length),
-    breaks: breaksBefore + row.breaks,
-  };
+  const breaks = begin.split('\n').length - 1;
+  if (!hasHeader) {
+    const names = row.cells.map((_, index) => `#${index + 1}`);
+    return { names, delimiter: separator, end: begin.length, breaks };
+  }
+  const names = row.cells.map((cell) => cell.trim());
+  return { names, delimiter: separator, end: row.end, breaks: breaks + row.breaks };
 };
 
 const delimiters = [',', ';', '\t', '|'] as const;

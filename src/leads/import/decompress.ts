@@ -1,5 +1,5 @@
 import { pipeline, Readable } from 'node:stream';
-import { createGunzip, createZstdDecompress } from 'node:zlib';
+import { createGunzip, createZstdDecompress, type ZstdDecompress } from 'node:zlib';
 import { LeadInputError } from './lead-input-error.ts';
 
 export type Compression = 'gzip' | 'zstd';
@@ -20,7 +20,7 @@ export async function* decompress(
   { file, compression, signal }: { file: string; compression: Compression; signal: AbortSignal },
 ): AsyncGenerator<Buffer> {
   try {
-    yield* compression === 'gzip' ? gunzip(chunks) : unzstd(chunks, file);
+    yield* compression === 'gzip' ? gunzip(chunks) : unzstd(chunks);
   } catch (error) {
     signal.throwIfAborted();
     throw damage(error, { file, compression });
@@ -28,25 +28,17 @@ export async function* decompress(
 }
 
 const damage = (
-  error: unknown,
+  cause: unknown,
   { file, compression }: { file: string; compression: Compression },
 ): unknown => {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  if (!code.startsWith('Z_') && !code.startsWith('ZSTD_')) return cause;
+  let problem = `is damaged: its ${compression} data cannot be decompressed (${code})`;
   if (code === 'Z_BUF_ERROR')
-    return new LeadInputError(
-      `${file} ends in the middle of its ${compression} data; get the complete file again.`,
-      { cause: error },
-    );
+    problem = `ends in the middle of its ${compression} data; get the complete file again`;
   if (code.includes('windowTooLarge'))
-    return new LeadInputError(
-      `${file} was compressed with a window above 128 MiB; compress it without --long.`,
-      { cause: error },
-    );
-  return code.startsWith('Z_') || code.startsWith('ZSTD_')
-    ? new LeadInputError(`${file} is damaged: its ${compression} data cannot be decompressed (${code}).`, {
-        cause: error,
-      })
-    : error;
+    problem = 'was compressed with a window above 128 MiB; compress it without --long';
+  return new LeadInputError(`${file} ${problem}.`, { cause });
 };
 
 async function* gunzip(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
@@ -59,70 +51,35 @@ async function* gunzip(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
  * Node's stream ends with a frame that ends within a block, and drops the rest of the block. So blocks are written one
  * by one, and the rest of a block goes to a new stream.
  */
-async function* unzstd(chunks: AsyncIterable<Buffer>, file: string): AsyncGenerator<Buffer> {
-  let unpacker = openUnpacker();
-  try {
-    for await (const chunk of chunks) {
-      let rest = chunk;
-      while (rest.length > 0) {
-        const usedBefore = unpacker.usedBytes();
-        yield* unpacker.write(rest);
-        const used = unpacker.usedBytes() - usedBefore;
-        if (used === 0 && usedBefore === 0)
-          throw new LeadInputError(`${file} is damaged: its zstd data cannot be decompressed.`);
-        rest = rest.subarray(used);
-        if (rest.length === 0) break;
-        unpacker.close();
-        unpacker = openUnpacker();
+async function* unzstd(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const source = chunks[Symbol.asyncIterator]();
+  let rest: Buffer = Buffer.alloc(0);
+  let isOver = false;
+  /** Writes blocks until the frame, or the source, ends. */
+  const feed = async (stream: ZstdDecompress): Promise<void> => {
+    for (;;) {
+      if (rest.length === 0) {
+        const next = await source.next();
+        if (next.done === true) {
+          isOver = true;
+          return void stream.end();
+        }
+        rest = next.value;
       }
+      const before = stream.bytesWritten;
+      const error = await new Promise((resolve) => stream.write(rest, resolve));
+      rest = rest.subarray(stream.bytesWritten - before);
+      if (error instanceof Error || rest.length > 0) return;
     }
-    yield* unpacker.end();
+  };
+  try {
+    while (!isOver) {
+      const stream = createZstdDecompress({ chunkSize: outputBytes });
+      const feeding = feed(stream).catch((error: Error) => void stream.destroy(error));
+      for await (const block of stream) yield block;
+      await feeding;
+    }
   } finally {
-    unpacker.close();
+    await source.return?.();
   }
 }
-
-const openUnpacker = () => {
-  const stream = createZstdDecompress({ chunkSize: outputBytes });
-  let news = Promise.withResolvers<void>();
-  let failure: Error | null = null;
-  stream.on('readable', () => news.resolve());
-  stream.on('error', (error) => {
-    failure = error;
-    news.resolve();
-  });
-  async function* readUntil(isOver: () => boolean): AsyncGenerator<Buffer> {
-    for (;;) {
-      news = Promise.withResolvers<void>();
-      for (let block = stream.read() as Buffer | null; block !== null; block = stream.read() as Buffer | null)
-        yield block;
-      if (failure !== null) throw failure;
-      if (isOver()) return;
-      await news.promise;
-    }
-  }
-  return {
-    /** Decompresses `block`, or the part of it that belongs to the frame. */
-    async *write(block: Buffer): AsyncGenerator<Buffer> {
-      let isWritten = false;
-      stream.write(block, () => {
-        isWritten = true;
-        news.resolve();
-      });
-      yield* readUntil(() => isWritten);
-    },
-    /** Yields the remaining output when no input follows. */
-    async *end(): AsyncGenerator<Buffer> {
-      let isOver = false;
-      stream.on('end', () => {
-        isOver = true;
-        news.resolve();
-      });
-      stream.end();
-      yield* readUntil(() => isOver);
-    },
-    /** The number of input bytes that were used. */
-    usedBytes: (): number => stream.bytesWritten,
-    close: (): void => void stream.destroy(),
-  };
-};

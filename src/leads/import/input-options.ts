@@ -1,7 +1,8 @@
-import type { Json } from '../../kit/json.ts';
+import type { Readable } from 'node:stream';
 import type { LeadDefaults } from '../lead-fields.ts';
 import type { LeadInput } from '../lead-keeper.ts';
 import type { Lead } from '../lead-source.ts';
+import type { RejectedLimit } from './rejected-limit.ts';
 
 export type InputFormat = 'csv' | 'jsonl' | 'parquet';
 
@@ -36,12 +37,14 @@ export interface LeadInputOptions {
   delimiter?: string;
   /** False for CSV without a header line; `columns` then uses `#1`, `#2`, ... Default true. */
   hasHeader?: boolean;
-  /** Called for each rejected row before its batch is returned. Its error ends the reading. */
-  onRejected?: (rejected: RejectedRow) => void | Promise<void>;
+  /** Nothing is imported above it. Default: 1% of the rows. */
+  maxRejected?: RejectedLimit;
+  /** Called with rejected rows before the valid ones around them are returned. Its error ends the reading. */
+  onRejected?: (rejected: readonly RejectedRow[]) => void;
   /** Called once per file with the columns (at most fifty) that no field uses. */
   onUnusedColumns?: (unused: { file: string; columns: readonly string[] }) => void;
   /** Replaces the process's stdin for `-`. */
-  stdin?: NodeJS.ReadableStream;
+  stdin?: Readable;
 }
 
 export interface InputProgress {
@@ -49,15 +52,18 @@ export interface InputProgress {
   bytes: number;
   /** Of all files; null if one is standard input. */
   totalBytes: number | null;
-  /** Rows read, including rejected rows and rows before the resume position. */
+  /** Rows read, including rejected rows. */
   rows: number;
   /** Rejected rows among them. */
   rejected: number;
+  /** Rows whose country is not known and was left out, and the first of these values, as they are shown. */
+  unknownCountries: { rows: number; first: readonly string[] };
 }
 
-/** A `LeadInput` that reads files. `read` rejects with LeadInputError if a file cannot be read further. */
+/**
+ * A `LeadInput` that reads files. `read` rejects with LeadInputError if a file cannot be read further, and with AppError
+ * `too_many_rejected` or `nothing_imported` for its rows.
+ */
 export interface FileLeadInput extends LeadInput {
-  /** Makes `progress` describe the whole input. */
-  resumeEnd(position: Json): void;
   progress(): InputProgress;
 }

@@ -1,5 +1,5 @@
 import { leadFields, noFields, type LeadField } from '../lead-fields.ts';
-import { columnKey, fieldNamed, isSameColumn, shownColumn } from './column-names.ts';
+import { fieldNamed, isSameColumn, shownColumn } from './column-names.ts';
 import type { ColumnMap } from './input-options.ts';
 import { LeadInputError } from './lead-input-error.ts';
 
@@ -28,17 +28,19 @@ export const fieldNotFound = (
     `${file} has no column for ${field}. Its columns: ${listed(names)}. Name the right one: column ${field}=NAME.${hint}`,
   );
 
-/** `columns` are the candidates for `field`, with their indices from 0. */
-const fieldFoundTwice = (
-  file: string,
-  { field, columns }: { field: LeadField; columns: readonly { name: string; index: number }[] },
-): LeadInputError => {
-  const names = columns.map(({ name }) => name);
-  const isTold = new Set(names.map(columnKey)).size === names.length;
-  const shown = isTold ? names : columns.map(({ name, index }) => `${name} (#${index + 1})`);
-  const choice = isTold ? 'NAME' : `#${(columns[0]?.index ?? 0) + 1}`;
-  return new LeadInputError(
-    `${file} has more than one column for ${field}: ${listed(shown)}. Choose one: column ${field}=${choice}.`,
+interface Column {
+  name: string;
+  index: number;
+}
+
+/** Returns the index of the one candidate; -1 for none. Throws LeadInputError if there are several. */
+const oneOf = (candidates: readonly Column[], file: string, field: LeadField): number => {
+  const [first] = candidates;
+  if (first === undefined) return -1;
+  if (candidates.length === 1) return first.index;
+  const shown = candidates.map(({ name, index }) => `${name} (#${index + 1})`);
+  throw new LeadInputError(
+    `${file} has more than one column for ${field}: ${listed(shown)}. Choose one: column ${field}=#${first.index + 1}.`,
   );
 };
 
@@ -51,55 +53,35 @@ export const mapColumns = (
   names: readonly string[],
   { file, columns = {}, missingHint }: { file: string; columns?: ColumnMap; missingHint?: string },
 ): MappedColumns => {
-  const chosen = new Map<LeadField, number>();
+  const indexes = Object.fromEntries(leadFields.map((field) => [field, -1])) as MappedColumns['indexes'];
   for (const field of leadFields) {
-    const column = columns[field];
-    if (column !== undefined)
-      chosen.set(field, column === '' ? -1 : findColumn(names, { file, field, column }));
+    const column = columns[field] ?? '';
+    if (column !== '') indexes[field] = findColumn(names, { file, field, column });
   }
-  const taken = new Set(chosen.values());
-  const found = new Map<LeadField, { own: number[]; other: number[] }>();
-  for (const [index, name] of names.entries()) {
-    const named = fieldNamed(name);
-    if (named === null || taken.has(index) || chosen.has(named.field)) continue;
-    const places = found.get(named.field) ?? { own: [], other: [] };
-    (named.isOwnName ? places.own : places.other).push(index);
-    found.set(named.field, places);
-  }
-  for (const [field, { own, other }] of found) {
-    const best = own.length > 0 ? own : other;
-    const [first = -1, second] = best;
-    if (second !== undefined)
-      throw fieldFoundTwice(file, {
-        field,
-        columns: best.map((index) => ({ name: names[index] ?? '', index })),
-      });
-    chosen.set(field, first);
+  const taken = new Set(Object.values(indexes));
+  const named = names.flatMap((name, index) => {
+    const found = taken.has(index) ? null : fieldNamed(name);
+    return found === null ? [] : [{ name, index, ...found }];
+  });
+  for (const field of leadFields.filter((each) => columns[each] === undefined)) {
+    const candidates = named.filter((column) => column.field === field);
+    const own = candidates.filter(({ isOwnName }) => isOwnName);
+    indexes[field] = oneOf(own.length > 0 ? own : candidates, file, field);
   }
   for (const field of ['username', 'followers'] as const)
-    if ((chosen.get(field) ?? -1) === -1) throw fieldNotFound(file, field, names, missingHint);
-  const used = new Set(chosen.values());
-  return {
-    indexes: Object.fromEntries(
-      leadFields.map((field) => [field, chosen.get(field) ?? -1]),
-    ) as MappedColumns['indexes'],
-    unused: names.filter((_, index) => !used.has(index)),
-  };
+    if (indexes[field] === -1) throw fieldNotFound(file, field, names, missingHint);
+  const used = new Set(Object.values(indexes));
+  return { indexes, unused: names.filter((_, index) => !used.has(index)) };
 };
 
 const findColumn = (
   names: readonly string[],
   { file, field, column }: { file: string; field: LeadField; column: string },
 ): number => {
-  const exact = names.flatMap((name, index) => (name === column ? [index] : []));
-  const same =
-    exact.length > 0 ? exact : names.flatMap((name, index) => (isSameColumn(name, column) ? [index] : []));
-  const [first, second] = same;
-  if (second !== undefined)
-    throw new LeadInputError(
-      `${file} has ${same.length} columns named ${column}; choose one by its position: column ${field}=#${(first ?? 0) + 1}.`,
-    );
-  if (first !== undefined) return first;
+  const same = names.map((name, index) => ({ name, index })).filter(({ name }) => isSameColumn(name, column));
+  const exact = same.filter(({ name }) => name === column);
+  const found = oneOf(exact.length > 0 ? exact : same, file, field);
+  if (found !== -1) return found;
   const place = /^#([1-9][0-9]{0,4})$/.exec(column)?.[1];
   if (place !== undefined && Number(place) <= names.length) return Number(place) - 1;
   const hint = /^[1-9][0-9]{0,4}$/.test(column) ? ` To name a column by its position, write #${column}.` : '';

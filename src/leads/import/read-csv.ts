@@ -1,21 +1,9 @@
-import { readCsvHeader } from './csv-header.ts';
+import { readCsvHeader, type CsvHeader } from './csv-header.ts';
 import { LeadInputError } from './lead-input-error.ts';
 import { fieldsOf, mapColumns } from './map-columns.ts';
 import { createBatchBuilder, type RowBatch, type RowOptions } from './row-batch.ts';
 import { scanCsv, type CsvRow } from './scan-csv.ts';
-import {
-  joinBlocks,
-  maxLineBytes,
-  notUtf8Problem,
-  textBlocks,
-  tooLongProblem,
-  type TextBlock,
-} from './text-blocks.ts';
-
-export interface CsvOptions extends RowOptions {
-  delimiter?: string;
-  hasHeader: boolean;
-}
+import { maxLineBytes, notUtf8Mark, notUtf8Problem, textBlocks, tooLongProblem } from './text-blocks.ts';
 
 /** Limit for a row of several lines. Otherwise an unclosed quote would take the rest of the file. */
 const maxRowCharacters = maxLineBytes;
@@ -25,130 +13,104 @@ const maxRowCharacters = maxLineBytes;
  * another number of columns than the header) is rejected. Reading goes on with the line after the row's first line, so
  * a stray quote does not take later rows with it.
  */
-export async function* readCsv(chunks: AsyncIterable<Buffer>, options: CsvOptions): AsyncGenerator<RowBatch> {
-  let rows: CsvRows | null = null;
-  let unread: TextBlock | null = null;
-  for await (const block of textBlocks(chunks)) {
+export async function* readCsv(chunks: AsyncIterable<Buffer>, options: RowOptions): AsyncGenerator<RowBatch> {
+  const { file } = options;
+  let rows: ReturnType<typeof createCsvRows> | null = null;
+  let unread = '';
+  for await (const { text, isCut } of textBlocks(chunks)) {
     if (rows !== null) {
-      yield* rows.read(block);
+      yield* isCut ? rows.skipLine(text) : rows.read(text);
       continue;
     }
-    unread = unread === null ? block : joinBlocks({ block: unread, from: 0, line: unread.line }, block);
-    const beginning = readBeginning(unread, options);
-    if (beginning === null) continue;
-    rows = createCsvRows(beginning, options);
-    yield* rows.read(beginning.rest);
+    if (isCut)
+      throw new LeadInputError(`${file} is not CSV: its first line is longer than ${maxLineBytes} bytes.`);
+    unread += text;
+    const header = readHeader(unread, options);
+    if (header === null) continue;
+    rows = createCsvRows(header, options);
+    yield* rows.read(unread.slice(header.end));
   }
   if (rows === null)
     throw new LeadInputError(
-      unread === null || !unread.text.includes('"')
-        ? `${options.file} is empty; it does not even have a header line.`
-        : `${options.file} has an unclosed quote in its header.`,
+      unread.includes('"')
+        ? `${file} has an unclosed quote in its header.`
+        : `${file} is empty; it does not even have a header line.`,
     );
   yield* rows.end();
 }
 
-interface CsvBeginning {
-  names: string[];
-  delimiter: string;
-  /** The lines after the header. */
-  rest: TextBlock;
-}
-
 /** Returns null if the header continues in the next block. */
-const readBeginning = (block: TextBlock, options: CsvOptions): CsvBeginning | null => {
+const readHeader = (text: string, options: RowOptions): CsvHeader | null => {
   const { file } = options;
-  if (block.isCut)
-    throw new LeadInputError(`${file} is not CSV: its first line is longer than ${maxLineBytes} bytes.`);
-  if (block.notUtf8?.has(block.line) === true)
-    throw new LeadInputError(`${file}, line ${block.line}: ${notUtf8Problem}`);
-  const header = readCsvHeader(block.text, options);
-  if (header === null) {
-    if (block.text.length > maxRowCharacters)
-      throw new LeadInputError(`${file} has an unclosed quote in its header.`);
-    return null;
-  }
-  const { names, delimiter, end, breaks } = header;
-  return { names, delimiter, rest: { ...block, text: block.text.slice(end), line: block.line + breaks } };
+  const header = readCsvHeader(text, options);
+  if (header === null && text.length > maxRowCharacters)
+    throw new LeadInputError(`${file} has an unclosed quote in its header.`);
+  if (header?.names.some((name) => name.includes(notUtf8Mark)) === true)
+    throw new LeadInputError(`${file}, line ${header.breaks}: ${notUtf8Problem}`);
+  return header;
 };
 
-type CsvRows = ReturnType<typeof createCsvRows>;
-
-const createCsvRows = ({ names, delimiter }: CsvBeginning, options: CsvOptions) => {
-  const { indexes, unused } = mapColumns(names, {
-    ...options,
-    ...(options.hasHeader
-      ? { missingHint: ' If the first line is already a row, say that there is no header.' }
-      : {}),
-  });
-  if (unused.length > 0) options.onUnusedColumns(unused);
+const createCsvRows = ({ names, delimiter, breaks }: CsvHeader, options: RowOptions) => {
+  const { hasHeader = true, onUnusedColumns } = options;
+  const missingHint = hasHeader ? ' If the first line is already a row, say that there is no header.' : '';
+  const { indexes, unused } = mapColumns(names, { ...options, missingHint });
+  if (unused.length > 0) onUnusedColumns(unused);
   const batch = createBatchBuilder(options);
   // An empty cell may be an empty name or a missing one.
   const withoutName = { ...indexes, full_name: -1 };
   const cellIndexes = (cells: readonly string[]): typeof indexes =>
     cells[indexes.full_name]?.trim() === '' ? withoutName : indexes;
-  /** A block whose last row, in line `line`, continues in the next block. */
-  let open: { block: TextBlock; from: number; line: number } | null = null;
+  /** The beginning of a row that continues in the next block. */
+  let open = '';
+  /** The next row's. */
+  let line = breaks + 1;
 
-  function* rowsOf(block: TextBlock, isLast: boolean): Generator<RowBatch> {
-    const { text, notUtf8 } = block;
+  function* read(block: string, isLast = false): Generator<RowBatch> {
+    const text = open + block;
+    open = '';
     const scan = scanCsv(text, delimiter);
-    let nextLine = block.line;
-    let at = 0;
-    while (at < text.length) {
+    const hasMarks = text.includes(notUtf8Mark);
+    for (let at = 0; at < text.length;) {
       const start = at;
-      const line = nextLine;
       const row = scan(start);
       if (row.state === 'open' && !isLast && text.length - start <= maxRowCharacters) {
-        open = { block, from: start, line };
-        break;
+        open = text.slice(start);
+        return;
       }
+      const first = line;
       const problem = problemOf(row, names.length);
       if (row.state === 'row' && (problem === null || row.breaks === 1)) {
-        at = Math.min(row.end, text.length);
-        nextLine += row.breaks;
+        at = row.end;
+        line += row.breaks;
       } else {
         const next = text.indexOf('\n', start) + 1;
         at = next === 0 ? text.length : next;
-        nextLine += 1;
+        line += 1;
       }
       const end = at;
       const show = (): string => text.slice(start, end).replace(/\r?\n$/, '');
-      const isReadable = notUtf8 === null || !hasAny(notUtf8, line, nextLine);
-      if (isReadable && problem !== null && row.state === 'row' && isBlank(row.cells)) continue;
-      if (batch.skips()) continue;
-      if (!isReadable) batch.reject(notUtf8Problem, line, show);
-      else if (row.state === 'row' && problem === null)
-        batch.add(fieldsOf(row.cells, cellIndexes(row.cells)), line, show);
-      else batch.reject(problem ?? '', line, show);
+      if (hasMarks && show().includes(notUtf8Mark)) batch.reject(notUtf8Problem, first, show);
+      else if (problem !== null) {
+        if (row.state !== 'row' || !isBlank(row.cells)) batch.reject(problem, first, show);
+      } else if (row.state === 'row') batch.add(fieldsOf(row.cells, cellIndexes(row.cells)), first, show);
       if (batch.isFull()) yield batch.take();
     }
-    if (!batch.isEmpty()) yield batch.take();
-  }
-
-  function* endOpen(): Generator<RowBatch> {
-    if (open === null) return;
-    const { block, from, line } = open;
-    open = null;
-    yield* rowsOf({ ...block, text: block.text.slice(from), line }, true);
   }
 
   return {
     /** Yields the rows that end in `block`, the next block in order. */
-    *read(block: TextBlock): Generator<RowBatch> {
-      if (block.isCut) {
-        yield* endOpen();
-        if (!batch.skips()) batch.reject(tooLongProblem, block.line, () => block.text);
-        return;
-      }
-      const whole = open === null ? block : joinBlocks(open, block);
-      open = null;
-      yield* rowsOf(whole, false);
+    read,
+    /** Rejects the next line, which begins with `text`. */
+    *skipLine(text: string): Generator<RowBatch> {
+      yield* read('', true);
+      batch.reject(tooLongProblem, line, () => text);
+      line += 1;
+      if (batch.isFull()) yield batch.take();
     },
     /** Yields the rest when no block follows. */
     *end(): Generator<RowBatch> {
-      yield* endOpen();
-      if (!batch.isEmpty()) yield batch.take();
+      yield* read('', true);
+      yield* batch.rest();
     },
   };
 };
@@ -167,8 +129,3 @@ const problemOf = (row: CsvRow, columns: number): string | null => {
 };
 
 const isBlank = (cells: readonly string[]): boolean => cells.length === 1 && cells[0]?.trim() === '';
-
-const hasAny = (lines: ReadonlySet<number>, from: number, end: number): boolean => {
-  for (let line = from; line < end; line += 1) if (lines.has(line)) return true;
-  return false;
-};

@@ -2,7 +2,7 @@ import { checkLead } from '../query/check-lead.ts';
 import { defaultableFields, leadFields, type LeadDefaults } from '../lead-fields.ts';
 import type { ColumnMap } from './input-options.ts';
 import { LeadInputError } from './lead-input-error.ts';
-import type { RejectedLimit } from './watched-input.ts';
+import type { RejectedLimit } from './rejected-limit.ts';
 
 /* Readers of the options of an import as people write them. Each throws LeadInputError, which describes the form. */
 
@@ -57,7 +57,7 @@ export const readDelimiter = (text: string): string => {
 export const readRejectedLimit = (text: string): RejectedLimit => {
   const [, number = '', sign] = /^(\d{1,9}(?:\.\d{1,6})?)(%?)$/.exec(text) ?? [];
   const value = Number(number);
-  if (sign === '%' && value <= 100) return { share: value / 100 };
+  if (sign === '%' && value <= 100) return { percent: value };
   if (sign === '' && Number.isInteger(value)) return { rows: value };
   throw new LeadInputError('Write a number of rows, such as 100, or a share of them, such as 2.5%.');
 };

@@ -1,5 +1,6 @@
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import {
+  asyncBufferFromFile,
   parquetMetadataAsync,
   parquetReadObjects,
   parquetSchema,
@@ -9,10 +10,9 @@ import {
   type SchemaTree,
 } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
-import type { ColumnMap } from './input-options.ts';
+import { follow } from '../json-pointer.ts';
 import { LeadInputError } from './lead-input-error.ts';
 import { fieldsOf, mapColumns } from './map-columns.ts';
-import type { RawFile } from './open-raw-file.ts';
 import { createBatchBuilder, type RowBatch, type RowOptions } from './row-batch.ts';
 
 export interface ParquetOptions extends RowOptions {
@@ -39,10 +39,10 @@ const boundedCompressors: Compressors = {
  * Reads the rows of a Parquet file, one row group at a time and only the used columns. A column within a structure is
  * named by its path, `owner/username`.
  */
-export async function* readParquet(raw: RawFile, options: ParquetOptions): AsyncGenerator<RowBatch> {
+export async function* readParquet(options: ParquetOptions): AsyncGenerator<RowBatch> {
   const { file, signal } = options;
   try {
-    yield* rowsOf(raw, options);
+    yield* rowsOf(options);
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof LeadInputError) throw error;
@@ -51,42 +51,46 @@ export async function* readParquet(raw: RawFile, options: ParquetOptions): Async
   }
 }
 
-async function* rowsOf(raw: RawFile, options: ParquetOptions): AsyncGenerator<RowBatch> {
-  const { file, skip, columns, signal, onUnusedColumns, onBytes } = options;
-  const buffer = asyncBuffer(raw, signal);
+async function* rowsOf(options: ParquetOptions): AsyncGenerator<RowBatch> {
+  const { file, columns = {}, signal, onUnusedColumns, onBytes } = options;
+  const buffer = await asyncBufferFromFile(file);
   const metadata = await readMetadata(buffer, file);
   const paths = leafPaths(parquetSchema(metadata));
-  const names = paths.map((path) => path.join('/'));
-  const { indexes, unused } = mapColumns(names, { file, columns: withoutLeadingSlashes(columns) });
-  if (unused.length > 0 && skip === 0) onUnusedColumns(unused);
-  const used = new Set(Object.values(indexes).filter((index) => index !== -1));
-  const tops = [...new Set([...used].map((index) => paths[index]?.[0] ?? ''))];
+  const { indexes, unused } = mapColumns(
+    paths.map((path) => path.join('/')),
+    {
+      file,
+      columns: Object.fromEntries(
+        Object.entries(columns).map(([field, column]) => [field, column.replace(/^\//, '')]),
+      ),
+    },
+  );
+  if (unused.length > 0) onUnusedColumns(unused);
+  const used = new Set(Object.values(indexes));
+  const tops = [...new Set(paths.flatMap(([top = ''], column) => (used.has(column) ? [top] : [])))];
 
   const batch = createBatchBuilder(options);
+  let bytes = 0;
   for (const slice of slicesOf(metadata, { file, tops })) {
     signal.throwIfAborted();
-    onBytes(slice.bytes);
-    if (slice.end <= skip) continue;
-    const start = Math.max(slice.start, skip);
+    onBytes((bytes += slice.bytes));
     const rows = await parquetReadObjects({
       file: buffer,
       metadata,
       columns: tops,
-      rowStart: start,
+      rowStart: slice.start,
       rowEnd: slice.end,
       compressors: boundedCompressors,
     });
-    if (rows.length !== slice.end - start)
+    if (rows.length !== slice.end - slice.start)
       throw new LeadInputError(`${file} is damaged: it has fewer rows than declared.`);
     for (const [index, row] of rows.entries()) {
-      const cells = paths.map((path, column) => (used.has(column) ? cellOf(row, path) : undefined));
-      batch.add(fieldsOf(cells, indexes), start + index + 1, () =>
-        JSON.stringify(row, (_, value: unknown) => plain(value)),
-      );
+      const cells = paths.map((path, column) => (used.has(column) ? follow(row, path) : undefined));
+      batch.add(fieldsOf(cells, indexes), slice.start + index + 1, () => JSON.stringify(row, plain));
       if (batch.isFull()) yield batch.take();
     }
-    if (!batch.isEmpty()) yield batch.take();
   }
+  yield* batch.rest();
 }
 
 /** Rows of one row group that are decompressed together. */
@@ -129,17 +133,6 @@ export function* slicesOf(
   }
 }
 
-const asyncBuffer = (raw: RawFile, signal: AbortSignal): AsyncBuffer => {
-  const byteLength = raw.size ?? 0;
-  return {
-    byteLength,
-    async slice(start, end = byteLength) {
-      signal.throwIfAborted();
-      return (await raw.slice(start, end - start)).buffer;
-    },
-  };
-};
-
 const readMetadata = async (buffer: AsyncBuffer, file: string): Promise<FileMetaData> => {
   if (buffer.byteLength < 12) throw new LeadInputError(`${file} is too short to be a Parquet file.`);
   const tail = new DataView(await buffer.slice(buffer.byteLength - 8));
@@ -160,19 +153,7 @@ const leafPaths = (tree: SchemaTree): string[][] =>
     return child.children.length === 0 ? [child.path] : leafPaths(child);
   });
 
-const withoutLeadingSlashes = (columns: ColumnMap = {}): ColumnMap =>
-  Object.fromEntries(Object.entries(columns).map(([field, column]) => [field, column.replace(/^\//, '')]));
-
-const cellOf = (row: Record<string, unknown>, path: readonly string[]): unknown => {
-  let value: unknown = row;
-  for (const name of path) {
-    if (typeof value !== 'object' || value === null) return undefined;
-    value = (value as Record<string, unknown>)[name];
-  }
-  return value;
-};
-
-const plain = (value: unknown): unknown => {
-  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
-  return value;
+const plain = (_: string, value: unknown): unknown => {
+  if (typeof value !== 'bigint') return value;
+  return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
 };

@@ -3,10 +3,6 @@ import { isUtf8 } from 'node:buffer';
 /** Whole lines of text. Only the last line of a file may lack its line feed. */
 export interface TextBlock {
   text: string;
-  /** The number of the first line, from 1. */
-  line: number;
-  /** Lines that are not UTF-8, or null. In them `text` has a question mark for each byte that is not ASCII. */
-  notUtf8: ReadonlySet<number> | null;
   /** True if this is one line longer than `maxLineBytes`, and `text` is only its beginning. */
   isCut: boolean;
 }
@@ -16,100 +12,58 @@ export const maxLineBytes = 1024 * 1024;
 /** Bytes kept of a line that is too long, for its report. */
 const keptOfCut = 4096;
 const lineFeed = 0x0a;
-const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** Stands in a text for bytes that are not UTF-8. No text in UTF-8 has two low surrogates in a row. */
+export const notUtf8Mark = '\uDC00\uDC00';
 
 /**
  * Cuts `chunks` into blocks of whole lines, in order and without gaps. A byte order mark at the beginning is removed.
  * Memory: two chunks and `maxLineBytes`.
  */
 export async function* textBlocks(chunks: AsyncIterable<Buffer>): AsyncGenerator<TextBlock> {
-  let line = 1;
-  let isFirst = true;
-  /** Whole lines, and the beginning of a line whose end has not arrived. */
+  /** The beginning of a line whose end has not arrived. */
   let held: Buffer[] = [];
   let heldBytes = 0;
-  /** The beginning of a line that is too long and whose end has not arrived. */
-  let cut: Buffer | null = null;
-
-  const hold = (bytes: Buffer): void => {
-    held.push(bytes);
-    heldBytes += bytes.length;
-  };
-  const release = (): Buffer => {
-    const [first, ...others] = held;
-    const bytes = first !== undefined && others.length === 0 ? first : Buffer.concat(held);
-    held = [];
-    heldBytes = 0;
-    return bytes;
-  };
-  const toBlock = (bytes: Buffer, isCut: boolean): TextBlock => {
-    const begin = isFirst && bytes.subarray(0, 3).equals(byteOrderMark) ? 3 : 0;
-    const block = { ...decode(bytes.subarray(begin), line), line, isCut };
-    line += isCut ? 1 : countLineFeeds(bytes);
-    isFirst = false;
-    return block;
+  /** True up to the end of a line that is too long. */
+  let isSkipping = false;
+  let isFirst = true;
+  const toBlock = (bytes: Buffer, isCut = false): TextBlock => {
+    const text = isFirst ? decode(bytes).replace(/^\uFEFF/, '') : decode(bytes);
+    [held, heldBytes, isFirst] = [[], 0, false];
+    return { text, isCut };
   };
 
   for await (const chunk of chunks) {
     let rest = chunk;
     const firstEnd = rest.indexOf(lineFeed) + 1;
-    if (cut === null && heldBytes + (firstEnd === 0 ? rest.length : firstEnd) > maxLineBytes) {
-      // Only part of the open line: never more than one whole line is held.
-      cut = Buffer.concat([...held, rest], keptOfCut);
-      release();
+    if (!isSkipping && heldBytes + (firstEnd === 0 ? rest.length : firstEnd) > maxLineBytes) {
+      yield toBlock(Buffer.concat([...held, rest], keptOfCut), true);
+      isSkipping = true;
     }
-    if (cut !== null) {
+    if (isSkipping) {
       if (firstEnd === 0) continue;
-      yield toBlock(cut, true);
-      cut = null;
       rest = rest.subarray(firstEnd);
+      isSkipping = false;
     }
     const lastEnd = rest.lastIndexOf(lineFeed) + 1;
-    if (lastEnd > 0) {
-      hold(rest.subarray(0, lastEnd));
-      yield toBlock(release(), false);
-    }
-    if (lastEnd < rest.length) hold(rest.subarray(lastEnd));
+    if (lastEnd > 0) yield toBlock(Buffer.concat([...held, rest.subarray(0, lastEnd)]));
+    if (lastEnd === rest.length) continue;
+    held.push(rest.subarray(lastEnd));
+    heldBytes += rest.length - lastEnd;
   }
-  if (cut !== null) yield toBlock(cut, true);
-  if (heldBytes > 0) yield toBlock(release(), false);
+  if (heldBytes > 0) yield toBlock(Buffer.concat(held));
 }
 
-const countLineFeeds = (bytes: Buffer): number => {
-  let count = 0;
-  for (let at = bytes.indexOf(lineFeed); at !== -1; at = bytes.indexOf(lineFeed, at + 1)) count += 1;
-  return count;
-};
-
-const decode = (bytes: Buffer, line: number): Pick<TextBlock, 'text' | 'notUtf8'> => {
-  if (isUtf8(bytes)) return { text: bytes.toString('utf8'), notUtf8: null };
-  const notUtf8 = new Set<number>();
-  const readable = Buffer.from(bytes);
-  let number = line;
-  for (let start = 0; start < readable.length; number += 1) {
-    const next = readable.indexOf(lineFeed, start) + 1;
-    const end = next === 0 ? readable.length : next;
-    if (!isUtf8(readable.subarray(start, end))) {
-      notUtf8.add(number);
-      for (let at = start; at < end; at += 1) if ((readable[at] ?? 0) > 0x7f) readable[at] = 0x3f;
-    }
-    start = end;
+const decode = (bytes: Buffer): string => {
+  if (isUtf8(bytes)) return bytes.toString();
+  let text = '';
+  for (let start = 0; start < bytes.length;) {
+    const next = bytes.indexOf(lineFeed, start) + 1;
+    const line = bytes.subarray(start, next === 0 ? bytes.length : next);
+    text += isUtf8(line) ? line.toString() : line.toString().replaceAll('\uFFFD', notUtf8Mark);
+    start += line.length;
   }
-  return { text: readable.toString('utf8'), notUtf8 };
-};
-
-/** Joins two blocks that follow each other. The first one is cut off before index `from`, which is in line `line`. */
-export const joinBlocks = (
-  first: { block: TextBlock; from: number; line: number },
-  second: TextBlock,
-): TextBlock => {
-  const { notUtf8 } = first.block;
-  return {
-    text: first.block.text.slice(first.from) + second.text,
-    line: first.line,
-    notUtf8: notUtf8 === null ? second.notUtf8 : new Set([...notUtf8, ...(second.notUtf8 ?? [])]),
-    isCut: false,
-  };
+  return text;
 };
 
 export const notUtf8Problem =

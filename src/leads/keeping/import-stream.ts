@@ -1,44 +1,53 @@
+import type { Readable } from 'node:stream';
 import { systemClock } from '../../kit/clock.ts';
-import type { ImportedProfiles } from '../import/import-profiles.ts';
-import { importProfiles } from '../import/import-profiles.ts';
-import type { LeadInputOptions, RejectedRow } from '../import/input-options.ts';
+import { AppError, toAppError } from '../../kit/errors.ts';
+import type { InputProgress, LeadInputOptions, RejectedRow } from '../import/input-options.ts';
+import { importProfiles, type ImportedProfiles } from '../import/import-profiles.ts';
 import { openLeadInput } from '../import/open-lead-input.ts';
-import { createWatchedInput, type RejectedLimit } from '../import/watched-input.ts';
 import type { ImportRequest, LeadKeeper } from '../lead-keeper.ts';
 
 export interface StreamImport
   extends
     Pick<ImportRequest, 'mode'>,
-    Pick<LeadInputOptions, 'columns' | 'defaults' | 'delimiter' | 'hasHeader'> {
+    Pick<LeadInputOptions, 'columns' | 'defaults' | 'delimiter' | 'hasHeader' | 'maxRejected'> {
   format?: 'csv' | 'jsonl' | undefined;
-  maxRejected: RejectedLimit | null;
 }
 
 export interface ImportedStream extends ImportedProfiles {
-  rejected: number;
+  input: InputProgress;
   firstRejected: readonly RejectedRow[];
 }
 
 const maxFirstRejected = 20;
+/** A refusal has no more of them. */
+const maxInRefusal = 3;
 
 /** Imports a stream that can be read once, such as the body of a request. A stream that breaks off changes nothing. */
 export const importStream = async (
   keeper: LeadKeeper,
-  { mode, maxRejected, ...options }: StreamImport,
-  stdin: NodeJS.ReadableStream,
+  { mode, ...options }: StreamImport,
+  stdin: Readable,
 ): Promise<ImportedStream> => {
   const firstRejected: RejectedRow[] = [];
   const input = await openLeadInput({
     ...options,
     files: ['-'],
     stdin,
-    onRejected: (row) => void (firstRejected.length < maxFirstRejected && firstRejected.push(row)),
+    onRejected: (rows) => firstRejected.push(...rows.slice(0, maxFirstRejected - firstRejected.length)),
   });
-  const imported = await importProfiles(keeper, {
-    input: createWatchedInput({ input, report: null, limit: maxRejected }),
-    mode,
-    signal: new AbortController().signal,
-    clock: systemClock,
-  });
-  return { ...imported, rejected: input.progress().rejected, firstRejected };
+  const { signal } = new AbortController();
+  try {
+    const imported = await importProfiles(keeper, { input, mode, signal }, systemClock);
+    return { ...imported, input: input.progress(), firstRejected };
+  } catch (error) {
+    throw withProblems(error, firstRejected);
+  }
+};
+
+/** Adds the first problems to a refusal of rows. */
+const withProblems = (error: unknown, rejected: readonly RejectedRow[]): unknown => {
+  const { code, message } = toAppError(error);
+  if (code !== 'too_many_rejected' && code !== 'nothing_imported') return error;
+  const problems = rejected.slice(0, maxInRefusal).map(({ line, problem }) => `Line ${line}: ${problem}`);
+  return new AppError(code, [message, ...problems].join(' '), { cause: error });
 };

@@ -8,11 +8,13 @@ import type { LeadKeeper, LeadStats } from '../lead-keeper.ts';
 import type { ImportedStream, StreamImport } from './import-stream.ts';
 import type { KeptPlace } from './open-lead-keeper.ts';
 
-/** Changes the profiles of a place beside a gateway that serves them. Rejects with AppError. */
+/** Changes the profiles beside a gateway that serves them. Rejects with AppError. */
 export interface LeadDesk {
   stats(): Promise<LeadStats>;
   forget(usernames: readonly string[]): ReturnType<LeadKeeper['forget']>;
   remember(usernames: readonly string[]): ReturnType<LeadKeeper['remember']>;
+  /** Erases forgotten people who are still stored. */
+  sweep(): Promise<void>;
   /** Imports a stream that can be read once. One that breaks off changes nothing. */
   importStream(options: StreamImport, body: Readable): Promise<ImportedStream>;
 }
@@ -21,6 +23,7 @@ export type KeeperTask =
   | { kind: 'stats' }
   | { kind: 'forget'; usernames: readonly string[] }
   | { kind: 'remember'; usernames: readonly string[] }
+  | { kind: 'sweep' }
   | { kind: 'import'; options: StreamImport; body: ReadableStream };
 
 /** The data of a thread. */
@@ -54,6 +57,7 @@ export const createLeadDesk = (place: KeptPlace): LeadDesk => {
     stats: () => run({ kind: 'stats' }),
     forget: (usernames) => run({ kind: 'forget', usernames }),
     remember: (usernames) => run({ kind: 'remember', usernames }),
+    sweep: () => run({ kind: 'sweep' }),
     importStream: async (options, body) => {
       const copy = copyOf(body);
       try {

@@ -1,29 +1,59 @@
-import { resolve } from 'node:path';
+import { join } from 'node:path';
+import { silentLog } from '../../kit/log.ts';
+import { openStore } from '../../store/open-store.ts';
+import { directAddress, type StoreSettings } from '../../store/store-settings.ts';
+import { openForgottenPeople, type ForgottenPeople } from '../forgotten-people.ts';
 import type { LeadKeeper } from '../lead-keeper.ts';
-import { openPlace, type PlaceConfig } from '../shared/shared-place.ts';
+import { moveForgottenLists, type OldForgottenLists } from '../move-forgotten-list.ts';
 
-/** Where the profiles are that gateways search. */
-export interface KeptPlace {
-  /** The place of a fleet (LEADS_URL); null: the index in `folder`. */
-  shared: PlaceConfig | null;
-  /** The absolute path of the index, or of the work folder of changes to the shared profiles. */
-  folder: string;
-}
+/** The folder of the imported profiles in a data folder. */
+export const leadsFolder = (dataDir: string): string => join(dataDir, 'leads');
 
-export const toKeptPlace = ({
-  shared,
+/** Where the profiles are, and the list of forgotten people. */
+export interface KeptPlace extends StoreSettings, Pick<OldForgottenLists, 'formerPlace'> {}
+
+/** Returns the settings of `config` that a thread can be sent. */
+export const keptPlaceOf = ({
   dataDir,
-}: Pick<KeptPlace, 'shared'> & { dataDir: string }): KeptPlace => ({
-  shared,
-  folder: resolve(dataDir, shared === null ? 'leads' : 'leads-changes'),
+  databaseUrl,
+  databaseDirectUrl,
+  formerPlace,
+}: KeptPlace): KeptPlace => ({
+  dataDir,
+  databaseUrl,
+  databaseDirectUrl,
+  formerPlace,
 });
 
-/** Opens the keeper of a place, and loads only its engine. Rejects with LeadKeeperError. */
-export const openLeadKeeper = async ({ shared, folder }: KeptPlace): Promise<LeadKeeper> => {
-  if (shared !== null) {
-    const { openSharedKeeper } = await import('../shared/open-shared-keeper.ts');
-    return openSharedKeeper(await openPlace(shared), { folder });
+/**
+ * Opens the keeper of the profiles, and the store with the list of forgotten people, both of which work in this thread.
+ * Rejects with LeadKeeperError, ConfigError or StoreError.
+ */
+export const openLeadKeeper = async (settings: KeptPlace): Promise<LeadKeeper> => {
+  const store = await openStore(settings, { log: silentLog, inThisThread: true });
+  try {
+    await moveForgottenLists(settings, store);
+    const people = await openForgottenPeople(store);
+    const keeper = await openKeeper(settings, people);
+    return {
+      ...keeper,
+      close: async () => {
+        await keeper.close();
+        await store.close();
+      },
+    };
+  } catch (error) {
+    await store.close();
+    throw error;
   }
-  const { openEmbeddedKeeper } = await import('../embedded/open-embedded-keeper.ts');
-  return openEmbeddedKeeper({ folder });
+};
+
+const openKeeper = async (settings: KeptPlace, people: ForgottenPeople): Promise<LeadKeeper> => {
+  const url = directAddress(settings);
+  if (url === null) {
+    const { openSqliteKeeper } = await import('../sqlite/open-sqlite-keeper.ts');
+    return openSqliteKeeper({ folder: leadsFolder(settings.dataDir), people });
+  }
+  const { openPostgresKeeper } = await import('../postgres/open-postgres-keeper.ts');
+  return openPostgresKeeper({ url, people });
 };

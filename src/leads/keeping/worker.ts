@@ -15,6 +15,8 @@ const perform = (keeper: LeadKeeper, task: KeeperTask): Promise<unknown> => {
       return keeper.forget(task.usernames, { signal });
     case 'remember':
       return keeper.remember(task.usernames);
+    case 'sweep':
+      return keeper.sweep();
     case 'import':
       return importStream(keeper, task.options, Readable.fromWeb(task.body));
   }

@@ -1,9 +1,16 @@
 import type { LeadDefaults } from '../lead-fields.ts';
-import { shownValue } from '../import/shown-value.ts';
 import type { Lead } from '../lead-source.ts';
+import { countryNamed } from './country-names.ts';
+import { shownValue } from './shown-value.ts';
 
 /** A profile of the contract, or the problem as one sentence with field, value and correction. */
-export type CheckedLead = { lead: Lead } | Wrong;
+export type CheckedLead = CheckedProfile | Wrong;
+
+interface CheckedProfile {
+  lead: Lead;
+  /** A country that is not known, for a message. The profile has none. */
+  unknownCountry?: string;
+}
 
 interface Wrong {
   problem: string;
@@ -26,8 +33,9 @@ export const longestCategory = 200;
  * - Any other empty field (missing, null, blank) is left out, and so is a gender that is neither male nor female.
  * - The words `null`, `none`, `nan` and `n/a` count as empty, except in `username`, `full_name` and `bio`, where they
  *   may be real. `\N` is empty everywhere.
- * - Any other invalid value rejects the whole row. To drop it silently would make filters miss people ("United States"
- *   in place of "US"), and to keep it would sell wrong data. A rejected row is reported and can be corrected.
+ * - A country is a code, or a name in a common language. An unknown one is left out, and told.
+ * - Any other invalid value rejects the whole row. To drop it silently would make filters miss people, and to keep it
+ *   would sell wrong data. A rejected row is reported and can be corrected.
  * - Text over its limit is rejected, not cut: an unclosed quote has probably swallowed other rows.
  *
  * Hot: runs for each row of files with millions of rows.
@@ -52,7 +60,7 @@ export const checkLead = (
   const isBusiness =
     readFlag(fields, 'is_business') ?? defaults.is_business ?? lacking('is_business', flagForm);
   if (typeof isBusiness === 'object') return isBusiness;
-  const category = readText(fields['category'], 'category', longestCategory);
+  const category = readCategory(fields['category']);
   if (typeof category === 'object') return category;
   const bio = readProse(fields['bio'], 'bio', 5000);
   if (typeof bio === 'object') return bio;
@@ -63,7 +71,7 @@ export const checkLead = (
   const picture = readUrl(fields['profile_pic_url']);
   if (typeof picture === 'object') return picture;
   const country = readCountry(fields['country']);
-  if (typeof country === 'object') return country;
+  if (typeof country === 'object' && country !== null) return country;
   const city = readText(fields['city'], 'city', 200);
   if (typeof city === 'object') return city;
 
@@ -82,9 +90,9 @@ export const checkLead = (
   const gender = readGender(fields['gender']);
   if (gender !== undefined) lead.gender = gender;
   if (picture !== '') lead.profile_pic_url = picture;
-  if (country !== '') lead.country = country;
+  if (country !== null && country !== '') lead.country = country;
   if (city !== '') lead.city = city;
-  return { lead };
+  return country === null ? { lead, unknownCountry: shownValue(fields['country']) } : { lead };
 };
 
 const wrong = (field: string, value: unknown, right: string): Wrong => ({
@@ -131,6 +139,12 @@ const readFullName = (value: unknown): string | undefined | Wrong =>
 const readText = (value: unknown, field: string, most: number): string | Wrong => {
   const text = readProse(value, field, most);
   return typeof text === 'string' && meansNothing(text) ? '' : text;
+};
+
+/** Some tools write an unset category also before a set one: `None,Entrepreneur`. */
+const readCategory = (value: unknown): string | Wrong => {
+  const category = typeof value === 'string' && value.startsWith('None,') ? value.slice(5) : value;
+  return readText(category, 'category', longestCategory);
 };
 
 const plainUsername = /^[A-Za-z0-9_.]{1,200}$/;
@@ -224,14 +238,14 @@ const readGender = (value: unknown): 'male' | 'female' | undefined => {
 
 const twoLetters = /^[A-Z]{2}$/;
 
-const readCountry = (value: unknown): string | Wrong => {
+/** Null: not known. */
+const readCountry = (value: unknown): string | null | Wrong => {
   if (typeof value === 'string' && twoLetters.test(value)) return value;
   const text = readText(value, 'country', 200);
-  if (text === '' || typeof text === 'object') return text;
+  if (text === '') return '';
+  if (typeof text === 'object') return typeof value === 'string' ? text : null;
   // No upper-casing first: it turns one letter into two, such as the ligature fl.
-  return /^[A-Za-z]{2}$/.test(text)
-    ? text.toUpperCase()
-    : wrong('country', value, 'a country code of two letters (ISO 3166), such as US');
+  return /^[A-Za-z]{2}$/.test(text) ? text.toUpperCase() : countryNamed(text);
 };
 
 const readEmail = (value: unknown): string | Wrong => {

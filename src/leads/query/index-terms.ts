@@ -4,20 +4,31 @@ import { leadTerms } from './lead-terms.ts';
 import { queryTerms, type QueryTerm } from './search-terms.ts';
 
 /*
- * Filters are terms in the same dictionary as words, so a search only intersects lists and reads no profile to check a
- * filter. Each begins with a control character. No word contains one, so no filter equals or begins a word.
+ * Filters are terms in the same index as words, so a search only intersects lists and reads no profile to check a
+ * filter. Each begins with a private-use character. No word contains one, so no filter equals or begins a word. Values
+ * are in hexadecimal, because the index divides terms at spaces and punctuation.
  */
-const country = '\u0001';
-const category = '\u0002';
-const gender = '\u0003';
+const marks = { country: '\u{F0000}', category: '\u{F0001}', gender: '\u{F0002}' };
+
+type Filter = keyof typeof marks;
+
+const filterTerm = (filter: Filter, value: string): string =>
+  `${marks[filter]}${Buffer.from(value).toString('hex')}`;
+
+/** The range of the terms of a filter, `from` included, and their values. */
+export const filterTerms = (filter: Filter) => ({
+  from: marks[filter],
+  to: `${marks[filter]}g`,
+  valueOf: (term: string): string => Buffer.from(term.slice(marks[filter].length), 'hex').toString(),
+});
 
 /** Returns all distinct terms under which a profile is found. */
 export const indexTerms = (lead: Lead): Set<string> => {
   const terms = leadTerms(lead);
-  const key = lead.country === undefined ? null : countryKey(lead.country);
-  if (key !== null) terms.add(country + key);
-  if (lead.category !== undefined) terms.add(category + categoryKey(lead.category));
-  if (lead.gender !== undefined) terms.add(gender + lead.gender);
+  const country = lead.country === undefined ? null : countryKey(lead.country);
+  if (country !== null) terms.add(filterTerm('country', country));
+  if (lead.category !== undefined) terms.add(filterTerm('category', categoryKey(lead.category)));
+  if (lead.gender !== undefined) terms.add(filterTerm('gender', lead.gender));
   return terms;
 };
 
@@ -26,25 +37,14 @@ export const queryConditions = (query: LeadQuery): QueryTerm[] | null => {
   const conditions = query.query === undefined ? [] : queryTerms(query.query);
   if (query.query !== undefined && conditions.length === 0) return null;
   if (query.country !== undefined) {
-    const key = countryKey(query.country);
-    if (key === null) return null;
-    conditions.push(whole(country + key));
+    const country = countryKey(query.country);
+    if (country === null) return null;
+    conditions.push(whole(filterTerm('country', country)));
   }
-  if (query.category !== undefined) conditions.push(whole(category + categoryKey(query.category)));
-  if (query.gender !== undefined) conditions.push(whole(gender + query.gender));
+  if (query.category !== undefined)
+    conditions.push(whole(filterTerm('category', categoryKey(query.category))));
+  if (query.gender !== undefined) conditions.push(whole(filterTerm('gender', query.gender)));
   return conditions;
 };
-
-/** Countries and categories are counted. In the order of terms they come first, and then this one. */
-export const firstUncounted = gender;
-
-/** Reads a term before `firstUncounted`. */
-export const readCounted = (term: string): { filter: 'country' | 'category'; value: string } => ({
-  filter: term.startsWith(country) ? 'country' : 'category',
-  value: term.slice(1),
-});
-
-/** Returns true for a filter term. Prefixes of filters are never searched. */
-export const isFilterTerm = (term: string): boolean => term.charCodeAt(0) < 0x20;
 
 const whole = (text: string): QueryTerm => ({ text, isPrefix: false });

@@ -13,15 +13,17 @@ import { eachWord } from './each-word.ts';
  *   itself. So any two or more neighbouring characters of a text find it.
  * - Characters are Unicode code points after folding. A word is cut after 64 of them, in profiles and queries.
  * - A term below three characters matches whole terms only.
- * - A query without any word (only punctuation or emojis) matches nothing. At most 200 characters (UTF-16 units) and 24
- *   different terms of a query are read. `queryProblem` reports these cases, so that callers know before they pay.
+ * - A query without any word (only punctuation or emojis) matches nothing. At most 200 characters (UTF-16 units), 10
+ *   different words and 24 different terms of a query are read. A run of letters without spaces counts as one word.
+ *   `queryProblem` reports these cases, so that callers know before they pay.
  */
 
 const maxQueryCharacters = 200;
+const maxQueryWords = 10;
 const maxQueryTerms = 24;
 const maxWordCharacters = 64;
 /** From this length on, a query term also matches beginnings of terms. */
-export const minPrefixCharacters = 3;
+const minPrefixCharacters = 3;
 
 /** One condition of a query: a term, or with `isPrefix` every term that begins with it. */
 export interface QueryTerm {
@@ -45,18 +47,19 @@ export const addTerms = (text: string, terms: Set<string>): void =>
 
 /** Returns the conditions of a query, which must all hold. A query without conditions matches nothing. */
 export const queryTerms = (query: string): QueryTerm[] =>
-  allQueryTerms(query.slice(0, maxQueryCharacters))
-    .slice(0, maxQueryTerms)
+  readQuery(query.slice(0, maxQueryCharacters))
+    .terms.slice(0, maxQueryTerms)
     .map((text) => ({ text, isPrefix: countCharacters(text) >= minPrefixCharacters }));
 
-export type QueryProblem = 'no_words' | 'too_long' | 'too_many_words';
+export type QueryProblem = 'no_words' | 'too_long' | 'too_many_words' | 'too_many_terms';
 
 /** Returns the reason why a query cannot be searched as it stands, or null. */
 export const queryProblem = (query: string): QueryProblem | null => {
   if (query.length > maxQueryCharacters) return 'too_long';
-  const terms = allQueryTerms(query).length;
-  if (terms === 0) return 'no_words';
-  return terms > maxQueryTerms ? 'too_many_words' : null;
+  const { words, terms } = readQuery(query);
+  if (words === 0) return 'no_words';
+  if (words > maxQueryWords) return 'too_many_words';
+  return terms.length > maxQueryTerms ? 'too_many_terms' : null;
 };
 
 export const meetsTerms = (terms: ReadonlySet<string>, conditions: readonly QueryTerm[]): boolean =>
@@ -75,14 +78,18 @@ const cutWord = (word: string): string =>
 const pairs = (characters: string[]): string[] =>
   characters.slice(1).map((character, index) => `${characters[index] ?? ''}${character}`);
 
-const allQueryTerms = (query: string): string[] => {
+/** Returns the number of different words, and the terms of the first of them. */
+const readQuery = (query: string): { words: number; terms: string[] } => {
+  const words = new Set<string>();
   const terms = new Set<string>();
   eachWord(query, (word, isUnspaced) => {
+    words.add(word);
+    if (words.size > maxQueryWords) return;
     const characters = Array.from(word);
     if (!isUnspaced) terms.add(cutWord(word));
     else for (const term of characters.length === 1 ? characters : pairs(characters)) terms.add(term);
   });
-  return [...terms];
+  return { words: words.size, terms: [...terms] };
 };
 
 const countCharacters = (text: string): number => Array.from(text).length;

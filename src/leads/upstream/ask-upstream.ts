@@ -5,7 +5,7 @@ import { startDeadline } from '../../kit/deadline.ts';
 import { createFairShareLimiter } from '../../kit/fair-share-limiter.ts';
 
 export interface UpstreamRequest {
-  method: 'GET' | 'POST';
+  method: 'GET' | 'POST' | 'DELETE';
   url: string;
   /** Names in lower case. */
   headers: Record<string, string>;

@@ -1,8 +1,8 @@
 import { leadFields, type LeadField } from '../lead-fields.ts';
-import type { LeadFieldPointers } from './upstream-settings.ts';
+import type { LeadFieldPointers } from './http-source.ts';
 import { follow, parsePointer } from '../json-pointer.ts';
 
-/** The names that services and actors commonly use for the fields of an Instagram profile, mostly the contract's first. */
+/** The names that services commonly use for the fields of an Instagram profile, mostly the contract's first. */
 const defaultPointers: Record<LeadField, string> = {
   username: '/username /user_name /userName /handle',
   full_name: '/full_name /fullName /name',
@@ -22,21 +22,16 @@ const defaultPointers: Record<LeadField, string> = {
   city: '/city /city_name /cityName',
 };
 
-/** Reads rows by `own` pointers, and other fields by their usual names. */
+/**
+ * Makes a function that returns the values of one row under the contract's names, unchecked, for `checkLead`: by `own`
+ * pointers, and other fields by their usual names.
+ */
 export const createLeadFieldReader = (own: LeadFieldPointers) => {
   const ways = leadFields.map(
     (field) => [field, (own[field] ?? defaultPointers[field].split(' ')).map(parsePointer)] as const,
   );
-  const members = ways.flatMap(([, each]) => each.flatMap((way) => way.slice(0, 1)));
-  return {
-    /** Returns the values of one row under the contract's names, unchecked, for `checkLead`. */
-    read: (row: unknown): Record<string, unknown> => {
-      const fields: Record<string, unknown> = {};
-      for (const [field, each] of ways) fields[field] = readFirst(row, each);
-      return fields;
-    },
-    members: [...new Set(members)],
-  };
+  return (row: unknown): Record<string, unknown> =>
+    Object.fromEntries(ways.map(([field, each]) => [field, readFirst(row, each)]));
 };
 
 /** Returns the first value that is not empty, otherwise an empty text: it is the full name of a person who shows none. */

@@ -1,18 +1,66 @@
 import { ConfigError } from '../../kit/errors.ts';
 import type { Json } from '../../kit/json.ts';
 import type { LeadQuery } from '../lead-source.ts';
+import { categoryKey, countryKey } from '../query/lead-filters.ts';
+import { queryTerms, type QueryTerm } from '../query/search-terms.ts';
 
-/** The fields of a search that a request to an upstream can hold, under the contract's names. */
-export const queryFields = [
-  'query',
-  'country',
-  'category',
-  'gender',
-  'min_followers',
-  'max_followers',
-  'limit',
-] as const;
-export type QueryField = (typeof queryFields)[number];
+/** The parts of a search that a request to a service can hold. */
+export type QueryField =
+  | 'query'
+  | 'country'
+  | 'category'
+  | 'gender'
+  | 'min_followers'
+  | 'max_followers'
+  | 'limit'
+  | 'after';
+
+interface Place {
+  /** The part of the search that a request with this place holds. */
+  field: QueryField;
+  /** Undefined: the search does not have it. */
+  text: (query: LeadQuery) => string | number | undefined;
+  /** Its form as a value of JSON, if that is not `text`. */
+  json?: (query: LeadQuery) => Json | undefined;
+}
+
+const termsOf = ({ query }: LeadQuery): QueryTerm[] | undefined => {
+  const terms = query === undefined ? [] : queryTerms(query);
+  return terms.length === 0 ? undefined : terms;
+};
+
+/** The places of a request, `{name}`, that each search fills. */
+const places: Record<string, Place> = {
+  query: { field: 'query', text: ({ query }) => query },
+  terms: {
+    field: 'query',
+    text: (query) =>
+      termsOf(query)
+        ?.map(({ text }) => text)
+        .join(' '),
+    // The names of the two queries of OpenSearch, so that its templates need no condition.
+    json: (query) =>
+      termsOf(query)?.map(({ text, isPrefix }) => ({ match: isPrefix ? 'prefix' : 'term', text })),
+  },
+  country: {
+    field: 'country',
+    text: ({ country }) => (country === undefined ? undefined : (countryKey(country) ?? country)),
+  },
+  category: { field: 'category', text: ({ category }) => category },
+  category_key: {
+    field: 'category',
+    text: ({ category }) => (category === undefined ? undefined : categoryKey(category)),
+  },
+  gender: { field: 'gender', text: ({ gender }) => gender },
+  min_followers: { field: 'min_followers', text: ({ minFollowers }) => minFollowers },
+  max_followers: { field: 'max_followers', text: ({ maxFollowers }) => maxFollowers },
+  limit: { field: 'limit', text: ({ limit }) => limit },
+  after: {
+    field: 'after',
+    text: ({ after }) => after && `${after.followers}:${after.username}`,
+    json: ({ after }) => after && { followers: after.followers, username: after.username },
+  },
+};
 
 /** A part of a request that depends on the search. */
 export interface Template<Value extends Json> {
@@ -23,7 +71,7 @@ export interface Template<Value extends Json> {
   fieldsIn(query: LeadQuery): readonly QueryField[];
 }
 
-type TextPart = string | { field: QueryField };
+type TextPart = string | Place;
 
 export interface TemplateOrigin {
   setting: string;
@@ -31,19 +79,19 @@ export interface TemplateOrigin {
 }
 
 /**
- * `${NAME}` or `{name}`. A `{name}` that is no field is refused as a mistake. Braces with blanks in them are plain text,
+ * `${NAME}` or `{name}`. A `{name}` that is no place is refused as a mistake. Braces with blanks in them are plain text,
  * so that a query language can be written out.
  */
-const place = /\$\{([A-Za-z_]\w*)\}|\{([A-Za-z_][\w-]*)\}/g;
+const placePattern = /\$\{([A-Za-z_]\w*)\}|\{([A-Za-z_][\w-]*)\}/g;
 
 const readParts = (text: string, { setting, environment }: TemplateOrigin): TextPart[] => {
   const parts: TextPart[] = [];
   let end = 0;
-  for (const match of text.matchAll(place)) {
-    const [whole, variable, field] = match;
+  for (const match of text.matchAll(placePattern)) {
+    const [whole, variable, name = ''] = match;
     if (match.index > end) parts.push(text.slice(end, match.index));
     end = match.index + whole.length;
-    if (variable === undefined) parts.push({ field: toField(field ?? '', setting) });
+    if (variable === undefined) parts.push(placeOf(name, setting));
     else parts.push(readVariable(variable, { setting, environment }));
   }
   if (end < text.length) parts.push(text.slice(end));
@@ -59,13 +107,18 @@ export const readTextTemplate = (text: string, origin: TemplateOrigin): Template
 
 const textTemplate = (parts: readonly TextPart[]): Template<string> => {
   const fields = parts.flatMap((part) => (typeof part === 'string' ? [] : [part.field]));
-  const fill = (query: LeadQuery): string | undefined => fillText(parts, query);
+  const fill = (query: LeadQuery): string | undefined => {
+    const texts = parts.map((part) =>
+      typeof part === 'string' ? part : parts.length > 1 ? textWithin(query, part) : part.text(query),
+    );
+    return texts.includes(undefined) ? undefined : texts.join('');
+  };
   return { fields, fill, fieldsIn: (query) => (fill(query) === undefined ? [] : fields) };
 };
 
 /**
- * Reads every text in `value` as a template. Names of members are plain text. A text that is one field alone becomes
- * that field's value, numbers as numbers. Members and items that depend on an absent field are left out.
+ * Reads every text in `value` as a template. Names of members are plain text. A text that is one place alone becomes
+ * its value, numbers as numbers. Members and items that depend on an absent field are left out.
  */
 export const readJsonTemplate = (value: Json, origin: TemplateOrigin): Template<Json> => {
   if (typeof value === 'string') {
@@ -73,7 +126,7 @@ export const readJsonTemplate = (value: Json, origin: TemplateOrigin): Template<
     const [first, ...more] = parts;
     const text = textTemplate(parts);
     return typeof first === 'object' && more.length === 0
-      ? { ...text, fill: (query) => readField(query, first.field) }
+      ? { ...text, fill: first.json ?? first.text }
       : text;
   }
   if (value === null || typeof value !== 'object')
@@ -106,13 +159,11 @@ export const readFixedText = (text: string, origin: TemplateOrigin): string =>
     })
     .join('');
 
-const isField = (name: string): name is QueryField => queryFields.some((field) => field === name);
-
-const toField = (name: string, setting: string): QueryField => {
-  if (isField(name)) return name;
-  throw new ConfigError(
-    `${setting}: there is no {${name}}; there are ${queryFields.map((field) => `{${field}}`).join(', ')}`,
-  );
+const placeOf = (name: string, setting: string): Place => {
+  const place = Object.hasOwn(places, name) ? places[name] : undefined;
+  if (place !== undefined) return place;
+  const known = Object.keys(places).map((each) => `{${each}}`);
+  throw new ConfigError(`${setting}: there is no {${name}}; there are ${known.join(', ')}`);
 };
 
 const readVariable = (name: string, { setting, environment }: TemplateOrigin): string => {
@@ -122,33 +173,24 @@ const readVariable = (name: string, { setting, environment }: TemplateOrigin): s
   return value;
 };
 
-/** In a text that is more than one field, a field cannot end a quoted text of a query language: see `fieldWithin`. */
-const fillText = (parts: readonly TextPart[], query: LeadQuery): string | undefined => {
-  const read = parts.length > 1 ? fieldWithin : readField;
-  const texts = parts.map((part) => (typeof part === 'string' ? part : read(query, part.field)));
-  return texts.includes(undefined) ? undefined : texts.join('');
-};
+/** The words and filters of a search. */
+const searched = ['query', 'country', 'category', 'gender', 'min_followers', 'max_followers'] as const;
 
 /** Returns the fields of the words and filters that a search has. */
 export const fieldsSearched = (query: LeadQuery): QueryField[] =>
-  queryFields.filter((field) => field !== 'limit' && readField(query, field) !== undefined);
+  searched.filter((field) => places[field]?.text(query) !== undefined);
 
 /** Characters that end a quoted text, or have a special meaning in one. */
 const unquotable = /["'`\\\p{Cc}\u2028\u2029]/gu;
 
 /**
- * Returns a field as part of a longer text. In the words, a character that cannot stand between quotes becomes a blank,
- * which divides words as well. A category would change its meaning without the character: it counts as absent, and the
- * answers are filtered by it.
+ * Returns a field as part of a longer text, in which it cannot end a quoted text of a query language. In the words, a
+ * character that cannot stand between quotes becomes a blank, which divides words as well. A category would change its
+ * meaning without the character: it counts as absent, and the answers are filtered by it.
  */
-const fieldWithin = (query: LeadQuery, field: QueryField): string | number | undefined => {
-  const value = readField(query, field);
-  if (field === 'query' && typeof value === 'string') return value.replace(unquotable, ' ');
-  if (field === 'category' && typeof value === 'string' && value.search(unquotable) >= 0) return undefined;
-  return value;
-};
-
-const readField = (query: LeadQuery, field: QueryField): string | number | undefined => {
-  if (field === 'min_followers') return query.minFollowers;
-  return field === 'max_followers' ? query.maxFollowers : query[field];
+const textWithin = (query: LeadQuery, place: Place): string | number | undefined => {
+  const text = place.text(query);
+  if (typeof text !== 'string') return text;
+  if (place.field === 'query') return text.replace(unquotable, ' ');
+  return text.search(unquotable) >= 0 ? undefined : text;
 };

@@ -70,6 +70,12 @@ export const toLeads = async (
           : `${checked.lacks} is missing; map it by fields, or name it in defaults`;
       continue;
     }
+    // Nobody knows whether they pass the filter.
+    if (checked.unknownCountry !== undefined && query.country !== undefined) {
+      refused += 1;
+      firstProblem ??= 'country is neither a code nor a known name';
+      continue;
+    }
     const { lead } = checked;
     for (const field of missing) if (lead[field] !== undefined) missing.delete(field);
     const key = usernameKey(lead.username);

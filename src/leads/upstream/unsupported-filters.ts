@@ -1,5 +1,5 @@
 import { canonicalJson } from '../../kit/json.ts';
-import type { LeadFieldPointers } from './upstream-settings.ts';
+import type { LeadFieldPointers } from './http-source.ts';
 import type { LeadQuery } from '../lead-source.ts';
 import { filterFields, filtersOf, type FilterField, type FoundLeads } from './to-leads.ts';
 

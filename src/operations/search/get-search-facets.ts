@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { JsonObject } from '../../kit/json.ts';
 import type { LeadFacets, LeadStatus } from '../../leads/lead-source.ts';
 import { jsonAnswer, type OpenOperation } from '../operation.ts';
-import { isCountryCode } from './country-names.ts';
+import { isCountryCode } from '../../leads/query/country-names.ts';
 
 const profiles = z.int().describe('About how many profiles; rounded down.');
 

@@ -6,7 +6,7 @@ import type { LeadQuery, Leads } from '../../leads/lead-source.ts';
 import { queryProblem, type QueryProblem } from '../../leads/query/search-terms.ts';
 import { isSynthetic } from '../../leads/synthetic/synthetic-mark.ts';
 import { nanoPerUsd, type Nano } from '../../kit/money.ts';
-import { countryHint, isCountryCode } from './country-names.ts';
+import { countryNamed, isCountryCode } from '../../leads/query/country-names.ts';
 import { searchCursor } from './search-cursor.ts';
 import { invalidQuery } from '../validate.ts';
 import type { SoldOperation, X402Sale } from '../operation.ts';
@@ -214,9 +214,10 @@ const isGenerated = ({ results }: JsonObject): boolean | null =>
 /** Matches that a free count tells at most. */
 const maxCounted = 100;
 
-/** Counts the matches of a search in the gateway's own profiles. */
+/** Counts the matches of a search where it costs the operator nothing. */
 const countMatches = async (request: Input, leads: Leads, signal: AbortSignal): Promise<JsonObject> => {
-  if (leads.status().profiles === null)
+  const { profiles, countsFree } = leads.status();
+  if (profiles === null && countsFree !== true)
     throw invalidQuery('count_only', 'is not available here: the profiles are kept by another service');
   const query = { ...toLeadQuery(request), limit: maxCounted + 1 };
   const found = await leads.search(query, { signal, isFree: true });
@@ -234,7 +235,7 @@ const profilesOf = ({ results }: JsonObject): JsonObject[] =>
 const usernameOf = ({ username }: JsonObject): string => (typeof username === 'string' ? username : '');
 
 const countryText = (given: string): string => {
-  const code = countryHint(given);
+  const code = countryNamed(given);
   if (code !== null) return `must be the 2-letter ISO country code, which is ${code}`;
   const example = 'must be a 2-letter ISO country code such as US or GB';
   return /^[A-Z]{2}$/.test(given) ? `${example}; ${given} is the code of no country` : example;
@@ -249,7 +250,8 @@ const priceInWords = ({ pricing, chargeEmpty }: SearchConfig): string =>
 const queryProblems: Record<QueryProblem, string> = {
   no_words: 'must contain a letter or a digit',
   too_long: 'must be at most 200 characters',
-  too_many_words: 'must have at most 24 words',
+  too_many_words: 'must have at most 10 words',
+  too_many_terms: 'must be shorter: of scripts without spaces, at most 24 pairs of letters are searched',
 };
 
 const searchPrices: Record<SearchConfig['pricing'], (limit: number) => Nano> = {

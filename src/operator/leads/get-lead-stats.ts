@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { isoOrNull, toIso } from '../../kit/clock.ts';
+import { isoOrNull } from '../../kit/clock.ts';
 import type { LeadStats } from '../../leads/lead-keeper.ts';
-import type { KeptPlace } from '../../leads/keeping/open-lead-keeper.ts';
+import type { StoreSettings } from '../../store/store-settings.ts';
 import { time } from '../../operations/answer-fields.ts';
 import { inGateway, operatorRead } from '../operator-operation.ts';
 import { placeFields, toPlaceView } from './kept-place-view.ts';
@@ -14,22 +14,17 @@ const statsSchema = z.strictObject({
   forgotten: z.int().describe('People who asked to be forgotten.'),
   bytes: z.int().describe('Their size on the disk.'),
   updated_at: time.nullable(),
-  unfinished: z
-    .strictObject({ rows: z.int(), started_at: time })
-    .nullable()
-    .describe('An import that the same command continues.'),
 });
 
 export type LeadStatsView = z.output<typeof statsSchema>;
 
 export const toStatsView = (
-  { updatedAt, unfinished, ...stats }: LeadStats,
-  place: Pick<KeptPlace, 'shared'>,
+  { updatedAt, ...stats }: LeadStats,
+  place: Pick<StoreSettings, 'databaseUrl'>,
 ): LeadStatsView => ({
   ...toPlaceView(place),
   ...stats,
   updated_at: isoOrNull(updatedAt),
-  unfinished: unfinished && { rows: unfinished.rows, started_at: toIso(unfinished.startedAt) },
 });
 
 export const getLeadStats = operatorRead({
@@ -52,7 +47,6 @@ export const getLeadStats = operatorRead({
         forgotten: 3,
         bytes: 61_000_000,
         updated_at: '2026-11-01T08:00:00.000Z',
-        unfinished: null,
       },
     },
   },

@@ -35,8 +35,8 @@ export const importLeads = operatorWrite({
     'Imports the profiles in the body of the request, CSV or JSON Lines, plain or compressed with gzip or zstd, while it ' +
     'comes. The first bytes tell the form; the Content-Type may be missing, and another than those below gets 415. ' +
     'Searches see all of them at once, at the end. A body that breaks off changes nothing. Rows without a valid ' +
-    'profile are left out and counted, and so are forgotten people. Large files are for `causeway leads import`, which ' +
-    'resumes and takes longer than five minutes.',
+    'profile are left out and counted, and so are forgotten people; if more than 1% are not valid, nothing is imported. ' +
+    'Large files are for `causeway leads import`, which may take longer than five minutes.',
   group: 'leads',
   path: '/leads/import',
   accepts: ['text/csv', 'application/x-ndjson', 'application/octet-stream'],
@@ -53,17 +53,16 @@ export const importLeads = operatorWrite({
     header: z.boolean().default(true).describe('False: the first line of CSV is a row.'),
     max_rejected: readWith(readRejectedLimit)
       .optional()
-      .describe('Change nothing if more rows are rejected: a number, or a share such as `1%`.'),
+      .describe('Change nothing if more rows are rejected: a number, or a share such as `5%`. Default: 1%.'),
   },
   output: z.strictObject({ import: importSchema }),
   answer: 'LeadImport',
   example: {
-    input: { format: 'csv', max_rejected: '1%' },
+    input: { format: 'csv', max_rejected: '5%' },
     answer: {
       import: {
         place: 'embedded',
         mode: 'upsert',
-        resumed: false,
         rows: 5_000,
         added: 4_900,
         updated: 100,
@@ -71,11 +70,13 @@ export const importLeads = operatorWrite({
         repeated: 0,
         forgotten: 0,
         rejected: 1,
+        unknown_countries: 1,
         profiles: 124_900,
         duration_ms: 900,
         rows_per_second: 5_556,
         report: null,
         first_rejected: [{ file: '-', line: 17, problem: 'followers must be a whole number.' }],
+        first_unknown_countries: ['"Atlantis"'],
       },
     },
   },
@@ -88,10 +89,7 @@ export const importLeads = operatorWrite({
     'leads_failed',
     'overloaded',
   ],
-  handle: async (
-    { replace, format, column, header, max_rejected: maxRejected = null, ...given },
-    services,
-  ) => {
+  handle: async ({ replace, format, column, header, max_rejected: maxRejected, ...given }, services) => {
     const { body, leads } = inGateway(services);
     const { desk, place } = leads;
     const imported = await desk.importStream(

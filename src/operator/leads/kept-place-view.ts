@@ -1,11 +1,12 @@
 import { z } from 'zod';
-import { addressOf } from '../../leads/shared/shared-place.ts';
-import type { KeptPlace } from '../../leads/keeping/open-lead-keeper.ts';
+import type { StoreSettings } from '../../store/store-settings.ts';
 
 export const placeFields = {
-  place: z.enum(['embedded', 'shared']).describe('`shared`: profiles of a fleet.'),
-  url: z.string().optional().describe('The address of a shared place.'),
+  place: z
+    .enum(['embedded', 'postgres'])
+    .describe('`embedded`: in `DATA_DIR/leads`; `postgres`: in the database of the store.'),
 };
 
-export const toPlaceView = ({ shared }: Pick<KeptPlace, 'shared'>) =>
-  shared === null ? { place: 'embedded' as const } : { place: 'shared' as const, url: addressOf(shared) };
+export const toPlaceView = ({ databaseUrl }: Pick<StoreSettings, 'databaseUrl'>) => ({
+  place: databaseUrl === null ? ('embedded' as const) : ('postgres' as const),
+});

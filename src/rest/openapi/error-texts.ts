@@ -230,7 +230,8 @@ export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
   },
   too_many_rejected: {
     when: 'More rows were rejected than `max_rejected` allows.',
-    message: '60 of 90 rows were rejected, more than --max-rejected allows. Nothing was imported.',
+    message:
+      '60 of 90 rows were rejected; the limit is 1%. Nothing was imported. Correct the rows, or raise the limit to leave them out: max-rejected 67%.',
   },
   nothing_imported: {
     when: 'The body has no row that can be imported.',

@@ -16,7 +16,9 @@ import { paymentCredits } from './0014-payment-credits.ts';
 import { paymentReverts } from './0015-payment-reverts.ts';
 import { paymentClaims } from './0016-payment-claims.ts';
 import { termsModels } from './0017-terms-models.ts';
+import { forgottenPeople } from './0018-forgotten-people.ts';
 import { callClaims } from './0019-call-claims.ts';
+import { leadSet } from './0020-lead-set.ts';
 
 /** All migrations, which run in the order of their names. Never change one that was released. */
 export const migrations: Readonly<Record<string, (engine: Engine) => string[]>> = {
@@ -37,7 +39,9 @@ export const migrations: Readonly<Record<string, (engine: Engine) => string[]>> 
   '0015-payment-reverts': paymentReverts,
   '0016-payment-claims': paymentClaims,
   '0017-terms-models': termsModels,
+  '0018-forgotten-people': forgottenPeople,
   '0019-call-claims': callClaims,
+  '0020-lead-set': leadSet,
 };
 
 /** Returns what is wrong with a store with these executed migrations; null if this version knows all of them. */

@@ -1,4 +1,5 @@
-import { TypeOverrides, type ClientConfig, type Pool as PgPool } from 'pg';
+import { Pool as PgPool, TypeOverrides, type ClientConfig } from 'pg';
+import type { Log } from '../../kit/log.ts';
 
 export type Pool = InstanceType<typeof PgPool>;
 
@@ -58,3 +59,15 @@ export const clientConfig = ({
         idle_in_transaction_session_timeout: statementTimeoutMs,
       }),
 });
+
+export const createPool = (
+  connection: ConnectionOptions,
+  { size, log }: { size: number; log: Log },
+): Pool => {
+  const pool = new PgPool({ ...clientConfig(connection), max: size });
+  // The pool replaces an idle connection that broke. Without a listener the event would end the process.
+  pool.on('error', (error) => log.warn({ err: error }, 'a connection to PostgreSQL broke'));
+  // The pool does not listen to a connection in use. Its commands are rejected anyway.
+  pool.on('connect', (client) => client.on('error', () => undefined));
+  return pool;
+};

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { Pool as PgPool } from 'pg';
 import { createJobSignal } from '../job-signal.ts';
 import { shareRunning } from '../../kit/share-running.ts';
 import { silentLog, type Log } from '../../kit/log.ts';
@@ -10,7 +9,7 @@ import type { JobAnnouncement } from '../statement.ts';
 import type { OnGroup, Store } from '../store.ts';
 import { createCommandGate } from './command-gate.ts';
 import { assertKeepsSessions, checkPooler, poolerProblem } from './check-pooler.ts';
-import { clientConfig, type ConnectionOptions, type Pool } from './connection.ts';
+import { clientConfig, createPool, type ConnectionOptions, type Pool } from './connection.ts';
 import { listenForJobs } from './job-listener.ts';
 import { migrateSchema } from './migrate-schema.ts';
 import { answered, createEngine } from './engine.ts';
@@ -102,15 +101,6 @@ export const openPostgresStore = async ({
       if (!pool.ending) await pool.end();
     },
   };
-};
-
-const createPool = (connection: ConnectionOptions, { size, log }: { size: number; log: Log }): Pool => {
-  const pool = new PgPool({ ...clientConfig(connection), max: size });
-  // The pool replaces an idle connection that broke. Without a listener the event would end the process.
-  pool.on('error', (error) => log.warn({ err: error }, 'a connection to PostgreSQL broke'));
-  // The pool does not listen to a connection in use. Its commands are rejected anyway.
-  pool.on('connect', (client) => client.on('error', () => undefined));
-  return pool;
 };
 
 const withPoolForLongWork = async <T>(

@@ -49,12 +49,6 @@ const results: Results = {
           memoryMiB,
           machine,
         },
-      ],
-    },
-    fts5: {
-      measuredAt: '2026-11-21T00:00:00.000Z',
-      load: null,
-      searches: [
         {
           access: 'direct',
           openMs: 2,
@@ -72,7 +66,7 @@ const results: Results = {
 describe('the report', () => {
   const page = report([results]);
 
-  it('tells each class on one line, a dash where an engine was not asked', () => {
+  it('tells each class on one line, a dash where it was not asked', () => {
     expect(page).toContain('| rare word | 20 | 0.50 / 3.00 / 4.00 | 0.50 / 45.0 / 46.0 |');
     expect(page).toContain('| never together | 20 | 0.50 / 123 / 124 | – |');
   });

@@ -20,8 +20,7 @@ const leads = [...firstProfiles(createProfiles(3), 1200)].map((lead, place) =>
 const readBack = async (file: string): Promise<Lead[]> => {
   const input = await openLeadInput({ files: [file] });
   const read: Lead[] = [];
-  for await (const batch of input.read({ after: null, signal: new AbortController().signal }))
-    read.push(...batch.leads);
+  for await (const batch of input.read({ signal: new AbortController().signal })) read.push(...batch);
   return read;
 };
 

@@ -13,7 +13,6 @@ import { startChains, type Chains } from '../../chains/start-chains.ts';
 import { layDataFolder } from '../../data-template.ts';
 import { startTestGateway } from '../../e2e/start-test-gateway.ts';
 import { startHttp } from '../../http/local-hosts.ts';
-import { createConditionalWrites } from '../../leads/shared/conditional-writes.ts';
 import { startS3Server } from '../../media/s3-server.ts';
 import { listenOnLoopback } from '../../mcp/listen-on-loopback.ts';
 import { openAccount } from '../../mcp/open-account.ts';
@@ -341,17 +340,15 @@ describe('Redis', () => {
 });
 
 describe('a bucket', () => {
-  it('takes, returns and removes an object, and must honour If-Match for profiles', async () => {
+  it('takes, returns and removes an object', async () => {
     const s3 = await startS3Server();
     onTestFinished(() => s3.stop());
-    s3.intercept = createConditionalWrites(s3);
     const { endpoint, bucket, accessKeyId, secretAccessKey } = s3.config;
     const env = {
       PORT: '0',
       X402_EVM_RPC_URL: 'http://127.0.0.1:1',
       X402_NETWORKS: 'eip155:84532',
       MEDIA_URL: `s3://${bucket}/media`,
-      LEADS_URL: `s3://${bucket}/leads`,
       S3_ENDPOINT: endpoint,
       S3_ACCESS_KEY_ID: accessKeyId,
       S3_SECRET_ACCESS_KEY: secretAccessKey,
@@ -359,20 +356,11 @@ describe('a bucket', () => {
     const right = await examine(env);
     expect(right.findingsOf('buckets')).toEqual([
       expect.stringMatching(/^ok: MEDIA_URL: .* takes, returns and removes/),
-      expect.stringMatching(/^ok: LEADS_URL: .* takes conditional writes/),
     ]);
     expect(right.findingsOf('leads')).toEqual(['warning: No profiles were imported.']);
     expect(await s3.contents()).toEqual([]);
-    s3.intercept = () => false;
-    const careless = await examine(env);
-    expect(careless.findingsOf('buckets')).toContainEqual(
-      expect.stringMatching(/^problem: LEADS_URL: .*ignores If-Match/),
-    );
     const locked = await examine({ ...env, S3_SECRET_ACCESS_KEY: 'topsecret' });
-    expect(locked.findingsOf('buckets')).toEqual([
-      expect.stringMatching(/^problem: MEDIA_URL/),
-      expect.stringMatching(/^problem: LEADS_URL/),
-    ]);
+    expect(locked.findingsOf('buckets')).toEqual([expect.stringMatching(/^problem: MEDIA_URL/)]);
     expect(locked.stdout).not.toContain('topsecret');
   });
 });

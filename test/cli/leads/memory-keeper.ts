@@ -1,4 +1,3 @@
-import { beginBatches } from '../../../src/leads/import/begin-batches.ts';
 import { compareLeads } from '../../../src/leads/query/lead-order.ts';
 import {
   LeadKeeperError,
@@ -6,67 +5,33 @@ import {
   type ImportRequest,
   type LeadKeeper,
 } from '../../../src/leads/lead-keeper.ts';
-import type { Json } from '../../../src/kit/json.ts';
 import type { Lead } from '../../../src/leads/lead-source.ts';
 import { usernameKey } from '../../../src/leads/query/username-key.ts';
-
-interface Unfinished {
-  key: string;
-  leads: Lead[];
-  position: Json;
-  isRead: boolean;
-}
 
 /** A keeper of profiles in memory, which outlives its closing as the real ones do. */
 export interface MemoryKeeper extends LeadKeeper {
   profiles: Map<string, Lead>;
   isBusy: boolean;
   isDamaged: boolean;
-  /** Told after each batch that was stored. */
-  onStored: () => void;
-  /** Told when all is read, before it is taken over; what it throws is how far the import gets. */
+  /** Told after each batch that was read. */
   onRead: () => void;
   opened: number;
   closed: number;
 }
 
-/** Stores batch by batch, and takes over at the end, as LeadKeeper says. */
+/** Takes all profiles over at the end, as LeadKeeper says. */
 export const createMemoryKeeper = (leads: readonly Lead[] = []): MemoryKeeper => {
   const forgotten = new Set<string>();
-  let unfinished: Unfinished | null = null;
 
   const readAll = async ({ input, onProgress, signal }: ImportRequest): Promise<Lead[]> => {
-    const before = unfinished !== null && unfinished.key === input.key ? unfinished : null;
-    const stored = before?.leads ?? [];
-    const tell = (): void =>
-      onProgress?.({ phase: 'reading', done: stored.length, total: null, isResumed: before !== null });
-    const readOn = async (): Promise<void> => {
-      const { batches, close } = await beginBatches(input, { after: before?.position ?? null, signal });
-      try {
-        unfinished = before;
-        tell();
-        for await (const { leads: taken, position } of batches) {
-          stored.push(...taken);
-          if (input.key !== null) unfinished = { key: input.key, leads: stored, position, isRead: false };
-          tell();
-          keeper.onStored();
-          signal.throwIfAborted();
-        }
-        if (unfinished !== null) unfinished.isRead = true;
-      } finally {
-        await close();
-      }
-    };
-    try {
-      if (before?.isRead === true) input.resumeEnd?.(before.position);
-      else await readOn();
-    } catch (error) {
-      if (input.isRefused?.() === true && unfinished?.key === input.key) unfinished = null;
-      throw error;
+    const read: Lead[] = [];
+    for await (const batch of input.read({ signal })) {
+      read.push(...batch);
+      onProgress?.({ phase: 'reading', done: read.length, total: null });
+      keeper.onRead();
+      signal.throwIfAborted();
     }
-    keeper.onRead();
-    unfinished = null;
-    return stored;
+    return read;
   };
 
   const takeOver = (rows: Lead[], mode: ImportRequest['mode']): ImportOutcome => {
@@ -86,7 +51,6 @@ export const createMemoryKeeper = (leads: readonly Lead[] = []): MemoryKeeper =>
     profiles: new Map(leads.map((lead) => [usernameKey(lead.username), lead])),
     isBusy: false,
     isDamaged: false,
-    onStored: () => {},
     onRead: () => {},
     opened: 0,
     closed: 0,
@@ -103,8 +67,6 @@ export const createMemoryKeeper = (leads: readonly Lead[] = []): MemoryKeeper =>
         bytes: 1_234_567,
         updatedAt: keeper.profiles.size === 0 ? null : Date.UTC(2026, 10, 21),
         generation: 'a generation',
-        unfinished:
-          unfinished === null ? null : { rows: unfinished.leads.length, startedAt: Date.UTC(2026, 10, 20) },
       };
     },
     async *exportLeads() {
@@ -122,6 +84,9 @@ export const createMemoryKeeper = (leads: readonly Lead[] = []): MemoryKeeper =>
     remember: async (usernames) => ({
       restored: usernames.map(usernameKey).filter((key) => forgotten.delete(key)).length,
     }),
+    findForgotten: async (usernames) =>
+      new Set(usernames.filter((username) => forgotten.has(usernameKey(username)))),
+    sweep: async () => {},
     close: async () => {
       keeper.closed += 1;
     },

@@ -7,7 +7,7 @@ import { temporaryFolder } from '../run-cli.ts';
 
 const stdinOf =
   (...chunks: (string | Buffer)[]) =>
-  (): NodeJS.ReadableStream =>
+  (): Readable =>
     Readable.from(chunks.map((chunk) => Buffer.from(chunk)));
 const noStdin = stdinOf();
 

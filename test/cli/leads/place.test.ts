@@ -7,35 +7,31 @@ import { temporaryFolder } from '../run-cli.ts';
 const url = 'postgres://someone:secret@127.0.0.1/leads';
 
 describe('the place of the profiles', () => {
-  it('is the embedded index in DATA_DIR by default, also where the rest is in PostgreSQL', () => {
-    const place = readLeadPlace({ DATA_DIR: '/srv/causeway', DATABASE_URL: url }, {});
-    expect(place).toMatchObject({ shared: null, folder: '/srv/causeway/leads', isSearched: true });
-    expect(readLeadPlace({}, {})).toMatchObject({ folder: resolve('data/leads') });
+  it('is the embedded index in DATA_DIR by default, and PostgreSQL where DATABASE_URL names it', () => {
+    const place = readLeadPlace({ DATA_DIR: '/srv/causeway' }, {});
+    expect(place).toMatchObject({ dataDir: '/srv/causeway', databaseUrl: null, isSearched: true });
+    expect(describePlace(place)).toBe('the embedded index in /srv/causeway/leads');
+    expect(describePlace(readLeadPlace({}, {}))).toContain(resolve('data/leads'));
+    const shared = readLeadPlace({ DATABASE_URL: url }, {});
+    expect(describePlace(shared)).toBe('PostgreSQL');
+    expect(() => assertPlaceExists(shared)).not.toThrow();
   });
 
   it('is known not to be searched where LEADS_SOURCES leaves it out', () => {
-    expect(readLeadPlace({ LEADS_SOURCES: 'apify' }, {})).toMatchObject({ isSearched: false });
-    expect(readLeadPlace({ LEADS_SOURCES: 'apify,embedded' }, {})).toMatchObject({ isSearched: true });
+    expect(readLeadPlace({ LEADS_SOURCES: 'http' }, {})).toMatchObject({ isSearched: false });
+    expect(readLeadPlace({ LEADS_SOURCES: 'http,embedded' }, {})).toMatchObject({ isSearched: true });
   });
 
   it('is found while other settings are wrong', () => {
-    const environment = {
-      PORT: 'wrong',
-      X402_NETWORKS: 'nowhere',
-      DATABASE_URL: 'wrong',
-      LEADS_CACHE_SECONDS: '-',
-    };
-    expect(readLeadPlace(environment, {})).toMatchObject({ shared: null });
+    const environment = { PORT: 'wrong', X402_NETWORKS: 'nowhere', LEADS_CACHE_SECONDS: '-' };
+    expect(readLeadPlace(environment, {})).toMatchObject({ formerPlace: null });
     const wrongList = { LEADS_SOURCES: 'elsewhere' };
     expect(readLeadPlace(wrongList, {})).toMatchObject({ isSearched: true });
   });
 
-  it('is the place of the fleet where LEADS_URL names one, told without its keys', () => {
-    const keys = { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'secret' };
-    const place = readLeadPlace({ LEADS_URL: 's3://profiles/live', DATA_DIR: '/srv', ...keys }, {});
-    expect(place).toMatchObject({ folder: '/srv/leads-changes', isSearched: true });
-    expect(describePlace(place)).toBe('s3://profiles/live/');
-    expect(() => assertPlaceExists(place)).not.toThrow();
+  it('of a fleet of an earlier version is named, so that its list is taken over', () => {
+    const place = readLeadPlace({ LEADS_URL: 's3://profiles/live' }, {});
+    expect(place).toMatchObject({ formerPlace: { url: 's3://profiles/live' } });
     expect(() => readLeadPlace({ LEADS_URLS: '/srv/leads' }, {})).toThrow(/rename it to LEADS_URL/);
   });
 
@@ -65,9 +61,5 @@ describe('the place of the profiles', () => {
     await chmod(folder, 0);
     const place = readLeadPlace({ DATA_DIR: folder }, {});
     expect(() => assertPlaceExists(place)).toThrow(/cannot be read by the user \S+ \(EACCES\)/);
-  });
-
-  it('is told', () => {
-    expect(describePlace(readLeadPlace({ DATA_DIR: '/srv' }, {}))).toBe('the embedded index in /srv/leads');
   });
 });

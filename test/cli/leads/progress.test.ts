@@ -6,7 +6,13 @@ import type { ImportProgress } from '../../../src/leads/lead-keeper.ts';
 /** An import at a time that the test moves; `written` is what stood on stderr so far. */
 const createWatching = ({ isTerminal }: { isTerminal: boolean }) => {
   let now = 1_000_000;
-  let input: InputProgress = { bytes: 0, totalBytes: 1_000, rows: 0, rejected: 0 };
+  let input: InputProgress = {
+    bytes: 0,
+    totalBytes: 1_000,
+    rows: 0,
+    rejected: 0,
+    unknownCountries: { rows: 0, first: [] },
+  };
   const watching = { written: '' };
   const line = createProgressLine({
     output: { isTerminal, write: (text) => (watching.written += text) },
@@ -21,7 +27,7 @@ const createWatching = ({ isTerminal }: { isTerminal: boolean }) => {
       now += ms;
       input = { ...input, ...read };
       watching.written = '';
-      line.show({ phase: 'reading', done: 0, total: null, isResumed: false, ...progress });
+      line.show({ phase: 'reading', done: 0, total: null, ...progress });
       return watching.written;
     },
   };
@@ -49,42 +55,6 @@ describe('the progress of an import', () => {
     );
     expect(at(3_000, { phase: 'indexing', done: 60_000, total: 90_000 })).toBe(
       overwriting('Indexing: 60,000 profiles, 20,000/s, 66 %, 1.5 s left'),
-    );
-  });
-
-  it('tells of the bytes that are fetched from the place of a fleet, and published there', () => {
-    const { at } = createWatching({ isTerminal: true });
-    at(0, { phase: 'fetching', total: 4_000_000 });
-    expect(at(250, { phase: 'fetching', done: 1_000_000, total: 4_000_000 })).toBe(
-      overwriting('Fetching: 1.0 MB, 25 %'),
-    );
-    expect(at(0, { phase: 'reading', done: 100, isResumed: true })).toBe(
-      'Continuing an unfinished import, after row 100.\n',
-    );
-    expect(at(250, { phase: 'publishing', done: 3_000_000, total: 4_000_000 })).toBe(
-      overwriting('Publishing: 3.0 MB, 75 %'),
-    );
-  });
-
-  it('tells of the indexing alone where all was read before', () => {
-    const { at } = createWatching({ isTerminal: false });
-    const indexing = { phase: 'indexing', isResumed: true } as const;
-    expect(at(0, indexing)).toBe('Continuing an unfinished import.\n');
-    expect(at(10_000, { ...indexing, done: 50_000, total: 100_000 })).toBe(
-      'Indexing: 50,000 profiles, 5,000/s, 50 %, 10 s left\n',
-    );
-  });
-
-  it('counts only what was read since an earlier import was gone on with', () => {
-    const { at } = createWatching({ isTerminal: false });
-    const resumed = { isResumed: true };
-    expect(at(0, { done: 1_000_000, ...resumed })).toBe(
-      'Continuing an unfinished import, after row 1,000,000.\n',
-    );
-    // Only then the input is opened at its position.
-    expect(at(50, { done: 1_000_000, ...resumed }, { bytes: 500 })).toBe('');
-    expect(at(10_000, { done: 1_200_000, ...resumed }, { bytes: 600 })).toBe(
-      'Reading: 1,200,000 rows, 20,000/s, 60 %, 40 s left\n',
     );
   });
 

@@ -70,12 +70,12 @@ describe('columns', () => {
     [
       ['username', 'followers', 'email', 'business_email'],
       {},
-      /more than one column for public_email: email, business_email/,
+      /more than one column for public_email: email \(#3\), business_email \(#4\)\. .*: column public_email=#3\.$/,
     ],
     [
       ['username', 'followers', 'X', 'x'],
       { bio: ' x ' },
-      /has 2 columns named {2}x ; choose one by its position: column bio=#3/,
+      /more than one column for bio: X \(#3\), x \(#4\)\. Choose one: column bio=#3/,
     ],
     [
       ['username', 'followers'],

@@ -2,9 +2,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { LeadInputOptions, RejectedRow } from '../../../src/leads/import/input-options.ts';
+import { AppError } from '../../../src/kit/errors.ts';
+import type {
+  InputProgress,
+  LeadInputOptions,
+  RejectedRow,
+} from '../../../src/leads/import/input-options.ts';
 import { openLeadInput } from '../../../src/leads/import/open-lead-input.ts';
-import type { LeadBatch } from '../../../src/leads/lead-keeper.ts';
 import type { Lead } from '../../../src/leads/lead-source.ts';
 
 /** A folder that is gone when the test is over. */
@@ -24,28 +28,34 @@ export interface ReadAll {
   leads: Lead[];
   rejected: RejectedRow[];
   unused: string[];
-  batches: LeadBatch[];
+  batches: Lead[][];
+  progress: InputProgress;
 }
 
 /** For rows of tests that are about other fields. */
 export const plainDefaults = { full_name: '', following: 0, is_verified: false, is_business: false };
 
-/** Everything that an input gives, from `after` on; required fields that a row lacks are plain, unless told otherwise. */
-export const readAll = async (
-  options: LeadInputOptions,
-  after: LeadBatch['position'] = null,
-): Promise<ReadAll> => {
+/**
+ * Everything that an input gives, however many rows are rejected; required fields that a row lacks are plain, unless told
+ * otherwise.
+ */
+export const readAll = async (options: LeadInputOptions): Promise<ReadAll> => {
   const rejected: RejectedRow[] = [];
   const unused: string[] = [];
-  const batches: LeadBatch[] = [];
   const input = await openLeadInput({
     defaults: plainDefaults,
-    onRejected: (row) => void rejected.push(row),
+    maxRejected: { percent: 100 },
+    onRejected: (rows) => void rejected.push(...rows),
     onUnusedColumns: ({ columns }) => void unused.push(...columns),
     ...options,
   });
-  for await (const batch of input.read({ after, signal: new AbortController().signal })) batches.push(batch);
-  return { leads: batches.flatMap(({ leads }) => leads), rejected, unused, batches };
+  const batches: Lead[][] = [];
+  try {
+    for await (const batch of input.read({ signal: new AbortController().signal })) batches.push(batch);
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === 'nothing_imported' && rejected.length > 0)) throw error;
+  }
+  return { leads: batches.flat(), rejected, unused, batches, progress: input.progress() };
 };
 
 /** What `readAll` gives of a file with this content. */

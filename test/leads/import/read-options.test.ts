@@ -75,9 +75,9 @@ describe('--max-rejected', () => {
   it.each([
     ['0', { rows: 0 }],
     ['100', { rows: 100 }],
-    ['0%', { share: 0 }],
-    ['2.5%', { share: 0.025 }],
-    ['100%', { share: 1 }],
+    ['0%', { percent: 0 }],
+    ['2.5%', { percent: 2.5 }],
+    ['100%', { percent: 100 }],
   ])('reads %j', (text, limit) => {
     expect(readRejectedLimit(text)).toEqual(limit);
   });

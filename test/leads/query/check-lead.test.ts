@@ -188,10 +188,6 @@ describe('a row', () => {
     ['is_business', 2],
     ['following', 'many'],
     ['media_count', -3],
-    ['country', 'United States'],
-    ['country', 'USA'],
-    ['country', 'U1'],
-    ['country', 'ﬂ'],
     ['public_email', 'not given'],
     ['profile_pic_url', 'ftp://example.com/a.jpg'],
     ['profile_pic_url', 'javascript:alert(1)'],
@@ -201,6 +197,7 @@ describe('a row', () => {
     ['full_name', 'x'.repeat(501)],
     ['category', 'x'.repeat(201)],
     ['city', 'x'.repeat(201)],
+    ['country', 'x'.repeat(201)],
     ['bio', 'x'.repeat(5001)],
     ['public_email', `${'x'.repeat(320)}@example.com`],
     ['profile_pic_url', `https://example.com/${'x'.repeat(2048)}`],
@@ -210,6 +207,33 @@ describe('a row', () => {
 
   it.each(['unknown', 'other', 'x', 7, {}])('leaves a gender of %o out', (gender) => {
     expect(leadOf({ gender })).not.toHaveProperty('gender');
+  });
+
+  it.each([
+    ['us', 'US'],
+    [' uk ', 'UK'],
+    ['United States', 'US'],
+    ['U.S.A.', 'US'],
+    ['Brasil', 'BR'],
+    ['россия', 'RU'],
+  ])('reads the country %o as %s', (country, code) => {
+    expect(checkLead({ ...least, country }, plain)).toEqual({
+      lead: expect.objectContaining({ country: code }),
+    });
+  });
+
+  it.each([
+    ['Atlantis', '"Atlantis"'],
+    ['U1', '"U1"'],
+    ['ﬂ', '"ﬂ"'],
+    [49, '49'],
+    [{}, 'an object'],
+  ])('leaves the unknown country %o out, and tells it', (country, unknownCountry) => {
+    const checked = checkLead({ ...least, country }, plain);
+    expect(checked).toEqual({
+      lead: expect.not.objectContaining({ country: expect.anything() }),
+      unknownCountry,
+    });
   });
 
   it('treats words for "no value" as empty, except in names and bios', () => {

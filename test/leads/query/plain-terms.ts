@@ -75,7 +75,10 @@ export const plainLeadTerms = (lead: Lead): string[] => {
 
 /** The terms of a query, in their order. */
 export const plainQueryTerms = (query: string): string[] => {
-  const terms = plainWords(query.slice(0, 200)).flatMap((word) => {
+  const found = plainWords(query.slice(0, 200));
+  const first = [...new Set(found.map(({ text }) => text))].slice(0, 10);
+  const terms = found.flatMap((word) => {
+    if (!first.includes(word.text)) return [];
     const characters = Array.from(word.text);
     if (!word.isUnspaced) return [cut(word.text)];
     return characters.length === 1 ? characters : pairs(characters);

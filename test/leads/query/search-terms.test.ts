@@ -124,7 +124,13 @@ describe('a query', () => {
     expect(queryProblem('yoga')).toBeNull();
     expect(queryProblem(' 🔥 -- ')).toBe('no_words');
     expect(queryProblem('x'.repeat(201))).toBe('too_long');
-    expect(queryProblem('a b c d e f g h i j k l m n o p q r s t u v w x y')).toBe('too_many_words');
+    expect(queryProblem('a b c d e f g h i j k')).toBe('too_many_words');
+    expect(queryProblem('a b c d e f g h i 東京タワー I j')).toBe('too_many_words');
+    expect(queryProblem('a b c d e f g h i 東京タワー I')).toBeNull();
+    const letters = Array.from({ length: 26 }, (_, place) => String.fromCodePoint(0x4e00 + place)).join('');
+    expect(queryProblem(letters.slice(1))).toBeNull();
+    expect(queryProblem(letters)).toBe('too_many_terms');
+    expect(queryProblem(`${letters.slice(1)} a`)).toBe('too_many_terms');
     expect(queryProblem('yoga '.repeat(30).trim())).toBeNull();
   });
 
@@ -144,7 +150,9 @@ describe('a query', () => {
 
   it('is limited in words and length', () => {
     const letters = Array.from('abcdefghijklmnopqrstuvwxyz0123456789');
-    expect(queryTerms(letters.join(' '))).toHaveLength(24);
+    expect(queryTerms(letters.join(' ')).map(({ text }) => text)).toEqual(letters.slice(0, 10));
+    const pairs = Array.from({ length: 40 }, (_, place) => String.fromCodePoint(0x4e00 + place));
+    expect(queryTerms(pairs.join(''))).toHaveLength(24);
     expect(queryTerms('x'.repeat(5000))).toEqual([{ text: 'x'.repeat(64), isPrefix: true }]);
   });
 });

@@ -5,7 +5,7 @@ import { buildLead } from '../build-lead.ts';
 const answerOf = (value: unknown, blanks = 0) => ({
   bytes: Buffer.from(JSON.stringify(value) + ' '.repeat(blanks)),
   query: { limit: 5 },
-  rules: { results: '', fields: {}, defaults: {}, words: 'check', maxRows: 10, dialect: 'plain' } as const,
+  rules: { results: '', fields: {}, defaults: {}, words: 'check', maxRows: 10, nothing: null } as const,
 });
 const { signal } = new AbortController();
 const large = 200_000;

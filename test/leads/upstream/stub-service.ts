@@ -19,7 +19,7 @@ export interface StubRequest {
   method: string;
   url: URL;
   headers: IncomingMessage['headers'];
-  /** The parsed JSON; null without a body. */
+  /** The parsed JSON, or the list of its lines; null without a body. */
   body: unknown;
   /** When the answer has been sent or the client has gone. */
   closed: Promise<void>;
@@ -45,7 +45,7 @@ export const startStubService = async (first: StubAnswer): Promise<StubService> 
       method: incoming.method ?? '',
       url: new URL(incoming.url ?? '/', 'http://stub'),
       headers: incoming.headers,
-      body: body === '' ? null : JSON.parse(body),
+      body: readBody(body, incoming.headers['content-type']),
       closed,
     };
     requests.push(request);
@@ -69,6 +69,12 @@ export const startStubService = async (first: StubAnswer): Promise<StubService> 
       await once(server, 'close');
     },
   };
+};
+
+const readBody = (body: string, type: string | undefined): unknown => {
+  if (type === 'application/x-ndjson')
+    return body.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
+  return body === '' ? null : JSON.parse(body);
 };
 
 const json = { 'content-type': 'application/json; charset=utf-8' };

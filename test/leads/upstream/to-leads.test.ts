@@ -51,6 +51,18 @@ describe('rows of an upstream', () => {
     expect(found.missingFields.toSorted()).toEqual(['category', 'gender']);
   });
 
+  it('with an unknown country are refused by a search for a country, and found without it by others', async () => {
+    const row = { ...buildLead(), country: 'Atlantis' };
+    const find = (query: { country?: string }) =>
+      toLeads([row], { query: { limit: 5, ...query }, read, words: 'upstream' });
+    expect(await find({})).toMatchObject({ leads: [buildLead()], refused: 0 });
+    expect(await find({ country: 'US' })).toMatchObject({
+      leads: [],
+      refused: 1,
+      firstProblem: 'country is neither a code nor a known name',
+    });
+  });
+
   it('that are refused are told of without what stands in them', async () => {
     const problemOf = async (row: object): Promise<string | null> =>
       (await toLeads([{ ...buildLead(), ...row }], { query: { limit: 5 }, read, words: 'upstream' }))

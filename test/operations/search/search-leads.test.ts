@@ -4,7 +4,7 @@ import { AppError } from '../../../src/kit/errors.ts';
 import type { JsonObject } from '../../../src/kit/json.ts';
 import type { Lead } from '../../../src/leads/lead-source.ts';
 import { compareLeads } from '../../../src/leads/query/lead-order.ts';
-import { countryNames } from '../../../src/operations/search/country-names.ts';
+import { countryNames } from '../../../src/leads/query/country-names.ts';
 import type { Services } from '../../../src/operations/operation.ts';
 import { createSearchLeads } from '../../../src/operations/search/search-leads.ts';
 import { validate } from '../../../src/operations/validate.ts';
@@ -79,7 +79,11 @@ describe('a search that cannot run', () => {
     [{ query: '🔥' }, 'query: must contain a letter or a digit'],
     [{ category: 'x'.repeat(201) }, 'category: must have at most 200 characters'],
     [{ query: 'x'.repeat(201) }, 'query: must have at most 200 characters'],
-    [{ query: 'a b c d e f g h i j k l m n o p q r s t u v w x y' }, 'query: must have at most 24 words'],
+    [{ query: 'a b c d e f g h i j k' }, 'query: must have at most 10 words'],
+    [
+      { query: '赤橙黄緑青藍紫白黒灰茶金銀桃朱紺藤柿栗桜梅松竹菊蘭蓮' },
+      'query: must be shorter: of scripts without spaces, at most 24 pairs of letters are searched',
+    ],
   ])('is told what to do: %j', (input, text) => {
     expect(refusalOf(input)).toBe(text);
   });
@@ -88,6 +92,7 @@ describe('a search that cannot run', () => {
 describe('a search', () => {
   it.each([
     { query: '#fitness' },
+    { query: 'a b c d e f g h i j' },
     { query: '@ana.reyes' },
     { country: 'us' },
     { country: ' US ' },
@@ -137,12 +142,12 @@ const { signal } = new AbortController();
 /** The part of the services that a search uses, over these profiles. */
 const servicesOver = (
   profiles: readonly Lead[],
-  { count = profiles.length }: { count?: number | null } = {},
+  { count = profiles.length, countsFree }: { count?: number | null; countsFree?: boolean } = {},
 ): Services => {
   const find = createReferenceSearch(profiles);
   const leads = {
     search: (query: Parameters<typeof find>[0]) => Promise.resolve(find(query)),
-    status: () => ({ ready: true, synthetic: false, profiles: count, revision: '1' }),
+    status: () => ({ ready: true, synthetic: false, profiles: count, countsFree, revision: '1' }),
   };
   return { leads } as unknown as Services;
 };
@@ -207,6 +212,11 @@ describe('a count of matches', () => {
     await expect(lookAt({ count_only: true }, servicesOver(many, { count: null }))).rejects.toThrow(
       'count_only: is not available here: the profiles are kept by another service',
     );
+  });
+
+  it('is had of a service of the operator’s own, whose searches cost nothing', async () => {
+    const own = servicesOver(many, { count: null, countsFree: true });
+    expect(await lookAt({ count_only: true }, own)).toMatchObject({ matches: 100, has_more_matches: true });
   });
 
   it('is made only where it is asked for', async () => {

@@ -1,0 +1,176 @@
+import { hash, randomBytes } from 'node:crypto';
+import { sha256 } from '../kit/ids.ts';
+import { unlessAborted } from '../kit/unless-aborted.ts';
+import type { ForgottenListRow, Store } from '../store/store.ts';
+import type { FindForgotten } from './lead-source.ts';
+import { usernameKey } from './query/username-key.ts';
+
+/**
+ * The people who asked to be forgotten. The store has only digests of their names. These are salted, so a precomputed list
+ * of all names is useless; somebody who has the store can still try single names.
+ */
+export interface ForgottenPeople {
+  /** Finds those of `usernames` who are on a list. Rejects if the lists cannot be read now. */
+  find: FindForgotten;
+  /** Adds people. They are on the disk when it resolves, with the revision after it. */
+  add(usernames: readonly string[]): Promise<number>;
+  /** Removes people from all lists. Resolves with how many of them had been forgotten. */
+  remove(usernames: readonly string[]): Promise<number>;
+  /** Counts the people; somebody who is on two lists counts twice. */
+  count(): Promise<number>;
+  /** Reads the lists, for imports and sweeps. */
+  read(): Promise<ForgottenSnapshot>;
+}
+
+/** Everybody who was added up to a revision. People who are added or removed while it is read may be in it or not. */
+export interface ForgottenSnapshot {
+  /** The ids of all lists. People are added to the first one, which new sets of profiles record. */
+  ids: readonly string[];
+  /** Rises with every change of the lists. */
+  revision: number;
+  /** Fast: for millions of calls. */
+  includes(username: string): boolean;
+}
+
+export type ForgottenStore = Pick<
+  Store,
+  | 'readForgottenLists'
+  | 'findForgotten'
+  | 'countForgotten'
+  | 'listForgotten'
+  | 'addForgottenList'
+  | 'addForgotten'
+  | 'removeForgotten'
+>;
+
+/** Digests that are written together. More would keep other writes waiting. */
+export const forgottenBatch = 2_000;
+/** Digests that are read together. */
+const pageSize = 20_000;
+const digestBytes = 32;
+
+/** Returns the id of the list with this salt. */
+export const forgottenListId = (salt: string): string => sha256(salt);
+
+const digestOf = (username: string, salt: string): Buffer =>
+  hash('sha256', `${salt} ${usernameKey(username)}`, 'buffer');
+
+const hexDigestOf = (username: string, salt: string): string => digestOf(username, salt).toString('hex');
+
+/** Returns batches in the order of the digests, because the store writes neighbours fast; an empty one for nobody. */
+const inBatches = (usernames: readonly string[], salt: string): { username: string; digest: string }[][] => {
+  const people = usernames.map((username) => ({ username, digest: hexDigestOf(username, salt) }));
+  people.sort((one, other) => (one.digest < other.digest ? -1 : 1));
+  return Array.from({ length: Math.max(1, Math.ceil(people.length / forgottenBatch)) }, (_, index) =>
+    people.slice(index * forgottenBatch, (index + 1) * forgottenBatch),
+  );
+};
+
+/** Opens the lists of the store, and begins the first one if there is none. */
+export const openForgottenPeople = async (store: ForgottenStore): Promise<ForgottenPeople> => {
+  let { lists } = await store.readForgottenLists(undefined);
+  if (lists.length === 0) {
+    const salt = randomBytes(16).toString('hex');
+    await store.addForgottenList({ id: forgottenListId(salt), salt, onlyFirst: true });
+    ({ lists } = await store.readForgottenLists(undefined));
+  }
+  const [first] = lists;
+  if (first === undefined) throw new Error('the store has no list of forgotten people');
+
+  const assertKept = (known: readonly ForgottenListRow[], ids: readonly string[]): void => {
+    const lost = known.find(({ id }) => !ids.includes(id));
+    if (lost !== undefined) throw new Error(`the list ${lost.id} of forgotten people is gone from the store`);
+  };
+  type Ask = (digests: string[]) => Promise<{ lists: string[]; digests: string[] }>;
+  /** Asks for the digests of `usernames` in all lists. Returns those who are in an answer. */
+  const select = async (usernames: readonly string[], ask: Ask): Promise<string[]> => {
+    const found = new Set<string>();
+    for (;;) {
+      const asked = lists;
+      const people = usernames.map((username) => ({
+        username,
+        digests: asked.map(({ salt }) => hexDigestOf(username, salt)),
+      }));
+      const answer = await ask(people.flatMap(({ digests }) => digests));
+      assertKept(asked, answer.lists);
+      for (const digest of answer.digests) found.add(digest);
+      if (answer.lists.length === asked.length)
+        return people
+          .filter(({ digests }) => digests.some((digest) => found.has(digest)))
+          .map(({ username }) => username);
+      // Another process has added a list.
+      ({ lists } = await store.readForgottenLists(undefined));
+    }
+  };
+
+  return {
+    find: async (usernames, { signal }) =>
+      new Set(await unlessAborted(select(usernames, store.findForgotten), signal)),
+    add: async (usernames) => {
+      let revision = 0;
+      for (const batch of inBatches(usernames, first.salt))
+        revision = await store.addForgotten({ list: first.id, digests: batch.map(({ digest }) => digest) });
+      return revision;
+    },
+    remove: async (usernames) => {
+      let removed = 0;
+      for (const batch of inBatches(usernames, first.salt)) {
+        const names = batch.map(({ username }) => username);
+        removed += new Set((await select(names, store.removeForgotten)).map(usernameKey)).size;
+      }
+      return removed;
+    },
+    count: () => store.countForgotten(undefined),
+    read: async () => {
+      // The revision is read first: what was added up to it is in the pages.
+      const read = await store.readForgottenLists(undefined);
+      const ids = read.lists.map(({ id }) => id);
+      assertKept(lists, ids);
+      const has = createLookUp(await readDigests(store));
+      return {
+        ids,
+        revision: read.revision,
+        includes: (username) => read.lists.some(({ salt }) => has(digestOf(username, salt))),
+      };
+    },
+  };
+};
+
+/** Reads all digests, one behind the other, in their order. */
+const readDigests = async (store: Pick<Store, 'listForgotten'>): Promise<Buffer> => {
+  const pages: Buffer[] = [];
+  let after = '';
+  for (;;) {
+    const page = await store.listForgotten({ after, limit: pageSize });
+    pages.push(Buffer.from(page.join(''), 'hex'));
+    const last = page.at(-1);
+    if (last === undefined || page.length < pageSize) return Buffer.concat(pages);
+    after = last;
+  }
+};
+
+/** Returns a test of whether a digest is one of `digests`. */
+const createLookUp = (digests: Buffer): ((digest: Buffer) => boolean) => {
+  // The first three bytes of all digests, a bit for each, rule out most people who are not there.
+  const beginnings = Buffer.alloc(2 ** 21);
+  const byteAt = (beginning: number): number => beginnings[beginning >>> 3] ?? 0;
+  const bitOf = (beginning: number): number => 1 << (beginning & 7);
+  for (let at = 0; at < digests.length; at += digestBytes) {
+    const beginning = digests.readUIntBE(at, 3);
+    beginnings[beginning >>> 3] = byteAt(beginning) | bitOf(beginning);
+  }
+  return (digest) => {
+    const beginning = digest.readUIntBE(0, 3);
+    if ((byteAt(beginning) & bitOf(beginning)) === 0) return false;
+    let low = 0;
+    let high = digests.length / digestBytes;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const order = digest.compare(digests, middle * digestBytes, (middle + 1) * digestBytes);
+      if (order === 0) return true;
+      if (order > 0) low = middle + 1;
+      else high = middle;
+    }
+    return false;
+  };
+};

@@ -1,0 +1,239 @@
+import { randomUUID } from 'node:crypto';
+import { Client, DatabaseError } from 'pg';
+import { silentLog } from '../../kit/log.ts';
+import { clientConfig, createPool, type Pool } from '../../store/postgres/connection.ts';
+import { forgottenBatch, type ForgottenPeople } from '../forgotten-people.ts';
+import { busyError, changeFailed, checkList, notErased } from '../keeper-errors.ts';
+import { LeadKeeperError, type ImportOutcome, type ImportRequest, type LeadKeeper } from '../lead-keeper.ts';
+import type { Lead } from '../lead-source.ts';
+import { usernameKey } from '../query/username-key.ts';
+import { importSet, profilesInPart } from './import-set.ts';
+import {
+  bytesOfSets,
+  connectionTo,
+  deleteKeys,
+  deleteWhere,
+  dropOthers,
+  findLeads,
+  inTransaction,
+  readSet,
+  type Connection,
+  type PostgresPlace,
+} from './lead-set.ts';
+
+export interface PostgresKeeperOptions extends PostgresPlace {
+  people: ForgottenPeople;
+  /** About how many profiles are in a part of a set. */
+  partSize?: number;
+}
+
+/** For changes and exports. Only imports have statements that take longer. */
+const statementTimeoutMs = 60_000;
+/** People who are deleted by one statement. */
+const keysAtOnce = 10_000;
+const rowsInPage = 2_000;
+
+/** Changes the profiles in PostgreSQL. The store, which has the list of forgotten people, must be open. */
+export const openPostgresKeeper = (options: PostgresKeeperOptions): LeadKeeper => {
+  const { people } = options;
+  const pool = createPool(connectionTo(options, { statementTimeoutMs }), { size: 2, log: silentLog });
+  return {
+    importLeads: (request) => importLeads(options, pool, request),
+    stats: () =>
+      explained(async () => {
+        const set = await readSet(pool);
+        return {
+          profiles: set?.profiles ?? 0,
+          synthetic: false,
+          forgotten: await people.count(),
+          bytes: await bytesOfSets(pool),
+          generation: set?.generation ?? null,
+          updatedAt: set?.updatedAt ?? null,
+        };
+      }),
+    exportLeads: ({ signal }) => exportLeads(pool, { people, signal }),
+    forget: async (usernames, { signal }) => {
+      signal.throwIfAborted();
+      const revision = await people.add(usernames);
+      const raised = Math.max(1, Math.ceil(usernames.length / forgottenBatch));
+      try {
+        return {
+          removed: await erase(pool, {
+            keys: usernames.map(usernameKey),
+            revision,
+            before: revision - raised,
+          }),
+        };
+      } catch (error) {
+        throw notErased(toKeeperError(error, (reason) => `Some data could not be erased (${reason}).`));
+      }
+    },
+    findForgotten: people.find,
+    remember: async (usernames) => ({ restored: await people.remove(usernames) }),
+    sweep: () => explained(() => sweep(pool, people)),
+    close: () => pool.end(),
+  };
+};
+
+const explained = async <T>(work: () => Promise<T>): Promise<T> => {
+  try {
+    return await work();
+  } catch (error) {
+    throw toKeeperError(error);
+  }
+};
+
+const diskFull = '53100';
+
+const toKeeperError = (cause: unknown, describe = changeFailed): LeadKeeperError => {
+  if (cause instanceof LeadKeeperError) return cause;
+  const isFull = cause instanceof DatabaseError && cause.code === diskFull;
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new LeadKeeperError(
+    'failed',
+    describe(isFull ? `the disk of PostgreSQL is full: ${reason}` : reason),
+    { cause },
+  );
+};
+
+const importLeads = async (
+  place: PostgresKeeperOptions,
+  pool: Pool,
+  request: ImportRequest,
+): Promise<ImportOutcome> => {
+  const config = clientConfig(connectionTo(place, { statementTimeoutMs }));
+  const client = new Client({ ...config, query_timeout: 0 });
+  // A lost connection fails the statement that runs.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    await client.query(sessionText);
+    const { rows } = await client.query<{ pid: number; locked: boolean }>(lockText);
+    const [session] = rows;
+    if (session?.locked !== true) throw busyError();
+    return await importAlone(client, { ...session, place, pool, request });
+  } catch (error) {
+    request.signal.throwIfAborted();
+    throw toKeeperError(error);
+  } finally {
+    await client.end();
+  }
+};
+
+/** The lock belongs to the connection `client`, and ends with it. */
+const importAlone = async (
+  client: Connection,
+  {
+    place,
+    pool,
+    pid,
+    request,
+  }: { place: PostgresKeeperOptions; pool: Pool; pid: number; request: ImportRequest },
+): Promise<ImportOutcome> => {
+  const { people, partSize = profilesInPart } = place;
+  let cancelled: Promise<unknown> = Promise.resolve();
+  const cancel = (): void => {
+    cancelled = pool.query('select pg_cancel_backend($1)', [pid]).catch(() => undefined);
+  };
+  request.signal.addEventListener('abort', cancel, { once: true });
+  try {
+    const former = await readSet(client);
+    if (former !== null) checkList(former, await people.read());
+    await dropOthers(client);
+    return await importSet(client, { request, former, people, partSize });
+  } finally {
+    request.signal.removeEventListener('abort', cancel);
+    await cancelled;
+    // Tables that stay, as after a lost connection, are removed by the next import.
+    await dropOthers(client).catch(() => undefined);
+  }
+};
+
+/** The server ends the import, and so its lock, soon after this process has ended. Not every system can look for that. */
+const sessionText = `set statement_timeout = 0; set idle_in_transaction_session_timeout = 0; set lock_timeout = '30s';
+  select set_config('client_connection_check_interval', '1s', false) where version() like '%linux%'`;
+
+const lockText = `select pg_backend_pid() as pid,
+  pg_try_advisory_lock(cast(cast(cast('lead_set' as regclass) as oid) as bigint)) as locked`;
+
+/**
+ * Deletes people, who raised the revision of the list from `before`, from the current set. An import that is under way
+ * compares the list at its end.
+ */
+const erase = (
+  pool: Pool,
+  { keys, revision, before }: { keys: readonly string[]; revision: number; before: number },
+): Promise<number> =>
+  onConnection(pool, (client) =>
+    inTransaction(client, async () => {
+      const set = await readSet(client, 'for update');
+      if (set === null) return 0;
+      let removed = 0;
+      for (let at = 0; at < keys.length; at += keysAtOnce)
+        removed += await deleteKeys(client, set.name, keys.slice(at, at + keysAtOnce));
+      const swept = set.swept === before ? revision : set.swept;
+      await noteDeletion(client, { name: set.name, removed, swept });
+      return removed;
+    }),
+  );
+
+/** Deletes the people who are on the list and still stored, as after a deletion that ended early. */
+const sweep = async (pool: Pool, people: ForgottenPeople): Promise<void> => {
+  const forgotten = await people.read();
+  const set = await readSet(pool);
+  if (set === null) return;
+  checkList(set, forgotten);
+  if (set.swept === forgotten.revision) return;
+  await onConnection(pool, (client) =>
+    inTransaction(client, async () => {
+      const removed = await deleteWhere(client, set.name, forgotten.includes);
+      await noteDeletion(client, { name: set.name, removed, swept: forgotten.revision });
+    }),
+  );
+};
+
+/** Changes nothing if an import has replaced the set `name`. */
+const noteDeletion = (
+  connection: Connection,
+  { name, removed, swept }: { name: string; removed: number; swept: number },
+): Promise<unknown> =>
+  connection.query(
+    `update lead_set set profiles = profiles - $2, swept = $3, generation = $4, updated_at = $5
+      where name = $1`,
+    [name, removed, swept, randomUUID(), Date.now()],
+  );
+
+const onConnection = async <T>(pool: Pool, work: (connection: Connection) => Promise<T>): Promise<T> => {
+  const client = await pool.connect();
+  try {
+    return await work(client);
+  } finally {
+    client.release();
+  }
+};
+
+async function* exportLeads(
+  pool: Pool,
+  { people, signal }: { people: ForgottenPeople; signal: AbortSignal },
+): AsyncGenerator<Lead> {
+  try {
+    const forgotten = await people.read();
+    const name = (await readSet(pool))?.name ?? null;
+    let after: Lead | undefined;
+    for (;;) {
+      signal.throwIfAborted();
+      const page = await findLeads(pool, { limit: rowsInPage, ...(after && { after }) });
+      if (page.name !== name)
+        throw new LeadKeeperError(
+          'failed',
+          'Another import has replaced the profiles. Run the command again.',
+        );
+      yield* page.leads.filter(({ username }) => !forgotten.includes(username));
+      after = page.leads.at(-1);
+      if (page.leads.length < rowsInPage) return;
+    }
+  } catch (error) {
+    if (signal.aborted) throw error;
+    throw toKeeperError(error);
+  }
+}

@@ -1,0 +1,173 @@
+import { DatabaseError } from 'pg';
+import { AppError } from '../../kit/errors.ts';
+import { createFairShareLimiter } from '../../kit/fair-share-limiter.ts';
+import type { Log } from '../../kit/log.ts';
+import { pause } from '../../kit/repeat.ts';
+import { unlessAborted } from '../../kit/unless-aborted.ts';
+import { createPool, type Pool } from '../../store/postgres/connection.ts';
+import type { ForgottenPeople } from '../forgotten-people.ts';
+import { checkList } from '../keeper-errors.ts';
+import type { Lead, LeadQuery, LeadSource, LeadStatus } from '../lead-source.ts';
+import { foldingVersion } from '../query/fold-text.ts';
+import { searchError } from '../search-error.ts';
+import { connectionTo, findLeads, readSet, type LeadSet, type PostgresPlace } from './lead-set.ts';
+
+export interface PostgresLeadsOptions extends PostgresPlace {
+  people: Pick<ForgottenPeople, 'read'>;
+  /** Erases forgotten people who are still stored. Called where a deletion ended early. */
+  sweep: () => Promise<void>;
+  /** Opens the fictional profiles, which are searched until real ones were imported; null: nobody is found until then. */
+  openFictional: (() => Promise<LeadSource>) | null;
+  log: Log;
+  /** The server ends a search after this time. */
+  searchTimeoutMs?: number;
+}
+
+/** Searches of one gateway that run together, each on a connection. */
+const searchesAtOnce = 2;
+const maxWaiting = 64;
+const longestWaitMs = 1_000;
+/** The interval between two looks at the current set. */
+const lookMs = 500;
+
+/** What is searched. `away`: nothing can be, for now. */
+type State =
+  | { kind: 'serving'; set: LeadSet }
+  | { kind: 'fictional'; source: LeadSource }
+  | { kind: 'empty' }
+  | { kind: 'away'; reason: string };
+
+/**
+ * Opens the profiles that were imported into PostgreSQL. Another set is searched as soon as it is current, and its
+ * revision is noticed within a second. While PostgreSQL cannot be reached, searches are refused with `upstream_error`
+ * and `status().ready` is false. A search ends after two seconds; while two run, others wait for one second at most.
+ */
+export const openPostgresLeads = async (options: PostgresLeadsOptions): Promise<LeadSource> => {
+  const { people, sweep, openFictional, log, searchTimeoutMs = 2_000 } = options;
+  const closing = new AbortController();
+  const { signal } = closing;
+  const pool = createPool(connectionTo(options, { statementTimeoutMs: searchTimeoutMs }), {
+    size: searchesAtOnce,
+    log,
+  });
+  const find = createFind(pool, { searchTimeoutMs, signal });
+  let state: State = { kind: 'away', reason: '' };
+  /** Whether this process has seen imported profiles. Fictional ones do not replace them. */
+  let hadSet = false;
+
+  const serve = async (set: LeadSet): Promise<void> => {
+    const { generation, profiles } = set;
+    if (state.kind === 'serving' && state.set.generation === generation) return;
+    const forgotten = await people.read();
+    checkList(set, forgotten);
+    // Answers are filtered by the list meanwhile.
+    if (set.swept !== forgotten.revision)
+      void sweep().catch((err: unknown) => log.error({ err }, 'forgotten people are not erased yet'));
+    if (set.folding !== foldingVersion)
+      log.warn(
+        'another version indexed the profiles, so rare letters may not be found; the next import indexes them anew',
+      );
+    log.info({ generation, profiles }, 'searches use new profiles from now on');
+    hadSet = true;
+    const former = state;
+    state = { kind: 'serving', set };
+    if (former.kind === 'fictional') await former.source.close();
+  };
+  const look = async (): Promise<void> => {
+    try {
+      const set = await readSet(pool);
+      if (set !== null) return await serve(set);
+      if (hadSet) throw new Error('the imported profiles are gone');
+      if (state.kind !== 'away') return;
+      state =
+        openFictional === null ? { kind: 'empty' } : { kind: 'fictional', source: await openFictional() };
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      if (signal.aborted || state.kind === 'fictional') return;
+      if (state.kind !== 'away' || state.reason !== reason)
+        log.error({ err: error }, 'the imported profiles cannot be searched');
+      state = { kind: 'away', reason };
+    }
+  };
+  const follow = async (): Promise<void> => {
+    while (!signal.aborted) {
+      await pause(lookMs, signal);
+      if (!signal.aborted) await look();
+    }
+  };
+
+  await look();
+  const following = follow();
+  return {
+    search: async (query, options) => {
+      options.signal.throwIfAborted();
+      switch (state.kind) {
+        case 'serving':
+          return find(query, options.signal);
+        case 'fictional':
+          return state.source.search(query, options);
+        case 'empty':
+          return [];
+        case 'away':
+          throw searchError('interrupted');
+      }
+    },
+    status: () => statusOf(state),
+    close: async () => {
+      closing.abort(new AppError('shutting_down', 'The service is stopping. Try again in a moment.'));
+      await following;
+      await Promise.all([pool.end(), state.kind === 'fictional' ? state.source.close() : undefined]);
+    },
+  };
+};
+
+const statusOf = (state: State): LeadStatus => {
+  switch (state.kind) {
+    case 'serving': {
+      const { profiles, generation: revision, facets } = state.set;
+      return { ready: true, synthetic: false, profiles, revision, facets };
+    }
+    case 'fictional':
+      return state.source.status();
+    case 'empty':
+      return { ready: true, synthetic: false, profiles: 0, revision: 'empty' };
+    case 'away':
+      return { ready: false, synthetic: false, profiles: 0, revision: 'none' };
+  }
+};
+
+/** Returns a function that finds profiles, within the limits of this gateway. `signal` ends the waiting of searches. */
+const createFind = (
+  pool: Pool,
+  { searchTimeoutMs, signal }: { searchTimeoutMs: number; signal: AbortSignal },
+): ((query: LeadQuery, caller: AbortSignal) => Promise<Lead[]>) => {
+  const limiter = createFairShareLimiter({
+    total: searchesAtOnce,
+    queue: { total: maxWaiting, longestWaitMs, refusal: () => searchError('full') },
+  });
+  /** A set is dropped as soon as another one is current: a search that began before it finds no table, and begins anew. */
+  const findInCurrent = async (query: LeadQuery): Promise<Lead[]> => {
+    try {
+      return (await findLeads(pool, query)).leads;
+    } catch (error) {
+      if (!(error instanceof DatabaseError && error.code === undefinedTable)) throw error;
+      return (await findLeads(pool, query)).leads;
+    }
+  };
+  return async (query, caller) => {
+    const release = await limiter.acquire({}, { signal: AbortSignal.any([caller, signal]) });
+    const over = AbortSignal.timeout(searchTimeoutMs);
+    const finding = findInCurrent(query).finally(release);
+    try {
+      return await unlessAborted(finding, AbortSignal.any([caller, over]));
+    } catch (error) {
+      caller.throwIfAborted();
+      const isLate = over.aborted || (error instanceof DatabaseError && error.code === queryCanceled);
+      throw searchError(isLate ? 'late' : 'failed', error);
+    }
+  };
+};
+
+const undefinedTable = '42P01';
+/** Also a statement that takes too long is canceled. */
+const queryCanceled = '57014';

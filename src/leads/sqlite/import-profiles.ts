@@ -1,0 +1,207 @@
+import { renameSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { syncToDisk } from '../../kit/sync-to-disk.ts';
+import { toFacets } from '../facets.ts';
+import type { ForgottenPeople, ForgottenSnapshot } from '../forgotten-people.ts';
+import type { ImportOutcome, ImportRequest } from '../lead-keeper.ts';
+import type { Lead } from '../lead-source.ts';
+import { foldingVersion } from '../query/fold-text.ts';
+import { createYieldToLoop } from '../yield-to-loop.ts';
+import {
+  copyProfiles,
+  countPeople,
+  countValues,
+  createWriter,
+  type Stored,
+  deletePeople,
+  findPeople,
+  isDamage,
+  mergeIndex,
+  openToRead,
+  openToWrite,
+  scanLeads,
+} from './profiles-file.ts';
+import { newId, writeManifest, type Manifest } from './profiles-folder.ts';
+
+/** Profiles that are sorted and indexed together. More would not be faster, and take more memory. */
+const profilesAtOnce = 100_000;
+
+/** Divides profiles into parts that are indexed together; the last one may be empty. */
+export function* inBatches(leads: Iterable<Lead>): Generator<Lead[]> {
+  let batch: Lead[] = [];
+  for (const lead of leads) {
+    batch.push(lead);
+    if (batch.length < profilesAtOnce) continue;
+    yield batch;
+    batch = [];
+  }
+  yield batch;
+}
+
+interface WriteProfilesInput {
+  folder: string;
+  request: ImportRequest;
+  /** The profiles that are searched now; null if there are none, or they are fictional or damaged. */
+  current: Manifest | null;
+  people: ForgottenPeople;
+}
+
+/**
+ * Writes the next set of profiles and makes it the current one. Searches use the former file meanwhile. An input without
+ * a row is usually a mistake, so it changes nothing. The caller holds the lock.
+ */
+export const writeProfiles = async ({
+  folder,
+  request: { input, mode, signal, onProgress },
+  current,
+  people,
+}: WriteProfilesInput): Promise<ImportOutcome> => {
+  const outcome: ImportOutcome = { rows: 0, added: 0, updated: 0, repeated: 0, forgotten: 0, profiles: 0 };
+  const forgotten = await people.read();
+  const yieldToLoop = createYieldToLoop(signal);
+  let next: NextFile | null = null;
+
+  async function* batches(): AsyncGenerator<Lead[]> {
+    let waiting: Lead[] = [];
+    for await (const leads of input.read({ signal })) {
+      outcome.rows += leads.length;
+      for (const lead of leads)
+        if (forgotten.includes(lead.username)) outcome.forgotten += 1;
+        else waiting.push(lead);
+      if (waiting.length >= profilesAtOnce) {
+        yield waiting;
+        waiting = [];
+      }
+      if (await yieldToLoop()) onProgress?.({ phase: 'reading', done: outcome.rows, total: null });
+    }
+    if (outcome.rows > 0) yield waiting;
+  }
+  try {
+    for await (const leads of batches()) {
+      next ??= await openNext(join(folder, `next-${newId()}.db`), {
+        folder,
+        mode,
+        current,
+        since: forgotten.revision,
+      });
+      const { added, updated, repeated } = next.write(leads);
+      outcome.added += added;
+      outcome.updated += updated;
+      outcome.repeated += repeated;
+      await yieldToLoop();
+    }
+    if (next === null) return { ...outcome, profiles: current?.profiles ?? 0 };
+    onProgress?.({ phase: 'indexing', done: 0, total: null });
+    next.sweep(await people.read());
+    for (const _step of next.merge()) await yieldToLoop();
+    signal.throwIfAborted();
+    return { ...outcome, profiles: await next.publish(null) };
+  } finally {
+    await next?.remove();
+  }
+};
+
+export interface NextFile {
+  write(leads: readonly Lead[]): Stored;
+  /** Deletes the people who were forgotten since they were compared with the list. */
+  sweep(forgotten: ForgottenSnapshot): void;
+  /** Merges the index, in steps of a fraction of a second. */
+  merge(): Iterable<void>;
+  /**
+   * Makes it the current file. `fictional` determines fictional profiles; null: they are real. Resolves with the number of
+   * profiles. The caller holds the lock.
+   */
+  publish(fictional: string | null): Promise<number>;
+  /** Removes it unless it was published. */
+  remove(): Promise<void>;
+}
+
+/**
+ * Begins the next file at `path`: as a copy of the current one, or empty. `since` is the revision of the list that its new
+ * rows are compared with.
+ */
+export const openNext = async (
+  path: string,
+  {
+    folder,
+    mode,
+    current,
+    since,
+  }: { folder: string; mode: ImportRequest['mode']; current: Manifest | null; since: number },
+): Promise<NextFile> => {
+  const former = current === null ? null : join(folder, current.file);
+  const isKept = mode === 'upsert' && current !== null && former !== null;
+  const isCopy = isKept && current.folding === foldingVersion;
+  if (isCopy) await copyProfiles(former, path);
+  const database = openToWrite(path, { isNew: !isCopy });
+  if (isKept && !isCopy) writeAgain(former, createWriter(database, { number: 0 }));
+  const replaced = former === null || isKept ? null : openFormer(former);
+  const isCompared = !isKept || current.swept === since;
+  let swept: Pick<Manifest, 'list' | 'swept'> = { list: '', swept: 0 };
+  return {
+    write: createWriter(database, { number: Date.now(), wasThere: replaced?.has }),
+    sweep: ({ ids: [list = ''], revision, includes }) => {
+      if (!isCompared || revision !== since) deletePeople(database, findPeople(database, includes));
+      swept = { list, swept: revision };
+    },
+    merge: () => mergeIndex(database),
+    publish: async (fictional) => {
+      const country = countValues(database, 'country');
+      const category = countValues(database, 'category');
+      const profiles = countPeople(database);
+      database.close();
+      await syncToDisk(path);
+      const file = `${fictional === null ? 'profiles' : 'fictional'}-${newId()}.db`;
+      renameSync(path, join(folder, file));
+      await writeManifest(folder, {
+        file,
+        fictional,
+        generation: newId(),
+        profiles,
+        facets: toFacets({ country, category }),
+        folding: foldingVersion,
+        ...swept,
+        updatedAt: Date.now(),
+      });
+      return profiles;
+    },
+    remove: async () => {
+      replaced?.close();
+      if (database.isOpen) database.close();
+      await rm(path, { force: true });
+    },
+  };
+};
+
+/** Looks people up in the file that is replaced, to count them. A damaged one has nobody. */
+const openFormer = (file: string) => {
+  let database: DatabaseSync | null = null;
+  const unlessDamaged = <T>(read: () => T): T | null => {
+    try {
+      return read();
+    } catch (error) {
+      if (isDamage(error)) return null;
+      throw error;
+    }
+  };
+  const find = unlessDamaged(() => {
+    database = openToRead(file, { timeoutMs: 60_000 });
+    return database.prepare('SELECT 1 FROM people WHERE key = ?');
+  });
+  return {
+    has: (key: string): boolean => unlessDamaged(() => find?.get(key) !== undefined) ?? false,
+    close: (): void => database?.close(),
+  };
+};
+
+/** Stores the profiles of a file whose words another version of Unicode has folded. */
+const writeAgain = (from: string, write: (leads: readonly Lead[]) => Stored): void => {
+  const database = openToRead(from, { timeoutMs: 60_000 });
+  try {
+    for (const leads of inBatches(scanLeads(database))) write(leads);
+  } finally {
+    database.close();
+  }
+};

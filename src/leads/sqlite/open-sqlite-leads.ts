@@ -1,0 +1,135 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AppError } from '../../kit/errors.ts';
+import { pause } from '../../kit/repeat.ts';
+import { ThreadError } from '../../kit/threads/thread-error.ts';
+import { createThreadPool } from '../../kit/threads/thread-pool.ts';
+import type { Lead, LeadQuery, LeadSource } from '../lead-source.ts';
+import { searchError } from '../search-error.ts';
+import { followFolder, type FollowFolderOptions } from './follow-folder.ts';
+import { ProfilesDamagedError } from './profiles-file.ts';
+import { readManifest, type Manifest } from './profiles-folder.ts';
+import type { SearchAnswer, SearchCall } from './search-thread.ts';
+
+export interface SqliteLeadsOptions extends FollowFolderOptions {
+  /** How long a search waits for profiles in preparation before it is refused. */
+  readyWaitMs?: number;
+}
+
+export interface SqliteLeads extends LeadSource {
+  /** Resolves when searches can be answered, now or later. Rejects if the source is closed first. */
+  whenReady(): Promise<void>;
+}
+
+const readers = 2;
+/** The searches that may wait beside those that run. */
+const maxWaiting = 64;
+/** A search of words that are frequent and seldom meet takes a fraction of a second. */
+const searchTimeoutMs = 2_000;
+const maxHeapMb = 512;
+
+/**
+ * Opens the profiles in `folder`, which is created if it is missing: the imported ones, or fictional ones. Missing,
+ * outdated or damaged fictional profiles are made in the background. Changes by other processes are picked up within a
+ * second. Resolves at once. If there are neither real nor fictional profiles, searches find nobody. Until the first
+ * profiles can be searched, searches are refused with `upstream_error` and `status().ready` is false. A search ends after
+ * two seconds, and its thread is replaced. Damaged or missing real profiles are waited for, never replaced. Rejects only
+ * if the folder cannot be created.
+ */
+export const openSqliteLeads = async ({
+  readyWaitMs = 0,
+  ...options
+}: SqliteLeadsOptions): Promise<SqliteLeads> => {
+  const { folder, log } = options;
+  await mkdir(folder, { recursive: true });
+  const closing = new AbortController();
+  const pool = createThreadPool<SearchCall, SearchAnswer>({
+    file: new URL('./search-thread.ts', import.meta.url),
+    size: readers,
+    queueLimit: maxWaiting,
+    timeoutMs: searchTimeoutMs,
+    maxHeapMb,
+  });
+  const { current, damaged, following, isFictionalNext } = followFolder(options, closing.signal);
+
+  const find = async (query: LeadQuery, manifest: Manifest, caller: AbortSignal): Promise<Lead[]> => {
+    const over = AbortSignal.any([caller, AbortSignal.timeout(searchTimeoutMs)]);
+    let answer: SearchAnswer;
+    try {
+      answer = await pool.run({ file: join(folder, manifest.file), query }, over);
+    } catch (error) {
+      caller.throwIfAborted();
+      throw toSearchError(error, over.aborted);
+    }
+    if ('leads' in answer) return answer.leads;
+    const next = nextOf(folder, manifest);
+    if (next !== null) return find(query, next, caller);
+    log.error({ folder, reason: answer.damage }, 'the lead index is damaged');
+    damaged(new ProfilesDamagedError('the imported profiles are damaged').message);
+    throw searchError('preparing');
+  };
+
+  return {
+    search: async (query, { signal: caller }) => {
+      caller.throwIfAborted();
+      if (current.state.kind === 'preparing')
+        await Promise.race([current.ready.promise, pause(readyWaitMs, caller)]);
+      caller.throwIfAborted();
+      const { state } = current;
+      switch (state.kind) {
+        case 'serving':
+          return find(query, state.manifest, caller);
+        case 'empty':
+          return [];
+        case 'fault':
+          throw searchError('nothing');
+        case 'preparing':
+          throw searchError('preparing');
+      }
+    },
+    status: () => {
+      const { state } = current;
+      return state.kind === 'serving'
+        ? {
+            ready: true,
+            synthetic: state.manifest.fictional !== null,
+            profiles: state.manifest.profiles,
+            revision: state.manifest.generation,
+            facets: state.manifest.facets,
+          }
+        : {
+            ready: state.kind === 'empty',
+            synthetic: isFictionalNext(),
+            profiles: 0,
+            revision: state.kind === 'empty' ? 'empty' : 'none',
+          };
+    },
+    whenReady: async () => {
+      closing.signal.throwIfAborted();
+      return current.ready.promise;
+    },
+    close: async () => {
+      const reason = new AppError('shutting_down', 'The service is stopping. Try again in a moment.');
+      closing.abort(reason);
+      current.ready.reject(reason);
+      await Promise.all([pool.close(), following]);
+    },
+  };
+};
+
+/** A file is removed a moment after the next one is current. Returns the manifest of that; null if there is none. */
+const nextOf = (folder: string, former: Manifest): Manifest | null => {
+  try {
+    const now = readManifest(folder);
+    return now !== null && now.file !== former.file && now.fictional === former.fictional ? now : null;
+  } catch {
+    // The next look at the folder tells why.
+    return null;
+  }
+};
+
+const toSearchError = (error: unknown, isLate: boolean): AppError => {
+  const reason = error instanceof ThreadError ? error.reason : null;
+  if (isLate || reason === 'timeout') return searchError('late', error);
+  return searchError(reason === 'full' || reason === 'failed' ? reason : 'interrupted', error);
+};

@@ -1,0 +1,167 @@
+import { randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { syncToDisk } from '../../kit/sync-to-disk.ts';
+import { LeadKeeperError } from '../lead-keeper.ts';
+import { fileFormat, ProfilesDamagedError } from './profiles-file.ts';
+
+/*
+ * The folder of the imported profiles, or of fictional ones:
+ *
+ * - `current.json`, the manifest, names the file that is searched. A change of all profiles writes another file and
+ *   replaces the manifest. People who ask to be forgotten are deleted from the file in place.
+ * - `profiles-*.db`, `fictional-*.db` are searched, `next-*.db` is the file of a running import, or of one that ended
+ *   early and is not continued.
+ * - `keeper.lock` allows one change of the manifest at a time.
+ */
+export const lockFile = (folder: string): string => join(folder, 'keeper.lock');
+const manifestFile = (folder: string): string => join(folder, 'current.json');
+
+/** Returns a name that no file or generation has had. */
+export const newId = (): string => randomBytes(8).toString('hex');
+
+const facets = z.array(z.object({ value: z.string(), profiles: z.int() })).readonly();
+
+const manifestSchema = z.object({
+  format: z.literal(fileFormat),
+  file: z.string().regex(/^(?:profiles|fictional)-[0-9a-f]+\.db$/),
+  /** What determines fictional profiles; null: they are real. */
+  fictional: z.string().nullable(),
+  /** Changes with every change. */
+  generation: z.string(),
+  profiles: z.int(),
+  facets: z.object({ countries: facets, categories: facets }),
+  /** The version of Unicode that folded the words. */
+  folding: z.string(),
+  /** The list of forgotten people that the profiles were compared with, and its revision then. */
+  list: z.string(),
+  swept: z.int(),
+  /** Milliseconds since 1970. */
+  updatedAt: z.number(),
+});
+
+/** Describes the profiles that are searched. */
+export type Manifest = z.output<typeof manifestSchema>;
+
+/** Returns the manifest in `folder`, or null without one. Throws ProfilesDamagedError, or LeadKeeperError. */
+export const readManifest = (folder: string): Manifest | null => {
+  const file = manifestFile(folder);
+  let value: unknown;
+  try {
+    value = JSON.parse(readFileSync(file, 'utf8'));
+  } catch (cause) {
+    if (codeOf(cause) === 'ENOENT') return null;
+    if (codeOf(cause) !== null) throw cause;
+    throw new ProfilesDamagedError(`${file} is damaged`, { cause });
+  }
+  const read = manifestSchema.safeParse(value);
+  if (read.success) return read.data;
+  if (z.object({ format: z.literal(1) }).safeParse(value).success) return formerManifest(folder, value);
+  throw new ProfilesDamagedError(`${file} is damaged`, { cause: read.error });
+};
+
+/** Fictional profiles of an earlier version are made anew. */
+const formerManifest = (folder: string, value: unknown): null => {
+  if (z.object({ synthetic: z.literal(true) }).safeParse(value).success) return null;
+  throw new LeadKeeperError(
+    'failed',
+    `${folder} has profiles of an earlier version of Causeway: export them with that version (leads export), move the folder away, and import them again.`,
+  );
+};
+
+const codeOf = (error: unknown): string | null =>
+  error instanceof Error && 'code' in error ? String(error.code) : null;
+
+/** Makes `manifest` the current one. It is on the disk when this resolves. The caller holds the lock. */
+export const writeManifest = async (folder: string, manifest: Omit<Manifest, 'format'>): Promise<void> => {
+  const file = manifestFile(folder);
+  const text = `${JSON.stringify({ format: fileFormat, ...manifest }, null, 2)}\n`;
+  await writeFile(`${file}.new`, text, { flush: true });
+  // The name of the file that it names must be on the disk before.
+  await syncToDisk(folder);
+  renameSync(`${file}.new`, file);
+  await syncToDisk(folder);
+};
+
+/** Changes with the manifest and the file that it names; null without a manifest. */
+export const stampOf = (folder: string, manifest: Manifest | null): string | null => {
+  const files = [manifestFile(folder), ...(manifest === null ? [] : [join(folder, manifest.file)])];
+  const [first, ...others] = files.map((file) => statSync(file, { throwIfNoEntry: false }));
+  if (first === undefined) return null;
+  // A copy that keeps times, over a damaged file, changes its ctime.
+  return [first, ...others].map((stats) => `${stats?.ino} ${stats?.size} ${stats?.ctimeMs}`).join('\n');
+};
+
+const headerBytes = 32;
+
+/** Throws ProfilesDamagedError if the file that `manifest` names is missing, cut off or no SQLite file. */
+export const assertWhole = (folder: string, { file }: Pick<Manifest, 'file'>): void => {
+  const path = join(folder, file);
+  const header = Buffer.alloc(headerBytes);
+  let size = 0;
+  try {
+    const descriptor = openSync(path, 'r');
+    try {
+      readSync(descriptor, header, 0, headerBytes, 0);
+      ({ size } = fstatSync(descriptor));
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch (cause) {
+    if (codeOf(cause) !== 'ENOENT') throw cause;
+  }
+  // https://www.sqlite.org/fileformat.html: the size of a page is at 16, where 1 means 65,536; their number is at 28.
+  const pageSize = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16);
+  const isWhole =
+    header.toString('latin1', 0, 15) === 'SQLite format 3' && size >= pageSize * header.readUInt32BE(28);
+  if (!isWhole) throw new ProfilesDamagedError(`${path} is missing or not whole`);
+};
+
+/** Files of profiles, with SQLite's own files beside them. */
+const made = /^(?:profiles|fictional|next)-/;
+
+/** Returns true if there are files of real profiles, named by a manifest or not. */
+export const hasRealFiles = (folder: string): boolean =>
+  readdirSync(folder).some((name) => name.startsWith('profiles-'));
+
+/** Returns a warning if `folder` has imported profiles, which are not searched with DATABASE_URL; null if it has none. */
+export const leftInFolder = (folder: string): string | null =>
+  existsSync(folder) && hasRealFiles(folder)
+    ? `The profiles in ${folder} are not searched, because DATABASE_URL is set. To import them into PostgreSQL: ` +
+      '"DATABASE_URL= DATABASE_DIRECT_URL= causeway leads export | causeway leads import --format jsonl -"'
+    : null;
+
+/** Removes the files of imports that ended early. The caller holds the lock. */
+export const removeUnfinished = (folder: string): void =>
+  removeFiles(folder, (name) => name.startsWith('next-'));
+
+/** Removes every file that the manifest does not name. The caller holds the lock. */
+export const removeOthers = (folder: string): void => {
+  const current = readManifest(folder);
+  if (current !== null) removeFiles(folder, (name) => made.test(name) && !name.startsWith(current.file));
+};
+
+/** Open files on Windows stay for later. */
+const removeFiles = (folder: string, isMeant: (name: string) => boolean): void => {
+  for (const name of readdirSync(folder)) {
+    if (!isMeant(name)) continue;
+    try {
+      rmSync(join(folder, name));
+    } catch {
+      continue;
+    }
+  }
+};

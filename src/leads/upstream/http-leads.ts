@@ -1,0 +1,169 @@
+import type { HttpClient } from '../../http/http-client.ts';
+import { AppError } from '../../kit/errors.ts';
+import { throttle } from '../../kit/throttle.ts';
+import { InconclusiveError } from '../inconclusive-error.ts';
+import type { LeadSourceContext } from '../lead-source-definition.ts';
+import type { LeadQuery, LeadSource } from '../lead-source.ts';
+import { createAnswerReader } from './answer-reader.ts';
+import { createAskUpstream, isGood, type UpstreamAnswer, type UpstreamRequest } from './ask-upstream.ts';
+import type { HttpLeadsConfig } from './http-source.ts';
+import { fieldsSearched } from './query-template.ts';
+import type { AnswerToRead, ReadAnswer } from './read-answer.ts';
+import { filtersOf, type FilterField } from './to-leads.ts';
+import { createUnsupportedFilters } from './unsupported-filters.ts';
+
+/** Statuses that concern the search, not the service. */
+const refusals: ReadonlySet<number> = new Set([400, 413, 414, 422]);
+const logIntervalMs = 60_000;
+const defaultRetrySeconds = 5;
+const maxRetrySeconds = 300;
+
+/**
+ * Leads from a configured HTTP service, which is asked for each search. A good answer comes in time, has a good status
+ * and JSON with the list, and at least one of its rows, if it has any, is a profile. For any other answer, `search`
+ * throws AppError `upstream_error`.
+ *
+ * The result is empty only when the answer proves that nothing matches. When its rows lack the field of a filter, were
+ * refused, or may not be all rows, `search` throws an InconclusiveError. It does the same for a status that refuses this
+ * search. Words that the request does not hold are looked for in the answer.
+ */
+export const createHttpLeads = (
+  config: HttpLeadsConfig,
+  { log, payFor }: Pick<LeadSourceContext, 'log' | 'payFor'>,
+): LeadSource => {
+  const { countsFree, revision } = config;
+  const service = openService(config, payFor);
+  const unsupportedFilters = createUnsupportedFilters(config.rules);
+  const reportRefused = throttle<{ refused: number; rows: number; firstProblem: string | null }>(
+    logIntervalMs,
+    (facts, leftOut) =>
+      log.warn({ source: config.kind, ...facts, leftOut }, 'rows of a lead source are no profiles'),
+  );
+
+  return {
+    search: async (query, { signal }) => {
+      signal.throwIfAborted();
+      const unsupported = unsupportedFilters.refused(query);
+      if (unsupported !== null) throw missingField(unsupported, { wasAsked: false });
+      const sent = new Set(config.templates.flatMap((template) => template.fieldsIn(query)));
+      // Most rows do not pass a filter that the upstream does not know of, so more are asked for.
+      const isFullySent = fieldsSearched(query).every((field) => sent.has(field));
+      const wanted = query.limit + (query.after === undefined || sent.has('after') ? 0 : tiesAsked);
+      const rowsAsked = isFullySent ? wanted : Math.max(wanted, config.filteredRows);
+      const answer = await service.ask({ ...query, limit: rowsAsked }, signal);
+      const words = sent.has('query') ? config.rules.words : 'check';
+      const found = await service.read(answer, { query, rules: { ...config.rules, words } }, signal);
+      const { leads, profiles, refused, firstProblem } = found;
+      const rows = profiles + refused;
+      unsupportedFilters.learn(query, found);
+      if (refused > 0) reportRefused({ refused, rows, firstProblem });
+      if (refused > 0 && profiles === 0) throw unavailable(new Error(`none of ${refused} rows is a profile`));
+      if (leads.length === 0 && rows > 0) {
+        const reason = doubtOf(found, { query, rowsAsked: sent.has('limit') ? rowsAsked : null });
+        if (reason !== null) throw reason;
+      }
+      return leads;
+    },
+    status: () => ({ ready: true, synthetic: false, profiles: null, countsFree, revision }),
+    close: () => service.close(),
+  };
+};
+
+/** Asks the service and reads its answers. Throws AppError `upstream_error`, InconclusiveError, or the signal's reason. */
+const openService = (config: HttpLeadsConfig, payFor: LeadSourceContext['payFor']) => {
+  const { timeoutMs, maxResponseBytes: maxBytes, pay } = config;
+  const wrap =
+    pay === null || payFor === undefined
+      ? undefined
+      : (http: HttpClient) => payFor(http, { upstream: 'leads.http', pay });
+  const upstream = createAskUpstream({ timeoutMs, maxBytes, wrap });
+  const reader = createAnswerReader({ timeoutMs });
+  const orUnavailable = async <T>(work: Promise<T>, signal: AbortSignal): Promise<T> => {
+    try {
+      return await work;
+    } catch (error) {
+      signal.throwIfAborted();
+      throw unavailable(error);
+    }
+  };
+
+  return {
+    ask: async (query: LeadQuery, signal: AbortSignal): Promise<UpstreamAnswer> => {
+      const answer = await orUnavailable(upstream.ask(toRequest(config, query), signal), signal);
+      const { status, charset, retryAfterSeconds } = answer;
+      if (refusals.has(status))
+        throw new InconclusiveError({ message: unavailableMessage, cause: `status ${status}` });
+      if (!isGood(status)) throw unavailable(new Error(`status ${status}`), retryAfterSeconds);
+      if (charset !== null && !unicodeCharsets.has(charset))
+        throw unavailable(new Error('the answer is not encoded in UTF-8, as JSON is'));
+      return answer;
+    },
+    read: async (
+      { status, bytes }: UpstreamAnswer,
+      { query, rules }: Pick<AnswerToRead, 'query' | 'rules'>,
+      signal: AbortSignal,
+    ): Promise<ReadAnswer> => {
+      const found = await orUnavailable(reader.read({ bytes, query, rules }, signal), signal);
+      if (found === null) throw unavailable(new Error(`status ${status} without a list of results`));
+      return found;
+    },
+    close: async (): Promise<void> => {
+      await Promise.all([upstream.close(), reader.close()]);
+    },
+  };
+};
+
+const toRequest = (
+  { url, method, parameters, headers, body }: HttpLeadsConfig,
+  query: LeadQuery,
+): UpstreamRequest => {
+  const target = new URL(url);
+  for (const [parameter, template] of Object.entries(parameters)) {
+    const value = template.fill(query);
+    if (value !== undefined) target.searchParams.append(parameter, value);
+  }
+  const filled = body?.fill(query);
+  return {
+    method,
+    url: target.href,
+    headers,
+    body: filled === undefined ? null : JSON.stringify(filled),
+  };
+};
+
+/** Rows asked for above a page's limit, because those with as many followers as the page before come again. */
+const tiesAsked = 20;
+
+/** Encodings in which JSON is read. */
+const unicodeCharsets: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii']);
+
+/** The message for every search without an answer: the buyer paid nothing and may try again. */
+const unavailableMessage = 'The data source is temporarily unavailable. Try again.';
+
+/** Returns the reason why an empty result would be a guess; null when the rows prove that nothing matches. */
+const doubtOf = (
+  { missingFields, profiles, refused, unread }: ReadAnswer,
+  { query, rowsAsked }: { query: LeadQuery; rowsAsked: number | null },
+): InconclusiveError | null => {
+  const rows = profiles + refused;
+  const missing = filtersOf(query).find((field) => missingFields.includes(field));
+  if (missing !== undefined) return missingField(missing);
+  if (refused > 0)
+    return new InconclusiveError({ cause: `no match, and ${refused} of ${rows} rows refused` });
+  // The upstream was sent a limit and has fewer rows.
+  if (unread === 0 && rowsAsked !== null && rows < rowsAsked) return null;
+  return new InconclusiveError({ cause: `no match in ${rows} rows, and there may be more` });
+};
+
+const missingField = (field: FilterField, { wasAsked } = { wasAsked: true }): InconclusiveError =>
+  new InconclusiveError({
+    wasAsked,
+    message: `The data source does not tell the ${field} of its profiles now. Search without ${field}, or try again later.`,
+    cause: `no row tells its ${field}, which the search filters by`,
+  });
+
+const unavailable = (cause: unknown, retryAfterSeconds: number | null = null): AppError =>
+  new AppError('upstream_error', unavailableMessage, {
+    retryAfterSeconds: Math.min(Math.max(1, retryAfterSeconds ?? defaultRetrySeconds), maxRetrySeconds),
+    cause,
+  });

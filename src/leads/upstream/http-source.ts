@@ -1,0 +1,322 @@
+import { z } from 'zod';
+import { paySettings, readPay, type PayConfig } from '../../http/pay-settings.ts';
+import { ConfigError } from '../../kit/errors.ts';
+import { sha256 } from '../../kit/ids.ts';
+import { canonicalJson, type Json } from '../../kit/json.ts';
+import { httpUrl } from '../../kit/url-settings.ts';
+import { secret } from '../../kit/variables.ts';
+import { defaultableFields, leadFields, type LeadDefaults, type LeadField } from '../lead-fields.ts';
+import type { LeadSourceConfig, LeadSourceDefinition } from '../lead-source-definition.ts';
+import {
+  readFixedText,
+  readJsonTemplate,
+  readTextTemplate,
+  type QueryField,
+  type Template,
+  type TemplateOrigin,
+} from './query-template.ts';
+
+/** A service that answers JSON with a list of profiles. */
+export interface HttpLeadsConfig extends LeadSourceConfig {
+  kind: 'http';
+  method: 'GET' | 'POST';
+  url: string;
+  /** Added to the query of `url`. */
+  parameters: Record<string, Template<string>>;
+  /** Names in lower case. Secret. */
+  headers: Record<string, string>;
+  /** Null: none is sent. */
+  body: Template<Json> | null;
+  /** Everything in the request that depends on the search. */
+  templates: Template<Json>[];
+  rules: AnswerRules;
+  /** The fewest rows that are asked for when a filter of the search is not sent. */
+  filteredRows: number;
+  maxResponseBytes: number;
+  /** Whether the operator pays nothing for a search, so that anybody may count matches. */
+  countsFree: boolean;
+  /** The request that deletes people; null: there is none. */
+  forget: ForgetRequest | null;
+  /** Null: its answers are not paid by x402. */
+  pay: PayConfig | null;
+  /** A digest of the settings. Other settings have another revision. */
+  revision: string;
+}
+
+/** Rules for reading the answers. Plain data, because they are sent to a thread. */
+export interface AnswerRules {
+  /** The JSON pointer of the list. */
+  results: string;
+  /** Rows with one of the values at the JSON pointer say that nothing was found. Null: there are none. */
+  nothing: { at: string; values: unknown[] } | null;
+  /** Where the fields of a row are, in place of the usual names. The first pointer with a value counts. */
+  fields: LeadFieldPointers;
+  /** Values for rows that lack a required field. Rows that lack it without a default are refused. */
+  defaults: LeadDefaults;
+  /** `check`: the words of the search are looked for in the profiles that the service finds. */
+  words: 'upstream' | 'check';
+  maxRows: number;
+}
+
+/** JSON pointers by field. An empty list: the field is not read. A field that is missing here has its usual names. */
+export type LeadFieldPointers = Partial<Record<LeadField, string[]>>;
+
+export interface ForgetRequest {
+  method: 'DELETE' | 'POST';
+  /** May have `{username_key}`: then each person is one request. */
+  url: string;
+  /** Its text `{username_keys}` is the list of all. Null: none is sent. */
+  body: Json | null;
+}
+
+/** Far below the 300 s that a proof of payment is valid: after the search it must still be settled. */
+export const maxSearchMs = 120_000;
+
+/** Counting asks for 101 matches. */
+const minCountedRows = 101;
+
+const ownHeaders =
+  /^(?:accept-encoding|connection|content-length|content-type|expect|host|keep-alive|te|trailer|transfer-encoding|upgrade)$/;
+
+const jsonPointer = z
+  .string()
+  .max(500)
+  .regex(/^(?:\/(?:[^~/]|~[01])*)*$/, 'must be a JSON pointer, such as /data/items');
+
+const fieldPointers = z
+  .partialRecord(z.enum(leadFields), z.union([jsonPointer, z.array(jsonPointer).min(1).max(10), z.null()]))
+  .transform((fields): LeadFieldPointers => {
+    const entries = Object.entries(fields).map(([field, value]) => [
+      field,
+      value === null ? [] : [value].flat(),
+    ]);
+    return Object.fromEntries(entries);
+  })
+  .refine(
+    ({ username, followers }) => username?.length !== 0 && followers?.length !== 0,
+    'must find username and followers, without which no row is a profile',
+  )
+  .default({});
+
+const defaults = z
+  .strictObject({
+    full_name: z.string().max(500).optional(),
+    following: z
+      .int()
+      .min(0)
+      .max(2 ** 31 - 1)
+      .optional(),
+    is_verified: z.boolean().optional(),
+    is_business: z.boolean().optional(),
+  })
+  .default({});
+
+const serviceUrl = httpUrl
+  .refine((url) => !/^\w+:[/\\]*[^/\\?#]*@/.test(url), 'must have no user and password; use headers')
+  .refine((url) => !url.includes('#'), 'must have no fragment');
+
+const section = z.strictObject({
+  url: serviceUrl
+    .refine((url) => !/[{}]/.test(url), 'must have no {}; use parameters')
+    .describe('address of the service'),
+  method: z.enum(['GET', 'POST']).optional().describe('`POST` when there is a `body`, otherwise `GET`'),
+  parameters: z
+    .record(
+      z.string().min(1).max(100),
+      secret(z.union([z.string(), z.number(), z.boolean()]).transform(String)),
+    )
+    .default({})
+    .describe(
+      'texts added to the query of the address; one whose field the search does not have is left out',
+    ),
+  headers: z
+    .record(z.string(), secret(z.string()))
+    .default({})
+    .describe('headers of the request; `${NAME}` is an environment variable'),
+  body: secret(z.json())
+    .optional()
+    .describe('JSON body of the request; its texts have the same places as `parameters`'),
+  pay: paySettings.optional().describe('pays a service that sells its answers one by one'),
+  counts: z
+    .literal('free')
+    .optional()
+    .describe('`free`: the service is your own and a search costs nothing, so anybody may count matches'),
+  results: jsonPointer.default('').describe('JSON pointer of the list in the answer'),
+  nothing: z
+    .strictObject({
+      at: jsonPointer.describe('JSON pointer into a row'),
+      values: z
+        .array(z.union([z.string(), z.number(), z.boolean()]))
+        .min(1)
+        .max(20)
+        .describe('values there that mean that nothing was found'),
+    })
+    .optional()
+    .describe('rows that are no profiles, but say that there is none'),
+  filtered_rows: z
+    .int()
+    .min(1)
+    .max(1_000)
+    .optional()
+    .describe(
+      '`{limit}` is at least this where a filter of the search is not sent; `SEARCH_MAX_LIMIT` when unset',
+    ),
+  fields: fieldPointers.describe(
+    'JSON pointer into a row by field, a list of pointers of which the first with a value counts, or `null` for a field that is not read',
+  ),
+  defaults: defaults.describe(
+    'values for rows without `full_name`, `following`, `is_verified` or `is_business`',
+  ),
+  words: z
+    .enum(['upstream', 'check'])
+    .default('upstream')
+    .describe('`check` looks for the words of the search in the profiles that were found'),
+  timeout_ms: z
+    .int()
+    .min(1)
+    .max(maxSearchMs)
+    .optional()
+    .describe('longest search; an equal share of `LEADS_TIMEOUT_MS` when unset'),
+  max_response_bytes: z
+    .int()
+    .min(1_024)
+    .max(8 * 1024 ** 2)
+    .default(4 * 1024 ** 2)
+    .describe('largest answer'),
+  max_rows: z.int().min(1).max(10_000).default(1_000).describe('rows of one answer that are read'),
+  forget: z
+    .strictObject({
+      url: serviceUrl.describe('its address; with `{username_key}` each person is a request of its own'),
+      method: z
+        .enum(['DELETE', 'POST'])
+        .optional()
+        .describe('`POST` when there is a `body`, otherwise `DELETE`'),
+      body: secret(z.json())
+        .optional()
+        .describe('its JSON body; `{username_keys}` is the list of up to 1,000 people'),
+    })
+    .optional()
+    .describe('request that deletes people in the service after `leads delete`, with the same `headers`'),
+});
+
+type Section = z.output<typeof section>;
+
+const setting = 'causeway.yaml: leads.http';
+
+export const httpSource: LeadSourceDefinition<HttpLeadsConfig> = {
+  kind: 'http',
+  text: 'an HTTP service that answers JSON, asked for each search',
+  variables: {},
+  section,
+  read: (given: Section, { environment, shareMs, totalMs, maxLimit }) => {
+    const method = given.method ?? (given.body === undefined ? 'GET' : 'POST');
+    if (method === 'GET' && given.body !== undefined)
+      throw new ConfigError(`${setting}.body: goes with method: POST`);
+    const timeoutMs = given.timeout_ms ?? shareMs;
+    if (timeoutMs > totalMs)
+      throw new ConfigError(`${setting}.timeout_ms: must not be above LEADS_TIMEOUT_MS, which is ${totalMs}`);
+    const parameters = Object.fromEntries(
+      Object.entries(given.parameters).map(
+        ([name, text]) =>
+          [name, readTextTemplate(text, { setting: `${setting}.parameters.${name}`, environment })] as const,
+      ),
+    );
+    const body =
+      given.body === undefined
+        ? null
+        : readJsonTemplate(given.body, { setting: `${setting}.body`, environment });
+    const templates = [...Object.values(parameters), ...(body === null ? [] : [body])];
+    checkFields(given, new Set(templates.flatMap(({ fields }) => fields)));
+    return {
+      kind: 'http',
+      method,
+      url: given.url,
+      parameters,
+      headers: readHeaders(given.headers, { setting: `${setting}.headers`, environment }),
+      body,
+      templates,
+      rules: {
+        results: given.results,
+        nothing: given.nothing ?? null,
+        fields: given.fields,
+        defaults: given.defaults,
+        words: given.words,
+        maxRows: given.max_rows,
+      },
+      filteredRows: given.filtered_rows ?? maxLimit,
+      timeoutMs,
+      maxResponseBytes: given.max_response_bytes,
+      countsFree: given.counts === 'free',
+      forget: readForget(given.forget),
+      pay: readPay(given.pay, { setting: 'leads.http', environment }),
+      // A digest of the file's text, which has the names of secret variables, not their values.
+      revision: sha256(canonicalJson(given)).slice(0, 16),
+    };
+  },
+  open: async (config, context) => {
+    const { createHttpLeads } = await import('./http-leads.ts');
+    return createHttpLeads(config, context);
+  },
+};
+
+/** The parts of a search that a service must be sent to count all matches. */
+const countedBy = [
+  'query',
+  'country',
+  'category',
+  'gender',
+  'min_followers',
+  'max_followers',
+  'limit',
+] as const satisfies QueryField[];
+
+const checkFields = (given: Section, sent: ReadonlySet<QueryField>): void => {
+  const missing = defaultableFields.find(
+    (field) => given.fields[field]?.length === 0 && given.defaults[field] === undefined,
+  );
+  if (missing !== undefined)
+    throw new ConfigError(
+      `${setting}.fields.${missing}: no row is a profile without it; set its pointer, or ${setting}.defaults.${missing}`,
+    );
+  // A service that is not sent the words finds the same for all searches, and that would be sold.
+  if (!sent.has('query') && given.words === 'upstream')
+    throw new ConfigError(
+      `${setting}: {query} or {terms} must be in parameters or in body, or each search finds the same; or set words: check`,
+    );
+  if (given.counts === undefined) return;
+  const unsent = countedBy.find((field) => !sent.has(field));
+  if (unsent !== undefined || given.words === 'check')
+    throw new ConfigError(
+      `${setting}.counts: a service can only count what it is sent; ${unsent === undefined ? 'leave out words: check' : `put {${unsent}} in parameters or in body`}`,
+    );
+  if (given.pay !== undefined) throw new ConfigError(`${setting}.counts: is not free beside pay`);
+  if (given.max_rows < minCountedRows)
+    throw new ConfigError(`${setting}.max_rows: must be at least ${minCountedRows} beside counts`);
+};
+
+const readForget = (given: Section['forget']): ForgetRequest | null => {
+  if (given === undefined) return null;
+  const { url, body = null, method = body === null ? 'DELETE' : 'POST' } = given;
+  const isOneByOne = url.includes('{username_key}');
+  const isTogether = JSON.stringify(body).includes('"{username_keys}"');
+  if (isOneByOne === isTogether)
+    throw new ConfigError(
+      `${setting}.forget: needs {username_key} in url, or a text {username_keys} in body, and not both`,
+    );
+  return { method, url, body };
+};
+
+/** The headers with names in lower case. */
+const readHeaders = (headers: Record<string, string>, origin: TemplateOrigin): Record<string, string> => {
+  const entries = Object.entries(headers).map(([written, text]) => {
+    const where = `${origin.setting}.${written}`;
+    const name = written.toLowerCase();
+    if (!/^[\w!#$%&'*+.^`|~-]{1,100}$/.test(name)) throw new ConfigError(`${where}: is no name of a header`);
+    if (ownHeaders.test(name)) throw new ConfigError(`${where}: is set by the gateway itself`);
+    const value = readFixedText(text, { ...origin, setting: where });
+    if (!/^[\t\x20-\x7e]{0,4096}$/.test(value))
+      throw new ConfigError(`${where}: must be one line of plain characters, 4096 at most`);
+    return [name, value];
+  });
+  return Object.fromEntries(entries);
+};

@@ -1,0 +1,56 @@
+import type { Engine } from './engine.ts';
+
+/**
+ * The imported profiles in PostgreSQL. The one row of `lead_set` describes the set that is searched: the table `name`,
+ * in parts `<name>_1`, `<name>_2`, ..., each with the followers from its floor up to the floor before it. `list` and
+ * `swept`: the list of forgotten people that the profiles were compared with, and its revision then.
+ *
+ * `find_leads` goes from the part with the most followers down, and ends with the part that completes the answer. One
+ * statement over all parts would read every match, because no plan of PostgreSQL sorts one part after the other.
+ * A search by words must use their index: in `0 - followers` no index on followers is recognized. Without words the
+ * profiles are read in the order of that index.
+ */
+export const leadSet = ({ kind, int64, id }: Engine): string[] =>
+  kind === 'sqlite'
+    ? []
+    : [
+        `create table lead_set (
+          id ${int64} not null primary key check (id = 1),
+          name ${id} not null,
+          floors ${int64}[] not null,
+          generation ${id} not null,
+          profiles ${int64} not null,
+          facets text not null,
+          folding text not null,
+          list ${id} not null,
+          swept ${int64} not null,
+          updated_at ${int64} not null
+        )`,
+        `create function find_leads(
+          words tsquery, lowest bigint, highest bigint, after_followers bigint, after_username text, wanted bigint
+        ) returns setof text language plpgsql stable
+        set enable_seqscan = off
+        set enable_bitmapscan = on
+        set jit = off
+        as $function$
+        declare
+          one lead_set;
+          rank text := case when words is null then '(-followers)' else '(0 - followers)' end;
+          added bigint;
+        begin
+          perform set_config('enable_bitmapscan', cast(words is not null as text), true);
+          select * into one from lead_set;
+          for part in 1 .. coalesce(cardinality(one.floors), 0) loop
+            continue when one.floors[part] > highest;
+            exit when wanted <= 0 or one.floors[part - 1] <= lowest;
+            return query execute format(
+              'select profile from %I where ($1 is null or terms @@ $1) and %s between -$2 and -$3
+                and ($4 is null or (%s, username) > (-$4, $5)) order by %s, username limit $6',
+              one.name || '_' || part, rank, rank, rank
+            ) using words, highest, lowest, after_followers, after_username, wanted;
+            get diagnostics added = row_count;
+            wanted := wanted - added;
+          end loop;
+        end
+        $function$`,
+      ];

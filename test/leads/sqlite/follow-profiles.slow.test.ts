@@ -1,0 +1,450 @@
+import {
+  appendFileSync,
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { openSqliteLeads, type SqliteLeads } from '../../../src/leads/sqlite/open-sqlite-leads.ts';
+import { readManifest, writeManifest } from '../../../src/leads/sqlite/profiles-folder.ts';
+import type { Lead } from '../../../src/leads/lead-source.ts';
+import { buildLead } from '../build-lead.ts';
+import { leadInputOf } from '../lead-input-of.ts';
+import { createSqliteProfiles, type SqliteProfiles } from './create-sqlite-profiles.ts';
+
+const signal = new AbortController().signal;
+
+let made: SqliteProfiles;
+let home: string;
+let folder: string;
+let lines: { msg: string; reason?: string }[];
+let open: SqliteLeads[];
+beforeEach(async () => {
+  made = await createSqliteProfiles();
+  ({ folder } = made);
+  home = dirname(folder);
+  lines = [];
+  open = [];
+});
+afterEach(async () => {
+  await Promise.all(open.map((leads) => leads.close()));
+  await made.remove();
+});
+
+const start = async (profiles = 0): Promise<SqliteLeads> => {
+  const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const leads = await openSqliteLeads({
+    folder,
+    fictional: { seed: 1, profiles },
+    people: made.people,
+    sweep: async () => (await made.openKeeper()).sweep(),
+    log,
+  });
+  open.push(leads);
+  return leads;
+};
+const logged = (message: string) => lines.filter(({ msg }) => msg.includes(message));
+
+/** Profiles that all have `mark` for their name, of people who are the same for every mark. */
+const marked = (mark: string, count = 20): Lead[] =>
+  Array.from({ length: count }, (_, index) =>
+    buildLead({ username: `user${index}`, full_name: mark, followers: 1000 - index }),
+  );
+const take = async (
+  leads: Lead[],
+  mode: 'upsert' | 'replace' = 'upsert',
+  beforeBatch: () => void | Promise<void> = () => {},
+) => (await made.openKeeper()).importLeads({ input: leadInputOf(leads, { beforeBatch }), mode, signal });
+const until = (check: () => void | Promise<void>): Promise<void> =>
+  vi.waitFor(check, { timeout: 15_000, interval: 20 });
+const profileFile = (): string => join(folder, readManifest(folder)!.file);
+const namesFound = async (leads: SqliteLeads): Promise<string[]> => [
+  ...new Set((await leads.search({ limit: 100 }, { signal })).map(({ full_name: name }) => name)),
+];
+
+describe('the leads of SQLite beside imports', () => {
+  it('find nobody before the first one if fictional profiles are off', async () => {
+    const leads = await start();
+    await until(() =>
+      expect(leads.status()).toEqual({ ready: true, synthetic: false, profiles: 0, revision: 'empty' }),
+    );
+    expect(await leads.search({ limit: 1 }, { signal })).toEqual([]);
+    await take(marked('first'));
+    await leads.whenReady();
+    expect(await namesFound(leads)).toEqual(['first']);
+    expect(leads.status()).toMatchObject({ ready: true, synthetic: false, profiles: 20 });
+    expect(logged('no profiles to search')).toMatchObject([
+      { reason: expect.stringContaining('leads import') },
+    ]);
+  });
+
+  it('find nobody while the first one is under way', async () => {
+    const leads = await start();
+    await until(() => expect(leads.status().ready).toBe(true));
+    const found: Lead[][] = [];
+    await take(marked('first'), 'upsert', async () => {
+      found.push(await leads.search({ limit: 1 }, { signal }));
+    });
+    expect(found).toEqual([[], []]);
+    await until(async () => expect(await namesFound(leads)).toEqual(['first']));
+    expect(logged('no profiles to search')).toHaveLength(1);
+  });
+
+  it('do not treat profiles that cannot be opened as none', async () => {
+    const leads = await start();
+    await until(() => expect(leads.status().ready).toBe(true));
+    await take(marked('first'));
+    await until(() => expect(leads.status().profiles).toBe(20));
+    await writeFile(join(folder, 'current.json'), 'no manifest');
+    await leads.close();
+    const again = await start();
+    await until(() => expect(logged('no profiles to search')).toHaveLength(2));
+    expect(again.status().ready).toBe(false);
+    await expect(again.search({ limit: 1 }, { signal })).rejects.toMatchObject({ status: 502 });
+  });
+
+  it('answer each search from one set of profiles', async () => {
+    const marks = ['mark0', 'mark1', 'mark2', 'mark3', 'mark4'];
+    await take(marked('mark0'));
+    const leads = await start();
+    await leads.whenReady();
+    const isOver = { now: false };
+    const seen: string[] = [];
+    const searching = Array.from({ length: 4 }, async () => {
+      while (!isOver.now) {
+        const names = await namesFound(leads);
+        expect(names).toHaveLength(1);
+        seen.push(...names);
+        await new Promise((resolve) => setTimeout(resolve, 2));
+      }
+    });
+    for (const mark of marks.slice(1)) {
+      const { revision } = leads.status();
+      await take(marked(mark), mark === 'mark3' ? 'replace' : 'upsert');
+      await until(() => expect(leads.status().revision).not.toBe(revision));
+      expect(await namesFound(leads)).toEqual([mark]);
+    }
+    isOver.now = true;
+    await Promise.all(searching);
+    expect([...new Set(seen)].sort()).toEqual(marks);
+    expect(logged('searches use new profiles')).toHaveLength(4);
+  });
+
+  it('do not find a person who asked to be forgotten', async () => {
+    await take(marked('someone'));
+    const leads = await start();
+    await leads.whenReady();
+    await (await made.openKeeper()).forget(['user0'], { signal });
+    await until(() => expect(leads.status().profiles).toBe(19));
+    const [first] = await leads.search({ limit: 1 }, { signal });
+    expect(first?.username).toBe('user1');
+  });
+
+  it('erase people whose deletion ended when only the list had them', async () => {
+    await take(marked('someone'));
+    await made.people.add(['user0', 'user1']);
+    const leads = await start();
+    await until(() => expect(leads.status().profiles).toBe(18));
+    expect(await leads.search({ limit: 1 }, { signal })).toMatchObject([{ username: 'user2' }]);
+    expect(readFileSync(profileFile()).includes('"user1"')).toBe(false);
+  });
+
+  it('are not searched where the store has lost the list that they were compared with', async () => {
+    await take(marked('someone'));
+    const other = await createSqliteProfiles();
+    onTestFinished(() => other.remove());
+    const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
+    const leads = await openSqliteLeads({
+      folder,
+      fictional: { seed: 1, profiles: 30 },
+      people: other.people,
+      sweep: () => Promise.reject(new Error('not to be called')),
+      log,
+    });
+    open.push(leads);
+    await until(() => expect(logged('no profiles to search')).toHaveLength(1));
+    expect(logged('no profiles to search')).toMatchObject([
+      { reason: expect.stringContaining('Restore the store and the profiles from one backup') },
+    ]);
+    await expect(leads.search({ limit: 1 }, { signal })).rejects.toMatchObject({ status: 502 });
+  });
+
+  it('of an earlier version are refused with a line that says what to do', async () => {
+    cpSync(join(import.meta.dirname, '../old-lists/leads'), folder, { recursive: true });
+    const files = readdirSync(folder);
+    const leads = await start(30);
+    await until(() => expect(logged('no profiles to search')).toHaveLength(1));
+    expect(logged('no profiles to search')).toMatchObject([
+      { reason: expect.stringMatching(/earlier version.*leads export.*import them again/) },
+    ]);
+    expect(leads.status()).toMatchObject({ ready: false, profiles: 0 });
+    expect(readdirSync(folder)).toEqual(files);
+  });
+
+  it('of an earlier version that are fictional are made anew', async () => {
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'current.json'), '{"format":1,"synthetic":true}');
+    const leads = await start(30);
+    await leads.whenReady();
+    expect(leads.status()).toMatchObject({ synthetic: true, profiles: 30 });
+  });
+
+  it('replace fictional profiles by real ones for good', async () => {
+    const leads = await start(50);
+    await leads.whenReady();
+    expect(await (await made.openKeeper()).stats()).toMatchObject({
+      synthetic: true,
+      profiles: 50,
+      updatedAt: null,
+    });
+    expect(await Array.fromAsync((await made.openKeeper()).exportLeads({ signal }))).toEqual([]);
+    expect(await take(marked('real'))).toMatchObject({ added: 20, profiles: 20 });
+    await until(() => expect(leads.status()).toMatchObject({ synthetic: false, profiles: 20 }));
+    await leads.close();
+
+    const again = await start(70);
+    await again.whenReady();
+    expect(again.status()).toMatchObject({ synthetic: false, profiles: 20 });
+    expect(await namesFound(again)).toEqual(['real']);
+  });
+
+  it('stop building fictional profiles when real ones come first', async () => {
+    const leads = await start(60_000);
+    await until(() => expect(readdirSync(folder).some((name) => name.startsWith('building-'))).toBe(true));
+    await take(marked('real'));
+    await leads.whenReady();
+    expect(await namesFound(leads)).toEqual(['real']);
+    await until(() => expect(readdirSync(folder).filter((name) => name.startsWith('building-'))).toEqual([]));
+  });
+
+  it('stop serving fictional profiles when they are switched off', async () => {
+    const first = await start(30);
+    await first.whenReady();
+    await first.close();
+    const leads = await start(0);
+    await until(() => expect(logged('no profiles to search')).toHaveLength(1));
+    expect(leads.status()).toMatchObject({ ready: true, synthetic: false, profiles: 0 });
+    expect(await leads.search({ limit: 1 }, { signal })).toEqual([]);
+  });
+
+  it('continue with the former profiles when new ones cannot be opened', async () => {
+    await take(marked('old'));
+    const leads = await start();
+    await leads.whenReady();
+    const manifest = readManifest(folder)!;
+    await writeManifest(folder, { ...manifest, generation: 'broken', file: 'profiles-0.db' });
+    await until(() => expect(logged('cannot be opened')).toHaveLength(1));
+    expect(await namesFound(leads)).toEqual(['old']);
+    await take(marked('new'), 'replace');
+    await until(async () => expect(await namesFound(leads)).toEqual(['new']));
+  });
+
+  it('serve real profiles that another version of Unicode folded, and warn until the next import', async () => {
+    await take(marked('real'));
+    await writeManifest(folder, { ...readManifest(folder)!, folding: '1.0' });
+    const leads = await start(40);
+    await leads.whenReady();
+    expect(await namesFound(leads)).toEqual(['real']);
+    expect(logged('another version indexed the profiles')).toHaveLength(1);
+    await take(marked('new'));
+    await until(async () => expect(await namesFound(leads)).toEqual(['new']));
+    expect(logged('another version indexed the profiles')).toHaveLength(1);
+  });
+});
+
+describe('the leads of SQLite with damaged real profiles', () => {
+  const harm: Record<string, () => void> = {
+    'the file is cut off': () => truncateSync(profileFile(), Math.floor(statSync(profileFile()).size / 3)),
+    'the file is empty': () => truncateSync(profileFile(), 0),
+    'the file is missing': () => rmSync(profileFile()),
+    'the manifest is something else': () => writeFileSync(join(folder, 'current.json'), 'not a manifest'),
+  };
+  it.each(Object.keys(harm))('serve nothing, replace nothing, and say what to do (%s)', async (name) => {
+    await take(marked('real'));
+    harm[name]!();
+    const files = readdirSync(folder);
+    const leads = await start(30);
+    await until(() => expect(logged('no profiles to search')).toHaveLength(1));
+    expect(leads.status()).toMatchObject({ ready: false });
+    expect(logged('no profiles to search')).toMatchObject([
+      { reason: expect.stringMatching(/backup.*leads import --replace/) },
+    ]);
+    expect(readdirSync(folder)).toEqual(files);
+    await take(marked('again'), 'replace');
+    await leads.whenReady();
+    expect(await namesFound(leads)).toEqual(['again']);
+  });
+});
+
+describe('the leads of SQLite while a backup is restored', () => {
+  const backup = (): string => join(home, 'backup');
+  const takeAndBackUp = async (): Promise<void> => {
+    await take(marked('real'));
+    cpSync(folder, backup(), { recursive: true });
+  };
+  const manifestAt = (at: string): string => join(at, 'current.json');
+  const restoreManifest = (): void => copyFileSync(manifestAt(backup()), manifestAt(folder));
+  const expectNothingInvented = (): void => {
+    expect(logged('building the lead index')).toEqual([]);
+    expect(logged('is unusable')).toEqual([]);
+  };
+
+  it('wait for the manifest if files of real profiles exist, and remove none of them', async () => {
+    await takeAndBackUp();
+    rmSync(manifestAt(folder));
+    const leads = await start(30);
+    await until(() => expect(logged('no profiles to search')).toHaveLength(1));
+    expect(logged('no profiles to search')).toMatchObject([
+      { reason: expect.stringContaining('no current.json') },
+    ]);
+    expect(leads.status()).toMatchObject({ ready: false, synthetic: false });
+    restoreManifest();
+    await leads.whenReady();
+    expect(await namesFound(leads)).toEqual(['real']);
+    expectNothingInvented();
+  });
+
+  it('wait for damaged real profiles that are copied back piece by piece', async () => {
+    await takeAndBackUp();
+    const restored = profileFile();
+    const bytes = readFileSync(restored);
+    truncateSync(restored, 5_000);
+    const leads = await start(30);
+    await until(() => expect(logged('no profiles to search')).toHaveLength(1));
+    rmSync(manifestAt(folder));
+    rmSync(restored);
+    await until(() => expect(logged('no profiles to search')).toHaveLength(2));
+    const half = Math.floor(bytes.length / 2);
+    writeFileSync(restored, bytes.subarray(0, half));
+    appendFileSync(restored, bytes.subarray(half));
+    restoreManifest();
+    await leads.whenReady();
+    expect(await namesFound(leads)).toEqual(['real']);
+    expect(logged('no profiles to search')).toMatchObject([
+      { reason: expect.stringContaining('damaged') },
+      { reason: expect.stringContaining('are gone') },
+    ]);
+    expectNothingInvented();
+  });
+
+  it('notice a restored file with the size and times of the damaged one', async () => {
+    await take(marked('real'));
+    const bytes = readFileSync(profileFile());
+    const write = (content: Buffer): void => {
+      writeFileSync(profileFile(), content);
+      utimesSync(profileFile(), 1_700_000_000, 1_700_000_000);
+    };
+    write(Buffer.alloc(bytes.length));
+    const leads = await start(30);
+    await until(() => expect(logged('no profiles to search')).toHaveLength(1));
+    write(bytes);
+    await leads.whenReady();
+    expect(await namesFound(leads)).toEqual(['real']);
+  });
+
+  it('continue with real profiles whose folder was removed, and wait for them after losing them', async () => {
+    await takeAndBackUp();
+    const leads = await start(30);
+    await leads.whenReady();
+    rmSync(folder, { recursive: true });
+    expect(await namesFound(leads)).toEqual(['real']);
+    // The second one needs another thread, which does not have the file open.
+    await Promise.allSettled([namesFound(leads), namesFound(leads)]);
+    await until(() => expect(logged('no profiles to search')).toHaveLength(1));
+    mkdirSync(folder);
+    renameSync(backup(), folder);
+    await leads.whenReady();
+    expect(await namesFound(leads)).toEqual(['real']);
+    expectNothingInvented();
+  });
+
+  it.each(['a file that is missing', 'nothing that can be read'])(
+    'give fictional profiles up for a manifest of real ones that names %s',
+    async (what) => {
+      await takeAndBackUp();
+      rmSync(folder, { recursive: true });
+      const leads = await start(30);
+      await leads.whenReady();
+      expect(leads.status()).toMatchObject({ synthetic: true });
+      if (what === 'a file that is missing') restoreManifest();
+      else writeFileSync(manifestAt(folder), 'half a mani');
+      await until(() => expect(logged('no profiles to search')).toHaveLength(1));
+      expect(leads.status()).toMatchObject({ ready: false });
+      cpSync(backup(), folder, { recursive: true });
+      await leads.whenReady();
+      expect(await namesFound(leads)).toEqual(['real']);
+    },
+  );
+
+  it('do not replace real profiles by fictional ones', async () => {
+    await takeAndBackUp();
+    const leads = await start(30);
+    await leads.whenReady();
+    await writeManifest(folder, { ...readManifest(folder)!, fictional: 'generated', generation: 'other' });
+    // The folder is looked at meanwhile.
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    expect(leads.status()).toMatchObject({ ready: true, synthetic: false });
+    expect(await namesFound(leads)).toEqual(['real']);
+  });
+
+  const restore: Record<string, () => void> = {
+    'as a folder in the place of the old one': () => {
+      const copy = join(home, 'copy');
+      cpSync(backup(), copy, { recursive: true });
+      rmSync(join(home, 'old'), { recursive: true, force: true });
+      renameSync(folder, join(home, 'old'));
+      renameSync(copy, folder);
+    },
+    'file by file, the manifest first': () => {
+      restoreManifest();
+      const name = readManifest(backup())!.file;
+      rmSync(join(folder, name), { force: true });
+      copyFileSync(join(backup(), name), join(folder, name));
+    },
+    'over the files that are there': () => cpSync(backup(), folder, { recursive: true }),
+  };
+  it.each(Object.keys(restore))('search it without those who were forgotten since, put %s', async (how) => {
+    await takeAndBackUp();
+    const leads = await start(30);
+    await leads.whenReady();
+    await (await made.openKeeper()).forget(['user0'], { signal });
+    await until(() => expect(leads.status().profiles).toBe(19));
+    restore[how]!();
+    await until(() => expect(leads.status()).toMatchObject({ ready: true, profiles: 19 }));
+    await take(marked('other'));
+    await until(async () => expect(await namesFound(leads)).toEqual(['other']));
+    restore[how]!();
+    await until(async () => expect(await namesFound(leads)).toEqual(['real']));
+    await until(() => expect(leads.status()).toMatchObject({ ready: true, profiles: 19 }));
+    expect(await leads.search({ limit: 1 }, { signal })).toMatchObject([{ username: 'user1' }]);
+  });
+
+  it('search it in the place of a file that proved damaged', async () => {
+    await takeAndBackUp();
+    const leads = await start(30);
+    await leads.whenReady();
+    const name = readManifest(folder)!.file;
+    const bytes = readFileSync(join(folder, name));
+    writeFileSync(join(folder, name), bytes.fill(0x77, 8_192));
+    await expect(leads.search({ query: 'real', limit: 5 }, { signal })).rejects.toMatchObject({
+      status: 502,
+    });
+    expect(leads.status().ready).toBe(false);
+    copyFileSync(join(backup(), name), join(folder, 'restored'));
+    renameSync(join(folder, 'restored'), join(folder, name));
+    await leads.whenReady();
+    expect(await namesFound(leads)).toEqual(['real']);
+    expectNothingInvented();
+  });
+});
