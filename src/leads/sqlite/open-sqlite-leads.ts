@@ -121,7 +121,9 @@ export const openSqliteLeads = async ({
 const nextOf = (folder: string, former: Manifest): Manifest | null => {
   try {
     const now = readManifest(folder);
-    return now !== null && now.file !== former.file && now.fictional === former.fictional ? now : null;
+    if (now === null || now.file === former.file) return null;
+    // Fictional profiles do not replace real ones.
+    return now.fictional === null || former.fictional !== null ? now : null;
   } catch {
     // The next look at the folder tells why.
     return null;

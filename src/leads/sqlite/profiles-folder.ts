@@ -127,7 +127,7 @@ export const assertWhole = (folder: string, { file }: Pick<Manifest, 'file'>): v
   const pageSize = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16);
   const isWhole =
     header.toString('latin1', 0, 15) === 'SQLite format 3' && size >= pageSize * header.readUInt32BE(28);
-  if (!isWhole) throw new ProfilesDamagedError(`${path} is missing or not whole`);
+  if (!isWhole) throw new ProfilesDamagedError(`${path} is damaged or missing`);
 };
 
 /** Files of profiles, with SQLite's own files beside them. */
