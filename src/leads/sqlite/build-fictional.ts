@@ -48,7 +48,8 @@ export const buildFictional = async (
     if (profiles !== null)
       log.info({ folder, profiles, tookMs: Math.round(performance.now() - startedMs) }, 'lead index built');
   } finally {
-    await rm(unfinished, { force: true });
+    // A process that was ended may leave SQLite's journal.
+    for (const end of ['', '-journal']) await rm(unfinished + end, { force: true });
   }
 };
 
