@@ -45,6 +45,12 @@ export type ForgottenStore = Pick<
 
 /** Digests that are written together. More would keep other writes waiting. */
 export const forgottenBatch = 2_000;
+const batchesIn = ({ length }: readonly unknown[]): number => Math.max(1, Math.ceil(length / forgottenBatch));
+
+/** Returns the revision before `usernames` were added, which has raised it to `revision` alone. */
+export const revisionBefore = (revision: number, usernames: readonly string[]): number =>
+  revision - batchesIn(usernames);
+
 /** Digests that are read together. */
 const pageSize = 20_000;
 const digestBytes = 32;
@@ -61,7 +67,7 @@ const hexDigestOf = (username: string, salt: string): string => digestOf(usernam
 const inBatches = (usernames: readonly string[], salt: string): { username: string; digest: string }[][] => {
   const people = usernames.map((username) => ({ username, digest: hexDigestOf(username, salt) }));
   people.sort((one, other) => (one.digest < other.digest ? -1 : 1));
-  return Array.from({ length: Math.max(1, Math.ceil(people.length / forgottenBatch)) }, (_, index) =>
+  return Array.from({ length: batchesIn(people) }, (_, index) =>
     people.slice(index * forgottenBatch, (index + 1) * forgottenBatch),
   );
 };

@@ -9,15 +9,13 @@ import { exportRows } from '../export-rows.ts';
 import { countOf } from './figures.ts';
 import { describeLeftOut } from './import-answer.ts';
 import { fieldsHelp, readingOptions } from './import-command.ts';
-import type { ReadingOptions } from './import-files.ts';
+import { maxShown, toInputOptions, type ReadingOptions } from './import-files.ts';
 
 interface ConvertOptions extends ReadingOptions {
   format: 'bulk';
   index?: string;
   output?: string;
 }
-
-const maxShown = 5;
 
 /**
  * Makes the two lines that store one profile by the bulk API of OpenSearch and Elasticsearch. The id is that of the
@@ -61,13 +59,7 @@ export const convertCommand: LeadCommandDefinition<[string[], ConvertOptions, Co
     const firstRejected: RejectedRow[] = [];
     const { openLeadInput } = await import('../../leads/import/open-lead-input.ts');
     const input = await openLeadInput({
-      files,
-      hasHeader: options.header,
-      columns: options.column,
-      defaults: options.default,
-      delimiter: options.delimiter,
-      maxRejected: options.maxRejected,
-      stdin: files.includes('-') ? stdin() : undefined,
+      ...toInputOptions(files, options, stdin),
       onRejected: (rows) => void firstRejected.push(...rows.slice(0, maxShown - firstRejected.length)),
     });
     const { signal } = new AbortController();

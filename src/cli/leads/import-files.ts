@@ -12,7 +12,8 @@ import { describeLeftOut, importAnswer, type LeftOut } from './import-answer.ts'
 import { createProgressLine } from './progress.ts';
 import { createRejectedReport } from './rejected-report.ts';
 
-const maxShown = 5;
+/** Rejected rows that are shown to people. */
+export const maxShown = 5;
 const standardInput = '-';
 
 /** Tells whether no report can be beside the file: standard input, also as a path, or `<(...)` of a shell. */
@@ -35,6 +36,21 @@ export interface ImportOptions extends ReadingOptions {
   rejected?: string;
 }
 
+/** Returns the options of an input. */
+export const toInputOptions = (
+  files: readonly string[],
+  { header, column, default: defaults, delimiter, maxRejected }: ReadingOptions,
+  stdin: LeadSession['stdin'],
+) => ({
+  files,
+  hasHeader: header,
+  columns: column,
+  defaults,
+  delimiter,
+  maxRejected,
+  stdin: files.includes(standardInput) ? stdin() : undefined,
+});
+
 /** Imports the files. Throws CommandError, LeadKeeperError, LeadInputError and AppError. */
 export const importFiles = async (
   session: LeadSession,
@@ -51,14 +67,8 @@ export const importFiles = async (
   // Few commands need the readers of files.
   const { openLeadInput } = await import('../../leads/import/open-lead-input.ts');
   const input = await openLeadInput({
-    files,
-    hasHeader: options.header,
+    ...toInputOptions(files, options, stdin),
     format: options.format,
-    columns: options.column,
-    defaults: options.default,
-    delimiter: options.delimiter,
-    maxRejected: options.maxRejected,
-    stdin: files.includes(standardInput) ? stdin() : undefined,
     onRejected: (rows) => {
       firstRejected.push(...rows.slice(0, maxShown - firstRejected.length));
       report.add(rows);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Client, DatabaseError } from 'pg';
 import { silentLog } from '../../kit/log.ts';
 import { clientConfig, createPool, type Pool } from '../../store/postgres/connection.ts';
-import { forgottenBatch, type ForgottenPeople } from '../forgotten-people.ts';
+import { revisionBefore, type ForgottenPeople } from '../forgotten-people.ts';
 import { busyError, changeFailed, checkList, notErased } from '../keeper-errors.ts';
 import { LeadKeeperError, type ImportOutcome, type ImportRequest, type LeadKeeper } from '../lead-keeper.ts';
 import type { Lead } from '../lead-source.ts';
@@ -55,13 +55,12 @@ export const openPostgresKeeper = (options: PostgresKeeperOptions): LeadKeeper =
     forget: async (usernames, { signal }) => {
       signal.throwIfAborted();
       const revision = await people.add(usernames);
-      const raised = Math.max(1, Math.ceil(usernames.length / forgottenBatch));
       try {
         return {
           removed: await erase(pool, {
             keys: usernames.map(usernameKey),
             revision,
-            before: revision - raised,
+            before: revisionBefore(revision, usernames),
           }),
         };
       } catch (error) {

@@ -10,6 +10,7 @@ import type { Lead } from '../lead-source.ts';
 import { foldingVersion } from '../query/fold-text.ts';
 import { createYieldToLoop } from '../yield-to-loop.ts';
 import {
+  changeTimeoutMs,
   copyProfiles,
   countPeople,
   countValues,
@@ -22,6 +23,7 @@ import {
   openToRead,
   openToWrite,
   scanLeads,
+  useProfiles,
 } from './profiles-file.ts';
 import { newId, writeManifest, type Manifest } from './profiles-folder.ts';
 
@@ -187,7 +189,7 @@ const openFormer = (file: string) => {
     }
   };
   const find = unlessDamaged(() => {
-    database = openToRead(file, { timeoutMs: 60_000 });
+    database = openToRead(file, { timeoutMs: changeTimeoutMs });
     return database.prepare('SELECT 1 FROM people WHERE key = ?');
   });
   return {
@@ -197,11 +199,7 @@ const openFormer = (file: string) => {
 };
 
 /** Stores the profiles of a file whose words another version of Unicode has folded. */
-const writeAgain = (from: string, write: (leads: readonly Lead[]) => Stored): void => {
-  const database = openToRead(from, { timeoutMs: 60_000 });
-  try {
+const writeAgain = (from: string, write: (leads: readonly Lead[]) => Stored): void =>
+  useProfiles(from, (database) => {
     for (const leads of inBatches(scanLeads(database))) write(leads);
-  } finally {
-    database.close();
-  }
-};
+  });

@@ -1,7 +1,8 @@
 import { mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
 import { ignoreEnoent } from '../../kit/ignore-enoent.ts';
-import type { ForgottenPeople, ForgottenSnapshot } from '../forgotten-people.ts';
+import { revisionBefore, type ForgottenPeople, type ForgottenSnapshot } from '../forgotten-people.ts';
 import { checkList, notErased } from '../keeper-errors.ts';
 import { LeadKeeperError, type ImportOutcome, type ImportRequest, type LeadKeeper } from '../lead-keeper.ts';
 import type { Lead } from '../lead-source.ts';
@@ -9,7 +10,16 @@ import { usernameKey } from '../query/username-key.ts';
 import { createYieldToLoop } from '../yield-to-loop.ts';
 import { readDiskRoom, withinRoom, type ReadDiskRoom } from './disk-room.ts';
 import { lockKeeper } from './keeper-lock.ts';
-import { countPeople, deletePeople, findPeople, isDamage, openToRead, scanLeads } from './profiles-file.ts';
+import {
+  changeTimeoutMs,
+  countPeople,
+  deletePeople,
+  findPeople,
+  isDamage,
+  openToRead,
+  scanLeads,
+  useProfiles,
+} from './profiles-file.ts';
 import {
   newId,
   readManifest,
@@ -26,9 +36,6 @@ export interface SqliteKeeperOptions {
   people: ForgottenPeople;
   readRoom?: ReadDiskRoom;
 }
-
-/** A deletion and a copy of the file wait for each other. */
-const deletionTimeoutMs = 60_000;
 
 /**
  * Changes the profiles in `folder`, which is created if it is missing. Blocks the calling thread for long periods, so
@@ -66,7 +73,8 @@ export const openSqliteKeeper = async ({
       signal.throwIfAborted();
       const revision = await people.add(usernames);
       try {
-        return { removed: await erase(folder, { keys: usernames.map(usernameKey), revision }) };
+        const before = revisionBefore(revision, usernames);
+        return { removed: await erase(folder, { keys: usernames.map(usernameKey), revision, before }) };
       } catch (error) {
         throw notErased(
           toKeeperError(error, folder, {
@@ -129,22 +137,21 @@ const readCurrent = (folder: string, mode: ImportRequest['mode']): Manifest | nu
 };
 
 /**
- * Deletes people from the current file. The words of a deleted profile stay in the index until the next import. The
+ * Deletes people, who raised the revision of the list from `before`, from the current file. The words of a deleted profile stay in the index until the next import. The
  * manifest is not changed while an import is under way, which compares the list and writes another one at its end.
  */
 const erase = async (
   folder: string,
-  { keys, revision }: { keys: readonly string[]; revision: number },
+  { keys, revision, before }: { keys: readonly string[]; revision: number; before: number },
 ): Promise<number> => {
   const manifest = readManifest(folder);
   if (manifest === null || manifest.fictional !== null) return 0;
-  const removed = deleteFrom(join(folder, manifest.file), keys);
+  const removed = useProfiles(join(folder, manifest.file), (database) => deleteFrom(database, keys));
   const lock = lockUnlessBusy(folder);
   if (lock === null) return removed;
   try {
     const now = readManifest(folder);
-    if (now?.file === manifest.file)
-      await rewrite(folder, now, now.swept === revision - 1 ? revision : now.swept);
+    if (now?.file === manifest.file) await rewrite(folder, now, now.swept === before ? revision : now.swept);
   } finally {
     lock.release();
   }
@@ -157,36 +164,23 @@ const sweep = async (folder: string, forgotten: ForgottenSnapshot): Promise<void
   if (manifest === null || manifest.fictional !== null) return;
   checkList(manifest, forgotten);
   if (manifest.swept === forgotten.revision) return;
-  const file = join(folder, manifest.file);
-  const database = openToRead(file, { timeoutMs: deletionTimeoutMs });
-  try {
-    deleteFrom(file, findPeople(database, forgotten.includes));
-  } finally {
-    database.close();
-  }
+  useProfiles(join(folder, manifest.file), (database) =>
+    deleteFrom(database, findPeople(database, forgotten.includes)),
+  );
   await rewrite(folder, manifest, forgotten.revision);
 };
 
 /** Notes that the file has other profiles. */
 const rewrite = async (folder: string, manifest: Manifest, swept: number): Promise<void> => {
-  const database = openToRead(join(folder, manifest.file), { timeoutMs: deletionTimeoutMs });
-  try {
-    await writeManifest(folder, { ...manifest, profiles: countPeople(database), generation: newId(), swept });
-  } finally {
-    database.close();
-  }
+  const profiles = useProfiles(join(folder, manifest.file), countPeople);
+  await writeManifest(folder, { ...manifest, profiles, generation: newId(), swept });
 };
 
-const deleteFrom = (file: string, keys: readonly string[]): number => {
-  const database = openToRead(file, { timeoutMs: deletionTimeoutMs });
-  try {
-    database.exec('PRAGMA secure_delete = ON; PRAGMA synchronous = FULL; BEGIN IMMEDIATE');
-    const removed = deletePeople(database, keys);
-    database.exec('COMMIT');
-    return removed;
-  } finally {
-    database.close();
-  }
+const deleteFrom = (database: DatabaseSync, keys: readonly string[]): number => {
+  database.exec('PRAGMA secure_delete = ON; PRAGMA synchronous = FULL; BEGIN IMMEDIATE');
+  const removed = deletePeople(database, keys);
+  database.exec('COMMIT');
+  return removed;
 };
 
 const lockUnlessBusy = (folder: string): ReturnType<typeof lockKeeper> | null => {
@@ -206,7 +200,7 @@ async function* exportLeads(
     const manifest = readManifest(folder);
     if (manifest === null || manifest.fictional !== null) return;
     const forgotten = await people.read();
-    const database = openToRead(join(folder, manifest.file), { timeoutMs: deletionTimeoutMs });
+    const database = openToRead(join(folder, manifest.file), { timeoutMs: changeTimeoutMs });
     try {
       const yieldToLoop = createYieldToLoop(signal);
       for (const lead of scanLeads(database)) {

@@ -31,9 +31,7 @@ const schema = `
  */
 export const openToWrite = (file: string, { isNew }: { isNew: boolean }): DatabaseSync => {
   const database = new DatabaseSync(file);
-  database.exec(
-    'PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -131072; PRAGMA secure_delete = ON',
-  );
+  database.exec('PRAGMA synchronous = OFF; PRAGMA cache_size = -131072; PRAGMA secure_delete = ON');
   if (isNew) database.exec(schema);
   return database;
 };
@@ -61,9 +59,22 @@ export const openToRead = (file: string, { timeoutMs }: { timeoutMs: number }): 
   return new DatabaseSync(url, { timeout: timeoutMs });
 };
 
+/** A deletion and a copy of the file wait for each other. */
+export const changeTimeoutMs = 60_000;
+
+/** Opens a file for one use, and closes it. */
+export const useProfiles = <T>(file: string, use: (database: DatabaseSync) => T): T => {
+  const database = openToRead(file, { timeoutMs: changeTimeoutMs });
+  try {
+    return use(database);
+  } finally {
+    database.close();
+  }
+};
+
 /** Copies a file. Waits for a deletion that is under way, and holds off others meanwhile. */
 export const copyProfiles = async (from: string, to: string): Promise<void> => {
-  const database = openToRead(from, { timeoutMs: 60_000 });
+  const database = openToRead(from, { timeoutMs: changeTimeoutMs });
   try {
     database.exec('BEGIN');
     countPeople(database);
