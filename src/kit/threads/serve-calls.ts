@@ -4,8 +4,9 @@ import type { FromThread, ThreadAnswer, ThreadCall, ToThread } from './messages.
 type AnswerCall<Input, Output> = (input: Input, signal: AbortSignal) => Output | Promise<Output>;
 
 /**
- * Answers the calls to this thread; what `answer` throws is a failure of its call alone. When the thread is closed, calls
- * under way are aborted, and `close` ends what would keep it alive.
+ * Answers the calls to this thread, after a message without answers which says that it has started. What `answer` throws
+ * is a failure of its call alone. When the thread is closed, calls under way are aborted, and `close` ends what would keep
+ * it alive.
  */
 export const serveCalls = <Input, Output>(
   answer: AnswerCall<Input, Output>,
@@ -32,9 +33,10 @@ export const serveCalls = <Input, Output>(
     } else if ('abort' in message) running.get(message.abort)?.abort();
     else for (const call of message.calls) void serve(call);
   });
+  post();
 };
 
-const post = <Output>(answer: ThreadAnswer<Output>): void => {
-  const message: FromThread<Output, never> = { answers: [answer] };
+const post = <Output>(...answers: ThreadAnswer<Output>[]): void => {
+  const message: FromThread<Output, never> = { answers };
   parentPort?.postMessage(message);
 };

@@ -11,7 +11,7 @@ export interface ThreadPoolOptions {
   size: number;
   /** The tasks that may wait for a thread; one more is refused. */
   queueLimit: number;
-  /** The longest run of a task; then its thread is ended. */
+  /** The longest run of a task; then its thread is ended. The start of a thread does not count. */
   timeoutMs: number;
   /** The heap of one thread; a task above it fails alone. */
   maxHeapMb: number;
@@ -24,6 +24,9 @@ export interface ThreadPool<Input, Output> {
   /** Ends all threads; tasks under way are rejected. */
   close(): Promise<void>;
 }
+
+/** The longest start of a thread. On a busy machine it takes seconds to load its modules. */
+const startTimeoutMs = 60_000;
 
 /** A fixed number of threads with a bounded queue. A thread has one task at a time. */
 export const createThreadPool = <Input, Output>({
@@ -58,10 +61,17 @@ export const createThreadPool = <Input, Output>({
       timeoutMs,
       endsOnTimeout: true,
     });
+    const serving = Promise.withResolvers<void>();
+    worker.once('message', () => serving.resolve());
+    const starting = setTimeout(() => {
+      void thread.end(new ThreadError('timeout', `a thread of the pool did not start in ${startTimeoutMs} ms`));
+    }, startTimeoutMs).unref();
+    void serving.promise.then(() => clearTimeout(starting));
     let isOver = false;
     threads.add(thread);
     void thread.ended.then(() => {
       isOver = true;
+      serving.resolve();
       threads.delete(thread);
       idle.delete(run);
     });
@@ -69,6 +79,7 @@ export const createThreadPool = <Input, Output>({
       idle.delete(run);
       worker.ref();
       try {
+        await serving.promise;
         return await thread.call(input);
       } finally {
         worker.unref();

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createThreadPool, type ThreadPool } from '../../../src/kit/threads/thread-pool.ts';
 import { noAbort, rejectionOf } from '../../providers/collect.ts';
 
@@ -32,6 +32,15 @@ describe('a thread pool', () => {
     const hanging = rejectionOf(pool.run('hang', noAbort()));
     expect(await hanging).toMatchObject({ name: 'ThreadError', reason: 'timeout' });
     expect(await createPool().run(21, noAbort())).toBe(42);
+  });
+
+  it('does not count the start of a thread as the time of its first task', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const first = createPool().run(21, noAbort());
+    await new Promise(setImmediate);
+    vi.advanceTimersByTime(30_000);
+    expect(await first).toBe(42);
   });
 
   it.each([['crash'], ['exit']])('fails only the task that makes its thread %s', async (word) => {
