@@ -7,8 +7,7 @@ import { x402SecretNames } from '../payments/x402-settings.ts';
 
 type Environment = Record<string, string | undefined>;
 
-const keyFile = (name: string) =>
-  z.string().optional().describe(`file with the value of \`${name}\`; only the gateway’s user may read it`);
+const keyFile = (name: string) => z.string().optional().describe(`private file with \`${name}\``);
 
 /** The variables that name files with secrets. `readKeyFiles` takes them out before other settings are read. */
 export const keyFileVariables: Record<
