@@ -52,7 +52,7 @@ const readSecret = async (name: string, path: string): Promise<string> => {
     new ConfigError(`${name}: ${path} ${problem}`, { cause });
   let file: FileHandle;
   try {
-    // Links are followed, and what is judged is the file that was opened. Opening a pipe must not wait for its writer.
+    // Links are followed, and the opened file itself is checked. Opening a pipe must not wait for its writer.
     file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (error) {
     throw refuse('cannot be read', error);
