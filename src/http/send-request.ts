@@ -84,7 +84,7 @@ export interface ReceiveRequest extends HttpRequest {
   onData: (chunk: Buffer, head: AnswerHead) => boolean;
 }
 
-/** The most bytes behind the wanted part of an answer that are read and dropped. */
+/** Limits what is read and dropped behind the wanted part of an answer. */
 const leftover = { bytes: 65_536, ms: 1_000 };
 
 /** Leaves the rest of an answer. A short rest is read and dropped, so that the connection can be used again. */
