@@ -122,7 +122,7 @@ const encode = async (body: RequestInit['body']): Promise<Pick<UpstreamRequest, 
 
 const isSuccess = ({ status }: { status: number }): boolean => status >= 200 && status <= 299;
 
-/** A request for an answer, and the reader of its JSON. */
+/** Says how an answer is requested, and takes its JSON. */
 interface Reading {
   isStreamed: boolean;
   /** How much longer than usual the first byte may take. */
