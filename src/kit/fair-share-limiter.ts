@@ -4,7 +4,7 @@ export type Owners<Kind extends string> = Readonly<Partial<Record<Kind, string |
 export interface AcquireOptions {
   /** Ends the wait, with its reason. */
   signal: AbortSignal;
-  /** The number of slots that are asked for; default 1. A request for more than `total` waits until everything is free. */
+  /** The slots that are asked for; default 1. A request for more than `total` waits until everything is free. */
   units?: number;
   /** Units that the same request holds already: they do not count against its owners. */
   heldUnits?: number;
@@ -160,7 +160,7 @@ const createTally = <Kind extends string>({ total, perOwner }: Shares<Kind>) => 
         else heldBy.set(key, held);
       }
     },
-    /** The only request of its owner may have any size. */
+    /** A request may have any size if its owner holds nothing else. */
     isWithinShares: ({ keys, units, heldUnits }: Request): boolean =>
       keys.every(({ key, limit }) => {
         const held = heldBy.get(key) ?? 0;
