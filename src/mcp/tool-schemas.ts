@@ -28,7 +28,7 @@ export const toInputSchema = (operation: Operation): ObjectSchema => {
   };
 };
 
-/** Returns the schema of the arguments that most calls need, without their members. Null: the tool has no such choice. */
+/** Returns the schema of the arguments that most calls need, without their members. Null: the tool names none. */
 export const toMainInputSchema = (operation: Operation): ObjectSchema | null => {
   const main = operation.tool?.main;
   if (main === undefined) return null;
