@@ -18,7 +18,7 @@ const usage = `Checks a running server against the contract, as a customer would
   --webhook-listen HOST:PORT listen here for webhooks, and serve pictures for the server to fetch
   --webhook-url URL          the address under which the server reaches it; default the same
   --rate-limit               test the rate limits too: uses up this address's searches of a minute
-  --only ID,ID               run only these rules (docs/contract.md has the table)
+  --only ID,ID               run only these rules (test/contract/rules.md has the table)
   --at-once N                concurrent checks; default 6
   --rate N                   maximum of requests per second; default 8
   --time SECONDS             limit for the whole run; default 900

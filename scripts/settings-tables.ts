@@ -44,11 +44,14 @@ const rowsWithin = (path: string, schema: KeySchema): KeyRow[] => {
 const defaultOf = ({ default: value }: KeySchema): string =>
   typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? code(value) : '';
 
+/** One line for each: a table would leave most of its column of defaults empty. */
+const toList = (rows: readonly { name: string; remark: string; text: string }[]): string =>
+  rows
+    .map(({ name, remark, text }) => `- ${code(name)}${remark === '' ? '' : ` (${remark})`}: ${text}`)
+    .join('\n');
+
 /** A value as code of Markdown; nothing for an empty text. */
 const code = (value: string | number | boolean): string => (value === '' ? '' : `\`${value}\``);
-
-const toTable = (heads: readonly string[], rows: readonly (readonly string[])[]): string =>
-  [heads, heads.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 
 /** Lists all keys of causeway.yaml. Keys that several forms of a section share are listed once. */
 export const keyRows = (): KeyRow[] => {
@@ -61,58 +64,57 @@ export const keyRows = (): KeyRow[] => {
   );
 };
 
-const variableTable = (): string =>
+const variableList = (): string =>
   Object.entries(variableTables)
     .map(([title, table]) => {
-      const rows = variableRows(table).map(({ name, default: value, text }) => [
-        code(name),
-        code(value ?? ''),
+      const rows = variableRows(table).map(({ name, default: value, text }) => ({
+        name,
+        remark: code(value ?? ''),
         text,
-      ]);
-      return `### ${title}\n\n${toTable(['variable', 'default', 'meaning'], rows)}`;
+      }));
+      return `### ${title}\n\n${toList(rows)}`;
     })
     .join('\n\n');
 
-const keyTable = (): string =>
-  toTable(
-    ['key', 'default', 'meaning'],
+/** The keys of this section are those of `providers.NAME.pay`, as its text says. */
+const repeated = 'leads.http.pay.';
+
+const keyList = (): string =>
+  toList(
     keyRows()
-      .filter(({ text }) => text !== '')
-      .map((row) => [code(row.name), row.default, row.text]),
+      .filter(({ name, text }) => text !== '' && !name.startsWith(repeated))
+      .map((row) => ({ name: row.name, remark: row.default, text: row.text })),
   );
 
 const ways = { eip3009: 'ERC-3009', permit2: 'Permit2' };
 
-const networkTable = (): string =>
-  toTable(
-    ['name', 'network', 'token', 'transferred by'],
-    paymentNetworks.map(({ id, label, asset: { symbol, decimals, transfer } }) => [
-      code(id),
-      label,
-      `${symbol}, ${decimals} decimals`,
-      transfer === null ? "the buyer's transaction" : ways[transfer],
-    ]),
+const networkList = (): string =>
+  toList(
+    paymentNetworks.map(({ id, label, asset: { symbol, decimals, transfer } }) => ({
+      name: id,
+      remark: label,
+      text: `${symbol}, ${decimals} decimals, by ${transfer === null ? "the buyer's transaction" : ways[transfer]}`,
+    })),
   );
 
-const metricTable = (): string =>
-  toTable(
-    ['metric', 'labels', 'meaning'],
-    allMetrics.map((metric) => [
-      code(prometheusName(metric)),
-      metric.labels.map((label) => code(label.replaceAll('.', '_'))).join(', '),
-      metric.text,
-    ]),
+const metricList = (): string =>
+  toList(
+    allMetrics.map((metric) => ({
+      name: prometheusName(metric),
+      remark: metric.labels.map((label) => code(label.replaceAll('.', '_'))).join(', '),
+      text: metric.text,
+    })),
   );
 
 export const documentsWithTables = ['docs/configuration.md', 'docs/operators-telemetry.md'];
 
-/** Replaces the tables of a document in docs/, each between `<!-- NAME -->` and `<!-- end of NAME -->`. */
+/** Replaces the lists of a document in docs/, each between `<!-- NAME -->` and `<!-- end of NAME -->`. */
 export const withSettingTables = (document: string): string =>
   Object.entries({
-    variables: variableTable(),
-    keys: keyTable(),
-    networks: networkTable(),
-    metrics: metricTable(),
+    variables: variableList(),
+    keys: keyList(),
+    networks: networkList(),
+    metrics: metricList(),
   }).reduce(
     (text, [name, table]) =>
       text.replace(

@@ -25,6 +25,8 @@ const diagrams: Record<string, string> = {
   'refund-states': draw(['[*] --> planned'], refundEvents),
 };
 
+export const documentsWithStates = ['ARCHITECTURE.md', 'docs/decisions.md'];
+
 /** Returns the text with the diagrams of the state machines between their markers. */
 export const withStateDiagrams = (document: string): string =>
   document.replace(

@@ -62,7 +62,7 @@ export const createPages = (services: GatewayServices): express.Express => {
   return pages;
 };
 
-/** What the service tells of itself: bytes that are made anew when something changes. */
+/** The documents about the service: bytes that are made again when something changes. */
 const addFrontPages = (addPage: AddPage, services: GatewayServices): void => {
   const made = new WeakMap<ServiceDescription, ReturnType<typeof makeFrontPages>>();
   const describe = createServiceDescription(services);

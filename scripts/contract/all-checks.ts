@@ -15,7 +15,7 @@ import { searchChecks } from './checks/search.ts';
 import { videoChecks } from './checks/videos.ts';
 import { webhookChecks } from './checks/webhooks.ts';
 
-/** Every check, in the order of the rule table in docs/contract.md. */
+/** Every check, in the order of test/contract/rules.md. */
 export const allChecks: readonly Check[] = [
   ...authenticationChecks,
   ...modelChecks,

@@ -2,7 +2,7 @@ import type { Need, Suite } from './suite.ts';
 
 /** One rule of the contract, checked from outside. */
 export interface Check {
-  /** The id of a rule in docs/contract.md. */
+  /** The id of a rule in test/contract/rules.md. */
   id: string;
   title: string;
   needs?: readonly Need[];

@@ -6,8 +6,8 @@ import type { ModelConfig } from './model.ts';
 
 export const walletVariables = {
   WALLET_ACCOUNTS: toggle('on', 'off', 'off').describe(
-    '`on` sells everything to wallets without a key: each call is paid by x402, and the rest of a payment is the balance ' +
-      'of the wallet’s own account',
+    '`on` sells everything to wallets without a key; see ' +
+      '[Wallet accounts](operators-payments.md#wallet-accounts)',
   ),
 };
 

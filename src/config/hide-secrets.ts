@@ -1,6 +1,6 @@
 import type { Json } from '../kit/json.ts';
 
-/** The part of a JSON Schema that tells which values are secret (`secret` in kit/variables.ts). */
+/** The part of a JSON Schema that marks secret values (`secret` in kit/variables.ts). */
 export interface SettingSchema {
   writeOnly?: boolean;
   format?: string;

@@ -7,8 +7,7 @@ import { x402SecretNames } from '../payments/x402-settings.ts';
 
 type Environment = Record<string, string | undefined>;
 
-const keyFile = (name: string) =>
-  z.string().optional().describe(`file with the value of \`${name}\`; only the gateway’s user may read it`);
+const keyFile = (name: string) => z.string().optional().describe(`private file with \`${name}\``);
 
 /** The variables that name files with secrets. `readKeyFiles` takes them out before other settings are read. */
 export const keyFileVariables: Record<
@@ -53,7 +52,7 @@ const readSecret = async (name: string, path: string): Promise<string> => {
     new ConfigError(`${name}: ${path} ${problem}`, { cause });
   let file: FileHandle;
   try {
-    // Links are followed, and what is judged is the file that was opened. Opening a pipe must not wait for its writer.
+    // Links are followed, and the opened file itself is checked. Opening a pipe must not wait for its writer.
     file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (error) {
     throw refuse('cannot be read', error);

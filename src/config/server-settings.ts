@@ -32,7 +32,9 @@ export const serverVariables = {
   CAUSEWAY_CONFIG: z.string().default('causeway.yaml').describe('the file of [causeway.yaml](#causewayyaml)'),
   CAUSEWAY_API_KEY: secret(z.string())
     .optional()
-    .describe('key that `--stdio` acts with; see [The key of stdio](#the-key-of-stdio)'),
+    .describe(
+      'key that `--stdio` acts with; see [MCP clients](mcp-clients.md#a-gateway-of-the-assistants-own-stdio)',
+    ),
   CAUSEWAY_LAUNCHED: z
     .string()
     .optional()

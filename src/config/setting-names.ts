@@ -17,7 +17,7 @@ export const refuseMisspelt = (environment: Environment, settings: readonly stri
   const unset = settings.filter((name) => !isSet(environment, name));
   for (const name of Object.keys(environment)) {
     if (settings.includes(name) || !isSet(environment, name)) continue;
-    // Case alone is a slip, too, but shells have variables such as `host` of their own.
+    // Another case is also a slip, but shells have their own variables such as `host`.
     const meant = nearestName(name.includes('_') ? name.toUpperCase() : name, unset, 1);
     if (meant !== null)
       throw new ConfigError(

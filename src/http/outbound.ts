@@ -19,7 +19,7 @@ export type OutboundFailure =
   /** Compressed, although that was not accepted. */
   | 'encoded'
   | 'too_large'
-  /** The connection ended early, or what came was not HTTP. */
+  /** The connection ended early, or the answer was not HTTP. */
   | 'broken_off'
   /** Too many calls of this process, or of the account, wait already, or for too long, or it is ending; nothing was sent. */
   | 'busy';
@@ -51,7 +51,7 @@ export interface DownloadOptions {
   /** How long the host may send nothing. The time that the reader takes does not count. */
   idleMs?: number;
   signal: AbortSignal;
-  /** `results` for what an upstream made: it has places of its own. `inputs` unless told. */
+  /** `results`: made by an upstream, with slots of its own. Default: `inputs`. */
   lane?: 'inputs' | 'results';
   /** The account that the call is for, if that is known. No account gets more than a share of the places. */
   accountId?: string | undefined;

@@ -84,10 +84,10 @@ export interface ReceiveRequest extends HttpRequest {
   onData: (chunk: Buffer, head: AnswerHead) => boolean;
 }
 
-/** What may follow the wanted part of an answer and is read away. */
+/** Limits what is read and dropped behind the wanted part of an answer. */
 const leftover = { bytes: 65_536, ms: 1_000 };
 
-/** Leaves the rest of an answer. A short rest is read away, so that the connection can be used again. */
+/** Leaves the rest of an answer. A short rest is read and dropped, so that the connection can be used again. */
 export const leaveBody = (body: HttpAnswer['body']): void => {
   body.dump({ limit: leftover.bytes, signal: AbortSignal.timeout(leftover.ms) }).catch(() => body.destroy());
 };

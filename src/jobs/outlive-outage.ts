@@ -1,7 +1,7 @@
 import type { Log } from '../kit/log.ts';
 import { pause } from '../kit/repeat.ts';
 
-/** Long, because the upstream was already paid for what is written. */
+/** Long, because the upstream was already paid for the result that is written. */
 const giveUpAfterMs = 600_000;
 const longestPauseMs = 5_000;
 

@@ -44,7 +44,7 @@ export const toFailedOutcome = (
   log.warn({ requestId, jobId: id, sku: model, ...thrown.facts() }, `a job failed upstream: ${kind}`);
   const { asked, failure } = thrown;
   const failedProviders = (asked?.earlier ?? []).map(({ provider }) => provider);
-  // A request that is itself wrong tells nothing of the provider.
+  // A wrong request says nothing about the provider.
   if (asked !== undefined && failure !== 'fatal') failedProviders.push(asked.provider);
   const metadata: JsonObject = failedProviders.length === 0 ? {} : { failedProviders };
   return { status: 'failed', error: toPublicError(thrown), metadata };

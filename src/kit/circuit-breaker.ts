@@ -27,7 +27,7 @@ export interface CircuitBreakerOptions {
 
 /** Stops calls to something that fails, so that its failures are waited for a few times and not by every call. */
 export interface CircuitBreaker {
-  /** Lets one call in, whose outcome is to be told to the pass. Returns null while no call may be made. */
+  /** Lets one call in. Its outcome must be reported to the pass. Returns null while no call may be made. */
   enter(): BreakerPass | null;
   /** Milliseconds until a call may be made, as far as is known now: 0 when one may. */
   restMs(): number;
@@ -41,7 +41,7 @@ export interface CircuitBreaker {
 
 /**
  * One call. Its outcome counts only while the breaker is in the state in which the call began. A call may succeed (it began to
- * answer) and fail later; an outcome that is told twice counts twice.
+ * answer) and fail later; an outcome that is reported twice counts twice.
  */
 export interface BreakerPass {
   succeeded(): void;

@@ -4,7 +4,7 @@ export type Owners<Kind extends string> = Readonly<Partial<Record<Kind, string |
 export interface AcquireOptions {
   /** Ends the wait, with its reason. */
   signal: AbortSignal;
-  /** How much is asked for: a slot unless told. More than there is in all waits until everything is free. */
+  /** The slots that are asked for; default 1. A request for more than `total` waits until everything is free. */
   units?: number;
   /** Units that the same request holds already: they do not count against its owners. */
   heldUnits?: number;
@@ -30,7 +30,7 @@ export interface FairShareLimiter<Kind extends string = 'owner'> {
 
 interface Shares<Kind extends string> {
   total: number;
-  /** The most that one owner of each kind holds; unless told, a quarter of `total` for each `owner`, and at least one. */
+  /** The most that one owner of each kind holds. Default: a quarter of `total` for each `owner`, and at least one. */
   perOwner?: Readonly<Record<Kind, number>>;
 }
 
@@ -160,7 +160,7 @@ const createTally = <Kind extends string>({ total, perOwner }: Shares<Kind>) => 
         else heldBy.set(key, held);
       }
     },
-    /** A request beside which its owner holds nothing may have any size. */
+    /** A request may have any size if its owner holds nothing else. */
     isWithinShares: ({ keys, units, heldUnits }: Request): boolean =>
       keys.every(({ key, limit }) => {
         const held = heldBy.get(key) ?? 0;

@@ -94,7 +94,7 @@ export const createLogOutput = (
       try {
         if (waiting.length > 0) writeNow(waiting.splice(0).join(''));
       } catch {
-        // The output cannot be written, and nobody is left to be told.
+        // The output cannot be written, so there is no place to report it.
       }
     },
   };

@@ -15,7 +15,7 @@ export const formerVariables = {
     .optional()
     .describe(
       'place where a fleet of an earlier version shared profiles: its list of forgotten people is taken over, and the start ends; ' +
-        'see [Profiles for a fleet](operators-profiles.md#profiles-for-a-fleet)',
+        'see [To upgrade](../CHANGELOG.md#to-upgrade)',
     ),
 };
 

@@ -36,7 +36,7 @@ export const leadsVariables = {
     .refine((named) => new Set(named).size === named.length, 'names a source twice')
     .prefault('embedded')
     .describe(
-      'sources of searches in the order in which they are asked, divided by commas: ' +
+      'sources of searches in the order of asking, divided by commas: ' +
         leadSourceDefinitions.map(({ kind, text }) => `\`${kind}\` (${text})`).join(', ') +
         '; `none` switches the search off; see [The sources of leads](#the-sources-of-leads)',
     ),

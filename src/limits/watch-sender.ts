@@ -6,7 +6,7 @@ export interface WatchSenderOptions {
 }
 
 /**
- * Cuts off the sender of a body who sends nothing in the first period, or less than `leastBytes` in a later one, as memory is
+ * Cuts off a sender who sends nothing of a body in the first period, or less than `leastBytes` in a later one, as memory is
  * reserved for that body. The watch ends with the body; the returned function ends it before.
  */
 export const watchSender = (

@@ -44,7 +44,7 @@ export const toToolResult = (answer: JsonAnswer, { brand }: { brand: string }): 
 
 const billNames = Object.keys(billHeaderTexts).map((name) => name.toLowerCase());
 
-/** Returns what a job costs, and who made it, as REST tells it in headers. */
+/** Returns the cost of a job and its provider, as REST has them in headers. */
 const toBill = ({ headers }: JsonAnswer, brand: string): Record<string, string> =>
   Object.fromEntries(
     billNames.flatMap((name) => {

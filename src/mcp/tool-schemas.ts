@@ -28,7 +28,7 @@ export const toInputSchema = (operation: Operation): ObjectSchema => {
   };
 };
 
-/** Returns the schema of the arguments that most calls need, without what is in them. Null: there is no choice of them. */
+/** Returns the schema of the arguments that most calls need, without their members. Null: the tool names none. */
 export const toMainInputSchema = (operation: Operation): ObjectSchema | null => {
   const main = operation.tool?.main;
   if (main === undefined) return null;
@@ -149,7 +149,7 @@ const simplify = (schema: JsonSchema, options: SimplifyOptions): JsonSchema => {
 const simplifyAll = (alternatives: Json[], options: SimplifyOptions): JsonSchema[] =>
   alternatives.filter(isSchema).map((alternative) => simplify(alternative, options));
 
-/** Returns whether a word tells a model nothing. */
+/** Whether a word means nothing to a model. */
 const isEmptyWord = ([word, value]: [string, Json]): boolean =>
   (word === 'minimum' && value === Number.MIN_SAFE_INTEGER) ||
   (word === 'maximum' && value === Number.MAX_SAFE_INTEGER) ||

@@ -133,7 +133,7 @@ export const sweepMedia = async ({
     );
     const gone = ids.filter((id) => !stuck.has(id));
     if (gone.length === 0)
-      // The removal's own error, which is logged, tells more than that of the check.
+      // The removal's own error, which is logged, says more than the error of the check.
       return files.check({ signal }).then(
         () => true,
         () => false,

@@ -72,8 +72,8 @@ const generalVariables = {
     .refine((urls) => new Set(urls).size === urls.length, 'names a facilitator twice')
     .optional()
     .describe(
-      `remote facilitators, divided by commas, in order of preference, at most ${maxFacilitators}; buyers see these ` +
-        'addresses in the terms; the public test facilitator when unset',
+      `remote facilitators by preference, divided by commas, at most ${maxFacilitators}; buyers see these ` +
+        'addresses; the public test facilitator when unset',
     ),
   X402_CDP_API_KEY_ID: z
     .string()
@@ -87,7 +87,7 @@ const generalVariables = {
     'longest `PAYMENT-REQUIRED` header; see [Behind a proxy](operators.md#behind-a-proxy)',
   ),
   X402_MPP: toggle('on', 'off', 'off').describe(
-    'offers the same sales over REST to clients of MPP as well (`WWW-Authenticate: Payment`); see ' +
+    'sells to clients of MPP over REST as well; see ' +
       '[Machine payments](agents-and-payments.md#machine-payments-mpp)',
   ),
   X402_SETTLE_MS: wholeNumber(1_000, 240_000, 30_000).describe(
@@ -99,8 +99,8 @@ const generalVariables = {
     .transform(parseUsd)
     .prefault('0')
     .describe(
-      'USD of one network that may be delivered on a remote facilitator’s word while no node answers; ' +
-        'see [Settling](#settling)',
+      'USD of one network that may be delivered on a remote facilitator’s word; ' +
+        'see [Why you need a node](operators-payments.md#why-you-need-a-node)',
     ),
 };
 

@@ -45,9 +45,7 @@ export const remoteSettings = z.strictObject({
   send_traceparent: z
     .boolean()
     .default(false)
-    .describe(
-      'sends `traceparent`, for a service of your own: others need not know which calls belong together',
-    ),
+    .describe('sends `traceparent`; see [Traces](operators-telemetry.md#traces)'),
   pay: paySettings.optional().describe('pays a service that sells its answers one by one'),
 });
 

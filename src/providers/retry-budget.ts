@@ -5,7 +5,7 @@ const perRetryTenths = 10;
 
 export type RetryBudget = ReturnType<typeof createRetryBudget>;
 
-/** Limits a provider's retries to a tenth of its requests, beside ten at once, so that they never multiply an outage. */
+/** Limits a provider's retries to a tenth of its requests, and ten at once, so that they never multiply an outage. */
 export const createRetryBudget = () => {
   let tenths = fullTenths;
   return {

@@ -11,7 +11,7 @@ export const createRouteHealth = (clock: Clock) => {
     succeeded: (): void => {
       lastSuccessAt = clock.now();
     },
-    /** A request that is itself wrong tells nothing of the provider. */
+    /** A wrong request says nothing about the provider. */
     failed: ({ failure, code }: ProviderError): void => {
       if (failure !== 'fatal') lastFailure = { failure, code, at: clock.now() };
     },

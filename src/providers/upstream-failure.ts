@@ -136,7 +136,7 @@ const moderationPart = /Sensitive|RiskDetection|PolicyViolation/;
 const isModeration = ({ code, type }: Complaint): boolean =>
   moderationCodes.has(code ?? '') || moderationCodes.has(type ?? '') || moderationPart.test(code ?? '');
 
-/** Sentences with one of these say nothing to the customer, or too much. */
+/** A sentence with one of these words is useless to the customer, or says too much. */
 const notForCustomers =
   /https?:|www\.|\S@\S|\breq_|request id|openai|azure|google|gemini|microsoft|support|byteplus|volc|\bark\b|modelark|doubao|seedance/i;
 

@@ -16,7 +16,7 @@ export interface UpstreamRequest extends Pick<HttpRequest, 'headers'> {
   /** Without one the request is a GET. */
   body?: NonNullable<HttpRequest['body']>;
   signal: AbortSignal;
-  /** By default those of the service. */
+  /** Default: those of the service. */
   timeouts?: HttpTimeouts;
 }
 

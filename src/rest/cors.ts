@@ -29,7 +29,7 @@ export const allowsAnyOrigin = ({ sale, isOpen }: DescribedOperation): boolean =
 /** How the operation may be called. `config`: that of the gateway. */
 const featuresOf = ({ rest }: Operation, { wallets, x402 }: Services['config']) => ({
   speaksMpp: x402.speaksMpp,
-  /** A wallet sends JSON, and its answers tell of jobs and keys. */
+  /** A wallet sends JSON, and its answers have the headers of jobs and keys. */
   takesJson: wallets.isOn && rest.method === 'POST',
 });
 

@@ -33,7 +33,7 @@ interface Good extends Callable {
   notice: string | null;
 }
 
-/** What the home page, `/llms.txt` and `server.json` tell. */
+/** The content of the home page, `/llms.txt` and `server.json`. */
 export type ServiceDescription = ReturnType<typeof describeService>;
 
 /** Returns a function that describes the service as it is now. The object is the same until something changes. */
@@ -116,7 +116,7 @@ const describeService = (
   };
 };
 
-/** What an example says of a SKU: it exists, and is sold so. */
+/** The part of an example that names a SKU, which must exist and be sold in this way. */
 const exampleOf = ({ sku: model, price, duration }: ModelConfig): JsonObject =>
   price.unit !== 'second' || duration === null
     ? { model }

@@ -59,7 +59,7 @@ const goodsOf = (operations: readonly Operation[]): string =>
     ),
   );
 
-/** Whether wallets buy what is prepaid with a key. */
+/** Whether wallets can buy the operations that are prepaid with a key. */
 const takesWallets = (operations: readonly Operation[]): boolean =>
   operations.some(({ sale }) => sale?.x402?.isCredit === true);
 

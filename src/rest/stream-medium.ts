@@ -137,7 +137,7 @@ const openBytes = async ({
   throw bytes.errored ?? new Error('a medium is shorter than its row says');
 };
 
-/** Passes the bytes on, and throws if there are too few or too many: the reader could not tell that from a slow line. */
+/** Passes the bytes on. Throws if there are too few or too many, because the reader would take that for a slow line. */
 const exactly = (length: number, guard: ThroughputGuard) =>
   async function* (bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     let left = length;

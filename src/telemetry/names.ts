@@ -329,7 +329,7 @@ export const spanAttributes = {
 
 const unitEndings: Readonly<Record<string, string>> = { s: 'seconds', By: 'bytes', USD: 'usd' };
 
-/** Returns the name that Prometheus reads: the unit is part of it, as of any exporter but the one of Node. */
+/** Returns the name that Prometheus reads. It ends with the unit, as with all exporters but that of Node. */
 export const prometheusName = ({
   name,
   unit,

@@ -65,7 +65,7 @@ const observeExecutor =
 const errorOf = (outcome: JobOutcome): string | undefined =>
   outcome.status === 'failed' ? (outcome.error.code ?? outcome.error.type) : undefined;
 
-/** A queued job runs in whatever request or timer claimed it, and belongs to none of them. */
+/** A queued job runs in the request or timer that claimed it. Its trace does not belong to either. */
 const startSpan = (job: Job, { tracing, openers }: Pick<Parts, 'tracing' | 'openers'>): OpenSpan => {
   const opener = openers.get(job.id);
   const attributes = { [name.jobId]: job.id, [name.sku]: job.model };

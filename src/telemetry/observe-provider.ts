@@ -97,7 +97,7 @@ const createWatch =
     }
   };
 
-/** Returns a function that is told each event of an answer. */
+/** Returns a function that takes each event of an answer. */
 const createTextWatch = (
   metering: Metering,
   facts: Attributes,

@@ -45,7 +45,7 @@ export const telemetryVariables = {
   OTEL_EXPORTER_OTLP_HEADERS: secret(pairs).describe('headers for the collector, `name=value,…`'),
   OTEL_EXPORTER_OTLP_PROTOCOL: oneOf('http/json', 'http/protobuf')
     .default('http/json')
-    .describe('both are sent as JSON, which every OTLP receiver over HTTP takes; gRPC is not spoken'),
+    .describe('or `http/protobuf`; both are sent as JSON, and gRPC is not spoken'),
   OTEL_TRACES_EXPORTER: oneOf('otlp', 'none').default('otlp').describe('`none` sends no traces'),
   OTEL_METRICS_EXPORTER: oneOf('otlp', 'none')
     .default('otlp')

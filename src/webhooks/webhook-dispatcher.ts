@@ -79,7 +79,7 @@ interface Dispatch extends Omit<WebhookDispatcherOptions, 'sending'> {
   waking: AbortController;
 }
 
-/** Sends one event, and records the answer and what follows from it. */
+/** Sends one event, and records the answer and the next state of the event. */
 const deliver = async (
   dispatch: Dispatch,
   event: WebhookEvent,

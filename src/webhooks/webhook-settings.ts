@@ -5,8 +5,8 @@ export const webhookVariables = {
     '`off` answers new jobs with a `webhook_url` with 503; due callbacks are still delivered',
   ),
   VIDEO_WEBHOOKS: toggle('on', 'off', 'off').describe(
-    '`on` takes `webhook_url` for videos, too. The contract refuses it, so it is `off` if you leave this out, and ' +
-      '`npm run contract` reports `VID-16` where it is `on`',
+    '`on` takes `webhook_url` for videos, too, which the contract refuses; see ' +
+      '[Webhooks](contract.md#webhooks)',
   ),
   ALLOW_LOOPBACK_URLS: toggle('true', 'false', 'false').describe(
     'for development: `true` lets callbacks, inputs and results be on this machine, over plain HTTP; ' +

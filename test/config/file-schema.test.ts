@@ -8,22 +8,30 @@ import { readFileSettings } from '../../src/config/file-settings.ts';
 const text = readFileSync('causeway.schema.json', 'utf8');
 const validate = new Ajv({ allowUnionTypes: true, formats: { uri: URL.canParse } }).compile(JSON.parse(text));
 
-const examplesIn = (document: string): string[] =>
-  [...readFileSync(document, 'utf8').matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, example = '']) => example);
+/** A whole file of settings, or the examples in a document. */
+const examplesIn = (file: string): string[] => {
+  const content = readFileSync(file, 'utf8');
+  return file.endsWith('.yaml')
+    ? [content]
+    : [...content.matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, example = '']) => example);
+};
 
 it('is what the settings make (npm run docs:settings writes it)', () => {
   expect(text).toBe(makeFileSchema());
 });
 
-it.each(['docs/configuration.md', 'docs/quickstart.md'])('accepts the examples of %s', (document) => {
-  const examples = examplesIn(document);
-  expect(examples).not.toEqual([]);
-  for (const example of examples) {
-    validate(parse(example));
-    expect(validate.errors).toBeNull();
-    expect(readFileSettings(example)).toBeDefined();
-  }
-});
+it.each(['deploy/causeway.example.yaml', 'docs/configuration.md', 'docs/quickstart.md'])(
+  'accepts the examples of %s',
+  (file) => {
+    const examples = examplesIn(file);
+    expect(examples).not.toEqual([]);
+    for (const example of examples) {
+      validate(parse(example));
+      expect(validate.errors).toBeNull();
+      expect(readFileSettings(example)).toBeDefined();
+    }
+  },
+);
 
 describe('refuses, as the start does,', () => {
   const model = (price: string): string =>

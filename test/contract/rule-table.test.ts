@@ -13,7 +13,7 @@ interface Rule {
 const tests = new URL('../', import.meta.url);
 let rules: Rule[];
 
-/** The rows of the tables of rules in docs/contract.md. */
+/** The rows of the tables of rules in rules.md. */
 const readRules = (page: string): Rule[] =>
   page.split('\n').flatMap((line) => {
     const [, id = '', text = '', from = '', heldBy = ''] = line.split('|').map((cell) => cell.trim());
@@ -32,10 +32,10 @@ const readRules = (page: string): Rule[] =>
 const testsOf = ({ heldBy }: Rule): string[] => heldBy.filter((place) => place !== 'suite');
 
 beforeAll(async () => {
-  rules = readRules(await readFile(new URL('../docs/contract.md', tests), 'utf8'));
+  rules = readRules(await readFile(new URL('contract/rules.md', tests), 'utf8'));
 });
 
-describe('the rules in docs/contract.md', () => {
+describe('the rules in rules.md', () => {
   it('have ids of their own, in order within their families, and a text and an origin each', () => {
     const ids = rules.map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);

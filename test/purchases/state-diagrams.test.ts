@@ -1,12 +1,12 @@
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { withStateDiagrams } from '../../scripts/state-diagrams.ts';
+import { documentsWithStates, withStateDiagrams } from '../../scripts/state-diagrams.ts';
 import { paymentStates } from '../../src/store/payment-states.ts';
 
 describe('the tables of events', () => {
-  it('are drawn in ARCHITECTURE.md (npm run docs:settings writes it)', () => {
-    const document = readFileSync('ARCHITECTURE.md', 'utf8');
-    expect(document.match(/stateDiagram-v2/g)).toHaveLength(2);
+  it.each(documentsWithStates)('are drawn in %s (npm run docs:settings writes it)', (file) => {
+    const document = readFileSync(file, 'utf8');
+    expect(document.match(/stateDiagram-v2/g)).toHaveLength(1);
     expect(withStateDiagrams(document)).toBe(document);
   });
 

@@ -171,6 +171,6 @@ const toS3Error = (request: S3Request, status: number, text: string): S3Error =>
   return new S3Error(words.join(' ').trim(), { status, code });
 };
 
-/** For the log: what was asked, without the address and its ids, which are authorities. */
+/** Describes a request for the log, without the address and its ids, which open objects. */
 const nameOf = ({ method, key, query }: S3Request): string =>
   [method, key === null ? 'bucket' : 'object', ...Object.keys(query ?? {})].join(' ');

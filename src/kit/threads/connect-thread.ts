@@ -15,7 +15,7 @@ export interface Thread<Input, Output> {
   call(input: Input, signal?: AbortSignal): Promise<Output>;
   /** Resolves, never rejects, when no call is answered any more. */
   readonly ended: Promise<ThreadEnd>;
-  /** Ends the thread at once; its calls are rejected with `cause`, of which ThreadError `closed` is no crash. */
+  /** Ends the thread at once. Its calls are rejected with `cause`. A ThreadError `closed` does not count as a crash. */
   end(cause: unknown): Promise<void>;
   /** Lets the thread answer its calls and end by itself. Ends it after `graceMs`. */
   close(graceMs: number): Promise<void>;

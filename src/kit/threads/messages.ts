@@ -1,4 +1,4 @@
-/** The messages from whoever started a thread. */
+/** The messages to a thread from the thread that started it. */
 export type ToThread<Input> =
   | { calls: readonly ThreadCall<Input>[] }
   /** Nobody waits for this call any more. It is answered all the same. */

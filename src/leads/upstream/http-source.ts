@@ -126,9 +126,7 @@ const section = z.strictObject({
       secret(z.union([z.string(), z.number(), z.boolean()]).transform(String)),
     )
     .default({})
-    .describe(
-      'texts added to the query of the address; one whose field the search does not have is left out',
-    ),
+    .describe('texts added to the query of the address; left out where the search does not have the field'),
   headers: z
     .record(z.string(), secret(z.string()))
     .default({})
@@ -136,7 +134,7 @@ const section = z.strictObject({
   body: secret(z.json())
     .optional()
     .describe('JSON body of the request; its texts have the same places as `parameters`'),
-  pay: paySettings.optional().describe('pays a service that sells its answers one by one'),
+  pay: paySettings.optional().describe('pays for the answers, as `providers.NAME.pay`'),
   counts: z
     .literal('free')
     .optional()

@@ -20,7 +20,7 @@ export const createS3Media = (config: S3Config, { log, limits }: S3MediaOptions)
   const client = createS3Client(config, { ...defaultS3Limits, ...limits });
   const keyOf = (id: string): string => config.prefix + checkedMediaId(id);
 
-  /** Cleans up after a failed write. The sweep removes what this cannot remove now. */
+  /** Cleans up after a failed write. The sweep removes the rest later. */
   const undo = async (act: (signal: AbortSignal) => Promise<void>): Promise<void> => {
     try {
       await act(AbortSignal.timeout(undoMs));

@@ -13,7 +13,9 @@ export const searchVariables = {
   ),
   SYNTHETIC_PROFILES: wholeNumber(0, 5_000_000, 20_000)
     .refine((profiles) => profiles === 0 || profiles >= 100, 'must be 0, or 100 to 5000000')
-    .describe('size of the generated, fictional data set; see [Fictional profiles](#fictional-profiles)'),
+    .describe(
+      'size of the generated, fictional data set; see [Fictional profiles](operators-payments.md#fictional-profiles)',
+    ),
 };
 
 export type SearchConfig = ReturnType<typeof readSearchSettings>;

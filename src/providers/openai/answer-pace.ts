@@ -6,7 +6,7 @@ const leastTokens = 50;
 const fasterShare = 0.1;
 
 /**
- * Knows how fast each model of an upstream has answered, to tell which answers may come in one piece. Until its last byte
+ * Knows how fast each model of an upstream has answered, to decide which answers may come in one piece. Until its last byte
  * such an answer is silent, and proxies before an upstream cut a silent connection, many after a minute.
  */
 export const createAnswerPace = () => {

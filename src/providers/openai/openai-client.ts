@@ -122,7 +122,7 @@ const encode = async (body: RequestInit['body']): Promise<Pick<UpstreamRequest, 
 
 const isSuccess = ({ status }: { status: number }): boolean => status >= 200 && status <= 299;
 
-/** How an answer is asked for, and what takes its JSON. */
+/** Says how an answer is requested, and takes its JSON. */
 interface Reading {
   isStreamed: boolean;
   /** How much longer than usual the first byte may take. */
@@ -175,7 +175,7 @@ const parseEvent = (data: string): unknown => {
   }
 };
 
-/** Returns the error that an event tells of; null when it has none. */
+/** Returns the error in an event; null when it has none. */
 const errorIn = (value: unknown): unknown =>
   value !== null && typeof value === 'object' && 'error' in value && Boolean(value.error)
     ? value.error

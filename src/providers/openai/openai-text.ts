@@ -15,7 +15,7 @@ export interface OpenAiTextOptions {
 
 /** Answers that may be bulky are streamed, so that the part beyond their limits is never kept. */
 const bulkyOptions = ['logprobs', 'audio'];
-/** An answer in one piece is late when it takes so many times what its model is known for, beside the usual time. */
+/** An answer in one piece is late after this many times the known time of its model, and the usual time. */
 const slowerThanKnown = 4;
 
 const isRefusal = (error: unknown): boolean =>

@@ -106,7 +106,7 @@ const codesBySale: Readonly<Record<'prepaid' | 'x402', readonly ErrorCode[]>> = 
   ],
 };
 
-/** Whether a call may have an API key, where it is no open one. What raises a balance may raise that of a key. */
+/** Whether a call that is not open may have an API key. A payment may raise the balance of a key's account. */
 export const takesKey = ({ sale }: Pick<DescribedOperation, 'sale'>): boolean =>
   sale === null || sale.prepaid !== undefined || sale.x402.isCredit === true;
 

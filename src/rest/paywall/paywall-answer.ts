@@ -14,7 +14,7 @@ export interface UnpaidRequest {
 }
 
 /** Writes the 402: the terms in the header, and a body for programs (JSON) or for people (a page).
- * A refused MPP credential is answered with problem details beside the terms. */
+ * The answer to a refused MPP credential has problem details and the terms. */
 export const writePaymentRequired = (
   response: ServerResponse,
   { challenge, receipt, isSandbox, quote }: PaymentRequiredAnswer,

@@ -46,7 +46,7 @@ const boughtFields = {
   requirements: text(),
   state: text<BoughtPaymentState>(),
   transaction: named('transaction_id', orNull(text())),
-  /** Why there is no answer, for people; null for nothing to tell. */
+  /** Why there is no answer, for people; null: no reason is known. */
   reason: orNull(text()),
   /** Until then the process that sent it waits for the answer. */
   leaseUntil: time(),
@@ -246,7 +246,7 @@ const sumFields = {
   charged: int64(),
   /** How many settled payments of one amount were taken for them; 0 for none. */
   sales: integer(),
-  /** Of these payments: the amount of each one, and its token. Null for none. */
+  /** The amount and the token of each of these payments; null if there is none. */
   soldAmount: orNull(int64()),
   soldNetwork: orNull(text()),
   soldAsset: orNull(text()),

@@ -2,7 +2,7 @@ import { run, unlessRaced, writeSteps, type Steps } from '../command.ts';
 import { hasRows, nothing, statement } from '../statement.ts';
 import type { Claimed } from './earlier-job.ts';
 
-/** The job of a settled payment is opened at once. If it is not after so long, its call was refused or its process died. */
+/** The job of a settled payment is opened at once. Without one after this time, its call was refused or its process died. */
 const openingMs = 120_000;
 
 interface CallClaim extends Claimed {

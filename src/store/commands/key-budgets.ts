@@ -95,7 +95,7 @@ const insertAlert = statement({
   read: nothing,
 });
 
-/** Percents of a budget whose reaching is told. */
+/** An event is sent when a budget is spent to one of these percentages. */
 const thresholds = [80n, 100n];
 
 /**

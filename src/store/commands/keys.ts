@@ -107,7 +107,7 @@ function* insertSignInKey(input: NewSignInKey): Steps<ApiKey> {
 }
 
 /**
- * SQL: the key is not the one under which the calls run that a wallet pays one by one. Nobody sees or changes that key:
+ * SQL: the key is not the one for calls that a wallet pays one by one. Nobody sees or changes that key:
  * without it a wallet would pay for calls that are refused.
  */
 const isIssued = (table: string): string =>

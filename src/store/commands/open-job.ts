@@ -254,7 +254,7 @@ const attachInputs = statement({
 });
 
 /**
- * Returns the job that a payment, or else an idempotency key, has opened before: as `openJob` would, but says
+ * Returns the job that a payment, or else an idempotency key, has opened before. It reads as `openJob` does, but says
  * of a job that it is owed. Null if there is none. Reads only.
  */
 export const findReplay = readSteps(findEarlier);

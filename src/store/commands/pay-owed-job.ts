@@ -34,7 +34,7 @@ const lockPayments = statement({
   read: eachOf((row: { identity: string; state: PaymentState }) => row),
 });
 
-/** Of two payments that pay for one job, the later one does: its money is there. */
+/** Two payments may name one job. The later one pays, because its money is there. */
 const releaseJob = statement({
   text: 'update payments set job_id = null where job_id = $1 and shares_job = 0',
   values: (jobId: string) => [jobId],

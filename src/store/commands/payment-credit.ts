@@ -13,7 +13,7 @@ export const sumRefunds = statement({
   read: onlyOf(({ amount }: { amount: bigint }) => amount),
 });
 
-/** Whether a payment counts as made. While that is doubted, it counts as it did before. */
+/** Whether a payment counts as made. While its outcome is unknown, it counts as it did before. */
 const isMade = ({ state, creditEntry }: Payment): boolean =>
   state === 'settled' || state === 'delivered' || (state !== 'failed' && creditEntry !== null);
 

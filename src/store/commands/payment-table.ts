@@ -86,7 +86,7 @@ const payments = columns(paymentFields);
 export const toPayment = payments.read;
 export const paymentColumns = payments.list();
 
-/** What a settlement takes, as far as it is known: the most until then. */
+/** Returns what a settlement takes. Before that is known, it is the whole amount. */
 export const amountOf = ({ amount, settledAmount }: Pick<Payment, 'amount' | 'settledAmount'>): bigint =>
   settledAmount ?? amount;
 

@@ -198,7 +198,7 @@ export const advancePayment = write({
 });
 
 /**
- * Makes the change, and keeps the balance in step that the payment raises: a payment that becomes settled raises it
+ * Makes the change, and keeps the balance of the account in step: a payment that becomes settled raises it
  * once; one that is proven not to have happened takes that back, as far as it is not spent or held.
  */
 function* advanceWithCredit(

@@ -10,7 +10,7 @@ export interface WalletAccount {
   terms: string | null;
   isSandbox: boolean;
   available: bigint;
-  /** The key under which the calls run that the wallet pays one by one. Nobody knows its secret. */
+  /** The key for calls that the wallet pays one by one. Nobody knows its secret. */
   keyId: string;
 }
 

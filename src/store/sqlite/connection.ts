@@ -7,7 +7,7 @@ import { createWriter } from './writer.ts';
 /** One connection to the file. */
 export interface Connection {
   take(requests: readonly Request[]): void;
-  /** Answers what it has taken, and closes the file. */
+  /** Answers the requests that it has taken, and closes the file. */
   close(): void;
 }
 

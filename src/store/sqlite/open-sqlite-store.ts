@@ -15,7 +15,7 @@ export interface SqliteStoreOptions {
   maxWaiting?: number;
   /** A command without an answer in this time is rejected with StoreError `timeout`. */
   commandTimeoutMs?: number;
-  /** Works in this thread, for a process that serves nobody meanwhile; its limits are for threads alone. */
+  /** Works in this thread, for a process that serves nobody meanwhile. The limits above do not apply then. */
   inThisThread?: boolean;
   onGroup?: OnGroup;
 }

@@ -57,7 +57,7 @@ const search = (query: Partial<LeadQuery> = {}): Promise<Lead[]> =>
 beforeEach(async () => {
   apify = await startStubService({ kind: 'json', status: 201, value: [] });
   leads = createHttpLeads(
-    readHttpSettings(readHttpRecipe('Apify', apify.origin), {
+    readHttpSettings(readHttpRecipe('apify.yaml', apify.origin), {
       APIFY_TOKEN: token,
       LEADS_TIMEOUT_MS: '60000',
     }),

@@ -18,7 +18,7 @@ import { readHttpRecipe, readRecipe } from './read-recipe.ts';
 import { createStubCluster } from './stub-cluster.ts';
 import { startStubService, type StubService } from './stub-service.ts';
 
-const heading = 'OpenSearch and Elasticsearch';
+const recipe = 'opensearch.yaml';
 
 let cluster: StubService;
 let leads: LeadSource;
@@ -28,13 +28,13 @@ beforeEach(async () => {
   cluster = await startStubService({ kind: 'silence' });
   cluster.answer(createStubCluster());
   leads = createHttpLeads(
-    readHttpSettings(readHttpRecipe(heading, cluster.origin), { CLUSTER_AUTHORIZATION: 'ApiKey secret' }),
+    readHttpSettings(readHttpRecipe(recipe, cluster.origin), { CLUSTER_AUTHORIZATION: 'ApiKey secret' }),
     { log: silentLog },
   );
   folder = await temporaryFolder();
   await mkdir(join(folder, 'leads'));
   await send('PUT', '/_scripts/causeway', {
-    script: { lang: 'mustache', source: readRecipe(heading, 'mustache') },
+    script: { lang: 'mustache', source: readRecipe('causeway.mustache') },
   });
 });
 
@@ -73,7 +73,7 @@ const run = async (...args: string[]) => {
 
 /** Loads rows into a new index as the recipe does, in parts of some lines, and makes it the one that is searched. */
 const load = async (rows: readonly object[], index = 'people-1'): Promise<void> => {
-  await send('PUT', `/${index}`, readRecipe(heading, 'json'));
+  await send('PUT', `/${index}`, readRecipe('people.json'));
   const file = join(folder, 'rows.jsonl');
   await writeFile(file, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
   const { stdout } = await run('convert', file, '--format', 'bulk');
@@ -191,7 +191,7 @@ describe('somebody who is forgotten', () => {
   const configure = (settings: object): Promise<void> =>
     writeFile(
       join(folder, 'causeway.yaml'),
-      JSON.stringify({ leads: { http: { ...readHttpRecipe(heading, cluster.origin), ...settings } } }),
+      JSON.stringify({ leads: { http: { ...readHttpRecipe(recipe, cluster.origin), ...settings } } }),
     );
   const authorized = { headers: { authorization: 'x' } };
 
@@ -232,7 +232,7 @@ describe('somebody who is forgotten', () => {
 
   it('is deleted in the cluster while other settings are wrong', async () => {
     await load(people);
-    const http = { ...readHttpRecipe(heading, cluster.origin), ...authorized };
+    const http = { ...readHttpRecipe(recipe, cluster.origin), ...authorized };
     const file = { providers: { wrong: {} }, leads: { http } };
     await writeFile(join(folder, 'causeway.yaml'), JSON.stringify(file));
     expect(await run('delete', 'bob')).toMatchObject({ exitCode: 0 });
