@@ -1,4 +1,4 @@
-import LibAV from '@libav.js/variant-webcodecs';
+import ffmpeg from '@libav.js/variant-webcodecs';
 
 interface Picture {
   begin: number;
@@ -16,7 +16,7 @@ export const playingSeconds = async (film: Buffer): Promise<number> => {
 };
 
 const load = async () => {
-  const libav = await LibAV.LibAV({ noworker: true });
+  const libav = await ffmpeg.LibAV({ noworker: true });
   await libav.av_log_set_level(libav.AV_LOG_QUIET);
   return libav;
 };
