@@ -10,7 +10,7 @@ import { planFilm, type FilmPlan } from './video/plan-film.ts';
 /** A stalling film fails after this time, so that it does not count against its account for hours. */
 const stalledMs = 600_000;
 
-/** All of a task, which is its own name: any process can go on with it, and nothing is kept of it. */
+/** A task. As JSON it is the task's name, so any process can go on with it, and nothing is stored. */
 interface FilmTask {
   plan: FilmPlan;
   triggers: SandboxTriggers;

@@ -48,7 +48,8 @@ export const joinLoops = async (
   const count = Math.max(1, Math.round(seconds)) * second.packets.length;
   await addPackets(pictures, second, { count, duration: seconds / count, signal });
   await output.finalize();
-  return new Uint8Array(target.buffer ?? []);
+  if (target.buffer === null) throw new Error('no film was written');
+  return new Uint8Array(target.buffer);
 };
 
 interface Loop<Config> {
