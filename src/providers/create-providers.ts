@@ -39,7 +39,7 @@ export const createProviders = async (config: ProvidersConfig, options: CreatePr
   const movMaker = createMovMaker({ directory: join(config.dataDir, 'video-work') });
   const open = async ([name, provider]: [string, ProviderConfig]) => {
     const { traceHeaders } = options.telemetry ?? {};
-    const context = { ...options, traceHeaders, name, dataDir: config.dataDir, counter, movMaker };
+    const context = { ...options, traceHeaders, name, counter, movMaker };
     const created = await definitionOf(provider).create(provider, context);
     const opened = options.telemetry?.observeProvider(name, created) ?? created;
     return [name, { opened, isSandbox: isSandbox(provider), budget: createRetryBudget() }] as const;

@@ -39,7 +39,6 @@ export interface Provider {
 export interface ProviderContext {
   /** The provider's name in the configuration. */
   name: string;
-  dataDir: string;
   clock: Clock;
   log: Log;
   /** Fetches results from addresses that upstreams name. */

@@ -55,7 +55,7 @@ export const createImageRouter = (routes: readonly Route<ImageProvider>[], optio
   const attempt = createRouteAttempts(routes, options);
   return {
     /** Returns the time until a route may be asked, as far as this process knows; 0 when one may be asked now. */
-    restMs: () => Promise.resolve(restMsOf(routes)),
+    restMs: () => restMsOf(routes),
     generate: async (request: Omit<ImageRequest, 'model'>, { signal, onRoute }: RoutedCall) => {
       const { route, answer } = await attempt(
         ({ source, model }) => source.generate({ ...request, model }, { signal }),
@@ -92,12 +92,7 @@ export const createVideoRouter = (
   const attempt = createRouteAttempts(routes, options);
   return {
     /** Returns the time until a route may be asked, as far as this process knows; 0 when one may be asked now. */
-    restMs: async () => {
-      const rests = routes.map(async ({ breaker, source }) =>
-        Math.max(breaker.restMs(), (await source.restMs?.()) ?? 0),
-      );
-      return Math.min(...(await Promise.all(rests)));
-    },
+    restMs: () => restMsOf(routes),
     /** Begins a task on the first route that takes it. An `ambiguous` failure is never repeated on another. */
     start: async (
       request: Omit<VideoRequest, 'model'>,

@@ -19,10 +19,10 @@ describe.each(providerDefinitions)('a provider of type $type', (definition) => {
   });
 
   it('opens a member for each service that it says it serves, and no others', async () => {
-    const dataDir = await mkdtemp(join(tmpdir(), 'causeway-provider-'));
+    const folder = await mkdtemp(join(tmpdir(), 'causeway-provider-'));
     const outbound = createOutbound({ allowsLoopback: false, userAgent: 'test' });
     const counter = createTokenCounter({ log: silentLog });
-    const movMaker = createMovMaker({ directory: dataDir });
+    const movMaker = createMovMaker({ directory: folder });
     const config: RemoteConfig = {
       type: definition.type,
       baseUrl: 'http://127.0.0.1:1/v1',
@@ -31,7 +31,6 @@ describe.each(providerDefinitions)('a provider of type $type', (definition) => {
     };
     const provider = await definition.create(config, {
       name: 'tried',
-      dataDir,
       clock: systemClock,
       log: silentLog,
       outbound,
@@ -41,6 +40,6 @@ describe.each(providerDefinitions)('a provider of type $type', (definition) => {
     const members = Object.keys(provider).filter((name) => name !== 'sweep' && name !== 'close');
     expect(members.sort()).toEqual([...definition.serves].sort());
     await Promise.all([provider.close(), outbound.close(), counter.close(), movMaker.close()]);
-    await rm(dataDir, { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true });
   });
 });

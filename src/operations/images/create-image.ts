@@ -116,7 +116,7 @@ export const createImage: SoldOperation<Input> = {
         },
         check: async (request, call, services) => {
           const { sku } = findImageModel(services.catalogs.for(call.caller), request.model);
-          await assertRoute(services.providers.image(sku));
+          assertRoute(services.providers.image(sku));
           const named = namedImages(request).map((image) => ({ ...image, kind: 'image' as const }));
           await checkInputs(named, call, services);
         },
@@ -132,7 +132,7 @@ export const createImage: SoldOperation<Input> = {
         // Nobody has images fetched for a job that the account cannot pay.
         if (named.length > 0) await assertAffordable(price, call, services);
 
-        if (request.async) await assertRoute(services.providers.image(model.sku));
+        if (request.async) assertRoute(services.providers.image(model.sku));
         const inputs = await takeImageInputs(named, call, services);
         call.memory.settleBody(parsedShare);
         const work: ImageJobRequest = {

@@ -80,8 +80,8 @@ export const openMediaJob = async (
 };
 
 /** Throws AppError while every route of a SKU is suspended, because a new job could only fail. */
-export const assertRoute = async (router: { restMs(): Promise<number> }): Promise<void> => {
-  const restMs = await router.restMs();
+export const assertRoute = (router: { restMs(): number }): void => {
+  const restMs = router.restMs();
   if (restMs > 0)
     throw new AppError(
       'upstream_unavailable',

@@ -97,7 +97,7 @@ export const createVideo = (
         },
         check: async (request, call, services) => {
           const { model, named } = readVideo(request, services.catalogs.for(call.caller));
-          await assertRoute(services.providers.video(model.sku));
+          assertRoute(services.providers.video(model.sku));
           await assertPlace(call, services);
           const media = named.map(({ url, param, role }) => {
             const kind: 'audio' | 'image' = role === 'reference_audio' ? 'audio' : 'image';
@@ -145,7 +145,7 @@ const openVideo: PrepaidSale<VideoInputBody>['open'] = async (request, call, ser
   checkWebhookUrl(request.webhook_url, services.config);
   const { model, video, named, hasReferenceVideo } = readVideo(request, services.catalogs.for(caller));
   await prepareWebhook(request.webhook_url, caller, services);
-  await assertRoute(services.providers.video(model.sku));
+  assertRoute(services.providers.video(model.sku));
   const least = leastPrice(model, video, hasReferenceVideo);
   if (named.length > 0) await assertAdmissible(least, call, services);
   const inputs = await takeVideoInputs(named, call, services);

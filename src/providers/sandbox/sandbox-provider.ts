@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { z } from 'zod';
 import type { ProviderDefinition } from '../provider.ts';
 
@@ -9,19 +8,18 @@ export const sandboxProvider: ProviderDefinition = {
   settings: z.strictObject({}),
   serves: ['chat', 'image', 'video'],
   read: () => ({}),
-  create: async (_config, { name, dataDir, clock, log, counter, sandboxPieceDelayMs: pieceDelayMs }) => {
+  create: async (_config, { clock, counter, sandboxPieceDelayMs: pieceDelayMs }) => {
     const { createExampleMaker } = await import('./examples/example-maker.ts');
     const { createSandboxImage } = await import('./sandbox-image.ts');
     const { createSandboxText } = await import('./sandbox-text.ts');
     const { createSandboxVideo } = await import('./sandbox-video.ts');
     const examples = createExampleMaker();
     const image = createSandboxImage();
-    const video = createSandboxVideo({ directory: join(dataDir, 'sandbox-videos', name), clock, log });
     return {
       chat: createSandboxText({ counter, examples, ...(pieceDelayMs === undefined ? {} : { pieceDelayMs }) }),
       image,
-      video,
-      close: () => Promise.all([examples.close(), image.close(), video.close()]),
+      video: createSandboxVideo({ clock }),
+      close: () => Promise.all([examples.close(), image.close()]),
     };
   },
 };

@@ -54,8 +54,6 @@ export interface VideoContent {
 
 /** A source of videos. Throws ProviderError, or the signal's reason after it aborts. */
 export interface VideoProvider {
-  /** Returns the time until it can take a video; 0 when it can now. Absent: unknown. */
-  restMs?(): Promise<number>;
   /**
    * Begins a task and returns the name by which any process finds it again. A time-out or reset after the request was
    * written is of the class `ambiguous`, because the task may exist.

@@ -1,4 +1,9 @@
-import { Mp4Demuxer } from '@napi-rs/webcodecs';
+import ffmpeg from '@libav.js/variant-webcodecs';
+
+interface Picture {
+  begin: number;
+  end: number;
+}
 
 /**
  * How long a player that knows nothing of our code shows pictures of an MP4 or MOV film: FFmpeg's demuxer reads it, edit
@@ -6,21 +11,44 @@ import { Mp4Demuxer } from '@napi-rs/webcodecs';
  * that show at the same time count one after the other. 0 when it cannot read the film.
  */
 export const playingSeconds = async (film: Buffer): Promise<number> => {
-  const pictures: { begin: number; end: number }[] = [];
-  const demuxer = new Mp4Demuxer({
-    videoOutput: ({ timestamp, duration }) =>
-      pictures.push({ begin: timestamp / 1e6, end: (timestamp + (duration ?? 0)) / 1e6 }),
-    error: () => {},
-  });
+  const tracks = await demux(film).catch(() => []);
+  return Math.max(0, ...tracks.map((pictures) => shownSeconds(film, pictures)));
+};
+
+const load = async () => {
+  const libav = await ffmpeg.LibAV({ noworker: true });
+  await libav.av_log_set_level(libav.AV_LOG_QUIET);
+  return libav;
+};
+/** One for all films. */
+let loading: ReturnType<typeof load> | null = null;
+
+/** Reads the pictures of each track, in seconds. */
+const demux = async (film: Buffer): Promise<Picture[][]> => {
+  const libav = await (loading ??= load());
   try {
-    await demuxer.loadBuffer(new Uint8Array(film));
-    if (demuxer.tracks.every(({ trackType }) => trackType !== 'video')) return 0;
-    await demuxer.demuxAsync();
-  } catch {
-    return 0;
-  } finally {
-    demuxer.close();
+    await libav.writeFile('film', new Uint8Array(film));
+    const [demuxer, streams] = await libav.ff_init_demuxer_file('film');
+    const packet = await libav.av_packet_alloc();
+    const [, packets] = await libav.ff_read_frame_multi(demuxer, packet);
+    await libav.av_packet_free_js(packet);
+    await libav.avformat_close_input_js(demuxer);
+    return streams
+      .filter(({ codec_type: type }) => type === libav.AVMEDIA_TYPE_VIDEO)
+      .map(({ index, time_base_num: over, time_base_den: under }) =>
+        (packets[index] ?? []).map(({ pts = 0, ptshi = 0, duration = 0 }) => {
+          const begin = libav.i64tof64(pts, ptshi);
+          return { begin: (begin * over) / under, end: ((begin + duration) * over) / under };
+        }),
+      );
+  } catch (error) {
+    // It may have stopped anywhere, and is not used again.
+    loading = null;
+    throw error;
   }
+};
+
+const shownSeconds = (film: Buffer, pictures: readonly Picture[]): number => {
   if (pictures.length === 0) return 0;
   // The demuxer hands out what an edit hides, with times below zero.
   const begin = Math.min(0, Math.min(...pictures.map((picture) => picture.begin)) + hiddenSeconds(film));
@@ -35,8 +63,7 @@ export const playingSeconds = async (film: Buffer): Promise<number> => {
   );
 };
 
-const cutEnd = ({ begin, end }: { begin: number; end: number }, cut: number): number =>
-  begin < cut ? Math.min(end, cut) : end;
+const cutEnd = ({ begin, end }: Picture, cut: number): number => (begin < cut ? Math.min(end, cut) : end);
 
 /** By the edit list of a film of one edit. A picture that the edit cuts ends there; FFmpeg's demuxer hands it out whole. */
 const editEnd = (film: Buffer): number => {

@@ -6,8 +6,6 @@ import { drawOverlay, drawPicture, fontFamily, type PictureRequest } from './dra
 /** A whole picture, or the overlay of an edit. */
 export type DrawTask = PictureRequest & {
   layer: 'picture' | 'overlay';
-  /** The longer side of the layout, from which the picture is scaled; by default that of the picture. */
-  layoutSide?: number;
 };
 
 const require = createRequire(import.meta.url);
@@ -16,11 +14,9 @@ const fontFile = require.resolve('@expo-google-fonts/open-sans/600SemiBold/OpenS
 
 const draw = { picture: drawPicture, overlay: drawOverlay };
 
-serveCalls(({ layer, layoutSide, width, height, ...words }: DrawTask): Uint8Array => {
-  const scale = layoutSide === undefined ? 1 : layoutSide / Math.max(width, height);
-  const drawing = new Resvg(draw[layer]({ ...words, width: width * scale, height: height * scale }), {
+serveCalls(({ layer, ...request }: DrawTask): Uint8Array => {
+  const drawing = new Resvg(draw[layer](request), {
     font: { loadSystemFonts: false, fontFiles: [fontFile], defaultFontFamily: fontFamily },
-    fitTo: { mode: 'width', value: width },
   });
   return drawing.render().asPng();
 });
