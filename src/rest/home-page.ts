@@ -1,6 +1,5 @@
 import { toPricing } from '../catalog/model.ts';
 import type { Json } from '../kit/json.ts';
-import { formatUsd } from '../kit/money.ts';
 import { nameAll, priceInWords, rangeInWords, type ServiceDescription } from './describe-service.ts';
 import { html, prose } from './docs/docs-page-html.ts';
 import { pageShell } from './page-shell.ts';
@@ -192,11 +191,7 @@ const toJson = (service: ServiceDescription): Json => {
     x402: { networks: networks.map(({ network, label, isTest }) => ({ network, label, is_test: isTest })) },
     paid_per_call: goods.map((good) => ({
       ...callable(good),
-      price: {
-        currency: 'USD',
-        min: formatUsd(good.price.least),
-        max: good.price.most === null ? null : formatUsd(good.price.most),
-      },
+      price: { currency: 'USD', ...good.price },
       ...(good.notice === null ? {} : { notice: good.notice }),
     })),
     free: free.map(callable),

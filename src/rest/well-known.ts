@@ -1,7 +1,7 @@
 import type { Operation, Services } from '../operations/operation.ts';
 
-/** Addresses for crawlers: the first for x402scan, the second by x402's draft. */
-const manifestPaths = ['/.well-known/x402', '/.well-known/x402.json'];
+/** Addresses of the manifest for crawlers: the first for x402scan, the second by x402's draft. */
+export const manifestPaths = ['/.well-known/x402', '/.well-known/x402.json'];
 
 /** Follows the facilitator's address in the terms. */
 const supportedPath = '/x402/supported';
@@ -16,14 +16,13 @@ export const wellKnownHeaders: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
 };
 
-/** Maps addresses to documents about the goods, the signer and settlements: JSON text, or null for none. */
+/** Maps addresses to documents about the signer and settlements: JSON text, or null for none. */
 export const createWellKnown = (
   services: Services & { operations: readonly Operation[] },
 ): ReadonlyMap<string, () => Promise<string | null>> => {
   const { x402, operations } = services;
   if (operations.every(({ sale }) => sale?.x402 === undefined)) return new Map();
   return new Map([
-    ...manifestPaths.map((path) => [path, () => Promise.resolve(x402.manifest())] as const),
     [supportedPath, () => Promise.resolve(x402.supported())],
     ...didPaths.map((path) => [path, () => x402.didDocument()] as const),
   ]);
