@@ -14,10 +14,22 @@ import { mcpServerDocument } from './rest/mcp-server-document.ts';
 import { pageHeaders } from './rest/page-shell.ts';
 import { homeType } from './rest/paywall/paywall-wanted.ts';
 import { createServeResult } from './rest/serve-result.ts';
-import { createWellKnown, manifestPaths, wellKnownHeaders } from './rest/well-known.ts';
 import type { GatewayServices } from './services.ts';
 
 const documentHeaders = { ...pageHeaders, 'cache-control': 'no-cache' };
+
+/** Readable from any page, and cached until the facilitators are asked again. */
+const wellKnownHeaders = {
+  'access-control-allow-origin': '*',
+  'cache-control': 'public, max-age=300',
+  'x-content-type-options': 'nosniff',
+};
+
+/** Addresses of the manifest for crawlers: the first for x402scan, the second by x402's draft. */
+const manifestPaths = ['/.well-known/x402', '/.well-known/x402.json'];
+
+/** Addresses of did:web: for a host, and for a base URL with a path, which a proxy removes. */
+const didPaths = ['/.well-known/did.json', '/did.json'];
 
 /** Answers GET and HEAD at a path; refuses other methods. */
 type AddPage = (path: string, serve: express.RequestHandler) => void;
@@ -46,7 +58,11 @@ export const createPages = (services: GatewayServices): express.Express => {
     response.json(readiness);
   });
   addDocuments(addPage, services);
-  for (const [path, read] of createWellKnown(services)) addWellKnown(addPage, path, read);
+  if (services.x402.sales.length > 0) {
+    // Follows the facilitator's address in the terms.
+    addWellKnown(addPage, '/x402/supported', services.x402.supported);
+    for (const path of didPaths) addWellKnown(addPage, path, services.x402.didDocument);
+  }
   addPage('/results/:name', (request, response) =>
     serveResult(String(request.params['name']), {
       request,
