@@ -29,8 +29,6 @@ const keptFreeBytes = 256 * 1024 ** 2;
 /** As long as a job waits for the storage. */
 const longestWaitMs = 600_000;
 
-export type Spool = ReturnType<typeof createSpool>;
-
 /** Keeps streams on the disk on their way to a bucket, because a request to S3 begins with the size and hash of its body. */
 export const createSpool = ({
   directory,

@@ -81,7 +81,7 @@ export const createX402Gate = (options: X402GateOptions) => {
     const ending = work.finally(() => underWay.delete(ending));
     underWay.add(ending);
   };
-  const { methods, resources, documents, challenges, signIn, health } = createParts(
+  const { methods, resources, documents, challenges, signIn, health, descriptions } = createParts(
     { ...options, log },
     { inBackground, closing: closing.signal },
   );
@@ -130,10 +130,7 @@ export const createX402Gate = (options: X402GateOptions) => {
     status: health.status,
     /** Returns what the facilitator in this process settles, as JSON text; null when there is none. */
     supported: (): string | null => supportedKinds(methods),
-    /** Everything that is sold, to describe it. */
-    sales: options.sales,
-    /** Returns the part of a range of prices that can be paid, and the terms of the least price on the ready networks. */
-    payable: (range: PriceRange) => payableNow(methods, { range, health: health.status() }),
+    ...descriptions,
     /** Returns the DID document with the key of offers and receipts, as JSON text. Rejects when the store does. */
     didDocument: documents.didDocument,
     /** Returns an amount in whole tokens, such as `0.10`; null for an unknown token. */
@@ -228,5 +225,11 @@ const createParts = (
     inBackground,
     signal: closing,
   });
-  return { methods, resources, documents, challenges, signIn, health };
+  const descriptions = {
+    /** Everything that is sold. */
+    sales,
+    /** Returns the part of a range of prices that can be paid, and the terms of the least price on the ready networks. */
+    payable: (range: PriceRange) => payableNow(methods, { range, health: health.status() }),
+  };
+  return { methods, resources, documents, challenges, signIn, health, descriptions };
 };

@@ -112,7 +112,7 @@ it.skipIf(testEngines().length < 2)('both engines have the same tables and colum
         await place.openAnother();
         const rows = await place.sql(columnsOf[kind](place.location));
         return rows
-          .map((row) => `${row['table_name']} ${row['column_name']} ${Boolean(row['needed'])}`)
+          .map((row) => [row['table_name'], row['column_name'], Boolean(row['needed'])].join(' '))
           .filter((line) => !own.test(line))
           .sort();
       } finally {
