@@ -5,18 +5,31 @@ import { AppError, methodNotAllowed, messages } from './kit/errors.ts';
 import { memoizeAsync } from './kit/memoize-async.ts';
 import { writeError } from './kit/write-error.ts';
 import { createSwitchedOff } from './operations/index.ts';
-import { createOffered, sellsBalanceBeside } from './operations/is-on-sale.ts';
+import { createOffered } from './operations/is-on-sale.ts';
 import type { Operation } from './operations/operation.ts';
 import { createServiceDescription, type ServiceDescription } from './rest/describe-service.ts';
 import { homePage } from './rest/home-page.ts';
+import { manifest } from './rest/manifest.ts';
 import { mcpServerDocument } from './rest/mcp-server-document.ts';
 import { pageHeaders } from './rest/page-shell.ts';
 import { homeType } from './rest/paywall/paywall-wanted.ts';
 import { createServeResult } from './rest/serve-result.ts';
-import { createWellKnown, wellKnownHeaders } from './rest/well-known.ts';
 import type { GatewayServices } from './services.ts';
 
 const documentHeaders = { ...pageHeaders, 'cache-control': 'no-cache' };
+
+/** Readable from any page, and cached until the facilitators are asked again. */
+const wellKnownHeaders = {
+  'access-control-allow-origin': '*',
+  'cache-control': 'public, max-age=300',
+  'x-content-type-options': 'nosniff',
+};
+
+/** Addresses of the manifest for crawlers: the first for x402scan, the second by x402's draft. */
+const manifestPaths = ['/.well-known/x402', '/.well-known/x402.json'];
+
+/** Addresses of did:web: for a host, and for a base URL with a path, which a proxy removes. */
+const didPaths = ['/.well-known/did.json', '/did.json'];
 
 /** Answers GET and HEAD at a path; refuses other methods. */
 type AddPage = (path: string, serve: express.RequestHandler) => void;
@@ -45,12 +58,11 @@ export const createPages = (services: GatewayServices): express.Express => {
     response.json(readiness);
   });
   addDocuments(addPage, services);
-  for (const [path, read] of createWellKnown(services))
-    addPage(path, async (_request, response, next) => {
-      const text = await read();
-      if (text === null) next();
-      else response.set(wellKnownHeaders).type('application/json').send(text);
-    });
+  if (services.x402.sales.length > 0) {
+    // Follows the facilitator's address in the terms.
+    addWellKnown(addPage, '/x402/supported', services.x402.supported);
+    for (const path of didPaths) addWellKnown(addPage, path, services.x402.didDocument);
+  }
   addPage('/results/:name', (request, response) =>
     serveResult(String(request.params['name']), {
       request,
@@ -62,13 +74,25 @@ export const createPages = (services: GatewayServices): express.Express => {
   return pages;
 };
 
+/** A document that programs look for at a known address; 404 while there is none. */
+const addWellKnown = (
+  addPage: AddPage,
+  path: string,
+  read: () => string | Buffer | null | Promise<string | null>,
+): void =>
+  addPage(path, async (_request, response, next) => {
+    const text = await read();
+    if (text === null) next();
+    else response.set(wellKnownHeaders).type('application/json').send(text);
+  });
+
 /** The documents about the service: bytes that are made again when something changes. */
 const addFrontPages = (addPage: AddPage, services: GatewayServices): void => {
   const made = new WeakMap<ServiceDescription, ReturnType<typeof makeFrontPages>>();
   const describe = createServiceDescription(services);
   const pages = () => {
     const description = describe();
-    const known = made.get(description) ?? makeFrontPages(description);
+    const known = made.get(description) ?? makeFrontPages(description, services.clock.now());
     made.set(description, known);
     return known;
   };
@@ -82,12 +106,12 @@ const addFrontPages = (addPage: AddPage, services: GatewayServices): void => {
   addPage('/llms.txt', (_request, response) => {
     response.set(wellKnownHeaders).type('text/plain').send(pages()['text/plain']);
   });
-  addPage('/.well-known/mcp/server.json', (_request, response) => {
-    response.set(wellKnownHeaders).type('application/json').send(pages().server);
-  });
+  addWellKnown(addPage, '/.well-known/mcp/server.json', () => pages().server);
+  if (services.x402.sales.length > 0)
+    for (const path of manifestPaths) addWellKnown(addPage, path, () => pages().manifest);
 };
 
-const makeFrontPages = (description: ServiceDescription) => {
+const makeFrontPages = (description: ServiceDescription, now: number) => {
   const { markdown, page, json } = homePage(description);
   const text = Buffer.from(markdown);
   return {
@@ -96,19 +120,23 @@ const makeFrontPages = (description: ServiceDescription) => {
     'text/plain': text,
     'application/json': Buffer.from(json),
     server: Buffer.from(JSON.stringify(mcpServerDocument(description), null, 2)),
+    manifest: description.goods.length === 0 ? null : Buffer.from(JSON.stringify(manifest(description, now))),
   };
 };
 
-/** The description of the interface and the pages made from it. What makes them is loaded when they are first read. */
+/**
+ * The description of the interface and the pages made from it, made anew when an operation or a price changes. What makes
+ * them is loaded when they are first read.
+ */
 const addDocuments = (addPage: AddPage, services: GatewayServices): void => {
-  const documents = createOffered(services.operations, services, (operations) => {
-    const openApi = memoizeAsync(() => makeOpenApi(operations, services));
-    const docs = memoizeAsync(async () => {
-      const { createDocsPage } = await import('./rest/docs/docs-page.ts');
-      return createDocsPage(await openApi());
-    });
-    return { openApi, docs };
-  });
+  const offered = createOffered(services.operations, services, (operations) => operations);
+  let made: { key: string; documents: ReturnType<typeof makeDocuments> } | null = null;
+  const documents = () => {
+    const operations = offered().map((operation) => withPrice(operation, services));
+    const key = operations.map(({ name, price }) => `${name} ${price?.least} ${price?.most}`).join();
+    if (made?.key !== key) made = { key, documents: makeDocuments(operations, services) };
+    return made.documents;
+  };
   addPage('/openapi.json', async (_request, response) => {
     response
       .set('access-control-allow-origin', '*')
@@ -122,23 +150,34 @@ const addDocuments = (addPage: AddPage, services: GatewayServices): void => {
     });
 };
 
+/** Adds what can be paid for a call; null: none can be bought. */
+const withPrice = (operation: Operation, { x402 }: GatewayServices) => {
+  const sale = x402.sales.find(({ name }) => name === operation.name);
+  if (sale === undefined || sale.isFree === true) return operation;
+  const range = sale.price();
+  return { ...operation, price: range && x402.payable(range).price };
+};
+
+const makeDocuments = (operations: readonly Operation[], services: GatewayServices) => {
+  const openApi = memoizeAsync(() => makeOpenApi(operations, services));
+  const docs = memoizeAsync(async () => {
+    const { createDocsPage } = await import('./rest/docs/docs-page.ts');
+    return createDocsPage(await openApi());
+  });
+  return { openApi, docs };
+};
+
 const makeOpenApi = async (operations: readonly Operation[], services: GatewayServices): Promise<string> => {
   const { config, publicUrl } = services;
   const { createOpenApi } = await import('./rest/openapi.ts');
   const { loadPaymentRequiredSchema } = await import('./payments/core/payment-required-schema.ts');
-  const paymentRequiredSchema = await loadPaymentRequiredSchema();
   return JSON.stringify(
     createOpenApi({
-      operations: operations.map((operation) => {
-        const sale = operation.sale?.x402;
-        return sellsBalanceBeside(sale)
-          ? operation
-          : { ...operation, price: sale?.priceRange(services) ?? null };
-      }),
+      operations,
       publicUrl: publicUrl(),
       title: brandTitle(config),
       speaksMpp: config.x402.speaksMpp,
-      paymentRequiredSchema,
+      paymentRequiredSchema: await loadPaymentRequiredSchema(),
     }),
   );
 };

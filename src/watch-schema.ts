@@ -1,5 +1,5 @@
 import type { Store } from './store/store.ts';
-import { describeNewerSchema } from './store/migrations/migrations.ts';
+import { foreignSchemaLine } from './store/migrations/migrations.ts';
 
 const lookEveryMs = 2_000;
 
@@ -13,7 +13,7 @@ export const watchSchema = (
 ): void => {
   const look = async (): Promise<void> => {
     // During an outage the next look answers.
-    const problem = describeNewerSchema(await store.listMigrations(undefined).catch(() => []));
+    const problem = foreignSchemaLine(await store.listMigrations(undefined).catch(() => []));
     if (problem === null) return;
     clearInterval(timer);
     callback(problem);

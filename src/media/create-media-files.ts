@@ -17,7 +17,7 @@ export const createMediaFiles = async (
   const { s3 } = config;
   if (s3 !== null) {
     const { createS3Media } = await import('./s3/s3-media.ts');
-    return createS3Media(s3, { log });
+    return createS3Media(s3, { log, spool: { directory: join(config.dataDir, 'upload-work') } });
   }
   const { createDiskMedia } = await import('./disk-media.ts');
   return createDiskMedia(mediaFolder(config));

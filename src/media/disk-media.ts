@@ -3,8 +3,8 @@ import { access, mkdir, open, rename, rm, stat, type FileHandle } from 'node:fs/
 import { dirname, join, resolve } from 'node:path';
 import { addAbortSignal } from 'node:stream';
 import { ignoreEnoent } from '../kit/ignore-enoent.ts';
-import { listDirectory } from '../kit/list-directory.ts';
 import { checkedMediaId, type MediaFiles } from './media-files.ts';
+import { removeOldWrites, unfinishedName } from './remove-old-writes.ts';
 import { untilAborted } from '../kit/until-aborted.ts';
 import { syncToDisk } from '../kit/sync-to-disk.ts';
 
@@ -22,7 +22,7 @@ export const createDiskMedia = (directory: string): MediaFiles => {
 
   const placeOf = (id: string): { folder: string; file: string; temporary: string } => {
     const folder = join(root, checkedMediaId(id).slice(0, 2));
-    return { folder, file: join(folder, id), temporary: join(temporaryFolder, `${id}.tmp`) };
+    return { folder, file: join(folder, id), temporary: join(temporaryFolder, unfinishedName(id)) };
   };
 
   /**
@@ -79,7 +79,7 @@ export const createDiskMedia = (directory: string): MediaFiles => {
       // Without its folder the medium may never have been written. Without `tmp` nothing was written here.
       if (isThere === null) await assertMounted(temporaryFolder);
     },
-    removeLeftovers: ({ olderThan, signal }) => removeOldWrites(temporaryFolder, { olderThan, signal }),
+    removeLeftovers: (options) => removeOldWrites(temporaryFolder, options),
     check: async () => {
       await mkdir(root, { recursive: true });
       await access(root, constants.R_OK | constants.W_OK);
@@ -91,22 +91,6 @@ export const createDiskMedia = (directory: string): MediaFiles => {
     },
     close: async () => {},
   };
-};
-
-const removeOldWrites = async (
-  folder: string,
-  { olderThan, signal }: { olderThan: number; signal: AbortSignal },
-): Promise<number> => {
-  let removed = 0;
-  for (const name of await listDirectory(folder)) {
-    signal.throwIfAborted();
-    if (!name.endsWith('.tmp')) continue;
-    const found = await ignoreEnoent(stat(join(folder, name)));
-    if (found === null || found.mtimeMs >= olderThan) continue;
-    await rm(join(folder, name), { force: true });
-    removed += 1;
-  }
-  return removed;
 };
 
 /** Copies the source to the disk and closes the file. Returns the size in bytes. */

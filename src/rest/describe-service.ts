@@ -3,10 +3,10 @@ import { brandTitle } from '../kit/brand-title.ts';
 import { firstSentence } from '../kit/first-sentence.ts';
 import type { JsonObject } from '../kit/json.ts';
 import { formatRate, formatUsd } from '../kit/money.ts';
-import { createOffered, isOnSale, sellsBalanceBeside } from '../operations/is-on-sale.ts';
+import { createOffered } from '../operations/is-on-sale.ts';
 import type { Operation, Services } from '../operations/operation.ts';
 import { unknownWallet } from '../operations/per-call-sale.ts';
-import type { PriceRange } from '../purchases/x402/x402-gate.ts';
+import type { SaleDescription, X402Gate } from '../purchases/x402/x402-gate.ts';
 
 /** Where an operation is called. */
 interface Callable {
@@ -19,21 +19,18 @@ interface Callable {
   isTool: boolean;
 }
 
-interface Good extends Callable {
-  /** One call, such as "search". */
-  unit: string;
-  price: PriceRange;
+/** What can be bought call by call. */
+export interface Good extends Callable, Pick<ReturnType<X402Gate['payable']>, 'accepts'> {
+  sale: SaleDescription;
+  /** In US dollars, of the cheapest and the dearest call; null: it has no upper bound. */
+  price: { min: string; max: string | null };
   /** The parameters or the body of a call, as JSON. */
   example: JsonObject;
-  /** Whether a payment is balance. */
-  isCredit: boolean;
-  /** Names the goods, such as "influencer search". */
-  goods: string;
   /** Tells of made-up answers; null: there are none. */
   notice: string | null;
 }
 
-/** The content of the home page, `/llms.txt` and `server.json`. */
+/** All that the faces of the service tell: the home page, `/llms.txt`, `server.json` and the manifest. */
 export type ServiceDescription = ReturnType<typeof describeService>;
 
 /** Returns a function that describes the service as it is now. The object is the same until something changes. */
@@ -45,11 +42,18 @@ export const createServiceDescription = (
   return () => {
     const operations = onSale();
     const models = soldModels(services);
-    const notices = operations.map((operation) => noticeOf(operation, services));
+    const goods = describeGoods({ operations, models }, services);
+    const told = goods.map(({ name, price, accepts, sale, notice }) => [
+      name,
+      price,
+      accepts,
+      sale.description(),
+      notice,
+    ]);
     const networks = services.x402.status().map(({ ready }) => ready);
-    const parts = [services.publicUrl(), operations, models, ...notices, ...networks];
+    const parts = [services.publicUrl(), operations, models, JSON.stringify(told), ...networks];
     if (known === null || parts.some((part, index) => part !== known?.parts[index]))
-      known = { parts, description: describeService({ operations, models }, services) };
+      known = { parts, description: describeService({ operations, models, goods }, services) };
     return known.description;
   };
 };
@@ -61,16 +65,14 @@ const soldModels = (services: Services) => {
   return catalogs.for(config.wallets.isOn ? unknownWallet(services) : buyer).list();
 };
 
-const noticeOf = ({ sale }: Operation, services: Services): string | null =>
-  sale?.x402?.isSandbox(services, null) === true ? sale.x402.sandbox.notice : null;
+interface Offered {
+  operations: readonly Operation[];
+  models: ReturnType<typeof soldModels>;
+}
 
-const describeService = (
-  { operations, models }: { operations: readonly Operation[]; models: ReturnType<typeof soldModels> },
-  services: Services,
-) => {
-  const { config, catalogs, x402 } = services;
-  const url = services.publicUrl();
-  const toCallable = ({ name, title, description, rest, tool }: Operation): Callable => ({
+const toCallable =
+  (url: string) =>
+  ({ name, title, description, rest, tool }: Operation): Callable => ({
     name,
     title,
     summary: firstSentence(description),
@@ -78,24 +80,34 @@ const describeService = (
     url: `${url}${rest.path}`,
     isTool: tool !== null,
   });
-  const goods = operations.flatMap((operation): Good[] => {
-    const sale = operation.sale?.x402;
-    if (sale === undefined || sellsBalanceBeside(sale) || !isOnSale(sale, services)) return [];
-    const price = sale.priceRange(services);
-    if (price === null) return [];
+
+const saleOf = ({ name }: Operation, { x402 }: Services): SaleDescription | undefined =>
+  x402.sales.find((sale) => sale.name === name);
+
+/** Lists what can be bought now, at prices that somebody can pay. */
+const describeGoods = ({ operations, models }: Offered, services: Services): Good[] =>
+  operations.flatMap((operation): Good[] => {
+    const sale = saleOf(operation, services);
+    const range = sale === undefined || sale.isFree === true ? null : sale.price();
+    if (sale === undefined || range === null) return [];
+    const { price, accepts } = services.x402.payable(range);
     const model = models.find(({ kind }) => kind === operation.sells);
     return [
       {
-        ...toCallable(operation),
-        unit: sale.unit.one,
-        price,
-        example: { ...sale.example.input, ...(model === undefined ? {} : exampleOf(model)) },
-        isCredit: sale.isCredit === true,
-        goods: decapitalised(sale.description),
-        notice: noticeOf(operation, services),
+        ...toCallable(services.publicUrl())(operation),
+        sale,
+        accepts,
+        price: { min: formatUsd(price.least), max: price.most === null ? null : formatUsd(price.most) },
+        example: { ...sale.inputExample, ...(model === undefined ? {} : exampleOf(model)) },
+        notice: sale.notice(),
       },
     ];
   });
+
+const describeService = ({ operations, models, goods }: Offered & { goods: Good[] }, services: Services) => {
+  const { config, catalogs, x402 } = services;
+  const url = services.publicUrl();
+  const givesKeys = (operation: Operation): boolean => saleOf(operation, services)?.isFree === true;
   return {
     brand: config.brand,
     title: brandTitle(config),
@@ -104,10 +116,10 @@ const describeService = (
     goods,
     /** What is free and needs no key. */
     free: operations
-      .filter(({ isOpen, sale }) => isOpen === true || sellsBalanceBeside(sale?.x402))
-      .map(toCallable),
+      .filter((operation) => operation.isOpen === true || givesKeys(operation))
+      .map(toCallable(url)),
     /** Where wallets get a key; null: wallets have no accounts here. */
-    signIn: operations.find(({ sale }) => sellsBalanceBeside(sale?.x402))?.rest ?? null,
+    signIn: operations.find(givesKeys)?.rest ?? null,
     models: models.map(({ sku, kind, price }) => ({ sku, kind, price })),
     /** Whether a sandbox serves the models. */
     isSandbox: !catalogs.sellsReal() || (config.wallets.isOn && !config.x402.takesRealMoney),
@@ -124,8 +136,12 @@ const exampleOf = ({ sku: model, price, duration }: ModelConfig): JsonObject =>
 
 const mppSentence = ' MPP is taken beside x402.';
 
+/** Names the goods that are sold call by call alone, such as "influencer search". */
+export const namesOf = (goods: readonly Good[]): string[] =>
+  goods.filter(({ sale }) => !sale.isCredit).map(({ sale }) => decapitalised(sale.goods));
+
 const toSummary = (goods: readonly Good[]): string => {
-  const others = goods.filter(({ isCredit }) => !isCredit).map((good) => good.goods);
+  const others = namesOf(goods);
   const generation = 'Generation of images, video and text';
   if (others.length < goods.length)
     return (
@@ -153,8 +169,7 @@ export const priceInWords = (price: Price): string => {
 };
 
 /** Returns the prices of a good, such as "$0.10 to $0.26 for each search". */
-export const rangeInWords = ({ price: { least, most }, unit }: Good): string => {
-  if (most === null)
-    return `from $${formatUsd(least)} for each ${unit}, quoted by its input, without a maximum`;
-  return `$${formatUsd(least)}${least === most ? '' : ` to $${formatUsd(most)}`} for each ${unit}`;
+export const rangeInWords = ({ price: { min, max }, sale: { unit } }: Good): string => {
+  if (max === null) return `from $${min} for each ${unit}, quoted by its input, without a maximum`;
+  return `$${min}${min === max ? '' : ` to $${max}`} for each ${unit}`;
 };

@@ -1,6 +1,5 @@
 import { toPricing } from '../catalog/model.ts';
 import type { Json } from '../kit/json.ts';
-import { formatUsd } from '../kit/money.ts';
 import { nameAll, priceInWords, rangeInWords, type ServiceDescription } from './describe-service.ts';
 import { html, prose } from './docs/docs-page-html.ts';
 import { pageShell } from './page-shell.ts';
@@ -94,31 +93,27 @@ const introduction = ({ url, goods, networks, signIn }: ServiceDescription): Sec
           ? ''
           : ` A wallet gets one when it signs in: \`${signIn.method} ${url}${signIn.path}\`.`),
     },
-    ...(goods.length === 0
-      ? []
-      : [
-          {
-            title: 'To pay for a call',
-            text:
-              'Call without a payment. The answer is 402 with the terms: in the header `PAYMENT-REQUIRED` and the body, ' +
-              'over MCP in the tool error. An x402 client signs one of them and calls again with the proof in ' +
-              '`PAYMENT-SIGNATURE`, over MCP in `_meta["x402/payment"]`. ' +
-              (networks.length === 0
-                ? '**No payment network can be reached now, so nothing can be paid for.** Try again later.'
-                : `USDC is taken on ${nameAll(networks.map(({ label, isTest }) => (isTest ? `${label} (test money)` : label)))}. No account is needed.`),
-          },
-        ]),
-    ...(signIn === null
-      ? []
-      : [
-          {
-            title: 'Wallets',
-            text:
-              'A wallet has an account, made by its first payment. What a call does not use of its payment is balance of ' +
-              `that account. \`POST ${url}/v1/topup\` raises a balance. Usual x402 clients pay at most $1 at once.`,
-          },
-        ]),
-  ];
+    {
+      title: 'To pay for a call',
+      text:
+        goods.length === 0
+          ? ''
+          : 'Call without a payment. The answer is 402 with the terms: in the header `PAYMENT-REQUIRED` and the body, ' +
+            'over MCP in the tool error. An x402 client signs one of them and calls again with the proof in ' +
+            '`PAYMENT-SIGNATURE`, over MCP in `_meta["x402/payment"]`. ' +
+            (networks.length === 0
+              ? '**No payment network can be reached now, so nothing can be paid for.** Try again later.'
+              : `USDC is taken on ${nameAll(networks.map(({ label, isTest }) => (isTest ? `${label} (test money)` : label)))}. No account is needed.`),
+    },
+    {
+      title: 'Wallets',
+      text:
+        signIn === null
+          ? ''
+          : 'A wallet has an account, made by its first payment. What a call does not use of its payment is balance of ' +
+            `that account. \`POST ${url}/v1/topup\` raises a balance. Usual x402 clients pay at most $1 at once.`,
+    },
+  ].filter(({ text }) => text !== '');
 };
 
 /** Lists of what is sold, and of what is free. */
@@ -192,11 +187,7 @@ const toJson = (service: ServiceDescription): Json => {
     x402: { networks: networks.map(({ network, label, isTest }) => ({ network, label, is_test: isTest })) },
     paid_per_call: goods.map((good) => ({
       ...callable(good),
-      price: {
-        currency: 'USD',
-        min: formatUsd(good.price.least),
-        max: good.price.most === null ? null : formatUsd(good.price.most),
-      },
+      price: { currency: 'USD', ...good.price },
       ...(good.notice === null ? {} : { notice: good.notice }),
     })),
     free: free.map(callable),

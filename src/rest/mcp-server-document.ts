@@ -1,6 +1,6 @@
 import packageJson from '../../package.json' with { type: 'json' };
 import type { JsonObject } from '../kit/json.ts';
-import type { ServiceDescription } from './describe-service.ts';
+import { namesOf, type ServiceDescription } from './describe-service.ts';
 
 const schema = 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json';
 
@@ -34,8 +34,7 @@ export const mcpServerDocument = ({ brand, title, url, goods }: ServiceDescripti
 });
 
 const descriptionOf = (goods: ServiceDescription['goods']): string => {
-  const others = goods.filter(({ isCredit }) => !isCredit).map((good) => good.goods);
-  const whole = `Makes images, video and text${others.map((name) => `, ${name}`).join('')}`;
+  const whole = ['Makes images, video and text', ...namesOf(goods)].join(', ');
   const paid = `${whole}; paid by API key or x402`;
   return [goods.length === 0 ? whole : paid, whole].find(({ length }) => length <= maxDescription) ?? '';
 };

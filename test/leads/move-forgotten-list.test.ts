@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { toS3Body } from '../../src/http/s3/s3-body.ts';
 import { createS3Client, defaultS3Limits } from '../../src/http/s3/s3-client.ts';
 import type { S3Values } from '../../src/http/s3/s3-settings.ts';
 import { openForgottenPeople, type ForgottenPeople } from '../../src/leads/forgotten-people.ts';
@@ -192,7 +193,7 @@ describe.each(testEngines())('the lists of earlier versions, in a store on $kind
     expect(await moveWith(place)).toBe(0);
     const client = createS3Client(s3.config, defaultS3Limits);
     const put = async (name: string): Promise<void> => {
-      const body = await readFile(join(madeByOldVersion, 'place', name));
+      const body = await toS3Body(await readFile(join(madeByOldVersion, 'place', name)));
       await client.call({ method: 'PUT', key: prefix + name, body });
     };
     await put('current.json');

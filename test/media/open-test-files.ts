@@ -5,6 +5,8 @@ import { buffer } from 'node:stream/consumers';
 import { createDiskMedia } from '../../src/media/disk-media.ts';
 import type { ByteRange, MediaFiles } from '../../src/media/media-files.ts';
 import { createS3Media } from '../../src/media/s3/s3-media.ts';
+import type { S3Config } from '../../src/http/s3/s3-settings.ts';
+import { listDirectory } from '../../src/kit/list-directory.ts';
 import { silentLog } from '../../src/kit/log.ts';
 import { randomBase62 } from '../../src/kit/ids.ts';
 import { startS3Server } from './s3-server.ts';
@@ -33,6 +35,14 @@ export const readAll = async (
   return stream === null ? null : buffer(stream);
 };
 
+/** Puts an unfinished file there that was last written `ageMs` ago. */
+const plantIn = async (folder: string, id: string, ageMs: number): Promise<void> => {
+  const path = join(folder, `${id}.tmp`);
+  await mkdir(folder, { recursive: true });
+  await writeFile(path, 'half of it');
+  await utimes(path, new Date(), new Date(Date.now() - ageMs));
+};
+
 export const newMediaId = (): string => randomBase62(43);
 
 export const openDiskFiles = async (): Promise<TestFiles> => {
@@ -46,12 +56,7 @@ export const openDiskFiles = async (): Promise<TestFiles> => {
       const names = entries.filter((entry) => entry.isFile()).map(({ name }) => name);
       return names.filter((name) => name !== 'used-since');
     },
-    plantLeftover: async (id, ageMs) => {
-      const path = join(folder, 'tmp', `${id}.tmp`);
-      await mkdir(join(folder, 'tmp'), { recursive: true });
-      await writeFile(path, 'half of it');
-      await utimes(path, new Date(), new Date(Date.now() - ageMs));
-    },
+    plantLeftover: (id, ageMs) => plantIn(join(folder, 'tmp'), id, ageMs),
     openAnother: () => createDiskMedia(join(parent, 'another')),
     openBroken: async () => {
       const file = join(parent, 'no folder');
@@ -64,18 +69,20 @@ export const openDiskFiles = async (): Promise<TestFiles> => {
 
 export const openS3Files = async (): Promise<TestFiles> => {
   const server = await startS3Server();
-  const files = createS3Media(server.config, { log: silentLog });
+  const { spool } = server;
+  const open = (config: Partial<S3Config>): MediaFiles =>
+    createS3Media({ ...server.config, ...config }, { log: silentLog, spool });
+  const files = open({});
   return {
     files,
     contents: async () => {
       if (server.falseBodies.length > 0) throw new Error(`a wrong hash of ${server.falseBodies.join()}`);
-      return (await server.contents()).filter((name) => !name.includes('used-since'));
+      const objects = (await server.contents()).filter((name) => !name.includes('used-since'));
+      return [...objects, ...(await listDirectory(spool.directory))];
     },
-    plantLeftover: async (id, ageMs) => {
-      await utimes(await server.beginUpload(id), new Date(), new Date(Date.now() - ageMs));
-    },
-    openAnother: () => createS3Media({ ...server.config, prefix: 'another/' }, { log: silentLog }),
-    openBroken: async () => createS3Media({ ...server.config, bucket: 'another-bucket' }, { log: silentLog }),
+    plantLeftover: (id, ageMs) => plantIn(spool.directory, id, ageMs),
+    openAnother: () => open({ prefix: 'another/' }),
+    openBroken: async () => open({ bucket: 'another-bucket' }),
     remove: async () => {
       await files.close();
       await server.stop();

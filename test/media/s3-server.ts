@@ -1,7 +1,7 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,28 +23,20 @@ export interface S3Server {
   intercept: Intercept;
   /** Hands a request to the service, past `intercept`. */
   serve: (request: IncomingMessage, response: ServerResponse) => void;
-  /** The folder in which the service keeps its buckets. */
-  directory: string;
-  /** Names of the objects and uploads that the bucket holds, the prefix and all. */
+  /** A spool beside it, for media on their way to it. */
+  spool: { directory: string };
+  /** Names of the objects that the bucket holds, the prefix and all. */
   contents(): Promise<string[]>;
-  /** How many uploads under way a page tells of. */
-  uploadsPerPage: number;
-  /** Begins an upload in parts under a name; answers its folder, whose time is the upload's. */
-  beginUpload(name: string): Promise<string>;
   stop(): Promise<void>;
 }
 
 const bucket = 'media-bucket';
 const keys = { accessKeyId: 'AKIAOFTHETESTS', secretAccessKey: 'the secret of the tests' };
 
-/**
- * An S3 service on loopback: s3rver, and in front of it what it does not do itself, which is to check signatures and the
- * hashes of bodies, to give up an upload, and to list those under way.
- */
+/** An S3 service on loopback: s3rver, and in front of it a check of signatures and of the hashes of bodies. */
 export const startS3Server = async (): Promise<S3Server> => {
   const directory = await mkdtemp(join(tmpdir(), 'causeway-s3-'));
   const folder = join(directory, bucket);
-  const uploadsFolder = join(folder, '._S3rver_uploads');
   const s3rver = new S3rver({
     directory,
     silent: true,
@@ -65,9 +57,7 @@ export const startS3Server = async (): Promise<S3Server> => {
     checkBody(request, () => falseBodies.push(`${method} ${target}`));
     // s3rver takes this header for one of its second version, whose hash is another one.
     delete headers['authorization'];
-    void serveUploads({ request, response, uploadsFolder, perPage: s3.uploadsPerPage }).then((isServed) => {
-      if (!isServed) passOn(request, response);
-    });
+    passOn(request, response);
   };
   const requests: string[] = [];
   const falseBodies: string[] = [];
@@ -89,24 +79,11 @@ export const startS3Server = async (): Promise<S3Server> => {
     },
     requests,
     falseBodies,
-    directory,
     intercept: () => false,
     serve,
-    uploadsPerPage: 1_000,
-    beginUpload: async (name) => {
-      const path = join(uploadsFolder, randomBytes(16).toString('hex'));
-      await mkdir(path, { recursive: true });
-      await writeFile(join(path, 'key'), s3.config.prefix + name);
-      await writeFile(join(path, 'metadata'), '{}');
-      return path;
-    },
-    contents: async () => {
-      const names = await readdir(folder, { recursive: true });
-      return [
-        ...names.filter((name) => name.endsWith('._S3rver_object')),
-        ...(await filesIn(uploadsFolder)).map((name) => `upload ${name}`),
-      ];
-    },
+    spool: { directory: join(directory, 'upload-work') },
+    contents: async () =>
+      (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('._S3rver_object')),
     stop: async () => {
       server.close();
       server.closeAllConnections();
@@ -125,74 +102,6 @@ const checkBody = (request: IncomingMessage, onFalse: () => void): void => {
     else if (hash.digest('hex') !== request.headers['x-amz-content-sha256']) onFalse();
     return push(chunk, encoding);
   };
-};
-
-const filesIn = async (folder: string): Promise<string[]> => {
-  try {
-    return await readdir(folder);
-  } catch {
-    return [];
-  }
-};
-
-interface UploadsCall {
-  request: IncomingMessage;
-  response: ServerResponse;
-  uploadsFolder: string;
-  perPage: number;
-}
-
-const serveUploads = async ({ request, response, uploadsFolder, perPage }: UploadsCall): Promise<boolean> => {
-  const { searchParams: query } = new URL(request.url ?? '/', 'http://localhost');
-  const uploadId = query.get('uploadId');
-  const isKnown = uploadId !== null && (await filesIn(uploadsFolder)).includes(uploadId);
-  if (uploadId !== null && !isKnown) {
-    request.resume();
-    answerXml(response, 404, '<Error><Code>NoSuchUpload</Code><Message>It is not there.</Message></Error>');
-    return true;
-  }
-  if (request.method === 'DELETE' && uploadId !== null) {
-    await rm(join(uploadsFolder, uploadId), { recursive: true, force: true });
-    response.writeHead(204).end();
-    return true;
-  }
-  if (request.method === 'GET' && query.has('uploads')) {
-    const uploads = await listUploads(uploadsFolder, query.get('prefix') ?? '');
-    const after = [query.get('key-marker') ?? '', query.get('upload-id-marker') ?? ''].join('\n');
-    const left = uploads.filter(({ place }) => place > after);
-    const page = left.slice(0, perPage);
-    const [nextKey = '', nextId = ''] = page.at(-1)?.place.split('\n') ?? [];
-    const next =
-      left.length > page.length
-        ? `<IsTruncated>true</IsTruncated><NextKeyMarker>${nextKey}</NextKeyMarker>` +
-          `<NextUploadIdMarker>${nextId}</NextUploadIdMarker>`
-        : '<IsTruncated>false</IsTruncated>';
-    const elements = page.map(({ xml }) => xml).join('');
-    answerXml(response, 200, `<ListMultipartUploadsResult>${next}${elements}</ListMultipartUploadsResult>`);
-    return true;
-  }
-  return false;
-};
-
-interface ListedUpload {
-  /** By which pages are ordered: the key and the id, a line each. */
-  place: string;
-  xml: string;
-}
-
-const listUploads = async (uploadsFolder: string, prefix: string): Promise<ListedUpload[]> => {
-  const uploads = await Promise.all(
-    (await filesIn(uploadsFolder)).map(async (uploadId) => {
-      const key = await readFile(join(uploadsFolder, uploadId, 'key'), 'utf8');
-      const { mtime } = await stat(join(uploadsFolder, uploadId));
-      if (!key.startsWith(prefix)) return [];
-      const xml =
-        `<Upload><Key>${key}</Key><UploadId>${uploadId}</UploadId><Initiator><ID>1</ID></Initiator>` +
-        `<StorageClass>STANDARD</StorageClass><Initiated>${mtime.toISOString()}</Initiated></Upload>`;
-      return [{ place: `${key}\n${uploadId}`, xml }];
-    }),
-  );
-  return uploads.flat().sort((one, other) => (one.place < other.place ? -1 : 1));
 };
 
 export const answerXml = (response: ServerResponse, status: number, xml: string): void => {

@@ -161,7 +161,7 @@ describe.each(testEngines())('sweeps on $kind', ({ create }) => {
 
   it('end soon if the storage does not answer, and continue when it does', async () => {
     const s3 = await startS3Server();
-    const files = createS3Media(s3.config, { log: silentLog, limits: { pauseMs: 1 } });
+    const files = createS3Media(s3.config, { log: silentLog, spool: s3.spool, limits: { pauseMs: 1 } });
     const ids = Array.from({ length: 40 }, newMediaId);
     for (const id of ids) {
       await test.store.reserveMedia(reservedMedia(owner.accountId, { id, expiresAt: start }));

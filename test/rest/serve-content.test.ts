@@ -225,7 +225,7 @@ describe('the content of a video', () => {
 
   it('that its bucket breaks off ends the connection, so that the reader notices', async () => {
     const s3 = await startS3Server();
-    const bucket = createS3Media(s3.config, { log: silentLog });
+    const bucket = createS3Media(s3.config, { log: silentLog, spool: s3.spool });
     await start({ from: bucket });
     const kept = await keep(bytes, {}, bucket);
     expect((await bodyOf(await get(kept, { range: 'bytes=10-19' }))).equals(bytes.subarray(10, 20))).toBe(

@@ -148,8 +148,7 @@ it('no document and no command tells readers to run `npx causeway`, which may be
   expect(wrong).toEqual([]);
 });
 
-it('the changelog names every migration since 0.1.0', () => {
+it('the changelog names every migration', () => {
   const changelog = readFileSync('CHANGELOG.md', 'utf8');
-  const later = Object.keys(migrations).filter((name) => name > '0008');
-  expect(later.filter((name) => !changelog.includes(name.slice(0, 4)))).toEqual([]);
+  expect(Object.keys(migrations).filter((name) => !changelog.includes(name.slice(0, 4)))).toEqual([]);
 });

@@ -5,7 +5,7 @@ import type { Config } from '../../config/config.ts';
 import { ignoreEnoent } from '../../kit/ignore-enoent.ts';
 import { toIso } from '../../kit/clock.ts';
 import { isSandbox } from '../../providers/index.ts';
-import { migrations } from '../../store/migrations/migrations.ts';
+import { describeForeignSchema, migrations } from '../../store/migrations/migrations.ts';
 import { embeddedStoreFile } from '../../store/open-store.ts';
 import { clientConfig } from '../../store/postgres/connection.ts';
 import { judgeClock, judgeWrite, orOk, problem, warning, type Check, type Finding } from './finding.ts';
@@ -77,16 +77,13 @@ const lookAtFile = async (file: string, providers: Providers): Promise<Finding[]
 
 /** Compares the migrations that a store has with those of this version. */
 const judgeSchema = (executed: readonly string[], store: string): Finding[] => {
-  const unknown = executed.filter((name) => !(name in migrations));
+  const foreign = describeForeignSchema(executed);
   const missing = Object.keys(migrations).filter((name) => !executed.includes(name));
   return orOk(
     [
-      unknown.length > 0 &&
-        problem(
-          `A newer version of Causeway has changed the store (migration ${unknown.join(', ')}).`,
-          'Start that version, or restore a backup from before the upgrade.',
-        ),
-      missing.length > 0 &&
+      foreign !== null && problem(toSentence(foreign.fact), toSentence(foreign.remedy)),
+      foreign === null &&
+        missing.length > 0 &&
         warning(
           `The store lacks ${missing.length === 1 ? 'a migration' : `${missing.length} migrations`} (${missing.join(', ')}).`,
           'Make a backup; the next start of this version migrates it.',
@@ -95,6 +92,8 @@ const judgeSchema = (executed: readonly string[], store: string): Finding[] => {
     `${store} has the schema of this version.`,
   );
 };
+
+const toSentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
 const longestWaitMs = 5_000;
 const oldestPostgres = 150_000;

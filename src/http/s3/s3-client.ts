@@ -1,20 +1,19 @@
-import { createHash, webcrypto } from 'node:crypto';
-import type { Readable } from 'node:stream';
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
 import { AwsV4Signer } from 'aws4fetch';
 import { createHttpClient } from '../http-client.ts';
 import type { HttpAnswer, HttpTimeouts } from '../send-request.ts';
 import { pause } from '../../kit/repeat.ts';
+import type { S3Body } from './s3-body.ts';
 import { S3Error } from './s3-error.ts';
 import type { S3Config } from './s3-settings.ts';
-import { textOf } from './s3-xml.ts';
 
 export interface S3Request {
-  method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE';
+  method: 'GET' | 'HEAD' | 'PUT' | 'DELETE';
   /** Null: the bucket itself. */
   key: string | null;
-  query?: Record<string, string>;
   headers?: Record<string, string>;
-  body?: Uint8Array;
+  body?: S3Body;
   signal?: AbortSignal | undefined;
 }
 
@@ -39,7 +38,7 @@ export interface S3Limits {
   connectMs: number;
   /** The time of one attempt, up to the end of a short answer or the first byte of a streamed one. */
   attemptMs: number;
-  /** The same for an attempt that uploads bytes. */
+  /** The longest time that the service takes no more bytes of an upload, or does not answer after the last. */
   uploadMs: number;
   /** The longest silence within a streamed answer. */
   idleMs: number;
@@ -64,15 +63,19 @@ export const createS3Client = (config: S3Config, limits: S3Limits): S3Client => 
   const sign = createSign(config);
 
   const attempt = async <T>(request: S3Request, { timeouts, maxBytes, use }: Exchange<T>): Promise<T> => {
-    const { method, body = null, signal } = request;
+    const { method, body, signal } = request;
+    const upload = body === undefined || body.sizeBytes === 0 ? null : startUpload(body, limits.uploadMs);
     try {
       const { url, headers } = await sign(request);
       const answer = await http.send(url, {
         method,
         headers,
-        body,
-        timeouts: timeouts(body === null ? limits.attemptMs : limits.uploadMs),
-        signal,
+        body: upload?.stream ?? null,
+        timeouts: upload === null ? timeouts(limits.attemptMs) : {},
+        signal:
+          upload === null
+            ? signal
+            : AbortSignal.any([upload.stalled, ...(signal === undefined ? [] : [signal])]),
         limits: ({ status }) => ({ totalBytes: isGood(status) ? maxBytes : largestAnswer }),
       });
       if (!isGood(answer.status)) throw toS3Error(request, answer.status, await answer.body.text());
@@ -81,6 +84,8 @@ export const createS3Client = (config: S3Config, limits: S3Limits): S3Client => 
       signal?.throwIfAborted();
       if (error instanceof S3Error) throw error;
       throw new S3Error(`${nameOf(request)} was not answered`, { status: null, code: null, cause: error });
+    } finally {
+      upload?.end();
     }
   };
 
@@ -101,12 +106,7 @@ export const createS3Client = (config: S3Config, limits: S3Limits): S3Client => 
       retrying(request, {
         timeouts: (totalMs) => ({ totalMs }),
         maxBytes: largestAnswer,
-        use: async (answer) => {
-          const text = await answer.body.text();
-          // S3 begins some answers before it knows the outcome: a 200 may carry an error.
-          if (rootIsError.test(text)) throw toS3Error(request, answer.status, text);
-          return { ...toAnswer(answer), text };
-        },
+        use: async (answer) => ({ ...toAnswer(answer), text: await answer.body.text() }),
       }),
     open: (request) =>
       retrying(request, {
@@ -131,13 +131,12 @@ const isGood = (status: number): boolean => status >= 200 && status <= 299;
 /** Signature version 4. The body's hash goes in, so that the service refuses what was changed on its way. */
 const createSign = ({ endpoint, bucket, region, accessKeyId, secretAccessKey }: S3Config) => {
   const cache = new Map<string, ArrayBuffer>();
-  return async ({ method, key, query, headers, body }: S3Request) => {
+  return async ({ method, key, headers, body }: S3Request) => {
     const url = new URL(`${endpoint}/${bucket}${key === null ? '' : `/${key}`}`);
-    for (const [name, value] of Object.entries(query ?? {})) url.searchParams.set(name, value);
     const signer = new AwsV4Signer({
       method,
       url: url.href,
-      headers: { ...headers, 'x-amz-content-sha256': await hashOf(body) },
+      headers: { ...headers, 'x-amz-content-sha256': body?.sha256 ?? hashOfNothing },
       service: 's3',
       region,
       accessKeyId,
@@ -145,32 +144,43 @@ const createSign = ({ endpoint, bucket, region, accessKeyId, secretAccessKey }: 
       cache,
     });
     const signed = await signer.sign();
+    if (body !== undefined) signed.headers.set('content-length', String(body.sizeBytes));
     return { url: signed.url, headers: Object.fromEntries(signed.headers) };
   };
 };
 
 const hashOfNothing = createHash('sha256').digest('hex');
 
-/** Off the event loop: a part has megabytes. */
-const hashOf = async (body: Uint8Array | undefined): Promise<string> =>
-  body === undefined
-    ? hashOfNothing
-    : Buffer.from(await webcrypto.subtle.digest('SHA-256', body)).toString('hex');
+/** Reads the bytes of one attempt. Aborts `stalled` when nobody takes more of them for `ms`. */
+const startUpload = (body: S3Body, ms: number) => {
+  const stalled = new AbortController();
+  const timer = setTimeout(() => stalled.abort(new Error(`the upload stood still for ${ms} ms`)), ms);
+  const watched = async function* (): AsyncGenerator<Uint8Array> {
+    for await (const chunk of body.read()) {
+      timer.refresh();
+      yield chunk;
+    }
+  };
+  const stream = Readable.from(watched(), { objectMode: false });
+  // The request reports a failed read. An ended attempt destroys the stream, which nobody reads any more.
+  stream.on('error', () => undefined);
+  const end = (): void => {
+    clearTimeout(timer);
+    stream.destroy();
+  };
+  return { stream, stalled: stalled.signal, end };
+};
 
 const toAnswer = ({ status, headers }: HttpAnswer): S3Answer => ({
   status,
   header: (name) => headers[name]?.toString() ?? null,
 });
 
-const rootIsError = /^\s*(?:<\?xml[^>]*\?>\s*)?<Error>/;
-
 const toS3Error = (request: S3Request, status: number, text: string): S3Error => {
-  const found = textOf(text, 'Code');
-  const code = found !== null && /^\w{1,64}$/.test(found) ? found : null;
+  const code = /<Code>(\w{1,64})<\/Code>/.exec(text)?.[1] ?? null;
   const words = [nameOf(request), 'was answered with', status, code ?? ''];
   return new S3Error(words.join(' ').trim(), { status, code });
 };
 
-/** Describes a request for the log, without the address and its ids, which open objects. */
-const nameOf = ({ method, key, query }: S3Request): string =>
-  [method, key === null ? 'bucket' : 'object', ...Object.keys(query ?? {})].join(' ');
+/** For the log: what was asked, without the address and its ids, which are authorities. */
+const nameOf = ({ method, key }: S3Request): string => `${method} ${key === null ? 'bucket' : 'object'}`;

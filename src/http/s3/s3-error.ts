@@ -28,7 +28,7 @@ export class S3Error extends Error {
  */
 export const nullWhenMissing = async <T>(
   promise: Promise<T>,
-  code: 'NoSuchKey' | 'NoSuchUpload' | null = 'NoSuchKey',
+  code: 'NoSuchKey' | null = 'NoSuchKey',
 ): Promise<T | null> => {
   try {
     return await promise;

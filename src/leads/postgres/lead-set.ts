@@ -18,7 +18,7 @@ export const connectionTo = (
 
 export type Connection = Pick<Pool, 'query'>;
 
-/** The imported profiles that are searched: the row of `lead_set` (store/migrations/0020-lead-set.ts). */
+/** The imported profiles that are searched: the row of `lead_set` (store/migrations/0001-schema/profiles.ts). */
 export interface LeadSet {
   /** The table of the profiles. */
   name: string;

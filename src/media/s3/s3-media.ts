@@ -1,9 +1,10 @@
+import { toS3Body, type S3Body } from '../../http/s3/s3-body.ts';
 import { createS3Client, defaultS3Limits, type S3Answer, type S3Limits } from '../../http/s3/s3-client.ts';
 import { nullWhenMissing, S3Error } from '../../http/s3/s3-error.ts';
 import type { S3Config } from '../../http/s3/s3-settings.ts';
-import { abortOldUploads, removeObject, uploadStream } from '../../http/s3/s3-upload.ts';
 import type { Log } from '../../kit/log.ts';
 import { checkedMediaId, type MediaFiles } from '../media-files.ts';
+import { createSpool, type SpoolOptions } from './spool.ts';
 
 /** An empty object. Its time is the first use of the bucket and prefix. */
 const markName = 'used-since';
@@ -12,27 +13,50 @@ const undoMs = 10_000;
 
 export interface S3MediaOptions {
   log: Log;
+  /** Where streams are on their way to the bucket. */
+  spool: SpoolOptions;
   limits?: Partial<S3Limits>;
 }
 
 /** Keeps media in a bucket of S3 or a compatible service, addressed by path. */
-export const createS3Media = (config: S3Config, { log, limits }: S3MediaOptions): MediaFiles => {
+export const createS3Media = (
+  config: S3Config,
+  { log, spool: spoolOptions, limits }: S3MediaOptions,
+): MediaFiles => {
   const client = createS3Client(config, { ...defaultS3Limits, ...limits });
+  const spool = createSpool(spoolOptions);
   const keyOf = (id: string): string => config.prefix + checkedMediaId(id);
 
-  /** Cleans up after a failed write. The sweep removes the rest later. */
-  const undo = async (act: (signal: AbortSignal) => Promise<void>): Promise<void> => {
+  const removeObject = async (key: string, signal?: AbortSignal): Promise<void> => {
+    await client.call({ method: 'DELETE', key, signal });
+  };
+
+  const put = async (
+    key: string,
+    body: S3Body,
+    { contentType, signal }: { contentType: string; signal: AbortSignal },
+  ): Promise<number> => {
     try {
-      await act(AbortSignal.timeout(undoMs));
+      await client.call({ method: 'PUT', key, headers: { 'content-type': contentType }, body, signal });
+      return body.sizeBytes;
     } catch (error) {
-      log.warn({ err: error }, 'a failed write to the media bucket could not be cleaned up yet');
+      // The service may have stored it nevertheless. The sweep removes what this cannot remove now.
+      await removeObject(key, AbortSignal.timeout(undoMs)).catch((err: unknown) =>
+        log.warn({ err }, 'a failed write to the media bucket could not be cleaned up yet'),
+      );
+      throw error;
     }
   };
 
   return {
     place: `s3://${config.bucket}/${config.prefix}`,
-    write: async (id, source, { contentType, signal }) =>
-      uploadStream(source, { client, key: keyOf(id), contentType, signal, undo }),
+    write: async (id, source, options) => {
+      const key = keyOf(id);
+      options.signal.throwIfAborted();
+      return source instanceof Uint8Array
+        ? put(key, await toS3Body(source), options)
+        : spool.hold(id, { source, signal: options.signal }, (body) => put(key, body, options));
+    },
     size: async (id, { signal } = {}) => {
       const key = keyOf(id);
       const answer = await nullWhenMissing(client.call({ method: 'HEAD', key, signal }), null);
@@ -55,15 +79,8 @@ export const createS3Media = (config: S3Config, { log, limits }: S3MediaOptions)
       }
       return answer.body;
     },
-    remove: (id, { signal } = {}) => removeObject(client, keyOf(id), signal),
-    removeLeftovers: ({ olderThan, signal }) =>
-      abortOldUploads({
-        client,
-        prefix: config.prefix,
-        isOurs: (key) => isOurs(key, config.prefix),
-        olderThan,
-        signal,
-      }),
+    remove: (id, { signal } = {}) => removeObject(keyOf(id), signal),
+    removeLeftovers: spool.removeLeftovers,
     check: async ({ signal }) => {
       await client.call({ method: 'HEAD', key: null, signal });
     },
@@ -73,7 +90,7 @@ export const createS3Media = (config: S3Config, { log, limits }: S3MediaOptions)
         nullWhenMissing(client.call({ method: 'GET', key, signal }).then(modifiedAt));
       const found = await readMark();
       if (found !== null) return found;
-      await client.call({ method: 'PUT', key, body: new Uint8Array(), signal });
+      await client.call({ method: 'PUT', key, body: await toS3Body(new Uint8Array()), signal });
       return (await readMark()) ?? Date.now();
     },
     close: () => client.close(),
@@ -86,7 +103,3 @@ const modifiedAt = ({ header }: S3Answer): number => {
     throw new S3Error('the answer to GET object has no valid Last-Modified', { status: 200, code: null });
   return at;
 };
-
-/** Other programs may use the bucket, so only keys of our own form are touched. */
-const isOurs = (key: string, prefix: string): boolean =>
-  key.startsWith(prefix) && /^[0-9A-Za-z]{20,64}$/.test(key.slice(prefix.length));

@@ -73,8 +73,14 @@ const maxCached = 512;
 const nothingWrong = 'Payment required';
 
 const nanoDecimals = 9;
-/** The store keeps amounts in 64 bits: 9.22 USD at 18 decimals, and the dearest request costs 0.50. */
+/** The store keeps amounts in 64 bits: at 18 decimals 9.22 USD. */
 const maxAmount = 2n ** 63n - 1n;
+
+/** Returns the largest price, in whole tenths of a cent, that a token of these decimals can pay. */
+export const largestPrice = (decimals: number): Nano => {
+  const tenthOfCent = 10n ** BigInt(decimals - 3);
+  return (maxAmount / tenthOfCent) * 10n ** BigInt(nanoDecimals - 3);
+};
 
 /**
  * Converts a price to the asset's smallest unit, exactly. Throws RangeError for a price that is not above zero, that is
@@ -176,15 +182,17 @@ export interface OfferedTerms {
   requirements: PaymentRequirements;
 }
 
-/** Returns the terms of every method that can be offered now, in the order of `methods`. */
+/** Returns the terms of every method that can be offered now and can take the price, in the order of `methods`. */
 export const offeredTerms = (
   methods: readonly PaymentMethod[],
   price: Nano,
   upto: UptoTerms | null = null,
 ): OfferedTerms[] =>
-  methods.flatMap((method) =>
-    toRequirements(method, price, upto).map((requirements) => ({ method, requirements })),
-  );
+  methods
+    .filter(({ network }) => price <= largestPrice(network.asset.decimals))
+    .flatMap((method) =>
+      toRequirements(method, price, upto).map((requirements) => ({ method, requirements })),
+    );
 
 export interface ChallengeRequest {
   price: Nano;

@@ -9,20 +9,25 @@ export const bazaar = 'bazaar';
 /** The specification asks for this dialect by name. */
 const dialect = 'https://json-schema.org/draft/2020-12/schema';
 
-interface Declaration {
-  input: JsonObject;
-  /** JSON Schemas of the members of `input`. */
-  members: JsonObject;
-  required: string[];
-  outputExample: JsonObject;
-}
+/** A member of `input`, its JSON Schema, and whether it may be left out. */
+type Member = readonly [name: string, value: Json, schema: JsonObject, isOptional?: 'optional'];
 
-const declare = ({ input, members, required, outputExample }: Declaration): Extension => ({
-  info: { input, output: { type: 'json', example: outputExample } },
+const declare = (members: readonly Member[], outputExample: JsonObject): Extension => ({
+  info: {
+    input: Object.fromEntries(members.map(([name, value]) => [name, value])),
+    output: { type: 'json', example: outputExample },
+  },
   schema: {
     $schema: dialect,
     type: 'object',
-    properties: { input: { type: 'object', properties: members, required, additionalProperties: false } },
+    properties: {
+      input: {
+        type: 'object',
+        properties: Object.fromEntries(members.map(([name, , schema]) => [name, schema])),
+        required: members.flatMap(([name, , , isOptional]) => (isOptional === undefined ? [name] : [])),
+        additionalProperties: false,
+      },
+    },
     required: ['input'],
   },
 });
@@ -42,47 +47,38 @@ const outline = (schema: JsonObject): JsonObject => {
 };
 
 /** Declares how to call a sale over HTTP, for facilitators that catalogue what they settle. */
-const declareForHttp = (sale: SaleDescription): Extension => {
-  const { method, inputSchema, inputExample, outputExample } = sale;
-  const isGet = method === 'GET';
+const declareForHttp = ({ method, inputSchema, inputExample, outputExample }: SaleDescription): Extension => {
   const schema = outline(inputSchema);
-  const members = { type: { const: 'http' }, method: { enum: [method] } };
-  return declare({
-    input: {
-      type: 'http',
-      method,
-      ...(isGet ? { queryParams: inputExample } : { bodyType: 'json', body: inputExample }),
-    },
-    members: isGet
-      ? { ...members, queryParams: schema }
-      : { ...members, bodyType: { enum: ['json'] }, body: schema },
-    required: ['type', 'method', ...(isGet ? [] : ['bodyType', 'body'])],
+  const parameters: Member[] =
+    method === 'GET'
+      ? [['queryParams', inputExample, schema, 'optional']]
+      : [
+          ['bodyType', 'json', { enum: ['json'] }],
+          ['body', inputExample, schema],
+        ];
+  return declare(
+    [['type', 'http', { const: 'http' }], ['method', method, { enum: [method] }], ...parameters],
     outputExample,
-  });
+  );
 };
+
+const text = { type: 'string' };
+const object = { type: 'object' };
+const transport = 'streamable-http';
 
 /** Declares how to call the tool of a sale. */
 const declareForMcp = (sale: SaleDescription & { toolName: string }): Extension =>
-  declare({
-    input: {
-      type: 'mcp',
-      toolName: sale.toolName,
-      description: sale.title,
-      transport: 'streamable-http',
-      inputSchema: sale.inputSchema,
-      example: sale.inputExample,
-    },
-    members: {
-      type: { const: 'mcp' },
-      toolName: { type: 'string' },
-      description: { type: 'string' },
-      transport: { enum: ['streamable-http'] },
-      inputSchema: { type: 'object' },
-      example: { type: 'object' },
-    },
-    required: ['type', 'toolName', 'inputSchema'],
-    outputExample: sale.outputExample,
-  });
+  declare(
+    [
+      ['type', 'mcp', { const: 'mcp' }],
+      ['toolName', sale.toolName, text],
+      ['description', sale.title, text, 'optional'],
+      ['transport', transport, { enum: [transport] }, 'optional'],
+      ['inputSchema', sale.inputSchema, object],
+      ['example', sale.inputExample, object, 'optional'],
+    ],
+    sale.outputExample,
+  );
 
 /**
  * Returns what every challenge for a sale declares over HTTP and over MCP. A facilitator is told the same, in place of

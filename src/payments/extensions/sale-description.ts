@@ -1,7 +1,10 @@
 import type { JsonObject } from '../../kit/json.ts';
 import type { Nano } from '../../kit/money.ts';
 
-/** Describes what is sold, for terms, catalogues and crawlers. Compact: every buyer sends it back. */
+/**
+ * Describes one operation that is sold by x402. Terms, catalogues, the manifest and all documents of the service are made
+ * from it. What may change while the gateway runs is a function.
+ */
 export interface SaleDescription {
   /** Names the operation. */
   name: string;
@@ -11,10 +14,12 @@ export interface SaleDescription {
   tags: string[];
   /** One line: what a call does. */
   title: string;
-  /** Names the goods as they are now, which may change while the gateway runs. */
+  /** Names the goods, such as "Influencer search". */
+  goods: string;
+  /** Names the goods as they are now: made-up ones by a text of their own. */
   description: () => string;
-  /** Whether it is sold now. */
-  isOnSale: () => boolean;
+  /** One sentence about made-up goods; null when they are real. */
+  notice: () => string | null;
   /** One call, such as "search". */
   unit: string;
   /** Where it is sold over HTTP: the path, below the base URL. */
@@ -28,6 +33,8 @@ export interface SaleDescription {
   outputExample: JsonObject;
   /** Names the present price rule. */
   pricing: string;
+  /** Whether a payment is balance, from which the call is paid. */
+  isCredit: boolean;
   /** Whether a call is free, and its challenge sells balance beside it. Catalogues and the manifest leave it out. */
   isFree?: boolean;
   /** Whether its challenges over HTTP offer to sign in with a wallet. */

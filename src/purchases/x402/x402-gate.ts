@@ -1,7 +1,13 @@
 import type { Clock } from '../../kit/clock.ts';
 import type { Nano } from '../../kit/money.ts';
-import { createChallengeRegistry, supportedKinds } from '../../payments/core/challenge.ts';
-import type { SaleDescription } from '../../payments/extensions/sale-description.ts';
+import {
+  createChallengeRegistry,
+  largestPrice,
+  offeredTerms,
+  supportedKinds,
+  type PaymentMethod,
+} from '../../payments/core/challenge.ts';
+import type { PriceRange, SaleDescription } from '../../payments/extensions/sale-description.ts';
 import { createSignOffers } from '../../payments/extensions/offer-receipt.ts';
 import { createPaymentMethods, type PaymentMethodsOptions } from '../../payments/payment-methods.ts';
 import type { Payment, Store } from '../../store/store.ts';
@@ -11,7 +17,7 @@ import type { X402Context } from './x402-context.ts';
 import { createFindToken, createTokenTexts } from '../token-amount.ts';
 import { createPaymentDocuments } from './x402-documents.ts';
 import { createFormerTermsRegistry } from './x402-former-terms.ts';
-import { createPaymentHealth } from './x402-health.ts';
+import { createPaymentHealth, type NetworkStatus } from './x402-health.ts';
 import type { PayOutcome, PayRequest } from './pay-request.ts';
 import { createMppDialect } from './x402-mpp.ts';
 import { pay } from './x402-purchase.ts';
@@ -75,7 +81,7 @@ export const createX402Gate = (options: X402GateOptions) => {
     const ending = work.finally(() => underWay.delete(ending));
     underWay.add(ending);
   };
-  const { methods, resources, documents, challenges, signIn, health } = createParts(
+  const { methods, resources, documents, challenges, signIn, health, descriptions } = createParts(
     { ...options, log },
     { inBackground, closing: closing.signal },
   );
@@ -124,8 +130,7 @@ export const createX402Gate = (options: X402GateOptions) => {
     status: health.status,
     /** Returns what the facilitator in this process settles, as JSON text; null when there is none. */
     supported: (): string | null => supportedKinds(methods),
-    /** Returns what is sold and how, for crawlers, as JSON text; null when nothing is on sale. */
-    manifest: documents.manifest,
+    ...descriptions,
     /** Returns the DID document with the key of offers and receipts, as JSON text. Rejects when the store does. */
     didDocument: documents.didDocument,
     /** Returns an amount in whole tokens, such as `0.10`; null for an unknown token. */
@@ -144,6 +149,24 @@ export const createX402Gate = (options: X402GateOptions) => {
       closing.abort();
       while (underWay.size > 0) await Promise.all(underWay);
     },
+  };
+};
+
+/** A dearest price that no network takes is lowered. While no network is ready, the terms are empty. */
+const payableNow = (
+  methods: readonly PaymentMethod[],
+  { range: { least, most }, health }: { range: PriceRange; health: readonly NetworkStatus[] },
+) => {
+  const isReady = ({ network }: PaymentMethod): boolean =>
+    health.some((one) => one.network === network.id && one.ready);
+  const ready = methods.filter(isReady);
+  const limits = (ready.length > 0 ? ready : methods).map(({ network }) =>
+    largestPrice(network.asset.decimals),
+  );
+  const limit = limits.reduce((one, other) => (one > other ? one : other), 0n);
+  return {
+    price: { least, most: most !== null && limits.length > 0 && limit < most ? limit : most },
+    accepts: offeredTerms(ready, least).map(({ requirements }) => requirements),
   };
 };
 
@@ -184,17 +207,7 @@ const createParts = (
     onTrouble: () => health.askSoon(),
   });
   const resources = createSoldResources(sales, publicUrl);
-  const documents = createPaymentDocuments({
-    store,
-    methods,
-    isReady: ({ network }) => health.status().some((one) => one.network === network.id && one.ready),
-    sales,
-    resources,
-    publicUrl,
-    clock,
-    log,
-    onSigner: () => challenges.clear(),
-  });
+  const documents = createPaymentDocuments({ store, publicUrl, log, onSigner: () => challenges.clear() });
   const challenges = createChallengeRegistry(methods, {
     signOffers: createSignOffers({ signer: documents.signer, now, log }),
     headerBytes: options.headerBytes ?? defaultHeaderBytes,
@@ -212,5 +225,11 @@ const createParts = (
     inBackground,
     signal: closing,
   });
-  return { methods, resources, documents, challenges, signIn, health };
+  const descriptions = {
+    /** Everything that is sold. */
+    sales,
+    /** Returns the part of a range of prices that can be paid, and the terms of the least price on the ready networks. */
+    payable: (range: PriceRange) => payableNow(methods, { range, health: health.status() }),
+  };
+  return { methods, resources, documents, challenges, signIn, health, descriptions };
 };

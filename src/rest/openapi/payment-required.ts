@@ -56,17 +56,14 @@ export const paymentRequiredBodySchema = {
   },
 };
 
-/** Returns the content of an operation's 402: its terms as JSON, and as a page for people. */
-export const paymentRequiredContent = (
-  operation: DescribedOperation,
-  sale: X402Sale,
-  least = operation.price?.least ?? nanoPerUsd / 10n,
-): object => ({
+/** What a call costs in examples of operations whose prices are not known. */
+const examplePrice = nanoPerUsd / 10n;
+
+/** Returns the content of an operation's 402: its terms as JSON, and as a page for people. No example if nobody can buy. */
+export const paymentRequiredContent = (operation: DescribedOperation, sale: X402Sale): object => ({
   'application/json': {
     schema: reference('PaymentRequired'),
-    examples: {
-      payment_required: { summary: 'No payment yet', value: exampleTerms(operation, sale, least) },
-    },
+    ...(operation.price === null ? {} : { examples: { payment_required: exampleOf(operation, sale) } }),
   },
   'text/html': {
     schema: {
@@ -90,6 +87,11 @@ export const paymentRequiredHeader = {
     },
   },
 } satisfies Record<string, object>;
+
+const exampleOf = (operation: DescribedOperation, sale: X402Sale): object => ({
+  summary: 'No payment yet',
+  value: exampleTerms(operation, sale, operation.price?.least ?? examplePrice),
+});
 
 const exampleTerms = ({ rest }: DescribedOperation, { description }: X402Sale, least: Nano): object => ({
   error: 'Payment required',

@@ -49,11 +49,12 @@ export const writePaymentRequired = (
 
 /** Describes the request for the page. Only path and query come from the caller. */
 const toPaywallSubject = ({
-  operation: { name, title, description, tool, rest, sale },
+  operation: { name, title, description, tool, rest },
   url,
   services,
 }: UnpaidRequest): PaywallSubject => {
   const { config, publicUrl, x402 } = services;
+  const sale = x402.sales.find((one) => one.name === name);
   const labels = new Map(
     x402.status().map(({ network, label, isTest }) => [network, isTest ? `${label} (test money)` : label]),
   );
@@ -64,8 +65,8 @@ const toPaywallSubject = ({
     title,
     description,
     tool: tool === null ? null : name,
-    isCredit: sale?.x402?.isCredit === true,
-    sandboxNotice: sale?.x402?.isSandbox(services, null) === true ? sale.x402.sandbox.notice : null,
+    isCredit: sale?.isCredit === true,
+    sandboxNotice: sale?.notice() ?? null,
     parameters: [...url.searchParams].filter(([parameter]) => rest.query.includes(parameter)),
     labelOf: (network) => labels.get(network) ?? network,
   };

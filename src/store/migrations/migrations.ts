@@ -1,65 +1,59 @@
 import type { Engine } from './engine.ts';
-import { initial } from './0001-initial.ts';
-import { webhooksAndMedia } from './0002-webhooks-and-media.ts';
-import { paymentUpkeep } from './0003-payment-upkeep.ts';
-import { writeProbe } from './0004-write-probe.ts';
-import { sandboxAccounts } from './0005-sandbox-accounts.ts';
-import { paymentSources } from './0006-payment-sources.ts';
-import { madeClips } from './0007-made-clips.ts';
-import { keyLimits } from './0008-key-limits.ts';
-import { operatorAccess } from './0009-operator-access.ts';
-import { walletAccounts } from './0010-wallet-accounts.ts';
-import { signIn } from './0011-sign-in.ts';
-import { boughtPayments } from './0012-bought-payments.ts';
-import { settledAmounts } from './0013-settled-amounts.ts';
-import { paymentCredits } from './0014-payment-credits.ts';
-import { paymentReverts } from './0015-payment-reverts.ts';
-import { paymentClaims } from './0016-payment-claims.ts';
-import { termsModels } from './0017-terms-models.ts';
-import { forgottenPeople } from './0018-forgotten-people.ts';
-import { callClaims } from './0019-call-claims.ts';
-import { leadSet } from './0020-lead-set.ts';
+import { schema } from './0001-schema.ts';
+
+/** Makes the statements of a migration. */
+export type Migrations = Readonly<Record<string, (engine: Engine) => string[]>>;
 
 /** All migrations, which run in the order of their names. Never change one that was released. */
-export const migrations: Readonly<Record<string, (engine: Engine) => string[]>> = {
-  '0001-initial': initial,
-  '0002-webhooks-and-media': webhooksAndMedia,
-  '0003-payment-upkeep': paymentUpkeep,
-  '0004-write-probe': writeProbe,
-  '0005-sandbox-accounts': sandboxAccounts,
-  '0006-payment-sources': paymentSources,
-  '0007-made-clips': madeClips,
-  '0008-key-limits': keyLimits,
-  '0009-operator-access': operatorAccess,
-  '0010-wallet-accounts': walletAccounts,
-  '0011-sign-in': signIn,
-  '0012-bought-payments': boughtPayments,
-  '0013-settled-amounts': settledAmounts,
-  '0014-payment-credits': paymentCredits,
-  '0015-payment-reverts': paymentReverts,
-  '0016-payment-claims': paymentClaims,
-  '0017-terms-models': termsModels,
-  '0018-forgotten-people': forgottenPeople,
-  '0019-call-claims': callClaims,
-  '0020-lead-set': leadSet,
+export const migrations: Migrations = { '0001-schema': schema };
+
+/** The first migration of stores from before the first release, which no version upgrades. */
+const beforeRelease = '0001-initial';
+
+/** What is wrong with a store, and what to do; without capitals and full stops. */
+export interface ForeignSchema {
+  fact: string;
+  remedy: string;
+}
+
+/** Judges a store by its executed migrations. Returns null if this version knows all of them. */
+export const describeForeignSchema = (
+  executed: readonly string[],
+  known: Migrations = migrations,
+): ForeignSchema | null => {
+  if (executed.includes(beforeRelease))
+    return {
+      fact: 'a version of Causeway from before the first release made this store, and this version cannot read it',
+      remedy:
+        'export what matters with the version that wrote it, or start with an empty store (another DATA_DIR or DATABASE_URL)',
+    };
+  const unknown = executed.filter((name) => !(name in known));
+  return unknown.length === 0
+    ? null
+    : {
+        fact: `a newer version of Causeway has changed this store (migration ${unknown.join(', ')})`,
+        remedy: 'start that version, or restore a backup from before the upgrade',
+      };
 };
 
-/** Returns what is wrong with a store with these executed migrations; null if this version knows all of them. */
-export const describeNewerSchema = (executed: readonly string[]): string | null => {
-  const unknown = executed.find((name) => !(name in migrations));
-  return unknown === undefined
-    ? null
-    : `a newer version of Causeway has changed this store (migration ${unknown}); start that version, or restore a backup from before the upgrade`;
+/** The same in one line; null if this version knows all migrations. */
+export const foreignSchemaLine = (executed: readonly string[], known?: Migrations): string | null => {
+  const foreign = describeForeignSchema(executed, known);
+  return foreign && `${foreign.fact}; ${foreign.remedy}`;
 };
 
 /**
  * Returns the statements that bring a store with these executed migrations to the newest schema, and note them in
- * `kysely_migration`; empty if it is current. Throws on an unknown migration, which a newer version ran.
+ * `kysely_migration`; empty if it is current. Throws on an unknown migration, which another version ran.
  */
-export const missingStatements = (executed: readonly string[], engine: Engine): string[] => {
-  const problem = describeNewerSchema(executed);
+export const missingStatements = (
+  executed: readonly string[],
+  engine: Engine,
+  known: Migrations = migrations,
+): string[] => {
+  const problem = foreignSchemaLine(executed, known);
   if (problem !== null) throw new Error(problem);
-  const missing = Object.entries(migrations).filter(([name]) => !executed.includes(name));
+  const missing = Object.entries(known).filter(([name]) => !executed.includes(name));
   if (missing.length === 0) return [];
   const time = new Date().toISOString();
   return [

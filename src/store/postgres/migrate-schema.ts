@@ -3,7 +3,7 @@ import type { Pool } from './connection.ts';
 import { postgresEngine } from '../migrations/engine.ts';
 import { missingStatements } from '../migrations/migrations.ts';
 
-/** Identifies the advisory lock of migrations. It is Kysely's, which older versions use. */
+/** Identifies the advisory lock of migrations. */
 const migrationLock = '3853314791062309107';
 
 /**

@@ -272,9 +272,10 @@ describe('the embedded store', () => {
   it.each([
     [`insert into kysely_migration values ('9999-later', '')`, /^problem: A newer version .*9999-later/],
     [
-      `delete from kysely_migration where name = '0007-made-clips'`,
-      /^warning: The store lacks .*0007-made-clips/,
+      `insert into kysely_migration values ('0001-initial', '')`,
+      /^problem: A version .* from before the first release made this store/,
     ],
+    [`delete from kysely_migration`, /^warning: The store lacks a migration \(0001-schema\)/],
   ])('after %s is named', async (statement, message) => {
     const DATA_DIR = await dataFolder();
     const database = new DatabaseSync(embeddedStoreFile(DATA_DIR));

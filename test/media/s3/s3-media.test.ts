@@ -1,3 +1,4 @@
+import { readdir } from 'node:fs/promises';
 import { inspect } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/kit/log.ts';
@@ -8,7 +9,7 @@ import { createRecordedLog } from '../../cache/recorded-log.ts';
 import { newMediaId, readAll } from '../open-test-files.ts';
 import { answerXml, startS3Server, type Intercept, type S3Server } from '../s3-server.ts';
 
-const partBytes = 8 * 1024 ** 2;
+const largeBytes = 8 * 1024 ** 2 + 5;
 const quick: Partial<S3Limits> = { pauseMs: 1 };
 
 let s3: S3Server;
@@ -22,7 +23,14 @@ afterEach(() => {
 });
 
 const open = (limits: Partial<S3Limits> = {}, settings: Partial<S3Server['config']> = {}) =>
-  createS3Media({ ...s3.config, ...settings }, { log: silentLog, limits: { ...quick, ...limits } });
+  createS3Media(
+    { ...s3.config, ...settings },
+    { log: silentLog, spool: s3.spool, limits: { ...quick, ...limits } },
+  );
+
+const streamOf = async function* (length: number): AsyncGenerator<Uint8Array> {
+  for (let sent = 0; sent < length; sent += 65_536) yield Buffer.alloc(Math.min(65_536, length - sent), 'a');
+};
 
 const patient = () => ({ contentType: 'video/mp4', signal: AbortSignal.timeout(20_000) });
 
@@ -56,24 +64,33 @@ const thrownBy = async (promise: Promise<unknown>): Promise<S3Error> => {
 };
 
 describe('a bucket', () => {
-  it('takes a small stream in one request, and a large one in parts of 8 MiB', async () => {
+  it('takes a stream of any size in one request that begins with its size', async () => {
     const files = open();
-    const stream = async function* (length: number): AsyncGenerator<Uint8Array> {
-      for (let sent = 0; sent < length; sent += 65_536) yield Buffer.alloc(Math.min(65_536, length - sent));
-    };
-    await files.write(newMediaId(), stream(100_000), patient());
-    expect(s3.requests).toHaveLength(1);
+    for (const length of [0, 100_000, largeBytes]) {
+      const sizes: unknown[] = [];
+      s3.intercept = (request) => {
+        sizes.push(request.headers['content-length']);
+        return false;
+      };
+      s3.requests.length = 0;
+      const id = newMediaId();
+      expect(await files.write(id, streamOf(length), patient())).toBe(length);
+      expect(s3.requests).toEqual([`PUT /${s3.config.bucket}/${s3.config.prefix}${id}`]);
+      expect(sizes).toEqual([String(length)]);
+    }
+    expect(s3.falseBodies).toEqual([]);
+    await files.close();
+  });
+
+  it('takes no object that is too large for one request, and is not asked', async () => {
+    const spool = { ...s3.spool, maxObjectBytes: 100_000 };
+    const files = createS3Media(s3.config, { log: silentLog, spool, limits: quick });
+    expect(await files.write(newMediaId(), streamOf(100_000), patient())).toBe(100_000);
     s3.requests.length = 0;
-    await files.write(newMediaId(), stream(2 * partBytes + 1), patient());
-    expect(
-      s3.requests.map((line) => line.replace(/^(\w+) .*\?/, '$1 ').replace(/[0-9a-f]{32}/, 'ID')),
-    ).toEqual([
-      'POST uploads=',
-      'PUT partNumber=1&uploadId=ID',
-      'PUT partNumber=2&uploadId=ID',
-      'PUT partNumber=3&uploadId=ID',
-      'POST uploadId=ID',
-    ]);
+    await expect(files.write(newMediaId(), streamOf(100_001), patient())).rejects.toThrow(
+      'the medium has more than 100000 bytes',
+    );
+    expect(s3.requests).toEqual([]);
     await files.close();
   });
 
@@ -81,7 +98,7 @@ describe('a bucket', () => {
     const files = open();
     const ids = [newMediaId(), newMediaId()];
     await files.write(ids[0] ?? '', Buffer.alloc(10), patient());
-    await files.write(ids[1] ?? '', Buffer.alloc(partBytes + 1), patient());
+    await files.write(ids[1] ?? '', streamOf(largeBytes), patient());
     for (const id of ids) {
       const answered = Promise.withResolvers<unknown>();
       s3.intercept = (_request, response) => {
@@ -94,43 +111,20 @@ describe('a bucket', () => {
     await files.close();
   });
 
-  it('reads at most one part ahead of what is stored', async () => {
-    let pulled = 0;
-    let kept = 0;
-    let furthest = 0;
-    s3.intercept = (request, response) => {
-      if (request.method !== 'PUT') return false;
-      response.once('finish', () => (kept += partBytes));
-      return false;
-    };
-    const source = async function* (): AsyncGenerator<Uint8Array> {
-      for (let count = 0; count < 40; count += 1) {
-        pulled += 1024 ** 2;
-        furthest = Math.max(furthest, pulled - kept);
-        yield Buffer.alloc(1024 ** 2);
-      }
-    };
-    const files = open();
-    await files.write(newMediaId(), source(), patient());
-    expect(pulled).toBe(5 * partBytes);
-    expect(furthest).toBeLessThanOrEqual(partBytes + 1024 ** 2);
-    await files.close();
-  });
-
   it.each([
     ['is busy', busy],
     ['breaks the connection', hangUp],
   ])('is asked again when it %s', async (_what, fail) => {
     const files = open();
     const id = newMediaId();
-    for (const matches of [/^PUT .*partNumber=2/, /^POST .*uploads/, /^POST .*uploadId/]) {
-      s3.intercept = failing(2, matches, fail);
-      expect(await files.write(id, Buffer.alloc(partBytes + 5, 'a'), patient())).toBe(partBytes + 5);
+    for (const source of [Buffer.alloc(largeBytes, 'a'), streamOf(largeBytes)]) {
+      s3.intercept = failing(2, /^PUT/, fail);
+      expect(await files.write(id, source, patient())).toBe(largeBytes);
     }
     s3.intercept = failing(2, /^GET/, fail);
-    expect((await readAll(files, id))?.equals(Buffer.alloc(partBytes + 5, 'a'))).toBe(true);
+    expect((await readAll(files, id))?.equals(Buffer.alloc(largeBytes, 'a'))).toBe(true);
     s3.intercept = failing(2, /^HEAD/, fail);
-    expect(await files.size(id)).toBe(partBytes + 5);
+    expect(await files.size(id)).toBe(largeBytes);
     s3.intercept = failing(2, /^DELETE/, fail);
     await files.remove(id);
     expect(await files.size(id)).toBeNull();
@@ -140,21 +134,17 @@ describe('a bucket', () => {
   it('is asked three times at most, and then nothing of the write is left', async () => {
     const files = open();
     const before = await s3.contents();
-    for (const [matches, length] of [
-      [/^PUT/, 10],
-      [/^POST .*uploads/, partBytes],
-      [/^PUT .*partNumber=2/, partBytes + 10],
-      [/^POST .*uploadId/, partBytes + 10],
-    ] as const) {
+    for (const source of [Buffer.alloc(10), streamOf(largeBytes)]) {
       let refused = 0;
-      s3.intercept = failing(Infinity, matches, (request, response) => {
+      s3.intercept = failing(Infinity, /^PUT/, (request, response) => {
         refused += 1;
         return busy(request, response);
       });
-      const error = await thrownBy(files.write(newMediaId(), Buffer.alloc(length), patient()));
+      const error = await thrownBy(files.write(newMediaId(), source, patient()));
       expect(error).toMatchObject({ status: 503, code: 'SlowDown' });
       expect(refused).toBe(3);
       expect(await s3.contents()).toEqual(before);
+      expect(await readdir(s3.spool.directory)).toEqual([]);
     }
     await files.close();
   });
@@ -168,10 +158,10 @@ describe('a bucket', () => {
     await files.close();
   });
 
-  it('has kept what it completed, also when its answer was lost', async () => {
+  it('has kept what it stored, also when its answer was lost', async () => {
     const files = open();
     const id = newMediaId();
-    s3.intercept = failing(1, /^POST .*uploadId/, (request, response) => {
+    s3.intercept = failing(1, /^PUT/, (request, response) => {
       // The service has done its work when it begins its answer.
       response.writeHead = () => {
         request.socket.destroy();
@@ -180,30 +170,9 @@ describe('a bucket', () => {
       s3.serve(request, response);
       return true;
     });
-    expect(await files.write(id, Buffer.alloc(partBytes + 5), patient())).toBe(partBytes + 5);
-    expect(s3.requests.slice(-3).map((line) => line.split(' ')[0])).toEqual(['POST', 'POST', 'HEAD']);
-    expect(await files.size(id)).toBe(partBytes + 5);
-    await files.close();
-  });
-
-  it('may put an error into an answer of status 200, which counts', async () => {
-    const files = open();
-    const id = newMediaId();
-    const lie: Intercept = (request, response) => {
-      request
-        .resume()
-        .once('end', () => answerXml(response, 200, '<Error><Code>InternalError</Code></Error>'));
-      return true;
-    };
-    s3.intercept = failing(1, /^POST .*uploadId/, lie);
-    expect(await files.write(id, Buffer.alloc(partBytes + 5), patient())).toBe(partBytes + 5);
-    await files.remove(id);
-    const before = await s3.contents();
-    s3.intercept = failing(Infinity, /^POST .*uploadId/, lie);
-    expect((await thrownBy(files.write(id, Buffer.alloc(partBytes + 5), patient()))).code).toBe(
-      'InternalError',
-    );
-    expect(await s3.contents()).toEqual(before);
+    expect(await files.write(id, streamOf(largeBytes), patient())).toBe(largeBytes);
+    expect(s3.requests.map((line) => line.split(' ')[0])).toEqual(['PUT', 'PUT']);
+    expect(await files.size(id)).toBe(largeBytes);
     await files.close();
   });
 
@@ -215,9 +184,9 @@ describe('a bucket', () => {
     expect(await thrownBy(files.read(newMediaId()))).toMatchObject({ status: null });
     expect(s3.requests).toHaveLength(6);
     s3.intercept = failing(Infinity, /^PUT/, saysNothing);
-    expect(await thrownBy(files.write(newMediaId(), Buffer.alloc(10), patient()))).toMatchObject({
-      status: null,
-    });
+    // The second is larger than what connections hold, so its upload stands still.
+    for (const source of [Buffer.alloc(10), streamOf(4 * largeBytes)])
+      expect(await thrownBy(files.write(newMediaId(), source, patient()))).toMatchObject({ status: null });
     await files.close();
   });
 
@@ -315,12 +284,14 @@ describe('a bucket', () => {
     const errors: unknown[] = [];
     const id = newMediaId();
     for (const endpoint of [s3.config.endpoint, 'http://127.0.0.1:9']) {
-      const files = createS3Media({ ...s3.config, ...secrets, endpoint }, { log, limits: quick });
+      const files = createS3Media(
+        { ...s3.config, ...secrets, endpoint },
+        { log, spool: s3.spool, limits: quick },
+      );
       const signal = AbortSignal.timeout(5_000);
       errors.push(await thrownBy(files.write(id, Buffer.alloc(10), patient())));
-      errors.push(await thrownBy(files.write(id, Buffer.alloc(partBytes), patient())));
+      errors.push(await thrownBy(files.write(id, streamOf(largeBytes), patient())));
       errors.push(await thrownBy(files.read(id)));
-      errors.push(await thrownBy(files.removeLeftovers({ olderThan: 0, signal })));
       errors.push(await thrownBy(files.check({ signal })));
       await files.close();
     }
@@ -329,30 +300,5 @@ describe('a bucket', () => {
     expect(lines.length).toBeGreaterThan(errors.length);
     expect(shown).toContain('InvalidAccessKeyId');
     for (const hidden of [...Object.values(secrets), 'AWS4-HMAC', id]) expect(shown).not.toContain(hidden);
-  });
-
-  it('keeps uploads of other programs', async () => {
-    const files = open();
-    await s3.beginUpload('backup-of-somebody-else');
-    const options = { olderThan: Date.now() + 60_000, signal: AbortSignal.timeout(5_000) };
-    expect(await files.removeLeftovers(options)).toBe(0);
-    expect((await s3.contents()).filter((name) => name.startsWith('upload'))).toHaveLength(1);
-    s3.intercept = (_request, response) => {
-      answerXml(response, 501, '<Error><Code>NotImplemented</Code></Error>');
-      return true;
-    };
-    expect(await files.removeLeftovers(options)).toBe(0);
-    await files.close();
-  });
-
-  it('is asked for its uploads page by page', async () => {
-    const files = open();
-    s3.uploadsPerPage = 2;
-    const own = Array.from({ length: 5 }, newMediaId);
-    for (const id of own) await s3.beginUpload(id);
-    const options = { olderThan: Date.now() + 60_000, signal: AbortSignal.timeout(5_000) };
-    expect(await files.removeLeftovers(options)).toBe(5);
-    expect(await files.removeLeftovers(options)).toBe(0);
-    await files.close();
   });
 });

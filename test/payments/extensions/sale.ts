@@ -14,8 +14,8 @@ export const describeSale = (environment: Record<string, string> = {}): SaleDesc
   const config = readConfig(environment, null);
   const [sale] = describeSales(createOperations(config.search), {
     serviceName: brandTitle(config),
-    services: () => ({}) as Services,
+    services: () => ({ config }) as unknown as Services,
   });
   if (sale === undefined) throw new Error('nothing is sold');
-  return { ...sale, description: () => 'Influencer search', isOnSale: () => true };
+  return { ...sale, description: () => 'Influencer search', notice: () => null };
 };

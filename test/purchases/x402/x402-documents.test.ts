@@ -112,67 +112,7 @@ describe('what is sold', () => {
     const gate = openGate({ sales: [{ ...describeSale(), description: () => description }] });
     const told = (): unknown => gate.challenge({ price, ...overRest }).paymentRequired.resource?.description;
     expect(told()).toBe(description);
-    expect(gate.manifest()).toContain('fictional');
     description = 'Influencer search';
     expect(told()).toBe('Influencer search');
-    expect(gate.manifest()).not.toContain('fictional');
-  });
-});
-
-describe('the manifest', () => {
-  it('says what is sold where and for how much, and offers no network that cannot be reached', async () => {
-    const gate = openGate();
-    await gate.warmUp();
-    const manifest: unknown = JSON.parse(gate.manifest() ?? '');
-    expect(manifest).toMatchObject({
-      version: 1,
-      x402Version: 2,
-      resources: ['https://leads.example/v1/search'],
-      items: [
-        {
-          type: 'http',
-          resource: { url: 'https://leads.example/v1/search', serviceName: 'Causeway' },
-          accepts: [],
-          price: { currency: 'USD', min: '0.10', max: '0.26' },
-          input: { method: 'GET', queryParams: { type: 'object' } },
-        },
-        {
-          type: 'mcp',
-          resource: { url: 'https://leads.example/mcp' },
-          input: { toolName: 'search_leads', transport: 'streamable-http' },
-        },
-      ],
-      openapi: 'https://leads.example/openapi.json',
-      mcp: 'https://leads.example/mcp',
-      instructions: expect.stringMatching(/^No payment network can be reached now\. /),
-    });
-  });
-
-  it('is made once, and anew when the address of the service becomes known', () => {
-    let now = 1_800_000_000_000;
-    let url = 'http://127.0.0.1:0';
-    const gate = openGate({ publicUrl: () => url, clock: { now: () => now } });
-    const first = gate.manifest();
-    now += 10_000;
-    expect(gate.manifest()).toBe(first);
-    url = 'http://127.0.0.1:8402';
-    expect(JSON.parse(gate.manifest() ?? '')).toMatchObject({
-      resources: ['http://127.0.0.1:8402/v1/search'],
-      lastUpdated: 1_800_000_010,
-    });
-  });
-
-  it('is none of a gate that sells nothing', () => {
-    const gate = createX402Gate({
-      store,
-      networks: [],
-      sales: [],
-      publicUrl: () => 'https://leads.example',
-      clock: systemClock,
-      log: silentLog,
-      owner: 'test',
-    });
-    gates.push(gate);
-    expect(gate.manifest()).toBeNull();
   });
 });

@@ -1,10 +1,10 @@
-import type { Engine } from './engine.ts';
+import type { Engine } from '../engine.ts';
 
 /**
  * Payments to upstreams. `request`: digest of the upstream, the job and the request. `price`: nano-dollars. `day`: the UTC
  * day in whose budget it counts, such as `2026-11-23`. `bought_days`: the sums of these days.
  */
-export const boughtPayments = ({ int64, id, tableEnd }: Engine): string[] => [
+export const upstreamPayments = ({ int64, id, tableEnd }: Engine): string[] => [
   `create table bought_payments (
     identity ${id} not null primary key,
     request ${id} not null,

@@ -1,10 +1,10 @@
-import type { Engine } from './engine.ts';
+import type { Engine } from '../engine.ts';
 
 /**
  * Keys of the operator's API, and the log of all changes that operators make. A row of the log without an outcome is a
  * change that began and whose end is unknown.
  */
-export const operatorAccess = ({ int64, id, tableEnd }: Engine): string[] => [
+export const operators = ({ int64, id, tableEnd }: Engine): string[] => [
   `create table operator_keys (
     id ${id} not null primary key,
     hash ${id} not null unique,

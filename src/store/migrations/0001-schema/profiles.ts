@@ -1,4 +1,23 @@
-import type { Engine } from './engine.ts';
+import type { Engine } from '../engine.ts';
+
+/**
+ * The people who asked to be forgotten: digests of their names, each with the salt of one of the lists. `id`: a digest of
+ * the salt. `moved`: the tallies of older lists that were taken over, divided by spaces. `revision` counts additions; its
+ * row is the lock of them all.
+ */
+const forgottenPeople = ({ kind, int64, id, tableEnd }: Engine): string[] => [
+  `create table forgotten_lists (
+    id ${id} not null primary key,
+    salt ${id} not null,
+    position ${int64} not null unique,
+    moved text
+  )${tableEnd}`,
+  `create table forgotten_people (digest ${id} not null primary key)${tableEnd}${kind === 'sqlite' ? ', without rowid' : ''}`,
+  `create table forgotten_revision (
+    id ${int64} not null primary key check (id = 1),
+    revision ${int64} not null
+  )${tableEnd}`,
+];
 
 /**
  * The imported profiles in PostgreSQL. The one row of `lead_set` describes the set that is searched: the table `name`,
@@ -10,7 +29,7 @@ import type { Engine } from './engine.ts';
  * A search by words must use their index: in `0 - followers` no index on followers is recognized. Without words the
  * profiles are read in the order of that index.
  */
-export const leadSet = ({ kind, int64, id }: Engine): string[] =>
+const leadSet = ({ kind, int64, id }: Engine): string[] =>
   kind === 'sqlite'
     ? []
     : [
@@ -54,3 +73,6 @@ export const leadSet = ({ kind, int64, id }: Engine): string[] =>
         end
         $function$`,
       ];
+
+/** The profiles of a fleet, and the list of forgotten people. */
+export const profiles = (engine: Engine): string[] => [...forgottenPeople(engine), ...leadSet(engine)];

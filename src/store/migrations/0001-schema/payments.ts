@@ -1,0 +1,146 @@
+import type { Engine } from '../engine.ts';
+
+/** The text after the last colon: the nonce on EVM, the hash of the message on Solana. */
+const ownPart = `substr(identity, length(rtrim(identity, replace(identity, ':', ''))) + 1)`;
+
+/** EVM hashes may be in either case; Solana signatures are case-sensitive. */
+const oneCase = `case when substr(transaction_id, 1, 2) in ('0x', '0X') then lower(transaction_id) else transaction_id end`;
+
+/** In SQLite the index of a virtual column stores its values. PostgreSQL indexes stored ones alone. */
+const kept = { sqlite: 'virtual', postgres: 'stored' } satisfies Record<Engine['kind'], string>;
+
+/**
+ * `source`: the account that pays, to sum all open payments of one account. `client`: the network of the caller of a
+ * payment that is settled after the work, to bound what is at risk. `reverts`: how many transactions of its settlement
+ * the chain reverted, to count them by the account that pays.
+ *
+ * `settled_amount`: what the settlement of an `upto` payment takes, at most `amount`; null before its answer is made, and
+ * for payments whose whole amount is taken. `unchecked`: 1 for a payment that was settled because a facilitator said so,
+ * without a check on the chain.
+ *
+ * `account_id`, `credit`: the account whose balance a payment raises, and by how much; `credit_entry`: the entry that did,
+ * as long as the payment counts as made; `credited`: the sum of all its entries. `job_id`: the job that a payment of one
+ * call paid for. `call_claim`: operation and idempotency key of the call for which a payment is about to be settled,
+ * until the job is opened. So of two payments for one call that come at the same moment, one is settled.
+ *
+ * Look-ups find `reference` and `transaction_name` also by a prefix.
+ */
+const paymentTable = ({ kind, int64, id, tableEnd }: Engine): string =>
+  `create table payments (
+    identity ${id} not null primary key,
+    reference ${id} generated always as (${ownPart}) ${kept[kind]},
+    payment_id text,
+    request_hash text not null,
+    network text not null,
+    asset text not null,
+    pay_to text not null,
+    amount ${int64} not null check (amount >= 0),
+    payload text not null,
+    requirements text not null,
+    lease_owner text,
+    lease_until ${int64},
+    state text not null check (state in (
+      'reserved', 'verified', 'produced', 'broadcasting', 'settled', 'delivered', 'rejected', 'failed', 'unknown'
+    )),
+    payer text,
+    source ${id},
+    client ${id},
+    result text,
+    facilitator text,
+    transaction_id text,
+    transaction_name ${id} generated always as (${oneCase}) ${kept[kind]},
+    raw_transaction text,
+    reverts ${int64} not null default 0,
+    receipt text,
+    reason text,
+    unchecked ${int64} not null default 0,
+    settled_amount ${int64} check (settled_amount between 1 and amount),
+    refunded ${int64} not null default 0,
+    account_id ${id} references accounts (id),
+    credit ${int64} check (credit > 0),
+    credit_entry ${id},
+    credited ${int64} not null default 0 check (credited >= 0),
+    call_claim ${id},
+    job_id ${id} references jobs (id),
+    shares_job ${int64} not null default 0,
+    check_at ${int64},
+    settled_at ${int64},
+    created_at ${int64} not null,
+    updated_at ${int64} not null
+  )${tableEnd}`;
+
+/** All columns of an index sort in one direction, so that a page can begin at any row. */
+const paymentIndexes = [
+  `create index payments_by_age on payments (created_at desc, identity desc)`,
+  `create index payments_by_state on payments (state, created_at, identity)`,
+  `create index payments_by_network on payments ((network || ' ' || state), created_at, identity)`,
+  `create index payments_by_settlement on payments (settled_at, identity) where settled_at is not null`,
+  `create index payments_by_change on payments (state, updated_at)`,
+  `create index payments_with_answer on payments (state, updated_at) where result is not null`,
+  `create index payments_to_check on payments (check_at) where check_at is not null`,
+  `create index payments_by_reference on payments (reference)`,
+  `create index payments_by_transaction on payments (transaction_name) where transaction_name is not null`,
+  `create unique index payments_by_payment_id on payments (payment_id) where payment_id is not null`,
+  `create index payments_by_account on payments (account_id, created_at desc, identity desc)
+    where account_id is not null`,
+  `create index payments_by_payer on payments (lower(payer), created_at desc, identity desc)
+    where payer is not null and credit is null`,
+  `create unique index payments_one_per_job on payments (job_id) where job_id is not null and shares_job = 0`,
+  `create index payments_sharing_jobs on payments (job_id) where shares_job = 1`,
+  `create unique index payments_one_per_call on payments (account_id, call_claim) where call_claim is not null`,
+  `create index payments_open_of_source on payments (source, network, asset)
+    where state in ('verified', 'produced', 'broadcasting', 'unknown')`,
+  `create index payments_made_of_source on payments (source) where state in ('settled', 'delivered')`,
+  `create index payments_reverted_of_source on payments (source, network) where reverts > 0`,
+  `create index payments_failed_upto on payments (updated_at, source)
+    where state = 'failed' and settled_amount is not null`,
+  `create index payments_with_client on payments (updated_at) where client is not null`,
+  `create index payments_unchecked on payments (network, asset) where unchecked = 1`,
+];
+
+const refunds = ({ int64, id, tableEnd }: Engine): string[] => [
+  `create table payment_refunds (
+    id ${id} not null primary key,
+    payment ${id} not null references payments (identity),
+    network text not null,
+    asset text not null,
+    recipient text not null,
+    amount ${int64} not null check (amount > 0),
+    state text not null check (state in ('planned', 'sending', 'settled', 'failed')),
+    sender text,
+    transaction_id text,
+    raw_transaction text,
+    reason text,
+    note text,
+    accepts_unknown ${int64} not null default 0,
+    created_at ${int64} not null,
+    updated_at ${int64} not null,
+    check (state = 'planned' or state = 'failed' or raw_transaction is not null)
+  )${tableEnd}`,
+  `create index payment_refunds_by_payment on payment_refunds (payment, created_at, id)`,
+  `create index payment_refunds_by_age on payment_refunds (created_at desc, id desc)`,
+  `create index payment_refunds_open on payment_refunds (created_at, id) where state in ('planned', 'sending')`,
+  `create index payment_refunds_settled on payment_refunds (updated_at) where state = 'settled'`,
+];
+
+/** The terms that were offered, and the leases to send from an account. */
+const termsAndTurns = ({ int64, id, tableEnd }: Engine): string[] => [
+  `create table offered_terms (
+    fingerprint ${id} not null primary key,
+    terms text not null,
+    offered_at ${int64} not null
+  )${tableEnd}`,
+  `create table sender_turns (
+    sender ${id} not null primary key,
+    owner text not null,
+    until ${int64} not null
+  )${tableEnd}`,
+];
+
+/** Payments by x402, their refunds, and what their settlement needs. */
+export const payments = (engine: Engine): string[] => [
+  paymentTable(engine),
+  ...paymentIndexes,
+  ...refunds(engine),
+  ...termsAndTurns(engine),
+];
