@@ -2,21 +2,21 @@ import { Command, InvalidArgumentError } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { SettingOptions } from '../config/load-config.ts';
 import { settingsHelp } from '../config/settings-help.ts';
-import { accountCommands } from './accounts/commands.ts';
-import { keyCommands } from './accounts/key-commands.ts';
-import { moneyCommands } from './accounts/money-commands.ts';
-import { addBackupCommand } from './backup-command.ts';
+import { exampleAccountId } from '../operator/accounts.ts';
+import { operatorKeyOperations } from '../operator/operator-keys.ts';
+import { operatorOperations } from '../operator/operator-operations.ts';
+import { backupCommand } from './backup-command.ts';
 import type { CommandContext } from './command-context.ts';
-import { addCommands } from './command-definition.ts';
+import { addCommands, addExamples, type CommandGroup } from './command-definition.ts';
 import { CommandError } from './command-error.ts';
-import { addExamples, exampleAccount } from './examples.ts';
-import { addDoctorCommand } from './doctor/doctor-command.ts';
+import { doctorCommand } from './doctor/doctor-command.ts';
 import { leadCommands } from './leads/commands.ts';
-import { auditCommands } from './operator/audit-commands.ts';
-import { operatorKeyCommands } from './operator/key-commands.ts';
-import { paymentCommands } from './payments/commands.ts';
-import { addSettingsCommand } from './settings-command.ts';
-import { webhookCommands } from './webhooks/commands.ts';
+import { commandsOf } from './operation-command.ts';
+import { exportCommand } from './payments/export-command.ts';
+import { reconcileCommand } from './payments/reconcile-command.ts';
+import { refundCommand } from './payments/refund-command.ts';
+import { settingsCommand } from './settings-command.ts';
+import { termsCommands } from './terms-commands.ts';
 
 export type GlobalOptions = SettingOptions & { json?: true };
 
@@ -29,6 +29,61 @@ const description = [
 
 const exitCodes = `
 Exit codes: 0 done; 1 refused or failed; 2 a wrong command or setting.`;
+
+const groups: readonly CommandGroup[] = [
+  {
+    words: 'accounts',
+    alias: 'account',
+    summary: 'create, approve, suspend and list accounts; show their money; set their terms',
+  },
+  {
+    words: 'accounts terms',
+    summary: 'show, set and clear the terms of one account',
+    description:
+      'Shows, sets and clears the terms of one account: its enabled SKUs, its own prices and limits. The settings of the ' +
+      'gateway hold for everything that its terms leave out.',
+  },
+  { words: 'keys', summary: 'issue, limit, revoke and list API keys' },
+  { words: 'ledger', summary: 'prove that the books are right' },
+  {
+    words: 'payments',
+    summary: 'list, sum up, reconcile and refund x402 payments',
+    description:
+      'Lists, shows and sums up x402 payments, asks the chains for their outcome, and refunds them. A payment is named by ' +
+      'its identity, its transaction, or the beginning of either.',
+  },
+  {
+    words: 'webhooks',
+    summary: 'list, show and redeliver webhooks; rotate signing secrets',
+    description:
+      'Lists, shows and redelivers the webhooks that announce the end of image jobs, and rotates the secrets that sign ' +
+      'them. A webhook is pending until the receiver acknowledges it (delivered), answers 410 (stopped), or fails at ' +
+      'every attempt (exhausted).',
+  },
+  {
+    words: 'leads',
+    summary: 'import, count, export and delete the profiles of the search',
+    description:
+      'Imports, counts and exports the profiles that "search_leads" finds, and forgets people on request. Running ' +
+      'gateways see each change within seconds, and always whole.',
+  },
+  { words: 'operator-keys', summary: "issue, revoke and list keys for the operator's API" },
+  { words: 'audit', summary: 'show who changed what' },
+];
+
+/** Those of operations are made from the list of operations. */
+const commands = [
+  ...operatorOperations.flatMap(commandsOf),
+  ...termsCommands,
+  exportCommand,
+  reconcileCommand,
+  refundCommand,
+  ...leadCommands,
+  ...operatorKeyOperations.flatMap(commandsOf),
+  backupCommand,
+  doctorCommand,
+  settingsCommand,
+];
 
 /** Creates all commands with their help texts. The program throws CommanderError instead of ending the process. */
 export const createProgram = (
@@ -47,27 +102,11 @@ export const createProgram = (
     .configureOutput({ writeOut: output.write, writeErr: output.writeError, outputError: () => {} })
     .exitOverride();
   addLauncherCommands(program);
-  addCommands(
-    program,
-    [
-      accountCommands,
-      keyCommands,
-      ...moneyCommands,
-      paymentCommands,
-      webhookCommands,
-      leadCommands,
-      operatorKeyCommands,
-      auditCommands,
-    ],
-    context,
-  );
-  addBackupCommand(program, context);
-  addDoctorCommand(program, context);
-  addSettingsCommand(program, context);
+  addCommands(program, { groups, commands }, context);
   addExamples(program, [
     'causeway accounts create --name "Acme Ltd" --approved',
-    `causeway credit ${exampleAccount} 25 --reason "Invoice 2041"`,
-    `causeway keys issue ${exampleAccount} --label production`,
+    `causeway credit ${exampleAccountId} 25 --reason "Invoice 2041"`,
+    `causeway keys issue ${exampleAccountId} --label production`,
     'causeway ledger check --json',
     'causeway doctor',
   ]);

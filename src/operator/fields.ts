@@ -7,8 +7,14 @@ import { idField } from '../operations/id-field.ts';
 export const accountIdField = idField.describe('The id of the account.');
 
 /** How many items a list has. */
-export const limitField = (maximum: number, usual: number) =>
-  z.int().min(1).max(maximum).default(usual).describe('How many items at most.');
+export const limitField = (maximum: number, usual: number) => {
+  const form = `must be a whole number from 1 to ${maximum}`;
+  return z.int(form).min(1, form).max(maximum, form).default(usual).describe('How many items at most.');
+};
+
+/** The id of the last item of the page before. `noun` names it. */
+export const pageField = (noun: string) =>
+  idField.optional().describe(`The id of the last ${noun} of the page before.`);
 
 /** One line of text, without spaces at its ends. */
 export const lineField = (maxCharacters: number) =>

@@ -1,8 +1,33 @@
+import { z } from 'zod';
 import { displayKey } from '../accounts/issue-key.ts';
+import { isoOrNull, toIso } from '../kit/clock.ts';
+import { AppError } from '../kit/errors.ts';
 import { newOperatorKey, sha256 } from '../kit/ids.ts';
+import { instant } from '../operations/account/get-usage.ts';
+import { time } from '../operations/answer-fields.ts';
+import { idField } from '../operations/id-field.ts';
 import type { OperatorKey } from '../store/store.ts';
-import type { OperatorServices } from './operator-operation.ts';
+import { lineField } from './fields.ts';
+import {
+  operatorRead,
+  operatorWrite,
+  type OperatorOperation,
+  type OperatorServices,
+} from './operator-operation.ts';
 import { requireFound } from './require-found.ts';
+import { defineView } from './view.ts';
+
+const roleSchema = z.enum(['read', 'write']);
+
+const keyView = defineView<OperatorKey>()({
+  id: [z.string(), 'id', '7c1d8f52-94a6-4a0e-8f3b-6f1f8a5e2b90'],
+  display: [z.string(), 'display', 'op_causeway_AbCd…wxyz'],
+  label: [z.string(), 'label', 'console'],
+  role: [roleSchema, 'role', 'read'],
+  created_at: [time, ({ createdAt }) => toIso(createdAt), '2026-11-01T08:00:00.000Z'],
+  expires_at: [time.nullable(), ({ expiresAt }) => isoOrNull(expiresAt), null],
+  revoked_at: [time.nullable(), ({ revokedAt }) => isoOrNull(revokedAt), null],
+});
 
 /** Makes an operator key. It is shown only now, as only its hash is stored. `expiresAt`: null for never. */
 export const issueOperatorKey = async (
@@ -14,12 +39,86 @@ export const issueOperatorKey = async (
   return { key, operatorKey: await store.createOperatorKey({ ...stored, label, role, expiresAt }) };
 };
 
-/** Ends an operator key for good. `keyOrId` is its id or the whole key. Throws AppError `key_not_found`. */
-export const revokeOperatorKey = async (
-  { store, clock }: OperatorServices,
-  keyOrId: string,
-): Promise<OperatorKey> => {
-  const found = await store.findOperatorKey(sha256(keyOrId));
-  const revoked = await store.revokeOperatorKey({ id: found?.id ?? keyOrId, now: clock.now() });
-  return requireFound(revoked, 'key', keyOrId);
-};
+const common = { group: 'operator keys', path: '/operator-keys' };
+
+const issue = operatorWrite({
+  ...common,
+  name: 'issue_operator_key',
+  title: "Issue a key for the operator's API",
+  description:
+    "Issues a key for the operator's API, below /admin/v1. The role read looks at everything, write changes it, too. The " +
+    'key is shown only this once, as only its hash is stored.',
+  fields: {
+    label: lineField(100).describe('Your name for the key, which the audit log shows.'),
+    role: roleSchema.describe('What it may do.'),
+    expires_at: instant.optional().describe('Its end. Default: never.'),
+  },
+  output: z.strictObject({ key: z.string(), operator_key: keyView.schema }),
+  answer: 'IssuedOperatorKey',
+  example: { label: 'console', role: 'read' },
+  exampleAnswer: { key: 'op_causeway_…' },
+  command: {
+    usage: 'operator-keys issue --label <label> --role <role> [--expires <time>]',
+    more: 'Without --json, the key alone goes to stdout.',
+    examples: ['--label billing --role write --expires 2027-01-31'],
+    show: ({ key, operator_key: { id, role } }) => ({
+      text: key,
+      remark: `Operator key ${id}, role ${role}. Keep it safe: it is not shown again.`,
+    }),
+  },
+  handle: async ({ label, role, expires_at: expiresAt = null }, services, id) => {
+    if (expiresAt !== null && expiresAt <= services.clock.now())
+      throw new AppError('invalid_parameter', 'expires_at: it is not in the future.', {
+        param: 'expires_at',
+      });
+    const { key, operatorKey } = await issueOperatorKey(services, { id, label, role, expiresAt });
+    return { key, operator_key: keyView.show(operatorKey) };
+  },
+});
+
+const revoke = operatorWrite({
+  ...common,
+  name: 'revoke_operator_key',
+  title: 'Revoke an operator key',
+  description: 'Ends an operator key for good: calls with it get 401 `invalid_api_key` from now on.',
+  fields: { key_id: idField.describe('The id of the key; the whole key is accepted too.') },
+  output: z.strictObject({ operator_key: keyView.schema }),
+  answer: 'RevokedOperatorKey',
+  example: { key_id: keyView.example.id },
+  command: {
+    usage: 'operator-keys revoke <key>',
+    more: 'This cannot be undone.',
+    show: ({ operator_key: { id, display } }) => `${display} (${id}) is revoked.`,
+  },
+  handle: async ({ key_id: keyOrId }, { store, clock }) => {
+    const found = await store.findOperatorKey(sha256(keyOrId));
+    const revoked = await store.revokeOperatorKey({ id: found?.id ?? keyOrId, now: clock.now() });
+    return { operator_key: keyView.show(requireFound(revoked, 'key', keyOrId)) };
+  },
+});
+
+const list = operatorRead({
+  ...common,
+  name: 'list_operator_keys',
+  title: 'List the operator keys',
+  description: 'The operator keys, oldest first, with their first and last characters.',
+  fields: {},
+  output: z.strictObject({ operator_keys: z.array(keyView.schema) }),
+  answer: 'OperatorKeyList',
+  example: {},
+  command: {
+    usage: 'operator-keys list',
+    of: 'operator_keys',
+    table: {
+      columns: 'id=KEY_ID display=KEY role created_at expires_at revoked_at label',
+      none: 'There are no operator keys.',
+    },
+  },
+  handle: async (_input, { store }) => {
+    const keys = await store.listOperatorKeys(undefined);
+    return { operator_keys: keys.map((key) => keyView.show(key)) };
+  },
+});
+
+/** Only the command line has these: who holds an operator key cannot make others with it. */
+export const operatorKeyOperations: readonly OperatorOperation[] = [issue, revoke, list];

@@ -2,13 +2,12 @@ import { brandTitle } from '../kit/brand-title.ts';
 import { errorTable } from '../kit/errors.ts';
 import { envelopeOf } from '../operations/answer-fields.ts';
 import { assembleOpenApi } from '../rest/openapi/assemble-openapi.ts';
-import { accountSchema } from './accounts/account-view.ts';
-import { entrySchema } from './money/entry-view.ts';
-import { keySchema } from './keys/key-view.ts';
-import { paymentSchema } from './payments/payment-view.ts';
-import { refundSchema } from './payments/refund-view.ts';
+import { accountView } from './accounts.ts';
+import { keySchema } from './keys.ts';
+import { entryView } from './money.ts';
 import { operatorOperations } from './operator-operations.ts';
-import { webhookSchema } from './webhooks/webhook-view.ts';
+import { paymentView, refundView } from './payments/payment-view.ts';
+import { webhookView } from './webhooks.ts';
 
 /** Makes the description of the operator's API. */
 export const createOperatorOpenApi = ({ brand, publicUrl }: { brand: string; publicUrl: string }): object => {
@@ -19,12 +18,12 @@ export const createOperatorOpenApi = ({ brand, publicUrl }: { brand: string; pub
     brand: title,
     namedSchemas: [
       [envelopeOf(errorTable), 'ErrorEnvelope'],
-      [accountSchema, 'Account'],
-      [entrySchema, 'LedgerEntry'],
+      [accountView.schema, 'Account'],
+      [entryView.schema, 'LedgerEntry'],
       [keySchema, 'Key'],
-      [paymentSchema, 'Payment'],
-      [refundSchema, 'PaymentRefund'],
-      [webhookSchema, 'Webhook'],
+      [paymentView.schema, 'Payment'],
+      [refundView.schema, 'PaymentRefund'],
+      [webhookView.schema, 'Webhook'],
     ],
     info: {
       title: `${title}: the operator's API`,

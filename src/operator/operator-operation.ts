@@ -13,6 +13,7 @@ import type { Providers } from '../providers/create-providers.ts';
 import type { Buyer } from '../purchases/bought/create-buyer.ts';
 import type { OperatorRole, Store } from '../store/store.ts';
 import type { RefusalLimit } from './refusal-limit.ts';
+import { exampleOf } from './view.ts';
 
 /** The parts that handlers use: in the gateway, and in the command line while no gateway runs. */
 export interface OperatorServices {
@@ -45,6 +46,46 @@ export const inGateway = ({ gateway }: Pick<OperatorServices, 'gateway'>): Gatew
   return gateway;
 };
 
+/** An answer for people: its text, a note beside it, and the exit code 1 where a check found a problem. */
+export type Shown = string | { text: string; remark?: string | undefined; exitCode?: 0 | 1 };
+
+/** A table of the member `of` of an answer, which is a list or a single thing. */
+interface ShownTable<Output> {
+  /** As `formatTable` takes them. */
+  columns: string;
+  /** Stands for a list without items. */
+  none?: string;
+  /** Adds the members that only people see. */
+  row?(item: never): object;
+  /** A note beside the table. */
+  remark?(answer: Output): string;
+}
+
+/** How the command line calls an operation and shows its answer. Its help has the texts of the operation and its fields. */
+export interface CommandForm<Output extends object = object> {
+  /**
+   * Its words, arguments and options: `credit <account> <amount> --reason <text> [--entry-id <uuid>]`. A name stands for
+   * the field of this name, also with `_id`, `_usd` or `_at` after it. A required field that may be left out here is a new id.
+   */
+  usage: string;
+  /** Follows the description of the operation in the help. */
+  more?: string;
+  /** Arguments that work as they stand, beside those of the operation's example. */
+  examples?: readonly string[];
+  /** Creates a missing embedded store. */
+  isNewAllowed?: true;
+  /** The member of the answer that is shown. Of a page, its last item leads to the next one. */
+  of?: string;
+  /** Stands for `show` where people see that member as a table. */
+  table?: ShownTable<Output>;
+  /** Writes the answer for people. `input`: as it was written. */
+  show?(
+    answer: Output,
+    services: OperatorServices,
+    input: Readonly<Record<string, unknown>>,
+  ): Shown | Promise<Shown>;
+}
+
 /**
  * One thing that operators do, defined once. The routes below /admin/v1, their description and the command line are made
  * from the list of these (operator-operations.ts). `Written` is the input as callers write it.
@@ -53,12 +94,17 @@ export interface OperatorOperation<
   Input = unknown,
   Output extends object = object,
   Written = unknown,
+  Fields extends z.ZodRawShape = z.ZodRawShape,
 > extends DescribedOperation {
   /** Who may call it. Each call of a `write` operation is a row of the audit log, also if it is refused. */
   role: OperatorRole;
   sale: null;
+  /** The fields of the input. */
+  fields: Fields;
   input: z.ZodType<Input, Written>;
   output: z.ZodType<Output>;
+  /** Null: it is no command. */
+  command: CommandForm<Output> | null;
   /** Makes what the audit log keeps of the input; by default all of it as it was written. */
   logged?(input: Input): JsonObject;
   /**
@@ -85,16 +131,22 @@ interface Parts<Fields extends z.ZodRawShape, Output extends object> extends Pic
   logged?(input: z.output<z.ZodObject<Fields>>): JsonObject;
   /** The name of the answer's schema, a noun such as `AccountPage`. Operations with one `output` have one name. */
   answer: string;
-  example: { input: JsonObject; answer: Output };
+  /** An input. */
+  example: JsonObject;
+  /** What the answer to the example has beside the examples of its views. */
+  exampleAnswer?: Partial<Output>;
   /** The error codes beside those of all operations. */
   errors?: readonly ErrorCode[];
+  /** Absent: it is no command. */
+  command?: CommandForm<Output>;
   handle(input: z.output<z.ZodObject<Fields>>, services: OperatorServices, callId: string): Promise<Output>;
 }
 
 type Made<Fields extends z.ZodRawShape, Output extends object> = OperatorOperation<
   z.output<z.ZodObject<Fields>>,
   Output,
-  z.input<z.ZodObject<Fields>>
+  z.input<z.ZodObject<Fields>>,
+  Fields
 >;
 
 /** Makes an operation that changes nothing: GET, with the fields that are not in the path in the query. */
@@ -109,18 +161,30 @@ export const operatorWrite = <Fields extends z.ZodRawShape, Output extends objec
 
 const operatorOperation = <Fields extends z.ZodRawShape, Output extends object>(
   role: OperatorRole,
-  { path, fields, answer, accepts, example, errors = [], ...parts }: Parts<Fields, Output>,
+  {
+    path,
+    fields,
+    answer,
+    accepts,
+    example,
+    exampleAnswer,
+    errors = [],
+    command,
+    ...parts
+  }: Parts<Fields, Output>,
 ): Made<Fields, Output> => {
   const inPath = Object.keys(fields).filter((name) => path.includes(`{${name}}`));
   const isRead = role === 'read';
   const hasJsonBody = !isRead && accepts === undefined;
   const isParameter = ([name]: [string, unknown]): boolean => !hasJsonBody || inPath.includes(name);
-  const given = Object.entries(example.input);
+  const given = Object.entries(example);
   const parameters = Object.fromEntries(given.filter(isParameter));
   const body = Object.fromEntries(given.filter((field) => !isParameter(field)));
   const typeError = accepts === undefined ? {} : { unsupported_media_type: typeErrorOf(accepts) };
   return {
     ...parts,
+    fields,
+    command: command ?? null,
     role,
     sale: null,
     input: z.strictObject(fields),
@@ -143,10 +207,10 @@ const operatorOperation = <Fields extends z.ZodRawShape, Output extends object>(
           ...(hasJsonBody ? { body } : {}),
           status: 200,
           // The schema of the answer is JSON.
-          answer: example.answer as JsonObject,
+          answer: { ...(exampleOf(parts.output) as JsonObject), ...(exampleAnswer as JsonObject) },
         },
       ],
-      wrong: { ...example.input, colour: 'blue' },
+      wrong: { ...example, colour: 'blue' },
       headers: {},
       mayBeSandbox: false,
       errors: { invalid_api_key: keyError, ...typeError },

@@ -5,20 +5,21 @@ import { formatUsd } from '../kit/money.ts';
 import { time } from '../operations/answer-fields.ts';
 import { paidUpstreams } from '../purchases/bought/paid-upstreams.ts';
 import type { OperatorServices } from './operator-operation.ts';
+import { like } from './view.ts';
 
 export const paySchema = z.strictObject({
-  spent_today_usd: z.string().describe('In this UTC day, by all processes.'),
-  max_usd_per_day: z.string(),
-  last_problem: z
-    .strictObject({ text: z.string(), at: time })
-    .nullable()
-    .describe('Why an answer was not bought, as the process that answers has seen it last.'),
+  spent_today_usd: like(z.string().describe('In this UTC day, by all processes.'), '1.20'),
+  max_usd_per_day: like(z.string(), '5.00'),
+  last_problem: like(
+    z
+      .strictObject({ text: z.string(), at: time })
+      .nullable()
+      .describe('Why an answer was not bought, as the process that answers has seen it last.'),
+    null,
+  ),
 });
 
 export type PayView = z.output<typeof paySchema>;
-
-/** For examples. */
-export const examplePay: PayView = { spent_today_usd: '1.20', max_usd_per_day: '5.00', last_problem: null };
 
 /** Reads the state of each upstream that is paid by x402, by its name; none while a setting is wrong. */
 export const readPayViews = async ({

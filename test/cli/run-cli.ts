@@ -7,6 +7,9 @@ import { onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { cliArguments } from '../../scripts/node-arguments.ts';
 import { runCommandLine } from '../../src/cli/run-command-line.ts';
+import { approveAccount, createAccount, listAccounts } from '../../src/operator/accounts.ts';
+import { changeKey, issueKey, listKeys } from '../../src/operator/keys.ts';
+import { checkLedger, creditAccount, refundJob } from '../../src/operator/money.ts';
 import { embeddedStoreFile } from '../../src/store/open-store.ts';
 import { layStore } from '../data-template.ts';
 
@@ -108,70 +111,17 @@ export const operatorOf = (
   };
 };
 
-const money = z.string().regex(/^-?\d+\.\d{2,9}$/);
-
-const accountView = z.strictObject({
-  id: z.uuid(),
-  name: z.string(),
-  status: z.enum(['pending', 'active', 'suspended']),
-  sandbox: z.boolean(),
-  wallet: z.string().nullable(),
-  balance_usd: money,
-  held_usd: money,
-  ledger_usd: money,
-  created_at: z.iso.datetime(),
-});
-
-const apiKeyView = z.strictObject({
-  id: z.uuid(),
-  account_id: z.uuid(),
-  display: z.string(),
-  object: z.literal('key'),
-  label: z.string(),
-  created_by: z.string().nullable(),
-  created_at: z.iso.datetime(),
-  expires_at: z.iso.datetime().nullable(),
-  revoked_at: z.iso.datetime().nullable(),
-  models: z.array(z.string()).nullable(),
-  budget_day_usd: money.nullable(),
-  budget_month_usd: money.nullable(),
-  alert_url: z.url().nullable(),
-  day_spent_usd: money.nullable(),
-  day_held_usd: money.nullable(),
-  month_spent_usd: money.nullable(),
-  month_held_usd: money.nullable(),
-});
-
-const entryView = z.strictObject({
-  id: z.uuid(),
-  account_id: z.uuid(),
-  type: z.enum(['topup', 'adjustment', 'refund']),
-  amount_usd: money,
-  job_id: z.uuid().nullable(),
-  reason: z.string(),
-  created_at: z.iso.datetime(),
-});
-
 /** The documents that the commands print with --json. */
 export const documents = {
-  account: z.strictObject({ account: accountView }),
-  accountChange: z.strictObject({ account: accountView, changed: z.boolean() }),
-  accounts: z.strictObject({ accounts: z.array(accountView), has_more: z.boolean() }),
-  issuedKey: z.strictObject({ key: z.string().regex(/^sk_[a-z]+_[0-9A-Za-z]{43}$/), api_key: apiKeyView }),
-  apiKey: z.strictObject({ api_key: apiKeyView }),
-  apiKeys: z.strictObject({ api_keys: z.array(apiKeyView), has_more: z.boolean() }),
-  posted: z.strictObject({ entry: entryView, balance_usd: money }),
-  refunded: z.strictObject({ entry: entryView, refunded_usd: money, balance_usd: money }),
-  ledger: z.strictObject({
-    ok: z.boolean(),
-    accounts: z.int(),
-    entries: z.int(),
-    open_holds: z.int(),
-    owed_jobs: z.int(),
-    owed_usd: money,
-    debts: z.array(z.string()),
-    problems: z.array(z.string()),
-  }),
+  account: createAccount.output,
+  accountChange: approveAccount.output,
+  accounts: listAccounts.output,
+  issuedKey: issueKey.output,
+  apiKey: changeKey.output,
+  apiKeys: listKeys.output,
+  posted: creditAccount.output,
+  refunded: refundJob.output,
+  ledger: checkLedger.output,
 };
 
 const errorDocument = z.strictObject({

@@ -258,7 +258,7 @@ describe.each(engines)("the operator's API on %s", (engine) => {
       actor: expect.stringMatching(/^cli:.+/),
       actor_label: null,
       operation: 'adjust_account',
-      input: { account_id: id, amount_usd: '-1.00', reason: 'too much', entry_id: expect.any(String) },
+      input: { account_id: id, amount_usd: '-1', reason: 'too much', entry_id: expect.any(String) },
       outcome: 'failed',
       error: 'insufficient_balance',
       request_id: null,

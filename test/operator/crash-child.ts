@@ -1,7 +1,7 @@
 import { readConfig } from '../../src/config/config.ts';
 import { systemClock } from '../../src/kit/clock.ts';
 import { newId } from '../../src/kit/ids.ts';
-import { creditAccount } from '../../src/operator/money/credit-account.ts';
+import { creditAccount } from '../../src/operator/money.ts';
 import { runOperation } from '../../src/operator/run-operation.ts';
 import type { Store } from '../../src/store/store.ts';
 import { openStoreAt } from '../store/open-store-at.ts';

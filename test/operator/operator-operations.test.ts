@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { readConfig } from '../../src/config/config.ts';
 import { systemClock } from '../../src/kit/clock.ts';
 import { AppError } from '../../src/kit/errors.ts';
+import type { JsonObject } from '../../src/kit/json.ts';
 import { createOperatorOpenApi } from '../../src/operator/operator-openapi.ts';
 import type { OperatorOperation, OperatorServices } from '../../src/operator/operator-operation.ts';
 import { operatorOperations } from '../../src/operator/operator-operations.ts';
@@ -55,6 +56,24 @@ test.each(all)('%s has an example that fits its schemas', (_, operation) => {
   expect(operation.input.safeParse(exampleInput(operation)).error).toBeUndefined();
   expect(operation.output.safeParse(operation.docs.examples[0].answer).error).toBeUndefined();
 });
+
+test.each(all.filter(([, { command }]) => command !== null))(
+  '%s shows people what its answer has',
+  async (_, operation) => {
+    const services = await openServices();
+    const [{ answer }] = operation.docs.examples;
+    const { of, table, show } = operation.command!;
+    if (of !== undefined) expect(answer).toHaveProperty(of);
+    if (table === undefined) {
+      expect(await show?.(answer ?? {}, services, exampleInput(operation) as JsonObject)).toBeTruthy();
+      return;
+    }
+    const [item] = [(answer as Record<string, never>)[of ?? '']].flat();
+    const row = { ...(item as object | undefined), ...table.row?.(item as never) };
+    for (const [, member = ''] of table.columns.matchAll(/(\w+)(?:=\w+)?/g))
+      expect(row).toHaveProperty(member);
+  },
+);
 
 test.each(all)('%s refuses a field that it does not know', async (_, operation) => {
   const services = await openServices();

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import { systemClock } from '../../src/kit/clock.ts';
 import { newId } from '../../src/kit/ids.ts';
-import { creditAccount } from '../../src/operator/money/credit-account.ts';
+import { creditAccount } from '../../src/operator/money.ts';
 import { audited, runOperation } from '../../src/operator/run-operation.ts';
 import { StoreError } from '../../src/store/store-error.ts';
 import { addAccount } from '../store/builders.ts';

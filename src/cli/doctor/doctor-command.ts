@@ -1,27 +1,21 @@
-import type { Command } from 'commander';
-import type { Answer, CommandContext } from '../command-context.ts';
-import { addExamples } from '../examples.ts';
 import { sanitizeLine } from '../../kit/sanitize-line.ts';
+import type { Answer } from '../command-context.ts';
+import type { ConfigCommandDefinition } from '../command-definition.ts';
 import type { Report } from './run-checks.ts';
 
-/** Adds `doctor`. */
-export const addDoctorCommand = (program: Command, context: CommandContext): void => {
-  const command = program
-    .command('doctor')
-    .summary('check settings, folders, store, chains, providers and addresses')
-    .description(
-      'Checks what must be right before customers come, and says what to do: settings, Node, folders, the store, ' +
-        'Redis, buckets, payment networks and facilitators, providers, profiles, clocks and PUBLIC_URL. It works beside a ' +
-        'running gateway and without one, changes nothing, and makes no call that costs money. The exit code is 1 if there ' +
-        'is a problem.',
-    )
-    .action(() =>
-      context.runOnConfig(async (config) => {
-        const { runChecks } = await import('./run-checks.ts');
-        return toAnswer(await runChecks(config));
-      }),
-    );
-  addExamples(command, ['causeway doctor', 'causeway doctor --env-file .env --json']);
+export const doctorCommand: ConfigCommandDefinition<[]> = {
+  words: 'doctor',
+  summary: 'check settings, folders, store, chains, providers and addresses',
+  description:
+    'Checks what must be right before customers come, and says what to do: settings, Node, folders, the store, ' +
+    'Redis, buckets, payment networks and facilitators, providers, profiles, clocks and PUBLIC_URL. It works beside a ' +
+    'running gateway and without one, changes nothing, and makes no call that costs money. The exit code is 1 if there ' +
+    'is a problem.',
+  examples: ['causeway doctor', 'causeway doctor --env-file .env --json'],
+  runOnConfig: async (config) => {
+    const { runChecks } = await import('./run-checks.ts');
+    return toAnswer(await runChecks(config));
+  },
 };
 
 const toAnswer = (reports: readonly Report[]): Answer => {

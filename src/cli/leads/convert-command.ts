@@ -35,7 +35,7 @@ const bulkLines = (lead: Lead, index: string | undefined): string => {
 };
 
 export const convertCommand: LeadCommandDefinition<[string[], ConvertOptions, Command]> = {
-  name: 'convert',
+  words: 'leads convert',
   summary: 'write profiles for OpenSearch or Elasticsearch',
   description:
     'Reads profiles as "leads import" does, and writes them as lines of the bulk API of OpenSearch and ' +

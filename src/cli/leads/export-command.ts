@@ -5,7 +5,7 @@ import type { Lead } from '../../leads/lead-source.ts';
 import type { LeadSession } from '../command-context.ts';
 import type { LeadCommandDefinition } from '../command-definition.ts';
 import { exportRows } from '../export-rows.ts';
-import { csvLine } from '../format-table.ts';
+import { csvLine } from '../csv-line.ts';
 import type { Write } from '../write-new-file.ts';
 import { countOf } from './figures.ts';
 
@@ -51,7 +51,7 @@ const describeCount = async (keeper: LeadKeeper, count: number): Promise<string>
     : `${countOf(count, 'profile')}.`;
 
 export const exportCommand: LeadCommandDefinition<[ExportOptions, Command]> = {
-  name: 'export',
+  words: 'leads export',
   summary: 'write all profiles as JSON Lines or CSV',
   description:
     'Writes all profiles as they are at its beginning, most followers first. "leads import" reads JSON Lines back ' +

@@ -1,6 +1,6 @@
 import type { InputProgress, RejectedRow } from '../../leads/import/input-options.ts';
 import type { ImportedProfiles } from '../../leads/import/import-profiles.ts';
-import { toImportView } from '../../operator/leads/import-view.ts';
+import { importView } from '../../operator/leads/import-leads.ts';
 import type { Answer } from '../command-context.ts';
 import { sanitizeLine } from '../../kit/sanitize-line.ts';
 import { countOf, figureLines, formatCount, formatDuration } from './figures.ts';
@@ -61,6 +61,6 @@ const textOf = (
 };
 
 export const importAnswer = (end: ImportEnd): Answer => {
-  const view = toImportView(end);
+  const view = importView.show(end);
   return { json: { import: view }, text: textOf(end, view.rows_per_second), remark: describeLeftOut(end) };
 };

@@ -50,7 +50,7 @@ export const readingOptions: readonly Option[] = [
 ];
 
 export const importCommand: LeadCommandDefinition<[files: string[], ImportOptions]> = {
-  name: 'import',
+  words: 'leads import',
   summary: 'import profiles from files',
   description:
     'Imports profiles from CSV, JSON Lines and Parquet files, also compressed with gzip or zstd; "-" is standard ' +

@@ -5,9 +5,7 @@ import { fileProblem } from '../../leads/import/raw-bytes.ts';
 import { LeadKeeperError } from '../../leads/lead-keeper.ts';
 import { readUsername } from '../../leads/query/read-username.ts';
 import { usernameKey } from '../../leads/query/username-key.ts';
-import { forgetPeople } from '../../operator/leads/forget-people.ts';
-import { loggedPeople } from '../../operator/leads/people-fields.ts';
-import { restorePeople } from '../../operator/leads/restore-people.ts';
+import { forgetPeople, loggedPeople, restorePeople } from '../../operator/leads/leads.ts';
 import type { LeadSession } from '../command-context.ts';
 import type { LeadCommandDefinition } from '../command-definition.ts';
 import { CommandError } from '../command-error.ts';
@@ -115,7 +113,7 @@ const sayNobody = (error: unknown): never => {
 };
 
 export const deleteCommand: LeadCommandDefinition<[usernames: string[], PeopleOptions]> = {
-  name: 'delete',
+  words: 'leads delete',
   summary: 'forget people for good',
   description:
     'Forgets people on their request: no search finds them from now on, their data is erased, and no import adds ' +
@@ -145,7 +143,7 @@ export const deleteCommand: LeadCommandDefinition<[usernames: string[], PeopleOp
 };
 
 export const restoreCommand: LeadCommandDefinition<[usernames: string[], PeopleOptions]> = {
-  name: 'restore',
+  words: 'leads restore',
   summary: 'let forgotten people be imported again',
   description:
     'Lets people be imported again after "leads delete". Their profiles are erased and come back only with the next ' +

@@ -1,17 +1,15 @@
-import { Option, type Command } from 'commander';
 import { z } from 'zod';
 import { isoOrNull } from '../../kit/clock.ts';
 import { dayFields, toDays, type Days } from '../../operator/payments/days.ts';
-import { openTokenTexts } from '../../operator/payments/token-texts.ts';
+import { openTokenTexts } from '../../operator/payments/payment-view.ts';
 import { maxRefunds } from '../../purchases/find-payments.ts';
 import type { TokenTexts } from '../../purchases/token-amount.ts';
 import { amountOf } from '../../store/commands/payment-table.ts';
 import type { Payment, Store } from '../../store/store.ts';
-import type { CommandDefinition } from '../command-definition.ts';
+import { csvLine } from '../csv-line.ts';
 import { exportRows } from '../export-rows.ts';
-import { csvLine } from '../format-table.ts';
+import { toCommand } from '../form-command.ts';
 import type { Write } from '../write-new-file.ts';
-import { dayOptions, type DayOptions } from './day-options.ts';
 
 const pageSize = 100;
 
@@ -60,20 +58,21 @@ const writeRows = async (source: Source, days: Days, write: Write): Promise<numb
   }
 };
 
-export const exportCommand: CommandDefinition<[DayOptions, Command]> = {
-  name: 'export',
-  summary: 'write settled payments as CSV',
+export const exportCommand = toCommand({
+  usage: 'payments export [--from <day>] [--to <day>] [--output <file>]',
+  title: 'Write settled payments as CSV',
   description:
     'Writes the payments that were settled in these days as CSV, oldest first, each with its settled refunds. A field ' +
     'that a spreadsheet would take for a formula begins with an apostrophe. Without --output, the lines go to stdout.',
-  examples: [
-    'causeway payments export --from 2026-10-01 --to 2026-10-31 --output october.csv',
-    'causeway payments export | head',
-  ],
-  options: [...dayOptions, new Option('--output <file>', 'write to this new file, which only you can read')],
-  run: async (session, options, command) => {
+  fields: {
+    ...dayFields,
+    output: z.string().optional().describe('Write to this new file, which only you can read.'),
+  },
+  example: { from: '2026-10-01', to: '2026-10-31', output: 'october.csv' },
+  examples: ['| head'],
+  run: async (session, { from, to }, command) => {
     const { store, clock, writePart } = session;
-    const days = toDays(z.object(dayFields).parse(options), clock.now());
+    const days = toDays(z.object(dayFields).parse({ from, to }), clock.now());
     const source = { store, tokens: await openTokenTexts(session) };
     return exportRows('payments', {
       command,
@@ -82,4 +81,4 @@ export const exportCommand: CommandDefinition<[DayOptions, Command]> = {
       describe: (count) => `${count} payments.`,
     });
   },
-};
+});

@@ -1,14 +1,13 @@
-import { Argument, Option } from 'commander';
-import { reconcilePayment } from '../../operator/payments/reconcile-payment.ts';
-import { reconcilePayments } from '../../operator/payments/reconcile-payments.ts';
+import { paymentField } from '../../operator/payments/payment-view.ts';
+import { reconcilePayment, reconcilePayments } from '../../operator/payments/reconcile.ts';
+import { formatTable } from '../../operator/table.ts';
 import { networkFamilies } from '../../payments/families.ts';
 import { isOpenPayment } from '../../purchases/x402/reconcile-payments.ts';
 import type { Answer, Session } from '../command-context.ts';
-import { limitOption, type CommandDefinition } from '../command-definition.ts';
 import { CommandError } from '../command-error.ts';
-import { formatTable } from '../format-table.ts';
+import { toCommand } from '../form-command.ts';
 
-const checkAll = async ({ operate, config }: Session, limit: number): Promise<Answer> => {
+const checkAll = async ({ operate, config }: Session, limit?: number): Promise<Answer> => {
   const checked = await operate(reconcilePayments, { limit });
   const { examined, resolved, left, in_progress: inProgress, not_configured: notConfigured } = checked;
   const openRefunds = checked.refunds.filter(({ outcome }) => outcome === 'open' || outcome === 'landed');
@@ -30,8 +29,7 @@ const checkAll = async ({ operate, config }: Session, limit: number): Promise<An
       `Checked ${examined} payments: ${resolved} have ended, and ${left} are still open.`,
       checked.refunds.length > 0 &&
         `Checked ${checked.refunds.length} refunds: ${checked.refunds.length - openRefunds.length} have ended, and ${openRefunds.length} are still open.`,
-      rows.length > 0 &&
-        formatTable({ 'PAYMENT OR REFUND': 'payment', STATE: 'state', REASON: 'reason' }, rows),
+      rows.length > 0 && formatTable('payment=PAYMENT_OR_REFUND state reason', rows),
     ),
     remark:
       lines(
@@ -58,32 +56,21 @@ const checkOne = async ({ operate }: Session, payment: string, transaction?: str
   };
 };
 
-export const reconcileCommand: CommandDefinition<
-  [string | undefined, { limit: number; transaction?: string }]
-> = {
-  name: 'reconcile',
-  summary: 'ask the chains now for the outcome of open payments and refunds',
-  description:
-    'Asks the chains now for the outcome of open payments, also before their next check is due, and of sent refunds. ' +
-    'The gateway does the same by itself from time to time. The command sends nothing, and leaves payments on networks ' +
-    'alone that are not configured. It reads the settings of the gateway, its keys included. The gateway may run ' +
-    'meanwhile. The command ends with 1 if a checked payment or refund is still open.',
-  examples: [
-    'causeway payments reconcile',
-    'causeway payments reconcile 0x5f3c9a1e --transaction 0x0d2e...77',
-    'causeway payments reconcile --json | jq .left',
-  ],
-  arguments: [
-    new Argument('[payment]', 'only this one: its identity, its transaction, or the beginning of either'),
-  ],
-  options: [
-    new Option('--transaction <id>', 'the transaction of that payment, if you have found it on the chain'),
-    limitOption(10_000, 1_000, 'check'),
-  ],
-  run: async (session, given, { limit, transaction }) => {
-    if (given !== undefined) return checkOne(session, given, transaction);
+export const reconcileCommand = toCommand({
+  usage: 'payments reconcile [payment] [--transaction <id>] [--limit <count>]',
+  title: reconcilePayments.title,
+  description: reconcilePayments.description,
+  more:
+    'With a payment, only this one is checked. The gateway does the same by itself from time to time, and may run ' +
+    'meanwhile. The command reads the settings of the gateway, its keys included. The exit code is 1 if a checked payment ' +
+    'or refund is still open.',
+  fields: { ...reconcilePayments.fields, ...reconcilePayment.fields, payment: paymentField.optional() },
+  example: {},
+  examples: ['0x5f3c9a1e --transaction 0x0d2e...77', '--json | jq .left'],
+  run: async (session, { payment, transaction, limit }) => {
+    if (payment !== undefined) return checkOne(session, payment, transaction);
     if (transaction !== undefined)
       throw new CommandError('invalid_usage', '--transaction needs a payment: name it first.');
     return checkAll(session, limit);
   },
-};
+});

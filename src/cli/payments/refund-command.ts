@@ -1,50 +1,15 @@
-import { Argument, Option } from 'commander';
-import { newId } from '../../kit/ids.ts';
-import { openTokenTexts } from '../../operator/payments/token-texts.ts';
-import { previewRefund, type RefundPreviewView } from '../../operator/payments/preview-refund.ts';
-import type { RefundEndView } from '../../operator/payments/refund-end.ts';
-import { sendRefund } from '../../operator/payments/send-refund.ts';
+import { z } from 'zod';
+import { amountTextOf, openTokenTexts } from '../../operator/payments/payment-view.ts';
+import {
+  previewRefund,
+  sendRefund,
+  type RefundEndView,
+  type RefundPreviewView,
+} from '../../operator/payments/refunds.ts';
 import { requirePayment } from '../../purchases/find-payments.ts';
 import type { TokenTexts } from '../../purchases/token-amount.ts';
-import type { Answer, Session } from '../command-context.ts';
-import type { CommandDefinition } from '../command-definition.ts';
-import { exampleId } from '../examples.ts';
-import { readText, readUuid } from '../read-arguments.ts';
-import { repeatCommand } from './repeat-command.ts';
-import { amountOf } from './tables.ts';
-
-interface RefundOptions {
-  amount?: string;
-  note?: string;
-  refundId?: string;
-  unknown?: true;
-  yes?: true;
-}
-
-const refund = async (session: Session, given: string, options: RefundOptions): Promise<Answer> => {
-  const { operate, store } = session;
-  const { amount, note, refundId = newId(), unknown = false } = options;
-  const wanted = { payment: given, refund_id: refundId, amount, accept_unknown: unknown };
-  const preview = await operate(previewRefund, wanted);
-  const tokens = await openTokenTexts(session);
-  if (preview.outcome !== 'not_confirmed') return endAnswer(preview, { tokens, command: '' });
-  const payment = await requirePayment(store, given);
-  const existing = await store.getRefund(refundId);
-  const { identity, network, asset } = payment;
-  const found = { payment: identity, network, asset, amount: BigInt(preview.amount_units) };
-  // It names the amount, so that it means the same later.
-  const command = repeatCommand(
-    { ...found, id: refundId, acceptsUnknown: existing?.acceptsUnknown ?? unknown },
-    tokens,
-  );
-  if (options.yes !== true) {
-    const isSigned = existing?.state === 'sending';
-    return previewAnswer(preview, { transfer: tokens.amountText(found), isSigned, command });
-  }
-  session.tell(`If this is interrupted, repeat it: ${command}`);
-  const exact = { ...wanted, amount: tokens.tokenAmount(found) ?? amount };
-  return endAnswer(await operate(sendRefund, { ...exact, note }), { tokens, command });
-};
+import type { Answer } from '../command-context.ts';
+import { toCommand } from '../form-command.ts';
 
 /** Tells what the command would do. */
 const previewAnswer = (
@@ -99,7 +64,7 @@ const openText = ({ reason = '', refusal, nonce }: RefundEndView): string =>
 const endText = (end: RefundEndView, tokens: TokenTexts): string => {
   const { refund, reason: why = '' } = end;
   const { reason, transaction } = refund;
-  const transfer = `${amountOf(refund, tokens)} to ${refund.recipient}`;
+  const transfer = `${amountTextOf(refund, tokens)} to ${refund.recipient}`;
   switch (end.outcome) {
     case 'settled':
       return `Refunded ${transfer}. Transaction: ${transaction}${reason === null ? '' : `. ${finalityTexts[reason] ?? reason}`}`;
@@ -131,33 +96,40 @@ const endAnswer = (
   };
 };
 
-export const refundCommand: CommandDefinition<[string, RefundOptions]> = {
-  name: 'refund',
-  summary: 'refund a payment to its payer, whole or in part',
-  description:
-    'Sends tokens from the refund wallet to the payer of a settled payment, and records it. Each refund is one ' +
-    'transfer: repeated with the same --refund-id, the command looks for that transfer, and sends the same transaction ' +
-    'again if needed. It is done when the chain has the transfer; repeat it later to learn whether the transfer is ' +
-    'final. The refunds of a payment never exceed its amount. Without --yes it only tells what it would do.',
-  examples: [
-    'causeway payments refund 0x5f3c9a1e',
-    'causeway payments refund 0x5f3c9a1e --amount 0.05 --note "Half of the profiles were gone" --yes',
-    `causeway payments refund 0x5f3c9a1e --refund-id ${exampleId} --yes`,
-  ],
-  arguments: [new Argument('<payment>', 'its identity, its transaction, or the beginning of either')],
-  options: [
-    new Option('--amount <tokens>', 'the amount, such as 0.05 (default: all that is left)'),
-    new Option('--note <text>', 'the reason, for the books; the payer never sees it').argParser(
-      readText(500),
-    ),
-    new Option('--refund-id <uuid>', 'your own id of the refund, or the id of one to continue').argParser(
-      readUuid,
-    ),
-    new Option(
-      '--unknown',
-      'also if the gateway does not know whether the payment happened, and you know it did',
-    ),
-    new Option('--yes', 'do it'),
-  ],
-  run: refund,
-};
+const { accept_unknown: unknown, ...sent } = sendRefund.fields;
+
+export const refundCommand = toCommand({
+  usage:
+    'payments refund <payment> [--amount <tokens>] [--note <text>] [--refund-id <uuid>] [--unknown] [--yes]',
+  title: sendRefund.title,
+  description: sendRefund.description,
+  more: 'Repeat it later to learn whether the transfer is final. Without --yes it only tells what it would do.',
+  fields: { ...sent, unknown, yes: z.boolean().default(false).describe('Do it.') },
+  example: { payment: '0x5f3c9a1e' },
+  examples: ['0x5f3c9a1e --amount 0.05 --note "Half of the profiles were gone" --yes'],
+  run: async (session, { payment: given, refund_id: refundId, amount, note, unknown = false, yes }) => {
+    const { operate, store } = session;
+    const wanted = { payment: given, refund_id: refundId, amount, accept_unknown: unknown };
+    const preview = await operate(previewRefund, wanted);
+    const tokens = await openTokenTexts(session);
+    if (preview.outcome !== 'not_confirmed') return endAnswer(preview, { tokens, command: '' });
+    const { identity, network, asset } = await requirePayment(store, given);
+    const existing = await store.getRefund(refundId);
+    const found = { network, asset, amount: BigInt(preview.amount_units) };
+    // The command that continues the refund names its amount, so that it means the same later.
+    const exact = tokens.tokenAmount(found);
+    const options = [
+      ...(exact === null ? [] : ['--amount', exact]),
+      ...['--refund-id', refundId],
+      ...((existing?.acceptsUnknown ?? unknown) ? ['--unknown'] : []),
+    ];
+    const command = `causeway payments refund ${identity} ${options.join(' ')} --yes`;
+    if (yes !== true) {
+      const isSigned = existing?.state === 'sending';
+      return previewAnswer(preview, { transfer: tokens.amountText(found), isSigned, command });
+    }
+    session.tell(`If this is interrupted, repeat it: ${command}`);
+    const end = await operate(sendRefund, { ...wanted, amount: exact ?? amount, note });
+    return endAnswer(end, { tokens, command });
+  },
+});

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { ColumnMap } from '../../leads/import/input-options.ts';
 import { LeadInputError } from '../../leads/import/lead-input-error.ts';
 import {
   readColumn,
@@ -8,8 +7,59 @@ import {
   readRejectedLimit,
 } from '../../leads/import/read-options.ts';
 import type { LeadDefaults } from '../../leads/lead-fields.ts';
+import type { ColumnMap, InputProgress, RejectedRow } from '../../leads/import/input-options.ts';
+import type { ImportedProfiles } from '../../leads/import/import-profiles.ts';
+import type { StoreSettings } from '../../store/store-settings.ts';
 import { inGateway, operatorWrite } from '../operator-operation.ts';
-import { importSchema, toImportView } from './import-view.ts';
+import { defineView } from '../view.ts';
+import { placeName, placeSchema } from './leads.ts';
+
+interface EndedImport extends ImportedProfiles {
+  place: Pick<StoreSettings, 'databaseUrl'>;
+  input: Pick<InputProgress, 'rejected' | 'unknownCountries'>;
+  firstRejected: readonly RejectedRow[];
+  report: string | null;
+}
+
+const count = z.int();
+
+export const importView = defineView<EndedImport>({
+  removed: 'Profiles that `replace` dropped; null: not known.',
+  repeated: 'Rows that a later row with the same username replaced.',
+  forgotten: 'Rows of people who asked to be forgotten.',
+  unknown_countries: 'Rows whose country is not known. They are imported without it.',
+  profiles: 'How many there are now.',
+  report: 'The file with all rejected rows; only on the command line.',
+})({
+  place: [placeSchema, ({ place }) => placeName(place), 'embedded'],
+  mode: [z.enum(['upsert', 'replace']), 'mode', 'upsert'],
+  rows: [count, ({ outcome }) => outcome.rows, 5_000],
+  added: [count, ({ outcome }) => outcome.added, 4_900],
+  updated: [count, ({ outcome }) => outcome.updated, 100],
+  removed: [count.nullable(), 'removed', 0],
+  repeated: [count, ({ outcome }) => outcome.repeated, 0],
+  forgotten: [count, ({ outcome }) => outcome.forgotten, 0],
+  rejected: [count, ({ input }) => input.rejected, 1],
+  unknown_countries: [count, ({ input }) => input.unknownCountries.rows, 1],
+  profiles: [count, ({ outcome }) => outcome.profiles, 124_900],
+  duration_ms: [count, 'durationMs', 900],
+  rows_per_second: [
+    count.nullable(),
+    ({ outcome, durationMs }) => (durationMs === 0 ? null : Math.round((outcome.rows / durationMs) * 1_000)),
+    5_556,
+  ],
+  report: [z.string().nullable(), 'report', null],
+  first_rejected: [
+    z.array(z.strictObject({ file: z.string(), line: count, problem: z.string() })),
+    ({ firstRejected }) => firstRejected.map(({ file, line, problem }) => ({ file, line, problem })),
+    [{ file: '-', line: 17, problem: 'followers must be a whole number.' }],
+  ],
+  first_unknown_countries: [
+    z.array(z.string()),
+    ({ input }) => [...input.unknownCountries.first],
+    ['"Atlantis"'],
+  ],
+});
 
 const maxLength = 200;
 
@@ -55,31 +105,9 @@ export const importLeads = operatorWrite({
       .optional()
       .describe('Change nothing if more rows are rejected: a number, or a share such as `5%`. Default: 1%.'),
   },
-  output: z.strictObject({ import: importSchema }),
+  output: z.strictObject({ import: importView.schema }),
   answer: 'LeadImport',
-  example: {
-    input: { format: 'csv', max_rejected: '5%' },
-    answer: {
-      import: {
-        place: 'embedded',
-        mode: 'upsert',
-        rows: 5_000,
-        added: 4_900,
-        updated: 100,
-        removed: 0,
-        repeated: 0,
-        forgotten: 0,
-        rejected: 1,
-        unknown_countries: 1,
-        profiles: 124_900,
-        duration_ms: 900,
-        rows_per_second: 5_556,
-        report: null,
-        first_rejected: [{ file: '-', line: 17, problem: 'followers must be a whole number.' }],
-        first_unknown_countries: ['"Atlantis"'],
-      },
-    },
-  },
+  example: { format: 'csv', max_rejected: '5%' },
   errors: [
     'input_failed',
     'too_many_rejected',
@@ -104,6 +132,6 @@ export const importLeads = operatorWrite({
       },
       body,
     );
-    return { import: toImportView({ ...imported, place, report: null }) };
+    return { import: importView.show({ ...imported, place, report: null }) };
   },
 });

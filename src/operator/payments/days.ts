@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AppError } from '../../kit/errors.ts';
+import { like } from '../view.ts';
 
 const msPerDay = 86_400_000;
 
@@ -15,7 +16,7 @@ export interface Days {
 export const toDay = (epochMs: number): string => new Date(epochMs).toISOString().slice(0, 10);
 
 /** Reads the beginning of a day in UTC, in epoch milliseconds. */
-export const dayField = z
+const dayField = z
   .string()
   .max(10)
   .transform((text, context): number => {
@@ -32,6 +33,9 @@ export const dayFields = {
     .describe('The first day, in UTC. By default the first of the month of the last day.'),
   to: dayField.optional().describe('The last day, in UTC. By default today.'),
 };
+
+/** The days of an answer. */
+export const shownDays = { from: like(z.string(), '2026-11-01'), to: like(z.string(), '2026-11-30') };
 
 /** Throws AppError if the last day is before the first. */
 export const toDays = (

@@ -1,100 +1,126 @@
 import { z } from 'zod';
 import { isoOrNull, toIso } from '../../kit/clock.ts';
-import { formatUsd } from '../../kit/money.ts';
+import { ConfigError } from '../../kit/errors.ts';
+import { formatUsd, type Nano } from '../../kit/money.ts';
 import { time } from '../../operations/answer-fields.ts';
-import type { TokenTexts } from '../../purchases/token-amount.ts';
+import { idField } from '../../operations/id-field.ts';
+import { ownPartOf } from '../../purchases/find-payments.ts';
+import { createFindToken, createTokenTexts, type TokenTexts } from '../../purchases/token-amount.ts';
 import { amountOf } from '../../store/commands/payment-table.ts';
 import { paymentStates } from '../../store/payment-states.ts';
-import type { Payment } from '../../store/store.ts';
-import { idField } from '../../operations/id-field.ts';
+import type { Payment, PaymentRefund } from '../../store/store.ts';
+import type { OperatorServices } from '../operator-operation.ts';
+import { formatTable } from '../table.ts';
+import { defineView } from '../view.ts';
 
 export const paymentField = idField.describe(
   'A payment: its identity, its transaction, or the beginning of either.',
 );
 
-const tokenAmount = z
-  .string()
-  .nullable()
-  .describe('In whole tokens, such as "0.10"; null: an unknown token.');
+const text = z.string();
+const textOrNull = z.string().nullable();
+const network = z.string().describe('CAIP-2.');
+const tokens = z.string().nullable().describe('In whole tokens, such as "0.10"; null: an unknown token.');
 const units = z.string().describe('In the smallest units of the token.');
 
-/** The members that payments and refunds have in common. */
-export const transferFields = {
-  network: z.string().describe('CAIP-2.'),
-  asset: z.string(),
-  amount: tokenAmount,
-  amount_units: units,
-};
-
-export const paymentSchema = z.strictObject({
-  payment: z.string().describe('Its identity: what the chain accepts only once.'),
-  state: z.enum(paymentStates),
-  ...transferFields,
-  payer: z.string().nullable(),
-  pay_to: z.string(),
-  transaction: z.string().nullable(),
-  unchecked: z
-    .boolean()
-    .describe('True: a facilitator says that it is settled, and no node has confirmed it.'),
-  reason: z.string().nullable(),
-  facilitator: z.string().nullable(),
-  payment_id: z.string().nullable(),
-  account_id: z.string().nullable().describe('The account whose balance it raises.'),
-  credit_usd: z.string().nullable().describe('By how much; null: it buys an answer alone.'),
-  credited_usd: z
-    .string()
-    .nullable()
-    .describe('How much of that is on the account, or spent: less what is refunded or was taken back.'),
-  created_at: time,
-  updated_at: time,
-  settled_at: time.nullable(),
-});
-
-export type PaymentView = z.output<typeof paymentSchema>;
+const usdOrNull = (amount: Nano | null): string | null => (amount === null ? null : formatUsd(amount));
 
 /** Leaves out the proof, which others could send, and the sold answer. */
-export const toPaymentView = (payment: Payment, tokens: TokenTexts): PaymentView => ({
-  payment: payment.identity,
-  state: payment.state,
-  network: payment.network,
-  asset: payment.asset,
-  amount: tokens.tokenAmount({ ...payment, amount: amountOf(payment) }),
-  amount_units: amountOf(payment).toString(),
-  payer: payment.payer,
-  pay_to: payment.payTo,
-  transaction: payment.transaction,
-  unchecked: payment.isUnchecked,
-  reason: payment.reason,
-  facilitator: payment.facilitator,
-  payment_id: payment.paymentId,
-  account_id: payment.accountId,
-  credit_usd: payment.credit === null ? null : formatUsd(payment.credit),
-  credited_usd: payment.credit === null ? null : formatUsd(payment.credited),
-  created_at: toIso(payment.createdAt),
-  updated_at: toIso(payment.updatedAt),
-  settled_at: isoOrNull(payment.settledAt),
+export const paymentView = defineView<Payment, TokenTexts>({
+  payment: 'Its identity: what the chain accepts only once.',
+  unchecked: 'True: a facilitator says that it is settled, and no node has confirmed it.',
+  account_id: 'The account whose balance it raises.',
+  credit_usd: 'By how much; null: it buys an answer alone.',
+  credited_usd: 'How much of that is on the account, or spent: less what is refunded or was taken back.',
+})({
+  payment: [
+    z.string(),
+    'identity',
+    'eip155:84532:0x036cbd53842c5426634e7929541ec2318f3dcf7e:0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc:0x5f3c9a1e',
+  ],
+  state: [z.enum(paymentStates), 'state', 'delivered'],
+  network: [network, 'network', 'eip155:84532'],
+  asset: [text, 'asset', '0x036CbD53842c5426634e7929541eC2318f3dCF7e'],
+  amount: [
+    tokens,
+    (payment, { tokenAmount }) => tokenAmount({ ...payment, amount: amountOf(payment) }),
+    '0.10',
+  ],
+  amount_units: [units, (payment) => amountOf(payment).toString(), '100000'],
+  payer: [textOrNull, 'payer', '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'],
+  pay_to: [text, 'payTo', '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'],
+  transaction: [textOrNull, 'transaction', '0x0d2e77'],
+  unchecked: [z.boolean(), 'isUnchecked', false],
+  reason: [textOrNull, 'reason', null],
+  facilitator: [textOrNull, 'facilitator', 'local'],
+  payment_id: [textOrNull, 'paymentId', null],
+  account_id: [textOrNull, 'accountId', null],
+  credit_usd: [textOrNull, ({ credit }) => usdOrNull(credit), null],
+  credited_usd: [textOrNull, ({ credit, credited }) => (credit === null ? null : formatUsd(credited)), null],
+  created_at: [time, ({ createdAt }) => toIso(createdAt), '2026-11-01T08:00:00.000Z'],
+  updated_at: [time, ({ updatedAt }) => toIso(updatedAt), '2026-11-01T08:00:02.000Z'],
+  settled_at: [time.nullable(), ({ settledAt }) => isoOrNull(settledAt), '2026-11-01T08:00:02.000Z'],
 });
 
-/** For examples. */
-export const examplePayment: PaymentView = {
-  payment:
-    'eip155:84532:0x036cbd53842c5426634e7929541ec2318f3dcf7e:0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc:0x5f3c9a1e',
-  state: 'delivered',
-  network: 'eip155:84532',
-  asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
-  amount: '0.10',
-  amount_units: '100000',
-  payer: '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC',
-  pay_to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
-  transaction: '0x0d2e77',
-  unchecked: false,
-  reason: null,
-  facilitator: 'local',
-  payment_id: null,
-  account_id: null,
-  credit_usd: null,
-  credited_usd: null,
-  created_at: '2026-11-01T08:00:00.000Z',
-  updated_at: '2026-11-01T08:00:02.000Z',
-  settled_at: '2026-11-01T08:00:02.000Z',
+const { example } = paymentView;
+
+/** Leaves out the signed transaction, which others could send. */
+export const refundView = defineView<PaymentRefund, TokenTexts>({
+  refund: 'Its id.',
+})({
+  refund: [z.string(), 'id', '7c1d8f52-94a6-4a0e-8f3b-6f1f8a5e2b90'],
+  payment: [text, 'payment', example.payment],
+  state: [z.enum(['planned', 'sending', 'settled', 'failed']), 'state', 'settled'],
+  network: [network, 'network', example.network],
+  asset: [text, 'asset', example.asset],
+  amount: [tokens, (refund, { tokenAmount }) => tokenAmount(refund), example.amount],
+  amount_units: [units, ({ amount }) => amount.toString(), example.amount_units],
+  recipient: [text, 'recipient', example.payer ?? ''],
+  sender: [textOrNull, 'sender', example.pay_to],
+  transaction: [textOrNull, 'transaction', '0x77ab01'],
+  reason: [textOrNull, 'reason', null],
+  note: [textOrNull, 'note', 'Half of the profiles were gone'],
+  created_at: [time, ({ createdAt }) => toIso(createdAt), example.created_at],
+  updated_at: [time, ({ updatedAt }) => toIso(updatedAt), example.updated_at],
+});
+
+type PaymentShown = typeof paymentView.example;
+type RefundShown = typeof refundView.example;
+
+/**
+ * Creates writers that know the built-in tokens, and those of the configuration if it can be read, so that payments can be
+ * shown while a setting is wrong.
+ */
+export const openTokenTexts = async ({ config }: Pick<OperatorServices, 'config'>): Promise<TokenTexts> => {
+  try {
+    return createTokenTexts(createFindToken((await config()).x402.networks));
+  } catch (error) {
+    if (error instanceof ConfigError) return createTokenTexts(createFindToken([]));
+    throw error;
+  }
 };
+
+/** `0.10 USDC` */
+export const amountTextOf = (
+  { network, asset, amount_units: written }: Pick<PaymentShown, 'network' | 'asset' | 'amount_units'>,
+  { amountText }: TokenTexts,
+): string => amountText({ network, asset, amount: BigInt(written) });
+
+const shortLength = 18;
+
+/** Commands accept the short form of a payment's identity. */
+const tableOf =
+  (columns: string) =>
+  (views: readonly (PaymentShown | RefundShown)[], tokens: TokenTexts): string =>
+    formatTable(
+      columns,
+      views.map((view) => ({
+        ...view,
+        payment: ownPartOf({ identity: view.payment }).slice(0, shortLength),
+        amount: amountTextOf(view, tokens),
+      })),
+    );
+
+export const paymentTable = tableOf('payment state >amount network created_at updated_at=CHANGED payer');
+
+export const refundTable = tableOf('refund state >amount created_at payment transaction');

@@ -1,0 +1,207 @@
+import { Argument, InvalidArgumentError, Option, type Command } from 'commander';
+import { z } from 'zod';
+import { AppError } from '../kit/errors.ts';
+import { newId } from '../kit/ids.ts';
+import type { CommandForm } from '../operator/operator-operation.ts';
+import { StoreError } from '../store/store-error.ts';
+import type { Answer, Session } from './command-context.ts';
+import type { CommandDefinition } from './command-definition.ts';
+import { CommandError } from './command-error.ts';
+
+/** A command whose arguments and options are the fields of an input. */
+interface FormCommand<Fields extends z.ZodRawShape> extends Pick<
+  CommandForm,
+  'usage' | 'more' | 'examples' | 'isNewAllowed'
+> {
+  title: string;
+  description: string;
+  fields: Fields;
+  /** An input. The first example of the help is made of it. */
+  example: Readonly<Record<string, unknown>>;
+  /** Stands below the examples. */
+  appendix?: string;
+  /** `input`: as it was written. A required field that was left out has a new id. */
+  run(session: Session, input: z.input<z.ZodObject<Fields>>, command: Command): Promise<Answer>;
+}
+
+/** An argument or option of a usage line. */
+interface Parameter {
+  /** As help texts name it: `--entry-id <uuid>`, `<account>`. */
+  flags: string;
+  name: string;
+  isOption: boolean;
+  isRequired: boolean;
+  field: string;
+  schema: z.ZodType;
+}
+
+const readUsage = (usage: string, fields: z.ZodRawShape) => {
+  const tokens = usage.match(/\[[^\]]+\]|--\S+(?: <\S+>)?|\S+/g) ?? [];
+  const words = tokens.filter((token) => /^\w/.test(token)).join(' ');
+  const parameters = tokens
+    .filter((token) => !/^\w/.test(token))
+    .map((token): Parameter => {
+      const flags = token.replace(/^\[(--.*)\]$/, '$1');
+      const name = /\w[\w-]*/.exec(flags)?.[0] ?? '';
+      const base = name.replaceAll('-', '_');
+      const field = [base, `${base}_id`, `${base}_usd`, `${base}_at`].find((one) => one in fields);
+      if (field === undefined) throw new TypeError(`${usage}: there is no field for "${name}"`);
+      const schema = fields[field] as z.ZodType;
+      return {
+        flags,
+        name,
+        isOption: flags.startsWith('--'),
+        isRequired: !token.startsWith('['),
+        field,
+        schema,
+      };
+    });
+  return { words, parameters };
+};
+
+/** The schema within optional, null and default values, and before a transformation. */
+const innermost = (schema: z.ZodType): z.ZodType => {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault)
+    return innermost(schema.unwrap() as z.ZodType);
+  if (schema instanceof z.ZodPipe) return innermost(schema.in as z.ZodType);
+  return schema instanceof z.ZodUnion ? innermost(schema.options[0] as z.ZodType) : schema;
+};
+
+/** The description of a field, which may stand within optional and default values. */
+const textOf = (schema: z.ZodType): string =>
+  schema.description ?? ('unwrap' in schema ? textOf((schema as z.ZodOptional).unwrap() as z.ZodType) : '');
+
+/** How values are written, by their names in usage lines. */
+const valueForms: Readonly<Record<string, string>> = {
+  '<time>': ' (a date, or a date-time with its zone)',
+  '<skus>': ' (divided by commas)',
+};
+
+/** Writes a text of an operation for the command line: with its options in place of fields, `"none"` in place of null. */
+const inWords = (text: string, parameters: readonly Parameter[]): string =>
+  text
+    .replace(/^(?:True|False): /, '')
+    .replace(/`([^`]+)`|\b[a-z]+(?:_[a-z]+)+\b/g, (word, code: string = word) => {
+      const named = parameters.find(({ field }) => field === code);
+      return named === undefined ? code : named.isOption ? `--${named.name}` : `<${named.name}>`;
+    })
+    .replace(/\b[Nn]ull\b/g, '"none"');
+
+/** Writes a sentence as the lists of a help text have it. */
+const toPhrase = (sentence: string): string =>
+  `${/^[A-Z][a-z ]/.test(sentence) ? sentence.charAt(0).toLowerCase() : sentence.charAt(0)}${sentence.slice(1)}`.replace(
+    /\.$/,
+    '',
+  );
+
+/** Returns what was written as the field takes it. */
+const toWritten = (schema: z.ZodType, given: unknown): unknown => {
+  if (typeof given !== 'string') return given;
+  if (given === 'none' && schema.safeParse(null).success) return null;
+  const inner = innermost(schema);
+  if (inner instanceof z.ZodArray) return given.split(',');
+  return inner instanceof z.ZodNumber && /^\d{1,9}$/.test(given) ? Number(given) : given;
+};
+
+/** Makes a reader that refuses what the field does, if the field says why. The operation itself checks the rest. */
+const readerOf =
+  (schema: z.ZodType) =>
+  (text: string): string => {
+    const problem = schema.safeParse(toWritten(schema, text)).error?.issues[0]?.message;
+    if (problem === undefined || /^(?:Invalid |Too )/.test(problem)) return text;
+    throw new InvalidArgumentError(`It ${problem}.`);
+  };
+
+const toArgument = ({ flags, schema }: Parameter, text: string): Argument =>
+  new Argument(flags, text).argParser(readerOf(schema));
+
+const toOption = ({ flags, schema, isRequired }: Parameter, text: string): Option => {
+  const option = new Option(flags, isRequired ? `${text} (required)` : text).makeOptionMandatory(isRequired);
+  const inner = innermost(schema);
+  if (inner instanceof z.ZodBoolean) return option;
+  const usual = schema instanceof z.ZodDefault ? schema.def.defaultValue : undefined;
+  const whole = usual === undefined || usual === '' ? option : option.default(usual);
+  return inner instanceof z.ZodEnum
+    ? whole.choices(inner.options.map(String))
+    : whole.argParser(readerOf(schema));
+};
+
+/** Names options in place of the fields of a refusal. */
+const inFlags = (message: string, parameters: readonly Parameter[]): string =>
+  message.replace(/(?<=^|; )\w+(?=: )/g, (field) => {
+    const option = parameters.find((one) => one.isOption && one.field === field);
+    return option === undefined ? field : `--${option.name}`;
+  });
+
+const quote = (value: unknown): string => {
+  const text = String(value);
+  return /^[\w.:@-]+$/.test(text) ? text : JSON.stringify(text);
+};
+
+/** Writes the arguments of an input. */
+const toArguments = (parameters: readonly Parameter[], input: Readonly<Record<string, unknown>>): string[] =>
+  parameters.flatMap(({ field, name, isOption }) => {
+    const value = input[field];
+    if (value === undefined) return [];
+    if (value === true) return [`--${name}`];
+    return isOption ? [`--${name}`, quote(value)] : [quote(value)];
+  });
+
+/** Makes the command of a form. */
+export const toCommand = <Fields extends z.ZodRawShape>(form: FormCommand<Fields>): CommandDefinition => {
+  const { fields, more = '', examples = [], isNewAllowed, appendix } = form;
+  const { words, parameters } = readUsage(form.usage, fields);
+  const described = parameters.map((parameter) => ({
+    ...parameter,
+    text:
+      toPhrase(inWords(textOf(parameter.schema), parameters)) +
+      (valueForms[parameter.flags.split(' ')[1] ?? ''] ?? ''),
+  }));
+  const args = described.filter(({ isOption }) => !isOption);
+  const options = described
+    .filter(({ isOption }) => isOption)
+    .map((parameter) => ({ ...parameter, option: toOption(parameter, parameter.text) }));
+  /** The parameter with an id that its caller makes, so that a repeated call does nothing twice. */
+  const own = options.find(({ isRequired, schema }) => !isRequired && !schema.safeParse(undefined).success);
+  const shown = parameters.filter(({ field }) => field !== own?.field);
+  return {
+    words,
+    summary: toPhrase(form.title),
+    description: `${inWords(form.description, parameters)} ${more}`.trim(),
+    examples: [
+      ['causeway', words, ...toArguments(shown, form.example)].join(' '),
+      ...examples.map((example) => `causeway ${words} ${example}`),
+    ],
+    appendix,
+    arguments: args.map((parameter) => toArgument(parameter, parameter.text)),
+    options: options.map(({ option }) => option),
+    isNewAllowed,
+    run: async (session, ...given: unknown[]) => {
+      const chosen = given[args.length] as Record<string, unknown>;
+      const values = [
+        ...args.map((parameter, index) => ({ ...parameter, value: given[index] })),
+        ...options.map(({ option, ...one }) => ({ ...one, value: chosen[option.attributeName()] })),
+      ];
+      const input = Object.fromEntries(
+        values.flatMap(({ field, schema, value }) =>
+          value === undefined ? [] : [[field, toWritten(schema, value)]],
+        ),
+      );
+      if (own !== undefined) input[own.field] ??= newId();
+      try {
+        // The readers of the arguments have made what the fields take, or the operation refuses it.
+        return await form.run(session, input as z.input<z.ZodObject<Fields>>, given.at(-1) as Command);
+      } catch (cause) {
+        if (cause instanceof AppError && cause.code === 'invalid_parameter')
+          throw new CommandError('invalid_usage', inFlags(cause.message, parameters), { cause });
+        if (own === undefined || !(cause instanceof StoreError)) throw cause;
+        throw new CommandError(
+          'store_failed',
+          `The store failed, and the change may have been made. Repeat the command with --${own.name} ` +
+            `${String(input[own.field])}, which makes it only once: ${cause.message}`,
+          { cause },
+        );
+      }
+    },
+  };
+};

@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs';
+import { parse as parseYaml } from 'yaml';
+import { z } from 'zod';
+import { AppError } from '../kit/errors.ts';
+import { noTerms, setAccountTerms } from '../operator/account-terms.ts';
+import { exampleAccountId } from '../operator/accounts.ts';
+import { accountIdField } from '../operator/fields.ts';
+import type { CommandDefinition } from './command-definition.ts';
+import { CommandError } from './command-error.ts';
+import { toCommand } from './form-command.ts';
+
+/** The terms as they are written. */
+type TermsInput = z.input<(typeof setAccountTerms)['input']>['terms'];
+
+/** Throws CommandError `invalid_terms`, which names the file and its problem. */
+const readTermsFile = (file: string): TermsInput => {
+  let text: string;
+  let terms: TermsInput;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw invalidTerms(file, 'it cannot be read', cause);
+  }
+  try {
+    // The operation checks what is in it.
+    terms = parseYaml(text) as TermsInput;
+  } catch (cause) {
+    const line = cause instanceof Error ? (cause.message.split('\n')[0] ?? '') : '';
+    throw invalidTerms(file, `it is neither YAML nor JSON: ${line}`, cause);
+  }
+  if (terms === null) throw invalidTerms(file, 'it is empty; "terms clear" removes terms');
+  return terms;
+};
+
+const invalidTerms = (file: string, problem: string, cause?: unknown): CommandError =>
+  new CommandError('invalid_terms', `${file}: ${problem}`, { cause });
+
+const fileHelp = `
+The file is YAML or JSON, and every part of it may be left out:
+  models: [textmodel-3.5-flash, videomodel-2.0] # the enabled SKUs; absent: all
+  prices:                                       # whole prices, as in causeway.yaml
+    textmodel-3.5-flash: { unit: token, input_usd_per_1m: "0.90", output_usd_per_1m: "5.40" }
+    videomodel-2.0:
+      unit: second
+      rates:
+        - { resolution: 720p, price_usd: "0.03", with_video_price_usd: "0.02" }
+  active_videos: 20                             # videos queued or running at once
+  requests_per_minute: 1200                     # calls over REST and MCP together`;
+
+const set = toCommand({
+  usage: 'accounts terms set <account> --file <file>',
+  title: setAccountTerms.title,
+  description: setAccountTerms.description,
+  fields: { account_id: accountIdField, file: z.string().describe('YAML or JSON.') },
+  example: { account_id: exampleAccountId, file: 'terms.yaml' },
+  appendix: fileHelp,
+  run: async ({ operate }, { account_id: accountId, file }) => {
+    const terms = readTermsFile(file);
+    try {
+      const json = await operate(setAccountTerms, { account_id: accountId, terms });
+      return { json, text: `${accountId} now has the terms of ${file}.` };
+    } catch (error) {
+      if (!(error instanceof AppError && error.param?.startsWith('terms') === true)) throw error;
+      throw invalidTerms(file, error.message.replaceAll(/(^|; )terms[.:] ?/g, '$1'), error);
+    }
+  },
+});
+
+const clear = toCommand({
+  usage: 'accounts terms clear <account>',
+  title: 'Remove the terms of an account',
+  description: 'Removes the terms of an account: the SKUs, prices and limits of the gateway hold again.',
+  fields: { account_id: accountIdField },
+  example: { account_id: exampleAccountId },
+  run: async ({ operate }, { account_id: accountId }) => {
+    const json = await operate(setAccountTerms, { account_id: accountId, terms: null });
+    return { json, text: noTerms(json) };
+  },
+});
+
+/** Terms are read from a file, so these commands are written by hand. */
+export const termsCommands: readonly CommandDefinition[] = [set, clear];

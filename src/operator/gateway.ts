@@ -1,0 +1,113 @@
+import { z } from 'zod';
+import { isoOrNull, toIso } from '../kit/clock.ts';
+import { time } from '../operations/answer-fields.ts';
+import type { Providers } from '../providers/create-providers.ts';
+import { inGateway, operatorRead } from './operator-operation.ts';
+import { paySchema, readPayViews, type PayView } from './pay-view.ts';
+import { defineView } from './view.ts';
+
+type Health = ReturnType<Providers['health']>[number];
+type Model = Health['models'][number];
+
+const failureView = defineView<NonNullable<Model['lastFailure']>>({
+  failure: '`ambiguous`: the call may have been carried out.',
+})({
+  failure: [z.enum(['retry_same', 'retry_other', 'fatal', 'ambiguous']), 'failure', 'retry_other'],
+  code: [z.string(), 'code', 'rate_limit_exceeded'],
+  at: [time, ({ at }) => toIso(at), '2026-11-01T08:00:00.000Z'],
+});
+
+const modelView = defineView<Model>({
+  model: "The upstream's name of the model.",
+  breaker: '`open`: no calls are made for `rest_ms`, as many failed. `probing`: one call tries.',
+  rest_ms: 'How long no call is made, after failures or a rate limit.',
+})({
+  kind: [z.enum(['chat', 'image', 'video']), 'kind', 'chat'],
+  model: [z.string(), 'model', 'llama-4'],
+  skus: [z.array(z.string()), 'skus', ['fast-chat']],
+  breaker: [z.enum(['closed', 'open', 'probing']), 'state', 'closed'],
+  rest_ms: [z.int(), ({ restMs }) => Math.ceil(restMs), 0],
+  last_success_at: [
+    time.nullable(),
+    ({ lastSuccessAt }) => isoOrNull(lastSuccessAt),
+    '2026-11-01T08:00:00.000Z',
+  ],
+  last_failure: [
+    failureView.schema.nullable(),
+    ({ lastFailure }) => lastFailure && failureView.show(lastFailure),
+    null,
+  ],
+});
+
+const providerView = defineView<Health, Map<string, PayView>>({
+  sandbox: 'True: no real model is behind it.',
+  retries_left: 'Failed calls that may be repeated now. Each ten calls add one, up to ten.',
+  pay: 'Null: it is not paid by x402.',
+})({
+  name: [z.string(), 'name', 'local'],
+  type: [z.string(), 'type', 'openai'],
+  sandbox: [z.boolean(), 'isSandbox', false],
+  retries_left: [z.int(), 'retriesLeft', 10],
+  pay: [paySchema.nullable(), ({ name }, pays) => pays.get(`providers.${name}`) ?? null, null],
+  models: [
+    z.array(modelView.schema),
+    ({ models }) => models.map((model) => modelView.show(model)),
+    [modelView.example],
+  ],
+});
+
+export const listProviders = operatorRead({
+  name: 'list_providers',
+  title: 'List providers and their health',
+  description:
+    'The providers, the models that they serve, and how the last calls went, as the process that answers has seen it ' +
+    'since its start. Each replica has seen others.',
+  group: 'gateway',
+  path: '/providers',
+  fields: {},
+  output: z.strictObject({ providers: z.array(providerView.schema) }),
+  answer: 'ProviderList',
+  example: {},
+  handle: async (_input, services) => {
+    const pays = await readPayViews(services);
+    const health = inGateway(services).providers.health();
+    return { providers: health.map((provider) => providerView.show(provider, pays)) };
+  },
+});
+
+const settingSchema = z.strictObject({
+  name: z.string(),
+  value: z.string().nullable().describe('Null: unset, without a default.'),
+  source: z.enum(['environment', '--env-file', '--data-dir', 'default']).nullable(),
+  secret: z.boolean().describe('True: the value, or a part of it, is secret.'),
+});
+
+export const getSettings = operatorRead({
+  name: 'get_settings',
+  title: 'Get the settings in force',
+  description:
+    'All settings with their values and where they were set. Secrets are hidden; of an address that may hold one, only ' +
+    'its scheme and host are shown.',
+  group: 'gateway',
+  path: '/settings',
+  fields: {},
+  output: z.strictObject({
+    settings: z.array(settingSchema),
+    file: z.json().describe('causeway.yaml; null: there is none.'),
+  }),
+  answer: 'SettingsInForce',
+  example: {},
+  exampleAnswer: {
+    settings: [
+      { name: 'PORT', value: '8402', source: 'default', secret: false },
+      {
+        name: 'DATABASE_URL',
+        value: 'postgres://db.internal:5432/(hidden)',
+        source: 'environment',
+        secret: true,
+      },
+    ],
+    file: null,
+  },
+  handle: async (_input, { config }) => (await config()).describe(),
+});

@@ -1,0 +1,178 @@
+import { z } from 'zod';
+import { isoOrNull, toIso } from '../kit/clock.ts';
+import { count, time } from '../operations/answer-fields.ts';
+import { idField } from '../operations/id-field.ts';
+import type { WebhookAttempt, WebhookEvent } from '../store/store.ts';
+import { rotateWebhookSecret as rotate } from '../webhooks/rotate-webhook-secret.ts';
+import { exampleAccountId } from './accounts.ts';
+import { accountIdField, limitField } from './fields.ts';
+import { operatorRead, operatorWrite } from './operator-operation.ts';
+import { requireFound } from './require-found.ts';
+import { formatTable } from './table.ts';
+import { defineView, like, toPage } from './view.ts';
+
+const state = z.enum(['pending', 'delivered', 'stopped', 'exhausted']);
+
+export const webhookView = defineView<WebhookEvent>({
+  attempts: 'Since the end of the job, or since it was last sent again.',
+})({
+  event_id: [z.string(), 'id', '7c1d8f52-94a6-4a0e-8f3b-6f1f8a5e2b90'],
+  account_id: [z.string(), 'accountId', exampleAccountId],
+  job_id: [z.string(), 'jobId', '0d9e8f7a-6b5c-4d3e-9f2a-1b0c9d8e7f6a'],
+  url: [z.string(), 'url', 'https://shop.example/hooks/images'],
+  state: [state, 'state', 'pending'],
+  attempts: [count, 'attempts', 1],
+  next_attempt_at: [
+    time.nullable(),
+    ({ nextAttemptAt }) => isoOrNull(nextAttemptAt),
+    '2026-11-20T09:30:12.000Z',
+  ],
+  created_at: [time, ({ createdAt }) => toIso(createdAt), '2026-11-20T09:30:06.412Z'],
+  updated_at: [time, ({ updatedAt }) => toIso(updatedAt), '2026-11-20T09:30:07.020Z'],
+});
+
+const exampleId = webhookView.example.event_id;
+
+const attemptView = defineView<WebhookAttempt>()({
+  at: [time, ({ at }) => toIso(at), '2026-11-20T09:30:06.500Z'],
+  duration_ms: [count, 'durationMs', 520],
+  http_status: [z.int().nullable(), 'httpStatus', 503],
+  failure: [z.string().nullable(), 'failure', null],
+});
+
+const columns = 'event_id=EVENT state >attempts next_attempt_at=NEXT created_at host';
+
+const row = (webhook: typeof webhookView.example) => ({
+  ...webhook,
+  host: URL.parse(webhook.url)?.host,
+});
+
+const attemptColumns = 'at=ATTEMPT >duration_ms=TOOK_MS http_status=STATUS failure';
+
+const ofEvent = {
+  group: 'webhooks',
+  fields: { event_id: idField.describe('The id of the event.') },
+  example: { event_id: exampleId },
+  errors: ['webhook_not_found'],
+} as const;
+
+export const listWebhooks = operatorRead({
+  name: 'list_webhooks',
+  title: 'List webhooks',
+  description: 'The webhooks that announce the ends of jobs, newest first.',
+  group: 'webhooks',
+  path: '/webhooks',
+  fields: {
+    account_id: idField.optional().describe('Only those of this account.'),
+    job_id: idField.optional().describe('Only that of this job.'),
+    state: state.optional().describe('Only those in this state.'),
+    limit: limitField(10_000, 100),
+  },
+  output: z.strictObject({ webhooks: z.array(webhookView.schema), has_more: z.boolean() }),
+  answer: 'WebhookPage',
+  example: { state: 'pending', limit: 100 },
+  errors: ['account_not_found'],
+  command: {
+    usage: 'webhooks list [--account <account>] [--job <job>] [--state <state>] [--limit <count>]',
+    more: 'ATTEMPTS counts from the end of the job, or since it was last sent again.',
+    examples: [`--state exhausted --json | jq -r '.webhooks[].event_id'`],
+    of: 'webhooks',
+    table: { columns, row, none: 'There are no such webhooks.' },
+  },
+  handle: async ({ account_id: accountId, job_id: jobId, state, limit }, { store }) => {
+    if (accountId !== undefined) requireFound(await store.getAccount(accountId), 'account', accountId);
+    const found = await store.listWebhooks({
+      accountId,
+      jobId: jobId?.toLowerCase(),
+      states: state && [state],
+      limit: limit + 1,
+    });
+    return toPage('webhooks', found, { limit, show: webhookView.show });
+  },
+});
+
+export const getWebhook = operatorRead({
+  ...ofEvent,
+  name: 'get_webhook',
+  title: 'Read a webhook and its attempts',
+  description:
+    'A webhook with its address and its delivery attempts, oldest first. Its body, which has the result URLs, is not shown.',
+  path: '/webhooks/{event_id}',
+  output: z.strictObject({ webhook: webhookView.schema, attempts: z.array(attemptView.schema) }),
+  answer: 'WebhookWithAttempts',
+  command: {
+    usage: 'webhooks show <event>',
+    examples: [`${exampleId} --json | jq .attempts`],
+    show: ({ webhook, attempts }) =>
+      [
+        formatTable(columns, [row(webhook)]),
+        `To ${webhook.url}\nFor job ${webhook.job_id} of account ${webhook.account_id}`,
+        attempts.length === 0 ? 'Nothing has been sent yet.' : formatTable(attemptColumns, attempts),
+      ].join('\n\n'),
+  },
+  handle: async ({ event_id: given }, { store }) => {
+    const eventId = given.toLowerCase();
+    const webhook = requireFound(await store.getWebhook(eventId), 'webhook', given);
+    const attempts = await store.listWebhookAttempts(eventId);
+    return { webhook: webhookView.show(webhook), attempts: attempts.map((one) => attemptView.show(one)) };
+  },
+});
+
+export const redeliverWebhook = operatorWrite({
+  ...ofEvent,
+  name: 'redeliver_webhook',
+  title: 'Send a webhook again',
+  description:
+    'Makes a webhook due at once, in any state, with the full number of attempts. The gateway sends it with the same ' +
+    'event_id and the same body.',
+  path: '/webhooks/{event_id}/redeliver',
+  output: z.strictObject({ webhook: webhookView.schema }),
+  answer: 'RedeliveredWebhook',
+  exampleAnswer: { webhook: { ...webhookView.example, attempts: 0 } },
+  command: {
+    usage: 'webhooks redeliver <event>',
+    more: `All of a list are sent with "webhooks list --json | jq -r '.webhooks[].event_id' | xargs -n 1 causeway webhooks redeliver".`,
+    show: ({ webhook: { event_id: id } }) => ({
+      text: `${id} is due now.`,
+      remark: `To see its delivery: causeway webhooks show ${id}`,
+    }),
+  },
+  handle: async ({ event_id: given }, { store, clock }) => {
+    const webhook = await store.redeliverWebhook({ eventId: given.toLowerCase(), now: clock.now() });
+    return { webhook: webhookView.show(requireFound(webhook, 'webhook', given)) };
+  },
+});
+
+export const rotateWebhookSecret = operatorWrite({
+  name: 'rotate_webhook_secret',
+  title: 'Give an account a new signing secret',
+  description:
+    'Gives an account a new secret that signs its webhooks. The customer reads it at GET /v1/balance; it is not shown ' +
+    'here. For 24 hours the previous secret signs too. A second rotation within that time ends the oldest secret.',
+  group: 'webhooks',
+  path: '/accounts/{account_id}/rotate-webhook-secret',
+  fields: { account_id: accountIdField },
+  output: z.strictObject({
+    account_id: like(z.string(), exampleAccountId),
+    previous_signs_until: like(
+      time.nullable().describe('Null: there was no secret before.'),
+      '2026-11-21T09:30:00.000Z',
+    ),
+  }),
+  answer: 'RotatedSecret',
+  example: { account_id: exampleAccountId },
+  errors: ['account_not_found'],
+  command: {
+    usage: 'webhooks rotate-secret <account>',
+    show: ({ previous_signs_until: until }) =>
+      'The account has a new signing secret: its owner reads it as webhook_secret at GET /v1/balance.' +
+      (until === null ? '' : `\nThe previous secret signs too until ${until}.`),
+  },
+  handle: async ({ account_id: accountId }, services) => {
+    const { previous } = requireFound(await rotate(services, accountId), 'account', accountId);
+    return {
+      account_id: accountId,
+      previous_signs_until: previous === null ? null : toIso(previous.until),
+    };
+  },
+});

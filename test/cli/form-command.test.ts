@@ -1,0 +1,92 @@
+import { Command } from 'commander';
+import { expect, test } from 'vitest';
+import { AppError } from '../../src/kit/errors.ts';
+import { newId } from '../../src/kit/ids.ts';
+import { addCommands } from '../../src/cli/command-definition.ts';
+import type { Session } from '../../src/cli/command-context.ts';
+import { CommandError } from '../../src/cli/command-error.ts';
+import { commandsOf } from '../../src/cli/operation-command.ts';
+import { toCommand } from '../../src/cli/form-command.ts';
+import { accountIdField } from '../../src/operator/fields.ts';
+import { changeKey } from '../../src/operator/keys.ts';
+import { creditAccount } from '../../src/operator/money.ts';
+import type { OperatorOperation } from '../../src/operator/operator-operation.ts';
+import { StoreError } from '../../src/store/store-error.ts';
+
+type Input = Record<string, unknown>;
+
+/** Runs the command of an operation, and returns the input that it had. */
+const inputOf = async (operation: OperatorOperation, words: string[], refusal?: Error): Promise<Input> => {
+  const inputs: Input[] = [];
+  const operate = async (_operation: unknown, input: Input) => {
+    inputs.push(input);
+    throw refusal ?? new Error('asked');
+  };
+  const program = new Command().exitOverride().configureOutput({ writeErr: () => {} });
+  const groups = [{ words: 'keys', summary: 'keys' }];
+  const nothing = () => Promise.resolve();
+  addCommands(
+    program,
+    { groups, commands: commandsOf(operation) },
+    {
+      run: async (work) => void (await work({ operate } as unknown as Session)),
+      runOnConfig: nothing,
+      runOnLeads: nothing,
+    },
+  );
+  const ended = program.parseAsync(words, { from: 'user' });
+  if (refusal !== undefined) await ended;
+  else await expect(ended).rejects.toThrow('asked');
+  return inputs[0] ?? {};
+};
+
+const credit = ['credit', 'a', '5', '--reason', 'Invoice 1'];
+
+test('arguments and options are the fields of the operation, as they were written', async () => {
+  const set = ['keys', 'set', 'k', '--models', 'a,b', '--budget-day', 'none', '--expires', '2999-01-31'];
+  expect(await inputOf(changeKey, set)).toEqual({
+    key_id: 'k',
+    models: ['a', 'b'],
+    budget_day_usd: null,
+    expires_at: '2999-01-31',
+  });
+});
+
+test('an id of the caller is new, or that of the option', async () => {
+  const fields = { account_id: 'a', amount_usd: '5', reason: 'Invoice 1' };
+  const entryId = newId();
+  expect(await inputOf(creditAccount, [...credit, '--entry-id', entryId])).toEqual({
+    ...fields,
+    entry_id: entryId,
+  });
+  expect(await inputOf(creditAccount, credit)).toEqual({
+    ...fields,
+    entry_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+  });
+});
+
+test('a store that fails is told with the id under which the command works only once', async () => {
+  const entryId = newId();
+  const posting = inputOf(
+    creditAccount,
+    [...credit, '--entry-id', entryId],
+    new StoreError('unavailable', 'no answer'),
+  );
+  await expect(posting).rejects.toThrow(CommandError);
+  await expect(posting).rejects.toThrow(`--entry-id ${entryId}, which makes it only once: no answer`);
+});
+
+test('a refusal stays as it is, but for the names of options', async () => {
+  const refusal = new AppError('account_not_found', 'no such account');
+  await expect(inputOf(creditAccount, credit, refusal)).rejects.toBe(refusal);
+  const wrong = new AppError('invalid_parameter', 'key_id: is wrong; alert_url: is no URL');
+  await expect(inputOf(changeKey, ['keys', 'set', 'k'], wrong)).rejects.toThrow(
+    'key_id: is wrong; --alert-url: is no URL',
+  );
+});
+
+test('a usage line that names no field is a fault of the program', () => {
+  const form = { title: 'Show', description: 'Shows.', fields: { account_id: accountIdField }, example: {} };
+  const run = () => Promise.reject(new Error('never'));
+  expect(() => toCommand({ ...form, usage: 'show <akount>', run })).toThrow('no field for "akount"');
+});
