@@ -28,7 +28,10 @@ interface FormCommand<Fields extends z.ZodRawShape> extends Pick<
 interface Parameter {
   /** As help texts name it: `--entry-id <uuid>`, `<account>`. */
   flags: string;
+  /** `entry-id` */
   name: string;
+  /** `uuid`; undefined for a flag. */
+  value: string | undefined;
   isOption: boolean;
   isRequired: boolean;
   field: string;
@@ -42,7 +45,7 @@ const readUsage = (usage: string, fields: z.ZodRawShape) => {
     .filter((token) => !/^\w/.test(token))
     .map((token): Parameter => {
       const flags = token.replace(/^\[(--.*)\]$/, '$1');
-      const name = /\w[\w-]*/.exec(flags)?.[0] ?? '';
+      const [name = '', value] = flags.match(/\w[\w-]*/g) ?? [];
       const base = name.replaceAll('-', '_');
       const field = [base, `${base}_id`, `${base}_usd`, `${base}_at`].find((one) => one in fields);
       if (field === undefined) throw new TypeError(`${usage}: there is no field for "${name}"`);
@@ -50,6 +53,7 @@ const readUsage = (usage: string, fields: z.ZodRawShape) => {
       return {
         flags,
         name,
+        value,
         isOption: flags.startsWith('--'),
         isRequired: !token.startsWith('['),
         field,
@@ -71,12 +75,6 @@ const innermost = (schema: z.ZodType): z.ZodType => {
 const textOf = (schema: z.ZodType): string =>
   schema.description ?? ('unwrap' in schema ? textOf((schema as z.ZodOptional).unwrap() as z.ZodType) : '');
 
-/** How values are written, by their names in usage lines. */
-const valueForms: Readonly<Record<string, string>> = {
-  '<time>': ' (a date, or a date-time with its zone)',
-  '<skus>': ' (divided by commas)',
-};
-
 /** Writes a text of an operation for the command line: with its options in place of fields, `"none"` in place of null. */
 const inWords = (text: string, parameters: readonly Parameter[]): string =>
   text
@@ -89,10 +87,18 @@ const inWords = (text: string, parameters: readonly Parameter[]): string =>
 
 /** Writes a sentence as the lists of a help text have it. */
 const toPhrase = (sentence: string): string =>
-  `${/^[A-Z][a-z ]/.test(sentence) ? sentence.charAt(0).toLowerCase() : sentence.charAt(0)}${sentence.slice(1)}`.replace(
-    /\.$/,
-    '',
-  );
+  sentence.replace(/^[A-Z](?=[a-z ])/, (first) => first.toLowerCase()).replace(/\.$/, '');
+
+/** How values are written, by their names in usage lines. */
+const valueForms = { time: ' (a date, or a date-time with its zone)', skus: ' (divided by commas)' };
+
+/** Describes a parameter in the help. */
+const describeParameter = ({ schema, value, isRequired, isOption }: Parameter, all: readonly Parameter[]) =>
+  [
+    toPhrase(inWords(textOf(schema), all)),
+    Object.entries(valueForms).find(([name]) => name === value)?.[1],
+    isOption && isRequired ? ' (required)' : '',
+  ].join('');
 
 /** Returns what was written as the field takes it. */
 const toWritten = (schema: z.ZodType, given: unknown): unknown => {
@@ -112,18 +118,30 @@ const readerOf =
     throw new InvalidArgumentError(`It ${problem}.`);
   };
 
-const toArgument = ({ flags, schema }: Parameter, text: string): Argument =>
-  new Argument(flags, text).argParser(readerOf(schema));
+const toArgument = (parameter: Parameter, all: readonly Parameter[]): Argument =>
+  new Argument(parameter.flags, describeParameter(parameter, all)).argParser(readerOf(parameter.schema));
 
-const toOption = ({ flags, schema, isRequired }: Parameter, text: string): Option => {
-  const option = new Option(flags, isRequired ? `${text} (required)` : text).makeOptionMandatory(isRequired);
+const toOption = (parameter: Parameter, all: readonly Parameter[]): Option => {
+  const { flags, schema, isRequired } = parameter;
+  const option = new Option(flags, describeParameter(parameter, all)).makeOptionMandatory(isRequired);
   const inner = innermost(schema);
   if (inner instanceof z.ZodBoolean) return option;
   const usual = schema instanceof z.ZodDefault ? schema.def.defaultValue : undefined;
-  const whole = usual === undefined || usual === '' ? option : option.default(usual);
+  if (usual !== undefined && usual !== '') option.default(usual);
   return inner instanceof z.ZodEnum
-    ? whole.choices(inner.options.map(String))
-    : whole.argParser(readerOf(schema));
+    ? option.choices(inner.options.map(String))
+    : option.argParser(readerOf(schema));
+};
+
+/** Makes the input of what commander has read: the arguments, then the options. */
+const toInput = (parameters: readonly Parameter[], given: readonly unknown[]): Record<string, unknown> => {
+  const args = parameters.filter(({ isOption }) => !isOption);
+  const options = given[args.length] as Record<string, unknown>;
+  const written = parameters.map((one) => {
+    const value = one.isOption ? options[new Option(one.flags).attributeName()] : given[args.indexOf(one)];
+    return [one.field, toWritten(one.schema, value)] as const;
+  });
+  return Object.fromEntries(written.filter(([, value]) => value !== undefined));
 };
 
 /** Names options in place of the fields of a refusal. */
@@ -147,23 +165,18 @@ const toArguments = (parameters: readonly Parameter[], input: Readonly<Record<st
     return isOption ? [`--${name}`, quote(value)] : [quote(value)];
   });
 
+/** The option of an id that the caller makes, so that a repeated command does nothing twice. */
+const findOwnId = (parameters: readonly Parameter[]): Parameter | undefined =>
+  parameters.find(
+    ({ isOption, isRequired, schema }) => isOption && !isRequired && !schema.safeParse(undefined).success,
+  );
+
 /** Makes the command of a form. */
 export const toCommand = <Fields extends z.ZodRawShape>(form: FormCommand<Fields>): CommandDefinition => {
   const { fields, more = '', examples = [], isNewAllowed, appendix } = form;
   const { words, parameters } = readUsage(form.usage, fields);
-  const described = parameters.map((parameter) => ({
-    ...parameter,
-    text:
-      toPhrase(inWords(textOf(parameter.schema), parameters)) +
-      (valueForms[parameter.flags.split(' ')[1] ?? ''] ?? ''),
-  }));
-  const args = described.filter(({ isOption }) => !isOption);
-  const options = described
-    .filter(({ isOption }) => isOption)
-    .map((parameter) => ({ ...parameter, option: toOption(parameter, parameter.text) }));
-  /** The parameter with an id that its caller makes, so that a repeated call does nothing twice. */
-  const own = options.find(({ isRequired, schema }) => !isRequired && !schema.safeParse(undefined).success);
-  const shown = parameters.filter(({ field }) => field !== own?.field);
+  const own = findOwnId(parameters);
+  const shown = parameters.filter((one) => one !== own);
   return {
     words,
     summary: toPhrase(form.title),
@@ -173,23 +186,14 @@ export const toCommand = <Fields extends z.ZodRawShape>(form: FormCommand<Fields
       ...examples.map((example) => `causeway ${words} ${example}`),
     ],
     appendix,
-    arguments: args.map((parameter) => toArgument(parameter, parameter.text)),
-    options: options.map(({ option }) => option),
+    arguments: parameters.filter(({ isOption }) => !isOption).map((one) => toArgument(one, parameters)),
+    options: parameters.filter(({ isOption }) => isOption).map((one) => toOption(one, parameters)),
     isNewAllowed,
     run: async (session, ...given: unknown[]) => {
-      const chosen = given[args.length] as Record<string, unknown>;
-      const values = [
-        ...args.map((parameter, index) => ({ ...parameter, value: given[index] })),
-        ...options.map(({ option, ...one }) => ({ ...one, value: chosen[option.attributeName()] })),
-      ];
-      const input = Object.fromEntries(
-        values.flatMap(({ field, schema, value }) =>
-          value === undefined ? [] : [[field, toWritten(schema, value)]],
-        ),
-      );
+      const input = toInput(parameters, given);
       if (own !== undefined) input[own.field] ??= newId();
       try {
-        // The readers of the arguments have made what the fields take, or the operation refuses it.
+        // The operation refuses what the readers of the arguments have let through.
         return await form.run(session, input as z.input<z.ZodObject<Fields>>, given.at(-1) as Command);
       } catch (cause) {
         if (cause instanceof AppError && cause.code === 'invalid_parameter')

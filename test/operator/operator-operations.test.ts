@@ -7,11 +7,14 @@ import { AppError } from '../../src/kit/errors.ts';
 import type { JsonObject } from '../../src/kit/json.ts';
 import { createOperatorOpenApi } from '../../src/operator/operator-openapi.ts';
 import type { OperatorOperation, OperatorServices } from '../../src/operator/operator-operation.ts';
+import { operatorKeyOperations } from '../../src/operator/operator-keys.ts';
 import { operatorOperations } from '../../src/operator/operator-operations.ts';
 import { runOperation, type OperatorCall } from '../../src/operator/run-operation.ts';
 import { openTestStoreHere } from './open-test-store-here.ts';
 
-const all = operatorOperations.map((operation) => [operation.name, operation] as const);
+const all = [...operatorOperations, ...operatorKeyOperations].map(
+  (operation) => [operation.name, operation] as const,
+);
 
 const openServices = async (): Promise<OperatorServices> => ({
   store: await openTestStoreHere(),
