@@ -351,7 +351,8 @@ describe('a proof that does not pay these terms', () => {
   it('is refused with a signature that is not the payer’s, and the true one still works', async () => {
     const proofs = await fixture.buyer.prove(challenge, 'base');
     const forged = tamper(proofs, ({ payload }) => {
-      payload.signature = `${payload.signature.slice(0, 60)}00${payload.signature.slice(62)}`;
+      const { signature } = payload;
+      payload.signature = signature.slice(0, 60) + (signature[60] === '0' ? '1' : '0') + signature.slice(61);
     });
     expect(await refusalReason(forged)).toBe('invalid_exact_evm_signature');
     served(await gate.pay(createSale('true signature').request(proofs)));
