@@ -1,29 +1,9 @@
-import { z } from 'zod';
-import type { S3Values } from '../http/s3/s3-settings.ts';
-import type { VariableValues } from '../kit/variables.ts';
 import type { LeadSourceConfig, LeadSourceDefinition } from './lead-source-definition.ts';
 import type { LeadSource } from './lead-source.ts';
-import type { OldForgottenLists } from './move-forgotten-list.ts';
 
 export interface EmbeddedLeadsConfig extends LeadSourceConfig {
   kind: 'embedded';
 }
-
-export const formerVariables = {
-  LEADS_URL: z
-    .string()
-    .optional()
-    .describe(
-      'place where a fleet of an earlier version shared profiles: its list of forgotten people is taken over, and the start ends; ' +
-        'see [Profiles for a fleet](operators-profiles.md#profiles-for-a-fleet)',
-    ),
-};
-
-/** Returns the place of `LEADS_URL` with the settings of its bucket; null if it is not set. */
-export const readFormerPlace = (
-  values: VariableValues<typeof formerVariables> & S3Values,
-): OldForgottenLists['formerPlace'] =>
-  values.LEADS_URL === undefined ? null : { url: values.LEADS_URL, values };
 
 /** The first start generates the fictional profiles in a few seconds; its first search waits for them. */
 const firstSearchWaitMs = 10_000;

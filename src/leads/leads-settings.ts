@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { ConfigError } from '../kit/errors.ts';
 import { commaList, wholeNumber } from '../kit/variables.ts';
-import { formerVariables } from './embedded-source.ts';
 import { leadSourceDefinitions, leadSourceOf, type AnyLeadSourceConfig } from './index.ts';
+import { formerVariables } from './refuse-old-lists.ts';
 import { maxSearchMs } from './upstream/http-source.ts';
 
 export interface LeadsConfig {

@@ -6,9 +6,10 @@ import { createCachedLeads } from './cached-leads.ts';
 import { createCombinedLeads } from './combined-leads.ts';
 import { leadSourceOf, type AnyLeadSourceConfig } from './index.ts';
 import type { LeadSourceContext, LeadSourceDefinition } from './lead-source-definition.ts';
-import { leadsFolder } from './keeping/open-lead-keeper.ts';
+import { leadsFolder } from './open-lead-keeper.ts';
 import type { Leads, LeadSource } from './lead-source.ts';
 import type { LeadsConfig } from './leads-settings.ts';
+import { refuseOldLists } from './refuse-old-lists.ts';
 import { createFindForgotten, createLeadsWithoutForgotten } from './without-forgotten.ts';
 
 export interface OpenLeadsOptions extends Pick<LeadSourceContext, 'payFor' | 'people' | 'sweep'> {
@@ -33,6 +34,7 @@ export const openLeads = async (
   { leads, search, ...place }: LeadsSettings,
   { redis, log, payFor, people, sweep }: OpenLeadsOptions,
 ): Promise<Leads> => {
+  refuseOldLists(place.dataDir);
   const isAlone = leads.sources.length === 1;
   const sources = await openSources(leads.sources, {
     folder: leadsFolder(place.dataDir),

@@ -15,7 +15,6 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { syncToDisk } from '../../kit/sync-to-disk.ts';
-import { LeadKeeperError } from '../lead-keeper.ts';
 import { fileFormat, ProfilesDamagedError } from './profiles-file.ts';
 
 /*
@@ -56,7 +55,7 @@ const manifestSchema = z.object({
 /** Describes the profiles that are searched. */
 export type Manifest = z.output<typeof manifestSchema>;
 
-/** Returns the manifest in `folder`, or null without one. Throws ProfilesDamagedError, or LeadKeeperError. */
+/** Returns the manifest in `folder`, or null without one. Throws ProfilesDamagedError. */
 export const readManifest = (folder: string): Manifest | null => {
   const file = manifestFile(folder);
   let value: unknown;
@@ -69,17 +68,9 @@ export const readManifest = (folder: string): Manifest | null => {
   }
   const read = manifestSchema.safeParse(value);
   if (read.success) return read.data;
-  if (z.object({ format: z.literal(1) }).safeParse(value).success) return formerManifest(folder, value);
-  throw new ProfilesDamagedError(`${file} is damaged`, { cause: read.error });
-};
-
-/** Fictional profiles of an earlier version are made anew. */
-const formerManifest = (folder: string, value: unknown): null => {
-  if (z.object({ synthetic: z.literal(true) }).safeParse(value).success) return null;
-  throw new LeadKeeperError(
-    'failed',
-    `${folder} has profiles of an earlier version of Causeway: export them with that version (leads export), move the folder away, and import them again.`,
-  );
+  throw new ProfilesDamagedError(`${file} is damaged, or of another version of Causeway`, {
+    cause: read.error,
+  });
 };
 
 const codeOf = (error: unknown): string | null =>

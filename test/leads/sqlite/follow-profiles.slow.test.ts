@@ -180,24 +180,17 @@ describe('the leads of SQLite beside imports', () => {
     await expect(leads.search({ limit: 1 }, { signal })).rejects.toMatchObject({ status: 502 });
   });
 
-  it('of an earlier version are refused with a line that says what to do', async () => {
-    cpSync(join(import.meta.dirname, '../old-lists/leads'), folder, { recursive: true });
+  it.each([true, false])('of an earlier version are refused (synthetic: %s)', async (synthetic) => {
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'current.json'), JSON.stringify({ format: 1, synthetic }));
     const files = readdirSync(folder);
     const leads = await start(30);
     await until(() => expect(logged('no profiles to search')).toHaveLength(1));
     expect(logged('no profiles to search')).toMatchObject([
-      { reason: expect.stringMatching(/earlier version.*leads export.*import them again/) },
+      { reason: expect.stringMatching(/another version of Causeway;.*import all profiles again/) },
     ]);
     expect(leads.status()).toMatchObject({ ready: false, profiles: 0 });
     expect(readdirSync(folder)).toEqual(files);
-  });
-
-  it('of an earlier version that are fictional are made anew', async () => {
-    mkdirSync(folder);
-    writeFileSync(join(folder, 'current.json'), '{"format":1,"synthetic":true}');
-    const leads = await start(30);
-    await leads.whenReady();
-    expect(leads.status()).toMatchObject({ synthetic: true, profiles: 30 });
   });
 
   it('replace fictional profiles by real ones for good', async () => {

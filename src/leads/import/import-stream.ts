@@ -1,9 +1,9 @@
 import type { Readable } from 'node:stream';
 import { systemClock } from '../../kit/clock.ts';
 import { AppError, toAppError } from '../../kit/errors.ts';
-import type { InputProgress, LeadInputOptions, RejectedRow } from '../import/input-options.ts';
-import { importProfiles, type ImportedProfiles } from '../import/import-profiles.ts';
-import { openLeadInput } from '../import/open-lead-input.ts';
+import type { InputProgress, LeadInputOptions, RejectedRow } from './input-options.ts';
+import { importProfiles, type ImportedProfiles } from './import-profiles.ts';
+import { openLeadInput } from './open-lead-input.ts';
 import type { ImportRequest, LeadKeeper } from '../lead-keeper.ts';
 
 export interface StreamImport
