@@ -25,9 +25,9 @@ describe('a list of forgotten people of an earlier version', () => {
       const reason = `${file} is the list of forgotten people of an earlier version`;
       const unused = () => Promise.reject(new Error('not reached'));
       const people = { find: unused, add: unused, remove: unused, count: unused, read: unused };
-      await expect(
-        openLeads(config, { redis: null, log: silentLog, people, sweep: unused }),
-      ).rejects.toThrow(reason);
+      await expect(openLeads(config, { redis: null, log: silentLog, people, sweep: unused })).rejects.toThrow(
+        reason,
+      );
       await expect(openLeadKeeper(config)).rejects.toThrow(/Move it away, run "causeway leads delete --file/);
       expect(await readdir(dataDir, { recursive: true })).toEqual(files);
     },

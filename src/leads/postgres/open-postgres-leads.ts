@@ -10,7 +10,14 @@ import { checkList } from '../keeper-errors.ts';
 import type { Lead, LeadQuery, LeadSource, LeadStatus } from '../lead-source.ts';
 import { foldingVersion } from '../query/fold-text.ts';
 import { searchError } from '../search-error.ts';
-import { connectionTo, findLeads, readSet, type LeadSet, type PostgresPlace } from './lead-set.ts';
+import {
+  connectionTo,
+  findLeads,
+  onCurrentSet,
+  readSet,
+  type LeadSet,
+  type PostgresPlace,
+} from './lead-set.ts';
 
 export interface PostgresLeadsOptions extends PostgresPlace {
   people: Pick<ForgottenPeople, 'read'>;
@@ -145,19 +152,10 @@ const createFind = (
     total: searchesAtOnce,
     queue: { total: maxWaiting, longestWaitMs, refusal: () => searchError('full') },
   });
-  /** A set is dropped as soon as another one is current: a search that began before it finds no table, and begins anew. */
-  const findInCurrent = async (query: LeadQuery): Promise<Lead[]> => {
-    try {
-      return (await findLeads(pool, query)).leads;
-    } catch (error) {
-      if (!(error instanceof DatabaseError && error.code === undefinedTable)) throw error;
-      return (await findLeads(pool, query)).leads;
-    }
-  };
   return async (query, caller) => {
     const release = await limiter.acquire({}, { signal: AbortSignal.any([caller, signal]) });
     const over = AbortSignal.timeout(searchTimeoutMs);
-    const finding = findInCurrent(query).finally(release);
+    const finding = onCurrentSet(() => findLeads(pool, query)).finally(release);
     try {
       return await unlessAborted(finding, AbortSignal.any([caller, over]));
     } catch (error) {
@@ -168,6 +166,5 @@ const createFind = (
   };
 };
 
-const undefinedTable = '42P01';
 /** Also a statement that takes too long is canceled. */
 const queryCanceled = '57014';
