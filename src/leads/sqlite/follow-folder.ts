@@ -45,8 +45,19 @@ export const followFolder = (options: FollowFolderOptions, signal: AbortSignal) 
     if (reason === null) log.info({ folder }, 'building the lead index in the background');
     else log.warn({ folder, reason }, 'the lead index is unusable and is being rebuilt');
     current.enter({ kind: 'preparing' });
-    await buildFictional(folder, { set: fictional, log, signal });
-    isDamaged = false;
+    const replaced = new AbortController();
+    const watch = setInterval(() => {
+      if (isReal(folder)) replaced.abort();
+    }, lookMs);
+    try {
+      await buildFictional(folder, { set: fictional, log, signal: AbortSignal.any([signal, replaced.signal]) });
+      isDamaged = false;
+    } catch (error) {
+      // The next look finds the imported ones.
+      if (!replaced.signal.aborted) throw error;
+    } finally {
+      clearInterval(watch);
+    }
   };
   const judge = async (manifest: Manifest | null): Promise<void> => {
     hadReal ||= manifest?.fictional === null;
@@ -111,6 +122,15 @@ const repeatLook = async (look: () => Promise<void>, signal: AbortSignal): Promi
       () => failures + 1,
     );
     await pause(failures === 0 ? lookMs : Math.min(maxRetryMs, firstRetryMs * 2 ** failures), signal);
+  }
+};
+
+/** Returns true if real profiles were imported. */
+const isReal = (folder: string): boolean => {
+  try {
+    return readManifest(folder)?.fictional === null;
+  } catch {
+    return false;
   }
 };
 

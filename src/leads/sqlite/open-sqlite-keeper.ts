@@ -12,12 +12,12 @@ import { readDiskRoom, withinRoom, type ReadDiskRoom } from './disk-room.ts';
 import { lockKeeper } from './keeper-lock.ts';
 import {
   changeTimeoutMs,
-  countPeople,
   deletePeople,
   findPeople,
   isDamage,
   openToRead,
   scanLeads,
+  storedCount,
   useProfiles,
 } from './profiles-file.ts';
 import {
@@ -137,8 +137,9 @@ const readCurrent = (folder: string, mode: ImportRequest['mode']): Manifest | nu
 };
 
 /**
- * Deletes people, who raised the revision of the list from `before`, from the current file. The words of a deleted profile stay in the index until the next import. The
- * manifest is not changed while an import is under way, which compares the list and writes another one at its end.
+ * Deletes people, who raised the revision of the list from `before`, from the current file. The words of a deleted
+ * profile stay in the index until the next import. The manifest is not changed while an import is under way, which
+ * compares the list and writes another one at its end.
  */
 const erase = async (
   folder: string,
@@ -172,7 +173,7 @@ const sweep = async (folder: string, forgotten: ForgottenSnapshot): Promise<void
 
 /** Notes that the file has other profiles. */
 const rewrite = async (folder: string, manifest: Manifest, swept: number): Promise<void> => {
-  const profiles = useProfiles(join(folder, manifest.file), countPeople);
+  const profiles = useProfiles(join(folder, manifest.file), storedCount);
   await writeManifest(folder, { ...manifest, profiles, generation: newId(), swept });
 };
 

@@ -9,11 +9,12 @@ import { compareLeads } from '../query/lead-order.ts';
 import { usernameKey } from '../query/username-key.ts';
 
 /** Raise this with every change that makes older files unreadable. */
-export const fileFormat = 2;
+export const fileFormat = 3;
 
 /*
  * One SQLite file holds the profiles. Row ids ascend in the order of results, except among equal followers. The full-text
- * index stores no text and no positions. `import` numbers the import that stored a row.
+ * index stores no text and no positions. `import` numbers the import that stored a row. `user_version` is the number of
+ * profiles, because counting takes as long as reading them all.
  */
 const schema = `
   PRAGMA page_size = 8192;
@@ -77,7 +78,7 @@ export const copyProfiles = async (from: string, to: string): Promise<void> => {
   const database = openToRead(from, { timeoutMs: changeTimeoutMs });
   try {
     database.exec('BEGIN');
-    countPeople(database);
+    storedCount(database);
     await copyFile(from, to, constants.COPYFILE_FICLONE);
   } finally {
     database.close();
@@ -285,6 +286,7 @@ export const deletePeople = (database: DatabaseSync, keys: Iterable<string>): nu
   const find = database.prepare('SELECT id FROM people WHERE key = ?');
   const ids = [...new Set(keys)].flatMap((key) => find.all(key).map(({ id }) => Number(id)));
   deleteRows(database, ids);
+  setCount(database, storedCount(database) - ids.length);
   return ids.length;
 };
 
@@ -316,8 +318,19 @@ export function* mergeIndex(database: DatabaseSync): Generator<void> {
   }
 }
 
-export const countPeople = (database: DatabaseSync): number =>
-  Number(database.prepare('SELECT count(*) AS people FROM people').get()?.['people']);
+/** Returns the number of profiles as of `countPeople` and the deletions since. */
+export const storedCount = (database: DatabaseSync): number =>
+  Number(database.prepare('PRAGMA user_version').get()?.['user_version']);
+
+const setCount = (database: DatabaseSync, people: number): void =>
+  database.exec(`PRAGMA user_version = ${people}`);
+
+/** Counts the profiles, and stores their number. */
+export const countPeople = (database: DatabaseSync): number => {
+  const people = Number(database.prepare('SELECT count(*) AS people FROM people').get()?.['people']);
+  setCount(database, people);
+  return people;
+};
 
 /** Counts the profiles of each value of a filter. Call it after `mergeIndex`. */
 export const countValues = (database: DatabaseSync, filter: 'country' | 'category'): Map<string, number> => {
