@@ -142,7 +142,7 @@ export const openForgottenPeople = async (store: ForgottenStore): Promise<Forgot
 /** Reads all digests. A million of them takes about 100 MB, for the time of an import. */
 const readDigests = async (store: Pick<Store, 'listForgotten'>): Promise<Set<string>> => {
   const digests = new Set<string>();
-  for (let after = ''; ; ) {
+  for (let after = ''; ;) {
     const page = await store.listForgotten({ after, limit: pageSize });
     for (const digest of page) digests.add(digest);
     const last = page.at(-1);

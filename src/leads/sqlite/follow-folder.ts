@@ -50,7 +50,11 @@ export const followFolder = (options: FollowFolderOptions, signal: AbortSignal) 
       if (isReal(folder)) replaced.abort();
     }, lookMs);
     try {
-      await buildFictional(folder, { set: fictional, log, signal: AbortSignal.any([signal, replaced.signal]) });
+      await buildFictional(folder, {
+        set: fictional,
+        log,
+        signal: AbortSignal.any([signal, replaced.signal]),
+      });
       isDamaged = false;
     } catch (error) {
       // The next look finds the imported ones.
