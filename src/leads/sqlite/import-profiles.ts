@@ -1,4 +1,4 @@
-import { renameSync } from 'node:fs';
+import { existsSync, renameSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
@@ -10,7 +10,6 @@ import type { Lead } from '../lead-source.ts';
 import { foldingVersion } from '../query/fold-text.ts';
 import { createYieldToLoop } from '../yield-to-loop.ts';
 import {
-  changeTimeoutMs,
   copyProfiles,
   countPeople,
   countValues,
@@ -20,7 +19,6 @@ import {
   findPeople,
   isDamage,
   mergeIndex,
-  openToRead,
   openToWrite,
   scanLeads,
   useProfiles,
@@ -96,6 +94,9 @@ export const writeProfiles = async ({
     }
     if (next === null) return { ...outcome, profiles: current?.profiles ?? 0 };
     onProgress?.({ phase: 'indexing', done: 0, total: null });
+    const known = next.countReplaced();
+    outcome.added -= known;
+    outcome.updated += known;
     next.sweep(await people.read());
     for (const _step of next.merge()) await yieldToLoop();
     signal.throwIfAborted();
@@ -107,6 +108,8 @@ export const writeProfiles = async ({
 
 export interface NextFile {
   write(leads: readonly Lead[]): Stored;
+  /** Counts the people who are in the file that this one replaces, too. A damaged one has nobody. */
+  countReplaced(): number;
   /** Deletes the people who were forgotten since they were compared with the list. */
   sweep(forgotten: ForgottenSnapshot): void;
   /** Merges the index, in steps of a fraction of a second. */
@@ -138,12 +141,12 @@ export const openNext = async (
   const isCopy = isKept && current.folding === foldingVersion;
   if (isCopy) await copyProfiles(former, path);
   const database = openToWrite(path, { isNew: !isCopy });
-  if (isKept && !isCopy) writeAgain(former, createWriter(database, { number: 0 }));
-  const replaced = former === null || isKept ? null : openFormer(former);
+  if (isKept && !isCopy) writeAgain(former, createWriter(database, 0));
   const isCompared = !isKept || current.swept === since;
   let swept: Pick<Manifest, 'list' | 'swept'> = { list: '', swept: 0 };
   return {
-    write: createWriter(database, { number: Date.now(), wasThere: replaced?.has }),
+    write: createWriter(database, Date.now()),
+    countReplaced: () => (former === null || isKept ? 0 : countKnown(database, former)),
     sweep: ({ ids: [list = ''], revision, includes }) => {
       if (!isCompared || revision !== since) deletePeople(database, findPeople(database, includes));
       swept = { list, swept: revision };
@@ -170,32 +173,22 @@ export const openNext = async (
       return profiles;
     },
     remove: async () => {
-      replaced?.close();
       if (database.isOpen) database.close();
       await rm(path, { force: true });
     },
   };
 };
 
-/** Looks people up in the file that is replaced, to count them. A damaged one has nobody. */
-const openFormer = (file: string) => {
-  let database: DatabaseSync | null = null;
-  const unlessDamaged = <T>(read: () => T): T | null => {
-    try {
-      return read();
-    } catch (error) {
-      if (isDamage(error)) return null;
-      throw error;
-    }
-  };
-  const find = unlessDamaged(() => {
-    database = openToRead(file, { timeoutMs: changeTimeoutMs });
-    return database.prepare('SELECT 1 FROM people WHERE key = ?');
-  });
-  return {
-    has: (key: string): boolean => unlessDamaged(() => find?.get(key) !== undefined) ?? false,
-    close: (): void => database?.close(),
-  };
+const countKnown = (database: DatabaseSync, former: string): number => {
+  if (!existsSync(former)) return 0;
+  try {
+    database.prepare('ATTACH ? AS former').run(former);
+    const counted = database.prepare('SELECT count(*) AS known FROM people JOIN former.people USING (key)');
+    return Number(counted.get()?.['known']);
+  } catch (error) {
+    if (isDamage(error)) return 0;
+    throw error;
+  }
 };
 
 /** Stores the profiles of a file whose words another version of Unicode has folded. */

@@ -227,13 +227,10 @@ export interface Stored {
   repeated: number;
 }
 
-/**
- * Returns a function that stores rows of the import `number`, the last row of a person last. `wasThere` finds people in
- * the file that this one replaces.
- */
+/** Returns a function that stores rows of the import `number`, the last row of a person last. */
 export const createWriter = (
   database: DatabaseSync,
-  { number, wasThere = () => false }: { number: number; wasThere?: ((key: string) => boolean) | undefined },
+  number: number,
 ): ((leads: readonly Lead[]) => Stored) => {
   const findKey = database.prepare('SELECT id, import FROM people WHERE key = ?');
   const lastTaken = database.prepare('SELECT max(id) AS id FROM people WHERE id BETWEEN ? AND ?');
@@ -249,7 +246,7 @@ export const createWriter = (
       const found = findKey.get(key);
       if (found !== undefined) replaced.push(Number(found['id']));
       if (Number(found?.['import']) === number) stored.repeated += 1;
-      else if (found !== undefined || wasThere(key)) stored.updated += 1;
+      else if (found !== undefined) stored.updated += 1;
       else stored.added += 1;
     }
     deleteRows(database, replaced);

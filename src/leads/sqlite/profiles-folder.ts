@@ -1,21 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  existsSync,
-  fstatSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { syncToDisk } from '../../kit/sync-to-disk.ts';
-import { fileFormat, ProfilesDamagedError } from './profiles-file.ts';
+import { fileFormat, isDamage, ProfilesDamagedError, useProfiles } from './profiles-file.ts';
 
 /*
  * The folder of the imported profiles, or of fictional ones:
@@ -96,29 +85,14 @@ export const stampOf = (folder: string, manifest: Manifest | null): string | nul
   return [first, ...others].map((stats) => `${stats?.ino} ${stats?.size} ${stats?.ctimeMs}`).join('\n');
 };
 
-const headerBytes = 32;
-
-/** Throws ProfilesDamagedError if the file that `manifest` names is missing, cut off or no SQLite file. */
+/** Throws ProfilesDamagedError if the file that `manifest` names is missing, cut off or no file of profiles. */
 export const assertWhole = (folder: string, { file }: Pick<Manifest, 'file'>): void => {
-  const path = join(folder, file);
-  const header = Buffer.alloc(headerBytes);
-  let size = 0;
   try {
-    const descriptor = openSync(path, 'r');
-    try {
-      readSync(descriptor, header, 0, headerBytes, 0);
-      ({ size } = fstatSync(descriptor));
-    } finally {
-      closeSync(descriptor);
-    }
+    // SQLite compares the length of the file with its first page.
+    useProfiles(join(folder, file), (database) => database.prepare('SELECT 1 FROM people LIMIT 1').get());
   } catch (cause) {
-    if (codeOf(cause) !== 'ENOENT') throw cause;
+    throw isDamage(cause) ? new ProfilesDamagedError(`${join(folder, file)} is damaged or missing`) : cause;
   }
-  // https://www.sqlite.org/fileformat.html: the size of a page is at 16, where 1 means 65,536; their number is at 28.
-  const pageSize = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16);
-  const isWhole =
-    header.toString('latin1', 0, 15) === 'SQLite format 3' && size >= pageSize * header.readUInt32BE(28);
-  if (!isWhole) throw new ProfilesDamagedError(`${path} is damaged or missing`);
 };
 
 /** Files of profiles, with SQLite's own files beside them. */
