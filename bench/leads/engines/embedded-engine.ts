@@ -53,5 +53,6 @@ export const embeddedEngine: BenchEngine = {
       return { search: async (query) => search(query), close: async () => database.close() };
     },
   },
+  environment: (place) => ({ DATA_DIR: settingsOf(place).dataDir }),
   remove: (place) => rm(settingsOf(place).dataDir, { recursive: true, force: true }),
 };
