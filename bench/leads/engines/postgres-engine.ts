@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { Client } from 'pg';
 import { createLog } from '../../../src/kit/log.ts';
 import { openForgottenPeople } from '../../../src/leads/forgotten-people.ts';
@@ -14,8 +14,8 @@ import { importProfiles } from './import-profiles.ts';
 import { searchSource } from './search-source.ts';
 
 /** A database of the benchmark's own on the server of TEST_DATABASE_URL. */
-const settingsOf = ({ folder, profileCount, seed }: BenchPlace) => {
-  const name = `causeway_bench_leads_${profileCount}_${seed}`;
+const settingsOf = ({ folder, seed }: BenchPlace) => {
+  const name = `causeway_bench_leads_${basename(folder)}_${seed}`;
   const url = new URL(postgresUrl);
   url.pathname = `/${name}`;
   return { name, dataDir: join(folder, 'postgres'), databaseUrl: url.href };
