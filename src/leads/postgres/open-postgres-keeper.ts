@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { Client, DatabaseError } from 'pg';
 import { silentLog } from '../../kit/log.ts';
 import { clientConfig, createPool, type Pool } from '../../store/postgres/connection.ts';
-import { revisionBefore, type ForgottenPeople } from '../forgotten-people.ts';
-import { busyError, changeFailed, checkList, notErased } from '../keeper-errors.ts';
+import type { ForgottenPeople } from '../forgotten-people.ts';
+import { keepForgotten, type AddedPeople } from '../keep-forgotten.ts';
+import { busyError, changeFailed, checkList } from '../keeper-errors.ts';
 import { LeadKeeperError, type ImportOutcome, type ImportRequest, type LeadKeeper } from '../lead-keeper.ts';
 import type { Lead } from '../lead-source.ts';
 import { unpackLead } from '../pack-lead.ts';
-import { usernameKey } from '../query/username-key.ts';
 import { importSet, profilesInPart } from './import-set.ts';
 import {
   bytesOfSets,
@@ -53,23 +53,7 @@ export const openPostgresKeeper = (options: PostgresKeeperOptions): LeadKeeper =
         };
       }),
     exportLeads: ({ signal }) => exportLeads(pool, { people, signal }),
-    forget: async (usernames, { signal }) => {
-      signal.throwIfAborted();
-      const revision = await people.add(usernames);
-      try {
-        return {
-          removed: await erase(pool, {
-            keys: usernames.map(usernameKey),
-            revision,
-            before: revisionBefore(revision, usernames),
-          }),
-        };
-      } catch (error) {
-        throw notErased(toKeeperError(error, (reason) => `Some data could not be erased (${reason}).`));
-      }
-    },
-    findForgotten: people.find,
-    remember: async (usernames) => ({ restored: await people.remove(usernames) }),
+    ...keepForgotten(people, { erase: (added) => erase(pool, added), toError: toKeeperError }),
     sweep: () => explained(() => sweep(pool, people)),
     close: () => pool.end(),
   };
@@ -143,13 +127,9 @@ const lockText = `select pg_backend_pid() as pid,
   pg_try_advisory_lock(cast(cast(cast('lead_set' as regclass) as oid) as bigint)) as locked`;
 
 /**
- * Deletes people, who raised the revision of the list from `before`, from the current set. An import that is under way
- * compares the list at its end.
+ * Deletes people from the current set. An import that is under way compares the list at its end.
  */
-const erase = (
-  pool: Pool,
-  { keys, revision, before }: { keys: readonly string[]; revision: number; before: number },
-): Promise<number> =>
+const erase = (pool: Pool, { keys, revision, before }: AddedPeople): Promise<number> =>
   change(pool, async (client) => {
     const set = await readSet(client, 'for update');
     if (set === null) return 0;

@@ -2,11 +2,11 @@ import { mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { ignoreEnoent } from '../../kit/ignore-enoent.ts';
-import { revisionBefore, type ForgottenPeople, type ForgottenSnapshot } from '../forgotten-people.ts';
-import { checkList, notErased } from '../keeper-errors.ts';
+import type { ForgottenPeople, ForgottenSnapshot } from '../forgotten-people.ts';
+import { keepForgotten, type AddedPeople } from '../keep-forgotten.ts';
+import { checkList } from '../keeper-errors.ts';
 import { LeadKeeperError, type ImportOutcome, type ImportRequest, type LeadKeeper } from '../lead-keeper.ts';
 import type { Lead } from '../lead-source.ts';
-import { usernameKey } from '../query/username-key.ts';
 import { createYieldToLoop } from '../yield-to-loop.ts';
 import { readDiskRoom, withinRoom, type ReadDiskRoom } from './disk-room.ts';
 import { lockKeeper } from './keeper-lock.ts';
@@ -69,22 +69,10 @@ export const openSqliteKeeper = async ({
         };
       }),
     exportLeads: ({ signal }) => exportLeads(folder, { people, signal }),
-    forget: async (usernames, { signal }) => {
-      signal.throwIfAborted();
-      const revision = await people.add(usernames);
-      try {
-        const before = revisionBefore(revision, usernames);
-        return { removed: await erase(folder, { keys: usernames.map(usernameKey), revision, before }) };
-      } catch (error) {
-        throw notErased(
-          toKeeperError(error, folder, {
-            describe: (reason) => `Some data could not be erased (${reason}).`,
-          }),
-        );
-      }
-    },
-    findForgotten: people.find,
-    remember: async (usernames) => ({ restored: await people.remove(usernames) }),
+    ...keepForgotten(people, {
+      erase: (added) => erase(folder, added),
+      toError: (cause, describe) => toKeeperError(cause, folder, { describe }),
+    }),
     sweep: () =>
       explained(async () => {
         // An import that is under way compares the list at its end.
@@ -137,14 +125,11 @@ const readCurrent = (folder: string, mode: ImportRequest['mode']): Manifest | nu
 };
 
 /**
- * Deletes people, who raised the revision of the list from `before`, from the current file. The words of a deleted
+ * Deletes people from the current file. The words of a deleted
  * profile stay in the index until the next import. The manifest is not changed while an import is under way, which
  * compares the list and writes another one at its end.
  */
-const erase = async (
-  folder: string,
-  { keys, revision, before }: { keys: readonly string[]; revision: number; before: number },
-): Promise<number> => {
+const erase = async (folder: string, { keys, revision, before }: AddedPeople): Promise<number> => {
   const manifest = readManifest(folder);
   if (manifest === null || manifest.fictional !== null) return 0;
   const removed = useProfiles(join(folder, manifest.file), (database) => deleteFrom(database, keys));

@@ -4,10 +4,10 @@ import { inventNames, inventUsername, type NameLists } from './invent-names.ts';
 import { places } from './places.ts';
 import { createRandom, type Random } from './random.ts';
 import { syntheticPictures } from './synthetic-mark.ts';
-import { listCommonWords, listTopics } from './topics.ts';
+import { listTopics, type Topic } from './topics.ts';
 
 /** Raise this with every change that makes other profiles from the same seed and number. */
-export const generatorVersion = 1;
+export const generatorVersion = 2;
 
 /**
  * Generates fictional profiles. The same `seed` and number give the same profiles. No real person is described: names are
@@ -20,7 +20,6 @@ export function* generateLeads({ seed, profiles }: { seed: number; profiles: num
     random,
     names: inventNames(random),
     topics: listTopics(),
-    commonWords: listCommonWords(),
     taken: new Set(),
   };
   for (let made = 0; made < profiles; made += 1) yield inventLead(world);
@@ -29,12 +28,11 @@ export function* generateLeads({ seed, profiles }: { seed: number; profiles: num
 interface World {
   random: Random;
   names: NameLists;
-  topics: ReturnType<typeof listTopics>;
-  commonWords: ReturnType<typeof listCommonWords>;
+  topics: [Topic, ...Topic[]];
   taken: Set<string>;
 }
 
-const inventLead = ({ random, names, topics, commonWords, taken }: World): Lead => {
+const inventLead = ({ random, names, topics, taken }: World): Lead => {
   const topic = random.pickSkewed(topics);
   const gender = random.chance(0.53) ? 'female' : 'male';
   const given = random.pickSkewed(names.given[gender]);
@@ -45,9 +43,7 @@ const inventLead = ({ random, names, topics, commonWords, taken }: World): Lead 
   const email = isBusiness && random.chance(0.6) ? inventEmail(username, random) : undefined;
   const place = random.chance(0.9) ? random.pickSkewed(places) : undefined;
   const city = place !== undefined && random.chance(0.8) ? random.pickSkewed(place.cities) : undefined;
-  const bio = random.chance(0.92)
-    ? inventBio({ topic, place, city, email, commonWords, brands: names.brands }, random)
-    : '';
+  const bio = random.chance(0.92) ? inventBio({ topic, place, city, email }, random) : '';
   return {
     username,
     full_name: inventFullName({ given, family, role: topic.roles[0] }, random),

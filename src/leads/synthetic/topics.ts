@@ -1,5 +1,3 @@
-import { splitList } from './split-list.ts';
-
 /** The subject of a profile: its category, words for it, and fitting emojis. */
 export interface Topic {
   category: string;
@@ -46,20 +44,13 @@ Business: business, marketing, money, entrepreneurship, sales, finance, branding
   Entrepreneur, Marketer, Consultant, Investor: 📈, 💼, 💡, 🏢
 Pets: dogs, cats, pets, puppies, rescue, horses, parrots, training, rabbits, aquarium
   Dog trainer, Cat person, Vet, Groomer: 🐶, 🐱, 🐴, 🐾
-Education: learning, languages, science, teaching, history, maths, study, space, chemistry, grammar
-  Teacher, Scientist, Tutor, Historian: 📚, 🔬, 🎓, 🧪
-Comedy: comedy, memes, jokes, sketches, improv, parody, stand up, puns, satire
-  Comedian, Writer, Actor, Cartoonist: 😂, 🎭, 🤡, 🎤
 Books: books, reading, fiction, poetry, fantasy, libraries, reviews, essays, audiobooks
-  Writer, Reader, Poet, Editor: 📖, 📚, 🖋️, ☕
-Cars & motorcycles: cars, racing, motorcycles, drift, restoration, classics, garage, electric cars, rally
-  Driver, Mechanic, Rider, Collector: 🏎️, 🏍️, 🔧, 🏁
-Outdoors: hiking, nature, camping, wildlife, fishing, birds, forest, skiing, kayaking, foraging
-  Hiker, Ranger, Guide, Climber: 🏕️, 🌲, 🦉, ⛷️
-Crafts & DIY: diy, knitting, sewing, woodwork, crochet, paper, leather, embroidery, soap making
-  Maker, Woodworker, Knitter, Tailor: 🧶, 🪡, 🪵, ✂️
-Dance: dance, ballet, salsa, choreography, hip hop, tango, movement, breaking
-  Dancer, Choreographer, Dance teacher, Performer: 💃, 🕺, 🩰, 🎶`;
+  Writer, Reader, Poet, Editor: 📖, 📚, 🖋️, ☕`;
+
+export const splitList = (text: string): [string, ...string[]] => {
+  const [first = '', ...rest] = text.split(',').map((item) => item.trim());
+  return [first, ...rest];
+};
 
 export const listTopics = (): [Topic, ...Topic[]] => {
   const [first = '', ...rest] = table.trim().split(/\n(?! )/);
@@ -70,11 +61,3 @@ const readTopic = (lines: string): Topic => {
   const [category = '', words = '', roles = '', emojis = ''] = lines.split(/[:\n]/);
   return { category, words: splitList(words), roles: splitList(roles), emojis: splitList(emojis) };
 };
-
-/** Words for any topic, the most frequent first. */
-export const listCommonWords = (): [string, ...string[]] =>
-  splitList(
-    'love, life, official, daily, inspiration, creative, happy, free, local, simple, slow living, honest, curious, ' +
-      'independent, family, dreams, sunshine, goals, journey, balance, positive vibes, minimalism, weekend, kindness, ' +
-      'handmade, award winning, self taught, bilingual, introvert, early bird, night owl, optimist',
-  );
