@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { toFacets } from '../facets.ts';
 import type { ForgottenPeople, ForgottenSnapshot } from '../forgotten-people.ts';
 import { checkList } from '../keeper-errors.ts';
-import type { ImportOutcome, ImportRequest } from '../lead-keeper.ts';
+import { toOutcome, type ImportOutcome, type ImportRequest } from '../lead-keeper.ts';
 import type { Lead, LeadFacets } from '../lead-source.ts';
 import { packLead, unpackLead } from '../pack-lead.ts';
 import { foldingVersion } from '../query/fold-text.ts';
@@ -29,6 +29,8 @@ const columns = 'key, username, followers, profile, terms';
 const columnTypes = `key text collate "C" not null, username text collate "C" not null, followers bigint not null,
   profile text not null, terms tsvector not null`;
 
+type Counted = Omit<ImportOutcome, 'removed' | 'profiles'>;
+
 interface ImportInput {
   request: ImportRequest;
   /** The set that is searched now. */
@@ -53,7 +55,8 @@ export const importSet = async (
   if (former !== null) checkList(former, forgotten);
   await connection.query(`create unlogged table ${staged} (place bigint not null, ${columnTypes})`);
   const outcome = await stageInput(connection, { request, staged, forgotten });
-  if (outcome.rows === 0) return { ...outcome, profiles: former?.profiles ?? 0 };
+  const before = former?.profiles ?? 0;
+  if (outcome.rows === 0) return toOutcome(outcome, { mode, profiles: before, before });
 
   onProgress?.({ phase: 'indexing', done: 0, total: null });
   outcome.repeated = await changeRows(
@@ -85,7 +88,7 @@ export const importSet = async (
   signal.throwIfAborted();
   const since = kept === null || kept.swept === forgotten.revision ? forgotten.revision : null;
   const written = { name: next, floors, profiles, facets, since };
-  return { ...outcome, profiles: await publish(connection, written, people) };
+  return toOutcome(outcome, { mode, profiles: await publish(connection, written, people), before });
 };
 
 /** The last row of a person has the greatest place. */
@@ -106,8 +109,8 @@ const stageInput = async (
     staged,
     forgotten,
   }: { request: ImportRequest; staged: string; forgotten: ForgottenSnapshot },
-): Promise<ImportOutcome> => {
-  const outcome: ImportOutcome = { rows: 0, added: 0, updated: 0, repeated: 0, forgotten: 0, profiles: 0 };
+): Promise<Counted> => {
+  const outcome: Counted = { rows: 0, added: 0, updated: 0, repeated: 0, forgotten: 0 };
   const ended = new AbortController();
   const yieldToLoop = createYieldToLoop(signal);
 

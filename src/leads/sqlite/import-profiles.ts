@@ -5,7 +5,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { syncToDisk } from '../../kit/sync-to-disk.ts';
 import { toFacets } from '../facets.ts';
 import type { ForgottenPeople, ForgottenSnapshot } from '../forgotten-people.ts';
-import type { ImportOutcome, ImportRequest } from '../lead-keeper.ts';
+import { toOutcome, type ImportOutcome, type ImportRequest } from '../lead-keeper.ts';
 import type { Lead } from '../lead-source.ts';
 import { foldingVersion } from '../query/fold-text.ts';
 import { createYieldToLoop } from '../yield-to-loop.ts';
@@ -58,7 +58,8 @@ export const writeProfiles = async ({
   current,
   people,
 }: WriteProfilesInput): Promise<ImportOutcome> => {
-  const outcome: ImportOutcome = { rows: 0, added: 0, updated: 0, repeated: 0, forgotten: 0, profiles: 0 };
+  const outcome = { rows: 0, added: 0, updated: 0, repeated: 0, forgotten: 0 };
+  const before = current?.profiles ?? 0;
   const forgotten = await people.read();
   const yieldToLoop = createYieldToLoop(signal);
   let next: NextFile | null = null;
@@ -92,7 +93,7 @@ export const writeProfiles = async ({
       outcome.repeated += repeated;
       await yieldToLoop();
     }
-    if (next === null) return { ...outcome, profiles: current?.profiles ?? 0 };
+    if (next === null) return toOutcome(outcome, { mode, profiles: before, before });
     onProgress?.({ phase: 'indexing', done: 0, total: null });
     const known = next.countReplaced();
     outcome.added -= known;
@@ -100,7 +101,7 @@ export const writeProfiles = async ({
     next.sweep(await people.read());
     for (const _step of next.merge()) await yieldToLoop();
     signal.throwIfAborted();
-    return { ...outcome, profiles: await next.publish(null) };
+    return toOutcome(outcome, { mode, profiles: await next.publish(null), before });
   } finally {
     await next?.remove();
   }

@@ -96,7 +96,7 @@ const importLeads = async (
   const lock = lockKeeper(folder);
   try {
     const found = readCurrent(folder, mode);
-    const current = found?.fictional === null ? found : null;
+    const current = found !== 'damaged' && found?.fictional === null ? found : null;
     if (current !== null) checkList(current, await people.read());
     removeUnfinished(folder);
     const outcome = await withinRoom(folder, { signal, readRoom }, (within) =>
@@ -105,7 +105,7 @@ const importLeads = async (
     removeOthers(folder);
     // Somebody may have been deleted from the former file after the next one was compared with the list.
     await sweep(folder, await people.read());
-    return outcome;
+    return found === 'damaged' ? { ...outcome, removed: null } : outcome;
   } catch (error) {
     signal.throwIfAborted();
     throw toKeeperError(error, folder, { readRoom });
@@ -114,12 +114,12 @@ const importLeads = async (
   }
 };
 
-/** Null if there is no manifest, or a damaged one that will be replaced. */
-const readCurrent = (folder: string, mode: ImportRequest['mode']): Manifest | null => {
+/** Null if there is no manifest; `damaged`: one that will be replaced. */
+const readCurrent = (folder: string, mode: ImportRequest['mode']): Manifest | 'damaged' | null => {
   try {
     return readManifest(folder);
   } catch (error) {
-    if (mode === 'replace' && isDamage(error)) return null;
+    if (mode === 'replace' && isDamage(error)) return 'damaged';
     throw error;
   }
 };

@@ -16,11 +16,6 @@ export interface SqliteLeadsOptions extends FollowFolderOptions {
   readyWaitMs?: number;
 }
 
-export interface SqliteLeads extends LeadSource {
-  /** Resolves when searches can be answered, now or later. Rejects if the source is closed first. */
-  whenReady(): Promise<void>;
-}
-
 const readers = 2;
 /** The searches that may wait beside those that run. */
 const maxWaiting = 64;
@@ -39,7 +34,7 @@ const maxHeapMb = 512;
 export const openSqliteLeads = async ({
   readyWaitMs = 0,
   ...options
-}: SqliteLeadsOptions): Promise<SqliteLeads> => {
+}: SqliteLeadsOptions): Promise<LeadSource> => {
   const { folder, log } = options;
   await mkdir(folder, { recursive: true });
   const closing = new AbortController();
@@ -103,10 +98,6 @@ export const openSqliteLeads = async ({
             profiles: 0,
             revision: state.kind === 'empty' ? 'empty' : 'none',
           };
-    },
-    whenReady: async () => {
-      closing.signal.throwIfAborted();
-      return current.ready.promise;
     },
     close: async () => {
       const reason = new AppError('shutting_down', 'The service is stopping. Try again in a moment.');

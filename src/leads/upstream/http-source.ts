@@ -10,6 +10,7 @@ import {
   readFixedText,
   readJsonTemplate,
   readTextTemplate,
+  searchedFields,
   type QueryField,
   type Template,
   type TemplateOrigin,
@@ -263,17 +264,6 @@ export const readHttpSource = (
   };
 };
 
-/** The parts of a search that a service must be sent to count all matches. */
-const countedBy = [
-  'query',
-  'country',
-  'category',
-  'gender',
-  'min_followers',
-  'max_followers',
-  'limit',
-] as const satisfies QueryField[];
-
 const checkFields = (given: Section, sent: ReadonlySet<QueryField>): void => {
   const missing = defaultableFields.find(
     (field) => given.fields[field]?.length === 0 && given.defaults[field] === undefined,
@@ -288,7 +278,7 @@ const checkFields = (given: Section, sent: ReadonlySet<QueryField>): void => {
       `${setting}: {query} or {terms} must be in parameters or in body, or each search finds the same; or set words: check`,
     );
   if (given.counts === undefined) return;
-  const unsent = countedBy.find((field) => !sent.has(field));
+  const unsent = [...searchedFields, 'limit' as const].find((field) => !sent.has(field));
   if (unsent !== undefined || given.words === 'check')
     throw new ConfigError(
       `${setting}.counts: a service can only count what it is sent; ${unsent === undefined ? 'leave out words: check' : `put {${unsent}} in parameters or in body`}`,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { InputProgress, RejectedRow } from '../../leads/import/input-options.ts';
-import type { ImportedProfiles } from '../../leads/import/import-profiles.ts';
+import type { ImportedProfiles } from '../../leads/lead-keeper.ts';
 import type { StoreSettings } from '../../store/store-settings.ts';
 import { placeFields, toPlaceView } from './kept-place-view.ts';
 
@@ -36,7 +36,6 @@ export const toImportView = ({
   place,
   mode,
   outcome,
-  removed,
   durationMs,
   input,
   firstRejected,
@@ -47,7 +46,7 @@ export const toImportView = ({
   rows: outcome.rows,
   added: outcome.added,
   updated: outcome.updated,
-  removed,
+  removed: outcome.removed,
   repeated: outcome.repeated,
   forgotten: outcome.forgotten,
   rejected: input.rejected,

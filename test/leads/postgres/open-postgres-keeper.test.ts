@@ -245,6 +245,7 @@ describe.runIf(hasService('PostgreSQL'))('a keeper of profiles in PostgreSQL', (
       updated: 5,
       repeated: 1,
       forgotten: 0,
+      removed: 0,
       profiles: 32,
     });
     expect(await namesFor('former')).toHaveLength(29);

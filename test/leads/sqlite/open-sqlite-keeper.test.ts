@@ -77,6 +77,7 @@ describe('the keeper of an empty folder', () => {
       updated: 0,
       repeated: 0,
       forgotten: 0,
+      removed: 0,
       profiles: 300,
     });
     expect(await exported()).toEqual(leads.toSorted(compareLeads));
