@@ -1,17 +1,22 @@
 import { createCache } from '../cache/bounded-cache.ts';
 import type { RedisConnection } from '../cache/redis-connection.ts';
 import type { PayFor } from '../http/pay-settings.ts';
+import type { Log } from '../kit/log.ts';
 import { directAddress, type StoreSettings } from '../store/store-settings.ts';
 import { createCachedLeads } from './cached-leads.ts';
 import { createCombinedLeads } from './combined-leads.ts';
-import { openEmbeddedLeads, type EmbeddedLeadsOptions } from './embedded-source.ts';
+import type { ForgottenPeople } from './forgotten-people.ts';
 import type { Leads, LeadSource } from './lead-source.ts';
 import type { LeadsConfig } from './leads-settings.ts';
 import { leadsFolder } from './open-lead-keeper.ts';
 import { refuseOldLists } from './refuse-old-lists.ts';
 import { createFindForgotten, createLeadsWithoutForgotten } from './without-forgotten.ts';
 
-export interface OpenLeadsOptions extends Pick<EmbeddedLeadsOptions, 'people' | 'sweep' | 'log'> {
+export interface OpenLeadsOptions {
+  people: ForgottenPeople;
+  /** Erases forgotten people who are still among the imported profiles. */
+  sweep: () => Promise<void>;
+  log: Log;
   /** Null keeps pages of results in this process. */
   redis: RedisConnection | null;
   /** Pays for answers. Absent: nothing is paid. */
@@ -23,6 +28,9 @@ interface LeadsSettings extends StoreSettings {
   search: { syntheticProfiles: number };
 }
 
+/** The first start generates the fictional profiles in a few seconds; its first search waits for them. */
+const firstSearchWaitMs = 10_000;
+const seed = 1;
 /** Of each source. */
 const maxCacheEntries = 500;
 
@@ -37,18 +45,31 @@ export const openLeads = async (
   refuseOldLists(place.dataDir);
   const { log, people } = options;
   const isAlone = leads.sources.length === 1;
-  const open = async (config: LeadsConfig['sources'][number]): Promise<LeadSource> => {
-    if (config.kind === 'http') {
-      const { createHttpLeads } = await import('./upstream/http-leads.ts');
-      return createHttpLeads(config, { log, payFor });
-    }
-    return openEmbeddedLeads({
+  const folder = leadsFolder(place.dataDir);
+  const openFolder = async (): Promise<LeadSource> => {
+    const { openSqliteLeads } = await import('./sqlite/open-sqlite-leads.ts');
+    return openSqliteLeads({
       ...options,
-      folder: leadsFolder(place.dataDir),
-      databaseUrl: directAddress(place),
-      isAlone,
-      syntheticProfiles: search.syntheticProfiles,
+      folder,
+      fictional: { seed, profiles: isAlone ? search.syntheticProfiles : 0 },
+      readyWaitMs: isAlone ? firstSearchWaitMs : 0,
     });
+  };
+  /** Opens the imported profiles. */
+  const openEmbedded = async (): Promise<LeadSource> => {
+    const url = directAddress(place);
+    if (url === null) return openFolder();
+    const { leftInFolder } = await import('./sqlite/profiles-folder.ts');
+    const left = leftInFolder(folder);
+    if (left !== null) log.warn(left);
+    const { openPostgresLeads } = await import('./postgres/open-postgres-leads.ts');
+    const openFictional = left === null && isAlone ? openFolder : null;
+    return openPostgresLeads({ ...options, url, openFictional });
+  };
+  const open = async (config: LeadsConfig['sources'][number]): Promise<LeadSource> => {
+    if (config.kind === 'embedded') return openEmbedded();
+    const { createHttpLeads } = await import('./upstream/http-leads.ts');
+    return createHttpLeads(config, { log, payFor });
   };
   const sources: { name: string; source: LeadSource; timeoutMs: number }[] = [];
   try {

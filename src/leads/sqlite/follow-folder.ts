@@ -142,19 +142,12 @@ type CurrentState = ReturnType<typeof createState>;
 
 const createState = ({ folder, log }: Pick<FollowFolderOptions, 'folder' | 'log'>) => {
   let state: FolderState = { kind: 'preparing' };
-  let ready = newGate();
   const enter = (next: FolderState): void => {
-    if (state.kind === 'serving' && next.kind !== 'serving') ready = newGate();
     state = next;
-    if (next.kind === 'serving') ready.resolve();
   };
   return {
     get state(): FolderState {
       return state;
-    },
-    /** Settled when profiles can be searched. */
-    get ready(): PromiseWithResolvers<void> {
-      return ready;
     },
     enter,
     /** Waits for the operator. The same reason is logged once. */
@@ -200,10 +193,3 @@ const unnamed =
 const missing =
   'the imported profiles are gone; waiting until they are restored, or others are imported; ' +
   'fictional ones do not replace them before a restart';
-
-/** Creates a promise that is settled from outside. Its rejection may stay unhandled. */
-const newGate = (): PromiseWithResolvers<void> => {
-  const gate = Promise.withResolvers<void>();
-  gate.promise.catch(() => undefined);
-  return gate;
-};

@@ -22,6 +22,8 @@ const maxWaiting = 64;
 /** A search of words that are frequent and seldom meet takes a fraction of a second. */
 const searchTimeoutMs = 2_000;
 const maxHeapMb = 512;
+/** The interval at which a search looks for profiles in preparation. */
+const lookMs = 20;
 
 /**
  * Opens the profiles in `folder`, which is created if it is missing: the imported ones, or fictional ones. Missing,
@@ -66,10 +68,11 @@ export const openSqliteLeads = async ({
 
   return {
     search: async (query, { signal: caller }) => {
-      caller.throwIfAborted();
-      if (current.state.kind === 'preparing')
-        await Promise.race([current.ready.promise, pause(readyWaitMs, caller)]);
-      caller.throwIfAborted();
+      const signal = AbortSignal.any([caller, closing.signal]);
+      const endMs = performance.now() + readyWaitMs;
+      while (!signal.aborted && current.state.kind === 'preparing' && performance.now() < endMs)
+        await pause(lookMs, signal);
+      signal.throwIfAborted();
       const { state } = current;
       switch (state.kind) {
         case 'serving':
@@ -100,9 +103,7 @@ export const openSqliteLeads = async ({
           };
     },
     close: async () => {
-      const reason = new AppError('shutting_down', 'The service is stopping. Try again in a moment.');
-      closing.abort(reason);
-      current.ready.reject(reason);
+      closing.abort(new AppError('shutting_down', 'The service is stopping. Try again in a moment.'));
       await Promise.all([pool.close(), following]);
     },
   };
