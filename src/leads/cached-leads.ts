@@ -5,8 +5,7 @@ import { systemClock, type Clock } from '../kit/clock.ts';
 import { canonicalJson } from '../kit/json.ts';
 import { unlessAborted } from '../kit/unless-aborted.ts';
 import { inconclusiveSeconds, InconclusiveError } from './inconclusive-error.ts';
-import { leadSchema } from './lead-schema.ts';
-import type { Lead, LeadQuery, LeadSource } from './lead-source.ts';
+import { leadSchema, type Lead, type LeadQuery, type LeadSource } from './lead-source.ts';
 
 export interface CachedLeadsOptions {
   source: LeadSource;

@@ -29,7 +29,11 @@ const connect = async (connectionString: string): Promise<InstanceType<typeof Cl
 
 const runOnServer = async (statement: string): Promise<void> => {
   const client = await connect(postgresUrl);
-  await client.query(statement).finally(() => client.end());
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
 };
 
 /** As many as a gateway has. */

@@ -45,23 +45,7 @@ export const followFolder = (options: FollowFolderOptions, signal: AbortSignal) 
     if (reason === null) log.info({ folder }, 'building the lead index in the background');
     else log.warn({ folder, reason }, 'the lead index is unusable and is being rebuilt');
     current.enter({ kind: 'preparing' });
-    const replaced = new AbortController();
-    const watch = setInterval(() => {
-      if (isReal(folder)) replaced.abort();
-    }, lookMs);
-    try {
-      await buildFictional(folder, {
-        set: fictional,
-        log,
-        signal: AbortSignal.any([signal, replaced.signal]),
-      });
-      isDamaged = false;
-    } catch (error) {
-      // The next look finds the imported ones.
-      if (!replaced.signal.aborted) throw error;
-    } finally {
-      clearInterval(watch);
-    }
+    if (await buildUnlessReal(options, signal)) isDamaged = false;
   };
   const judge = async (manifest: Manifest | null): Promise<void> => {
     hadReal ||= manifest?.fictional === null;
@@ -129,7 +113,26 @@ const repeatLook = async (look: () => Promise<void>, signal: AbortSignal): Promi
   }
 };
 
-/** Returns true if real profiles were imported. */
+/** Builds the fictional profiles. Resolves with false, in the middle of it, if real ones were imported. */
+const buildUnlessReal = async (
+  { folder, fictional: set, log }: FollowFolderOptions,
+  signal: AbortSignal,
+): Promise<boolean> => {
+  const replaced = new AbortController();
+  const watch = setInterval(() => {
+    if (isReal(folder)) replaced.abort();
+  }, lookMs);
+  try {
+    await buildFictional(folder, { set, log, signal: AbortSignal.any([signal, replaced.signal]) });
+    return true;
+  } catch (error) {
+    if (!replaced.signal.aborted) throw error;
+    return false;
+  } finally {
+    clearInterval(watch);
+  }
+};
+
 const isReal = (folder: string): boolean => {
   try {
     return readManifest(folder)?.fictional === null;

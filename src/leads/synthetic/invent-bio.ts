@@ -4,17 +4,18 @@ import type { Topic } from './topics.ts';
 
 const maxBioCharacters = 150;
 
-export interface BioInput {
-  topic: Topic;
-  place: Place | undefined;
-  city: string | undefined;
-  email: string | undefined;
-}
-
 const separators = ['\n', '\n', ' | ', ' • ', '. '] as const;
 
 /** Invents a few lines that people might write about themselves, at most 150 characters, the platform's limit. */
-export const inventBio = ({ topic, place, city, email }: BioInput, random: Random): string => {
+export const inventBio = (
+  {
+    topic,
+    place,
+    city,
+    email,
+  }: { topic: Topic; place: Place | undefined } & Record<'city' | 'email', string | undefined>,
+  random: Random,
+): string => {
   const { words, roles, emojis } = topic;
   const separator = random.pick(separators);
   const topicWords = [words, words, words].map((list) => random.pickSkewed(list));

@@ -39,21 +39,15 @@ const shuffled = (list: string[], random: Random): Names => {
 
 const maxBaseCharacters = 24;
 
-export interface UsernameParts {
-  given: string;
-  family: string;
-  word: string;
-}
+type UsernameParts = Record<'given' | 'family' | 'word', string>;
 
 /** Invents a handle of lower-case letters, digits, dots and underscores that is not in `taken`, and adds it there. */
 export const inventUsername = (
   parts: UsernameParts,
   { random, taken }: { random: Random; taken: Set<string> },
 ): string => {
-  const base = random
-    .pick(shapes)({ given: letters(parts.given), family: letters(parts.family), word: letters(parts.word) })
-    .slice(0, maxBaseCharacters)
-    .replace(/[._]+$/, '');
+  const letters = foldText(random.pick(shapes)(parts)).replace(/[^a-z._]/g, '');
+  const base = letters.slice(0, maxBaseCharacters).replace(/[._]+$/, '');
   let username = random.chance(0.2) ? `${base}${random.below(100)}` : base;
   for (let digits = 2; taken.has(username); digits += 1)
     username = `${base}${random.below(10 ** Math.min(digits, 9))}`;
@@ -74,5 +68,3 @@ const shapes: readonly [Shape, ...Shape[]] = [
   ({ given, family, word }) => `${given}${family.charAt(0)}_${word}`,
   ({ family, word }) => `${family}.${word}`,
 ];
-
-const letters = (text: string): string => foldText(text).replace(/[^a-z]/g, '');

@@ -1,13 +1,5 @@
 import { splitList } from './topics.ts';
 
-/** A country, its cities, and lines that people there might write about themselves. */
-export interface Place {
-  /** ISO 3166 alpha-2. */
-  country: string;
-  cities: readonly [string, ...string[]];
-  phrases: readonly string[];
-}
-
 const english =
   'Small joys, every day / Learning in public / Coffee first / Weekend explorer / Made with care';
 const spanish = 'Amante del café y los viajes / Vida sana y feliz / Mamá de dos / Aquí comparto mi día a día';
@@ -17,8 +9,11 @@ const german = 'Glücklich draußen / Rezepte für jeden Tag / Schöne Dinge und
 const italian = 'Cucina, caffè e città / Vita semplice / Bellezza ogni giorno';
 const arabic = 'وصفات سهلة كل يوم / سفر وتصوير';
 
+/** A country (ISO 3166 alpha-2), its cities, and lines that people there might write about themselves. */
+export type Place = ReturnType<typeof place>;
+
 /** `phrases` are divided by slashes, because they hold commas. */
-const place = (country: string, cities: string, phrases: string): Place => ({
+const place = (country: string, cities: string, phrases: string) => ({
   country,
   cities: splitList(cities),
   phrases: phrases.split(' / '),

@@ -1,13 +1,3 @@
-/** The subject of a profile: its category, words for it, and fitting emojis. */
-export interface Topic {
-  category: string;
-  /** The most frequent word first. */
-  words: readonly [string, ...string[]];
-  /** Names for people of this topic, the most frequent first. */
-  roles: readonly [string, ...string[]];
-  emojis: readonly [string, ...string[]];
-}
-
 /** Two lines a topic: its category and words, then its roles and emojis. The most frequent topic first. */
 const table = `
 Fashion: style, fashion, outfits, streetwear, vintage, shoes, denim, thrift, capsule wardrobe, jewelry, sustainable
@@ -57,7 +47,10 @@ export const listTopics = (): [Topic, ...Topic[]] => {
   return [readTopic(first), ...rest.map(readTopic)];
 };
 
-const readTopic = (lines: string): Topic => {
+/** The subject of a profile. Of its words, and of its names for people, the most frequent ones are first. */
+export type Topic = ReturnType<typeof readTopic>;
+
+const readTopic = (lines: string) => {
   const [category = '', words = '', roles = '', emojis = ''] = lines.split(/[:\n]/);
   return { category, words: splitList(words), roles: splitList(roles), emojis: splitList(emojis) };
 };
