@@ -2,7 +2,8 @@ import { join } from 'node:path';
 import { silentLog } from '../kit/log.ts';
 import { openStore } from '../store/open-store.ts';
 import { directAddress, type StoreSettings } from '../store/store-settings.ts';
-import { openForgottenPeople, type ForgottenPeople } from './forgotten-people.ts';
+import type { Store } from '../store/store.ts';
+import { openForgottenPeople } from './forgotten-people.ts';
 import type { LeadKeeper } from './lead-keeper.ts';
 import { refuseOldLists } from './refuse-old-lists.ts';
 
@@ -17,8 +18,7 @@ export const openLeadKeeper = async (settings: StoreSettings): Promise<LeadKeepe
   refuseOldLists(settings.dataDir);
   const store = await openStore(settings, { log: silentLog, inThisThread: true });
   try {
-    const people = await openForgottenPeople(store);
-    const keeper = await openKeeper(settings, people);
+    const keeper = await openKeeper(settings, store);
     return {
       ...keeper,
       close: async () => {
@@ -32,7 +32,8 @@ export const openLeadKeeper = async (settings: StoreSettings): Promise<LeadKeepe
   }
 };
 
-const openKeeper = async (settings: StoreSettings, people: ForgottenPeople): Promise<LeadKeeper> => {
+const openKeeper = async (settings: StoreSettings, store: Store): Promise<LeadKeeper> => {
+  const people = await openForgottenPeople(store);
   const url = directAddress(settings);
   if (url === null) {
     const { openSqliteKeeper } = await import('./sqlite/open-sqlite-keeper.ts');

@@ -62,7 +62,7 @@ export const writeProfiles = async ({
   const before = current?.profiles ?? 0;
   const forgotten = await people.read();
   const yieldToLoop = createYieldToLoop(signal);
-  let next: NextFile | null = null;
+  let next: Awaited<ReturnType<typeof openNext>> | null = null;
 
   async function* batches(): AsyncGenerator<Lead[]> {
     let waiting: Lead[] = [];
@@ -107,23 +107,6 @@ export const writeProfiles = async ({
   }
 };
 
-export interface NextFile {
-  write(leads: readonly Lead[]): Stored;
-  /** Counts the people who are in the file that this one replaces, too. A damaged one has nobody. */
-  countReplaced(): number;
-  /** Deletes the people who were forgotten since they were compared with the list. */
-  sweep(forgotten: ForgottenSnapshot): void;
-  /** Merges the index, in steps of a fraction of a second. */
-  merge(): Iterable<void>;
-  /**
-   * Makes it the current file. `fictional` determines fictional profiles; null: they are real. Resolves with the number of
-   * profiles. The caller holds the lock.
-   */
-  publish(fictional: string | null): Promise<number>;
-  /** Removes it unless it was published. */
-  remove(): Promise<void>;
-}
-
 /**
  * Begins the next file at `path`: as a copy of the current one, or empty. `since` is the revision of the list that its new
  * rows are compared with.
@@ -136,7 +119,7 @@ export const openNext = async (
     current,
     since,
   }: { folder: string; mode: ImportRequest['mode']; current: Manifest | null; since: number },
-): Promise<NextFile> => {
+) => {
   const former = current === null ? null : join(folder, current.file);
   const isKept = mode === 'upsert' && current !== null && former !== null;
   const isCopy = isKept && current.folding === foldingVersion;
@@ -147,13 +130,19 @@ export const openNext = async (
   let swept: Pick<Manifest, 'list' | 'swept'> = { list: '', swept: 0 };
   return {
     write: createWriter(database, Date.now()),
+    /** Counts the people who are in the file that this one replaces, too. A damaged one has nobody. */
     countReplaced: () => (former === null || isKept ? 0 : countKnown(database, former)),
-    sweep: ({ ids: [list = ''], revision, includes }) => {
+    /** Deletes the people who were forgotten since they were compared with the list. */
+    sweep: ({ ids: [list = ''], revision, includes }: ForgottenSnapshot): void => {
       if (!isCompared || revision !== since) deletePeople(database, findPeople(database, includes));
       swept = { list, swept: revision };
     },
     merge: () => mergeIndex(database),
-    publish: async (fictional) => {
+    /**
+     * Makes it the current file. `fictional` determines fictional profiles; null: they are real. Resolves with the number
+     * of profiles. The caller holds the lock.
+     */
+    publish: async (fictional: string | null): Promise<number> => {
       const country = countValues(database, 'country');
       const category = countValues(database, 'category');
       const profiles = countPeople(database);
@@ -173,7 +162,8 @@ export const openNext = async (
       });
       return profiles;
     },
-    remove: async () => {
+    /** Removes it unless it was published. */
+    remove: async (): Promise<void> => {
       if (database.isOpen) database.close();
       await rm(path, { force: true });
     },

@@ -132,11 +132,11 @@ const matchOf = (query: LeadQuery): string | null => {
   return parts.join(' AND ');
 };
 
-interface Found {
-  id: number;
-  username: string;
-  followers: number;
-}
+const toFound = ({ id, username }: Record<string, unknown>) => ({
+  id: Number(id),
+  username: String(username),
+  followers: followersOf(Number(id)),
+});
 
 /** Returns a function that finds profiles in the order of results. */
 export const createSearch = (database: DatabaseSync): ((query: LeadQuery) => Lead[]) => {
@@ -160,13 +160,8 @@ export const createSearch = (database: DatabaseSync): ((query: LeadQuery) => Lea
     if (match === null || used === undefined) return [];
     const { after, limit, minFollowers = 0, maxFollowers = mostFollowers } = query;
     const conditions = match === '' ? [] : [match];
-    const toFound = ({ id, username }: Record<string, unknown>): Found => ({
-      id: Number(id),
-      username: String(username),
-      followers: followersOf(Number(id)),
-    });
     /** Those behind `after`, or the first ones, of the people with equally many followers. */
-    const findEqual = (followers: number): Found[] =>
+    const findEqual = (followers: number) =>
       used.byName
         .all(
           ...conditions,

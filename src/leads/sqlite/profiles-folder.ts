@@ -121,8 +121,7 @@ export const removeOthers = (folder: string): void => {
 
 /** Open files on Windows stay for later. */
 const removeFiles = (folder: string, isMeant: (name: string) => boolean): void => {
-  for (const name of readdirSync(folder)) {
-    if (!isMeant(name)) continue;
+  for (const name of readdirSync(folder).filter(isMeant)) {
     try {
       rmSync(join(folder, name));
     } catch {

@@ -33,9 +33,7 @@ Sports: football, training, basketball, cycling, tennis, swimming, surfing, clim
 Business: business, marketing, money, entrepreneurship, sales, finance, branding, investing, ecommerce, real estate
   Entrepreneur, Marketer, Consultant, Investor: 📈, 💼, 💡, 🏢
 Pets: dogs, cats, pets, puppies, rescue, horses, parrots, training, rabbits, aquarium
-  Dog trainer, Cat person, Vet, Groomer: 🐶, 🐱, 🐴, 🐾
-Books: books, reading, fiction, poetry, fantasy, libraries, reviews, essays, audiobooks
-  Writer, Reader, Poet, Editor: 📖, 📚, 🖋️, ☕`;
+  Dog trainer, Cat person, Vet, Groomer: 🐶, 🐱, 🐴, 🐾`;
 
 export const splitList = (text: string): [string, ...string[]] => {
   const [first = '', ...rest] = text.split(',').map((item) => item.trim());
