@@ -68,11 +68,12 @@ export const openSqliteLeads = async ({
 
   return {
     search: async (query, { signal: caller }) => {
-      const signal = AbortSignal.any([caller, closing.signal]);
       const endMs = performance.now() + readyWaitMs;
-      while (!signal.aborted && current.state.kind === 'preparing' && performance.now() < endMs)
-        await pause(lookMs, signal);
-      signal.throwIfAborted();
+      while (!caller.aborted && current.state.kind === 'preparing' && performance.now() < endMs) {
+        closing.signal.throwIfAborted();
+        await pause(lookMs, caller);
+      }
+      caller.throwIfAborted();
       const { state } = current;
       switch (state.kind) {
         case 'serving':

@@ -45,7 +45,6 @@ export const places: readonly [Place, ...Place[]] = [
   place('AU', 'Sydney, Melbourne, Brisbane, Perth, Hobart', english),
   place('KR', 'Seoul, Busan, Incheon, Jeju', '서울 맛집 기록 / 여행과 일상 / 매일 운동하는 사람'),
   place('TH', 'Bangkok, Chiang Mai, Phuket', 'อาหารไทยทุกวัน / รักการเดินทาง'),
-  place('VN', 'Hà Nội, Đà Nẵng, Huế, Cần Thơ', 'Yêu ẩm thực và du lịch'),
   place('SA', 'Riyadh, Jeddah, Dammam', arabic),
   place('PL', 'Warszawa, Kraków, Łódź, Wrocław, Gdańsk, Poznań', 'Życie w mieście / Kawa, książki i góry'),
   place('GR', 'Athens, Thessaloniki, Patras', 'Ταξίδια και φαγητό'),
