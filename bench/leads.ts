@@ -75,7 +75,7 @@ const checkEngine = async (engine: EngineName, place: BenchPlace, run: Run): Pro
 
 const measureEngine = async (engine: EngineName, place: BenchPlace, run: Run): Promise<EngineResults> => {
   const { load: loads, plan } = run.options;
-  const results: EngineResults = { measuredAt: '', load: null, searches: [] };
+  const results: EngineResults = { measuredAt: '', load: null, searches: [], chats: null };
   if (loads) {
     say(`${engine}: loading`);
     results.load = await runStep({ kind: 'load', engine, place }, run);
@@ -84,6 +84,10 @@ const measureEngine = async (engine: EngineName, place: BenchPlace, run: Run): P
   for (const access of accessesOf[engine]) {
     say(`${engine}: searching (${access})`);
     results.searches.push(await runStep({ kind: 'search', engine, access, place, plan }, run));
+  }
+  if (plan.throughputMs > 0) {
+    say(`${engine}: chats beside searches`);
+    results.chats = await runStep({ kind: 'chats', engine, place, plan }, run);
   }
   return { ...results, measuredAt: new Date().toISOString() };
 };

@@ -6,7 +6,7 @@ import { Argument } from 'commander';
 import type { Config } from '../config/config.ts';
 import { ignoreEnoent } from '../kit/ignore-enoent.ts';
 import { syncToDisk } from '../kit/sync-to-disk.ts';
-import { leadsFolder } from '../leads/keeping/open-lead-keeper.ts';
+import { leadsFolder } from '../leads/open-lead-keeper.ts';
 import { lockKeeper } from '../leads/sqlite/keeper-lock.ts';
 import { copyProfiles } from '../leads/sqlite/profiles-file.ts';
 import { LeadKeeperError } from '../leads/lead-keeper.ts';

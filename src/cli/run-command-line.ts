@@ -4,7 +4,7 @@ import type { Environment } from '../config/setting-names.ts';
 import { systemClock } from '../kit/clock.ts';
 import { silentLog } from '../kit/log.ts';
 import { userName } from '../kit/user-name.ts';
-import { openLeadKeeper } from '../leads/keeping/open-lead-keeper.ts';
+import { openLeadKeeper } from '../leads/open-lead-keeper.ts';
 import type { LeadKeeper } from '../leads/lead-keeper.ts';
 import { createForgetUpstream } from '../leads/upstream/forget-upstream.ts';
 import { audited, runOperation, type OperatorCall } from '../operator/run-operation.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { ConfigError } from '../kit/errors.ts';
 import { assertEnvFilePrivate, readKeyFiles } from './key-files.ts';
-import { httpSource, maxSearchMs, type HttpLeadsConfig } from '../leads/upstream/http-source.ts';
+import { maxSearchMs, readHttpSource, type HttpLeadsConfig } from '../leads/upstream/http-source.ts';
 import { readConfig, type Config } from './config.ts';
 import { readLeadsSection } from './file-settings.ts';
 import type { Environment } from './setting-names.ts';
@@ -72,5 +72,5 @@ export const loadHttpLeads = async (
   const all = await readKeyFiles(loadEnvironment(environment, options));
   const section = readLeadsSection(readYamlFile(all))['http'];
   const limits = { totalMs: maxSearchMs, shareMs: maxSearchMs, maxLimit: 1 };
-  return section && httpSource.read(section, { values: {}, environment: all, ...limits });
+  return section && readHttpSource(section, { environment: all, ...limits });
 };

@@ -5,8 +5,7 @@ import { systemClock, type Clock } from '../kit/clock.ts';
 import { canonicalJson } from '../kit/json.ts';
 import { unlessAborted } from '../kit/unless-aborted.ts';
 import { inconclusiveSeconds, InconclusiveError } from './inconclusive-error.ts';
-import { leadSchema } from './lead-schema.ts';
-import type { Lead, LeadQuery, LeadSource } from './lead-source.ts';
+import { leadSchema, type Lead, type LeadQuery, type LeadSource } from './lead-source.ts';
 
 export interface CachedLeadsOptions {
   source: LeadSource;
@@ -61,11 +60,7 @@ export const createCachedLeads = ({ source, cache, clock = systemClock }: Cached
   return {
     async search(query, { signal }) {
       const key = pageKey(query, source.status().revision);
-      const leads = await sharedCalls.join({
-        key,
-        signal,
-        call: (shared) => findOrSearch(key, query, shared),
-      });
+      const leads = await sharedCalls.join(key, signal, (shared) => findOrSearch(key, query, shared));
       return [...leads];
     },
     status: () => source.status(),
@@ -87,12 +82,6 @@ const keptSchema: z.ZodType<Lead[] | KeptFailure> = z.union([
   z.array(leadSchema),
   z.object({ inconclusive: z.string(), until: z.number() }),
 ]);
-
-interface JoinOptions<T> {
-  key: string;
-  signal: AbortSignal;
-  call: (signal: AbortSignal) => Promise<T>;
-}
 
 interface Flight<T> {
   outcome: Promise<T>;
@@ -122,7 +111,7 @@ const createSharedCalls = <T>() => {
      * Returns the outcome of the running call for `key`, or of a new one. Rejects with the reason of `signal`. The call
      * itself is aborted when all its callers have left.
      */
-    join: async ({ key, signal, call }: JoinOptions<T>): Promise<T> => {
+    join: async (key: string, signal: AbortSignal, call: (shared: AbortSignal) => Promise<T>): Promise<T> => {
       signal.throwIfAborted();
       const flight = flights.get(key) ?? start(key, call);
       flight.waiting += 1;

@@ -1,4 +1,4 @@
-import { hash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { sha256 } from '../kit/ids.ts';
 import { unlessAborted } from '../kit/unless-aborted.ts';
 import type { ForgottenListRow, Store } from '../store/store.ts';
@@ -44,7 +44,7 @@ export type ForgottenStore = Pick<
 >;
 
 /** Digests that are written together. More would keep other writes waiting. */
-export const forgottenBatch = 2_000;
+const forgottenBatch = 2_000;
 const batchesIn = ({ length }: readonly unknown[]): number => Math.max(1, Math.ceil(length / forgottenBatch));
 
 /** Returns the revision before `usernames` were added, which has raised it to `revision` alone. */
@@ -53,19 +53,15 @@ export const revisionBefore = (revision: number, usernames: readonly string[]): 
 
 /** Digests that are read together. */
 const pageSize = 20_000;
-const digestBytes = 32;
 
 /** Returns the id of the list with this salt. */
 export const forgottenListId = (salt: string): string => sha256(salt);
 
-const digestOf = (username: string, salt: string): Buffer =>
-  hash('sha256', `${salt} ${usernameKey(username)}`, 'buffer');
-
-const hexDigestOf = (username: string, salt: string): string => digestOf(username, salt).toString('hex');
+const digestOf = (username: string, salt: string): string => sha256(`${salt} ${usernameKey(username)}`);
 
 /** Returns batches in the order of the digests, because the store writes neighbours fast; an empty one for nobody. */
 const inBatches = (usernames: readonly string[], salt: string): { username: string; digest: string }[][] => {
-  const people = usernames.map((username) => ({ username, digest: hexDigestOf(username, salt) }));
+  const people = usernames.map((username) => ({ username, digest: digestOf(username, salt) }));
   people.sort((one, other) => (one.digest < other.digest ? -1 : 1));
   return Array.from({ length: batchesIn(people) }, (_, index) =>
     people.slice(index * forgottenBatch, (index + 1) * forgottenBatch),
@@ -95,7 +91,7 @@ export const openForgottenPeople = async (store: ForgottenStore): Promise<Forgot
       const asked = lists;
       const people = usernames.map((username) => ({
         username,
-        digests: asked.map(({ salt }) => hexDigestOf(username, salt)),
+        digests: asked.map(({ salt }) => digestOf(username, salt)),
       }));
       const answer = await ask(people.flatMap(({ digests }) => digests));
       assertKept(asked, answer.lists);
@@ -132,51 +128,25 @@ export const openForgottenPeople = async (store: ForgottenStore): Promise<Forgot
       const read = await store.readForgottenLists(undefined);
       const ids = read.lists.map(({ id }) => id);
       assertKept(lists, ids);
-      const has = createLookUp(await readDigests(store));
+      const digests = await readDigests(store);
       return {
         ids,
         revision: read.revision,
-        includes: (username) => read.lists.some(({ salt }) => has(digestOf(username, salt))),
+        includes: (username) =>
+          digests.size > 0 && read.lists.some(({ salt }) => digests.has(digestOf(username, salt))),
       };
     },
   };
 };
 
-/** Reads all digests, one behind the other, in their order. */
-const readDigests = async (store: Pick<Store, 'listForgotten'>): Promise<Buffer> => {
-  const pages: Buffer[] = [];
-  let after = '';
-  for (;;) {
+/** Reads all digests. A million of them takes about 100 MB, for the time of an import. */
+const readDigests = async (store: Pick<Store, 'listForgotten'>): Promise<Set<string>> => {
+  const digests = new Set<string>();
+  for (let after = ''; ;) {
     const page = await store.listForgotten({ after, limit: pageSize });
-    pages.push(Buffer.from(page.join(''), 'hex'));
+    for (const digest of page) digests.add(digest);
     const last = page.at(-1);
-    if (last === undefined || page.length < pageSize) return Buffer.concat(pages);
+    if (last === undefined || page.length < pageSize) return digests;
     after = last;
   }
-};
-
-/** Returns a test of whether a digest is one of `digests`. */
-const createLookUp = (digests: Buffer): ((digest: Buffer) => boolean) => {
-  // The first three bytes of all digests, a bit for each, rule out most people who are not there.
-  const beginnings = Buffer.alloc(2 ** 21);
-  const byteAt = (beginning: number): number => beginnings[beginning >>> 3] ?? 0;
-  const bitOf = (beginning: number): number => 1 << (beginning & 7);
-  for (let at = 0; at < digests.length; at += digestBytes) {
-    const beginning = digests.readUIntBE(at, 3);
-    beginnings[beginning >>> 3] = byteAt(beginning) | bitOf(beginning);
-  }
-  return (digest) => {
-    const beginning = digest.readUIntBE(0, 3);
-    if ((byteAt(beginning) & bitOf(beginning)) === 0) return false;
-    let low = 0;
-    let high = digests.length / digestBytes;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      const order = digest.compare(digests, middle * digestBytes, (middle + 1) * digestBytes);
-      if (order === 0) return true;
-      if (order > 0) low = middle + 1;
-      else high = middle;
-    }
-    return false;
-  };
 };

@@ -12,14 +12,6 @@ export const busyError = (cause?: unknown): LeadKeeperError =>
     { cause },
   );
 
-/** Says that people are on the list whose profiles could not be erased, for the reason of `cause`. */
-export const notErased = (cause: LeadKeeperError): LeadKeeperError =>
-  new LeadKeeperError(
-    cause.problem,
-    `${cause.message} Searches no longer find these people, but their profiles are still on the disk. Run the command again.`,
-    { cause },
-  );
-
 /** Throws if the profiles were compared with a list of forgotten people that the store does not have. */
 export const checkList = ({ list }: { list: string }, { ids }: Pick<ForgottenSnapshot, 'ids'>): void => {
   if (!ids.includes(list))

@@ -38,8 +38,26 @@ export interface ImportOutcome {
   repeated: number;
   /** Rows left out because the person asked to be forgotten. */
   forgotten: number;
+  /** Profiles that a replacement dropped; null: unknown, as the former profiles could not be read. */
+  removed: number | null;
   profiles: number;
 }
+
+/** An import that has ended, for reports. */
+export interface ImportedProfiles extends Pick<ImportRequest, 'mode'> {
+  outcome: ImportOutcome;
+  durationMs: number;
+}
+
+/** Completes what an import has counted by the number of profiles after it, and before it. */
+export const toOutcome = (
+  counted: Omit<ImportOutcome, 'removed' | 'profiles'>,
+  { mode, profiles, before }: Pick<ImportRequest, 'mode'> & Record<'profiles' | 'before', number>,
+): ImportOutcome => ({
+  ...counted,
+  removed: mode === 'upsert' ? 0 : Math.max(0, before + counted.added - profiles),
+  profiles,
+});
 
 export interface LeadStats {
   profiles: number;

@@ -1,5 +1,4 @@
-import type { z } from 'zod';
-import type { leadSchema } from './lead-schema.ts';
+import { z } from 'zod';
 
 /** A checked search: `limit` is set, strings are trimmed and not empty. */
 export interface LeadQuery {
@@ -14,6 +13,24 @@ export interface LeadQuery {
   after?: Pick<Lead, 'followers' | 'username'>;
   limit: number;
 }
+
+/** A profile in the form of the contract. Absent optional fields are left out, never null. */
+export const leadSchema = z.object({
+  username: z.string(),
+  full_name: z.string(),
+  followers: z.number(),
+  following: z.number(),
+  is_verified: z.boolean(),
+  is_business: z.boolean(),
+  category: z.string().optional(),
+  bio: z.string().optional(),
+  public_email: z.string().optional(),
+  media_count: z.number().optional(),
+  gender: z.enum(['male', 'female']).optional(),
+  profile_pic_url: z.string().optional(),
+  country: z.string().optional(),
+  city: z.string().optional(),
+});
 
 export type Lead = z.infer<typeof leadSchema>;
 

@@ -1,44 +1,34 @@
 import { z } from 'zod';
 import { ConfigError } from '../kit/errors.ts';
 import { commaList, wholeNumber } from '../kit/variables.ts';
-import { formerVariables } from './embedded-source.ts';
-import { leadSourceDefinitions, leadSourceOf, type AnyLeadSourceConfig } from './index.ts';
-import { maxSearchMs } from './upstream/http-source.ts';
+import { formerVariables } from './refuse-old-lists.ts';
+import { httpSection, maxSearchMs, readHttpSource, type HttpLeadsConfig } from './upstream/http-source.ts';
+
+export type LeadSourceConfig = { kind: 'embedded'; timeoutMs: number } | HttpLeadsConfig;
 
 export interface LeadsConfig {
   /** In the order in which they are asked, each kind once; none where the search is switched off. */
-  sources: AnyLeadSourceConfig[];
+  sources: LeadSourceConfig[];
   /** The longest search in all sources together. */
   timeoutMs: number;
   /** How long a page of results is kept; 0: not at all. */
   cacheMs: number;
 }
 
-const kinds = leadSourceDefinitions.map(({ kind }) => kind);
+const kinds = ['embedded', 'http'] as const;
+const httpText = 'an HTTP service that answers JSON, asked for each search';
 
-const sourceVariables: object = Object.assign({}, ...leadSourceDefinitions.map(({ variables }) => variables));
-
-const leftPostgres =
-  'profiles in PostgreSQL are no longer searched; export them with the former version of Causeway, name embedded in ' +
-  'place of postgres, and import them again (docs/operators-profiles.md, "After an upgrade")';
-
-const leftApify =
-  'actors of Apify are asked by the source http; name it in place of apify, and write leads.http as in ' +
-  'docs/operators-profiles.md, "Apify"';
-
-/** The environment variables of leads. The types of a source's own variables are known to its `read`. */
+/** The environment variables of leads. */
 export const leadsVariables = {
   LEADS_SOURCES: commaList
     .transform((named) => (named.join() === 'none' ? [] : named))
-    .refine((named) => !named.includes('postgres'), leftPostgres)
-    .refine((named) => !named.includes('apify'), leftApify)
     .pipe(z.array(z.enum(kinds, `must be of ${kinds.join(', ')}, divided by commas, or none`)))
     .refine((named) => new Set(named).size === named.length, 'names a source twice')
     .prefault('embedded')
     .describe(
-      'sources of searches in the order of asking, divided by commas: ' +
-        leadSourceDefinitions.map(({ kind, text }) => `\`${kind}\` (${text})`).join(', ') +
-        '; `none` switches the search off; see [The sources of leads](#the-sources-of-leads)',
+      'sources of searches in the order of asking, divided by commas: `embedded` (the imported profiles, ' +
+        `in PostgreSQL with \`DATABASE_URL\`, else in \`DATA_DIR/leads\`), \`http\` (${httpText}); \`none\` switches ` +
+        'the search off; see [The sources of leads](#the-sources-of-leads)',
     ),
   LEADS_TIMEOUT_MS: wholeNumber(100, maxSearchMs, 10_000).describe(
     'longest search in all sources together, 100 to 120000',
@@ -47,17 +37,10 @@ export const leadsVariables = {
     'how long a page of results is kept, 0 to 86400; 0 keeps none',
   ),
   ...formerVariables,
-  ...sourceVariables,
 };
 
 export const leadsSection = z
-  .strictObject(
-    Object.fromEntries(
-      leadSourceDefinitions.flatMap(({ kind, text, section }) =>
-        section === null ? [] : [[kind, section.optional().describe(text)]],
-      ),
-    ),
-  )
+  .strictObject({ http: httpSection.optional().describe(httpText) })
   .default({})
   .describe('services that are searched, by kind of source');
 
@@ -72,16 +55,15 @@ export interface LeadsOrigin {
 /** Throws ConfigError with one line that names the setting. */
 export const readLeads = ({ values, section, ...origin }: LeadsOrigin): LeadsConfig => {
   const named = values.LEADS_SOURCES;
-  const unused = kinds.find((kind) => section[kind] !== undefined && !named.includes(kind));
-  if (unused !== undefined)
-    throw new ConfigError(`causeway.yaml: leads.${unused}: LEADS_SOURCES does not name ${unused}`);
+  if (section.http !== undefined && !named.includes('http'))
+    throw new ConfigError('causeway.yaml: leads.http: LEADS_SOURCES does not name http');
   const totalMs = values.LEADS_TIMEOUT_MS;
   const shareMs = Math.floor(totalMs / named.length);
-  const readSource = (kind: AnyLeadSourceConfig['kind']): AnyLeadSourceConfig => {
-    const definition = leadSourceOf({ kind });
-    if (definition.section !== null && section[kind] === undefined)
-      throw new ConfigError(`LEADS_SOURCES: names ${kind}, and causeway.yaml has no leads.${kind}`);
-    return definition.read(section[kind] ?? {}, { ...origin, values, totalMs, shareMs });
-  };
-  return { sources: named.map(readSource), timeoutMs: totalMs, cacheMs: values.LEADS_CACHE_SECONDS * 1_000 };
+  const sources = named.map((kind): LeadSourceConfig => {
+    if (kind === 'embedded') return { kind, timeoutMs: shareMs };
+    if (section.http === undefined)
+      throw new ConfigError('LEADS_SOURCES: names http, and causeway.yaml has no leads.http');
+    return readHttpSource(section.http, { ...origin, totalMs, shareMs });
+  });
+  return { sources, timeoutMs: totalMs, cacheMs: values.LEADS_CACHE_SECONDS * 1_000 };
 };

@@ -1,20 +1,26 @@
 import { createCache } from '../cache/bounded-cache.ts';
 import type { RedisConnection } from '../cache/redis-connection.ts';
+import type { PayFor } from '../http/pay-settings.ts';
 import type { Log } from '../kit/log.ts';
 import { directAddress, type StoreSettings } from '../store/store-settings.ts';
 import { createCachedLeads } from './cached-leads.ts';
 import { createCombinedLeads } from './combined-leads.ts';
-import { leadSourceOf, type AnyLeadSourceConfig } from './index.ts';
-import type { LeadSourceContext, LeadSourceDefinition } from './lead-source-definition.ts';
-import { leadsFolder } from './keeping/open-lead-keeper.ts';
+import type { ForgottenPeople } from './forgotten-people.ts';
 import type { Leads, LeadSource } from './lead-source.ts';
 import type { LeadsConfig } from './leads-settings.ts';
+import { leadsFolder } from './open-lead-keeper.ts';
+import { refuseOldLists } from './refuse-old-lists.ts';
 import { createFindForgotten, createLeadsWithoutForgotten } from './without-forgotten.ts';
 
-export interface OpenLeadsOptions extends Pick<LeadSourceContext, 'payFor' | 'people' | 'sweep'> {
+export interface OpenLeadsOptions {
+  people: ForgottenPeople;
+  /** Erases forgotten people who are still among the imported profiles. */
+  sweep: () => Promise<void>;
+  log: Log;
   /** Null keeps pages of results in this process. */
   redis: RedisConnection | null;
-  log: Log;
+  /** Pays for answers. Absent: nothing is paid. */
+  payFor?: PayFor | undefined;
 }
 
 interface LeadsSettings extends StoreSettings {
@@ -22,6 +28,9 @@ interface LeadsSettings extends StoreSettings {
   search: { syntheticProfiles: number };
 }
 
+/** The first start generates the fictional profiles in a few seconds; its first search waits for them. */
+const firstSearchWaitMs = 10_000;
+const seed = 1;
 /** Of each source. */
 const maxCacheEntries = 500;
 
@@ -31,21 +40,48 @@ const maxCacheEntries = 500;
  */
 export const openLeads = async (
   { leads, search, ...place }: LeadsSettings,
-  { redis, log, payFor, people, sweep }: OpenLeadsOptions,
+  { redis, payFor, ...options }: OpenLeadsOptions,
 ): Promise<Leads> => {
+  refuseOldLists(place.dataDir);
+  const { log, people } = options;
   const isAlone = leads.sources.length === 1;
-  const sources = await openSources(leads.sources, {
-    folder: leadsFolder(place.dataDir),
-    databaseUrl: directAddress(place),
-    people,
-    sweep,
-    isAlone,
-    syntheticProfiles: search.syntheticProfiles,
-    log,
-    payFor,
-  });
-  const findForgotten = createFindForgotten(people);
+  const folder = leadsFolder(place.dataDir);
+  const openFolder = async (): Promise<LeadSource> => {
+    const { openSqliteLeads } = await import('./sqlite/open-sqlite-leads.ts');
+    return openSqliteLeads({
+      ...options,
+      folder,
+      fictional: { seed, profiles: isAlone ? search.syntheticProfiles : 0 },
+      readyWaitMs: isAlone ? firstSearchWaitMs : 0,
+    });
+  };
+  /** Opens the imported profiles. */
+  const openEmbedded = async (): Promise<LeadSource> => {
+    const url = directAddress(place);
+    if (url === null) return openFolder();
+    const { leftInFolder } = await import('./sqlite/profiles-folder.ts');
+    const left = leftInFolder(folder);
+    if (left !== null) log.warn(left);
+    const { openPostgresLeads } = await import('./postgres/open-postgres-leads.ts');
+    const openFictional = left === null && isAlone ? openFolder : null;
+    return openPostgresLeads({ ...options, url, openFictional });
+  };
+  const open = async (config: LeadsConfig['sources'][number]): Promise<LeadSource> => {
+    if (config.kind === 'embedded') return openEmbedded();
+    const { createHttpLeads } = await import('./upstream/http-leads.ts');
+    return createHttpLeads(config, { log, payFor });
+  };
+  const sources: { name: string; source: LeadSource; timeoutMs: number }[] = [];
+  try {
+    for (const config of leads.sources)
+      sources.push({ name: config.kind, source: await open(config), timeoutMs: config.timeoutMs });
+  } catch (error) {
+    await Promise.all(sources.map(({ source }) => source.close()));
+    throw error;
+  }
 
+  const findForgotten = createFindForgotten(people);
+  // Each source has a cache of its own, so an answer of one source is never kept as another's.
   const withPages = (source: LeadSource, kind: string): LeadSource => {
     if (leads.cacheMs === 0) return source;
     const cache = createCache({
@@ -58,44 +94,14 @@ export const openLeads = async (
     return createCachedLeads({ source, cache });
   };
   /** A kept page may name somebody who was forgotten since. */
-  const keep = (source: LeadSource, { definition }: ConfiguredSource): LeadSource =>
-    createLeadsWithoutForgotten(withPages(source, definition.kind), findForgotten);
+  const keep = (source: LeadSource, kind: string): LeadSource =>
+    createLeadsWithoutForgotten(withPages(source, kind), findForgotten);
   const [first] = sources;
-  if (isAlone && first?.definition.guardsItself === true)
-    return { ...keep(first.source, first), findForgotten };
-  const guarded = sources.map((configured) => ({
-    name: configured.definition.kind,
-    source: configured.source,
-    timeoutMs: configured.timeoutMs,
-    // Each source has a cache of its own, so an answer of one source is never kept as another's.
-    keep: (guardedSource: LeadSource) => keep(guardedSource, configured),
+  // As the only source it ends its searches in time by itself, and says why it cannot answer.
+  if (isAlone && first?.name === 'embedded') return { ...keep(first.source, first.name), findForgotten };
+  const guarded = sources.map((each) => ({
+    ...each,
+    keep: (source: LeadSource) => keep(source, each.name),
   }));
   return { ...createCombinedLeads({ sources: guarded, timeoutMs: leads.timeoutMs, log }), findForgotten };
-};
-
-interface ConfiguredSource {
-  definition: LeadSourceDefinition;
-  source: LeadSource;
-  timeoutMs: number;
-}
-
-const openSources = async (
-  configs: readonly AnyLeadSourceConfig[],
-  context: LeadSourceContext,
-): Promise<ConfiguredSource[]> => {
-  const sources: ConfiguredSource[] = [];
-  try {
-    for (const config of configs) {
-      const definition = leadSourceOf(config);
-      sources.push({
-        definition,
-        source: await definition.open(config, context),
-        timeoutMs: config.timeoutMs,
-      });
-    }
-    return sources;
-  } catch (error) {
-    await Promise.all(sources.map(({ source }) => source.close()));
-    throw error;
-  }
 };

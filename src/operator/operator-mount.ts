@@ -9,8 +9,7 @@ import { watchClient } from '../kit/watch-client.ts';
 import { writeError } from '../kit/write-error.ts';
 import { writeJson } from '../kit/write-json.ts';
 import { addressBucket } from '../limits/address-bucket.ts';
-import { createLeadDesk } from '../leads/keeping/lead-desk.ts';
-import { keptPlaceOf } from '../leads/keeping/open-lead-keeper.ts';
+import { createLeadDesk } from '../leads/lead-desk.ts';
 import { createForgetUpstream } from '../leads/upstream/forget-upstream.ts';
 import { readJsonBody } from '../rest/read-json-body.ts';
 import { createRouteTable, refuseMethod, routeFor, type FoundRoute } from '../rest/route-table.ts';
@@ -61,11 +60,10 @@ export const createOperatorMount = (services: OperatorMountServices) => {
     config: () => Promise.resolve(config),
     refusals,
   };
-  const place = keptPlaceOf(config);
   const forgetUpstream = createForgetUpstream(async () =>
     config.leads.sources.find((source) => source.kind === 'http'),
   );
-  const leads = { desk: createLeadDesk(place), place, forgetUpstream };
+  const leads = { desk: createLeadDesk(config), place: config, forgetUpstream };
   const document = memoizeAsync(async () => {
     const { createOperatorOpenApi } = await import('./operator-openapi.ts');
     return createOperatorOpenApi({ brand: config.brand, publicUrl: services.publicUrl() });

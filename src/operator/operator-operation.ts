@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { ErrorCode } from '../kit/errors.ts';
 import type { JsonObject } from '../kit/json.ts';
-import type { LeadDesk } from '../leads/keeping/lead-desk.ts';
+import type { LeadDesk } from '../leads/lead-desk.ts';
 import type { ForgetUpstream } from '../leads/upstream/forget-upstream.ts';
 import type { StoreSettings } from '../store/store-settings.ts';
 import type { DescribedOperation } from '../operations/operation.ts';

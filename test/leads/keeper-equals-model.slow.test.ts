@@ -34,6 +34,7 @@ const createModel = () => {
         updated,
         repeated: taken.length - people.size,
         forgotten: leads.length - taken.length,
+        removed: mode === 'replace' ? [...before].filter((key) => !profiles.has(key)).length : 0,
         profiles: profiles.size,
       };
     },

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createLog } from '../../../src/kit/log.ts';
 import { openForgottenPeople } from '../../../src/leads/forgotten-people.ts';
-import { leadsFolder, openLeadKeeper } from '../../../src/leads/keeping/open-lead-keeper.ts';
+import { leadsFolder, openLeadKeeper } from '../../../src/leads/open-lead-keeper.ts';
 import { openSqliteLeads } from '../../../src/leads/sqlite/open-sqlite-leads.ts';
 import { createSearch, openToRead } from '../../../src/leads/sqlite/profiles-file.ts';
 import { readManifest } from '../../../src/leads/sqlite/profiles-folder.ts';
@@ -15,7 +15,6 @@ import { searchSource } from './search-source.ts';
 const settingsOf = ({ folder }: BenchPlace) => ({
   dataDir: join(folder, 'embedded'),
   databaseUrl: null,
-  formerPlace: null,
 });
 
 export const embeddedEngine: BenchEngine = {
@@ -54,5 +53,6 @@ export const embeddedEngine: BenchEngine = {
       return { search: async (query) => search(query), close: async () => database.close() };
     },
   },
+  environment: (place) => ({ DATA_DIR: settingsOf(place).dataDir }),
   remove: (place) => rm(settingsOf(place).dataDir, { recursive: true, force: true }),
 };

@@ -16,10 +16,14 @@ export interface LoadedProfiles {
   bytes: number;
   /** What was loaded from. */
   input: 'CSV file, checked';
+  /** Of the database server, which is no part of the loading process. */
+  serverCpuSeconds?: number;
 }
 
 export interface OpenEngine {
   search(query: LeadQuery): Promise<Lead[]>;
+  /** The processes of a database server that answer. */
+  backends?: readonly number[];
   close(): Promise<void>;
 }
 
@@ -29,16 +33,19 @@ export interface BenchEngine {
   load(place: BenchPlace): Promise<LoadedProfiles>;
   /** By how the searches reach the index. */
   open: Partial<Record<Access, (place: BenchPlace) => Promise<OpenEngine>>>;
+  /** The settings of a gateway that searches these profiles. */
+  environment(place: BenchPlace): Record<string, string>;
   /** Removes everything that `load` left. */
   remove(place: BenchPlace): Promise<void>;
 }
 
-/** `gateway`: as the gateway searches, from its main thread. `direct`: function calls in the same thread. */
+/** `gateway`: as the gateway searches, from its main thread. `direct`: one call after the other in the same thread, or on one connection. */
 export type Access = 'gateway' | 'direct';
 
-export const engineNames = ['embedded'] as const;
+export const engineNames = ['embedded', 'postgres'] as const;
 export type EngineName = (typeof engineNames)[number];
 
 export const accessesOf: Record<EngineName, readonly Access[]> = {
   embedded: ['gateway', 'direct'],
+  postgres: ['gateway', 'direct'],
 };

@@ -5,5 +5,7 @@ export const openBenchEngine = async (name: EngineName): Promise<BenchEngine> =>
   switch (name) {
     case 'embedded':
       return (await import('./embedded-engine.ts')).embeddedEngine;
+    case 'postgres':
+      return (await import('./postgres-engine.ts')).postgresEngine;
   }
 };

@@ -1,4 +1,5 @@
 import type { Lead, LeadQuery } from '../../../src/leads/lead-source.ts';
+import { backendMs } from './backends.ts';
 import { spreadOf, type Spread } from './statistics.ts';
 
 export interface ClassQueries {
@@ -13,8 +14,8 @@ export interface ClassFigures {
   /** The same queries, again and again; the cold times where the time allowed was over before. */
   warm: Spread;
   /**
-   * Processor time of this process for one warm search, all threads together: what a busy machine changes little. Not
-   * that of a server beside it.
+   * Processor time of this process, all threads together, and of the backends of a database for one warm search: what a
+   * busy machine changes little.
    */
   cpu: Spread;
   /** Results of one search, on average. */
@@ -23,6 +24,7 @@ export interface ClassFigures {
 
 export interface MeasureClassesInput {
   search: (query: LeadQuery) => Promise<Lead[]>;
+  backends?: readonly number[];
   classes: readonly ClassQueries[];
   warmPasses: number;
   /** A class that has taken so long in all, cold or warm, is measured no further. */
@@ -51,7 +53,7 @@ interface Tally {
 const startTally = (): Tally => ({ timesMs: [], totalMs: 0, cpuMs: [], results: 0 });
 
 const runPass = async (
-  { search, classes, classBudgetMs }: MeasureClassesInput,
+  { search, backends = [], classes, classBudgetMs }: MeasureClassesInput,
   tallies: Tally[],
 ): Promise<void> => {
   const longest = Math.max(0, ...classes.map(({ queries }) => queries.length));
@@ -60,12 +62,17 @@ const runPass = async (
       const query = queries[turn];
       const tally = tallies[place];
       if (query === undefined || tally === undefined || tally.totalMs > classBudgetMs) continue;
-      await timeSearch(() => search(query), tally);
+      await timeSearch(() => search(query), { tally, backends });
     }
   }
 };
 
-const timeSearch = async (search: () => Promise<Lead[]>, tally: Tally): Promise<void> => {
+const timeSearch = async (
+  search: () => Promise<Lead[]>,
+  { tally, backends }: { tally: Tally; backends: readonly number[] },
+): Promise<void> => {
+  const serverMs = (): number => backends.reduce((sum, pid) => sum + backendMs(pid), 0);
+  const beforeMs = serverMs();
   const cpu = process.cpuUsage();
   const startedMs = performance.now();
   const found = await search();
@@ -73,7 +80,7 @@ const timeSearch = async (search: () => Promise<Lead[]>, tally: Tally): Promise<
   const { user, system } = process.cpuUsage(cpu);
   tally.timesMs.push(tookMs);
   tally.totalMs += tookMs;
-  tally.cpuMs.push((user + system) / 1000);
+  tally.cpuMs.push((user + system) / 1000 + serverMs() - beforeMs);
   tally.results += found.length;
 };
 

@@ -1,42 +1,45 @@
-import type { Lead, LeadQuery } from '../../../src/leads/lead-source.ts';
 import { spreadOf, type Spread } from './statistics.ts';
 
 export interface Throughput {
   callers: number;
-  searchesPerSecond: number;
-  /** Of single searches, their waiting behind others included. */
+  perSecond: number;
+  /** Of single calls, their waiting behind others included. */
   times: Spread | null;
+  /** Calls that were refused because too many others were waiting. */
+  refused: number;
 }
 
-export interface MeasureThroughputInput {
-  search: (query: LeadQuery) => Promise<Lead[]>;
-  /** Asked in turn, from the first again when they are over. */
-  queries: readonly LeadQuery[];
-  /** How many ask at the same time, each the next query as soon as its last one is answered. */
+export interface MeasureThroughputInput<Input> {
+  /** Resolves with false if it was refused. */
+  call: (input: Input) => Promise<boolean>;
+  /** Used in turn, from the first again when they are over. */
+  inputs: readonly Input[];
+  /** How many call at the same time, each again as soon as its last call is answered. */
   callers: number;
   durationMs: number;
 }
 
-export const measureThroughput = async ({
-  search,
-  queries,
+export const measureThroughput = async <Input>({
+  call,
+  inputs,
   callers,
   durationMs,
-}: MeasureThroughputInput): Promise<Throughput> => {
+}: MeasureThroughputInput<Input>): Promise<Throughput> => {
   const timesMs: number[] = [];
   const startedMs = performance.now();
   let next = 0;
-  const ask = async (): Promise<void> => {
+  let refused = 0;
+  const callOn = async (): Promise<void> => {
     while (performance.now() - startedMs < durationMs) {
-      const query = queries[next % queries.length];
-      if (query === undefined) return;
+      const input = inputs[next % inputs.length];
+      if (input === undefined) return;
       next += 1;
-      const askedMs = performance.now();
-      await search(query);
-      timesMs.push(performance.now() - askedMs);
+      const calledMs = performance.now();
+      if (await call(input)) timesMs.push(performance.now() - calledMs);
+      else refused += 1;
     }
   };
-  await Promise.all(Array.from({ length: callers }, ask));
+  await Promise.all(Array.from({ length: callers }, callOn));
   const seconds = (performance.now() - startedMs) / 1000;
-  return { callers, searchesPerSecond: Math.round(timesMs.length / seconds), times: spreadOf(timesMs) };
+  return { callers, perSecond: Math.round(timesMs.length / seconds), times: spreadOf(timesMs), refused };
 };

@@ -2,7 +2,8 @@ import type { LoopDelay } from '../measure/loop-delay.ts';
 import type { Spread } from '../measure/statistics.ts';
 
 /** p50 / p99 / longest. */
-export const spread = ({ p50, p99, max }: Spread): string => [p50, p99, max].map(milliseconds).join(' / ');
+export const spread = ({ p50, p99, max }: Pick<Spread, 'p50' | 'p99' | 'max'>): string =>
+  [p50, p99, max].map(milliseconds).join(' / ');
 
 const milliseconds = (time: number): string =>
   time >= 100 ? amount(Math.round(time)) : time >= 10 ? time.toFixed(1) : time.toFixed(2);

@@ -1,6 +1,7 @@
 import { engineNames, type Access, type EngineName } from '../engines/engine.ts';
 import type { Machine } from '../measure/machine.ts';
 import type { ClassFigures } from '../measure/measure-classes.ts';
+import { spreadOf, type Spread } from '../measure/statistics.ts';
 import type { SearchFigures } from '../steps/step.ts';
 import { amount, late, spread } from './format.ts';
 import { goalProfiles, goals, missesOf } from './goals.ts';
@@ -33,15 +34,20 @@ const reportSize = (results: Results): string => {
     loading(results),
     '### Searches',
     'Milliseconds, one search at a time, each query of a class several times over: p50 / p99 / longest.',
-    searches(ways, ({ warm }) => spread(warm)),
+    searches(ways, ({ warm }) => warm),
     '### Processor time',
-    'Of the same searches, milliseconds of the answering process alone: p50 / p99 / longest.',
-    searches(ways, ({ cpu }) => spread(cpu)),
+    'Of the same searches, milliseconds of the answering process, and of the backends of PostgreSQL: p50 / p99 / longest.',
+    searches(ways, ({ cpu }) => cpu),
     '### First searches',
     'Each query for the first time in a new process: p50 / p99 / longest. The files may be in the system’s cache.',
-    searches(ways, ({ cold }) => spread(cold)),
+    searches(ways, ({ cold }) => cold),
     '### The process that answers',
     processes(ways),
+    '### Free searches',
+    `The counts of matches that cost most, all different: milliseconds of processor time on average, and what ${freeRate} a minute, the usual limit of an address, take of a core.`,
+    counts(ways),
+    '### Chats beside hostile searches',
+    chats(results),
     ...(results.profiles > goalProfiles ? [] : ['### Goals', reached(ways)]),
   ].join('\n\n');
 };
@@ -58,6 +64,7 @@ const waysOf = ({ engines }: Results): Way[] =>
 
 const labels: Record<EngineName, Record<Access, string>> = {
   embedded: { gateway: 'embedded', direct: 'embedded, no thread' },
+  postgres: { gateway: 'PostgreSQL', direct: 'PostgreSQL, one connection' },
 };
 
 const machines = ({ seed, engines }: Results): string =>
@@ -86,6 +93,7 @@ const loading = ({ engines }: Results): string =>
       'rows per CPU second',
       'seconds',
       'CPU s',
+      'of them PostgreSQL',
       'peak MiB',
       'index MiB',
       'bytes a profile',
@@ -101,6 +109,7 @@ const loading = ({ engines }: Results): string =>
           amount(Math.round(load.profiles / Math.max(0.1, load.cpuSeconds))),
           String(load.seconds),
           String(load.cpuSeconds),
+          String(load.serverCpuSeconds ?? '–'),
           amount(load.peakMiB),
           amount(Math.round(load.bytes / 2 ** 20)),
           amount(Math.round(load.bytes / load.profiles)),
@@ -109,21 +118,65 @@ const loading = ({ engines }: Results): string =>
     }),
   );
 
-const searches = (ways: Way[], cell: (figures: ClassFigures) => string): string => {
+const searches = (ways: Way[], cell: (figures: ClassFigures) => Spread): string => {
   const names = [...new Set(ways.flatMap(({ figures }) => figures.classes.map(({ name }) => name)))];
+  const middles = ways.map(({ figures }) => {
+    const spreads = figures.classes.map(cell);
+    const middle = (key: 'p50' | 'p99' | 'max'): number => spreadOf(spreads.map((one) => one[key]))?.p50 ?? 0;
+    return `**${spread({ p50: middle('p50'), p99: middle('p99'), max: middle('max') })}**`;
+  });
+  const rows = names.map((name) => {
+    const found = ways.map(({ figures }) => figures.classes.find((figuresOf) => figuresOf.name === name));
+    const results = found.find((figures) => figures !== undefined)?.results ?? '–';
+    return [
+      name,
+      String(results),
+      ...found.map((figures) => (figures === undefined ? '–' : spread(cell(figures)))),
+    ];
+  });
   return table(
     ['class', 'results', ...ways.map(({ label }) => label)],
-    names.map((name) => {
-      const found = ways.map(({ figures }) => figures.classes.find((figuresOf) => figuresOf.name === name));
-      const results = found.find((figures) => figures !== undefined)?.results ?? '–';
-      return [
-        name,
-        String(results),
-        ...found.map((figures) => (figures === undefined ? '–' : cell(figures))),
-      ];
-    }),
+    [...rows, ['**median of the classes**', '', ...middles]],
   );
 };
+
+/** SEARCH_RATE_PER_MINUTE without a setting. */
+const freeRate = 60;
+
+const counts = (ways: Way[]): string =>
+  table(
+    ['', 'class', 'CPU ms', 'share of a core'],
+    ways.flatMap(({ label, figures }) =>
+      figures.counts.map(({ name, cpu }) => [
+        label,
+        name,
+        cpu.mean.toFixed(1),
+        `${((cpu.mean * freeRate) / 600).toFixed(1)} %`,
+      ]),
+    ),
+  );
+
+const chats = ({ engines }: Results): string =>
+  table(
+    ['engine', 'chats alone, ms', 'beside hostile searches, ms', 'of these a second', 'their ms', 'refused'],
+    engineNames.flatMap((name) => {
+      const figures = engines[name]?.chats;
+      if (figures === null || figures === undefined) return [];
+      const { alone, beside, hostile } = figures;
+      return [
+        [
+          name,
+          cellOf(alone.times),
+          cellOf(beside.times),
+          amount(hostile.perSecond),
+          cellOf(hostile.times),
+          amount(hostile.refused),
+        ],
+      ];
+    }),
+  ) + '\n\nEach p50 / p99 / longest.';
+
+const cellOf = (times: Spread | null): string => (times === null ? '–' : spread(times));
 
 const processes = (ways: Way[]): string =>
   table(
@@ -141,8 +194,10 @@ const processes = (ways: Way[]): string =>
       label,
       amount(Math.round(openMs)),
       [memoryMiB.before, memoryMiB.opened, memoryMiB.end, memoryMiB.peak].map(amount).join(' / '),
-      throughput === null ? '–' : `${amount(throughput.searchesPerSecond)} (${throughput.callers} callers)`,
-      throughput?.times ? spread(throughput.times) : '–',
+      throughput === null
+        ? '–'
+        : `${amount(throughput.perSecond)} (${throughput.callers} callers, ${throughput.refused} refused)`,
+      cellOf(throughput?.times ?? null),
       late(loop?.idle),
       late(loop?.oneCaller),
       late(loop?.manyCallers),

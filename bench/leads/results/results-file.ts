@@ -1,10 +1,10 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { engineNames, type EngineName } from '../engines/engine.ts';
-import type { LoadFigures, SearchFigures } from '../steps/step.ts';
+import type { ChatFigures, LoadFigures, SearchFigures } from '../steps/step.ts';
 
 /** Raised with every change that makes files of before unreadable. */
-export const resultsFormat = 1;
+export const resultsFormat = 2;
 
 /** What `leads-<profiles>.json` holds. */
 export interface Results {
@@ -20,6 +20,7 @@ export interface EngineResults {
   measuredAt: string;
   load: LoadFigures | null;
   searches: SearchFigures[];
+  chats: ChatFigures | null;
 }
 
 const fileOf = (folder: string, profiles: number): string => join(folder, `leads-${profiles}.json`);

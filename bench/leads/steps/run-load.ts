@@ -11,5 +11,6 @@ export const runLoad = async ({
   const engine = await openBenchEngine(name);
   const { result, figures } = await withProcessFigures(() => engine.load(place));
   const rowsPerSecond = Math.round(result.profiles / Math.max(0.001, figures.seconds));
-  return { ...result, ...figures, rowsPerSecond, machine };
+  const cpuSeconds = Math.round((figures.cpuSeconds + (result.serverCpuSeconds ?? 0)) * 10) / 10;
+  return { ...result, ...figures, cpuSeconds, rowsPerSecond, machine };
 };

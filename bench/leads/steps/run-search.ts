@@ -1,5 +1,6 @@
 import type { BenchPlace, OpenEngine } from '../engines/engine.ts';
 import { openBenchEngine } from '../engines/open-bench-engine.ts';
+import { AppError } from '../../../src/kit/errors.ts';
 import { createProfiles } from '../generate-profiles.ts';
 import { measureIdleDelay, withLoopDelay } from '../measure/loop-delay.ts';
 import { describeMachine } from '../measure/machine.ts';
@@ -48,7 +49,7 @@ const classQueries = (place: BenchPlace, { classes, queriesPerClass }: SearchPla
     }));
 };
 
-type Measured = Pick<SearchFigures, 'classes' | 'loop' | 'throughput'>;
+type Measured = Pick<SearchFigures, 'classes' | 'loop' | 'throughput' | 'counts'>;
 interface MeasureInput {
   classes: ClassQueries[];
   plan: SearchPlan;
@@ -60,13 +61,14 @@ const measureInBackground = async (
   { classes, plan }: MeasureInput,
 ): Promise<Measured> => {
   const idle = await measureIdleDelay();
-  const one = await withLoopDelay(() => measureClasses({ ...plan, search: engine.search, classes }));
-  const figures = { classes: one.result, loop: { idle, oneCaller: one.delay, manyCallers: null } };
+  const one = await withLoopDelay(() => measureClasses({ ...plan, ...engine, classes }));
+  const counts = await measureCounts(engine, { classes, plan });
+  const figures = { classes: one.result, counts, loop: { idle, oneCaller: one.delay, manyCallers: null } };
   if (plan.throughputMs === 0) return { ...figures, throughput: null };
   const many = await withLoopDelay(() =>
     measureThroughput({
-      search: engine.search,
-      queries: taken(classes),
+      call: (query) => engine.search(query).then(() => true, toRefusal),
+      inputs: taken(classes),
       callers: plan.callers,
       durationMs: plan.throughputMs,
     }),
@@ -75,10 +77,35 @@ const measureInBackground = async (
 };
 
 const measureInThread = async (engine: OpenEngine, { classes, plan }: MeasureInput): Promise<Measured> => ({
-  classes: await measureClasses({ ...plan, search: engine.search, classes }),
+  classes: await measureClasses({ ...plan, ...engine, classes }),
   loop: null,
   throughput: null,
+  counts: [],
 });
+
+/** A count ends at 100 matches. */
+const countedMatches = 101;
+const countsPerClass = 20;
+const maxCounts = 5;
+
+/** Counts the matches of different queries of each class. Returns the classes that cost most. */
+const measureCounts = async (
+  engine: OpenEngine,
+  { classes, plan }: MeasureInput,
+): Promise<SearchFigures['counts']> => {
+  const counted = classes.map(({ name, queries }) => ({
+    name,
+    queries: queries.slice(0, countsPerClass).map((query) => ({ ...query, limit: countedMatches })),
+  }));
+  const figures = await measureClasses({ ...plan, ...engine, classes: counted, warmPasses: 0 });
+  return figures.sort((a, b) => b.cpu.mean - a.cpu.mean).slice(0, maxCounts);
+};
+
+/** Too many searches waited for a connection or a thread. */
+const toRefusal = (error: unknown): boolean => {
+  if (error instanceof AppError && error.code === 'upstream_error') return false;
+  throw error;
+};
 
 /** All queries, the classes in turn. */
 const taken = (classes: ClassQueries[]): ClassQueries['queries'] => {

@@ -9,6 +9,7 @@ import type { ProcessFigures } from '../measure/process-figures.ts';
 export type Step =
   | { kind: 'load'; engine: EngineName; place: BenchPlace }
   | { kind: 'search'; engine: EngineName; access: Access; place: BenchPlace; plan: SearchPlan }
+  | { kind: 'chats'; engine: EngineName; place: BenchPlace; plan: SearchPlan }
   | { kind: 'check'; engine: EngineName; place: BenchPlace; queriesPerClass: number }
   | { kind: 'remove'; engine: EngineName; place: BenchPlace };
 
@@ -36,15 +37,27 @@ export interface SearchFigures {
   /** None where searches run in the main thread itself. */
   loop: { idle: LoopDelay; oneCaller: LoopDelay; manyCallers: LoopDelay | null } | null;
   throughput: Throughput | null;
+  /** Counts of matches, which are free, in the classes where they cost most; none where searches run in the main thread. */
+  counts: ClassFigures[];
   /** Resident in this process: with the queries alone, then with the index open, after all searches, and at most. */
   memoryMiB: { before: number; opened: number; end: number; peak: number };
   machine: Machine;
+}
+
+export interface ChatFigures {
+  /** Chats by a few callers. */
+  alone: Throughput;
+  /** The same at the same time as `hostile`. */
+  beside: Throughput;
+  /** Free counts of the matches of hostile searches, by many callers. */
+  hostile: Throughput;
 }
 
 /** What a step tells when it is done. */
 export interface StepResults {
   load: LoadFigures;
   search: SearchFigures;
+  chats: ChatFigures;
   /** How many queries were compared, and those that were answered otherwise than by the reference. */
   check: { compared: number; different: string[] };
   remove: null;

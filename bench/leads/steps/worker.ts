@@ -1,4 +1,5 @@
 import { openBenchEngine } from '../engines/open-bench-engine.ts';
+import { runChats } from './run-chats.ts';
 import { runCheck } from './run-check.ts';
 import { runLoad } from './run-load.ts';
 import { runSearch } from './run-search.ts';
@@ -11,6 +12,8 @@ const run = async (step: Step): Promise<StepResults[Step['kind']]> => {
       return runLoad(step);
     case 'search':
       return runSearch(step);
+    case 'chats':
+      return runChats(step);
     case 'check':
       return runCheck(step);
     case 'remove': {

@@ -1,5 +1,5 @@
 import type { InputProgress, RejectedRow } from '../../leads/import/input-options.ts';
-import type { ImportedProfiles } from '../../leads/import/import-profiles.ts';
+import type { ImportedProfiles } from '../../leads/lead-keeper.ts';
 import { importView } from '../../operator/leads/import-leads.ts';
 import type { Answer } from '../command-context.ts';
 import { sanitizeLine } from '../../kit/sanitize-line.ts';
@@ -38,16 +38,13 @@ export const describeLeftOut = ({ input, firstRejected, report }: LeftOut): stri
 /** With fewer rows, the fixed cost of an import hides its speed. */
 const minTimedRows = 1_000;
 
-const textOf = (
-  { place, mode, outcome, removed, durationMs, input }: ImportEnd,
-  rate: number | null,
-): string => {
+const textOf = ({ place, mode, outcome, durationMs, input }: ImportEnd, rate: number | null): string => {
   const speed = rate === null || outcome.rows < minTimedRows ? '' : ` (${formatCount(rate)} rows/s)`;
   const figures = figureLines([
     ['added', formatCount(outcome.added)],
     ['updated', formatCount(outcome.updated)],
-    ...(mode === 'replace' && removed !== null
-      ? [['removed', formatCount(removed), 'the input does not name them'] as const]
+    ...(mode === 'replace' && outcome.removed !== null
+      ? [['removed', formatCount(outcome.removed), 'the input does not name them'] as const]
       : []),
     ['repeated', formatCount(outcome.repeated), 'a later row has the same username'],
     ['forgotten', formatCount(outcome.forgotten), 'rows of people who asked for it'],

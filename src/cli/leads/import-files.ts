@@ -1,7 +1,6 @@
 import { resolve } from 'node:path';
 import { shownColumn } from '../../leads/import/column-names.ts';
 import type { ColumnMap, InputFormat, RejectedRow } from '../../leads/import/input-options.ts';
-import { importProfiles } from '../../leads/import/import-profiles.ts';
 import type { RejectedLimit } from '../../leads/import/rejected-limit.ts';
 import type { LeadDefaults } from '../../leads/lead-fields.ts';
 import { importLeads } from '../../operator/leads/import-leads.ts';
@@ -89,15 +88,17 @@ export const importFiles = async (
     return { input: input.progress(), firstRejected, report: report.close() };
   };
   try {
-    const imported = await session.audited({ operation: importLeads.name, input: { files, mode } }, () =>
+    const startedAt = clock.now();
+    const outcome = await session.audited({ operation: importLeads.name, input: { files, mode } }, () =>
       stoppingAtSignals('Stopped. Nothing was imported.', (signal) =>
-        importProfiles(keeper, { input, mode, signal, onProgress: (told) => progress?.show(told) }, clock),
+        keeper.importLeads({ input, mode, signal, onProgress: (told) => progress?.show(told) }),
       ),
     );
+    const durationMs = clock.now() - startedAt;
     const leftOut = end();
     if (!place.isSearched)
       tell('LEADS_SOURCES does not name embedded: the gateway does not search these profiles.');
-    return importAnswer({ ...imported, ...leftOut, place });
+    return importAnswer({ mode, outcome, durationMs, ...leftOut, place });
   } catch (error) {
     const leftOut = describeLeftOut(end());
     if (leftOut !== undefined) tell(leftOut);

@@ -2,25 +2,23 @@ import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { loadEnvironment, type SettingOptions } from '../../config/load-config.ts';
 import { readVariables } from '../../config/read-variables.ts';
-import { s3Variables } from '../../http/s3/s3-settings.ts';
-import { formerVariables, readFormerPlace } from '../../leads/embedded-source.ts';
-import { leadsFolder, type KeptPlace } from '../../leads/keeping/open-lead-keeper.ts';
 import { leadsVariables } from '../../leads/leads-settings.ts';
+import { leadsFolder } from '../../leads/open-lead-keeper.ts';
 import { refuseMisspelt, type Environment } from '../../config/setting-names.ts';
 import { embeddedStoreFile } from '../../store/open-store.ts';
-import { readStoreSettings, storeVariables } from '../../store/store-settings.ts';
+import { readStoreSettings, storeVariables, type StoreSettings } from '../../store/store-settings.ts';
 import { ConfigError } from '../../kit/errors.ts';
 import { userName } from '../../kit/user-name.ts';
 import { CommandError } from '../command-error.ts';
 import { codeOf } from '../write-new-file.ts';
 
-export interface LeadPlace extends KeptPlace {
+export interface LeadPlace extends StoreSettings {
   /** Whether the gateway searches there; true if LEADS_SOURCES cannot be read. */
   isSearched: boolean;
 }
 
-const { LEADS_SOURCES } = leadsVariables;
-const tables = { ...storeVariables, ...formerVariables, ...s3Variables };
+const { LEADS_SOURCES, LEADS_URL } = leadsVariables;
+const tables = { ...storeVariables, LEADS_URL };
 
 /** A person can be deleted while LEADS_SOURCES is wrong. */
 const searchesEmbedded = (all: Environment): boolean => {
@@ -42,7 +40,6 @@ export const readLeadPlace = (environment: Environment, options: SettingOptions)
   const values = readVariables(tables, all);
   return {
     ...readStoreSettings(values),
-    formerPlace: readFormerPlace(values),
     isSearched: searchesEmbedded(all),
   };
 };

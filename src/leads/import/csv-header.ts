@@ -47,14 +47,7 @@ const delimiters = [',', ';', '\t', '|'] as const;
 
 /** Returns the candidate that occurs most often in the first row, outside quotes. */
 const likelyDelimiter = (text: string): string => {
-  const counts = new Map<string, number>(delimiters.map((delimiter) => [delimiter, 0]));
-  let isQuoted = false;
-  for (const character of text) {
-    if (character === '"') isQuoted = !isQuoted;
-    if (isQuoted) continue;
-    if (character === '\n') break;
-    const count = counts.get(character);
-    if (count !== undefined) counts.set(character, count + 1);
-  }
-  return delimiters.reduce((best, each) => ((counts.get(each) ?? 0) > (counts.get(best) ?? 0) ? each : best));
+  const [row = ''] = text.replace(/"[^"]*(?:"|$)/g, '').split('\n', 1);
+  const parts = (delimiter: string): number => row.split(delimiter).length;
+  return delimiters.reduce<string>((best, each) => (parts(each) > parts(best) ? each : best), delimiters[0]);
 };

@@ -1,4 +1,5 @@
 import { checkLead } from '../query/check-lead.ts';
+import { anybody } from '../query/read-username.ts';
 import { defaultableFields, leadFields, type LeadDefaults } from '../lead-fields.ts';
 import type { ColumnMap } from './input-options.ts';
 import { LeadInputError } from './lead-input-error.ts';
@@ -32,15 +33,7 @@ export const readDefault = (pair: string, before: LeadDefaults = {}): LeadDefaul
   const example = 'a field, =, and the value of rows without it, such as following=0';
   const { field, text } = readField(pair, defaultableFields, example);
   if (before[field] !== undefined) throw new LeadInputError(`${field} has a default already.`);
-  const checked = checkLead({
-    username: 'anybody',
-    full_name: '',
-    followers: 0,
-    following: 0,
-    is_verified: false,
-    is_business: false,
-    [field]: text,
-  });
+  const checked = checkLead({ ...anybody, username: 'anybody', [field]: text });
   if ('problem' in checked) throw new LeadInputError(checked.problem);
   return { ...before, [field]: checked.lead[field] };
 };

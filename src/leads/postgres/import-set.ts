@@ -1,7 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { toFacets } from '../facets.ts';
 import type { ForgottenPeople, ForgottenSnapshot } from '../forgotten-people.ts';
-import type { ImportOutcome, ImportRequest } from '../lead-keeper.ts';
+import { checkList } from '../keeper-errors.ts';
+import { toOutcome, type ImportOutcome, type ImportRequest } from '../lead-keeper.ts';
 import type { Lead, LeadFacets } from '../lead-source.ts';
 import { packLead, unpackLead } from '../pack-lead.ts';
 import { foldingVersion } from '../query/fold-text.ts';
@@ -9,7 +10,14 @@ import { filterTerms, indexTerms } from '../query/index-terms.ts';
 import { usernameKey } from '../query/username-key.ts';
 import { createYieldToLoop } from '../yield-to-loop.ts';
 import { copyIn } from './copy-in.ts';
-import { deleteWhere, inTransaction, quoteTerm, scan, type Connection, type LeadSet } from './lead-set.ts';
+import {
+  deleteWhere,
+  fetchAll,
+  inTransaction,
+  quoteTerm,
+  type Connection,
+  type LeadSet,
+} from './lead-set.ts';
 
 /** A search reads at most so many profiles together, but where there are more than all parts hold. */
 export const profilesInPart = 70_000;
@@ -20,6 +28,8 @@ const smallerParts = 3;
 const columns = 'key, username, followers, profile, terms';
 const columnTypes = `key text collate "C" not null, username text collate "C" not null, followers bigint not null,
   profile text not null, terms tsvector not null`;
+
+type Counted = Omit<ImportOutcome, 'removed' | 'profiles'>;
 
 interface ImportInput {
   request: ImportRequest;
@@ -39,26 +49,35 @@ export const importSet = async (
   { request, former, people, partSize }: ImportInput,
 ): Promise<ImportOutcome> => {
   const { mode, signal, onProgress } = request;
-  const kept = mode === 'upsert' ? former : null;
   const next = `leads_${randomBytes(8).toString('hex')}`;
   const staged = `${next}_staged`;
   const forgotten = await people.read();
-
+  if (former !== null) checkList(former, forgotten);
   await connection.query(`create unlogged table ${staged} (place bigint not null, ${columnTypes})`);
-  // Words that another version of Unicode has folded are folded again.
-  const isFolded = kept === null || kept.folding === foldingVersion;
-  if (!isFolded) await stageAgain(connection, kept.name, staged);
   const outcome = await stageInput(connection, { request, staged, forgotten });
-  if (outcome.rows === 0) return { ...outcome, profiles: former?.profiles ?? 0 };
+  const before = former?.profiles ?? 0;
+  if (outcome.rows === 0) return toOutcome(outcome, { mode, profiles: before, before });
 
   onProgress?.({ phase: 'indexing', done: 0, total: null });
-  outcome.repeated = await dropRepeated(connection, staged);
+  outcome.repeated = await changeRows(
+    connection,
+    `delete from ${staged} as one using ${staged} as later where later.key = one.key and later.place > one.place`,
+  );
+  await connection.query(`analyze ${staged}`);
   if (former !== null) outcome.updated = await countKnown(connection, staged, former.name);
   outcome.added = outcome.rows - outcome.forgotten - outcome.repeated - outcome.updated;
-  const merged = isFolded ? kept : null;
+
+  let rows = `select ${columns} from ${staged}`;
+  const kept = mode === 'upsert' ? former : null;
+  if (kept !== null) {
+    const others = `from ${kept.name} as former where not exists (select from ${staged} as staged where staged.key = former.key)`;
+    if (kept.folding === foldingVersion) rows += ` union all select ${columns} ${others}`;
+    else await stageAgain(connection, { others, staged });
+  }
   signal.throwIfAborted();
-  const floors = await createParts(connection, { next, staged, merged }, partSize);
-  const profiles = await fillParts(connection, { next, staged, merged });
+  const floors = await createParts(connection, { next, rows, partSize });
+  const profiles = await changeRows(connection, `insert into ${next} (${columns}) ${rows}`);
+  await connection.query(`drop table ${staged}`);
   for (const place of floors.keys()) {
     signal.throwIfAborted();
     const done = Math.round((profiles * place) / floors.length);
@@ -69,14 +88,11 @@ export const importSet = async (
   signal.throwIfAborted();
   const since = kept === null || kept.swept === forgotten.revision ? forgotten.revision : null;
   const written = { name: next, floors, profiles, facets, since };
-  return { ...outcome, profiles: await publish(connection, written, people) };
+  return toOutcome(outcome, { mode, profiles: await publish(connection, written, people), before });
 };
 
-/** The last row of a person has the greatest place. Kept profiles are staged with the place 0. */
+/** The last row of a person has the greatest place. */
 const copyText = (staged: string): string => `copy ${staged} (place, ${columns}) from stdin`;
-
-/** Rows that are sent together. */
-const rowsAtOnce = 100;
 
 /** Writes a row for COPY, whose text gives backslashes, tabs and line ends a meaning. */
 const stagedRow = (place: number, lead: Lead): string => {
@@ -93,23 +109,21 @@ const stageInput = async (
     staged,
     forgotten,
   }: { request: ImportRequest; staged: string; forgotten: ForgottenSnapshot },
-): Promise<ImportOutcome> => {
-  const outcome: ImportOutcome = { rows: 0, added: 0, updated: 0, repeated: 0, forgotten: 0, profiles: 0 };
+): Promise<Counted> => {
+  const outcome: Counted = { rows: 0, added: 0, updated: 0, repeated: 0, forgotten: 0 };
   const ended = new AbortController();
   const yieldToLoop = createYieldToLoop(signal);
 
   async function* chunks(): AsyncGenerator<string> {
     for await (const leads of input.read({ signal: AbortSignal.any([signal, ended.signal]) })) {
-      for (let from = 0; from < leads.length; from += rowsAtOnce) {
-        let chunk = '';
-        for (const lead of leads.slice(from, from + rowsAtOnce)) {
-          outcome.rows += 1;
-          if (forgotten.includes(lead.username)) outcome.forgotten += 1;
-          else chunk += stagedRow(outcome.rows, lead);
-        }
-        if (chunk !== '') yield chunk;
-        if (await yieldToLoop()) onProgress?.({ phase: 'reading', done: outcome.rows, total: null });
+      let chunk = '';
+      for (const lead of leads) {
+        outcome.rows += 1;
+        if (forgotten.includes(lead.username)) outcome.forgotten += 1;
+        else chunk += stagedRow(outcome.rows, lead);
       }
+      yield chunk;
+      if (await yieldToLoop()) onProgress?.({ phase: 'reading', done: outcome.rows, total: null });
     }
   }
   try {
@@ -121,9 +135,13 @@ const stageInput = async (
   }
 };
 
-const stageAgain = (connection: Connection, kept: string, staged: string): Promise<void> =>
+const stageAgain = (
+  connection: Connection,
+  { others, staged }: { others: string; staged: string },
+): Promise<void> =>
   inTransaction(connection, async () => {
-    for await (const rows of scan<{ profile: string }>(connection, `select profile from ${kept}`)) {
+    await connection.query(`declare others cursor for select profile ${others}`);
+    for await (const rows of fetchAll<{ profile: string }>(connection, 'others')) {
       async function* chunks(): AsyncGenerator<string> {
         for (const { profile } of rows) yield stagedRow(0, unpackLead(profile));
       }
@@ -131,27 +149,15 @@ const stageAgain = (connection: Connection, kept: string, staged: string): Promi
     }
   });
 
-const countOf = async (connection: Connection, text: string): Promise<number> => {
-  const { rows } = await connection.query<{ count: bigint }>(text);
-  return Number(rows[0]?.count);
-};
+const changeRows = async (connection: Connection, text: string): Promise<number> =>
+  (await connection.query(text)).rowCount ?? 0;
 
-/** Keeps the last row of each person. Returns how many rows of the input it deletes. */
-const dropRepeated = async (connection: Connection, staged: string): Promise<number> => {
-  const repeated = await countOf(
-    connection,
-    `with gone as (
-      delete from ${staged} as staged
-        using (select key, max(place) as last from ${staged} group by key having count(*) > 1) as several
-        where staged.key = several.key and staged.place < several.last returning place
-    ) select count(*) from gone where place > 0`,
+const countKnown = async (connection: Connection, staged: string, former: string): Promise<number> => {
+  const { rows } = await connection.query<{ known: bigint }>(
+    `select count(*) as known from ${staged} join ${former} using (key)`,
   );
-  await connection.query(`analyze ${staged}`);
-  return repeated;
+  return Number(rows[0]?.known);
 };
-
-const countKnown = (connection: Connection, staged: string, former: string): Promise<number> =>
-  countOf(connection, `select count(*) from ${staged} join ${former} using (key) where place > 0`);
 
 /**
  * Returns the ranks of profiles at which parts begin, but the first. The first parts are smaller: many searches end
@@ -168,52 +174,29 @@ const partEnds = (profiles: number, partSize: number): number[] => {
   return ends;
 };
 
-interface Rows {
-  next: string;
-  staged: string;
-  /** The set whose profiles are kept, unless a staged row replaces them. */
-  merged: LeadSet | null;
-}
-
-/** Creates the tables of the next set. Returns the fewest followers of each part, the most followers first. */
+/** Creates the tables of the next set for `rows`. Returns the fewest followers of each part, the most followers first. */
 const createParts = async (
   connection: Connection,
-  { next, staged, merged }: Rows,
-  partSize: number,
+  { next, rows, partSize }: { next: string; rows: string; partSize: number },
 ): Promise<string[]> => {
-  const all = [staged, ...(merged === null ? [] : [merged.name])]
-    .map((table) => `select followers from ${table}`)
-    .join(' union all ');
-  const profiles = await countOf(connection, `select count(*) from (${all}) as profiles`);
+  const { rows: counted } = await connection.query<{ profiles: bigint }>(
+    `select count(*) as profiles from (${rows}) as one`,
+  );
   // Equally many followers are in one part.
-  const { rows } = await connection.query<{ floor: string }>(
+  const { rows: parts } = await connection.query<{ floor: string }>(
     `select distinct min(followers) as least, cast(min(followers) as text) as floor
       from (select followers, width_bucket(row_number() over (order by followers desc), cast($1 as bigint[])) as part
-        from (${all}) as profiles) as parts
+        from (${rows}) as one) as ranked
       group by part order by least desc`,
-    [partEnds(profiles, partSize)],
+    [partEnds(Number(counted[0]?.profiles), partSize)],
   );
-  const floors = [...rows.slice(0, -1).map(({ floor }) => floor), '0'];
+  const floors = [...parts.slice(0, -1).map(({ floor }) => floor), '0'];
   await connection.query(`create table ${next} (${columnTypes}) partition by range (followers)`);
   for (const [place, floor] of floors.entries())
     await connection.query(
       `create table ${next}_${place + 1} partition of ${next} for values from (${floor}) to (${floors[place - 1] ?? 'maxvalue'})`,
     );
   return floors;
-};
-
-/** Returns the number of profiles. */
-const fillParts = async (connection: Connection, { next, staged, merged }: Rows): Promise<number> => {
-  const into = `insert into ${next} (${columns}) select ${columns} from`;
-  const { rowCount } = await connection.query(`${into} ${staged}`);
-  let profiles = rowCount ?? 0;
-  if (merged !== null) {
-    const others = `not exists (select from ${staged} as staged where staged.key = former.key)`;
-    const added = await connection.query(`${into} ${merged.name} as former where ${others}`);
-    profiles += added.rowCount ?? 0;
-  }
-  await connection.query(`drop table ${staged}`);
-  return profiles;
 };
 
 const indexPart = async (connection: Connection, part: string): Promise<void> => {

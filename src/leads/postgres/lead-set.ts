@@ -1,3 +1,4 @@
+import { DatabaseError } from 'pg';
 import { silentLog } from '../../kit/log.ts';
 import { createPool, type ConnectionOptions, type Pool } from '../../store/postgres/connection.ts';
 import type { Lead, LeadFacets, LeadQuery } from '../lead-source.ts';
@@ -35,41 +36,40 @@ export interface LeadSet {
   updatedAt: number;
 }
 
-interface SetRow extends Pick<LeadSet, 'name' | 'generation' | 'folding' | 'list'> {
-  profiles: bigint;
-  facets: string;
-  swept: bigint;
-  updated_at: bigint;
-}
-
 /** Returns the current set; null if nothing was imported yet. `lock` keeps it from changing until the transaction ends. */
 export const readSet = async (
   connection: Connection,
   lock: '' | 'for update' = '',
 ): Promise<LeadSet | null> => {
-  const { rows } = await connection.query<SetRow>(`select * from lead_set ${lock}`);
-  const [row] = rows;
-  if (row === undefined) return null;
-  const { updated_at: updatedAt, ...columns } = row;
-  return {
-    ...columns,
-    profiles: Number(row.profiles),
-    facets: JSON.parse(row.facets),
-    swept: Number(row.swept),
-    updatedAt: Number(updatedAt),
-  };
+  const { rows } = await connection.query<{ current: LeadSet }>(
+    `select json_build_object('name', name, 'generation', generation, 'profiles', profiles, 'facets', cast(facets as json),
+      'folding', folding, 'list', list, 'swept', swept, 'updatedAt', updated_at) as current from lead_set ${lock}`,
+  );
+  return rows[0]?.current ?? null;
 };
 
 /** Reads the current set of a store that may not be migrated yet, for a look from outside. */
 export const readSetOnce = async (url: string): Promise<LeadSet | null> => {
   const pool = createPool(connectionTo({ url }, { statementTimeoutMs: 5_000 }), { size: 1, log: silentLog });
   try {
-    const { rows } = await pool.query<{ exists: boolean }>(
-      `select to_regclass('lead_set') is not null as exists`,
-    );
-    return rows[0]?.exists === true ? await readSet(pool) : null;
+    return await readSet(pool);
+  } catch (error) {
+    if (isMissingTable(error)) return null;
+    throw error;
   } finally {
     await pool.end();
+  }
+};
+
+const isMissingTable = (error: unknown): boolean => error instanceof DatabaseError && error.code === '42P01';
+
+/** Does `work` on the current set. A set is dropped as soon as another one is current: then the work begins anew. */
+export const onCurrentSet = async <T>(work: () => Promise<T>): Promise<T> => {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isMissingTable(error)) throw error;
+    return work();
   }
 };
 
@@ -78,75 +78,68 @@ export const quoteTerm = (term: string): string => `'${term.replace(/['\\]/g, '$
 
 const mostFollowers = Number.MAX_SAFE_INTEGER;
 
-/** Finds profiles of the current set in the order of results. `name` is its table; null if there is no set. */
-export const findLeads = async (
-  connection: Connection,
-  query: LeadQuery,
-): Promise<{ name: string | null; leads: Lead[] }> => {
+/** Finds profiles of the current set in the order of results. */
+export const findLeads = async (connection: Connection, query: LeadQuery): Promise<Lead[]> => {
   const conditions = queryConditions(query);
-  const { after, minFollowers = 0, maxFollowers = mostFollowers } = query;
-  const words = conditions?.map(({ text, isPrefix }) => `${quoteTerm(text)}${isPrefix ? ':*' : ''}`) ?? [];
-  const { rows } = await connection.query<{ name: string; profile: string | null }>({
+  if (conditions === null) return [];
+  const { after, minFollowers = 0, maxFollowers = mostFollowers, limit } = query;
+  const words = conditions.map(({ text, isPrefix }) => `${quoteTerm(text)}${isPrefix ? ':*' : ''}`);
+  const { rows } = await connection.query<{ profile: string }>({
     name: 'find leads',
-    text: `select name, profile from lead_set
-      left join lateral find_leads(cast($1 as text)::tsquery, $2, $3, $4, $5, $6) as profile on true`,
+    text: 'select profile from find_leads(cast($1 as text)::tsquery, $2, $3, $4, $5, $6) as profile',
     values: [
       words.length === 0 ? null : words.join(' & '),
       minFollowers,
       Math.min(maxFollowers, after?.followers ?? mostFollowers),
       after?.followers ?? null,
       after?.username ?? null,
-      conditions === null ? 0 : query.limit,
+      limit,
     ],
   });
-  return {
-    name: rows[0]?.name ?? null,
-    leads: rows.flatMap(({ profile }) => (profile === null ? [] : [unpackLead(profile)])),
-  };
+  return rows.map(({ profile }) => unpackLead(profile));
 };
 
-const tables = `select oid, relname as name from pg_class
+/** Selects the tables of sets whose names end so. */
+const tables = (end: string): string => `select oid, relname as name from pg_class
   where relnamespace = (select relnamespace from pg_class where oid = cast('lead_set' as regclass))
-    and relname ~ '^leads_[0-9a-f]{16}(_staged)?$'`;
+    and relkind in ('r', 'p') and relname ~ '^leads_[0-9a-f]{16}${end}$'`;
 
 const lockNotAvailable = '55P03';
 
-/** Removes the tables of former sets, and of imports that ended early. A table that is in use, as by a dump, stays. */
+/** Removes the tables of former sets, and of imports that ended early. A table in use, as by a dump or an export, stays. */
 export const dropOthers = async (connection: Connection): Promise<void> => {
   const { rows } = await connection.query<{ name: string }>(
-    `select name from (${tables}) as found where not exists (select from lead_set where lead_set.name = found.name)`,
+    `select name from (${tables('(_staged)?')}) as found where not exists (select from lead_set where lead_set.name = found.name)`,
   );
   for (const { name } of rows)
     try {
-      await connection.query(`drop table if exists ${name}`);
+      await connection.query(`set local lock_timeout = '3s'; drop table if exists ${name}`);
     } catch (error) {
-      if (!(error instanceof Error && 'code' in error && error.code === lockNotAvailable)) throw error;
+      if (!(error instanceof DatabaseError && error.code === lockNotAvailable)) throw error;
     }
 };
 
 /** Returns the size of all sets on the disk, in bytes. */
 export const bytesOfSets = async (connection: Connection): Promise<number> => {
   const { rows } = await connection.query<{ bytes: string }>(
-    `select cast(sum(pg_total_relation_size(part.relid)) as text) as bytes
-      from (${tables}) as found cross join lateral pg_partition_tree(found.oid) as part`,
+    `select cast(sum(pg_total_relation_size(oid)) as text) as bytes from (${tables('.*')}) as found`,
   );
   return Number(rows[0]?.bytes ?? 0);
 };
 
-const rowsAtOnce = 20_000;
+const rowsAtOnce = 4_000;
 
-/** Yields the rows of a select in batches. Needs a transaction of `connection`. */
-export async function* scan<Row extends object>(
+/** Yields the rows of a cursor in batches. */
+export async function* fetchAll<Row extends object>(
   connection: Connection,
-  select: string,
+  cursor: string,
 ): AsyncGenerator<Row[]> {
-  await connection.query(`declare leads_rows no scroll cursor for ${select}`);
   for (;;) {
-    const { rows } = await connection.query<Row>(`fetch ${rowsAtOnce} from leads_rows`);
+    const { rows } = await connection.query<Row>(`fetch ${rowsAtOnce} from ${cursor}`);
     yield rows;
     if (rows.length < rowsAtOnce) break;
   }
-  await connection.query('close leads_rows');
+  await connection.query(`close ${cursor}`);
 }
 
 /** Deletes the people for whom `isMeant` is true, in a transaction of `connection`. Returns how many they were. */
@@ -156,7 +149,8 @@ export const deleteWhere = async (
   isMeant: (key: string) => boolean,
 ): Promise<number> => {
   let deleted = 0;
-  for await (const rows of scan<{ key: string }>(connection, `select key from ${name}`)) {
+  await connection.query(`declare everybody cursor for select key from ${name}`);
+  for await (const rows of fetchAll<{ key: string }>(connection, 'everybody')) {
     const keys = rows.flatMap(({ key }) => (isMeant(key) ? [key] : []));
     if (keys.length > 0) deleted += await deleteKeys(connection, name, keys);
   }

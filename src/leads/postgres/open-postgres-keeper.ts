@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { Client, DatabaseError } from 'pg';
 import { silentLog } from '../../kit/log.ts';
 import { clientConfig, createPool, type Pool } from '../../store/postgres/connection.ts';
-import { revisionBefore, type ForgottenPeople } from '../forgotten-people.ts';
-import { busyError, changeFailed, checkList, notErased } from '../keeper-errors.ts';
+import type { ForgottenPeople } from '../forgotten-people.ts';
+import { keepForgotten, type AddedPeople } from '../keep-forgotten.ts';
+import { busyError, changeFailed, checkList } from '../keeper-errors.ts';
 import { LeadKeeperError, type ImportOutcome, type ImportRequest, type LeadKeeper } from '../lead-keeper.ts';
 import type { Lead } from '../lead-source.ts';
-import { usernameKey } from '../query/username-key.ts';
+import { unpackLead } from '../pack-lead.ts';
 import { importSet, profilesInPart } from './import-set.ts';
 import {
   bytesOfSets,
@@ -14,8 +15,9 @@ import {
   deleteKeys,
   deleteWhere,
   dropOthers,
-  findLeads,
+  fetchAll,
   inTransaction,
+  onCurrentSet,
   readSet,
   type Connection,
   type PostgresPlace,
@@ -31,7 +33,6 @@ export interface PostgresKeeperOptions extends PostgresPlace {
 const statementTimeoutMs = 60_000;
 /** People who are deleted by one statement. */
 const keysAtOnce = 10_000;
-const rowsInPage = 2_000;
 
 /** Changes the profiles in PostgreSQL. The store, which has the list of forgotten people, must be open. */
 export const openPostgresKeeper = (options: PostgresKeeperOptions): LeadKeeper => {
@@ -52,23 +53,7 @@ export const openPostgresKeeper = (options: PostgresKeeperOptions): LeadKeeper =
         };
       }),
     exportLeads: ({ signal }) => exportLeads(pool, { people, signal }),
-    forget: async (usernames, { signal }) => {
-      signal.throwIfAborted();
-      const revision = await people.add(usernames);
-      try {
-        return {
-          removed: await erase(pool, {
-            keys: usernames.map(usernameKey),
-            revision,
-            before: revisionBefore(revision, usernames),
-          }),
-        };
-      } catch (error) {
-        throw notErased(toKeeperError(error, (reason) => `Some data could not be erased (${reason}).`));
-      }
-    },
-    findForgotten: people.find,
-    remember: async (usernames) => ({ restored: await people.remove(usernames) }),
+    ...keepForgotten(people, { erase: (added) => erase(pool, added), toError: toKeeperError }),
     sweep: () => explained(() => sweep(pool, people)),
     close: () => pool.end(),
   };
@@ -95,11 +80,13 @@ const toKeeperError = (cause: unknown, describe = changeFailed): LeadKeeperError
   );
 };
 
+/** The lock of an import belongs to its connection, and ends with it. */
 const importLeads = async (
-  place: PostgresKeeperOptions,
+  { people, partSize = profilesInPart, ...place }: PostgresKeeperOptions,
   pool: Pool,
   request: ImportRequest,
 ): Promise<ImportOutcome> => {
+  const { signal } = request;
   const config = clientConfig(connectionTo(place, { statementTimeoutMs }));
   const client = new Client({ ...config, query_timeout: 0 });
   // A lost connection fails the statement that runs.
@@ -108,87 +95,63 @@ const importLeads = async (
     await client.connect();
     await client.query(sessionText);
     const { rows } = await client.query<{ pid: number; locked: boolean }>(lockText);
-    const [session] = rows;
-    if (session?.locked !== true) throw busyError();
-    return await importAlone(client, { ...session, place, pool, request });
+    if (rows[0]?.locked !== true) throw busyError();
+    const { pid } = rows[0];
+    let cancelled: Promise<unknown> = Promise.resolve();
+    const cancel = (): void => {
+      cancelled = pool.query('select pg_cancel_backend($1)', [pid]).catch(() => undefined);
+    };
+    signal.addEventListener('abort', cancel, { once: true });
+    try {
+      await dropOthers(client);
+      return await importSet(client, { request, former: await readSet(client), people, partSize });
+    } finally {
+      signal.removeEventListener('abort', cancel);
+      await cancelled;
+      // Tables that stay, as after a lost connection, are removed by the next import.
+      await dropOthers(client).catch(() => undefined);
+    }
   } catch (error) {
-    request.signal.throwIfAborted();
+    signal.throwIfAborted();
     throw toKeeperError(error);
   } finally {
     await client.end();
   }
 };
 
-/** The lock belongs to the connection `client`, and ends with it. */
-const importAlone = async (
-  client: Connection,
-  {
-    place,
-    pool,
-    pid,
-    request,
-  }: { place: PostgresKeeperOptions; pool: Pool; pid: number; request: ImportRequest },
-): Promise<ImportOutcome> => {
-  const { people, partSize = profilesInPart } = place;
-  let cancelled: Promise<unknown> = Promise.resolve();
-  const cancel = (): void => {
-    cancelled = pool.query('select pg_cancel_backend($1)', [pid]).catch(() => undefined);
-  };
-  request.signal.addEventListener('abort', cancel, { once: true });
-  try {
-    const former = await readSet(client);
-    if (former !== null) checkList(former, await people.read());
-    await dropOthers(client);
-    return await importSet(client, { request, former, people, partSize });
-  } finally {
-    request.signal.removeEventListener('abort', cancel);
-    await cancelled;
-    // Tables that stay, as after a lost connection, are removed by the next import.
-    await dropOthers(client).catch(() => undefined);
-  }
-};
-
 /** The server ends the import, and so its lock, soon after this process has ended. Not every system can look for that. */
-const sessionText = `set statement_timeout = 0; set idle_in_transaction_session_timeout = 0; set lock_timeout = '30s';
+const sessionText = `set statement_timeout = 0; set idle_in_transaction_session_timeout = 0;
   select set_config('client_connection_check_interval', '1s', false) where version() like '%linux%'`;
 
 const lockText = `select pg_backend_pid() as pid,
   pg_try_advisory_lock(cast(cast(cast('lead_set' as regclass) as oid) as bigint)) as locked`;
 
 /**
- * Deletes people, who raised the revision of the list from `before`, from the current set. An import that is under way
- * compares the list at its end.
+ * Deletes people from the current set. An import that is under way compares the list at its end.
  */
-const erase = (
-  pool: Pool,
-  { keys, revision, before }: { keys: readonly string[]; revision: number; before: number },
-): Promise<number> =>
-  onConnection(pool, (client) =>
-    inTransaction(client, async () => {
-      const set = await readSet(client, 'for update');
-      if (set === null) return 0;
-      let removed = 0;
-      for (let at = 0; at < keys.length; at += keysAtOnce)
-        removed += await deleteKeys(client, set.name, keys.slice(at, at + keysAtOnce));
-      const swept = set.swept === before ? revision : set.swept;
-      await noteDeletion(client, { name: set.name, removed, swept });
-      return removed;
-    }),
-  );
+const erase = (pool: Pool, { keys, revision, before }: AddedPeople): Promise<number> =>
+  change(pool, async (client) => {
+    const set = await readSet(client, 'for update');
+    if (set === null) return 0;
+    let removed = 0;
+    for (let at = 0; at < keys.length; at += keysAtOnce)
+      removed += await deleteKeys(client, set.name, keys.slice(at, at + keysAtOnce));
+    const swept = set.swept === before ? revision : set.swept;
+    await noteDeletion(client, { name: set.name, removed, swept });
+    return removed;
+  });
 
 /** Deletes the people who are on the list and still stored, as after a deletion that ended early. */
 const sweep = async (pool: Pool, people: ForgottenPeople): Promise<void> => {
-  const forgotten = await people.read();
+  const { ids, revision, includes } = await people.read();
   const set = await readSet(pool);
   if (set === null) return;
-  checkList(set, forgotten);
-  if (set.swept === forgotten.revision) return;
-  await onConnection(pool, (client) =>
-    inTransaction(client, async () => {
-      const removed = await deleteWhere(client, set.name, forgotten.includes);
-      await noteDeletion(client, { name: set.name, removed, swept: forgotten.revision });
-    }),
-  );
+  checkList(set, { ids });
+  if (set.swept === revision) return;
+  await change(pool, async (client) => {
+    const removed = await deleteWhere(client, set.name, includes);
+    await noteDeletion(client, { name: set.name, removed, swept: revision });
+  });
 };
 
 /** Changes nothing if an import has replaced the set `name`. */
@@ -202,34 +165,43 @@ const noteDeletion = (
     [name, removed, swept, randomUUID(), Date.now()],
   );
 
-const onConnection = async <T>(pool: Pool, work: (connection: Connection) => Promise<T>): Promise<T> => {
+/** Does `work` in a transaction of its own connection. */
+const change = async <T>(pool: Pool, work: (connection: Connection) => Promise<T>): Promise<T> => {
   const client = await pool.connect();
   try {
-    return await work(client);
+    return await inTransaction(client, () => work(client));
   } finally {
     client.release();
   }
 };
 
+/** A table that is read stays, as it is when the reading begins, also after another import has replaced it. */
 async function* exportLeads(
   pool: Pool,
   { people, signal }: { people: ForgottenPeople; signal: AbortSignal },
 ): AsyncGenerator<Lead> {
   try {
-    const forgotten = await people.read();
-    const name = (await readSet(pool))?.name ?? null;
-    let after: Lead | undefined;
-    for (;;) {
-      signal.throwIfAborted();
-      const page = await findLeads(pool, { limit: rowsInPage, ...(after && { after }) });
-      if (page.name !== name)
-        throw new LeadKeeperError(
-          'failed',
-          'Another import has replaced the profiles. Run the command again.',
-        );
-      yield* page.leads.filter(({ username }) => !forgotten.includes(username));
-      after = page.leads.at(-1);
-      if (page.leads.length < rowsInPage) return;
+    const { includes } = await people.read();
+    const client = await pool.connect();
+    try {
+      const isAny = await onCurrentSet(async () => {
+        // The reader of an export may pause for long.
+        await client.query('rollback; begin read only; set local idle_in_transaction_session_timeout = 0');
+        const set = await readSet(client);
+        if (set !== null)
+          await client.query(
+            `declare profiles cursor for select profile from ${set.name} order by -followers, username`,
+          );
+        return set !== null;
+      });
+      if (!isAny) return;
+      for await (const rows of fetchAll<{ profile: string }>(client, 'profiles')) {
+        signal.throwIfAborted();
+        yield* rows.map(({ profile }) => unpackLead(profile)).filter(({ username }) => !includes(username));
+      }
+    } finally {
+      await client.query('rollback').catch(() => undefined);
+      client.release();
     }
   } catch (error) {
     if (signal.aborted) throw error;

@@ -10,7 +10,14 @@ import { checkList } from '../keeper-errors.ts';
 import type { Lead, LeadQuery, LeadSource, LeadStatus } from '../lead-source.ts';
 import { foldingVersion } from '../query/fold-text.ts';
 import { searchError } from '../search-error.ts';
-import { connectionTo, findLeads, readSet, type LeadSet, type PostgresPlace } from './lead-set.ts';
+import {
+  connectionTo,
+  findLeads,
+  onCurrentSet,
+  readSet,
+  type LeadSet,
+  type PostgresPlace,
+} from './lead-set.ts';
 
 export interface PostgresLeadsOptions extends PostgresPlace {
   people: Pick<ForgottenPeople, 'read'>;
@@ -30,12 +37,19 @@ const longestWaitMs = 1_000;
 /** The interval between two looks at the current set. */
 const lookMs = 500;
 
-/** What is searched. `away`: nothing can be, for now. */
-type State =
-  | { kind: 'serving'; set: LeadSet }
-  | { kind: 'fictional'; source: LeadSource }
-  | { kind: 'empty' }
-  | { kind: 'away'; reason: string };
+/** Makes a source that answers until another one takes its place. */
+const sourceOf = (
+  status: Omit<LeadStatus, 'synthetic'>,
+  search: (query: LeadQuery, caller: AbortSignal) => Promise<Lead[]>,
+): LeadSource => ({
+  search: (query, { signal }) => search(query, signal),
+  status: () => ({ ...status, synthetic: false }),
+  close: async () => undefined,
+});
+const away = sourceOf({ ready: false, profiles: 0, revision: 'none' }, () =>
+  Promise.reject(searchError('interrupted')),
+);
+const empty = sourceOf({ ready: true, profiles: 0, revision: 'empty' }, () => Promise.resolve([]));
 
 /**
  * Opens the profiles that were imported into PostgreSQL. Another set is searched as soon as it is current, and its
@@ -51,13 +65,22 @@ export const openPostgresLeads = async (options: PostgresLeadsOptions): Promise<
     log,
   });
   const find = createFind(pool, { searchTimeoutMs, signal });
-  let state: State = { kind: 'away', reason: '' };
+  let current = away;
+  let isFictional = false;
+  /** Why nothing can be searched now. */
+  let trouble: string | null = null;
   /** Whether this process has seen imported profiles. Fictional ones do not replace them. */
   let hadSet = false;
 
-  const serve = async (set: LeadSet): Promise<void> => {
-    const { generation, profiles } = set;
-    if (state.kind === 'serving' && state.set.generation === generation) return;
+  const enter = async (next: LeadSource): Promise<void> => {
+    const former = current;
+    current = next;
+    isFictional = false;
+    trouble = null;
+    await former.close();
+  };
+  const serve = async ({ generation: revision, profiles, facets, ...set }: LeadSet): Promise<void> => {
+    if (current.status().revision === revision) return;
     const forgotten = await people.read();
     checkList(set, forgotten);
     // Answers are filtered by the list meanwhile.
@@ -67,26 +90,24 @@ export const openPostgresLeads = async (options: PostgresLeadsOptions): Promise<
       log.warn(
         'another version indexed the profiles, so rare letters may not be found; the next import indexes them anew',
       );
-    log.info({ generation, profiles }, 'searches use new profiles from now on');
+    log.info({ generation: revision, profiles }, 'searches use new profiles from now on');
     hadSet = true;
-    const former = state;
-    state = { kind: 'serving', set };
-    if (former.kind === 'fictional') await former.source.close();
+    await enter(sourceOf({ ready: true, profiles, revision, facets }, find));
   };
   const look = async (): Promise<void> => {
     try {
       const set = await readSet(pool);
       if (set !== null) return await serve(set);
       if (hadSet) throw new Error('the imported profiles are gone');
-      if (state.kind !== 'away') return;
-      state =
-        openFictional === null ? { kind: 'empty' } : { kind: 'fictional', source: await openFictional() };
+      if (current !== away) return;
+      await enter((await openFictional?.()) ?? empty);
+      isFictional = openFictional !== null;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      if (signal.aborted || state.kind === 'fictional') return;
-      if (state.kind !== 'away' || state.reason !== reason)
-        log.error({ err: error }, 'the imported profiles cannot be searched');
-      state = { kind: 'away', reason };
+      if (signal.aborted || isFictional || reason === trouble) return;
+      log.error({ err: error }, 'the imported profiles cannot be searched');
+      await enter(away);
+      trouble = reason;
     }
   };
   const follow = async (): Promise<void> => {
@@ -99,41 +120,17 @@ export const openPostgresLeads = async (options: PostgresLeadsOptions): Promise<
   await look();
   const following = follow();
   return {
-    search: async (query, options) => {
-      options.signal.throwIfAborted();
-      switch (state.kind) {
-        case 'serving':
-          return find(query, options.signal);
-        case 'fictional':
-          return state.source.search(query, options);
-        case 'empty':
-          return [];
-        case 'away':
-          throw searchError('interrupted');
-      }
+    search: async (query, caller) => {
+      caller.signal.throwIfAborted();
+      return current.search(query, caller);
     },
-    status: () => statusOf(state),
+    status: () => current.status(),
     close: async () => {
       closing.abort(new AppError('shutting_down', 'The service is stopping. Try again in a moment.'));
       await following;
-      await Promise.all([pool.end(), state.kind === 'fictional' ? state.source.close() : undefined]);
+      await Promise.all([pool.end(), current.close()]);
     },
   };
-};
-
-const statusOf = (state: State): LeadStatus => {
-  switch (state.kind) {
-    case 'serving': {
-      const { profiles, generation: revision, facets } = state.set;
-      return { ready: true, synthetic: false, profiles, revision, facets };
-    }
-    case 'fictional':
-      return state.source.status();
-    case 'empty':
-      return { ready: true, synthetic: false, profiles: 0, revision: 'empty' };
-    case 'away':
-      return { ready: false, synthetic: false, profiles: 0, revision: 'none' };
-  }
 };
 
 /** Returns a function that finds profiles, within the limits of this gateway. `signal` ends the waiting of searches. */
@@ -145,19 +142,10 @@ const createFind = (
     total: searchesAtOnce,
     queue: { total: maxWaiting, longestWaitMs, refusal: () => searchError('full') },
   });
-  /** A set is dropped as soon as another one is current: a search that began before it finds no table, and begins anew. */
-  const findInCurrent = async (query: LeadQuery): Promise<Lead[]> => {
-    try {
-      return (await findLeads(pool, query)).leads;
-    } catch (error) {
-      if (!(error instanceof DatabaseError && error.code === undefinedTable)) throw error;
-      return (await findLeads(pool, query)).leads;
-    }
-  };
   return async (query, caller) => {
     const release = await limiter.acquire({}, { signal: AbortSignal.any([caller, signal]) });
     const over = AbortSignal.timeout(searchTimeoutMs);
-    const finding = findInCurrent(query).finally(release);
+    const finding = onCurrentSet(() => findLeads(pool, query)).finally(release);
     try {
       return await unlessAborted(finding, AbortSignal.any([caller, over]));
     } catch (error) {
@@ -168,6 +156,5 @@ const createFind = (
   };
 };
 
-const undefinedTable = '42P01';
 /** Also a statement that takes too long is canceled. */
 const queryCanceled = '57014';

@@ -7,20 +7,4 @@ type RankedLead = Pick<Lead, 'followers' | 'username'>;
  * bytes, SQLite's BINARY and PostgreSQL's "C", but not of UTF-16 units.
  */
 export const compareLeads = (a: RankedLead, b: RankedLead): number =>
-  b.followers - a.followers || compareCodePoints(a.username, b.username);
-
-const compareCodePoints = (a: string, b: string): number => {
-  const shorter = Math.min(a.length, b.length);
-  for (let index = 0; index < shorter; index += 1) {
-    if (a.charCodeAt(index) !== b.charCodeAt(index))
-      return codePointAround(a, index) - codePointAround(b, index);
-  }
-  return a.length - b.length;
-};
-
-/** Returns the code point that contains the unit at `index`, in its first or second half. */
-const codePointAround = (text: string, index: number): number => {
-  const unit = text.charCodeAt(index);
-  const isSecondHalf = unit >= 0xdc00 && unit <= 0xdfff;
-  return text.codePointAt(isSecondHalf ? index - 1 : index) ?? unit;
-};
+  b.followers - a.followers || Buffer.compare(Buffer.from(a.username), Buffer.from(b.username));

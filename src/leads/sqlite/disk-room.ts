@@ -33,15 +33,6 @@ class NoRoomError extends Error {
   override readonly message = 'the remaining disk space is reserved for the gateway';
 }
 
-/** Throws NoRoomError if `bytes` more on the disk of `folder` would reach into the reserve. */
-const requireRoom = (
-  folder: string,
-  { bytes, readRoom }: { bytes: number; readRoom: ReadDiskRoom },
-): void => {
-  const room = readRoom(folder);
-  if (room !== null && room.free - bytes < reserveOf(room)) throw new NoRoomError();
-};
-
 /** A fast disk writes less than the reserve in this time. */
 const lookMs = 50;
 
@@ -55,14 +46,13 @@ export const withinRoom = async <T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> => {
   const lack = new AbortController();
-  requireRoom(folder, { bytes: 0, readRoom });
-  const timer = setInterval(() => {
-    try {
-      requireRoom(folder, { bytes: 0, readRoom });
-    } catch (error) {
-      lack.abort(error);
-    }
-  }, lookMs);
+  const look = (): void => {
+    const room = readRoom(folder);
+    if (room !== null && room.free < reserveOf(room)) lack.abort(new NoRoomError());
+  };
+  look();
+  lack.signal.throwIfAborted();
+  const timer = setInterval(look, lookMs);
   try {
     return await work(AbortSignal.any([signal, lack.signal]));
   } finally {

@@ -45,8 +45,7 @@ export const followFolder = (options: FollowFolderOptions, signal: AbortSignal) 
     if (reason === null) log.info({ folder }, 'building the lead index in the background');
     else log.warn({ folder, reason }, 'the lead index is unusable and is being rebuilt');
     current.enter({ kind: 'preparing' });
-    await buildFictional(folder, { set: fictional, log, signal });
-    isDamaged = false;
+    if (await buildUnlessReal(options, signal)) isDamaged = false;
   };
   const judge = async (manifest: Manifest | null): Promise<void> => {
     hadReal ||= manifest?.fictional === null;
@@ -114,23 +113,44 @@ const repeatLook = async (look: () => Promise<void>, signal: AbortSignal): Promi
   }
 };
 
+/** Builds the fictional profiles. Resolves with false, in the middle of it, if real ones were imported. */
+const buildUnlessReal = async (
+  { folder, fictional: set, log }: FollowFolderOptions,
+  signal: AbortSignal,
+): Promise<boolean> => {
+  const replaced = new AbortController();
+  const watch = setInterval(() => {
+    if (isReal(folder)) replaced.abort();
+  }, lookMs);
+  try {
+    await buildFictional(folder, { set, log, signal: AbortSignal.any([signal, replaced.signal]) });
+    return true;
+  } catch (error) {
+    if (!replaced.signal.aborted) throw error;
+    return false;
+  } finally {
+    clearInterval(watch);
+  }
+};
+
+const isReal = (folder: string): boolean => {
+  try {
+    return readManifest(folder)?.fictional === null;
+  } catch {
+    return false;
+  }
+};
+
 type CurrentState = ReturnType<typeof createState>;
 
 const createState = ({ folder, log }: Pick<FollowFolderOptions, 'folder' | 'log'>) => {
   let state: FolderState = { kind: 'preparing' };
-  let ready = newGate();
   const enter = (next: FolderState): void => {
-    if (state.kind === 'serving' && next.kind !== 'serving') ready = newGate();
     state = next;
-    if (next.kind === 'serving') ready.resolve();
   };
   return {
     get state(): FolderState {
       return state;
-    },
-    /** Settled when profiles can be searched. */
-    get ready(): PromiseWithResolvers<void> {
-      return ready;
     },
     enter,
     /** Waits for the operator. The same reason is logged once. */
@@ -176,10 +196,3 @@ const unnamed =
 const missing =
   'the imported profiles are gone; waiting until they are restored, or others are imported; ' +
   'fictional ones do not replace them before a restart';
-
-/** Creates a promise that is settled from outside. Its rejection may stay unhandled. */
-const newGate = (): PromiseWithResolvers<void> => {
-  const gate = Promise.withResolvers<void>();
-  gate.promise.catch(() => undefined);
-  return gate;
-};

@@ -1,16 +1,15 @@
-import { renameSync } from 'node:fs';
+import { existsSync, renameSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { syncToDisk } from '../../kit/sync-to-disk.ts';
 import { toFacets } from '../facets.ts';
 import type { ForgottenPeople, ForgottenSnapshot } from '../forgotten-people.ts';
-import type { ImportOutcome, ImportRequest } from '../lead-keeper.ts';
+import { toOutcome, type ImportOutcome, type ImportRequest } from '../lead-keeper.ts';
 import type { Lead } from '../lead-source.ts';
 import { foldingVersion } from '../query/fold-text.ts';
 import { createYieldToLoop } from '../yield-to-loop.ts';
 import {
-  changeTimeoutMs,
   copyProfiles,
   countPeople,
   countValues,
@@ -20,7 +19,6 @@ import {
   findPeople,
   isDamage,
   mergeIndex,
-  openToRead,
   openToWrite,
   scanLeads,
   useProfiles,
@@ -60,10 +58,11 @@ export const writeProfiles = async ({
   current,
   people,
 }: WriteProfilesInput): Promise<ImportOutcome> => {
-  const outcome: ImportOutcome = { rows: 0, added: 0, updated: 0, repeated: 0, forgotten: 0, profiles: 0 };
+  const outcome = { rows: 0, added: 0, updated: 0, repeated: 0, forgotten: 0 };
+  const before = current?.profiles ?? 0;
   const forgotten = await people.read();
   const yieldToLoop = createYieldToLoop(signal);
-  let next: NextFile | null = null;
+  let next: Awaited<ReturnType<typeof openNext>> | null = null;
 
   async function* batches(): AsyncGenerator<Lead[]> {
     let waiting: Lead[] = [];
@@ -94,31 +93,19 @@ export const writeProfiles = async ({
       outcome.repeated += repeated;
       await yieldToLoop();
     }
-    if (next === null) return { ...outcome, profiles: current?.profiles ?? 0 };
+    if (next === null) return toOutcome(outcome, { mode, profiles: before, before });
     onProgress?.({ phase: 'indexing', done: 0, total: null });
+    const known = next.countReplaced();
+    outcome.added -= known;
+    outcome.updated += known;
     next.sweep(await people.read());
     for (const _step of next.merge()) await yieldToLoop();
     signal.throwIfAborted();
-    return { ...outcome, profiles: await next.publish(null) };
+    return toOutcome(outcome, { mode, profiles: await next.publish(null), before });
   } finally {
     await next?.remove();
   }
 };
-
-export interface NextFile {
-  write(leads: readonly Lead[]): Stored;
-  /** Deletes the people who were forgotten since they were compared with the list. */
-  sweep(forgotten: ForgottenSnapshot): void;
-  /** Merges the index, in steps of a fraction of a second. */
-  merge(): Iterable<void>;
-  /**
-   * Makes it the current file. `fictional` determines fictional profiles; null: they are real. Resolves with the number of
-   * profiles. The caller holds the lock.
-   */
-  publish(fictional: string | null): Promise<number>;
-  /** Removes it unless it was published. */
-  remove(): Promise<void>;
-}
 
 /**
  * Begins the next file at `path`: as a copy of the current one, or empty. `since` is the revision of the list that its new
@@ -132,24 +119,30 @@ export const openNext = async (
     current,
     since,
   }: { folder: string; mode: ImportRequest['mode']; current: Manifest | null; since: number },
-): Promise<NextFile> => {
+) => {
   const former = current === null ? null : join(folder, current.file);
   const isKept = mode === 'upsert' && current !== null && former !== null;
   const isCopy = isKept && current.folding === foldingVersion;
   if (isCopy) await copyProfiles(former, path);
   const database = openToWrite(path, { isNew: !isCopy });
-  if (isKept && !isCopy) writeAgain(former, createWriter(database, { number: 0 }));
-  const replaced = former === null || isKept ? null : openFormer(former);
+  if (isKept && !isCopy) writeAgain(former, createWriter(database, 0));
   const isCompared = !isKept || current.swept === since;
   let swept: Pick<Manifest, 'list' | 'swept'> = { list: '', swept: 0 };
   return {
-    write: createWriter(database, { number: Date.now(), wasThere: replaced?.has }),
-    sweep: ({ ids: [list = ''], revision, includes }) => {
+    write: createWriter(database, Date.now()),
+    /** Counts the people who are in the file that this one replaces, too. A damaged one has nobody. */
+    countReplaced: () => (former === null || isKept ? 0 : countKnown(database, former)),
+    /** Deletes the people who were forgotten since they were compared with the list. */
+    sweep: ({ ids: [list = ''], revision, includes }: ForgottenSnapshot): void => {
       if (!isCompared || revision !== since) deletePeople(database, findPeople(database, includes));
       swept = { list, swept: revision };
     },
     merge: () => mergeIndex(database),
-    publish: async (fictional) => {
+    /**
+     * Makes it the current file. `fictional` determines fictional profiles; null: they are real. Resolves with the number
+     * of profiles. The caller holds the lock.
+     */
+    publish: async (fictional: string | null): Promise<number> => {
       const country = countValues(database, 'country');
       const category = countValues(database, 'category');
       const profiles = countPeople(database);
@@ -169,33 +162,24 @@ export const openNext = async (
       });
       return profiles;
     },
-    remove: async () => {
-      replaced?.close();
+    /** Removes it unless it was published. */
+    remove: async (): Promise<void> => {
       if (database.isOpen) database.close();
       await rm(path, { force: true });
     },
   };
 };
 
-/** Looks people up in the file that is replaced, to count them. A damaged one has nobody. */
-const openFormer = (file: string) => {
-  let database: DatabaseSync | null = null;
-  const unlessDamaged = <T>(read: () => T): T | null => {
-    try {
-      return read();
-    } catch (error) {
-      if (isDamage(error)) return null;
-      throw error;
-    }
-  };
-  const find = unlessDamaged(() => {
-    database = openToRead(file, { timeoutMs: changeTimeoutMs });
-    return database.prepare('SELECT 1 FROM people WHERE key = ?');
-  });
-  return {
-    has: (key: string): boolean => unlessDamaged(() => find?.get(key) !== undefined) ?? false,
-    close: (): void => database?.close(),
-  };
+const countKnown = (database: DatabaseSync, former: string): number => {
+  if (!existsSync(former)) return 0;
+  try {
+    database.prepare('ATTACH ? AS former').run(former);
+    const counted = database.prepare('SELECT count(*) AS known FROM people JOIN former.people USING (key)');
+    return Number(counted.get()?.['known']);
+  } catch (error) {
+    if (isDamage(error)) return 0;
+    throw error;
+  }
 };
 
 /** Stores the profiles of a file whose words another version of Unicode has folded. */

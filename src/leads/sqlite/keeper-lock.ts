@@ -40,7 +40,6 @@ export const waitForLock = async (folder: string): Promise<{ release(): void }> 
   }
 };
 
+/** SQLITE_BUSY. */
 const isLocked = (error: unknown): boolean =>
-  error instanceof Error && 'errcode' in error && error.errcode === sqliteBusy;
-
-const sqliteBusy = 5;
+  error instanceof Error && 'errcode' in error && error.errcode === 5;

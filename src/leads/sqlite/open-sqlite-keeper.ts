@@ -2,22 +2,22 @@ import { mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { ignoreEnoent } from '../../kit/ignore-enoent.ts';
-import { revisionBefore, type ForgottenPeople, type ForgottenSnapshot } from '../forgotten-people.ts';
-import { checkList, notErased } from '../keeper-errors.ts';
+import type { ForgottenPeople, ForgottenSnapshot } from '../forgotten-people.ts';
+import { keepForgotten, type AddedPeople } from '../keep-forgotten.ts';
+import { checkList } from '../keeper-errors.ts';
 import { LeadKeeperError, type ImportOutcome, type ImportRequest, type LeadKeeper } from '../lead-keeper.ts';
 import type { Lead } from '../lead-source.ts';
-import { usernameKey } from '../query/username-key.ts';
 import { createYieldToLoop } from '../yield-to-loop.ts';
 import { readDiskRoom, withinRoom, type ReadDiskRoom } from './disk-room.ts';
 import { lockKeeper } from './keeper-lock.ts';
 import {
   changeTimeoutMs,
-  countPeople,
   deletePeople,
   findPeople,
   isDamage,
   openToRead,
   scanLeads,
+  storedCount,
   useProfiles,
 } from './profiles-file.ts';
 import {
@@ -69,22 +69,10 @@ export const openSqliteKeeper = async ({
         };
       }),
     exportLeads: ({ signal }) => exportLeads(folder, { people, signal }),
-    forget: async (usernames, { signal }) => {
-      signal.throwIfAborted();
-      const revision = await people.add(usernames);
-      try {
-        const before = revisionBefore(revision, usernames);
-        return { removed: await erase(folder, { keys: usernames.map(usernameKey), revision, before }) };
-      } catch (error) {
-        throw notErased(
-          toKeeperError(error, folder, {
-            describe: (reason) => `Some data could not be erased (${reason}).`,
-          }),
-        );
-      }
-    },
-    findForgotten: people.find,
-    remember: async (usernames) => ({ restored: await people.remove(usernames) }),
+    ...keepForgotten(people, {
+      erase: (added) => erase(folder, added),
+      toError: (cause, describe) => toKeeperError(cause, folder, { describe }),
+    }),
     sweep: () =>
       explained(async () => {
         // An import that is under way compares the list at its end.
@@ -108,7 +96,7 @@ const importLeads = async (
   const lock = lockKeeper(folder);
   try {
     const found = readCurrent(folder, mode);
-    const current = found?.fictional === null ? found : null;
+    const current = found !== 'damaged' && found?.fictional === null ? found : null;
     if (current !== null) checkList(current, await people.read());
     removeUnfinished(folder);
     const outcome = await withinRoom(folder, { signal, readRoom }, (within) =>
@@ -117,7 +105,7 @@ const importLeads = async (
     removeOthers(folder);
     // Somebody may have been deleted from the former file after the next one was compared with the list.
     await sweep(folder, await people.read());
-    return outcome;
+    return found === 'damaged' ? { ...outcome, removed: null } : outcome;
   } catch (error) {
     signal.throwIfAborted();
     throw toKeeperError(error, folder, { readRoom });
@@ -126,24 +114,22 @@ const importLeads = async (
   }
 };
 
-/** Null if there is no manifest, or a damaged one that will be replaced. */
-const readCurrent = (folder: string, mode: ImportRequest['mode']): Manifest | null => {
+/** Null if there is no manifest; `damaged`: one that will be replaced. */
+const readCurrent = (folder: string, mode: ImportRequest['mode']): Manifest | 'damaged' | null => {
   try {
     return readManifest(folder);
   } catch (error) {
-    if (mode === 'replace' && isDamage(error)) return null;
+    if (mode === 'replace' && isDamage(error)) return 'damaged';
     throw error;
   }
 };
 
 /**
- * Deletes people, who raised the revision of the list from `before`, from the current file. The words of a deleted profile stay in the index until the next import. The
- * manifest is not changed while an import is under way, which compares the list and writes another one at its end.
+ * Deletes people from the current file. The words of a deleted
+ * profile stay in the index until the next import. The manifest is not changed while an import is under way, which
+ * compares the list and writes another one at its end.
  */
-const erase = async (
-  folder: string,
-  { keys, revision, before }: { keys: readonly string[]; revision: number; before: number },
-): Promise<number> => {
+const erase = async (folder: string, { keys, revision, before }: AddedPeople): Promise<number> => {
   const manifest = readManifest(folder);
   if (manifest === null || manifest.fictional !== null) return 0;
   const removed = useProfiles(join(folder, manifest.file), (database) => deleteFrom(database, keys));
@@ -172,7 +158,7 @@ const sweep = async (folder: string, forgotten: ForgottenSnapshot): Promise<void
 
 /** Notes that the file has other profiles. */
 const rewrite = async (folder: string, manifest: Manifest, swept: number): Promise<void> => {
-  const profiles = useProfiles(join(folder, manifest.file), countPeople);
+  const profiles = useProfiles(join(folder, manifest.file), storedCount);
   await writeManifest(folder, { ...manifest, profiles, generation: newId(), swept });
 };
 

@@ -16,17 +16,14 @@ export interface SqliteLeadsOptions extends FollowFolderOptions {
   readyWaitMs?: number;
 }
 
-export interface SqliteLeads extends LeadSource {
-  /** Resolves when searches can be answered, now or later. Rejects if the source is closed first. */
-  whenReady(): Promise<void>;
-}
-
 const readers = 2;
 /** The searches that may wait beside those that run. */
 const maxWaiting = 64;
 /** A search of words that are frequent and seldom meet takes a fraction of a second. */
 const searchTimeoutMs = 2_000;
 const maxHeapMb = 512;
+/** The interval at which a search looks for profiles in preparation. */
+const lookMs = 20;
 
 /**
  * Opens the profiles in `folder`, which is created if it is missing: the imported ones, or fictional ones. Missing,
@@ -39,7 +36,7 @@ const maxHeapMb = 512;
 export const openSqliteLeads = async ({
   readyWaitMs = 0,
   ...options
-}: SqliteLeadsOptions): Promise<SqliteLeads> => {
+}: SqliteLeadsOptions): Promise<LeadSource> => {
   const { folder, log } = options;
   await mkdir(folder, { recursive: true });
   const closing = new AbortController();
@@ -71,9 +68,11 @@ export const openSqliteLeads = async ({
 
   return {
     search: async (query, { signal: caller }) => {
-      caller.throwIfAborted();
-      if (current.state.kind === 'preparing')
-        await Promise.race([current.ready.promise, pause(readyWaitMs, caller)]);
+      const endMs = performance.now() + readyWaitMs;
+      while (!caller.aborted && current.state.kind === 'preparing' && performance.now() < endMs) {
+        closing.signal.throwIfAborted();
+        await pause(lookMs, caller);
+      }
       caller.throwIfAborted();
       const { state } = current;
       switch (state.kind) {
@@ -104,14 +103,8 @@ export const openSqliteLeads = async ({
             revision: state.kind === 'empty' ? 'empty' : 'none',
           };
     },
-    whenReady: async () => {
-      closing.signal.throwIfAborted();
-      return current.ready.promise;
-    },
     close: async () => {
-      const reason = new AppError('shutting_down', 'The service is stopping. Try again in a moment.');
-      closing.abort(reason);
-      current.ready.reject(reason);
+      closing.abort(new AppError('shutting_down', 'The service is stopping. Try again in a moment.'));
       await Promise.all([pool.close(), following]);
     },
   };

@@ -9,11 +9,12 @@ import { compareLeads } from '../query/lead-order.ts';
 import { usernameKey } from '../query/username-key.ts';
 
 /** Raise this with every change that makes older files unreadable. */
-export const fileFormat = 2;
+export const fileFormat = 3;
 
 /*
  * One SQLite file holds the profiles. Row ids ascend in the order of results, except among equal followers. The full-text
- * index stores no text and no positions. `import` numbers the import that stored a row.
+ * index stores no text and no positions. `import` numbers the import that stored a row. `user_version` is the number of
+ * profiles, because counting takes as long as reading them all.
  */
 const schema = `
   PRAGMA page_size = 8192;
@@ -77,7 +78,7 @@ export const copyProfiles = async (from: string, to: string): Promise<void> => {
   const database = openToRead(from, { timeoutMs: changeTimeoutMs });
   try {
     database.exec('BEGIN');
-    countPeople(database);
+    storedCount(database);
     await copyFile(from, to, constants.COPYFILE_FICLONE);
   } finally {
     database.close();
@@ -131,11 +132,11 @@ const matchOf = (query: LeadQuery): string | null => {
   return parts.join(' AND ');
 };
 
-interface Found {
-  id: number;
-  username: string;
-  followers: number;
-}
+const toFound = ({ id, username }: Record<string, unknown>) => ({
+  id: Number(id),
+  username: String(username),
+  followers: followersOf(Number(id)),
+});
 
 /** Returns a function that finds profiles in the order of results. */
 export const createSearch = (database: DatabaseSync): ((query: LeadQuery) => Lead[]) => {
@@ -159,13 +160,8 @@ export const createSearch = (database: DatabaseSync): ((query: LeadQuery) => Lea
     if (match === null || used === undefined) return [];
     const { after, limit, minFollowers = 0, maxFollowers = mostFollowers } = query;
     const conditions = match === '' ? [] : [match];
-    const toFound = ({ id, username }: Record<string, unknown>): Found => ({
-      id: Number(id),
-      username: String(username),
-      followers: followersOf(Number(id)),
-    });
     /** Those behind `after`, or the first ones, of the people with equally many followers. */
-    const findEqual = (followers: number): Found[] =>
+    const findEqual = (followers: number) =>
       used.byName
         .all(
           ...conditions,
@@ -226,13 +222,10 @@ export interface Stored {
   repeated: number;
 }
 
-/**
- * Returns a function that stores rows of the import `number`, the last row of a person last. `wasThere` finds people in
- * the file that this one replaces.
- */
+/** Returns a function that stores rows of the import `number`, the last row of a person last. */
 export const createWriter = (
   database: DatabaseSync,
-  { number, wasThere = () => false }: { number: number; wasThere?: ((key: string) => boolean) | undefined },
+  number: number,
 ): ((leads: readonly Lead[]) => Stored) => {
   const findKey = database.prepare('SELECT id, import FROM people WHERE key = ?');
   const lastTaken = database.prepare('SELECT max(id) AS id FROM people WHERE id BETWEEN ? AND ?');
@@ -248,7 +241,7 @@ export const createWriter = (
       const found = findKey.get(key);
       if (found !== undefined) replaced.push(Number(found['id']));
       if (Number(found?.['import']) === number) stored.repeated += 1;
-      else if (found !== undefined || wasThere(key)) stored.updated += 1;
+      else if (found !== undefined) stored.updated += 1;
       else stored.added += 1;
     }
     deleteRows(database, replaced);
@@ -285,6 +278,7 @@ export const deletePeople = (database: DatabaseSync, keys: Iterable<string>): nu
   const find = database.prepare('SELECT id FROM people WHERE key = ?');
   const ids = [...new Set(keys)].flatMap((key) => find.all(key).map(({ id }) => Number(id)));
   deleteRows(database, ids);
+  setCount(database, storedCount(database) - ids.length);
   return ids.length;
 };
 
@@ -316,8 +310,19 @@ export function* mergeIndex(database: DatabaseSync): Generator<void> {
   }
 }
 
-export const countPeople = (database: DatabaseSync): number =>
-  Number(database.prepare('SELECT count(*) AS people FROM people').get()?.['people']);
+/** Returns the number of profiles as of `countPeople` and the deletions since. */
+export const storedCount = (database: DatabaseSync): number =>
+  Number(database.prepare('PRAGMA user_version').get()?.['user_version']);
+
+const setCount = (database: DatabaseSync, people: number): void =>
+  database.exec(`PRAGMA user_version = ${people}`);
+
+/** Counts the profiles, and stores their number. */
+export const countPeople = (database: DatabaseSync): number => {
+  const people = Number(database.prepare('SELECT count(*) AS people FROM people').get()?.['people']);
+  setCount(database, people);
+  return people;
+};
 
 /** Counts the profiles of each value of a filter. Call it after `mergeIndex`. */
 export const countValues = (database: DatabaseSync, filter: 'country' | 'category'): Map<string, number> => {

@@ -1,22 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  existsSync,
-  fstatSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { syncToDisk } from '../../kit/sync-to-disk.ts';
-import { LeadKeeperError } from '../lead-keeper.ts';
-import { fileFormat, ProfilesDamagedError } from './profiles-file.ts';
+import { fileFormat, isDamage, ProfilesDamagedError, useProfiles } from './profiles-file.ts';
 
 /*
  * The folder of the imported profiles, or of fictional ones:
@@ -56,7 +44,7 @@ const manifestSchema = z.object({
 /** Describes the profiles that are searched. */
 export type Manifest = z.output<typeof manifestSchema>;
 
-/** Returns the manifest in `folder`, or null without one. Throws ProfilesDamagedError, or LeadKeeperError. */
+/** Returns the manifest in `folder`, or null without one. Throws ProfilesDamagedError. */
 export const readManifest = (folder: string): Manifest | null => {
   const file = manifestFile(folder);
   let value: unknown;
@@ -69,17 +57,9 @@ export const readManifest = (folder: string): Manifest | null => {
   }
   const read = manifestSchema.safeParse(value);
   if (read.success) return read.data;
-  if (z.object({ format: z.literal(1) }).safeParse(value).success) return formerManifest(folder, value);
-  throw new ProfilesDamagedError(`${file} is damaged`, { cause: read.error });
-};
-
-/** Fictional profiles of an earlier version are made anew. */
-const formerManifest = (folder: string, value: unknown): null => {
-  if (z.object({ synthetic: z.literal(true) }).safeParse(value).success) return null;
-  throw new LeadKeeperError(
-    'failed',
-    `${folder} has profiles of an earlier version of Causeway: export them with that version (leads export), move the folder away, and import them again.`,
-  );
+  throw new ProfilesDamagedError(`${file} is damaged, or of another version of Causeway`, {
+    cause: read.error,
+  });
 };
 
 const codeOf = (error: unknown): string | null =>
@@ -105,29 +85,14 @@ export const stampOf = (folder: string, manifest: Manifest | null): string | nul
   return [first, ...others].map((stats) => `${stats?.ino} ${stats?.size} ${stats?.ctimeMs}`).join('\n');
 };
 
-const headerBytes = 32;
-
-/** Throws ProfilesDamagedError if the file that `manifest` names is missing, cut off or no SQLite file. */
+/** Throws ProfilesDamagedError if the file that `manifest` names is missing, cut off or no file of profiles. */
 export const assertWhole = (folder: string, { file }: Pick<Manifest, 'file'>): void => {
-  const path = join(folder, file);
-  const header = Buffer.alloc(headerBytes);
-  let size = 0;
   try {
-    const descriptor = openSync(path, 'r');
-    try {
-      readSync(descriptor, header, 0, headerBytes, 0);
-      ({ size } = fstatSync(descriptor));
-    } finally {
-      closeSync(descriptor);
-    }
+    // SQLite compares the length of the file with its first page.
+    useProfiles(join(folder, file), (database) => database.prepare('SELECT 1 FROM people LIMIT 1').get());
   } catch (cause) {
-    if (codeOf(cause) !== 'ENOENT') throw cause;
+    throw isDamage(cause) ? new ProfilesDamagedError(`${join(folder, file)} is damaged or missing`) : cause;
   }
-  // https://www.sqlite.org/fileformat.html: the size of a page is at 16, where 1 means 65,536; their number is at 28.
-  const pageSize = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16);
-  const isWhole =
-    header.toString('latin1', 0, 15) === 'SQLite format 3' && size >= pageSize * header.readUInt32BE(28);
-  if (!isWhole) throw new ProfilesDamagedError(`${path} is damaged or missing`);
 };
 
 /** Files of profiles, with SQLite's own files beside them. */
@@ -156,8 +121,7 @@ export const removeOthers = (folder: string): void => {
 
 /** Open files on Windows stay for later. */
 const removeFiles = (folder: string, isMeant: (name: string) => boolean): void => {
-  for (const name of readdirSync(folder)) {
-    if (!isMeant(name)) continue;
+  for (const name of readdirSync(folder).filter(isMeant)) {
     try {
       rmSync(join(folder, name));
     } catch {

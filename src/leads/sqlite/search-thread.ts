@@ -15,35 +15,31 @@ export type SearchAnswer = { leads: Lead[] } | { damage: string };
 /** A deletion locks the file for some milliseconds. */
 const lockedMs = 1_000;
 
-interface OpenFile {
-  file: string;
-  inode: number | undefined;
-  search: ReturnType<typeof createSearch>;
-  close(): void;
-}
+let opened: ReturnType<typeof openFile> | null = null;
 
-let opened: OpenFile | null = null;
+const openFile = (file: string, inode: number | undefined) => {
+  const database = openToRead(file, { timeoutMs: lockedMs });
+  return { file, inode, search: createSearch(database), close: () => database.close() };
+};
 
 const closeFile = (): void => {
   opened?.close();
   opened = null;
 };
 
-const open = (file: string): OpenFile['search'] => {
+const searchIn = (file: string) => {
   const inode = statSync(file, { throwIfNoEntry: false })?.ino;
   // A backup may have the same name. A file that was removed is searched on.
   if (opened?.file === file && (inode === undefined || inode === opened.inode)) return opened.search;
   closeFile();
-  const database = openToRead(file, { timeoutMs: lockedMs });
-  const search = createSearch(database);
-  opened = { file, inode, search, close: () => database.close() };
-  return search;
+  opened = openFile(file, inode);
+  return opened.search;
 };
 
 /* A thread that answers searches, one after the other. It keeps the last file open. */
 serveCalls(({ file, query }: SearchCall): SearchAnswer => {
   try {
-    return { leads: open(file)(query) };
+    return { leads: searchIn(file)(query) };
   } catch (error) {
     if (!isDamage(error)) throw error;
     closeFile();

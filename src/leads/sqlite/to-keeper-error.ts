@@ -27,16 +27,16 @@ export const toKeeperError = (
       'damaged',
       'The stored profiles are damaged. Restore a backup of their folder, or import all profiles again and replace them.',
     );
-  if (isDiskFull(cause)) return make('failed', noRoom(cause, { folder, readRoom }));
-  return make('failed', describe(cause instanceof Error ? cause.message : String(cause)));
+  const shortage = noRoom(cause, folder, readRoom);
+  return make('failed', shortage ?? describe(cause instanceof Error ? cause.message : String(cause)));
 };
 
-/** Returns the system's error code, or else SQLite's; null for other errors. */
-const codeOf = (error: unknown): string | null => {
-  if (!(error instanceof Error)) return null;
+/** Returns the system's error code, or else SQLite's; '' for other errors. */
+const codeOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return '';
   // SQLite's extended codes have the general code in their last byte.
-  if ('errcode' in error) return sqliteCodes.get(Number(error.errcode) & 0xff) ?? null;
-  return 'code' in error ? String(error.code) : null;
+  if ('errcode' in error) return sqliteCodes.get(Number(error.errcode) & 0xff) ?? '';
+  return 'code' in error ? String(error.code) : '';
 };
 
 const sqliteCodes: ReadonlyMap<number, string> = new Map([
@@ -51,14 +51,13 @@ const shortages: ReadonlyMap<string, (folder: string) => string> = new Map([
   ['EFBIG', (folder) => `The limit on file sizes is too small for ${folder} (ulimit -f)`],
 ]);
 
-/** Returns true if the disk, or this user's share of it, is full. */
-const isDiskFull = (error: unknown): boolean => shortages.has(codeOf(error) ?? '');
-
 const megabytes = (bytes: number): string => `${Math.floor(bytes / 1e6).toLocaleString('en-US')} MB`;
 
-const noRoom = (cause: unknown, { folder, readRoom }: { folder: string; readRoom: ReadDiskRoom }): string => {
-  const code = codeOf(cause) ?? '';
+/** Explains that the disk, or this user's share of it, is full; null for other errors. */
+const noRoom = (cause: unknown, folder: string, readRoom: ReadDiskRoom): string | null => {
+  const code = codeOf(cause);
   const shortage = shortages.get(code)?.(folder);
+  if (shortage === undefined) return null;
   const room = code === 'ENOSPC' ? readRoom(folder) : null;
   const figures =
     room === null
@@ -83,18 +82,16 @@ const folderTroubles: ReadonlyMap<string, () => string> = new Map([
 const folderTrouble = (error: unknown, folder: string): string | null => {
   const code = codeOf(error);
   // A missing file within the folder is another kind of error.
-  if (code === null || (code === 'ENOENT' && existsSync(folder))) return null;
+  if (code === 'ENOENT' && existsSync(folder)) return null;
   // SQLite does not distinguish between the user's rights and the disk.
-  const told = isOfSqlite(error) ? (accessTrouble(folder) ?? code) : code;
+  const told = error instanceof Error && 'errcode' in error ? accessTrouble(folder) || code : code;
   return folderTroubles.get(told)?.() ?? null;
 };
 
-const isOfSqlite = (error: unknown): boolean => error instanceof Error && 'errcode' in error;
-
-const accessTrouble = (folder: string): string | null => {
+const accessTrouble = (folder: string): string => {
   try {
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
-    return null;
+    return '';
   } catch (error) {
     return codeOf(error);
   }

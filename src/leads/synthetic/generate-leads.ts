@@ -1,13 +1,13 @@
 import type { Lead } from '../lead-source.ts';
 import { inventBio } from './invent-bio.ts';
-import { inventNames, inventUsername, type NameLists } from './invent-names.ts';
+import { inventNames, inventUsername } from './invent-names.ts';
 import { places } from './places.ts';
 import { createRandom, type Random } from './random.ts';
 import { syntheticPictures } from './synthetic-mark.ts';
-import { listCommonWords, listTopics } from './topics.ts';
+import { listTopics } from './topics.ts';
 
 /** Raise this with every change that makes other profiles from the same seed and number. */
-export const generatorVersion = 1;
+export const generatorVersion = 2;
 
 /**
  * Generates fictional profiles. The same `seed` and number give the same profiles. No real person is described: names are
@@ -15,26 +15,16 @@ export const generatorVersion = 1;
  * profile is synthetic, even out of its context.
  */
 export function* generateLeads({ seed, profiles }: { seed: number; profiles: number }): Generator<Lead> {
-  const random = createRandom(seed);
-  const world: World = {
-    random,
-    names: inventNames(random),
-    topics: listTopics(),
-    commonWords: listCommonWords(),
-    taken: new Set(),
-  };
+  const world = createWorld(seed);
   for (let made = 0; made < profiles; made += 1) yield inventLead(world);
 }
 
-interface World {
-  random: Random;
-  names: NameLists;
-  topics: ReturnType<typeof listTopics>;
-  commonWords: ReturnType<typeof listCommonWords>;
-  taken: Set<string>;
-}
+const createWorld = (seed: number) => {
+  const random = createRandom(seed);
+  return { random, names: inventNames(random), topics: listTopics(), taken: new Set<string>() };
+};
 
-const inventLead = ({ random, names, topics, commonWords, taken }: World): Lead => {
+const inventLead = ({ random, names, topics, taken }: ReturnType<typeof createWorld>): Lead => {
   const topic = random.pickSkewed(topics);
   const gender = random.chance(0.53) ? 'female' : 'male';
   const given = random.pickSkewed(names.given[gender]);
@@ -42,15 +32,18 @@ const inventLead = ({ random, names, topics, commonWords, taken }: World): Lead 
   const username = inventUsername({ given, family, word: random.pickSkewed(topic.words) }, { random, taken });
   const followers = inventFollowers(random);
   const isBusiness = random.chance(0.45);
-  const email = isBusiness && random.chance(0.6) ? inventEmail(username, random) : undefined;
+  const email =
+    isBusiness && random.chance(0.6)
+      ? `${random.pick(['', 'hello.', 'collabs.'])}${username}@${random.pick(['example.com', 'example.org'])}`
+      : undefined;
   const place = random.chance(0.9) ? random.pickSkewed(places) : undefined;
   const city = place !== undefined && random.chance(0.8) ? random.pickSkewed(place.cities) : undefined;
-  const bio = random.chance(0.92)
-    ? inventBio({ topic, place, city, email, commonWords, brands: names.brands }, random)
-    : '';
+  const bio = random.chance(0.92) ? inventBio({ topic, place, city, email }, random) : '';
   return {
     username,
-    full_name: inventFullName({ given, family, role: topic.roles[0] }, random),
+    full_name: random.chance(0.08)
+      ? given
+      : `${given} ${family}${random.chance(0.08) ? ` | ${topic.roles[0]}` : ''}`,
     followers,
     following: Math.floor(7500 ** random.fraction()),
     is_verified: random.chance(Math.min(0.9, followers / 2_000_000 + 0.003)),
@@ -76,14 +69,3 @@ const inventFollowers = (random: Random): number => {
   const beyond = 1 - (minFollowers / maxFollowers) ** tail;
   return Math.floor(minFollowers / (1 - random.fraction() * beyond) ** (1 / tail));
 };
-
-const inventFullName = (
-  { given, family, role }: { given: string; family: string; role: string },
-  random: Random,
-): string => {
-  if (random.chance(0.08)) return given;
-  return random.chance(0.08) ? `${given} ${family} | ${role}` : `${given} ${family}`;
-};
-
-const inventEmail = (username: string, random: Random): string =>
-  `${random.pick(['', 'hello.', 'collabs.'])}${username}@${random.pick(['example.com', 'example.org'])}`;

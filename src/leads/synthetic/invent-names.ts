@@ -7,8 +7,6 @@ type Names = readonly [string, ...string[]];
 export interface NameLists {
   given: { female: Names; male: Names };
   family: Names;
-  /** Many names of studios, projects and brands, most of them rare. */
-  brands: Names;
 }
 
 const givenStarts =
@@ -20,8 +18,6 @@ const familyStarts =
   'Wren Yarrow Zeph';
 const familyEnds =
   'well wick mere stone brook dale field by ford holt moor shaw ton wood ridge ström berg vik ović ini éz aki ão eau owski';
-const brandSyllables =
-  'ba bri do fe flo ga ju ka lo lu mi mo ne no pa pi ra ri sa so ta ti va vo wi xa ya zo';
 
 /** Invents the names of one data set. `random` decides their order. */
 export const inventNames = (random: Random): NameLists => ({
@@ -30,20 +26,10 @@ export const inventNames = (random: Random): NameLists => ({
     male: shuffled(combined(givenStarts, maleEnds), random),
   },
   family: shuffled(combined(familyStarts, familyEnds), random),
-  brands: shuffled(
-    combined(brandSyllables, brandSyllables).flatMap((start) =>
-      words(brandSyllables).map((end) => capitalised(`${start}${end}`)),
-    ),
-    random,
-  ),
 });
 
-const words = (text: string): string[] => text.split(' ');
-
 const combined = (starts: string, ends: string): string[] =>
-  words(starts).flatMap((start) => words(ends).map((end) => `${start}${end}`));
-
-const capitalised = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+  starts.split(' ').flatMap((start) => ends.split(' ').map((end) => `${start}${end}`));
 
 const shuffled = (list: string[], random: Random): Names => {
   const keyed = list.map((name) => ({ name, key: random.fraction() })).sort((a, b) => a.key - b.key);
@@ -53,21 +39,15 @@ const shuffled = (list: string[], random: Random): Names => {
 
 const maxBaseCharacters = 24;
 
-export interface UsernameParts {
-  given: string;
-  family: string;
-  word: string;
-}
+type UsernameParts = Record<'given' | 'family' | 'word', string>;
 
 /** Invents a handle of lower-case letters, digits, dots and underscores that is not in `taken`, and adds it there. */
 export const inventUsername = (
   parts: UsernameParts,
   { random, taken }: { random: Random; taken: Set<string> },
 ): string => {
-  const base = random
-    .pick(shapes)(plain(parts))
-    .slice(0, maxBaseCharacters)
-    .replace(/[._]+$/, '');
+  const letters = foldText(random.pick(shapes)(parts)).replace(/[^a-z._]/g, '');
+  const base = letters.slice(0, maxBaseCharacters).replace(/[._]+$/, '');
   let username = random.chance(0.2) ? `${base}${random.below(100)}` : base;
   for (let digits = 2; taken.has(username); digits += 1)
     username = `${base}${random.below(10 ** Math.min(digits, 9))}`;
@@ -84,18 +64,7 @@ const shapes: readonly [Shape, ...Shape[]] = [
   ({ given, family }) => `${given}.${family.charAt(0)}`,
   ({ given, word }) => `${given}.${word}`,
   ({ given, word }) => `${word}_with_${given}`,
-  ({ given, word }) => `${word}by${given}`,
-  ({ given, family }) => `the.${given}.${family}`,
   ({ family, word }) => `${family}_${word}`,
   ({ given, family, word }) => `${given}${family.charAt(0)}_${word}`,
-  ({ given }) => `its${given}_`,
   ({ family, word }) => `${family}.${word}`,
 ];
-
-const plain = ({ given, family, word }: UsernameParts): UsernameParts => ({
-  given: letters(given),
-  family: letters(family),
-  word: letters(word),
-});
-
-const letters = (text: string): string => foldText(text).replace(/[^a-z]/g, '');

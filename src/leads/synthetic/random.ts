@@ -1,20 +1,16 @@
 /** A stream of pseudo-random numbers from a seed. Not for secrets. */
 export type Random = ReturnType<typeof createRandom>;
 
-/** Marsaglia's xorshift with 128 bits of state, which `seed` fills through a Weyl sequence. */
+/** Tommy Ettinger's Mulberry32: a counter whose bits are mixed. */
 export const createRandom = (seed: number) => {
-  const word = (step: number): number => Math.imul(seed ^ Math.imul(step, 0x9e3779b9), 0x85ebca6b) | step;
-  let [a, b, c, d] = [word(1), word(2), word(3), word(4)];
-  const nextWord = (): number => {
-    const mixed = a ^ (a << 11);
-    [a, b, c] = [b, c, d];
-    d = d ^ (d >>> 19) ^ mixed ^ (mixed >>> 8);
-    return d >>> 0;
-  };
-  for (let discarded = 0; discarded < 32; discarded += 1) nextWord();
-
+  let counter = seed;
   /** 0 to below 1. */
-  const fraction = (): number => nextWord() / 2 ** 32;
+  const fraction = (): number => {
+    counter = (counter + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(counter ^ (counter >>> 15), counter | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
   /** 0 to `count` - 1, evenly distributed. */
   const below = (count: number): number => Math.floor(fraction() * count);
   return {

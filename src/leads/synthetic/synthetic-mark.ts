@@ -2,8 +2,8 @@
 export const syntheticPictures = 'https://example.com/synthetic-profiles/';
 
 /** Tells whether a profile was generated. The mark stays in a profile wherever it is stored or copied. */
-export const isSynthetic = (profile: unknown): boolean => {
-  if (typeof profile !== 'object' || profile === null || !('profile_pic_url' in profile)) return false;
-  const { profile_pic_url: picture } = profile;
-  return typeof picture === 'string' && picture.startsWith(syntheticPictures);
-};
+export const isSynthetic = (profile: unknown): boolean =>
+  typeof profile === 'object' &&
+  profile !== null &&
+  'profile_pic_url' in profile &&
+  String(profile.profile_pic_url).startsWith(syntheticPictures);

@@ -1,15 +1,3 @@
-import { splitList } from './split-list.ts';
-
-/** The subject of a profile: its category, words for it, and fitting emojis. */
-export interface Topic {
-  category: string;
-  /** The most frequent word first. */
-  words: readonly [string, ...string[]];
-  /** Names for people of this topic, the most frequent first. */
-  roles: readonly [string, ...string[]];
-  emojis: readonly [string, ...string[]];
-}
-
 /** Two lines a topic: its category and words, then its roles and emojis. The most frequent topic first. */
 const table = `
 Fashion: style, fashion, outfits, streetwear, vintage, shoes, denim, thrift, capsule wardrobe, jewelry, sustainable
@@ -45,36 +33,22 @@ Sports: football, training, basketball, cycling, tennis, swimming, surfing, clim
 Business: business, marketing, money, entrepreneurship, sales, finance, branding, investing, ecommerce, real estate
   Entrepreneur, Marketer, Consultant, Investor: 📈, 💼, 💡, 🏢
 Pets: dogs, cats, pets, puppies, rescue, horses, parrots, training, rabbits, aquarium
-  Dog trainer, Cat person, Vet, Groomer: 🐶, 🐱, 🐴, 🐾
-Education: learning, languages, science, teaching, history, maths, study, space, chemistry, grammar
-  Teacher, Scientist, Tutor, Historian: 📚, 🔬, 🎓, 🧪
-Comedy: comedy, memes, jokes, sketches, improv, parody, stand up, puns, satire
-  Comedian, Writer, Actor, Cartoonist: 😂, 🎭, 🤡, 🎤
-Books: books, reading, fiction, poetry, fantasy, libraries, reviews, essays, audiobooks
-  Writer, Reader, Poet, Editor: 📖, 📚, 🖋️, ☕
-Cars & motorcycles: cars, racing, motorcycles, drift, restoration, classics, garage, electric cars, rally
-  Driver, Mechanic, Rider, Collector: 🏎️, 🏍️, 🔧, 🏁
-Outdoors: hiking, nature, camping, wildlife, fishing, birds, forest, skiing, kayaking, foraging
-  Hiker, Ranger, Guide, Climber: 🏕️, 🌲, 🦉, ⛷️
-Crafts & DIY: diy, knitting, sewing, woodwork, crochet, paper, leather, embroidery, soap making
-  Maker, Woodworker, Knitter, Tailor: 🧶, 🪡, 🪵, ✂️
-Dance: dance, ballet, salsa, choreography, hip hop, tango, movement, breaking
-  Dancer, Choreographer, Dance teacher, Performer: 💃, 🕺, 🩰, 🎶`;
+  Dog trainer, Cat person, Vet, Groomer: 🐶, 🐱, 🐴, 🐾`;
+
+export const splitList = (text: string): [string, ...string[]] => {
+  const [first = '', ...rest] = text.split(',').map((item) => item.trim());
+  return [first, ...rest];
+};
 
 export const listTopics = (): [Topic, ...Topic[]] => {
   const [first = '', ...rest] = table.trim().split(/\n(?! )/);
   return [readTopic(first), ...rest.map(readTopic)];
 };
 
-const readTopic = (lines: string): Topic => {
+/** The subject of a profile. Of its words, and of its names for people, the most frequent ones are first. */
+export type Topic = ReturnType<typeof readTopic>;
+
+const readTopic = (lines: string) => {
   const [category = '', words = '', roles = '', emojis = ''] = lines.split(/[:\n]/);
   return { category, words: splitList(words), roles: splitList(roles), emojis: splitList(emojis) };
 };
-
-/** Words for any topic, the most frequent first. */
-export const listCommonWords = (): [string, ...string[]] =>
-  splitList(
-    'love, life, official, daily, inspiration, creative, happy, free, local, simple, slow living, honest, curious, ' +
-      'independent, family, dreams, sunshine, goals, journey, balance, positive vibes, minimalism, weekend, kindness, ' +
-      'handmade, award winning, self taught, bilingual, introvert, early bird, night owl, optimist',
-  );

@@ -1,6 +1,6 @@
 import { createHttpClient, type HttpClient } from '../../http/http-client.ts';
 import { OutboundError } from '../../http/outbound.ts';
-import type { HttpAnswer } from '../../http/send-request.ts';
+import { leaveBody } from '../../http/send-request.ts';
 import { startDeadline } from '../../kit/deadline.ts';
 import { createFairShareLimiter } from '../../kit/fair-share-limiter.ts';
 
@@ -19,7 +19,7 @@ export interface UpstreamAnswer {
   retryAfterSeconds: number | null;
   /** The encoding that the headers name, in lower case; null when they name none. */
   charset: string | null;
-  /** The body; empty for a failure whose page is too long or too slow. */
+  /** The body; empty for a failure, whose status says what matters. */
   bytes: Buffer;
 }
 
@@ -28,7 +28,7 @@ export type AskUpstream = ReturnType<typeof createAskUpstream>;
 export interface AskUpstreamOptions {
   /** Up to the last byte; a wait for a place counts too. */
   timeoutMs: number;
-  /** The limit of an answer with a good status. Only the beginning of others is read, as they may explain the failure. */
+  /** The limit of an answer with a good status. */
   maxBytes: number;
   /** Calls at once, and more that may wait for them. */
   atOnce?: number;
@@ -38,10 +38,6 @@ export interface AskUpstreamOptions {
 }
 
 const maxConnectMs = 5_000;
-/** The status of a failure says what matters. Its page is not waited for, as the next source is to be asked. */
-const maxFailureMs = 500;
-const maxFailureBytes = 65_536;
-const noBytes = Buffer.alloc(0);
 
 /** HTTP to the address of an upstream that the operator configured. */
 export const createAskUpstream = ({
@@ -72,13 +68,15 @@ export const createAskUpstream = ({
       body,
       timeouts: {},
       signal,
-      limits: ({ status }) => ({ totalBytes: isGood(status) ? maxBytes : maxFailureBytes }),
+      limits: () => ({ totalBytes: maxBytes }),
     });
+    const isRead = isGood(answer.status);
+    if (!isRead) leaveBody(answer.body);
     return {
       status: answer.status,
       retryAfterSeconds: readSeconds(answer.headers['retry-after']),
       charset: readCharset(answer.headers['content-type']),
-      bytes: isGood(answer.status) ? await readBytes(answer) : await readFailure(answer),
+      bytes: isRead ? Buffer.from(await answer.body.arrayBuffer()) : Buffer.alloc(0),
     };
   };
 
@@ -104,19 +102,6 @@ export const createAskUpstream = ({
     },
     close: (): Promise<void> => http.close(),
   };
-};
-
-const readBytes = async ({ body }: HttpAnswer): Promise<Buffer> => Buffer.from(await body.arrayBuffer());
-
-const readFailure = async (answer: HttpAnswer): Promise<Buffer> => {
-  const giveUp = setTimeout(() => answer.body.destroy(), maxFailureMs);
-  try {
-    return await readBytes(answer);
-  } catch {
-    return noBytes;
-  } finally {
-    clearTimeout(giveUp);
-  }
 };
 
 export const isGood = (status: number): boolean => status >= 200 && status <= 299;

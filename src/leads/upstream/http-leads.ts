@@ -1,8 +1,9 @@
 import type { HttpClient } from '../../http/http-client.ts';
+import type { PayFor } from '../../http/pay-settings.ts';
 import { AppError } from '../../kit/errors.ts';
+import type { Log } from '../../kit/log.ts';
 import { throttle } from '../../kit/throttle.ts';
 import { InconclusiveError } from '../inconclusive-error.ts';
-import type { LeadSourceContext } from '../lead-source-definition.ts';
 import type { LeadQuery, LeadSource } from '../lead-source.ts';
 import { createAnswerReader } from './answer-reader.ts';
 import { createAskUpstream, isGood, type UpstreamAnswer, type UpstreamRequest } from './ask-upstream.ts';
@@ -29,7 +30,7 @@ const maxRetrySeconds = 300;
  */
 export const createHttpLeads = (
   config: HttpLeadsConfig,
-  { log, payFor }: Pick<LeadSourceContext, 'log' | 'payFor'>,
+  { log, payFor }: { log: Log; payFor?: PayFor | undefined },
 ): LeadSource => {
   const { countsFree, revision } = config;
   const service = openService(config, payFor);
@@ -70,7 +71,7 @@ export const createHttpLeads = (
 };
 
 /** Asks the service and reads its answers. Throws AppError `upstream_error`, InconclusiveError, or the signal's reason. */
-const openService = (config: HttpLeadsConfig, payFor: LeadSourceContext['payFor']) => {
+const openService = (config: HttpLeadsConfig, payFor: PayFor | undefined) => {
   const { timeoutMs, maxResponseBytes: maxBytes, pay } = config;
   const wrap =
     pay === null || payFor === undefined

@@ -6,19 +6,20 @@ import { canonicalJson, type Json } from '../../kit/json.ts';
 import { httpUrl } from '../../kit/url-settings.ts';
 import { secret } from '../../kit/variables.ts';
 import { defaultableFields, leadFields, type LeadDefaults, type LeadField } from '../lead-fields.ts';
-import type { LeadSourceConfig, LeadSourceDefinition } from '../lead-source-definition.ts';
 import {
   readFixedText,
   readJsonTemplate,
   readTextTemplate,
+  searchedFields,
   type QueryField,
   type Template,
   type TemplateOrigin,
 } from './query-template.ts';
 
 /** A service that answers JSON with a list of profiles. */
-export interface HttpLeadsConfig extends LeadSourceConfig {
+export interface HttpLeadsConfig {
   kind: 'http';
+  timeoutMs: number;
   method: 'GET' | 'POST';
   url: string;
   /** Added to the query of `url`. */
@@ -115,7 +116,8 @@ const serviceUrl = httpUrl
   .refine((url) => !/^\w+:[/\\]*[^/\\?#]*@/.test(url), 'must have no user and password; use headers')
   .refine((url) => !url.includes('#'), 'must have no fragment');
 
-const section = z.strictObject({
+/** The section `leads.http` of causeway.yaml. */
+export const httpSection = z.strictObject({
   url: serviceUrl
     .refine((url) => !/[{}]/.test(url), 'must have no {}; use parameters')
     .describe('address of the service'),
@@ -197,76 +199,68 @@ const section = z.strictObject({
     .describe('request that deletes people in the service after `leads delete`, with the same `headers`'),
 });
 
-type Section = z.output<typeof section>;
+type Section = z.output<typeof httpSection>;
 
 const setting = 'causeway.yaml: leads.http';
 
-export const httpSource: LeadSourceDefinition<HttpLeadsConfig> = {
-  kind: 'http',
-  text: 'an HTTP service that answers JSON, asked for each search',
-  variables: {},
-  section,
-  read: (given: Section, { environment, shareMs, totalMs, maxLimit }) => {
-    const method = given.method ?? (given.body === undefined ? 'GET' : 'POST');
-    if (method === 'GET' && given.body !== undefined)
-      throw new ConfigError(`${setting}.body: goes with method: POST`);
-    const timeoutMs = given.timeout_ms ?? shareMs;
-    if (timeoutMs > totalMs)
-      throw new ConfigError(`${setting}.timeout_ms: must not be above LEADS_TIMEOUT_MS, which is ${totalMs}`);
-    const parameters = Object.fromEntries(
-      Object.entries(given.parameters).map(
-        ([name, text]) =>
-          [name, readTextTemplate(text, { setting: `${setting}.parameters.${name}`, environment })] as const,
-      ),
-    );
-    const body =
-      given.body === undefined
-        ? null
-        : readJsonTemplate(given.body, { setting: `${setting}.body`, environment });
-    const templates = [...Object.values(parameters), ...(body === null ? [] : [body])];
-    checkFields(given, new Set(templates.flatMap(({ fields }) => fields)));
-    return {
-      kind: 'http',
-      method,
-      url: given.url,
-      parameters,
-      headers: readHeaders(given.headers, { setting: `${setting}.headers`, environment }),
-      body,
-      templates,
-      rules: {
-        results: given.results,
-        nothing: given.nothing ?? null,
-        fields: given.fields,
-        defaults: given.defaults,
-        words: given.words,
-        maxRows: given.max_rows,
-      },
-      filteredRows: given.filtered_rows ?? maxLimit,
-      timeoutMs,
-      maxResponseBytes: given.max_response_bytes,
-      countsFree: given.counts === 'free',
-      forget: readForget(given.forget),
-      pay: readPay(given.pay, { setting: 'leads.http', environment }),
-      // A digest of the file's text, which has the names of secret variables, not their values.
-      revision: sha256(canonicalJson(given)).slice(0, 16),
-    };
-  },
-  open: async (config, context) => {
-    const { createHttpLeads } = await import('./http-leads.ts');
-    return createHttpLeads(config, context);
-  },
-};
+export interface HttpSourceOrigin {
+  /** The environment for `${NAME}` in causeway.yaml. */
+  environment: Record<string, string | undefined>;
+  /** The longest search in all sources together. */
+  totalMs: number;
+  shareMs: number;
+  maxLimit: number;
+}
 
-/** The parts of a search that a service must be sent to count all matches. */
-const countedBy = [
-  'query',
-  'country',
-  'category',
-  'gender',
-  'min_followers',
-  'max_followers',
-  'limit',
-] as const satisfies QueryField[];
+/** Throws ConfigError with one line that names the setting. */
+export const readHttpSource = (
+  given: Section,
+  { environment, shareMs, totalMs, maxLimit }: HttpSourceOrigin,
+): HttpLeadsConfig => {
+  const method = given.method ?? (given.body === undefined ? 'GET' : 'POST');
+  if (method === 'GET' && given.body !== undefined)
+    throw new ConfigError(`${setting}.body: goes with method: POST`);
+  const timeoutMs = given.timeout_ms ?? shareMs;
+  if (timeoutMs > totalMs)
+    throw new ConfigError(`${setting}.timeout_ms: must not be above LEADS_TIMEOUT_MS, which is ${totalMs}`);
+  const parameters = Object.fromEntries(
+    Object.entries(given.parameters).map(
+      ([name, text]) =>
+        [name, readTextTemplate(text, { setting: `${setting}.parameters.${name}`, environment })] as const,
+    ),
+  );
+  const body =
+    given.body === undefined
+      ? null
+      : readJsonTemplate(given.body, { setting: `${setting}.body`, environment });
+  const templates = [...Object.values(parameters), ...(body === null ? [] : [body])];
+  checkFields(given, new Set(templates.flatMap(({ fields }) => fields)));
+  return {
+    kind: 'http',
+    method,
+    url: given.url,
+    parameters,
+    headers: readHeaders(given.headers, { setting: `${setting}.headers`, environment }),
+    body,
+    templates,
+    rules: {
+      results: given.results,
+      nothing: given.nothing ?? null,
+      fields: given.fields,
+      defaults: given.defaults,
+      words: given.words,
+      maxRows: given.max_rows,
+    },
+    filteredRows: given.filtered_rows ?? maxLimit,
+    timeoutMs,
+    maxResponseBytes: given.max_response_bytes,
+    countsFree: given.counts === 'free',
+    forget: readForget(given.forget),
+    pay: readPay(given.pay, { setting: 'leads.http', environment }),
+    // A digest of the file's text, which has the names of secret variables, not their values.
+    revision: sha256(canonicalJson(given)).slice(0, 16),
+  };
+};
 
 const checkFields = (given: Section, sent: ReadonlySet<QueryField>): void => {
   const missing = defaultableFields.find(
@@ -282,7 +276,7 @@ const checkFields = (given: Section, sent: ReadonlySet<QueryField>): void => {
       `${setting}: {query} or {terms} must be in parameters or in body, or each search finds the same; or set words: check`,
     );
   if (given.counts === undefined) return;
-  const unsent = countedBy.find((field) => !sent.has(field));
+  const unsent = [...searchedFields, 'limit' as const].find((field) => !sent.has(field));
   if (unsent !== undefined || given.words === 'check')
     throw new ConfigError(
       `${setting}.counts: a service can only count what it is sent; ${unsent === undefined ? 'leave out words: check' : `put {${unsent}} in parameters or in body`}`,

@@ -174,11 +174,18 @@ const readVariable = (name: string, { setting, environment }: TemplateOrigin): s
 };
 
 /** The words and filters of a search. */
-const searched = ['query', 'country', 'category', 'gender', 'min_followers', 'max_followers'] as const;
+export const searchedFields = [
+  'query',
+  'country',
+  'category',
+  'gender',
+  'min_followers',
+  'max_followers',
+] as const;
 
 /** Returns the fields of the words and filters that a search has. */
 export const fieldsSearched = (query: LeadQuery): QueryField[] =>
-  searched.filter((field) => places[field]?.text(query) !== undefined);
+  searchedFields.filter((field) => places[field]?.text(query) !== undefined);
 
 /** Characters that end a quoted text, or have a special meaning in one. */
 const unquotable = /["'`\\\p{Cc}\u2028\u2029]/gu;

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { LeadDefaults } from '../lead-fields.ts';
 import { checkLead } from '../query/check-lead.ts';
 import { passesFilters } from '../query/lead-filters.ts';
@@ -7,6 +6,7 @@ import type { Lead, LeadQuery } from '../lead-source.ts';
 import { leadTerms } from '../query/lead-terms.ts';
 import { meetsTerms, queryTerms } from '../query/search-terms.ts';
 import { usernameKey } from '../query/username-key.ts';
+import { createYieldToLoop } from '../yield-to-loop.ts';
 
 /** The filters on optional fields. A profile without the field never passes. */
 export const filterFields = ['country', 'category', 'gender'] as const;
@@ -53,14 +53,11 @@ export const toLeads = async (
   /** Only the first row of a person counts. */
   const seen = new Set<string>();
   const missing = new Set(filterFields);
+  const yieldToLoop = createYieldToLoop(undefined, turnMs);
   let refused = 0;
   let firstProblem: string | null = null;
-  let turnStartMs = performance.now();
   for (const row of rows) {
-    if (performance.now() - turnStartMs > turnMs) {
-      await nextTurn();
-      turnStartMs = performance.now();
-    }
+    await yieldToLoop();
     const checked = checkLead(read(row), defaults);
     if ('problem' in checked) {
       refused += 1;

@@ -36,13 +36,11 @@ export const createUnsupportedFilters = ({
     const { times, lastMs } = missed.get(field) ?? { times: 0, lastMs: 0 };
     return times >= maxMisses && nowMs() < lastMs + quietMs;
   };
-  const isNotTaken = (field: FilterField): boolean => fields[field]?.length === 0;
-  const wasSeen = (field: FilterField): boolean => nowMs() < (seenAtMs.get(field) ?? -Infinity) + seenMs;
 
   return {
     /** Returns a filter of the query that makes asking useless now; null when there is none. */
     refused: (query: LeadQuery): FilterField | null =>
-      filtersOf(query).find((field) => isNotTaken(field) || isQuiet(field)) ?? null,
+      filtersOf(query).find((field) => fields[field]?.length === 0 || isQuiet(field)) ?? null,
     learn: (
       query: LeadQuery,
       { profiles, missingFields }: Pick<FoundLeads, 'profiles' | 'missingFields'>,
@@ -56,7 +54,8 @@ export const createUnsupportedFilters = ({
       if (profiles < minProfiles) return;
       const search = canonicalJson({ ...query, limit: 0 });
       for (const field of filtersOf(query)) {
-        if (!missingFields.includes(field) || wasSeen(field)) continue;
+        const wasSeen = nowMs() < (seenAtMs.get(field) ?? -Infinity) + seenMs;
+        if (!missingFields.includes(field) || wasSeen) continue;
         const last = missed.get(field);
         if (last !== undefined && last.times < maxMisses && last.search === search) continue;
         missed.set(field, { times: (last?.times ?? 0) + 1, lastMs: nowMs(), search });

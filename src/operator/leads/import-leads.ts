@@ -8,7 +8,7 @@ import {
 } from '../../leads/import/read-options.ts';
 import type { LeadDefaults } from '../../leads/lead-fields.ts';
 import type { ColumnMap, InputProgress, RejectedRow } from '../../leads/import/input-options.ts';
-import type { ImportedProfiles } from '../../leads/import/import-profiles.ts';
+import type { ImportedProfiles } from '../../leads/lead-keeper.ts';
 import type { StoreSettings } from '../../store/store-settings.ts';
 import { inGateway, operatorWrite } from '../operator-operation.ts';
 import { defineView } from '../view.ts';
@@ -36,7 +36,7 @@ export const importView = defineView<EndedImport>({
   rows: [count, ({ outcome }) => outcome.rows, 5_000],
   added: [count, ({ outcome }) => outcome.added, 4_900],
   updated: [count, ({ outcome }) => outcome.updated, 100],
-  removed: [count.nullable(), 'removed', 0],
+  removed: [count.nullable(), ({ outcome }) => outcome.removed, 0],
   repeated: [count, ({ outcome }) => outcome.repeated, 0],
   forgotten: [count, ({ outcome }) => outcome.forgotten, 0],
   rejected: [count, ({ input }) => input.rejected, 1],

@@ -22,7 +22,7 @@ const memoryMiB = { before: 10, opened: 20, end: 30, peak: 40 };
 const delay = { p99: 0.1, max: 2, longestWork: 1 };
 
 const results: Results = {
-  format: 1,
+  format: 2,
   profiles: 1_000_000,
   seed: 1,
   generatorVersion: 1,
@@ -46,6 +46,7 @@ const results: Results = {
           classes: [classOf('rare word', 3), classOf('never together', 123)],
           loop: { idle: delay, oneCaller: delay, manyCallers: null },
           throughput: null,
+          counts: [],
           memoryMiB,
           machine,
         },
@@ -55,10 +56,12 @@ const results: Results = {
           classes: [classOf('rare word', 45)],
           loop: null,
           throughput: null,
+          counts: [],
           memoryMiB,
           machine,
         },
       ],
+      chats: null,
     },
   },
 };
@@ -73,7 +76,9 @@ describe('the report', () => {
 
   it('names the machine, the load before, and what loading cost', () => {
     expect(page).toContain('Some CPU, 2 cores, 8 GiB');
-    expect(page).toContain('| embedded | CSV file, checked | 50,000 | 55,556 | 20 | 18 | 300 | 477 | 500 |');
+    expect(page).toContain(
+      '| embedded | CSV file, checked | 50,000 | 55,556 | 20 | 18 | – | 300 | 477 | 500 |',
+    );
   });
 
   it('names each class that misses a goal of its engine', () => {

@@ -28,9 +28,10 @@ const engine = (measuredAt: string, hasLoad = true): EngineResults => ({
   measuredAt,
   load: hasLoad ? load : null,
   searches: [],
+  chats: null,
 });
 const results = (engines: Results['engines'], seed = 1): Results => ({
-  format: 1,
+  format: 2,
   profiles: 1,
   seed,
   generatorVersion: 1,

@@ -1,6 +1,7 @@
 import { compareLeads } from '../../../src/leads/query/lead-order.ts';
 import {
   LeadKeeperError,
+  toOutcome,
   type ImportOutcome,
   type ImportRequest,
   type LeadKeeper,
@@ -41,10 +42,13 @@ export const createMemoryKeeper = (leads: readonly Lead[] = []): MemoryKeeper =>
     const repeated = rows.length - taken.size;
     for (const key of forgotten) taken.delete(key);
     keeper.profiles = new Map(mode === 'replace' ? taken : [...before, ...taken]);
-    keeper.isDamaged = false;
     const updated = [...taken.keys()].filter((key) => before.has(key)).length;
     const added = taken.size - updated;
-    return { rows: rows.length, added, updated, repeated, forgotten: left, profiles: keeper.profiles.size };
+    const counted = { rows: rows.length, added, updated, repeated, forgotten: left };
+    const outcome = toOutcome(counted, { mode, profiles: keeper.profiles.size, before: before.size });
+    const { isDamaged } = keeper;
+    keeper.isDamaged = false;
+    return isDamaged ? { ...outcome, removed: null } : outcome;
   };
 
   const keeper: MemoryKeeper = {
@@ -56,6 +60,8 @@ export const createMemoryKeeper = (leads: readonly Lead[] = []): MemoryKeeper =>
     closed: 0,
     importLeads: async (request) => {
       if (keeper.isBusy) throw new LeadKeeperError('busy', 'Another import is under way.');
+      if (keeper.isDamaged && request.mode === 'upsert')
+        throw new LeadKeeperError('damaged', 'The index is damaged.');
       return takeOver(await readAll(request), request.mode);
     },
     stats: async () => {

@@ -45,7 +45,7 @@ export const createPostgresProfiles = async (): Promise<PostgresProfiles> => {
     people,
     sql,
     openKeeper: async (list = people) => openPostgresKeeper({ ...place, people: list, partSize }),
-    search: (queries) => Promise.all(queries.map(async (query) => (await findLeads(pool, query)).leads)),
+    search: (queries) => Promise.all(queries.map((query) => findLeads(pool, query))),
     facets: async () => (await readSet(pool))?.facets,
     lockTable: async (name) => {
       const client = await pool.connect();

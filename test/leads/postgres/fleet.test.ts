@@ -6,8 +6,8 @@ import { leadsCheck } from '../../../src/cli/doctor/check-leads.ts';
 import { readConfig, type Config } from '../../../src/config/config.ts';
 import { silentLog } from '../../../src/kit/log.ts';
 import { openForgottenPeople } from '../../../src/leads/forgotten-people.ts';
-import { createLeadDesk } from '../../../src/leads/keeping/lead-desk.ts';
-import { keptPlaceOf, openLeadKeeper } from '../../../src/leads/keeping/open-lead-keeper.ts';
+import { createLeadDesk } from '../../../src/leads/lead-desk.ts';
+import { openLeadKeeper } from '../../../src/leads/open-lead-keeper.ts';
 import type { Lead, Leads } from '../../../src/leads/lead-source.ts';
 import { openLeads } from '../../../src/leads/open-leads.ts';
 import { openStore } from '../../../src/store/open-store.ts';
@@ -42,7 +42,7 @@ const openGateway = async (name: string, log = silentLog): Promise<Leads> => {
     redis: null,
     log,
     people: await openForgottenPeople(store),
-    sweep: () => createLeadDesk(keptPlaceOf(config)).sweep(),
+    sweep: () => createLeadDesk(config).sweep(),
   });
   ends.push(() => leads.close());
   return leads;
@@ -51,7 +51,7 @@ const withKeeper = async <T>(
   config: Config,
   work: (keeper: Awaited<ReturnType<typeof openLeadKeeper>>) => Promise<T>,
 ): Promise<T> => {
-  const keeper = await openLeadKeeper(keptPlaceOf(config));
+  const keeper = await openLeadKeeper(config);
   try {
     return await work(keeper);
   } finally {
@@ -90,7 +90,7 @@ describe.runIf(hasService('PostgreSQL'))('the gateways of a fleet', () => {
     }
     await withKeeper(configOf('two'), (keeper) => keeper.forget(['BOB'], { signal }));
     expect(await names(one)).toEqual(['ann', 'carl']);
-    expect(await createLeadDesk(keptPlaceOf(configOf('three'))).stats()).toMatchObject({
+    expect(await createLeadDesk(configOf('three')).stats()).toMatchObject({
       profiles: 2,
       forgotten: 1,
     });

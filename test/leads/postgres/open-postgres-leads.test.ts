@@ -138,7 +138,7 @@ describe.runIf(hasService('PostgreSQL'))('the profiles in PostgreSQL', () => {
       read: async () => {
         reads += 1;
         // The comparison under the lock of the list, just before the switch.
-        if (reads === 4) await searchWhileLocked();
+        if (reads === 3) await searchWhileLocked();
         return profiles.people.read();
       },
     });

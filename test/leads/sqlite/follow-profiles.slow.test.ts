@@ -16,12 +16,13 @@ import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { openSqliteLeads, type SqliteLeads } from '../../../src/leads/sqlite/open-sqlite-leads.ts';
+import { openSqliteLeads } from '../../../src/leads/sqlite/open-sqlite-leads.ts';
 import { readManifest, writeManifest } from '../../../src/leads/sqlite/profiles-folder.ts';
-import type { Lead } from '../../../src/leads/lead-source.ts';
+import type { Lead, LeadSource } from '../../../src/leads/lead-source.ts';
 import { buildLead } from '../build-lead.ts';
 import { leadInputOf } from '../lead-input-of.ts';
 import { createSqliteProfiles, type SqliteProfiles } from './create-sqlite-profiles.ts';
+import { whenReady } from './when-ready.ts';
 
 const signal = new AbortController().signal;
 
@@ -29,7 +30,7 @@ let made: SqliteProfiles;
 let home: string;
 let folder: string;
 let lines: { msg: string; reason?: string }[];
-let open: SqliteLeads[];
+let open: LeadSource[];
 beforeEach(async () => {
   made = await createSqliteProfiles();
   ({ folder } = made);
@@ -42,7 +43,7 @@ afterEach(async () => {
   await made.remove();
 });
 
-const start = async (profiles = 0): Promise<SqliteLeads> => {
+const start = async (profiles = 0): Promise<LeadSource> => {
   const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
   const leads = await openSqliteLeads({
     folder,
@@ -69,7 +70,7 @@ const take = async (
 const until = (check: () => void | Promise<void>): Promise<void> =>
   vi.waitFor(check, { timeout: 15_000, interval: 20 });
 const profileFile = (): string => join(folder, readManifest(folder)!.file);
-const namesFound = async (leads: SqliteLeads): Promise<string[]> => [
+const namesFound = async (leads: LeadSource): Promise<string[]> => [
   ...new Set((await leads.search({ limit: 100 }, { signal })).map(({ full_name: name }) => name)),
 ];
 
@@ -81,7 +82,7 @@ describe('the leads of SQLite beside imports', () => {
     );
     expect(await leads.search({ limit: 1 }, { signal })).toEqual([]);
     await take(marked('first'));
-    await leads.whenReady();
+    await whenReady(leads);
     expect(await namesFound(leads)).toEqual(['first']);
     expect(leads.status()).toMatchObject({ ready: true, synthetic: false, profiles: 20 });
     expect(logged('no profiles to search')).toMatchObject([
@@ -118,7 +119,7 @@ describe('the leads of SQLite beside imports', () => {
     const marks = ['mark0', 'mark1', 'mark2', 'mark3', 'mark4'];
     await take(marked('mark0'));
     const leads = await start();
-    await leads.whenReady();
+    await whenReady(leads);
     const isOver = { now: false };
     const seen = await namesFound(leads);
     const searching = Array.from({ length: 4 }, async () => {
@@ -144,7 +145,7 @@ describe('the leads of SQLite beside imports', () => {
   it('do not find a person who asked to be forgotten', async () => {
     await take(marked('someone'));
     const leads = await start();
-    await leads.whenReady();
+    await whenReady(leads);
     await (await made.openKeeper()).forget(['user0'], { signal });
     await until(() => expect(leads.status().profiles).toBe(19));
     const [first] = await leads.search({ limit: 1 }, { signal });
@@ -180,29 +181,22 @@ describe('the leads of SQLite beside imports', () => {
     await expect(leads.search({ limit: 1 }, { signal })).rejects.toMatchObject({ status: 502 });
   });
 
-  it('of an earlier version are refused with a line that says what to do', async () => {
-    cpSync(join(import.meta.dirname, '../old-lists/leads'), folder, { recursive: true });
+  it.each([true, false])('of an earlier version are refused (synthetic: %s)', async (synthetic) => {
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'current.json'), JSON.stringify({ format: 1, synthetic }));
     const files = readdirSync(folder);
     const leads = await start(30);
     await until(() => expect(logged('no profiles to search')).toHaveLength(1));
     expect(logged('no profiles to search')).toMatchObject([
-      { reason: expect.stringMatching(/earlier version.*leads export.*import them again/) },
+      { reason: expect.stringMatching(/another version of Causeway;.*import all profiles again/) },
     ]);
     expect(leads.status()).toMatchObject({ ready: false, profiles: 0 });
     expect(readdirSync(folder)).toEqual(files);
   });
 
-  it('of an earlier version that are fictional are made anew', async () => {
-    mkdirSync(folder);
-    writeFileSync(join(folder, 'current.json'), '{"format":1,"synthetic":true}');
-    const leads = await start(30);
-    await leads.whenReady();
-    expect(leads.status()).toMatchObject({ synthetic: true, profiles: 30 });
-  });
-
   it('replace fictional profiles by real ones for good', async () => {
     const leads = await start(50);
-    await leads.whenReady();
+    await whenReady(leads);
     expect(await (await made.openKeeper()).stats()).toMatchObject({
       synthetic: true,
       profiles: 50,
@@ -214,23 +208,25 @@ describe('the leads of SQLite beside imports', () => {
     await leads.close();
 
     const again = await start(70);
-    await again.whenReady();
+    await whenReady(again);
     expect(again.status()).toMatchObject({ synthetic: false, profiles: 20 });
     expect(await namesFound(again)).toEqual(['real']);
   });
 
-  it('stop building fictional profiles when real ones come first', async () => {
-    const leads = await start(60_000);
+  it('stop building fictional profiles when real ones come first, and are these at once', async () => {
+    // So many that the test would be over before they are built.
+    const leads = await start(5_000_000);
     await until(() => expect(readdirSync(folder).some((name) => name.startsWith('building-'))).toBe(true));
     await take(marked('real'));
-    await leads.whenReady();
+    await whenReady(leads);
     expect(await namesFound(leads)).toEqual(['real']);
     await until(() => expect(readdirSync(folder).filter((name) => name.startsWith('building-'))).toEqual([]));
+    expect(logged('failed')).toEqual([]);
   });
 
   it('stop serving fictional profiles when they are switched off', async () => {
     const first = await start(30);
-    await first.whenReady();
+    await whenReady(first);
     await first.close();
     const leads = await start(0);
     await until(() => expect(logged('no profiles to search')).toHaveLength(1));
@@ -241,7 +237,7 @@ describe('the leads of SQLite beside imports', () => {
   it('continue with the former profiles when new ones cannot be opened', async () => {
     await take(marked('old'));
     const leads = await start();
-    await leads.whenReady();
+    await whenReady(leads);
     const manifest = readManifest(folder)!;
     await writeManifest(folder, { ...manifest, generation: 'broken', file: 'profiles-0.db' });
     await until(() => expect(logged('cannot be opened')).toHaveLength(1));
@@ -254,7 +250,7 @@ describe('the leads of SQLite beside imports', () => {
     await take(marked('real'));
     await writeManifest(folder, { ...readManifest(folder)!, folding: '1.0' });
     const leads = await start(40);
-    await leads.whenReady();
+    await whenReady(leads);
     expect(await namesFound(leads)).toEqual(['real']);
     expect(logged('another version indexed the profiles')).toHaveLength(1);
     await take(marked('new'));
@@ -282,7 +278,7 @@ describe('the leads of SQLite with damaged real profiles', () => {
     ]);
     expect(readdirSync(folder)).toEqual(files);
     await take(marked('again'), 'replace');
-    await leads.whenReady();
+    await whenReady(leads);
     expect(await namesFound(leads)).toEqual(['again']);
   });
 });
@@ -310,7 +306,7 @@ describe('the leads of SQLite while a backup is restored', () => {
     ]);
     expect(leads.status()).toMatchObject({ ready: false, synthetic: false });
     restoreManifest();
-    await leads.whenReady();
+    await whenReady(leads);
     expect(await namesFound(leads)).toEqual(['real']);
     expectNothingInvented();
   });
@@ -329,7 +325,7 @@ describe('the leads of SQLite while a backup is restored', () => {
     writeFileSync(restored, bytes.subarray(0, half));
     appendFileSync(restored, bytes.subarray(half));
     restoreManifest();
-    await leads.whenReady();
+    await whenReady(leads);
     expect(await namesFound(leads)).toEqual(['real']);
     expect(logged('no profiles to search')).toMatchObject([
       { reason: expect.stringContaining('damaged') },
@@ -349,14 +345,14 @@ describe('the leads of SQLite while a backup is restored', () => {
     const leads = await start(30);
     await until(() => expect(logged('no profiles to search')).toHaveLength(1));
     write(bytes);
-    await leads.whenReady();
+    await whenReady(leads);
     expect(await namesFound(leads)).toEqual(['real']);
   });
 
   it('continue with real profiles whose folder was removed, and wait for them after losing them', async () => {
     await takeAndBackUp();
     const leads = await start(30);
-    await leads.whenReady();
+    await whenReady(leads);
     // The first search opens the file.
     expect(await namesFound(leads)).toEqual(['real']);
     rmSync(folder, { recursive: true });
@@ -366,7 +362,7 @@ describe('the leads of SQLite while a backup is restored', () => {
     await until(() => expect(logged('no profiles to search')).toHaveLength(1));
     mkdirSync(folder);
     renameSync(backup(), folder);
-    await leads.whenReady();
+    await whenReady(leads);
     expect(await namesFound(leads)).toEqual(['real']);
     expectNothingInvented();
   });
@@ -377,14 +373,14 @@ describe('the leads of SQLite while a backup is restored', () => {
       await takeAndBackUp();
       rmSync(folder, { recursive: true });
       const leads = await start(30);
-      await leads.whenReady();
+      await whenReady(leads);
       expect(leads.status()).toMatchObject({ synthetic: true });
       if (what === 'a file that is missing') restoreManifest();
       else writeFileSync(manifestAt(folder), 'half a mani');
       await until(() => expect(logged('no profiles to search')).toHaveLength(1));
       expect(leads.status()).toMatchObject({ ready: false });
       cpSync(backup(), folder, { recursive: true });
-      await leads.whenReady();
+      await whenReady(leads);
       expect(await namesFound(leads)).toEqual(['real']);
     },
   );
@@ -392,7 +388,7 @@ describe('the leads of SQLite while a backup is restored', () => {
   it('do not replace real profiles by fictional ones', async () => {
     await takeAndBackUp();
     const leads = await start(30);
-    await leads.whenReady();
+    await whenReady(leads);
     await writeManifest(folder, { ...readManifest(folder)!, fictional: 'generated', generation: 'other' });
     // The folder is looked at meanwhile.
     await new Promise((resolve) => setTimeout(resolve, 1_000));
@@ -419,7 +415,7 @@ describe('the leads of SQLite while a backup is restored', () => {
   it.each(Object.keys(restore))('search it without those who were forgotten since, put %s', async (how) => {
     await takeAndBackUp();
     const leads = await start(30);
-    await leads.whenReady();
+    await whenReady(leads);
     await (await made.openKeeper()).forget(['user0'], { signal });
     await until(() => expect(leads.status().profiles).toBe(19));
     restore[how]!();
@@ -438,7 +434,7 @@ describe('the leads of SQLite while a backup is restored', () => {
   it('search it in the place of a file that proved damaged', async () => {
     await takeAndBackUp();
     const leads = await start(30);
-    await leads.whenReady();
+    await whenReady(leads);
     const name = readManifest(folder)!.file;
     const bytes = readFileSync(join(folder, name));
     writeFileSync(join(folder, name), bytes.fill(0x77, 8_192));
@@ -448,7 +444,7 @@ describe('the leads of SQLite while a backup is restored', () => {
     expect(leads.status().ready).toBe(false);
     copyFileSync(join(backup(), name), join(folder, 'restored'));
     renameSync(join(folder, 'restored'), join(folder, name));
-    await leads.whenReady();
+    await whenReady(leads);
     expect(await namesFound(leads)).toEqual(['real']);
     expectNothingInvented();
   });

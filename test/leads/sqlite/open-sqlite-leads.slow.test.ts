@@ -20,13 +20,11 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import {
-  openSqliteLeads,
-  type SqliteLeads,
-  type SqliteLeadsOptions,
-} from '../../../src/leads/sqlite/open-sqlite-leads.ts';
+import { openSqliteLeads, type SqliteLeadsOptions } from '../../../src/leads/sqlite/open-sqlite-leads.ts';
+import type { LeadSource } from '../../../src/leads/lead-source.ts';
 import { createReferenceSearch } from '../reference-search.ts';
 import { generateLeads } from '../../../src/leads/synthetic/generate-leads.ts';
+import { whenReady } from './when-ready.ts';
 
 const signal = new AbortController().signal;
 const profiles = 400;
@@ -35,7 +33,7 @@ const reference = createReferenceSearch([...generateLeads({ seed: 1, profiles })
 let folder: string;
 let data: string;
 let lines: { msg: string; level: number; reason?: string }[];
-let open: SqliteLeads[];
+let open: LeadSource[];
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'leads-'));
@@ -52,7 +50,7 @@ const unread = async (): Promise<never> => {
   throw new Error('fictional profiles need no list of forgotten people');
 };
 
-const start = async (options: Partial<SqliteLeadsOptions> = {}): Promise<SqliteLeads> => {
+const start = async (options: Partial<SqliteLeadsOptions> = {}): Promise<LeadSource> => {
   const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
   const leads = await openSqliteLeads({
     folder: data,
@@ -66,13 +64,13 @@ const start = async (options: Partial<SqliteLeadsOptions> = {}): Promise<SqliteL
   return leads;
 };
 
-const startReady = async (options: Partial<SqliteLeadsOptions> = {}): Promise<SqliteLeads> => {
+const startReady = async (options: Partial<SqliteLeadsOptions> = {}): Promise<LeadSource> => {
   const leads = await start(options);
-  await leads.whenReady();
+  await whenReady(leads);
   return leads;
 };
 
-const expectAnswersAsReference = async (leads: SqliteLeads): Promise<void> => {
+const expectAnswersAsReference = async (leads: LeadSource): Promise<void> => {
   for (const query of [
     { limit: 100 },
     { query: 'style', limit: 20 },
@@ -110,7 +108,7 @@ describe('the leads of SQLite at their first start', () => {
       status: 502,
       retryAfterSeconds: 5,
     });
-    await leads.whenReady();
+    await whenReady(leads);
     expect(leads.status()).toMatchObject({ ready: true, synthetic: true, profiles });
     await expectAnswersAsReference(leads);
     expect(leftOvers()).toEqual([]);
@@ -139,13 +137,14 @@ describe('the leads of SQLite at their first start', () => {
   });
 
   it('can be closed during a build, and leave no unfinished files', async () => {
-    const leads = await start({ fictional: { seed: 1, profiles: 1_000_000 } });
+    const leads = await start({ fictional: { seed: 1, profiles: 1_000_000 }, readyWaitMs: 60_000 });
+    const search = () => leads.search({ limit: 1 }, { signal });
     const watcher = watch(data);
     await once(watcher, 'change');
     watcher.close();
-    const [waiting] = await Promise.allSettled([leads.whenReady(), leads.close()]);
+    const [waiting] = await Promise.allSettled([search(), leads.close()]);
     expect(waiting).toMatchObject({ status: 'rejected', reason: { code: 'shutting_down' } });
-    await expect(leads.whenReady()).rejects.toMatchObject({ code: 'shutting_down' });
+    await expect(search()).rejects.toMatchObject({ code: 'shutting_down' });
     expect(readdirSync(data)).toEqual([]);
   });
 
@@ -202,7 +201,7 @@ describe('the leads of SQLite with an index in place', () => {
     overwrite(baseFile(), { at: 0, length: statSync(baseFile()).size });
     await expect(leads.search({ limit: 100 }, { signal })).rejects.toMatchObject({ code: 'upstream_error' });
     expect(leads.status().ready).toBe(false);
-    await leads.whenReady();
+    await whenReady(leads);
     await expectAnswersAsReference(leads);
     expect(logged('is damaged').length).toBeGreaterThan(0);
     expect(logged('is unusable')).toMatchObject([{ reason: 'it is damaged' }]);

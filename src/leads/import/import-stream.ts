@@ -1,10 +1,9 @@
 import type { Readable } from 'node:stream';
 import { systemClock } from '../../kit/clock.ts';
 import { AppError, toAppError } from '../../kit/errors.ts';
-import type { InputProgress, LeadInputOptions, RejectedRow } from '../import/input-options.ts';
-import { importProfiles, type ImportedProfiles } from '../import/import-profiles.ts';
-import { openLeadInput } from '../import/open-lead-input.ts';
-import type { ImportRequest, LeadKeeper } from '../lead-keeper.ts';
+import type { InputProgress, LeadInputOptions, RejectedRow } from './input-options.ts';
+import { openLeadInput } from './open-lead-input.ts';
+import type { ImportedProfiles, ImportRequest, LeadKeeper } from '../lead-keeper.ts';
 
 export interface StreamImport
   extends
@@ -37,8 +36,10 @@ export const importStream = async (
   });
   const { signal } = new AbortController();
   try {
-    const imported = await importProfiles(keeper, { input, mode, signal }, systemClock);
-    return { ...imported, input: input.progress(), firstRejected };
+    const startedAt = systemClock.now();
+    const outcome = await keeper.importLeads({ input, mode, signal });
+    const durationMs = systemClock.now() - startedAt;
+    return { mode, outcome, durationMs, input: input.progress(), firstRejected };
   } catch (error) {
     throw withProblems(error, firstRejected);
   }

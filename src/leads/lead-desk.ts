@@ -1,12 +1,12 @@
 import { PassThrough, Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { Worker } from 'node:worker_threads';
-import { AppError, type ErrorCode } from '../../kit/errors.ts';
-import { createFairShareLimiter } from '../../kit/fair-share-limiter.ts';
-import { ThreadError } from '../../kit/threads/thread-error.ts';
-import type { LeadKeeper, LeadStats } from '../lead-keeper.ts';
-import type { ImportedStream, StreamImport } from './import-stream.ts';
-import type { KeptPlace } from './open-lead-keeper.ts';
+import { AppError, type ErrorCode } from '../kit/errors.ts';
+import { createFairShareLimiter } from '../kit/fair-share-limiter.ts';
+import { ThreadError } from '../kit/threads/thread-error.ts';
+import type { StoreSettings } from '../store/store-settings.ts';
+import type { LeadKeeper, LeadStats } from './lead-keeper.ts';
+import type { ImportedStream, StreamImport } from './import/import-stream.ts';
 
 /** Changes the profiles beside a gateway that serves them. Rejects with AppError. */
 export interface LeadDesk {
@@ -20,15 +20,13 @@ export interface LeadDesk {
 }
 
 export type KeeperTask =
-  | { kind: 'stats' }
-  | { kind: 'forget'; usernames: readonly string[] }
-  | { kind: 'remember'; usernames: readonly string[] }
-  | { kind: 'sweep' }
+  | { kind: 'stats' | 'sweep' }
+  | { kind: 'forget' | 'remember'; usernames: readonly string[] }
   | { kind: 'import'; options: StreamImport; body: ReadableStream };
 
 /** The data of a thread. */
 export interface KeeperOrder {
-  place: KeptPlace;
+  place: StoreSettings;
   task: KeeperTask;
 }
 
@@ -39,7 +37,9 @@ const tasksAtOnce = 4;
 const maxHeapMb = 1_024;
 
 /** Does each task in a thread of its own, as a keeper blocks its thread for long. */
-export const createLeadDesk = (place: KeptPlace): LeadDesk => {
+export const createLeadDesk = ({ dataDir, databaseUrl, databaseDirectUrl }: StoreSettings): LeadDesk => {
+  // A thread cannot be sent all settings of a gateway.
+  const place = { dataDir, databaseUrl, databaseDirectUrl };
   const limiter = createFairShareLimiter({ total: tasksAtOnce });
   const run = async <T>(task: KeeperTask): Promise<T> => {
     const release = limiter.tryAcquire({});

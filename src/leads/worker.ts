@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import { parentPort, workerData } from 'node:worker_threads';
-import { toAppError } from '../../kit/errors.ts';
-import type { LeadKeeper } from '../lead-keeper.ts';
-import { importStream } from './import-stream.ts';
+import { toAppError } from '../kit/errors.ts';
+import type { LeadKeeper } from './lead-keeper.ts';
+import { importStream } from './import/import-stream.ts';
 import type { KeeperAnswer, KeeperOrder, KeeperTask } from './lead-desk.ts';
 import { openLeadKeeper } from './open-lead-keeper.ts';
 

@@ -1,4 +1,0 @@
-export const splitList = (text: string): [string, ...string[]] => {
-  const [first = '', ...rest] = text.split(',').map((item) => item.trim());
-  return [first, ...rest];
-};
