@@ -21,6 +21,8 @@ const readers = 2;
 const maxWaiting = 64;
 /** A search of words that are frequent and seldom meet takes a fraction of a second. */
 const searchTimeoutMs = 2_000;
+/** The first search also starts a thread, which takes seconds on a busy machine. */
+const firstSearchTimeoutMs = 10_000;
 const maxHeapMb = 512;
 /** The interval at which a search looks for profiles in preparation. */
 const lookMs = 20;
@@ -49,11 +51,13 @@ export const openSqliteLeads = async ({
   });
   const { current, damaged, following, isFictionalNext } = followFolder(options, closing.signal);
 
+  let timeoutMs = firstSearchTimeoutMs;
   const find = async (query: LeadQuery, manifest: Manifest, caller: AbortSignal): Promise<Lead[]> => {
-    const over = AbortSignal.any([caller, AbortSignal.timeout(searchTimeoutMs)]);
+    const over = AbortSignal.any([caller, AbortSignal.timeout(timeoutMs)]);
     let answer: SearchAnswer;
     try {
       answer = await pool.run({ file: join(folder, manifest.file), query }, over);
+      timeoutMs = searchTimeoutMs;
     } catch (error) {
       caller.throwIfAborted();
       throw toSearchError(error, over.aborted);
