@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import type { z } from 'zod';
 import type { Config } from '../config/config.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { LeadKeeper } from '../leads/lead-keeper.ts';
@@ -20,9 +21,9 @@ export interface Session extends BaseSession, OperatorServices {
   /** The user of the operating system, with all rights. */
   caller: OperatorCall;
   /** Runs an operation as the user. Rejects with AppError. */
-  operate<Input, Output extends object, Written>(
-    operation: OperatorOperation<Input, Output, Written>,
-    input: Written,
+  operate<Fields extends z.ZodRawShape, Output extends object>(
+    operation: OperatorOperation<Fields, Output>,
+    input: z.input<z.ZodObject<Fields>>,
   ): Promise<Output>;
 }
 

@@ -51,6 +51,7 @@ const set = toCommand({
   usage: 'accounts terms set <account> --file <file>',
   title: setAccountTerms.title,
   description: setAccountTerms.description,
+  more: 'The SKUs are read from the settings of the gateway (causeway.yaml and the environment).',
   fields: { account_id: accountIdField, file: z.string().describe('YAML or JSON.') },
   example: { account_id: exampleAccountId, file: 'terms.yaml' },
   appendix: fileHelp,

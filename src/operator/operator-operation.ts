@@ -86,78 +86,68 @@ export interface CommandForm<Output extends object = object> {
   ): Shown | Promise<Shown>;
 }
 
-/**
- * One thing that operators do, defined once. The routes below /admin/v1, their description and the command line are made
- * from the list of these (operator-operations.ts). `Written` is the input as callers write it.
- */
-export interface OperatorOperation<
-  Input = unknown,
-  Output extends object = object,
-  Written = unknown,
-  Fields extends z.ZodRawShape = z.ZodRawShape,
-> extends DescribedOperation {
-  /** Who may call it. Each call of a `write` operation is a row of the audit log, also if it is refused. */
-  role: OperatorRole;
-  sale: null;
-  /** The fields of the input. */
+/** The work of an operation. */
+interface Work<Fields extends z.ZodRawShape, Output extends object> {
+  /** The input. Unknown fields are refused. Texts have a maximum length, because the audit log keeps the input. */
   fields: Fields;
-  input: z.ZodType<Input, Written>;
   output: z.ZodType<Output>;
-  /** Null: it is no command. */
-  command: CommandForm<Output> | null;
   /** Makes what the audit log keeps of the input; by default all of it as it was written. */
-  logged?(input: Input): JsonObject;
+  logged?(input: z.output<z.ZodObject<Fields>>): JsonObject;
   /**
    * Makes the JSON answer. Throws refusals as AppError. `callId` is a new UUID, that of the call's row in the audit log: a
    * change that makes one thing gives it this id, so that the log leads to it.
    */
-  handle(input: Input, services: OperatorServices, callId: string): Promise<Output>;
+  handle(input: z.output<z.ZodObject<Fields>>, services: OperatorServices, callId: string): Promise<Output>;
 }
 
-interface Parts<Fields extends z.ZodRawShape, Output extends object> extends Pick<
-  DescribedOperation,
-  'name' | 'title' | 'description' | 'group'
-> {
+/**
+ * One thing that operators do, defined once. The routes below /admin/v1, their description and the command line are made
+ * from the list of these (operator-operations.ts).
+ */
+export interface OperatorOperation<
+  Fields extends z.ZodRawShape = z.ZodRawShape,
+  Output extends object = object,
+>
+  extends DescribedOperation, Work<Fields, Output> {
+  /** Who may call it. Each call of a `write` operation is a row of the audit log, also if it is refused. */
+  role: OperatorRole;
+  sale: null;
+  input: z.ZodType<z.output<z.ZodObject<Fields>>, z.input<z.ZodObject<Fields>>>;
+  output: z.ZodType<Output>;
+  /** Null: it is no command. */
+  command: CommandForm<Output> | null;
+}
+
+interface Parts<Fields extends z.ZodRawShape, Output extends object>
+  extends Pick<DescribedOperation, 'name' | 'title' | 'description' | 'group'>, Work<Fields, Output> {
   /** Below /admin/v1, with fields in braces. */
   path: string;
-  /** The input. Unknown fields are refused. Texts have a maximum length, because the audit log keeps the input. */
-  fields: Fields;
-  output: z.ZodType<Output>;
   /**
    * The media types of a body that is not JSON. A body without a type may be any of them. All fields that are not in the
    * path are in the query then.
    */
   accepts?: readonly string[];
-  logged?(input: z.output<z.ZodObject<Fields>>): JsonObject;
   /** The name of the answer's schema, a noun such as `AccountPage`. Operations with one `output` have one name. */
   answer: string;
   /** An input. */
   example: JsonObject;
-  /** What the answer to the example has beside the examples of its views. */
+  /** What the answer to the example has beside the examples of its parts. */
   exampleAnswer?: Partial<Output>;
   /** The error codes beside those of all operations. */
   errors?: readonly ErrorCode[];
   /** Absent: it is no command. */
   command?: CommandForm<Output>;
-  handle(input: z.output<z.ZodObject<Fields>>, services: OperatorServices, callId: string): Promise<Output>;
 }
-
-type Made<Fields extends z.ZodRawShape, Output extends object> = OperatorOperation<
-  z.output<z.ZodObject<Fields>>,
-  Output,
-  z.input<z.ZodObject<Fields>>,
-  Fields
->;
 
 /** Makes an operation that changes nothing: GET, with the fields that are not in the path in the query. */
 export const operatorRead = <Fields extends z.ZodRawShape, Output extends object>(
   parts: Parts<Fields, Output>,
-): Made<Fields, Output> => operatorOperation('read', parts);
+): OperatorOperation<Fields, Output> => operatorOperation('read', parts);
 
 /** Makes an operation that changes something: POST, with the fields that are not in the path in the body. */
 export const operatorWrite = <Fields extends z.ZodRawShape, Output extends object>(
   parts: Parts<Fields, Output>,
-): Made<Fields, Output> => operatorOperation('write', parts);
+): OperatorOperation<Fields, Output> => operatorOperation('write', parts);
 
 const operatorOperation = <Fields extends z.ZodRawShape, Output extends object>(
   role: OperatorRole,
@@ -172,7 +162,7 @@ const operatorOperation = <Fields extends z.ZodRawShape, Output extends object>(
     command,
     ...parts
   }: Parts<Fields, Output>,
-): Made<Fields, Output> => {
+): OperatorOperation<Fields, Output> => {
   const inPath = Object.keys(fields).filter((name) => path.includes(`{${name}}`));
   const isRead = role === 'read';
   const hasJsonBody = !isRead && accepts === undefined;

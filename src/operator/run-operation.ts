@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import { AppError, toAppError } from '../kit/errors.ts';
 import { newId } from '../kit/ids.ts';
 import { withoutKeys } from '../kit/log-request.ts';
@@ -20,8 +21,8 @@ export interface OperatorCall {
  * Runs an operation over HTTP and on the command line alike. Reads its input only for callers who may run it. Throws
  * refusals as AppError.
  */
-export const runOperation = async <Input, Output extends object>(
-  operation: OperatorOperation<Input, Output>,
+export const runOperation = async <Fields extends z.ZodRawShape, Output extends object>(
+  operation: OperatorOperation<Fields, Output>,
   readInput: () => Promise<unknown>,
   call: OperatorCall,
   services: OperatorServices,

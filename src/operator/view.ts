@@ -24,6 +24,8 @@ export const defineView =
   <Source, Context = void>(texts: Readonly<Record<string, string>> = {}) =>
   <Shape extends Record<string, z.ZodType>>(members: Members<Source, Context, Shape>) => {
     type Output = z.output<z.ZodObject<Shape, z.core.$strict>>;
+    for (const name of Object.keys(texts))
+      if (!Object.hasOwn(members, name)) throw new TypeError(`a text describes no member: ${name}`);
     const entries = Object.entries<Member<Source, Context, z.ZodType>>(members).map(
       ([name, [schema, read, example]]) => {
         const text = texts[name];

@@ -31,6 +31,10 @@ test('a text describes its member, also in a view that has the member of another
   }
 });
 
+test('a text that describes no member is a fault of the program', () => {
+  expect(() => defineView<Boat>({ nam: 'Its name.' })({ name: [z.string(), 'name', 'Möwe'] })).toThrow('nam');
+});
+
 test('an example of an answer is made of those of its parts', () => {
   const answer = z.strictObject({
     boats: z.array(boatView.schema),
