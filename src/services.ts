@@ -238,7 +238,6 @@ const openPayments = async ({ search, wallets: { isOn }, x402, dataDir }: Config
     networks: wallets.networks,
     headerBytes: x402.headerBytes,
     timeouts: { settleMs: x402.settleMs },
-    uncheckedLimit: x402.uncheckedLimit,
   });
   return { wallets, x402: gate };
 };

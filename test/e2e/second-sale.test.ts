@@ -22,9 +22,7 @@ beforeAll(async () => {
       PUBLIC_URL: 'https://stars.example',
       X402_NETWORKS: stubNetwork,
       X402_EVM_PAY_TO: '0x00000000000000000000000000000000000000aa',
-      X402_FACILITATOR_URL: facilitator.url,
-      // No node of a chain can be asked here.
-      X402_UNCHECKED_USD: '10',
+      ...facilitator.environment,
     },
   });
   await whenSearchReady(gateway);

@@ -19,7 +19,7 @@ let gateway: TestGateway;
 beforeAll(async () => {
   facilitator = await startStubFacilitator();
   gateway = await startGateway({
-    env: { X402_FACILITATOR_URL: facilitator.url, X402_EVM_PAY_TO: payTo, SEARCH_RATE_PER_MINUTE: '10000' },
+    env: { ...facilitator.environment, X402_EVM_PAY_TO: payTo, SEARCH_RATE_PER_MINUTE: '10000' },
   });
   await vi.waitUntil(() => gateway.services.leads.status().ready, { timeout: 60_000 });
   const client = await clientKinds[0]!.connect(`${gateway.url}/mcp`, gateway.apiKey);

@@ -33,9 +33,6 @@ export const paymentSchema = z.strictObject({
   payer: z.string().nullable(),
   pay_to: z.string(),
   transaction: z.string().nullable(),
-  unchecked: z
-    .boolean()
-    .describe('True: a facilitator says that it is settled, and no node has confirmed it.'),
   reason: z.string().nullable(),
   facilitator: z.string().nullable(),
   payment_id: z.string().nullable(),
@@ -63,7 +60,6 @@ export const toPaymentView = (payment: Payment, tokens: TokenTexts): PaymentView
   payer: payment.payer,
   pay_to: payment.payTo,
   transaction: payment.transaction,
-  unchecked: payment.isUnchecked,
   reason: payment.reason,
   facilitator: payment.facilitator,
   payment_id: payment.paymentId,
@@ -87,7 +83,6 @@ export const examplePayment: PaymentView = {
   payer: '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC',
   pay_to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
   transaction: '0x0d2e77',
-  unchecked: false,
   reason: null,
   facilitator: 'local',
   payment_id: null,

@@ -1,5 +1,4 @@
 import type { Clock } from '../../kit/clock.ts';
-import type { Nano } from '../../kit/money.ts';
 import { createChallengeRegistry, supportedKinds } from '../../payments/core/challenge.ts';
 import type { SaleDescription } from '../../payments/extensions/sale-description.ts';
 import { createSignOffers } from '../../payments/extensions/offer-receipt.ts';
@@ -53,11 +52,6 @@ export interface X402GateOptions extends Pick<
   owner: string;
   /** How long the payments of a dead process stay leased; default 30,000 ms. */
   leaseMs?: number;
-  /**
-   * The largest sum, for each network, of payments that a remote facilitator calls settled and no node could check.
-   * Default 0: they stay pending until a node answers.
-   */
-  uncheckedLimit?: Nano;
 }
 
 const defaultLeaseMs = 30_000;
@@ -88,7 +82,6 @@ export const createX402Gate = (options: X402GateOptions) => {
     methods,
     resources,
     signer: documents.signer,
-    uncheckedLimit: options.uncheckedLimit ?? 0n,
     recentFeePayers: health.recentFeePayers,
     formerTerms: createFormerTermsRegistry({ store, methods, sales: options.sales, clock }),
     challenge: ({ sale, transport, ...request }) => {
@@ -178,7 +171,6 @@ const createParts = (
   const now = (): number => clock.now();
   const methods = createPaymentMethods({
     ...options,
-    takesUnchecked: (options.uncheckedLimit ?? 0n) > 0n,
     now,
     accountLeaseOf: createAccountLeases({ store, owner, clock, log }),
     onTrouble: () => health.askSoon(),

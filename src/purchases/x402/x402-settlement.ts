@@ -1,11 +1,9 @@
 import { AppError } from '../../kit/errors.ts';
-import { newId } from '../../kit/ids.ts';
-import { nanoPerUsd } from '../../kit/money.ts';
 import type { PaymentMethod } from '../../payments/core/challenge.ts';
 import type { FoundOutcome, OutgoingTransaction, SettleOutcome } from '../../payments/core/facilitator.ts';
 import type { SettleResponse } from '../../payments/core/wire.ts';
 import type { Payment } from '../../store/store.ts';
-import { changeOf, movePayment, whileLeased } from './move-payment.ts';
+import { movePayment, whileLeased } from './move-payment.ts';
 import {
   addReceipt,
   paymentInProgress,
@@ -59,7 +57,7 @@ export const settle = async (
     throw paymentUnavailable();
   }
   try {
-    return await storeEnd(context, payment, { ended, method });
+    return await storeEnd(context, payment, ended);
   } catch (error) {
     if (error instanceof AppError || !isSent) throw error;
     // The store failed when money may have moved: the buyer must not be told to pay again.
@@ -83,16 +81,10 @@ const noteSent = (
 const transactionIn = (ended: SettleOutcome): string | null =>
   ended.outcome === 'unavailable' ? null : ended.transaction;
 
-const storeEnd = (
-  context: X402Context,
-  payment: Payment,
-  { ended, method }: { ended: SettleOutcome; method: PaymentMethod },
-): Promise<Settled> => {
+const storeEnd = (context: X402Context, payment: Payment, ended: SettleOutcome): Promise<Settled> => {
   switch (ended.outcome) {
     case 'settled':
-      return ended.isUnchecked === true
-        ? storeClaimed(context, payment, { ...ended, decimals: method.network.asset.decimals })
-        : storeSettled(context, payment, ended);
+      return storeSettled(context, payment, ended);
     case 'failed':
       return storeFailed(context, payment, ended);
     case 'unknown':
@@ -137,32 +129,6 @@ const storeSettled = async (
     receipt: toReceipt(response),
     transaction,
   };
-};
-
-/** Accepts a settlement that no node could check, within the operator's limit. */
-const storeClaimed = async (
-  context: X402Context,
-  payment: Payment,
-  { transaction, decimals }: { transaction: string; decimals: number },
-): Promise<Settled> => {
-  const { store, clock, log, uncheckedLimit } = context;
-  const settled = await store.settleUnchecked({
-    change: changeOf(context, payment, [
-      'claimed',
-      {
-        transaction,
-        receipt: JSON.stringify(receiptOf(context, payment, transaction)),
-        settledAt: clock.now(),
-      },
-    ]),
-    transaction,
-    entryId: newId(),
-    limit: (uncheckedLimit * 10n ** BigInt(decimals)) / nanoPerUsd,
-  });
-  if (settled === null)
-    return storeUnknown(context, payment, { reason: 'settlement_unchecked', transaction });
-  log.warn({ payment: payment.identity, transaction }, 'a payment was delivered that no node could check');
-  return replay(settled);
 };
 
 /** `transaction` null: none is known beside the stored one. */
@@ -293,14 +259,6 @@ export const replay = (payment: Payment): Extract<Settled, { outcome: 'settled' 
     receipt: toReceipt(response),
     transaction: response.transaction,
   };
-};
-
-/** Returns the receipt of a settled payment as it is stored: the old one if it names that transaction. */
-export const receiptFor = (context: X402Context, payment: Payment, transaction: string): string => {
-  const { receipt } = payment;
-  return receipt !== null && JSON.parse(receipt).transaction === transaction
-    ? receipt
-    : JSON.stringify(receiptOf(context, payment, transaction));
 };
 
 const receiptOf = (context: X402Context, payment: Payment, transaction: string): SettleResponse =>

@@ -33,7 +33,6 @@ const paymentView = z.strictObject({
   pay_to: z.string(),
   transaction: z.string().nullable(),
   reason: z.string().nullable(),
-  unchecked: z.boolean(),
   facilitator: z.string().nullable(),
   payment_id: z.string().nullable(),
   account_id: z.string().nullable(),
@@ -414,17 +413,6 @@ describe('every state', () => {
     expect(happened).toMatch(words);
     expect(advice).toMatch(/\.$|"\.$/);
   });
-});
-
-it('a payment that was delivered on the word of a facilitator is marked as unchecked', async () => {
-  const { store, operator } = await embedded();
-  await addPayment(store, 'delivered');
-  const { identity } = await addPayment(store, 'delivered', { set: { isUnchecked: true } });
-  const { payment, happened } = await operator.answer(documents.shown, 'show', identity);
-  expect(payment.unchecked).toBe(true);
-  expect(happened).toContain('No node of the chain has confirmed');
-  const { payments } = await operator.answer(documents.list, 'list');
-  expect(payments.filter(({ unchecked }) => unchecked)).toMatchObject([{ payment: identity }]);
 });
 
 describe('sums', () => {
