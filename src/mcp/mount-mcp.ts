@@ -23,8 +23,7 @@ import { writeError } from '../kit/write-error.ts';
 export interface McpRequestFacts extends Pick<Call, 'requestId' | 'clientAddress'> {
   url: URL;
   note: RequestNote;
-  /** Null without a key; rejects with AppError `invalid_api_key` on a wrong one. */
-  authenticate: () => Promise<Call['caller']>;
+  authenticate: (authorization: string | undefined, note: RequestNote) => Promise<Call['caller']>;
 }
 
 export interface McpMountOptions {
@@ -69,7 +68,7 @@ export const createMcpMount = ({ services, operations, sender }: McpMountOptions
     try {
       if (!passesOrigin(request, response)) return;
       if (request.method !== 'POST') throw onlyPost();
-      const caller = await authenticate();
+      const caller = await authenticate(request.headers.authorization, note);
       const maxBytes = maxBodyOf(caller, config.maxBodyBytes);
       const announced = request.headers['content-length'];
       const isRefused = Number(announced ?? 0) > maxBytes;

@@ -1,5 +1,5 @@
 import { leaseMs } from '../jobs/job-queue.ts';
-import { outliveOutage } from '../jobs/outlive-outage.ts';
+import { outliveOutage } from '../kit/outlive-outage.ts';
 import { isTerminal } from '../jobs/public-job.ts';
 import { AppError } from '../kit/errors.ts';
 import type { PayOutcome } from '../purchases/x402/x402-gate.ts';
@@ -48,7 +48,9 @@ export const meterCall = (
         const signal = AbortSignal.timeout(longestMs);
         let failure: unknown;
         try {
-          answered = await runPrepaid(order, account, services, (job) => (opened.job = job));
+          answered = await runPrepaid(order, account, services, {
+            onOpened: (job) => (opened.job = job),
+          });
           if (answered.kind === 'stream') started.resolve(answered);
         } catch (error) {
           if (opened.job === undefined) throw error;

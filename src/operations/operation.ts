@@ -151,8 +151,8 @@ export interface X402Sale<Input = unknown> {
   pricing: string;
   /** The price of a call by the present rule. `buyer`: the account that calls; absent: a wallet. */
   price(input: Input, services: Services, buyer?: Buyer): Nano;
-  /** The price by the rule of that name, which may have been the present one until lately; null for an unknown rule. */
-  priceUnder(pricing: string, input: Input, services: Services, buyer?: Buyer): Nano | null;
+  /** The prices by the rules of those names, which may have been the present one until lately. Default: the present price. */
+  formerPrices?(input: Input): Readonly<Record<string, Nano>>;
   /** The prices of the cheapest and the dearest call that a wallet can buy now; null: it can buy none. */
   priceRange(services: Pick<Services, 'catalogs' | 'config'>): PriceRange | null;
   /** A payment raises a balance by its price: of the caller's account, or of the account of the wallet that pays. */

@@ -91,7 +91,6 @@ const toX402Sale = (
     ratePerMinute,
     pricing: 'quote',
     price,
-    priceUnder: (_pricing, input, services, buyer) => price(input, services, buyer),
     priceRange: (services) => {
       const models = services.catalogs.for(unknownWallet(services)).list();
       const prices = models.filter(({ kind }) => kind === sells).flatMap(pricesOf);
@@ -117,7 +116,6 @@ export const saleAfter = (earlier: EarlierJob | null, sale: X402Sale): X402Sale 
   return {
     ...sale,
     price: () => toPrice(charged),
-    priceUnder: () => toPrice(charged),
     explain: () => ({ owed_usd: formatUsd(charged) }),
   };
 };

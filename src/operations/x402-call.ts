@@ -2,6 +2,7 @@ import type { Caller } from '../accounts/caller.ts';
 import { AppError, isTransient, toAppError } from '../kit/errors.ts';
 import { sha256 } from '../kit/ids.ts';
 import { canonicalJson, type JsonObject } from '../kit/json.ts';
+import { writeKept } from '../kit/json-text.ts';
 import { formatUsd, type Nano } from '../kit/money.ts';
 import { paymentInProgress, type Receipt } from '../purchases/x402/x402-answers.ts';
 import { hasProof, type Credit, type PayOutcome } from '../purchases/x402/x402-gate.ts';
@@ -46,28 +47,22 @@ export const sellByX402 = async (
     assertOnSale(sale, services, null);
     return jsonAnswer(body, { isSandbox: sale.isSandbox(services, null) });
   }
-  // Kept beside its text, so that a fresh answer is not parsed again.
   let made: JsonObject | null = null;
   const credit = sale.isCredit === true ? creditOf(call, services) : null;
+  const price = sale.price(input, services);
+  const requestHash = sha256(`${operation.name}\n${credit?.accountId ?? ''}${canonicalJson(input)}`);
   const paid = await services.x402.pay({
-    sale: operation.name,
-    transport: call.transport,
-    price: sale.price(input, services),
-    priceUnder: (pricing) => sale.priceUnder(pricing, input, services),
-    proofs: call.proofs,
-    // Only a proof needs it.
-    get requestHash() {
-      return sha256(`${operation.name}\n${credit?.accountId ?? ''}${canonicalJson(input)}`);
-    },
+    ...toRequest({ operation, sale, price, requestHash }, call, services),
+    ...(sale.formerPrices === undefined ? {} : { formerPrices: sale.formerPrices(input) }),
     produce: async (signal) => {
       // Checked after the proof was looked up, so that an answer that is paid for is still given out.
       assertNotDraining(services);
       assertOnSale(sale, services, null);
       made = await sale.produce(input, services, signal);
       assertOnSale(sale, services, made);
-      return JSON.stringify(made);
+      const text = writeKept(made);
+      return sale.isFree(made, services) ? { free: text } : text;
     },
-    isFree: () => made !== null && sale.isFree(made, services),
     ...(credit === null ? {} : { credit }),
     signal: call.signal,
   });
@@ -79,12 +74,23 @@ export const sellByX402 = async (
   const mayReadBalance = !paid.replayed || call.caller !== null;
   const raised =
     accountId === null ? {} : await tellRaised({ accountId, identity, mayReadBalance }, services);
-  const body = { ...sold, ...raised };
+  const body = accountId === null ? sold : { ...sold, ...raised };
   return jsonAnswer(body, {
     headers: { 'cache-control': 'no-store', ...(paid.replayed ? { 'idempotent-replayed': 'true' } : {}) },
     isSandbox: sale.isSandbox(services, body),
     ...(receipt === undefined ? {} : { receipt }),
   });
+};
+
+/** Tells a purchase all that it needs of its sale. */
+const toRequest = (
+  { operation, sale, ...sold }: { operation: Operation; sale: X402Sale; price: Nano; requestHash: string },
+  { transport, proofs }: Call,
+  services: Services,
+) => {
+  const formerPrices = { [sale.pricing]: sold.price };
+  const isSandbox = sale.isSandbox(services, null);
+  return { ...sold, sale: operation.name, transport, isSandbox, formerPrices, proofs };
 };
 
 /**
@@ -231,6 +237,7 @@ const payThenRun = async (
   const buyer = call.caller ?? undefined;
   const price = x402.price(input, services, buyer);
   const order = { operation, prepaid, input };
+  const requestHash = requestHashOf(order, credit.accountId);
   const toPaid = async (
     { identity, accountId }: Pick<Payment, 'identity' | 'accountId'>,
     most: Nano | null,
@@ -252,15 +259,10 @@ const payThenRun = async (
   const metered = isMetered ? meterCall(order, { ...call, toAccount: toPledged }, services) : null;
   // An earlier job under the client's own key is answered, and nothing is settled, unless the job is owed.
   let isRepeat = false;
+  // The account of a call that has no job yet.
+  let checked: AccountCall | null = null;
   const paying = services.x402.pay({
-    sale: operation.name,
-    transport: call.transport,
-    price,
-    priceUnder: (pricing) => x402.priceUnder(pricing, input, services, buyer),
-    proofs: call.proofs,
-    get requestHash() {
-      return requestHashOf({ operation, prepaid, input }, credit.accountId);
-    },
+    ...toRequest({ operation, sale: x402, price, requestHash }, call, services),
     produce: async (_signal, payment) => {
       assertNotDraining(services);
       assertOnSale(x402, services, null);
@@ -269,10 +271,12 @@ const payThenRun = async (
       const earlier = await findEarlier(order, account, services);
       if (!isClaimed && earlier?.outcome !== 'replayed') throw paymentInProgress();
       isRepeat = earlier !== null && earlier.job.unpaidBy === null;
-      if (earlier === null) await prepaid.perCall?.check?.(input, account, services);
-      return '{}';
+      if (earlier === null) {
+        await prepaid.perCall?.check?.(input, account, services);
+        checked = account;
+      }
+      return isRepeat ? { free: '{}' } : '{}';
     },
-    isFree: () => isRepeat,
     ...(metered === null ? {} : { upto: metered.sale }),
     credit,
     signal: call.signal,
@@ -283,9 +287,9 @@ const payThenRun = async (
   const { receipt } = paid;
   const answered = metered?.answer() ?? null;
   if (answered !== null) return withReceipt(answered, receipt);
-  const account = await toPaid(paid, null);
+  const account = checked ?? (await toPaid(paid, null));
   try {
-    const answer = await runPrepaid(order, account, services);
+    const answer = await runPrepaid(order, account, services, { isNew: checked !== null });
     const isPublic = paid.replayed && call.caller === null;
     return withReceipt(isPublic ? withoutBalance(answer, services) : answer, receipt);
   } catch (error) {
@@ -373,13 +377,11 @@ const withTerms = async (
     return error;
   let offered: Awaited<ReturnType<Services['x402']['offer']>>;
   try {
-    offered = await services.x402.offer({
-      price: x402.price(input, services, call.caller),
-      sale: operation.name,
-      transport: call.transport,
-      proofs: call.proofs,
-      requestHash: requestHashOf(order, call.caller.accountId),
-    });
+    const price = x402.price(input, services, call.caller);
+    const requestHash = requestHashOf(order, call.caller.accountId);
+    offered = await services.x402.offer(
+      toRequest({ operation, sale: x402, price, requestHash }, call, services),
+    );
   } catch (refusal) {
     // The call cannot be paid by itself, so it is refused as where nothing is sold by x402.
     if (refusal instanceof AppError) return error;

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AppError, messages } from '../kit/errors.ts';
+import type { RequestNote } from '../kit/log-request.ts';
 import { watchClient } from '../kit/watch-client.ts';
 import { writeError } from '../kit/write-error.ts';
 import { bodyCost, maxBodyOf } from '../limits/memory-budget.ts';
@@ -19,8 +20,9 @@ import { writeJson } from '../kit/write-json.ts';
 /** The facts of a request before its route is known. */
 export interface RequestContext extends Pick<Call, 'requestId' | 'clientAddress'> {
   url: URL;
-  /** Null without a key; rejects with AppError on a wrong one. Called at most once, and only if a route needs it. */
-  authenticate: () => Promise<Call['caller']>;
+  note: RequestNote;
+  /** Called at most once, and only if a route needs it. */
+  authenticate: (authorization: string | undefined, note: RequestNote) => Promise<Call['caller']>;
 }
 
 type Route = FoundRoute<Operation>;
@@ -123,7 +125,7 @@ const writeAnswer = async (
 
 const readCaller = async (
   { headers }: IncomingMessage,
-  { authenticate }: RequestContext,
+  { authenticate, note }: RequestContext,
   { operation: { sale, isOpen }, speaksMpp }: { operation: Operation; speaksMpp: boolean },
 ): Promise<Call['caller']> => {
   if (isOpen === true) return null;
@@ -134,7 +136,8 @@ const readCaller = async (
     (sale.x402.isCredit !== true || sale.x402.look !== undefined)
   )
     return null;
-  const caller = speaksMpp && isPayment(headers.authorization) ? null : await authenticate();
+  const caller =
+    speaksMpp && isPayment(headers.authorization) ? null : await authenticate(headers.authorization, note);
   if (caller === null && sale?.x402 === undefined)
     throw new AppError('invalid_api_key', messages.invalid_api_key, {
       headers: { 'www-authenticate': 'Bearer' },

@@ -50,7 +50,6 @@ export const sellHoroscope: SoldOperation<Input> & { sale: { x402: X402Sale<Inpu
       ratePerMinute: 20,
       pricing: 'by_day',
       price: ({ days }) => perDay * BigInt(days),
-      priceUnder: (pricing, { days }) => (pricing === 'by_day' ? perDay * BigInt(days) : null),
       priceRange: () => ({ least: perDay, most: perDay * 7n }),
       check: () => undefined,
       produce: async ({ sign, days }) => ({

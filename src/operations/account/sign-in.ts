@@ -76,7 +76,6 @@ const sale: X402Sale<SignInInput> = {
   ratePerMinute: 30,
   pricing: 'least amount',
   price: () => leastTopUp,
-  priceUnder: () => leastTopUp,
   priceRange: () => ({ least: leastTopUp, most: leastTopUp }),
   explain: () => ({
     note:

@@ -73,7 +73,6 @@ export const topUp: SoldOperation<TopUpInput> & { sale: { x402: X402Sale<TopUpIn
       ratePerMinute: 60,
       pricing: 'amount',
       price: ({ amount_usd: amount }) => parseUsd(amount),
-      priceUnder: (_pricing, { amount_usd: amount }) => parseUsd(amount),
       priceRange: () => ({ least: leastTopUp, most }),
       explain: () => ({
         least_usd: formatUsd(leastTopUp),

@@ -115,7 +115,7 @@ export const answerTextJob = async (
       { headers: { ...headers, 'x-should-retry': 'false' } },
     );
   if (finished.status === 'failed' || finished.result === null) throw toJobError(finished, headers);
-  return jsonAnswer(parseKept(finished.result), {
+  return jsonAnswer(finished.made ?? parseKept(finished.result), {
     headers,
     isSandbox: isSandboxJob(finished),
   });

@@ -129,7 +129,16 @@ export const createChatCompletion: SoldOperation<ChatInput> = {
   },
 };
 
-const sizesOf = (request: ChatInput) => {
+const readings = new WeakMap<ChatInput, ReturnType<typeof read>>();
+
+/** Returns what goes upstream of a request, and its size. A quote and its run read it once. */
+const sizesOf = (request: ChatInput): ReturnType<typeof read> => {
+  const sizes = readings.get(request) ?? read(request);
+  readings.set(request, sizes);
+  return sizes;
+};
+
+const read = (request: ChatInput) => {
   const messages = request.messages.map(toUpstreamMessage);
   const options = forwardedOptions(request);
   return {

@@ -81,13 +81,14 @@ export const quoteText = (
   const { price } = model;
   const holdFor = (completionTokens: number): Nano => chargeFor(price, { promptTokens, completionTokens });
   const limit = effectiveLimit({ model, ...asked }, usualPriceLimit - holdFor(0));
+  const most = holdFor(limit);
   return {
-    most: holdFor(limit),
+    most,
     parts: {
       model: model.sku,
       most_prompt_tokens: promptTokens,
       most_output_tokens: limit,
-      most_usd: formatUsd(holdFor(limit)),
+      most_usd: formatUsd(most),
       pricing: toPricing(price),
     },
   };

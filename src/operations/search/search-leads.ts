@@ -161,7 +161,8 @@ const createSale = (search: SearchConfig): X402Sale<Input> => ({
 
   pricing: search.pricing,
   price: ({ limit }) => searchPrices[search.pricing](limit),
-  priceUnder: (pricing, { limit }) => (isPricing(pricing) ? searchPrices[pricing](limit) : null),
+  formerPrices: ({ limit }) =>
+    Object.fromEntries(Object.entries(searchPrices).map(([rule, priceOf]) => [rule, priceOf(limit)])),
   priceRange: () => ({
     least: searchPrices[search.pricing](1),
     most: searchPrices[search.pricing](search.maxLimit),
@@ -259,8 +260,6 @@ const searchPrices: Record<SearchConfig['pricing'], (limit: number) => Nano> = {
   /** $0.10, and $0.002 for each result asked for above 20. */
   dynamic: (limit) => nanoPerUsd / 10n + BigInt(Math.max(0, limit - 20)) * (nanoPerUsd / 500n),
 };
-
-const isPricing = (name: string): name is SearchConfig['pricing'] => Object.hasOwn(searchPrices, name);
 
 const toLeadQuery = ({ cursor: after, max_followers: largest, ...request }: Input): LeadQuery => ({
   ...(request.query === undefined ? {} : { query: request.query }),

@@ -11,8 +11,10 @@ export interface SaleDescription {
   tags: string[];
   /** One line: what a call does. */
   title: string;
-  /** Names the goods as they are now, which may change while the gateway runs. */
-  description: () => string;
+  /** Name the goods, real ones and made-up ones. */
+  descriptions: Readonly<Record<'real' | 'sandbox', string>>;
+  /** Whether the goods are made up now, which may change while the gateway runs. */
+  isSandbox: () => boolean;
   /** Whether it is sold now. */
   isOnSale: () => boolean;
   /** One call, such as "search". */

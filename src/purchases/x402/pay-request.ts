@@ -8,16 +8,17 @@ import type { UptoSale } from './x402-upto.ts';
 
 export interface PayRequest extends SoldOver {
   price: Nano;
-  /** Returns the price under the rule of that name, which was offered before; null for an unknown rule. */
-  priceUnder?: (pricing: string) => Nano | null;
+  /** The prices under the rules of those names, which may have been offered until lately. */
+  formerPrices?: Readonly<Record<string, Nano>>;
   /** The proofs as they came, unread; null for none. */
   proofs: Proofs | null;
   /** The hash of the canonical request: a proof pays one request. */
   requestHash: string;
-  /** Makes the JSON text that is sold for a verified payment. When it throws, nothing is charged and the error is passed on. */
-  produce: (signal: AbortSignal, payment: Payment) => Promise<string>;
-  /** Whether that result is given away; absent: every result is charged. */
-  isFree?: (result: string) => boolean;
+  /**
+   * Makes the JSON text that is sold for a verified payment, or one that is given away. When it throws, nothing is charged
+   * and the error is passed on.
+   */
+  produce: (signal: AbortSignal, payment: Payment) => Promise<string | { free: string }>;
   /** Offers the scheme `upto`, too, for which this makes the result; absent: `exact` alone. */
   upto?: UptoSale;
   /** The payment raises a balance by its price, or by what it takes. Absent: it buys the result alone. */

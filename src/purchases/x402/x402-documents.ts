@@ -46,8 +46,9 @@ export const createPaymentDocuments = (context: {
     sales.flatMap((sale) => {
       const price = sale.isFree !== true && sale.isOnSale() ? sale.price() : null;
       if (price === null) return [];
-      const rest = resources.find({ sale: sale.name, transport: 'rest' }).resource;
-      const mcp = resources.find({ sale: sale.name, transport: 'mcp' }).resource;
+      const sold = { sale: sale.name, isSandbox: sale.isSandbox() };
+      const rest = resources.find({ ...sold, transport: 'rest' }).resource;
+      const mcp = resources.find({ ...sold, transport: 'mcp' }).resource;
       const accepts = offeredTerms(methods.filter(isReady), price.least).map(
         ({ requirements }) => requirements,
       );

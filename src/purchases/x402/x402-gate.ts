@@ -84,8 +84,8 @@ export const createX402Gate = (options: X402GateOptions) => {
     signer: documents.signer,
     recentFeePayers: health.recentFeePayers,
     formerTerms: createFormerTermsRegistry({ store, methods, sales: options.sales, clock }),
-    challenge: ({ sale, transport, ...request }) => {
-      const { offersSignIn, ...sold } = resources.find({ sale, transport });
+    challenge: ({ sale, transport, isSandbox, ...request }) => {
+      const { offersSignIn, ...sold } = resources.find({ sale, transport, isSandbox });
       const ownExtensions = offersSignIn ? signIn.declare() : null;
       return challenges.challenge({ ...request, ...sold, ...(ownExtensions && { ownExtensions }) });
     },
@@ -168,7 +168,7 @@ const createParts = (
   { inBackground, closing }: { inBackground: (work: Promise<void>) => void; closing: AbortSignal },
 ) => {
   const { store, owner, publicUrl, sales, clock, log } = options;
-  const now = (): number => clock.now();
+  const { now } = clock;
   const methods = createPaymentMethods({
     ...options,
     now,

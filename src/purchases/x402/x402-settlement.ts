@@ -1,6 +1,11 @@
 import { AppError } from '../../kit/errors.ts';
 import type { PaymentMethod } from '../../payments/core/challenge.ts';
-import type { FoundOutcome, OutgoingTransaction, SettleOutcome } from '../../payments/core/facilitator.ts';
+import type {
+  FoundOutcome,
+  OutgoingTransaction,
+  PaymentOrder,
+  SettleOutcome,
+} from '../../payments/core/facilitator.ts';
 import type { SettleResponse } from '../../payments/core/wire.ts';
 import type { Payment } from '../../store/store.ts';
 import { movePayment, whileLeased } from './move-payment.ts';
@@ -28,21 +33,25 @@ class LeaseLost extends Error {
 
 /**
  * Settles a payment whose result is stored and whose lease this process has. `earlier` is what an earlier try may have
- * sent. Throws AppError when there is no end yet.
+ * sent. `signed` absent: it is read from the payment. Throws AppError when there is no end yet.
  */
 export const settle = async (
   context: X402Context,
   payment: Payment,
-  { method, earlier }: { method: PaymentMethod; earlier: OutgoingTransaction | null },
+  {
+    method,
+    earlier,
+    signed,
+  }: { method: PaymentMethod; earlier: OutgoingTransaction | null; signed?: PaymentOrder | undefined },
 ): Promise<Settled> => {
-  const { log } = context;
+  const { log, resources } = context;
   const { identity } = payment;
   let isSent = earlier !== null;
   const beforeBroadcast = async (outgoing: OutgoingTransaction): Promise<void> => {
     if ((await noteSent(context, payment, outgoing)) === null) throw new LeaseLost();
     isSent = true;
   };
-  const order = toBegunPayment(payment, context.resources);
+  const order = toBegunPayment(payment, { resources, signed });
   const ended = await whileLeased(context, payment, () =>
     method.facilitator.settle(order, { earlier, beforeBroadcast }),
   ).catch((error: unknown) => {
@@ -206,7 +215,7 @@ export const resolve = async (
     case 'failed':
       return storeFailed(context, payment, { ...found, transaction: null });
     case 'unknown':
-      if (!method.facilitator.canSettleBlindly(toBegunPayment(payment, context.resources)))
+      if (!method.facilitator.canSettleBlindly(toBegunPayment(payment, context)))
         return storeUnknown(context, payment, { ...found, transaction: null });
       break;
     case 'open':
@@ -242,10 +251,10 @@ export const look = async (
 };
 
 const find = (
-  { resources }: X402Context,
+  context: X402Context,
   payment: Payment,
   { method, signal }: { method: PaymentMethod; signal: AbortSignal },
-): Promise<FoundOutcome> => method.facilitator.findOutcome(toBegunPayment(payment, resources), signal);
+): Promise<FoundOutcome> => method.facilitator.findOutcome(toBegunPayment(payment, context), signal);
 
 /** Returns the settled payment as it was answered before. */
 export const replay = (payment: Payment): Extract<Settled, { outcome: 'settled' }> => {

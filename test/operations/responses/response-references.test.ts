@@ -75,7 +75,7 @@ describe('references in a request', () => {
         accountLimiter: { consume: () => Promise.resolve() },
         catalogs: {
           refresh: () => Promise.resolve(),
-          for: () => ({ find: () => ({ sku: responsesJob.model }) }),
+          for: () => ({ find: () => ({ sku: responsesJob.model }), ownLimits: {} }),
         },
         jobs: {
           isDraining: () => false,

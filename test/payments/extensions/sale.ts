@@ -17,5 +17,5 @@ export const describeSale = (environment: Record<string, string> = {}): SaleDesc
     services: () => ({}) as Services,
   });
   if (sale === undefined) throw new Error('nothing is sold');
-  return { ...sale, description: () => 'Influencer search', isOnSale: () => true };
+  return { ...sale, isSandbox: () => false, isOnSale: () => true };
 };

@@ -108,12 +108,13 @@ describe('a challenge of a gate', () => {
 
 describe('what is sold', () => {
   it('is told as it is now, also where it was told otherwise before', () => {
-    let description = 'Influencer search over generated, fictional profiles';
-    const gate = openGate({ sales: [{ ...describeSale(), description: () => description }] });
-    const told = (): unknown => gate.challenge({ price, ...overRest }).paymentRequired.resource?.description;
-    expect(told()).toBe(description);
+    let isSandbox = true;
+    const gate = openGate({ sales: [{ ...describeSale(), isSandbox: () => isSandbox }] });
+    const told = (): unknown =>
+      gate.challenge({ price, ...overRest, isSandbox }).paymentRequired.resource?.description;
+    expect(told()).toBe('Influencer search over generated, fictional profiles');
     expect(gate.manifest()).toContain('fictional');
-    description = 'Influencer search';
+    isSandbox = false;
     expect(told()).toBe('Influencer search');
     expect(gate.manifest()).not.toContain('fictional');
   });

@@ -2,7 +2,7 @@ import { Challenge, Credential } from 'mppx';
 import { evm } from 'mppx/client';
 import { privateKeyToAccount } from 'viem/accounts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseUsd, type Nano } from '../../../src/kit/money.ts';
+import { parseUsd } from '../../../src/kit/money.ts';
 import { encodeBase64Json } from '../../../src/payments/core/base64-json.ts';
 import type { X402Gate } from '../../../src/purchases/x402/x402-gate.ts';
 import { describeSale } from '../../payments/extensions/sale.ts';
@@ -75,7 +75,6 @@ describe('a challenge of MPP', () => {
   });
 
   it('keeps its price for as long as it lasts', async () => {
-    const priceUnder = (pricing: string): Nano | null => (pricing === 'before' ? parseUsd('0.10') : null);
     const former = fixture.openGate({ sales: [{ ...describeSale(), pricing: 'before' }] });
     const stop = new AbortController();
     const ended = former.begin(stop.signal);
@@ -86,7 +85,7 @@ describe('a challenge of MPP', () => {
     await ended;
     const sale = createSale('dearer now');
     const credential = await sign(former, sale);
-    const dearer = { price: parseUsd('0.50'), priceUnder };
+    const dearer = { price: parseUsd('0.50'), formerPrices: { before: parseUsd('0.10') } };
     const before = await fixture.balances('base');
     served(await fixture.openGate().pay(sale.request(speak(credential), dearer)));
     expect((await fixture.balances('base')).seller).toBe(before.seller + priceUnits);
