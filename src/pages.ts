@@ -5,8 +5,8 @@ import { AppError, methodNotAllowed, messages } from './kit/errors.ts';
 import { memoizeAsync } from './kit/memoize-async.ts';
 import { writeError } from './kit/write-error.ts';
 import { createSwitchedOff } from './operations/index.ts';
-import { createOffered, sellsBalanceBeside } from './operations/is-on-sale.ts';
-import type { Operation } from './operations/operation.ts';
+import { createOffered, offerOf } from './operations/sale-rules.ts';
+import type { Operation } from './operations/definition.ts';
 import { createServiceDescription, type ServiceDescription } from './rest/describe-service.ts';
 import { homePage } from './rest/home-page.ts';
 import { mcpServerDocument } from './rest/mcp-server-document.ts';
@@ -130,10 +130,10 @@ const makeOpenApi = async (operations: readonly Operation[], services: GatewaySe
   return JSON.stringify(
     createOpenApi({
       operations: operations.map((operation) => {
-        const sale = operation.sale?.x402;
-        return sellsBalanceBeside(sale)
+        const { sale } = operation;
+        return sale.kind === 'signIn'
           ? operation
-          : { ...operation, price: sale?.priceRange(services) ?? null };
+          : { ...operation, price: offerOf(sale)?.priceRange(services) ?? null };
       }),
       publicUrl: publicUrl(),
       title: brandTitle(config),
@@ -147,7 +147,7 @@ const makeOpenApi = async (operations: readonly Operation[], services: GatewaySe
 const addRefusals = (pages: express.Express, { config, x402, log }: GatewayServices): void => {
   for (const { rest, sale, title } of createSwitchedOff(config.search))
     pages.all(rest.path, () => {
-      const goods = sale?.x402?.unit.one ?? title;
+      const goods = offerOf(sale)?.unit.one ?? title;
       throw new AppError('not_found', `The ${goods} is switched off on this server.`);
     });
   // The facilitator in this process settles for nobody else.

@@ -35,7 +35,9 @@ import { createSweeps, type Sweeps } from './media/sweeps.ts';
 import { describeSales } from './mcp/describe-sales.ts';
 import { createHistoryCursors } from './operations/account/history-cursor.ts';
 import { createOperations } from './operations/index.ts';
-import type { Operation, Services } from './operations/operation.ts';
+import type { Services } from './operations/call.ts';
+import type { Operation } from './operations/definition.ts';
+import { offerOf } from './operations/sale-rules.ts';
 import { createOutbound } from './http/create-outbound.ts';
 import { assignWallets } from './payments/generated-wallet.ts';
 import { createProviders, type Providers } from './providers/create-providers.ts';
@@ -298,9 +300,10 @@ const createJobs = ({
 
 const createLimiters = ({ operations, redis, log }: Pick<Parts, 'operations' | 'redis' | 'log'>) => ({
   addressLimiters: new Map(
-    operations.flatMap(({ name, sale }) =>
-      sale?.x402 === undefined ? [] : [[name, createAddressLimiter({ ...sale.x402, redis, log })]],
-    ),
+    operations.flatMap(({ name, sale }) => {
+      const offer = offerOf(sale);
+      return offer === null ? [] : [[name, createAddressLimiter({ ...offer, redis, log })]];
+    }),
   ),
   failedOperatorCalls: createAddressLimiter({
     unit: { one: 'failed-operator-call', many: 'calls without a valid operator key' },

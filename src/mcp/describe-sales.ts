@@ -1,5 +1,6 @@
-import { isOnSale, sellsBalanceBeside } from '../operations/is-on-sale.ts';
-import type { Operation, Services } from '../operations/operation.ts';
+import { isMadeUp, isOnSale, offerOf } from '../operations/sale-rules.ts';
+import type { Services } from '../operations/call.ts';
+import type { Operation } from '../operations/definition.ts';
 import type { SaleDescription } from '../purchases/x402/x402-gate.ts';
 import { toInputSchema, toMainInputSchema } from './tool-schemas.ts';
 
@@ -10,8 +11,8 @@ export const describeSales = (
 ): SaleDescription[] =>
   operations.flatMap((operation) => {
     const { name, title, rest, tool } = operation;
-    const sale = operation.sale?.x402;
-    if (sale === undefined) return [];
+    const sale = offerOf(operation.sale);
+    if (sale === null) return [];
     return [
       {
         name,
@@ -19,7 +20,7 @@ export const describeSales = (
         tags: sale.tags,
         title,
         descriptions: { real: sale.description, sandbox: sale.sandbox.description },
-        isSandbox: () => sale.isSandbox(services(), null),
+        isSandbox: () => isMadeUp(sale, services()),
         isOnSale: () => isOnSale(sale, services()),
         unit: sale.unit.one,
         path: rest.path,
@@ -29,8 +30,8 @@ export const describeSales = (
         inputExample: sale.example.input,
         outputExample: sale.example.output,
         pricing: sale.pricing,
-        isFree: sellsBalanceBeside(sale),
-        offersSignIn: sale.isCredit === true && operation.sale?.prepaid === undefined,
+        isFree: sale.kind === 'signIn',
+        offersSignIn: sale.kind === 'credit' || sale.kind === 'signIn',
         price: () => sale.priceRange(services()),
       },
     ];

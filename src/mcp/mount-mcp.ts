@@ -12,7 +12,8 @@ import { bodyCost, maxBodyOf, smallBodyBytes, textJobShare } from '../limits/mem
 import { createRequestMemory } from '../limits/request-memory.ts';
 import { watchSender, type WatchSenderOptions } from '../limits/watch-sender.ts';
 import type { RequestNote } from '../kit/log-request.ts';
-import type { Call, Operation, Services } from '../operations/operation.ts';
+import type { Call, Services } from '../operations/call.ts';
+import type { Operation } from '../operations/definition.ts';
 import { createMcpMethods, type McpMethods } from './create-mcp-methods.ts';
 import { createAnswerDirectly, readDirectCall } from './direct-call.ts';
 import type { ToolGroup } from './tool-list.ts';

@@ -12,7 +12,8 @@ import { logFailure } from '../kit/log-failure.ts';
 import { createPathMatcher } from '../kit/path-matcher.ts';
 import { isGone } from '../media/is-gone.ts';
 import { execute } from '../operations/execute.ts';
-import type { AccountCall, Call, Operation, ResourceBinding, Services } from '../operations/operation.ts';
+import type { AccountCall, Call, Services } from '../operations/call.ts';
+import type { Operation, ResourceBinding } from '../operations/definition.ts';
 import { countAccountCall } from '../operations/prepaid-call.ts';
 import type { Media } from '../store/store.ts';
 import { toErrorResult } from './tool-result.ts';
@@ -66,7 +67,7 @@ export const createResources = (operations: readonly Operation[], services: Serv
         if (caller !== null) await countAccountCall(caller, services);
         const shown = documents.filter(
           ({ operation }) =>
-            isIn(identity.group, operation) && (caller !== null || operation.isOpen === true),
+            isIn(identity.group, operation) && (caller !== null || operation.sale.kind === 'open'),
         );
         const listed = shown.map(async ({ resource, template }) =>
           template.includes('{')
@@ -170,7 +171,7 @@ const createReader = (
       address === null
         ? findResource(documents, afterStart(uri, scheme) ?? '')
         : findResource(downloads, path);
-    if (caller === null && found?.operation.isOpen !== true)
+    if (caller === null && found?.operation.sale.kind !== 'open')
       throw new AppError('invalid_api_key', `This resource needs an API key. ${keyHint}`);
     if (found === null || !isIn(group, found.operation)) throw new ResourceNotFoundError(uri);
     const { operation, fields } = found;

@@ -5,7 +5,8 @@ import { AppError } from '../kit/errors.ts';
 import type { PayOutcome } from '../purchases/x402/x402-gate.ts';
 import { WorkNotEndedError, type UptoSale } from '../purchases/x402/x402-upto.ts';
 import type { Job, Payment } from '../store/store.ts';
-import type { AccountCall, Answer, Call, Services, StreamAnswer } from './operation.ts';
+import type { Answer, StreamAnswer } from './answer.ts';
+import type { AccountCall, Call, Services } from './call.ts';
 import { addressBucket } from '../limits/address-bucket.ts';
 import { runPrepaid, type PrepaidOrder } from './prepaid-call.ts';
 
@@ -64,7 +65,7 @@ export const meterCall = (
         });
         // A call that was not answered in time may have ended since, and is answered then.
         if (charge === 0n && failure !== undefined) throw failure;
-        return { result: '{}', charge };
+        return { result: null, charge };
       },
     },
   };

@@ -5,16 +5,10 @@ import { sha256 } from '../kit/ids.ts';
 import { canonicalJson } from '../kit/json.ts';
 import { parsedShare } from '../limits/memory-budget.ts';
 import { findReplay, payOwed, type EarlierJob } from '../purchases/prepaid.ts';
-import type {
-  AccountCall,
-  Answer,
-  Call,
-  Idempotency,
-  OpenedJob,
-  Operation,
-  PrepaidSale,
-  Services,
-} from './operation.ts';
+import type { Answer } from './answer.ts';
+import type { AccountCall, Call, Idempotency, OpenedJob, Services } from './call.ts';
+import type { Operation } from './definition.ts';
+import type { PrepaidSale } from './sale.ts';
 import type { Job } from '../store/store.ts';
 
 /** Refuses new work in a process that ends. Reading goes on. */

@@ -3,8 +3,9 @@ import { brandTitle } from '../kit/brand-title.ts';
 import { firstSentence } from '../kit/first-sentence.ts';
 import type { JsonObject } from '../kit/json.ts';
 import { formatRate, formatUsd } from '../kit/money.ts';
-import { createOffered, isOnSale, sellsBalanceBeside } from '../operations/is-on-sale.ts';
-import type { Operation, Services } from '../operations/operation.ts';
+import { createOffered, isOnSale, listedOf, noticeOf, rulesOf } from '../operations/sale-rules.ts';
+import type { Services } from '../operations/call.ts';
+import type { Operation } from '../operations/definition.ts';
 import { unknownWallet } from '../operations/per-call-sale.ts';
 import type { PriceRange } from '../purchases/x402/x402-gate.ts';
 
@@ -45,7 +46,7 @@ export const createServiceDescription = (
   return () => {
     const operations = onSale();
     const models = soldModels(services);
-    const notices = operations.map((operation) => noticeOf(operation, services));
+    const notices = operations.map(({ sale }) => noticeOf(sale, services));
     const networks = services.x402.status().map(({ ready }) => ready);
     const parts = [services.publicUrl(), operations, models, ...notices, ...networks];
     if (known === null || parts.some((part, index) => part !== known?.parts[index]))
@@ -60,9 +61,6 @@ const soldModels = (services: Services) => {
   const buyer = { accountId: 'a newcomer', terms: null, isSandbox: false };
   return catalogs.for(config.wallets.isOn ? unknownWallet(services) : buyer).list();
 };
-
-const noticeOf = ({ sale }: Operation, services: Services): string | null =>
-  sale?.x402?.isSandbox(services, null) === true ? sale.x402.sandbox.notice : null;
 
 const describeService = (
   { operations, models }: { operations: readonly Operation[]; models: ReturnType<typeof soldModels> },
@@ -79,8 +77,8 @@ const describeService = (
     isTool: tool !== null,
   });
   const goods = operations.flatMap((operation): Good[] => {
-    const sale = operation.sale?.x402;
-    if (sale === undefined || sellsBalanceBeside(sale) || !isOnSale(sale, services)) return [];
+    const sale = listedOf(operation.sale);
+    if (sale === null || !isOnSale(sale, services)) return [];
     const price = sale.priceRange(services);
     if (price === null) return [];
     const model = models.find(({ kind }) => kind === operation.sells);
@@ -90,9 +88,9 @@ const describeService = (
         unit: sale.unit.one,
         price,
         example: { ...sale.example.input, ...(model === undefined ? {} : exampleOf(model)) },
-        isCredit: sale.isCredit === true,
+        isCredit: rulesOf(sale).isCredit,
         goods: decapitalised(sale.description),
-        notice: noticeOf(operation, services),
+        notice: noticeOf(sale, services),
       },
     ];
   });
@@ -103,11 +101,9 @@ const describeService = (
     url,
     goods,
     /** What is free and needs no key. */
-    free: operations
-      .filter(({ isOpen, sale }) => isOpen === true || sellsBalanceBeside(sale?.x402))
-      .map(toCallable),
+    free: operations.filter(({ sale }) => rulesOf(sale).isFreeForAll).map(toCallable),
     /** Where wallets get a key; null: wallets have no accounts here. */
-    signIn: operations.find(({ sale }) => sellsBalanceBeside(sale?.x402))?.rest ?? null,
+    signIn: operations.find(({ sale }) => sale.kind === 'signIn')?.rest ?? null,
     models: models.map(({ sku, kind, price }) => ({ sku, kind, price })),
     /** Whether a sandbox serves the models. */
     isSandbox: !catalogs.sellsReal() || (config.wallets.isOn && !config.x402.takesRealMoney),

@@ -6,8 +6,11 @@ import { writeError } from '../kit/write-error.ts';
 import { bodyCost, maxBodyOf } from '../limits/memory-budget.ts';
 import { createRequestMemory, type BodyMemory } from '../limits/request-memory.ts';
 import { execute } from '../operations/execute.ts';
+import { rulesOf } from '../operations/sale-rules.ts';
 import { signInHeader } from '../purchases/x402/x402-gate.ts';
-import type { Answer, Call, Operation, Services } from '../operations/operation.ts';
+import type { Answer } from '../operations/answer.ts';
+import type { Call, Services } from '../operations/call.ts';
+import type { Operation } from '../operations/definition.ts';
 import { readJsonBody } from './read-json-body.ts';
 import { isPayment, readProofs } from './read-proofs.ts';
 import { answerPreflight, allowsAnyOrigin, setCorsHeaders } from './cors.ts';
@@ -126,19 +129,13 @@ const writeAnswer = async (
 const readCaller = async (
   { headers }: IncomingMessage,
   { authenticate, note }: RequestContext,
-  { operation: { sale, isOpen }, speaksMpp }: { operation: Operation; speaksMpp: boolean },
+  { operation: { sale }, speaksMpp }: { operation: Operation; speaksMpp: boolean },
 ): Promise<Call['caller']> => {
-  if (isOpen === true) return null;
-  // A sale that also answers free of charge asks for no key: a sign-in often replaces a key that has ended.
-  if (
-    sale !== null &&
-    sale.prepaid === undefined &&
-    (sale.x402.isCredit !== true || sale.x402.look !== undefined)
-  )
-    return null;
+  const { key } = rulesOf(sale);
+  if (key === 'none') return null;
   const caller =
     speaksMpp && isPayment(headers.authorization) ? null : await authenticate(headers.authorization, note);
-  if (caller === null && sale?.x402 === undefined)
+  if (caller === null && key === 'needed')
     throw new AppError('invalid_api_key', messages.invalid_api_key, {
       headers: { 'www-authenticate': 'Bearer' },
     });
@@ -159,9 +156,8 @@ const toCall = (
   requestId,
   clientAddress,
   signIn: request.headers[signInHeader]?.toString(),
-  idempotencyKey:
-    sale?.prepaid === undefined ? null : (request.headers['idempotency-key']?.toString() ?? null),
-  proofs: sale?.x402 === undefined ? null : readProofs(request, { speaksMpp }),
+  idempotencyKey: rulesOf(sale).isPrepaid ? (request.headers['idempotency-key']?.toString() ?? null) : null,
+  proofs: rulesOf(sale).isPaid ? readProofs(request, { speaksMpp }) : null,
 });
 
 const hasBody = ({ headers }: IncomingMessage): boolean =>

@@ -1,4 +1,6 @@
-import type { Operation, Services } from '../operations/operation.ts';
+import type { Services } from '../operations/call.ts';
+import type { Operation } from '../operations/definition.ts';
+import { rulesOf } from '../operations/sale-rules.ts';
 
 /** Addresses for crawlers: the first for x402scan, the second by x402's draft. */
 const manifestPaths = ['/.well-known/x402', '/.well-known/x402.json'];
@@ -21,7 +23,7 @@ export const createWellKnown = (
   services: Services & { operations: readonly Operation[] },
 ): ReadonlyMap<string, () => Promise<string | null>> => {
   const { x402, operations } = services;
-  if (operations.every(({ sale }) => sale?.x402 === undefined)) return new Map();
+  if (operations.every(({ sale }) => !rulesOf(sale).isPaid)) return new Map();
   return new Map([
     ...manifestPaths.map((path) => [path, () => Promise.resolve(x402.manifest())] as const),
     [supportedPath, () => Promise.resolve(x402.supported())],

@@ -199,7 +199,7 @@ const produce = async (
   context: X402Context,
   payment: Payment,
   { request, method, upto }: Order,
-): Promise<{ result: string; charge: bigint | undefined }> => {
+): Promise<{ result: string | null; charge: bigint | undefined }> => {
   try {
     const { signal } = request;
     signal.throwIfAborted();
@@ -208,7 +208,7 @@ const produce = async (
       const made = await whileLeased(context, payment, () =>
         withPurpose(purpose, () => request.produce(signal, payment)),
       );
-      return typeof made === 'string'
+      return made === null || typeof made === 'string'
         ? { result: made, charge: undefined }
         : { result: made.free, charge: 0n };
     }

@@ -22,7 +22,7 @@ import type { X402Context } from './x402-context.ts';
 import { toBegunPayment, toPayload } from './x402-record.ts';
 
 export type Settled =
-  | { outcome: 'settled'; payment: Payment; result: string; receipt: Receipt; transaction: string }
+  | { outcome: 'settled'; payment: Payment; result: string | null; receipt: Receipt; transaction: string }
   /** It is proven that the buyer was not charged. */
   | { outcome: 'failed'; reason: string; receipt: Receipt };
 
@@ -134,7 +134,7 @@ const storeSettled = async (
   return {
     outcome: 'settled',
     payment: { ...payment, settledAt },
-    result: resultOf(payment),
+    result: payment.result,
     receipt: toReceipt(response),
     transaction,
   };
@@ -233,7 +233,7 @@ export const appeal = async (
   payment: Payment,
   asking: { method: PaymentMethod; signal: AbortSignal },
 ): Promise<Settled | null> => {
-  if (payment.result === null) return null;
+  if (payment.result === null && payment.credit === null) return null;
   const found = await find(context, payment, asking);
   return found.outcome === 'settled' ? storeSettled(context, payment, found) : null;
 };
@@ -264,7 +264,7 @@ export const replay = (payment: Payment): Extract<Settled, { outcome: 'settled' 
   return {
     outcome: 'settled',
     payment,
-    result: resultOf(payment),
+    result: payment.result,
     receipt: toReceipt(response),
     transaction: response.transaction,
   };
@@ -275,9 +275,3 @@ const receiptOf = (context: X402Context, payment: Payment, transaction: string):
     identity: payment.identity,
     resourceUrl: toPayload(payment).resource.url,
   });
-
-const resultOf = ({ result }: Payment): string => {
-  if (result === null)
-    throw new AppError('server_error', 'The paid result is missing. Contact the operator.');
-  return result;
-};

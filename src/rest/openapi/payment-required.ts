@@ -1,5 +1,6 @@
 import { formatUsd, nanoPerUsd, type Nano } from '../../kit/money.ts';
-import type { DescribedOperation, X402Sale } from '../../operations/operation.ts';
+import type { DescribedOperation } from '../../operations/definition.ts';
+import type { Offer } from '../../operations/sale.ts';
 import { reference } from './schema-registry.ts';
 
 const text = { type: 'string' };
@@ -59,7 +60,7 @@ export const paymentRequiredBodySchema = {
 /** Returns the content of an operation's 402: its terms as JSON, and as a page for people. */
 export const paymentRequiredContent = (
   operation: DescribedOperation,
-  sale: X402Sale,
+  sale: Offer,
   least = operation.price?.least ?? nanoPerUsd / 10n,
 ): object => ({
   'application/json': {
@@ -91,7 +92,7 @@ export const paymentRequiredHeader = {
   },
 } satisfies Record<string, object>;
 
-const exampleTerms = ({ rest }: DescribedOperation, { description }: X402Sale, least: Nano): object => ({
+const exampleTerms = ({ rest }: DescribedOperation, { description }: Offer, least: Nano): object => ({
   error: 'Payment required',
   x402: { version: '2', amount: formatUsd(least), asset: 'USDC', payTo, chain: 'base' },
   x402Version: 1,

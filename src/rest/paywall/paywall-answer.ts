@@ -1,7 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { brandTitle } from '../../kit/brand-title.ts';
 import { writeJson } from '../../kit/write-json.ts';
-import type { Operation, PaymentRequiredAnswer, Services } from '../../operations/operation.ts';
+import type { PaymentRequiredAnswer } from '../../operations/answer.ts';
+import type { Services } from '../../operations/call.ts';
+import type { Operation } from '../../operations/definition.ts';
+import { noticeOf, rulesOf } from '../../operations/sale-rules.ts';
 import { pageHeaders } from '../page-shell.ts';
 import { paywallPage, type PaywallSubject } from './paywall-page.ts';
 import { isPaywallWanted } from './paywall-wanted.ts';
@@ -64,8 +67,8 @@ const toPaywallSubject = ({
     title,
     description,
     tool: tool === null ? null : name,
-    isCredit: sale?.x402?.isCredit === true,
-    sandboxNotice: sale?.x402?.isSandbox(services, null) === true ? sale.x402.sandbox.notice : null,
+    isCredit: rulesOf(sale).isCredit,
+    sandboxNotice: noticeOf(sale, services),
     parameters: [...url.searchParams].filter(([parameter]) => rest.query.includes(parameter)),
     labelOf: (network) => labels.get(network) ?? network,
   };

@@ -2,7 +2,7 @@ import { readConfig } from '../../../src/config/config.ts';
 import { brandTitle } from '../../../src/kit/brand-title.ts';
 import { describeSales } from '../../../src/mcp/describe-sales.ts';
 import { createOperations } from '../../../src/operations/index.ts';
-import type { Services } from '../../../src/operations/operation.ts';
+import type { Services } from '../../../src/operations/call.ts';
 import type { SaleDescription } from '../../../src/purchases/x402/x402-gate.ts';
 
 /** The search over each transport. */
