@@ -1,16 +1,6 @@
 import { defineConfig } from 'oxlint';
+import { ranks } from './ranks.ts';
 
-/** The folders of src, from the lowest rank to the highest. A file imports only from lower ranks or its own folder. */
-const ranks: readonly (readonly string[])[] = [
-  ['kit'],
-  ['http'],
-  ['payments', 'providers', 'store', 'limits', 'cache'],
-  ['purchases', 'jobs', 'webhooks', 'media', 'ledger', 'accounts', 'catalog', 'leads'],
-  ['operations'],
-  ['mcp', 'rest', 'auth', 'telemetry'],
-  ['config'],
-  ['operator'],
-];
 /** The files above all ranks. */
 const top = ['main', 'cli', 'app', 'pages', 'services', 'readiness', 'first-start', 'start-notices'];
 

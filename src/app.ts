@@ -72,11 +72,7 @@ export const createApp = (services: GatewayServices): App => {
     note,
     url: readUrl(request),
     clientAddress: clientAddress(request, config.trustedProxyHops),
-    authenticate: async () => {
-      const caller = await authenticate(request.headers.authorization);
-      if (caller !== null) note.account = caller.accountId;
-      return caller;
-    },
+    authenticate,
   });
 
   const server = createServer(

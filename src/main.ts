@@ -13,7 +13,7 @@ import { accountNotices } from './start-notices.ts';
 import { isApiKey } from './kit/ids.ts';
 import { createLogOutput } from './kit/log-output.ts';
 import { createLog, type Log } from './kit/log.ts';
-import { isOnSale } from './operations/is-on-sale.ts';
+import { isOnSale, offerOf } from './operations/sale-rules.ts';
 import { createServices, type GatewayServices } from './services.ts';
 import { openTelemetry } from './telemetry/telemetry.ts';
 import { lockDataDir } from './store/lock-data-dir.ts';
@@ -151,9 +151,10 @@ const start = async ({ envFile, isStdio }: ReturnType<typeof readArguments>): Pr
         ? firstStartText({
             apiKey: first.apiKey,
             url: services.publicUrl(),
-            isSearchOn: services.operations.some(
-              ({ sale }) => sale?.x402 !== undefined && isOnSale(sale.x402, services),
-            ),
+            isSearchOn: services.operations.some(({ sale }) => {
+              const offer = offerOf(sale);
+              return offer !== null && isOnSale(offer, services);
+            }),
           })
         : chosenKeyText,
     );

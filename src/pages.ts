@@ -5,8 +5,8 @@ import { AppError, methodNotAllowed, messages } from './kit/errors.ts';
 import { memoizeAsync } from './kit/memoize-async.ts';
 import { writeError } from './kit/write-error.ts';
 import { createSwitchedOff } from './operations/index.ts';
-import { createOffered } from './operations/is-on-sale.ts';
-import type { Operation } from './operations/operation.ts';
+import { createOffered, offerOf } from './operations/sale-rules.ts';
+import type { Operation } from './operations/definition.ts';
 import { createServiceDescription, type ServiceDescription } from './rest/describe-service.ts';
 import { homePage } from './rest/home-page.ts';
 import { manifest } from './rest/manifest.ts';
@@ -186,7 +186,7 @@ const makeOpenApi = async (operations: readonly Operation[], services: GatewaySe
 const addRefusals = (pages: express.Express, { config, x402, log }: GatewayServices): void => {
   for (const { rest, sale, title } of createSwitchedOff(config.search))
     pages.all(rest.path, () => {
-      const goods = sale?.x402?.unit.one ?? title;
+      const goods = offerOf(sale)?.unit.one ?? title;
       throw new AppError('not_found', `The ${goods} is switched off on this server.`);
     });
   // The facilitator in this process settles for nobody else.

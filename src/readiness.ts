@@ -2,7 +2,7 @@ import type { Config } from './config/config.ts';
 import { callWithin } from './kit/call-within.ts';
 import type { LeadStatus } from './leads/lead-source.ts';
 import type { PlaceState, Sweeps } from './media/sweeps.ts';
-import type { Services } from './operations/operation.ts';
+import type { Services } from './operations/call.ts';
 import { StoreError } from './store/store-error.ts';
 import type { Store } from './store/store.ts';
 

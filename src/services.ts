@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { createCatalogs, accountLimits, openRealSales } from './catalog/catalog.ts';
+import { createCatalogs, openRealSales } from './catalog/catalog.ts';
 import { systemClock } from './kit/clock.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import type { ModelConfig } from './catalog/model.ts';
@@ -7,10 +7,10 @@ import type { Config } from './config/config.ts';
 import { refuseLocalPublicUrl } from './config/refuse-local-public-url.ts';
 import { brandTitle } from './kit/brand-title.ts';
 import { randomBase62 } from './kit/ids.ts';
-import { ifSold } from './jobs/provider-failure.ts';
+import { createPublicUrl } from './kit/public-url.ts';
 import { createJobRunner, type JobRunner } from './jobs/job-runner.ts';
-import { outliveOutage } from './jobs/outlive-outage.ts';
 import { createRunChat } from './operations/chat/run-chat.ts';
+import { ifSold } from './operations/media/if-sold.ts';
 import { createRunImage } from './operations/images/run-image.ts';
 import { createRunResponses } from './operations/responses/run-responses.ts';
 import { toVideoEvent } from './operations/videos/video-answer.ts';
@@ -33,7 +33,9 @@ import { createSweeps, type Sweeps } from './media/sweeps.ts';
 import { describeSales } from './mcp/describe-sales.ts';
 import { createHistoryCursors } from './operations/account/history-cursor.ts';
 import { createOperations } from './operations/index.ts';
-import type { Operation, Services } from './operations/operation.ts';
+import type { Services } from './operations/call.ts';
+import type { Operation } from './operations/definition.ts';
+import { offerOf } from './operations/sale-rules.ts';
 import { createOutbound } from './http/create-outbound.ts';
 import { assignWallets } from './payments/generated-wallet.ts';
 import { createProviders, type Providers } from './providers/create-providers.ts';
@@ -42,7 +44,7 @@ import type { Buyer } from './purchases/bought/create-buyer.ts';
 import { paidUpstreams } from './purchases/bought/paid-upstreams.ts';
 import { createX402Gate, type X402GateOptions } from './purchases/x402/x402-gate.ts';
 import { openStore } from './store/open-store.ts';
-import type { Job, Store } from './store/store.ts';
+import type { Store } from './store/store.ts';
 import { createReadiness, type Readiness } from './readiness.ts';
 import { startNotices } from './start-notices.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
@@ -91,8 +93,10 @@ export const createServices = async (
 ): Promise<GatewayServices> => {
   refuseLocalPublicUrl(config);
   const clock = systemClock;
-  let listeningUrl = `http://${config.host}:${config.port}`;
-  const publicUrl = (): string => config.publicUrl ?? listeningUrl;
+  const { publicUrl, listeningAt } = createPublicUrl(
+    config.publicUrl,
+    `http://${config.host}:${config.port}`,
+  );
 
   const store = await openWatchedStore(config, { log, telemetry });
   const { catalogs, realSales } = await openCatalogs(config, store);
@@ -126,7 +130,7 @@ export const createServices = async (
     jobs,
     leads,
     x402,
-    ...createLimiters({ config, operations, catalogs, redis, log }),
+    ...createLimiters({ operations, redis, log }),
     historyCursors: await openHistoryCursors(store),
     bodyMemory: createMemoryBudget({ totalBytes: config.bodyMemoryBytes }),
     publicUrl,
@@ -138,9 +142,7 @@ export const createServices = async (
     streamInput: createStreamInput({ download: outbound.download }),
     inputFolder,
     readiness: createReadiness(config, { store, jobs, leads, sweeps, x402 }),
-    listeningAt: (url) => {
-      listeningUrl = url;
-    },
+    listeningAt,
     notices: () => startNotices(config, { wallets, leads, realSales, telemetry }),
     ...createLifecycle({
       config,
@@ -235,7 +237,6 @@ const openPayments = async ({ search, wallets: { isOn }, x402, dataDir }: Config
     networks: wallets.networks,
     headerBytes: x402.headerBytes,
     timeouts: { settleMs: x402.settleMs },
-    uncheckedLimit: x402.uncheckedLimit,
   });
   return { wallets, x402: gate };
 };
@@ -254,24 +255,12 @@ const createJobs = ({
   Parts,
   'config' | 'store' | 'catalogs' | 'providers' | 'media' | 'webhooks' | 'clock' | 'log' | 'telemetry'
 >): JobRunner => {
-  const isSold = async ({ id: jobId, accountId, model }: Job, signal: AbortSignal): Promise<boolean> => {
-    const account = await outliveOutage(
-      async () => {
-        await catalogs.refresh();
-        return store.getAccount(accountId);
-      },
-      { what: 'reading the account of a job', jobId, log, signal },
-    );
-    if (account === null) throw new Error(`there is no account ${accountId}`);
-    // The account's own list of SKUs was checked when the job was admitted.
-    const catalog = catalogs.for({ accountId, terms: null, isSandbox: account.isSandbox });
-    return catalog.list().some(({ sku }) => sku === model);
-  };
+  const shop = { catalogs, store, log };
   const executors = {
     chat: createRunChat({ routesFor: providers.text, log }),
     responses: createRunResponses({ routesFor: providers.text, clock, log }),
     video: ifSold(
-      isSold,
+      shop,
       createRunVideo({
         routesFor: providers.video,
         openInput: toVideoInput(media),
@@ -281,10 +270,9 @@ const createJobs = ({
         clock,
         log,
       }),
-      log,
     ),
     image: ifSold(
-      isSold,
+      shop,
       createRunImage({
         routesFor: providers.image,
         readInput: media.read,
@@ -293,7 +281,6 @@ const createJobs = ({
         memoryBytes: config.bodyMemoryBytes,
         log,
       }),
-      log,
     ),
   };
   return createJobRunner({
@@ -308,17 +295,12 @@ const createJobs = ({
   });
 };
 
-const createLimiters = ({
-  config,
-  operations,
-  catalogs,
-  redis,
-  log,
-}: Pick<Parts, 'config' | 'operations' | 'catalogs' | 'redis' | 'log'>) => ({
+const createLimiters = ({ operations, redis, log }: Pick<Parts, 'operations' | 'redis' | 'log'>) => ({
   addressLimiters: new Map(
-    operations.flatMap(({ name, sale }) =>
-      sale?.x402 === undefined ? [] : [[name, createAddressLimiter({ ...sale.x402, redis, log })]],
-    ),
+    operations.flatMap(({ name, sale }) => {
+      const offer = offerOf(sale);
+      return offer === null ? [] : [[name, createAddressLimiter({ ...offer, redis, log })]];
+    }),
   ),
   failedOperatorCalls: createAddressLimiter({
     unit: { one: 'failed-operator-call', many: 'calls without a valid operator key' },
@@ -326,10 +308,7 @@ const createLimiters = ({
     redis,
     log,
   }),
-  accountLimiter: createAccountLimiter({
-    limitOf: (caller) => accountLimits(caller, { catalogs, config }).requestsPerMinute,
-    redis,
-  }),
+  accountLimiter: createAccountLimiter({ redis }),
 });
 
 type LifecycleParts = Pick<

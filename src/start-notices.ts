@@ -1,7 +1,7 @@
 import type { RealSales } from './catalog/catalog.ts';
 import type { Config } from './config/config.ts';
 import type { LeadStatus } from './leads/lead-source.ts';
-import type { Services } from './operations/operation.ts';
+import type { Services } from './operations/call.ts';
 import { isSandboxModel } from './providers/index.ts';
 import { searchState } from './readiness.ts';
 import { telemetryNotices, type Telemetry } from './telemetry/telemetry.ts';

@@ -6,8 +6,14 @@ import { sha256 } from '../kit/ids.ts';
 import { signInMaker } from '../store/commands/key-table.ts';
 import type { Store } from '../store/store.ts';
 
-/** Finds the caller of an `Authorization` header; null without one. Throws AppError `invalid_api_key` on an unusable key. */
-export type Authenticate = (authorization: string | undefined) => Promise<Caller | null>;
+/**
+ * Finds the caller of an `Authorization` header, and notes the account for the log; null without one. Throws AppError
+ * `invalid_api_key` on an unusable key.
+ */
+export type Authenticate = (
+  authorization: string | undefined,
+  note?: { account?: string },
+) => Promise<Caller | null>;
 
 const bearer = /^Bearer +([\x21-\x7e]{1,256}) *$/i;
 
@@ -26,7 +32,7 @@ export const createAuthenticate =
     clock: Clock;
     config: { wallets: Pick<WalletConfig, 'terms'> };
   }): Authenticate =>
-  async (authorization) => {
+  async (authorization, note = {}) => {
     if (authorization === undefined || authorization.trim() === '') return null;
     const text = bearerKey(authorization);
     const found = text === null ? null : await store.findKey(sha256(text));
@@ -39,6 +45,7 @@ export const createAuthenticate =
     const isSignedIn = key.madeBy === signInMaker;
     if (expiresAt !== null && expiresAt <= clock.now())
       throw refused(`The API key expired at ${toIso(expiresAt)}. Use another key.`);
+    note.account = account.id;
     const isBudgeted = key.budgetDay !== null || key.budgetMonth !== null;
     return {
       accountId: account.id,

@@ -83,7 +83,7 @@ export const createOutbound = ({
           headers: { 'user-agent': userAgent, accept: '*/*' },
           timeouts: idleMs === undefined ? {} : { idleMs },
           signal: call.signal,
-          limits: () => ({ totalBytes: maxBytes }),
+          limits: { totalBytes: maxBytes },
         });
         found.body.once('close', call.end);
         assertWanted(found, maxBytes);
@@ -103,7 +103,7 @@ export const createOutbound = ({
           body,
           timeouts: {},
           signal: call.signal,
-          limits: () => ({ totalBytes: Infinity }),
+          limits: { totalBytes: Infinity },
         });
         answer.body.destroy();
         return { status: answer.status, retryAfter: readHeader(answer, 'retry-after') ?? undefined };

@@ -23,15 +23,22 @@ export type HttpClient = ReturnType<typeof createHttpClient>;
 /** HTTP to addresses that the operator configured. Connections are kept and used again. Loads undici with the first request. */
 export const createHttpClient = (options: HttpClientOptions) => {
   let opened: ReturnType<typeof openAgent> | null = null;
-  const dispatcher = () => (opened ??= openAgent(options)).dispatcher;
   const usual = { 'user-agent': 'causeway', accept: '*/*' };
   return {
     /** Sends one request, without repeating it. Throws as `sendRequest`. */
     send: async (url: string | URL, { headers, ...request }: HttpRequest): Promise<HttpAnswer> =>
-      sendRequest(url, { ...request, headers: { ...usual, ...headers } }, dispatcher()),
+      sendRequest(
+        url,
+        { ...request, headers: { ...usual, ...headers } },
+        (opened ??= openAgent(options)).dispatcher,
+      ),
     /** Sends one request, and hands over its answer as it comes. Throws as `receive`. */
     receive: async (url: string | URL, { headers, ...request }: ReceiveRequest): Promise<AnswerHead> =>
-      receive(url, { ...request, headers: { ...usual, ...headers } }, dispatcher()),
+      receive(
+        url,
+        { ...request, headers: { ...usual, ...headers } },
+        (opened ??= openAgent(options)).dispatcher,
+      ),
     /** Ends all connections; answers under way fail. */
     close: async (): Promise<void> => opened?.agent.destroy(),
   };

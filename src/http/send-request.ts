@@ -11,8 +11,8 @@ export interface HttpRequest {
   closes?: boolean;
   timeouts: HttpTimeouts;
   signal?: AbortSignal | null | undefined;
-  /** Chooses the limits of the body when the headers have come. */
-  limits: (head: AnswerHead) => BodyLimits;
+  /** The limits of the body, or what chooses them when the headers have come. */
+  limits: BodyLimits | ((head: AnswerHead) => BodyLimits);
 }
 
 export interface HttpTimeouts {
@@ -29,6 +29,10 @@ export interface BodyLimits {
   /** The most bytes without a line feed. */
   lineBytes?: number;
 }
+
+/** Returns the limits of the body of an answer. */
+export const limitsFor = (limits: HttpRequest['limits'], head: AnswerHead): BodyLimits =>
+  typeof limits === 'function' ? limits(head) : limits;
 
 export interface AnswerHead {
   status: number;
@@ -58,9 +62,8 @@ export const sendRequest = async (
   try {
     deadline.signal.throwIfAborted();
     const answering = guarded.request({
-      ...toDispatch(url),
+      ...toDispatch(url, headers),
       method,
-      headers: plainly(headers),
       body,
       reset: closes,
       signal: deadline.signal,
@@ -150,7 +153,7 @@ export const receive = async (
     onResponseError: (_controller, error) => fail(error),
   };
   dispatcher.dispatch(
-    { ...toDispatch(url), method, headers: plainly(headers), body },
+    { ...toDispatch(url, headers), method, body },
     guard(handler, { deadline, timeouts, limits }),
   );
   return received.promise;
@@ -164,13 +167,11 @@ const startDeadlineOf = ({ timeouts, signal }: Pick<HttpRequest, 'timeouts' | 's
     toError: (ms) => tooLate(`it took longer than ${ms} ms`),
   });
 
-const toDispatch = (url: string | URL): { origin: string; path: string } => {
+const toDispatch = (url: string | URL, headers: HttpRequest['headers']) => {
   const { origin, pathname, search } = new URL(url);
-  return { origin, path: pathname + search };
+  // Bytes are counted as they come, so nothing may be compressed.
+  return { origin, path: pathname + search, headers: { ...headers, 'accept-encoding': 'identity' } };
 };
-
-/** Bytes are counted as they come, so nothing may be compressed. */
-const plainly = (headers: HttpRequest['headers']) => ({ ...headers, 'accept-encoding': 'identity' });
 
 interface Guard extends Pick<HttpRequest, 'timeouts' | 'limits'> {
   deadline: Deadline;
@@ -179,26 +180,28 @@ interface Guard extends Pick<HttpRequest, 'timeouts' | 'limits'> {
 /** Counts the bytes and the silence of an answer on its way to undici's own handler. */
 const guard = (
   handler: Dispatcher.DispatchHandler,
-  { deadline, timeouts, limits: limitsOf }: Guard,
+  { deadline, timeouts, limits: chosen }: Guard,
 ): Dispatcher.DispatchHandler => {
   let limits: BodyLimits = { totalBytes: Infinity };
   let totalBytes = 0;
   let lineBytes = 0;
-  let silence = startTimer(timeouts.firstByteMs, (ms) => {
-    deadline.abort(tooLate(`no byte of the answer came within ${ms} ms`));
-  });
+  const { firstByteMs, idleMs } = timeouts;
+  const isFirstLate = (): void =>
+    deadline.abort(tooLate(`no byte of the answer came within ${firstByteMs} ms`));
+  let silence = firstByteMs === undefined ? undefined : setTimeout(isFirstLate, firstByteMs);
   const watchSilence = (controller: Dispatcher.DispatchController): void => {
     clearTimeout(silence);
-    silence = startTimer(timeouts.idleMs, (ms) => {
+    const isSilent = (): void => {
       if (controller.paused) silence?.refresh();
-      else deadline.abort(tooLate(`nothing more came within ${ms} ms`));
-    });
+      else deadline.abort(tooLate(`nothing more came within ${idleMs} ms`));
+    };
+    silence = idleMs === undefined ? undefined : setTimeout(isSilent, idleMs);
   };
   deadline.signal.addEventListener('abort', () => clearTimeout(silence), { once: true });
   return {
     onRequestStart: (controller, context) => handler.onRequestStart?.(controller, context),
     onResponseStart: (controller, status, headers, statusMessage) => {
-      limits = limitsOf({ status, headers });
+      limits = typeof chosen === 'function' ? chosen({ status, headers }) : chosen;
       handler.onResponseStart?.(controller, status, headers, statusMessage);
     },
     onResponseData: (controller, chunk) => {
@@ -221,9 +224,6 @@ const guard = (
     },
   };
 };
-
-const startTimer = (ms: number | undefined, act: (ms: number) => void): NodeJS.Timeout | undefined =>
-  ms === undefined ? undefined : setTimeout(act, ms, ms);
 
 const tooLate = (how: string): OutboundError =>
   new OutboundError('timeout', `The call reached its timeout: ${how}.`);

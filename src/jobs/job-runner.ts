@@ -1,16 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { withPurpose } from '../http/call-purpose.ts';
+import { withPurpose } from '../kit/call-purpose.ts';
 import type { ErrorEnvelope } from '../kit/errors.ts';
 import { newId } from '../kit/ids.ts';
 import type { Nano } from '../kit/money.ts';
-import type { JsonObject } from '../kit/json.ts';
+import { isJsonObject, type JsonObject } from '../kit/json.ts';
+import { writeKept } from '../kit/json-text.ts';
 import { pause } from '../kit/repeat.ts';
 import { endedJobRecord } from '../store/commands/job-table.ts';
 import type { Job, JobKind } from '../store/store.ts';
 import type { Executor, ExecutorContext, JobEvent, JobOutcome } from './executor.ts';
 import { createJobFeed, type JobFeed } from './job-feed.ts';
 import { createJobQueue, type JobQueueOptions } from './job-queue.ts';
-import { LeaseLostError, outliveOutage } from './outlive-outage.ts';
+import { LeaseLostError, outliveOutage } from '../kit/outlive-outage.ts';
 import { isTerminal, toWebhookEvent } from './public-job.ts';
 import { callWithin } from '../kit/call-within.ts';
 
@@ -26,8 +27,11 @@ const serverFault: ErrorEnvelope = {
   message: 'The service could not finish this job. It was not charged. Try again.',
 };
 
-/** A job, with the available balance of its account just after this process ended it. */
-export type KnownJob = Job & { available?: Nano };
+/**
+ * A job. If this process has ended it: with the available balance of its account just after that, and with its result as
+ * it was made.
+ */
+export type KnownJob = Job & { available?: Nano; made?: JsonObject };
 
 export interface LiveJob {
   readonly feed: JobFeed<JobEvent>;
@@ -228,7 +232,7 @@ const end = async (
   const { charge, media } = outcome.status === 'done' ? outcome : { charge: 0n, media: [] };
   const ended = {
     status,
-    result: result === null ? null : JSON.stringify(result),
+    result: result === null ? null : isJsonObject(result) ? writeKept(result) : JSON.stringify(result),
     error,
     metadata: JSON.stringify(metadata),
     now,
@@ -255,7 +259,11 @@ const end = async (
   const write = async (): Promise<KnownJob> => {
     const finished = await store.finishJob(written);
     if (finished.outcome === 'finished')
-      return { ...endedJobRecord(job, written, finished), available: finished.available };
+      return {
+        ...endedJobRecord(job, written, finished),
+        available: finished.available,
+        ...(isJsonObject(result) ? { made: result } : {}),
+      };
     if (finished.job !== null && isTerminal(finished.job)) return finished.job;
     throw new LeaseLostError(id);
   };

@@ -4,7 +4,7 @@ import type { Log } from '../kit/log.ts';
 import { ProviderError, type ProviderErrorCode } from '../providers/provider-error.ts';
 import type { ServedRoute } from '../providers/route-attempts.ts';
 import type { Job } from '../store/store.ts';
-import type { Executor, JobOutcome } from './executor.ts';
+import type { JobOutcome } from './executor.ts';
 
 /** Returns the part of a done job's metadata that says which providers were asked. */
 export const madeBy = ({ isSandbox, provider, failedProviders }: Omit<ServedRoute, 'model'>): JsonObject => ({
@@ -49,16 +49,3 @@ export const toFailedOutcome = (
   const metadata: JsonObject = failedProviders.length === 0 ? {} : { failedProviders };
   return { status: 'failed', error: toPublicError(thrown), metadata };
 };
-
-/**
- * Fails a job uncharged if its account cannot buy its SKU now. The gateway may restart with other routes while a job is
- * queued. Then the sandbox must not answer for real money, nor a real model for sandbox credit.
- */
-export const ifSold =
-  (isSold: (job: Job, signal: AbortSignal) => Promise<boolean>, run: Executor, log: Log): Executor =>
-  async (job, context) => {
-    if (job.providerTask !== null || (await isSold(job, context.signal))) return run(job, context);
-    const message = `the account of the job cannot buy ${job.model} any more`;
-    const error = new ProviderError(message, { failure: 'fatal', code: 'upstream_unavailable' });
-    return toFailedOutcome(error, { log, job });
-  };

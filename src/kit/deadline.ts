@@ -22,23 +22,21 @@ export const startDeadline = ({ totalMs, signals, toError = toTimeoutError }: De
     verdict = setImmediate(() => abort(toError(ms)));
   };
   const timer = totalMs === undefined ? undefined : setTimeout(expire, totalMs, totalMs);
-  const leaves = signals.map((signal) => {
-    const onAbort = (): void => abort(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
-    return () => signal.removeEventListener('abort', onAbort);
-  });
+  const onAbort = (): void => {
+    for (const signal of signals) if (signal.aborted) return abort(signal.reason);
+  };
+  for (const signal of signals) signal.addEventListener('abort', onAbort, { once: true });
   const end = (): void => {
     clearTimeout(timer);
     clearImmediate(verdict);
-    for (const leave of leaves) leave();
+    for (const signal of signals) signal.removeEventListener('abort', onAbort);
   };
   const abort = (reason: unknown): void => {
     end();
     controller.abort(reason);
     expired.reject(reason);
   };
-  const aborted = signals.find((signal) => signal.aborted);
-  if (aborted !== undefined) abort(aborted.reason);
+  onAbort();
   return {
     /** Aborts when the time is over, when a caller aborts, or by `abort`. */
     signal: controller.signal,

@@ -39,6 +39,13 @@ export const parseVerbatim = (text: string): JsonObject => {
   return value;
 };
 
+/** Writes an object as JSON, and keeps the text, which `toJsonText` writes again. */
+export const writeKept = (value: object): string => {
+  const text = JSON.stringify(value);
+  texts.set(value, text);
+  return text;
+};
+
 /** Parses the text of a JSON object that JSON.stringify wrote. `toJsonText` writes that text again. */
 export const parseKept = (text: string): JsonObject => {
   const value = JSON.parse(text) as JsonObject;

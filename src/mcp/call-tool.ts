@@ -10,8 +10,11 @@ import type { Log } from '../kit/log.ts';
 import { logFailure } from '../kit/log-failure.ts';
 import { execute } from '../operations/execute.ts';
 import { longestIdempotencyKey } from '../operations/prepaid-call.ts';
-import type { Answer, Call, Operation, Services } from '../operations/operation.ts';
-import { needsKey, type ToolList } from './tool-list.ts';
+import type { Answer } from '../operations/answer.ts';
+import type { Call, Services } from '../operations/call.ts';
+import type { Operation } from '../operations/definition.ts';
+import { rulesOf } from '../operations/sale-rules.ts';
+import type { ToolList } from './tool-list.ts';
 import { toErrorResult, toPaymentRequiredResult, toToolResult } from './tool-result.ts';
 import type { McpIdentity } from './mcp-identity.ts';
 
@@ -62,7 +65,8 @@ const toCall = async (
   { identity, requestId, log }: { identity: McpIdentity; requestId: string; log: Log },
 ): Promise<Call> => {
   const caller = await identity.caller();
-  if (caller === null && needsKey(operation))
+  const rules = rulesOf(operation.sale);
+  if (caller === null && rules.key === 'needed')
     throw new AppError('invalid_api_key', `This tool needs an API key. ${identity.keyHint}`);
   const payment = meta?.['x402/payment'];
   const progressToken = meta?.progressToken;
@@ -71,9 +75,8 @@ const toCall = async (
     requestId,
     caller,
     clientAddress: identity.clientAddress,
-    idempotencyKey:
-      operation.sale?.prepaid === undefined ? null : readIdempotencyKey(input['idempotency_key']),
-    proofs: operation.sale?.x402 === undefined ? null : { meta: payment },
+    idempotencyKey: rules.isPrepaid ? readIdempotencyKey(input['idempotency_key']) : null,
+    proofs: rules.isPaid ? { meta: payment } : null,
     memory: identity.memory,
     signal,
     trace: meta,

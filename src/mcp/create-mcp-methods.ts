@@ -1,10 +1,11 @@
 import packageJson from '../../package.json' with { type: 'json' };
 import { Server, type CallToolRequestParams, type ListToolsResult } from '@modelcontextprotocol/server';
 import { brandTitle } from '../kit/brand-title.ts';
-import { createOffered } from '../operations/is-on-sale.ts';
+import { createOffered } from '../operations/sale-rules.ts';
 import type { Log } from '../kit/log.ts';
 import { withoutKeys } from '../kit/log-request.ts';
-import type { Operation, Services } from '../operations/operation.ts';
+import type { Services } from '../operations/call.ts';
+import type { Operation } from '../operations/definition.ts';
 import { unknownWallet } from '../operations/per-call-sale.ts';
 import { createCallTool, type ToolCallContext } from './call-tool.ts';
 import { createResources } from './resources.ts';
@@ -46,7 +47,7 @@ export const createMcpMethods = ({
     ...toolOperations.filter(needsKey).map(({ group }) => group),
   ]);
   /** Resources that need no key. */
-  const open = operations.filter(({ isOpen, resource }) => isOpen === true && resource !== undefined);
+  const open = operations.filter(({ sale, resource }) => sale.kind === 'open' && resource !== undefined);
   const resourceGroups = new Set<ToolGroup>([...accountGroups, ...open.map(({ group }) => group)]);
   const serverInfo = { name: brand, title: brandTitle(services.config), version: packageJson.version };
   const logged = createLogged(services.log);
@@ -176,8 +177,8 @@ const toInstructions = (
   return [
     keyless.length === 0 ? null : payPerCall(keyless),
     keyless.length === 0 || hasKey || !wallets.isOn ? null : payFromWallet(publicUrl()),
-    ...served.flatMap(({ isOpen, resource }) =>
-      isOpen === true && resource !== undefined
+    ...served.flatMap(({ sale, resource }) =>
+      sale.kind === 'open' && resource !== undefined
         ? [`Resource ${brand}://${resource.path}, free: ${resource.title}.`]
         : [],
     ),

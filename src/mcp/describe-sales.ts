@@ -1,5 +1,6 @@
-import { isOnSale, sellsBalanceBeside } from '../operations/is-on-sale.ts';
-import type { Operation, Services } from '../operations/operation.ts';
+import { isOnSale, noticeOf, offerOf, rulesOf } from '../operations/sale-rules.ts';
+import type { Services } from '../operations/call.ts';
+import type { Operation } from '../operations/definition.ts';
 import type { SaleDescription } from '../purchases/x402/x402-gate.ts';
 import { toInputSchema, toMainInputSchema } from './tool-schemas.ts';
 
@@ -10,18 +11,16 @@ export const describeSales = (
 ): SaleDescription[] =>
   operations.flatMap((operation) => {
     const { name, title, rest, tool } = operation;
-    const sale = operation.sale?.x402;
-    if (sale === undefined) return [];
-    const isMadeUp = (): boolean => sale.isSandbox(services(), null);
+    const sale = offerOf(operation.sale);
+    if (sale === null) return [];
     return [
       {
         name,
         serviceName,
         tags: sale.tags,
         title,
-        goods: sale.description,
-        description: () => (isMadeUp() ? sale.sandbox.description : sale.description),
-        notice: () => (isMadeUp() ? sale.sandbox.notice : null),
+        descriptions: { real: sale.description, sandbox: sale.sandbox.description },
+        notice: () => noticeOf(sale, services()),
         unit: sale.unit.one,
         path: rest.path,
         method: rest.method === 'GET' ? 'GET' : 'POST',
@@ -30,9 +29,9 @@ export const describeSales = (
         inputExample: sale.example.input,
         outputExample: sale.example.output,
         pricing: sale.pricing,
-        isCredit: sale.isCredit === true,
-        isFree: sellsBalanceBeside(sale),
-        offersSignIn: sale.isCredit === true && operation.sale?.prepaid === undefined,
+        isCredit: rulesOf(sale).isCredit,
+        isFree: sale.kind === 'signIn',
+        offersSignIn: sale.kind === 'credit' || sale.kind === 'signIn',
         price: () => (isOnSale(sale, services()) ? sale.priceRange(services()) : null),
       },
     ];

@@ -12,7 +12,8 @@ import { bodyCost, maxBodyOf, smallBodyBytes, textJobShare } from '../limits/mem
 import { createRequestMemory } from '../limits/request-memory.ts';
 import { watchSender, type WatchSenderOptions } from '../limits/watch-sender.ts';
 import type { RequestNote } from '../kit/log-request.ts';
-import type { Call, Operation, Services } from '../operations/operation.ts';
+import type { Call, Services } from '../operations/call.ts';
+import type { Operation } from '../operations/definition.ts';
 import { createMcpMethods, type McpMethods } from './create-mcp-methods.ts';
 import { createAnswerDirectly, readDirectCall } from './direct-call.ts';
 import type { ToolGroup } from './tool-list.ts';
@@ -23,8 +24,7 @@ import { writeError } from '../kit/write-error.ts';
 export interface McpRequestFacts extends Pick<Call, 'requestId' | 'clientAddress'> {
   url: URL;
   note: RequestNote;
-  /** Null without a key; rejects with AppError `invalid_api_key` on a wrong one. */
-  authenticate: () => Promise<Call['caller']>;
+  authenticate: (authorization: string | undefined, note: RequestNote) => Promise<Call['caller']>;
 }
 
 export interface McpMountOptions {
@@ -69,7 +69,7 @@ export const createMcpMount = ({ services, operations, sender }: McpMountOptions
     try {
       if (!passesOrigin(request, response)) return;
       if (request.method !== 'POST') throw onlyPost();
-      const caller = await authenticate();
+      const caller = await authenticate(request.headers.authorization, note);
       const maxBytes = maxBodyOf(caller, config.maxBodyBytes);
       const announced = request.headers['content-length'];
       const isRefused = Number(announced ?? 0) > maxBytes;

@@ -12,7 +12,9 @@ import { logFailure } from '../kit/log-failure.ts';
 import { createPathMatcher } from '../kit/path-matcher.ts';
 import { isGone } from '../media/is-gone.ts';
 import { execute } from '../operations/execute.ts';
-import type { AccountCall, Call, Operation, ResourceBinding, Services } from '../operations/operation.ts';
+import type { AccountCall, Call, Services } from '../operations/call.ts';
+import type { Operation, ResourceBinding } from '../operations/definition.ts';
+import { countAccountCall } from '../operations/prepaid-call.ts';
 import type { Media } from '../store/store.ts';
 import { toErrorResult } from './tool-result.ts';
 import type { McpIdentity } from './mcp-identity.ts';
@@ -51,7 +53,7 @@ const findResource = (readables: readonly Readable[], address: string) => {
 
 /** Models, jobs and media of the account as MCP resources, each through the operation that a tool would use. */
 export const createResources = (operations: readonly Operation[], services: Services) => {
-  const { accountLimiter, publicUrl } = services;
+  const { publicUrl } = services;
   const scheme = `${services.config.brand}://`;
   const readables = operations.flatMap(toReadable);
   const documents = readables.filter(({ resource }) => resource.path !== null);
@@ -62,10 +64,10 @@ export const createResources = (operations: readonly Operation[], services: Serv
     list: async (identity: McpIdentity, signal: AbortSignal): Promise<ListResourcesResult> => {
       try {
         const { caller, ...call } = await toCall(identity, signal);
-        if (caller !== null) await accountLimiter.consume(caller);
+        if (caller !== null) await countAccountCall(caller, services);
         const shown = documents.filter(
           ({ operation }) =>
-            isIn(identity.group, operation) && (caller !== null || operation.isOpen === true),
+            isIn(identity.group, operation) && (caller !== null || operation.sale.kind === 'open'),
         );
         const listed = shown.map(async ({ resource, template }) =>
           template.includes('{')
@@ -117,7 +119,7 @@ const createReader = (
   { scheme, documents, downloads }: { scheme: string; documents: Readable[]; downloads: Readable[] },
   services: Services,
 ) => {
-  const { store, media: library, accountLimiter, clock, publicUrl } = services;
+  const { store, media: library, clock, publicUrl } = services;
   const { brand } = services.config;
 
   const asBlob = async (
@@ -143,7 +145,7 @@ const createReader = (
 
   /** Reads an image by its result URL. An image of another account is not there. */
   const readImage = async (uri: string, id: string, call: AccountCall): Promise<ReadResourceResult> => {
-    await accountLimiter.consume(call.caller);
+    await countAccountCall(call.caller, services);
     const media = await store.getMedia(id);
     const isTheirs =
       media !== null &&
@@ -169,7 +171,7 @@ const createReader = (
       address === null
         ? findResource(documents, afterStart(uri, scheme) ?? '')
         : findResource(downloads, path);
-    if (caller === null && found?.operation.isOpen !== true)
+    if (caller === null && found?.operation.sale.kind !== 'open')
       throw new AppError('invalid_api_key', `This resource needs an API key. ${keyHint}`);
     if (found === null || !isIn(group, found.operation)) throw new ResourceNotFoundError(uri);
     const { operation, fields } = found;

@@ -5,7 +5,8 @@ import { serveStdio as serveConnection, StdioServerTransport } from '@modelconte
 import { AppError, ConfigError } from '../kit/errors.ts';
 import type { Caller } from '../accounts/caller.ts';
 import { unboundedMemory } from '../limits/request-memory.ts';
-import type { Operation, Services } from '../operations/operation.ts';
+import type { Services } from '../operations/call.ts';
+import type { Operation } from '../operations/definition.ts';
 import { createMcpMethods } from './create-mcp-methods.ts';
 import type { McpIdentity } from './mcp-identity.ts';
 

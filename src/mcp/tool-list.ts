@@ -1,5 +1,6 @@
 import type { ListToolsResult, Tool } from '@modelcontextprotocol/server';
-import type { Operation, ToolOperation } from '../operations/operation.ts';
+import type { Operation, ToolOperation } from '../operations/definition.ts';
+import { rulesOf } from '../operations/sale-rules.ts';
 import { toInputSchema, toOutputSchema } from './tool-schemas.ts';
 
 export type ToolGroup = 'all' | Operation['group'];
@@ -40,7 +41,7 @@ export const createToolList = ({ operations }: { operations: readonly ToolOperat
 export const isTool = (operation: Operation): operation is ToolOperation => operation.tool !== null;
 
 /** Returns whether an operation needs an API key. The others are free, or can be paid for by x402. */
-export const needsKey = ({ sale, isOpen }: Operation): boolean => isOpen !== true && sale?.x402 === undefined;
+export const needsKey = ({ sale }: Operation): boolean => rulesOf(sale).key === 'needed';
 
 /** Returns whether the server of a group has the operation. */
 export const isIn = (group: ToolGroup, operation: Operation): boolean =>

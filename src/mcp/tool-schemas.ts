@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { longestIdempotencyKey } from '../operations/prepaid-call.ts';
-import type { Operation } from '../operations/operation.ts';
+import type { Operation } from '../operations/definition.ts';
+import { rulesOf } from '../operations/sale-rules.ts';
 import type { Json, JsonObject } from '../kit/json.ts';
 import { opaqueMark, restMark, unlistedMark } from '../operations/schema-marks.ts';
 
@@ -22,7 +23,7 @@ export const toInputSchema = (operation: Operation): ObjectSchema => {
     type: 'object',
     properties: {
       ...properties,
-      ...(operation.sale?.prepaid !== undefined ? { idempotency_key: idempotencyKeySchema } : {}),
+      ...(rulesOf(operation.sale).isPrepaid ? { idempotency_key: idempotencyKeySchema } : {}),
     },
     ...(required === undefined || required.length === 0 ? {} : { required }),
   };

@@ -1,7 +1,7 @@
 import type { ListToolsResult } from '@modelcontextprotocol/server';
 import type { ModelConfig } from '../catalog/model.ts';
 import { firstSentence } from '../kit/first-sentence.ts';
-import type { ToolOperation } from '../operations/operation.ts';
+import type { ToolOperation } from '../operations/definition.ts';
 import { needsKey, toTool } from './tool-list.ts';
 import { toMainInputSchema, type JsonSchema } from './tool-schemas.ts';
 

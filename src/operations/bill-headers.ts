@@ -1,7 +1,7 @@
 import { providerOf } from '../jobs/public-job.ts';
 import type { KnownJob } from '../jobs/job-runner.ts';
 import { formatUsd } from '../kit/money.ts';
-import type { OperationSettings } from './operation.ts';
+import type { OperationSettings } from './call.ts';
 
 /** The headers that tell what a job costs and who made it, by their names after `x-<brand>-`. */
 export const billHeaderTexts = {

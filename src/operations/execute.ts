@@ -1,7 +1,11 @@
-import type { Answer, Call, Operation, Services } from './operation.ts';
+import type { Answer } from './answer.ts';
+import type { Call, Services } from './call.ts';
+import type { Operation } from './definition.ts';
+import { countCall } from './paid-call.ts';
 import { admit, runPrepaid } from './prepaid-call.ts';
+import { sellAnswer, takeCredit } from './sell-answer.ts';
+import { sellCall } from './sell-call.ts';
 import { validate } from './validate.ts';
-import { countCall, sellByX402, sellPerCall } from './x402-call.ts';
 
 /**
  * Runs an operation for every transport: checks the caller and the input, takes the payment, works, answers. Throws
@@ -23,23 +27,26 @@ const run = async (
   call: Call,
   services: Services,
 ): Promise<Answer> => {
-  if (operation.isOpen === true) {
-    await countCall({ name: operation.countedWith }, call, services);
-    return operation.handle(validate(operation, rawInput, call.transport), call, services);
+  const { sale } = operation;
+  switch (sale.kind) {
+    case 'free': {
+      const account = await admit(call, services);
+      return sale.handle(validate(operation, rawInput, call.transport), account, services);
+    }
+    case 'open':
+      await countCall({ name: sale.countedWith }, call, services);
+      return sale.handle(validate(operation, rawInput, call.transport), call, services);
+    case 'prepaid': {
+      const account = await admit(call, services);
+      const input = validate(operation, rawInput, call.transport);
+      return runPrepaid({ operation, prepaid: sale, input }, account, services);
+    }
+    case 'answer':
+      return sellAnswer({ operation, sale, rawInput }, call, services);
+    case 'credit':
+    case 'signIn':
+      return takeCredit({ operation, sale, rawInput }, call, services);
+    case 'perCall':
+      return sellCall({ operation, sale, rawInput }, call, services);
   }
-  if (operation.sale === null) {
-    const account = await admit(call, services);
-    return operation.handle(validate(operation, rawInput, call.transport), account, services);
-  }
-  const { prepaid, x402 } = operation.sale;
-  if (prepaid === undefined) return sellByX402({ operation, sale: x402, rawInput }, call, services);
-  if (x402?.isCredit === true) return sellPerCall({ operation, prepaid, x402, rawInput }, call, services);
-  if (x402 !== undefined && call.caller === null)
-    return sellByX402({ operation, sale: x402, rawInput }, call, services);
-  const account = await admit(call, services);
-  return runPrepaid(
-    { operation, prepaid, input: validate(operation, rawInput, call.transport) },
-    account,
-    services,
-  );
 };

@@ -22,7 +22,7 @@ import { updateKey } from './keys/update-key.ts';
 import { listModels } from './models/list-models.ts';
 import { createListPurchases } from './account/list-purchases.ts';
 import { listTransactions } from './account/list-transactions.ts';
-import type { Operation } from './operation.ts';
+import type { Operation } from './definition.ts';
 import { soldToWallets } from './per-call-sale.ts';
 import { getSearchFacets } from './search/get-search-facets.ts';
 import { createSearchLeads } from './search/search-leads.ts';

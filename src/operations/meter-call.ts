@@ -1,11 +1,12 @@
 import { leaseMs } from '../jobs/job-queue.ts';
-import { outliveOutage } from '../jobs/outlive-outage.ts';
+import { outliveOutage } from '../kit/outlive-outage.ts';
 import { isTerminal } from '../jobs/public-job.ts';
 import { AppError } from '../kit/errors.ts';
 import type { PayOutcome } from '../purchases/x402/x402-gate.ts';
 import { WorkNotEndedError, type UptoSale } from '../purchases/x402/x402-upto.ts';
 import type { Job, Payment } from '../store/store.ts';
-import type { AccountCall, Answer, Call, Services, StreamAnswer } from './operation.ts';
+import type { Answer, StreamAnswer } from './answer.ts';
+import type { AccountCall, Call, Services } from './call.ts';
 import { addressBucket } from '../limits/address-bucket.ts';
 import { runPrepaid, type PrepaidOrder } from './prepaid-call.ts';
 
@@ -48,7 +49,9 @@ export const meterCall = (
         const signal = AbortSignal.timeout(longestMs);
         let failure: unknown;
         try {
-          answered = await runPrepaid(order, account, services, (job) => (opened.job = job));
+          answered = await runPrepaid(order, account, services, {
+            onOpened: (job) => (opened.job = job),
+          });
           if (answered.kind === 'stream') started.resolve(answered);
         } catch (error) {
           if (opened.job === undefined) throw error;
@@ -62,7 +65,7 @@ export const meterCall = (
         });
         // A call that was not answered in time may have ended since, and is answered then.
         if (charge === 0n && failure !== undefined) throw failure;
-        return { result: '{}', charge };
+        return { result: null, charge };
       },
     },
   };

@@ -3,8 +3,10 @@ import { AppError } from '../kit/errors.ts';
 import type { JsonObject } from '../kit/json.ts';
 import { formatUsd, nanoPerUsd, type Nano } from '../kit/money.ts';
 import type { ModelConfig } from '../catalog/model.ts';
-import type { EarlierJob } from '../purchases/prepaid.ts';
-import type { Operation, PerCall, Services, X402Sale } from './operation.ts';
+import type { Job } from '../store/store.ts';
+import type { Services } from './call.ts';
+import type { Operation } from './definition.ts';
+import type { PerCall, PerCallSale, PrepaidSale, Quote } from './sale.ts';
 
 /** Prices are whole tenths of a cent, which every token can pay. */
 const priceStep = nanoPerUsd / 1_000n;
@@ -53,10 +55,10 @@ const pricesOf = ({ price, duration }: ModelConfig): (Nano | null)[] => {
 
 /** Lets wallets without a key buy single calls of the prepaid operations. */
 export const soldToWallets = (operation: Operation): Operation => {
-  if (operation.sale === null) return operation;
-  const { prepaid } = operation.sale;
-  if (prepaid?.perCall === undefined) return operation;
-  return { ...operation, sale: { prepaid, x402: toX402Sale(operation, prepaid.perCall) } };
+  const { sale } = operation;
+  return sale.kind !== 'prepaid' || sale.perCall === undefined
+    ? operation
+    : { ...operation, sale: toPerCallSale(operation, sale, sale.perCall) };
 };
 
 /** Leaves the texts and lists of an example: catalogues show it, but every buyer sends it back in a header. */
@@ -67,31 +69,26 @@ const textsAndLists = (answer: JsonObject): JsonObject =>
     ),
   );
 
-/** What all sales have in common whose payments raise a balance: money that buys nothing but the sandbox is not taken. */
-export const creditSale = {
-  isCredit: true,
-  check: () => undefined,
-  isFree: () => false,
-  isSandbox: ({ config, catalogs }) => !config.x402.takesRealMoney || !catalogs.sellsReal(),
-} satisfies Partial<X402Sale>;
-
-const toX402Sale = (
+const toPerCallSale = (
   { docs, sells }: Pick<Operation, 'docs' | 'sells'>,
-  { description, unit, tags, quote }: PerCall,
-): X402Sale => {
+  prepaid: PrepaidSale,
+  { description, unit, tags, quote, check }: PerCall,
+): PerCallSale => {
   const [example] = docs.examples;
-  const price: X402Sale['price'] = (input, services, buyer = unknownWallet(services)) =>
-    toPrice(quote(input, buyer, services).most);
   return {
-    ...creditSale,
+    kind: 'perCall',
+    prepaid,
+    check,
     description,
     unit,
     tags,
     example: { input: example.body ?? {}, output: textsAndLists(example.answer ?? {}) },
     ratePerMinute,
     pricing: 'quote',
-    price,
-    priceUnder: (_pricing, input, services, buyer) => price(input, services, buyer),
+    quote: (input, services, buyer = unknownWallet(services)) => {
+      const { most, parts } = quote(input, buyer, services);
+      return { price: toPrice(most), parts };
+    },
     priceRange: (services) => {
       const models = services.catalogs.for(unknownWallet(services)).list();
       const prices = models.filter(({ kind }) => kind === sells).flatMap(pricesOf);
@@ -100,8 +97,6 @@ const toX402Sale = (
       if (least === undefined || most === undefined) return null;
       return { least: toPrice(least), most: prices.includes(null) ? null : toPrice(most) };
     },
-    explain: (input, services, buyer = unknownWallet(services)) => quote(input, buyer, services).parts,
-    produce: async () => ({}),
     sandbox: {
       description: `${description}, made by a sandbox`,
       goods: 'answers of a sandbox',
@@ -110,14 +105,8 @@ const toX402Sale = (
   };
 };
 
-/** Returns the sale of a call beside an earlier job of its key: an answer that is owed is sold for what is owed. */
-export const saleAfter = (earlier: EarlierJob | null, sale: X402Sale): X402Sale => {
-  if (earlier?.outcome !== 'owed') return sale;
-  const { charged } = earlier.job;
-  return {
-    ...sale,
-    price: () => toPrice(charged),
-    priceUnder: () => toPrice(charged),
-    explain: () => ({ owed_usd: formatUsd(charged) }),
-  };
-};
+/** Quotes an answer that was made, and withheld because its payment failed. */
+export const quoteOwed = ({ charged }: Pick<Job, 'charged'>): Quote => ({
+  price: toPrice(charged),
+  parts: { owed_usd: formatUsd(charged) },
+});

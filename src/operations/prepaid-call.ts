@@ -1,18 +1,14 @@
+import type { Caller } from '../accounts/caller.ts';
+import { accountLimits } from '../catalog/catalog.ts';
 import { AppError, isTransient, messages } from '../kit/errors.ts';
 import { sha256 } from '../kit/ids.ts';
 import { canonicalJson } from '../kit/json.ts';
 import { parsedShare } from '../limits/memory-budget.ts';
 import { findReplay, payOwed, type EarlierJob } from '../purchases/prepaid.ts';
-import type {
-  AccountCall,
-  Answer,
-  Call,
-  Idempotency,
-  OpenedJob,
-  Operation,
-  PrepaidSale,
-  Services,
-} from './operation.ts';
+import type { Answer } from './answer.ts';
+import type { AccountCall, Call, Idempotency, OpenedJob, Services } from './call.ts';
+import type { Operation } from './definition.ts';
+import type { PrepaidSale } from './sale.ts';
 import type { Job } from '../store/store.ts';
 
 /** Refuses new work in a process that ends. Reading goes on. */
@@ -45,14 +41,17 @@ export const claimCall = async (
   return idempotency === null || store.claimCall({ ...idempotency, accountId, payment, now: clock.now() });
 };
 
-/** Runs a prepaid call for an account. `onOpened` gets the job before it is answered. Throws AppError. */
+/**
+ * Runs a prepaid call for an account. `onOpened` gets the job before it is answered. `isNew`: it is known to have had no job
+ * when its payment was taken. Throws AppError.
+ */
 export const runPrepaid = async (
   order: PrepaidOrder,
   account: AccountCall,
   services: Services,
-  onOpened?: (job: Job) => void,
+  { onOpened, isNew = false }: { onOpened?: (job: Job) => void; isNew?: boolean } = {},
 ): Promise<Answer> => {
-  const opened = await openOrReplay(order, account, services);
+  const opened = await openOrReplay(order, account, { services, isNew });
   onOpened?.(opened.job);
   const answering = order.prepaid.answer(opened, order.input, account, services);
   return opened.isReplayed ? markReplayed(answering) : answering;
@@ -65,9 +64,9 @@ export const runPrepaid = async (
 const openOrReplay = async (
   order: PrepaidOrder,
   call: AccountCall,
-  services: Services,
+  { services, isNew }: { services: Services; isNew: boolean },
 ): Promise<OpenedJob> => {
-  const earlier = await replayEarlier(order, call, services);
+  const earlier = isNew ? null : await replayEarlier(order, call, services);
   if (earlier !== null) {
     call.memory.settleBody(parsedShare);
     return earlier;
@@ -130,15 +129,19 @@ const idempotencyOf = (
   return { endpoint: operation.name, key, bodyHash: sha256(canonicalJson(prepaid.idempotentPart(input))) };
 };
 
+/** Counts a call against the limit of its account. */
+export const countAccountCall = async (caller: Caller, services: Services): Promise<void> =>
+  services.accountLimiter.consume(caller.accountId, accountLimits(caller, services).requestsPerMinute);
+
 /** The call with its account, counted against the account's limit. */
-export const admit = async (call: Call, { accountLimiter, catalogs }: Services): Promise<AccountCall> => {
+export const admit = async (call: Call, services: Services): Promise<AccountCall> => {
   const { caller } = call;
   if (caller === null)
     throw new AppError(
       'invalid_api_key',
       'This needs an API key. Send it as "Authorization: Bearer <API_KEY>"; the operator of this service issues keys.',
     );
-  await catalogs.refresh();
-  await accountLimiter.consume(caller);
+  await services.catalogs.refresh();
+  await countAccountCall(caller, services);
   return { ...call, caller };
 };

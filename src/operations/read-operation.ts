@@ -1,9 +1,11 @@
-import type { ReadOperation, RestBinding, ToolBinding } from './operation.ts';
+import type { ReadOperation, RestBinding, ToolBinding } from './definition.ts';
+import type { FreeSale } from './sale.ts';
 
 type ReadParts<Input> = Pick<
   ReadOperation<Input>,
-  'name' | 'title' | 'description' | 'sells' | 'input' | 'output' | 'resource' | 'docs' | 'handle'
+  'name' | 'title' | 'description' | 'sells' | 'input' | 'output' | 'resource' | 'docs'
 > &
+  Pick<FreeSale<Input>, 'handle'> &
   Pick<RestBinding, 'path' | 'errors'> &
   Partial<Pick<RestBinding, 'query' | 'validation' | 'content'>> & {
     /** Null: it is no tool. */
@@ -18,11 +20,12 @@ export const readOperation = <Input>({
   content,
   errors,
   tool = {},
+  handle,
   ...parts
 }: ReadParts<Input>): ReadOperation<Input> => ({
   ...parts,
   group: 'generation',
-  sale: null,
+  sale: { kind: 'free', handle },
   rest: { method: 'GET', path, query, validation, errors, ...(content === undefined ? {} : { content }) },
   tool: tool === null ? null : { readOnly: true, idempotent: true, openWorld: false, ...tool },
 });

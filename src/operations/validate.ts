@@ -2,7 +2,9 @@ import { jsonExcess } from '../kit/bounded-json.ts';
 import { AppError, type ValidationIssue } from '../kit/errors.ts';
 import { isJsonObject } from '../kit/json.ts';
 import { nearestName } from '../kit/nearest-name.ts';
-import type { Call, DescribedOperation } from './operation.ts';
+import type { Call } from './call.ts';
+import type { DescribedOperation } from './definition.ts';
+import { isSold, rulesOf } from './sale-rules.ts';
 import { z } from 'zod';
 
 const maxIssues = 20;
@@ -18,7 +20,7 @@ const longestShort = 3;
  * as they get requests that were written for other APIs.
  */
 export const refusesSlips = ({ sale, sells }: DescribedOperation): boolean =>
-  sale !== null && sells !== 'chat';
+  isSold(sale) && sells !== 'chat';
 
 /** Returns the checked input. Throws AppError 422 that names every wrong field and its place. */
 export const validate = <Input>(
@@ -54,7 +56,7 @@ const unknownFields = (
   if (!(input instanceof z.ZodObject && isJsonObject(raw) && (refusesAll || refusesSlips(operation))))
     return [];
   const known = Object.keys(input.shape);
-  if (transport === 'mcp' && sale?.prepaid !== undefined) known.push('idempotency_key');
+  if (transport === 'mcp' && rulesOf(sale).isPrepaid) known.push('idempotency_key');
   const comparable = known.filter(({ length }) => length > longestShort);
   const unknown = Object.keys(raw).filter((name) => !known.includes(name));
   return unknown.slice(0, maxCompared).flatMap((name) => {

@@ -4,7 +4,7 @@ import { refuseInput } from '../media/refuse-input.ts';
 import { ensureWebhookSecret } from '../webhooks/ensure-webhook-secret.ts';
 import type { WebhookSettings } from '../webhooks/webhook-settings.ts';
 import { webhookTargetProblem } from '../webhooks/webhook-target.ts';
-import type { Services } from './operation.ts';
+import type { Services } from './call.ts';
 
 /** The `Retry-After` of a refusal while callbacks are switched off. */
 const webhookRetrySeconds = 60;

@@ -7,7 +7,7 @@ import type { JsonObject } from '../kit/json.ts';
 import type { LeadDesk } from '../leads/lead-desk.ts';
 import type { ForgetUpstream } from '../leads/upstream/forget-upstream.ts';
 import type { StoreSettings } from '../store/store-settings.ts';
-import type { DescribedOperation } from '../operations/operation.ts';
+import type { DescribedOperation } from '../operations/definition.ts';
 import type { ErrorText } from '../operations/operation-docs.ts';
 import type { Providers } from '../providers/create-providers.ts';
 import type { Buyer } from '../purchases/bought/create-buyer.ts';
@@ -111,7 +111,7 @@ export interface OperatorOperation<
   extends DescribedOperation, Work<Fields, Output> {
   /** Who may call it. Each call of a `write` operation is a row of the audit log, also if it is refused. */
   role: OperatorRole;
-  sale: null;
+  sale: { kind: 'free' };
   input: z.ZodType<z.output<z.ZodObject<Fields>>, z.input<z.ZodObject<Fields>>>;
   output: z.ZodType<Output>;
   /** Null: it is no command. */
@@ -176,7 +176,7 @@ const operatorOperation = <Fields extends z.ZodRawShape, Output extends object>(
     fields,
     command: command ?? null,
     role,
-    sale: null,
+    sale: { kind: 'free' },
     input: z.strictObject(fields),
     rest: {
       method: isRead ? 'GET' : 'POST',

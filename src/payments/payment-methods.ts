@@ -24,8 +24,6 @@ export interface PaymentMethodsOptions {
   accountLeaseOf: (account: string) => AccountLease;
   /** Called when a facilitator elsewhere begins to fail: the offer may have changed. */
   onTrouble?: () => void;
-  /** Allows the word of a facilitator elsewhere to count while no node of the chain answers. */
-  takesUnchecked: boolean;
 }
 
 /** Creates a payment method for each network, in order. Throws ConfigError for a wrong network or key. */

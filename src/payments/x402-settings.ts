@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { parseUsd } from '../kit/money.ts';
 import { nodeUrl, plainUrl } from '../kit/url-settings.ts';
 import { commaList, secret, toggle, wholeNumber, type VariableValues } from '../kit/variables.ts';
 import type { FamilyVariable, NetworkFamily, PaymentAsset } from './core/network-family.ts';
@@ -93,15 +92,6 @@ const generalVariables = {
   X402_SETTLE_MS: wholeNumber(1_000, 240_000, 30_000).describe(
     'how long a settlement may take, waiting for the chain or the facilitator included; then it is `payment_pending`',
   ),
-  X402_UNCHECKED_USD: z
-    .string()
-    .regex(/^\d{1,6}(?:\.\d{1,6})?$/, 'must be an amount such as 5.00')
-    .transform(parseUsd)
-    .prefault('0')
-    .describe(
-      'USD of one network that may be delivered on a remote facilitator’s word; ' +
-        'see [Why you need a node](operators-payments.md#why-you-need-a-node)',
-    ),
 };
 
 export const x402Variables = Object.assign(generalVariables, familyVariables);

@@ -56,7 +56,7 @@ export const askProvider = async (
       headers: check.apiKey === null ? {} : { authorization: `Bearer ${check.apiKey}` },
       timeouts: { totalMs: timeoutMs },
       signal,
-      limits: () => ({ totalBytes: Infinity }),
+      limits: { totalBytes: Infinity },
     });
     return { trouble: troubleOf(status, setting), url, facts: { status }, date: headers['date'] };
   } catch (error) {

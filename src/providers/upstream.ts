@@ -90,7 +90,7 @@ export const createUpstream = (
       chunks.push(chunk);
       return false;
     };
-    return [await receive(url, { ...request, limits: () => ({ totalBytes: maxBytes }), onData }), chunks];
+    return [await receive(url, { ...request, limits: { totalBytes: maxBytes }, onData }), chunks];
   };
 
   return {

@@ -10,7 +10,7 @@ const askChain = 'The gateway asks the chain again by itself; a reconciliation a
 
 /** Tells in whole sentences how far a payment got and what the operator can do. */
 export const tellPayment = (payment: Payment, now: number): { happened: string; advice: string } => {
-  const { state, leaseUntil, transaction, isUnchecked } = payment;
+  const { state, leaseUntil, transaction } = payment;
   const because = payment.reason === null ? '' : ` (${payment.reason})`;
   const sent = transaction === null ? 'Its transaction is not known.' : `Its transaction is ${transaction}.`;
   const told = (happened: string, advice: string) => ({ happened, advice });
@@ -38,9 +38,6 @@ export const tellPayment = (payment: Payment, now: number): { happened: string; 
       return told(`The buyer may have been charged, or may still be${because}. ${sent}`, askChain);
     case 'settled':
     case 'delivered': {
-      const settled = isUnchecked
-        ? 'A facilitator says that the payment is settled. No node of the chain has confirmed that so far.'
-        : 'The chain has the payment.';
       const raised =
         payment.credit === null || payment.accountId === null
           ? ''
@@ -50,7 +47,7 @@ export const tellPayment = (payment: Payment, now: number): { happened: string; 
         state === 'settled'
           ? 'The store has no record that its buyer was answered; the same proof gets the answer.'
           : 'Its buyer was answered.';
-      return told(`${settled} ${answered}${raised}`, isUnchecked ? askChain : 'It can be refunded.');
+      return told(`The chain has the payment. ${answered}${raised}`, 'It can be refunded.');
     }
     case 'rejected':
       return told(

@@ -3,8 +3,9 @@ import { brandTitle } from '../kit/brand-title.ts';
 import { firstSentence } from '../kit/first-sentence.ts';
 import type { JsonObject } from '../kit/json.ts';
 import { formatRate, formatUsd } from '../kit/money.ts';
-import { createOffered } from '../operations/is-on-sale.ts';
-import type { Operation, Services } from '../operations/operation.ts';
+import { createOffered, rulesOf } from '../operations/sale-rules.ts';
+import type { Services } from '../operations/call.ts';
+import type { Operation } from '../operations/definition.ts';
 import { unknownWallet } from '../operations/per-call-sale.ts';
 import type { SaleDescription, X402Gate } from '../purchases/x402/x402-gate.ts';
 
@@ -43,13 +44,7 @@ export const createServiceDescription = (
     const operations = onSale();
     const models = soldModels(services);
     const goods = describeGoods({ operations, models }, services);
-    const told = goods.map(({ name, price, accepts, sale, notice }) => [
-      name,
-      price,
-      accepts,
-      sale.description(),
-      notice,
-    ]);
+    const told = goods.map(({ name, price, accepts, notice }) => [name, price, accepts, notice]);
     const networks = services.x402.status().map(({ ready }) => ready);
     const parts = [services.publicUrl(), operations, models, JSON.stringify(told), ...networks];
     if (known === null || parts.some((part, index) => part !== known?.parts[index]))
@@ -107,7 +102,6 @@ const describeGoods = ({ operations, models }: Offered, services: Services): Goo
 const describeService = ({ operations, models, goods }: Offered & { goods: Good[] }, services: Services) => {
   const { config, catalogs, x402 } = services;
   const url = services.publicUrl();
-  const givesKeys = (operation: Operation): boolean => saleOf(operation, services)?.isFree === true;
   return {
     brand: config.brand,
     title: brandTitle(config),
@@ -115,11 +109,9 @@ const describeService = ({ operations, models, goods }: Offered & { goods: Good[
     url,
     goods,
     /** What is free and needs no key. */
-    free: operations
-      .filter((operation) => operation.isOpen === true || givesKeys(operation))
-      .map(toCallable(url)),
+    free: operations.filter(({ sale }) => rulesOf(sale).isFreeForAll).map(toCallable(url)),
     /** Where wallets get a key; null: wallets have no accounts here. */
-    signIn: operations.find(givesKeys)?.rest ?? null,
+    signIn: operations.find(({ sale }) => sale.kind === 'signIn')?.rest ?? null,
     models: models.map(({ sku, kind, price }) => ({ sku, kind, price })),
     /** Whether a sandbox serves the models. */
     isSandbox: !catalogs.sellsReal() || (config.wallets.isOn && !config.x402.takesRealMoney),
@@ -138,7 +130,7 @@ const mppSentence = ' MPP is taken beside x402.';
 
 /** Names the goods that are sold call by call alone, such as "influencer search". */
 export const namesOf = (goods: readonly Good[]): string[] =>
-  goods.filter(({ sale }) => !sale.isCredit).map(({ sale }) => decapitalised(sale.goods));
+  goods.filter(({ sale }) => !sale.isCredit).map(({ sale }) => decapitalised(sale.descriptions.real));
 
 const toSummary = (goods: readonly Good[]): string => {
   const others = namesOf(goods);

@@ -20,12 +20,13 @@ export const manifest = ({ goods, url }: ServiceDescription, now: number): objec
 });
 
 const toItems = (
-  { sale, price, accepts, url, method, isTool, name, title }: Good,
+  { sale, notice, price, accepts, url, method, isTool, name, title }: Good,
   serviceUrl: string,
 ): object[] => {
   const { inputSchema, outputExample, serviceName, tags, path } = sale;
   const mimeType = 'application/json';
-  const resource = { description: sale.description(), mimeType, serviceName, tags };
+  const description = sale.descriptions[notice === null ? 'real' : 'sandbox'];
+  const resource = { description, mimeType, serviceName, tags };
   const common = {
     accepts,
     // Nobody can pay a price that no network takes now.

@@ -1,5 +1,6 @@
 import { errorEnvelope } from '../operations/answer-fields.ts';
-import type { Operation } from '../operations/operation.ts';
+import type { Operation } from '../operations/definition.ts';
+import { offerOf, rulesOf } from '../operations/sale-rules.ts';
 import { decapitalised, nameAll } from './describe-service.ts';
 import { assembleOpenApi } from './openapi/assemble-openapi.ts';
 import { eventWebhooks } from './openapi/event-webhooks.ts';
@@ -34,7 +35,7 @@ export const createOpenApi = ({
     brand: title,
     namedSchemas: [[errorEnvelope, 'ErrorEnvelope']],
     addSchemas: (schemas) => {
-      if (operations.every(({ sale }) => sale?.x402 === undefined)) return;
+      if (operations.every(({ sale }) => !rulesOf(sale).isPaid)) return;
       schemas.add('PaymentRequired', paymentRequiredBodySchema);
       schemas.add('PaymentRequiredHeader', schemas.lift(paymentRequiredSchema, 'PaymentRequiredHeader'));
     },
@@ -53,15 +54,11 @@ export const createOpenApi = ({
 
 /** Names what is sold call by call alone, such as "Influencer search". Empty: nothing is. */
 const goodsOf = (operations: readonly Operation[]): string =>
-  nameAll(
-    operations.flatMap(({ sale }) =>
-      sale?.x402 === undefined || sale.x402.isCredit === true ? [] : sale.x402.description,
-    ),
-  );
+  nameAll(operations.flatMap(({ sale }) => (sale.kind === 'answer' ? sale.description : [])));
 
 /** Whether wallets can buy the operations that are prepaid with a key. */
 const takesWallets = (operations: readonly Operation[]): boolean =>
-  operations.some(({ sale }) => sale?.x402?.isCredit === true);
+  operations.some(({ sale }) => rulesOf(sale).isCredit);
 
 const summaryOf = (operations: readonly Operation[]): string => {
   const goods = decapitalised(goodsOf(operations));
@@ -105,7 +102,7 @@ const services = (operations: readonly Operation[], speaksMpp: boolean): string 
 /** Says which refusals of paid calls have a form of their own. */
 const soldRefusals = (operations: readonly Operation[]): string => {
   const units = operations.flatMap(({ rest, sale }) =>
-    rest.validation === 'detail' ? (sale?.x402?.unit.one ?? []) : [],
+    rest.validation === 'detail' ? (offerOf(sale)?.unit.one ?? []) : [],
   );
   return units.length === 0
     ? ''

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { DescribedOperation } from '../operations/operation.ts';
+import type { DescribedOperation } from '../operations/definition.ts';
 import { invalidQuery, refusesSlips } from '../operations/validate.ts';
 
 export type ReadParameters = ReturnType<typeof createReadParameters>;

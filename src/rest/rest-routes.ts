@@ -1,12 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AppError, messages } from '../kit/errors.ts';
+import type { RequestNote } from '../kit/log-request.ts';
 import { watchClient } from '../kit/watch-client.ts';
 import { writeError } from '../kit/write-error.ts';
 import { bodyCost, maxBodyOf } from '../limits/memory-budget.ts';
 import { createRequestMemory, type BodyMemory } from '../limits/request-memory.ts';
 import { execute } from '../operations/execute.ts';
+import { rulesOf } from '../operations/sale-rules.ts';
 import { signInHeader } from '../purchases/x402/x402-gate.ts';
-import type { Answer, Call, Operation, Services } from '../operations/operation.ts';
+import type { Answer } from '../operations/answer.ts';
+import type { Call, Services } from '../operations/call.ts';
+import type { Operation } from '../operations/definition.ts';
 import { readJsonBody } from './read-json-body.ts';
 import { isPayment, readProofs } from './read-proofs.ts';
 import { answerPreflight, allowsAnyOrigin, setCorsHeaders } from './cors.ts';
@@ -19,8 +23,9 @@ import { writeJson } from '../kit/write-json.ts';
 /** The facts of a request before its route is known. */
 export interface RequestContext extends Pick<Call, 'requestId' | 'clientAddress'> {
   url: URL;
-  /** Null without a key; rejects with AppError on a wrong one. Called at most once, and only if a route needs it. */
-  authenticate: () => Promise<Call['caller']>;
+  note: RequestNote;
+  /** Called at most once, and only if a route needs it. */
+  authenticate: (authorization: string | undefined, note: RequestNote) => Promise<Call['caller']>;
 }
 
 type Route = FoundRoute<Operation>;
@@ -123,19 +128,14 @@ const writeAnswer = async (
 
 const readCaller = async (
   { headers }: IncomingMessage,
-  { authenticate }: RequestContext,
-  { operation: { sale, isOpen }, speaksMpp }: { operation: Operation; speaksMpp: boolean },
+  { authenticate, note }: RequestContext,
+  { operation: { sale }, speaksMpp }: { operation: Operation; speaksMpp: boolean },
 ): Promise<Call['caller']> => {
-  if (isOpen === true) return null;
-  // A sale that also answers free of charge asks for no key: a sign-in often replaces a key that has ended.
-  if (
-    sale !== null &&
-    sale.prepaid === undefined &&
-    (sale.x402.isCredit !== true || sale.x402.look !== undefined)
-  )
-    return null;
-  const caller = speaksMpp && isPayment(headers.authorization) ? null : await authenticate();
-  if (caller === null && sale?.x402 === undefined)
+  const { key } = rulesOf(sale);
+  if (key === 'none') return null;
+  const caller =
+    speaksMpp && isPayment(headers.authorization) ? null : await authenticate(headers.authorization, note);
+  if (caller === null && key === 'needed')
     throw new AppError('invalid_api_key', messages.invalid_api_key, {
       headers: { 'www-authenticate': 'Bearer' },
     });
@@ -156,9 +156,8 @@ const toCall = (
   requestId,
   clientAddress,
   signIn: request.headers[signInHeader]?.toString(),
-  idempotencyKey:
-    sale?.prepaid === undefined ? null : (request.headers['idempotency-key']?.toString() ?? null),
-  proofs: sale?.x402 === undefined ? null : readProofs(request, { speaksMpp }),
+  idempotencyKey: rulesOf(sale).isPrepaid ? (request.headers['idempotency-key']?.toString() ?? null) : null,
+  proofs: rulesOf(sale).isPaid ? readProofs(request, { speaksMpp }) : null,
 });
 
 const hasBody = ({ headers }: IncomingMessage): boolean =>

@@ -1,6 +1,6 @@
 import { methodNotAllowed, type AppError } from '../kit/errors.ts';
 import { createPathMatcher } from '../kit/path-matcher.ts';
-import type { DescribedOperation } from '../operations/operation.ts';
+import type { DescribedOperation } from '../operations/definition.ts';
 import { createReadParameters, type ReadParameters } from './read-parameters.ts';
 
 /** A route on the path of a request. */

@@ -4,7 +4,7 @@ import { AppError, messages } from '../kit/errors.ts';
 import type { Log } from '../kit/log.ts';
 import { isGone } from '../media/is-gone.ts';
 import type { MediaLibrary } from '../media/media-library.ts';
-import type { ContentAnswer } from '../operations/operation.ts';
+import type { ContentAnswer } from '../operations/answer.ts';
 import { createStreamMedium } from './stream-medium.ts';
 import { writeError } from '../kit/write-error.ts';
 import { stalledReaderMs } from './write-events.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { toAppError } from '../kit/errors.ts';
 import type { Log } from '../kit/log.ts';
-import type { ServerSentEvent, StreamAnswer } from '../operations/operation.ts';
+import type { ServerSentEvent, StreamAnswer } from '../operations/answer.ts';
 import { pause } from '../kit/repeat.ts';
 
 const keepAliveEveryMs = 15_000;

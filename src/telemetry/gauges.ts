@@ -4,7 +4,7 @@ import { callWithin } from '../kit/call-within.ts';
 import type { Log } from '../kit/log.ts';
 import { nanoPerUsd } from '../kit/money.ts';
 import type { MemoryBudget } from '../limits/memory-budget.ts';
-import type { Operation } from '../operations/operation.ts';
+import type { Operation } from '../operations/definition.ts';
 import type { Providers } from '../providers/create-providers.ts';
 import type { X402Gate } from '../purchases/x402/x402-gate.ts';
 import type { JobKind, Store } from '../store/store.ts';

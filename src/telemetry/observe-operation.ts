@@ -1,6 +1,7 @@
 import { SpanKind, type Attributes } from '@opentelemetry/api';
 import { AppError } from '../kit/errors.ts';
-import type { Answer, Call, ObserveOperation, Operation } from '../operations/operation.ts';
+import type { Answer } from '../operations/answer.ts';
+import type { Call, ObserveOperation } from '../operations/call.ts';
 import type { Metering } from './metering.ts';
 import { spanAttributes as name } from './names.ts';
 import type { OpenSpan, Tracing } from './tracing.ts';
@@ -39,7 +40,7 @@ export const createObserveOperation = ({
 
 const startSpan = (
   tracing: Tracing,
-  operation: Operation,
+  operation: Parameters<ObserveOperation>[0],
   { transport, requestId, trace: carrier }: Call,
 ): OpenSpan => {
   const facts: Attributes = { [name.operation]: operation.name, [name.requestId]: requestId };

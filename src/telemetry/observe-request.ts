@@ -1,6 +1,6 @@
 import { SpanKind } from '@opentelemetry/api';
 import { createPathMatcher } from '../kit/path-matcher.ts';
-import type { Operation } from '../operations/operation.ts';
+import type { Operation } from '../operations/definition.ts';
 import type { Metering } from './metering.ts';
 import { spanAttributes as name } from './names.ts';
 import type { Telemetry } from './telemetry.ts';

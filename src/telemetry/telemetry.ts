@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Executor } from '../jobs/executor.ts';
 import type { RequestNote } from '../kit/log-request.ts';
 import type { Leads } from '../leads/lead-source.ts';
-import type { ObserveOperation } from '../operations/operation.ts';
+import type { ObserveOperation } from '../operations/call.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { JobKind, Store } from '../store/store.ts';
 import type { GaugeSources } from './gauges.ts';

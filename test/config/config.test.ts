@@ -184,8 +184,6 @@ describe('a wrong setting', () => {
     [{ X402_EVM_FACILITATOR_KEY: `0x${'1'.repeat(64)}` }, /^X402_EVM_RPC_URL: /],
     [{ X402_SETTLE_MS: '30s' }, /^X402_SETTLE_MS: must be a whole number/],
     [{ X402_SETTLE_MS: '240001' }, /^X402_SETTLE_MS: /],
-    [{ X402_UNCHECKED_USD: '-1' }, /^X402_UNCHECKED_USD: must be an amount/],
-    [{ X402_UNCHECKED_USD: '$5' }, /^X402_UNCHECKED_USD: must be an amount/],
   ])('%j is one line that names it', (env, line) => {
     const read = () => readConfig(env, null);
     expect(read).toThrow(ConfigError);
@@ -364,10 +362,9 @@ x402:
     });
   });
 
-  it('reads how long a settlement may take, and what may be delivered unchecked', () => {
-    expect(readConfig({}, null).x402).toMatchObject({ settleMs: 30_000, uncheckedLimit: 0n });
-    const set = { X402_SETTLE_MS: '60000', X402_UNCHECKED_USD: '2.50' };
-    expect(readConfig(set, null).x402).toMatchObject({ settleMs: 60_000, uncheckedLimit: 2_500_000_000n });
+  it('reads how long a settlement may take', () => {
+    expect(readConfig({}, null).x402).toMatchObject({ settleMs: 30_000 });
+    expect(readConfig({ X402_SETTLE_MS: '60000' }, null).x402).toMatchObject({ settleMs: 60_000 });
   });
 
   it('refuses to sell the same for test money as for money', () => {

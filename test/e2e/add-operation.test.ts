@@ -1,7 +1,7 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from 'vitest';
-import type { ReadOperation } from '../../src/operations/operation.ts';
+import type { ReadOperation } from '../../src/operations/definition.ts';
 import type { OperationDocs } from '../../src/operations/operation-docs.ts';
 import { leaveNote } from '../operations/leave-note.ts';
 import { operations } from '../operations/test-operations.ts';
@@ -41,7 +41,7 @@ afterAll(async () => {
 describe('an operation that is added by one file and one line', () => {
   it('does not compile while a part of it is missing', () => {
     expectTypeOf<OptionalKeys<ReadOperation>>().toEqualTypeOf<
-      'sells' | 'otherNames' | 'resource' | 'isOpen' | 'price'
+      'sells' | 'otherNames' | 'resource' | 'price'
     >();
     expectTypeOf<OptionalKeys<OperationDocs>>().toEqualTypeOf<'errors' | 'event' | 'stream'>();
   });

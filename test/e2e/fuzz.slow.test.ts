@@ -2,12 +2,13 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { nanoPerUsd } from '../../src/kit/money.ts';
-import type { Operation } from '../../src/operations/operation.ts';
+import type { Operation } from '../../src/operations/definition.ts';
 import { clientKinds } from '../mcp/clients.ts';
 import { openAccount } from '../mcp/open-account.ts';
 import { operations, toolOperations } from '../operations/test-operations.ts';
 import { arbitraryFrom } from './arbitrary-from-schema.ts';
 import { startTestGateway, whenSearchReady, type TestGateway } from './start-test-gateway.ts';
+import { isSold, rulesOf } from '../../src/operations/sale-rules.ts';
 
 let gateway: TestGateway;
 interface TestAccount {
@@ -90,7 +91,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
           const text = await response.text();
           expect([response.status < 500, text]).toEqual([true, text]);
           if (!response.ok) errorBody.parse(JSON.parse(text));
-          const isFree = operation.sale === null || 'matches' in JSON.parse(text);
+          const isFree = !isSold(operation.sale) || 'matches' in JSON.parse(text);
           expect(isFree || !response.ok).toBe(true);
         }),
         { numRuns: 120, interruptAfterTimeLimit: 20_000 },
@@ -123,7 +124,7 @@ describe.each(toolOperations.map((operation) => [operation.name, operation] as c
 );
 
 /** Without video: what is right would be filmed. */
-const bought = operations.filter(({ sale, name }) => sale?.prepaid !== undefined && name !== 'create_video');
+const bought = operations.filter(({ sale, name }) => rulesOf(sale).isPrepaid && name !== 'create_video');
 
 describe('all that sells, with input of every kind and money', () => {
   it('leaves no hold behind and charges what came to a good end only', async () => {

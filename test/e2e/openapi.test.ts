@@ -14,6 +14,7 @@ import {
   type Schema,
 } from './interface-description.ts';
 import { startTestGateway, type TestGateway } from './start-test-gateway.ts';
+import { isSold, rulesOf } from '../../src/operations/sale-rules.ts';
 
 let gateway: TestGateway;
 let document: Description;
@@ -92,12 +93,18 @@ describe('the interface description', () => {
   });
 
   it('documents every error code of an operation under its status, with an example', () => {
-    for (const { rest, sale, isOpen, docs } of operations)
+    for (const { rest, sale, docs } of operations)
       for (const code of [
         ...rest.errors,
         ...errorsOfAll,
         ...errorsBySale[
-          isOpen === true ? 'open' : sale === null ? 'none' : sale.prepaid === undefined ? 'x402' : 'hold'
+          sale.kind === 'open'
+            ? 'open'
+            : sale.kind === 'free'
+              ? 'none'
+              : rulesOf(sale).isPrepaid
+                ? 'hold'
+                : 'x402'
         ],
         ...errorsOfInput(docs),
       ]) {
@@ -140,7 +147,7 @@ describe('the interface description', () => {
     expect(headers('/v1/search', 'get', 402)).toContain('PAYMENT-REQUIRED');
     expect(headers('/v1/search', 'get', 200)).toContain('PAYMENT-RESPONSE');
     expect(headers('/v1/search', 'get', 503)).toContain('X-Payment-Transaction');
-    for (const { name, rest, docs } of operations.filter(({ sale }) => sale !== null))
+    for (const { name, rest, docs } of operations.filter(({ sale }) => isSold(sale)))
       expect([name, headers(rest.path, rest.method.toLowerCase(), docs.examples.at(-1)!.status)]).toEqual([
         name,
         expect.arrayContaining(['X-Causeway-Sandbox', 'Idempotent-Replayed']),
@@ -152,7 +159,7 @@ describe('the interface description', () => {
       const item = itemOf(rest.path, rest.method.toLowerCase());
       const key = item.parameters.find(({ name }) => name === 'Idempotency-Key');
       expect(key?.schema).toEqual(
-        sale?.prepaid !== undefined ? { type: 'string', minLength: 1, maxLength: 255 } : undefined,
+        rulesOf(sale).isPrepaid ? { type: 'string', minLength: 1, maxLength: 255 } : undefined,
       );
     }
   });

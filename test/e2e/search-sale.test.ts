@@ -34,9 +34,7 @@ const start = async (network: string, environment: Record<string, string> = {}):
       PUBLIC_URL: 'https://search.example.com',
       X402_NETWORKS: network,
       X402_EVM_PAY_TO: payTo,
-      X402_FACILITATOR_URL: facilitator.url,
-      // No node of a chain can be asked here.
-      X402_UNCHECKED_USD: '10',
+      ...facilitator.environment,
       ...environment,
     },
   });
@@ -197,7 +195,7 @@ describe('a search that is switched off', () => {
       closing.push(asked.close);
       const { log, lines } = createRecordedLog();
       const gateway = await startTestGateway({
-        environment: { X402_FACILITATOR_URL: asked.url, ...environment },
+        environment: { ...asked.environment, ...environment },
         log,
       });
       closing.push(gateway.stop);

@@ -8,7 +8,7 @@ import { createOperations } from '../../src/operations/index.ts';
 import { decodeBase64Json } from '../../src/payments/core/base64-json.ts';
 import { startStubFacilitator, stubNetwork, type StubFacilitator } from '../mcp/stub-facilitator.ts';
 import { toProof } from '../mcp/to-proof.ts';
-import { sellHoroscope, sellHoroscopeEitherWay } from '../operations/sell-horoscope.ts';
+import { sellHoroscope } from '../operations/sell-horoscope.ts';
 import { startTestGateway, whenSearchReady, type TestGateway } from './start-test-gateway.ts';
 
 let facilitator: StubFacilitator;
@@ -17,14 +17,12 @@ let agent: Client;
 beforeAll(async () => {
   facilitator = await startStubFacilitator();
   gateway = await startTestGateway({
-    operations: [...createOperations(readConfig({}, null).search), sellHoroscope, sellHoroscopeEitherWay],
+    operations: [...createOperations(readConfig({}, null).search), sellHoroscope],
     environment: {
       PUBLIC_URL: 'https://stars.example',
       X402_NETWORKS: stubNetwork,
       X402_EVM_PAY_TO: '0x00000000000000000000000000000000000000aa',
-      X402_FACILITATOR_URL: facilitator.url,
-      // No node of a chain can be asked here.
-      X402_UNCHECKED_USD: '10',
+      ...facilitator.environment,
     },
   });
   await whenSearchReady(gateway);
@@ -82,10 +80,9 @@ describe('a second operation that is sold by x402', () => {
     expect(manifest['resources']).toEqual([
       'https://stars.example/v1/search',
       'https://stars.example/v1/horoscope',
-      'https://stars.example/v1/horoscope-either-way',
     ]);
     const items = manifest['items'] as unknown[];
-    expect(items).toHaveLength(6);
+    expect(items).toHaveLength(4);
     expect(items[2]).toMatchObject({
       resource: { description: 'Horoscope' },
       price: { min: '0.05', max: '0.35' },
@@ -97,12 +94,8 @@ describe('a second operation that is sold by x402', () => {
   });
 
   it('is on the home page, in the instructions of the MCP server and on a page of its own', async () => {
-    expect(await (await get('/')).text()).toContain(
-      'influencer search, horoscope, and horoscope for anybody that are paid',
-    );
-    expect(agent.getInstructions()).toContain(
-      'search_leads, sell_horoscope, sell_horoscope_either_way: paid for each call',
-    );
+    expect(await (await get('/')).text()).toContain('influencer search and horoscope that are paid');
+    expect(agent.getInstructions()).toContain('search_leads, sell_horoscope: paid for each call');
     const page = await (await get('/v1/horoscope?sign=leo', { accept: 'text/html' })).text();
     expect(page).toContain('Tell the future: $0.05');
     expect(page).not.toContain('fictional');
@@ -128,29 +121,5 @@ describe('a second operation that is sold by x402', () => {
       },
     });
     expect((await get('/v1/search')).status).toBe(402);
-  });
-});
-
-describe('an operation that is sold both ways', () => {
-  const path = '/v1/horoscope-either-way?sign=leo';
-  it('answers the terms of a payment to a call without a key, and is prepaid with one', async () => {
-    expect((await termsOverHttp(path)).resource?.description).toBe('Horoscope for anybody');
-    const prepaid = await gateway.call(path);
-    expect(await prepaid.json()).toMatchObject({ error: { code: 'insufficient_balance' } });
-    expect((await gateway.call(path, { apiKey: 'sk-unknown' })).status).toBe(401);
-  });
-
-  it('is sold the same way over MCP', async () => {
-    const terms = await termsOverMcp('sell_horoscope_either_way', { sign: 'leo' });
-    expect(terms.resource?.description).toBe('Horoscope for anybody');
-    const account = new Client({ name: 'test-account', version: '1' });
-    const requestInit = { headers: { authorization: `Bearer ${gateway.apiKey}` } };
-    await account.connect(new StreamableHTTPClientTransport(new URL(`${gateway.url}/mcp`), { requestInit }));
-    const prepaid = await account.callTool({
-      name: 'sell_horoscope_either_way',
-      arguments: { sign: 'leo' },
-    });
-    expect(prepaid.structuredContent).toMatchObject({ error: { code: 'insufficient_balance' } });
-    await account.close();
   });
 });

@@ -7,7 +7,7 @@ import { vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { openFirstAccount } from '../../src/first-start.ts';
-import type { Operation } from '../../src/operations/operation.ts';
+import type { Operation } from '../../src/operations/definition.ts';
 import { silentLog, type Log } from '../../src/kit/log.ts';
 import { createServices, type GatewayServices } from '../../src/services.ts';
 import { openTelemetry } from '../../src/telemetry/telemetry.ts';

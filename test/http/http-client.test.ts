@@ -3,7 +3,7 @@ import { buffer, text } from 'node:stream/consumers';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createHttpClient, type HttpClient } from '../../src/http/http-client.ts';
 import { readText } from '../../src/http/read-text.ts';
-import type { HttpRequest } from '../../src/http/send-request.ts';
+import type { AnswerHead, BodyLimits, HttpRequest } from '../../src/http/send-request.ts';
 import { makeCertificate } from './make-certificate.ts';
 import { createServer as createHttpsServer } from 'node:https';
 import { deflateSync, gzipSync } from 'node:zlib';
@@ -16,7 +16,7 @@ const openClient = (options: Partial<Parameters<typeof createHttpClient>[0]> = {
 };
 
 /** Of a call that nothing is to be in the way of. */
-const patient: HttpRequest = { timeouts: { totalMs: 20_000 }, limits: () => ({ totalBytes: 1_000_000 }) };
+const patient: HttpRequest = { timeouts: { totalMs: 20_000 }, limits: { totalBytes: 1_000_000 } };
 
 const get = async (client: HttpClient, url: string, changes: Partial<HttpRequest> = {}): Promise<Buffer> =>
   buffer((await client.send(url, { ...patient, ...changes })).body);
@@ -26,7 +26,7 @@ test('an answer that is too large is refused without an error beside, also when 
   const uncaught = vi.fn<(error: unknown) => void>();
   process.on('uncaughtException', uncaught);
   onTestFinished(() => void process.off('uncaughtException', uncaught));
-  const { body } = await openClient().send(url, { ...patient, limits: () => ({ totalBytes: 2048 }) });
+  const { body } = await openClient().send(url, { ...patient, limits: { totalBytes: 2048 } });
   const read = async (): Promise<void> => {
     for await (const chunk of body) expect(chunk.length).toBeLessThanOrEqual(2048);
   };
@@ -46,7 +46,7 @@ test('a line that is too long is refused, and lines that are short enough are no
 
 test('the limits are chosen by the head of the answer', async () => {
   const url = await startHttp((_request, response) => response.writeHead(503, { 'x-a': 'b' }).end('abc'));
-  const limits = vi.fn<HttpRequest['limits']>(() => ({ totalBytes: 2 }));
+  const limits = vi.fn<(head: AnswerHead) => BodyLimits>(() => ({ totalBytes: 2 }));
   await expect(get(openClient(), url, { limits })).rejects.toEqual(failing('too_large'));
   expect(limits).toHaveBeenCalledWith({ status: 503, headers: expect.objectContaining({ 'x-a': 'b' }) });
 });
@@ -66,7 +66,7 @@ test('a slow reader is not taken for a silent host', async () => {
   const url = await startHttp((_request, response) => response.end(bytes));
   const { body } = await openClient().send(url, {
     timeouts: { idleMs: 1_000 },
-    limits: () => ({ totalBytes: Infinity }),
+    limits: { totalBytes: Infinity },
   });
   let length = 0;
   let count = 0;

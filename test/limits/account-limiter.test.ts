@@ -1,11 +1,7 @@
 import { afterAll, afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createRedisConnection, type RedisConnection } from '../../src/cache/redis-connection.ts';
 import { AppError } from '../../src/kit/errors.ts';
-import {
-  createAccountLimiter,
-  type AccountLimiter,
-  type LimitedCaller,
-} from '../../src/limits/account-limiter.ts';
+import { createAccountLimiter, type AccountLimiter } from '../../src/limits/account-limiter.ts';
 import { silentLog } from '../../src/kit/log.ts';
 import { createBlackHole } from '../cache/black-hole.ts';
 import { createRedisServer } from '../cache/redis-server.ts';
@@ -15,13 +11,11 @@ import { hasService } from '../outside-services.ts';
 const shared = await openSharedRedis();
 const patientMs = 10_000;
 
-/** The limit of these tests stands in the terms. */
-const limitOf = ({ terms }: { terms: string | null }): number => Number(terms ?? 5);
-const acme: LimitedCaller = { accountId: 'acme', terms: null, isSandbox: false };
+const acme = { accountId: 'acme', limit: 5 };
 
 const refusalOf = async (limiter: AccountLimiter, caller = acme): Promise<AppError | null> => {
   try {
-    await limiter.consume(caller);
+    await limiter.consume(caller.accountId, caller.limit);
     return null;
   } catch (error) {
     if (error instanceof AppError) return error;
@@ -45,7 +39,7 @@ afterEach(async () => {
 
 describe('the limit of an account in one process', () => {
   it('allows exactly the limit of many calls at once, and refuses with 429 and a time', async () => {
-    const limiter = createAccountLimiter({ limitOf, redis: null });
+    const limiter = createAccountLimiter({ redis: null });
     expect(await countAllowed(limiter, 100)).toBe(5);
     const refusal = await refusalOf(limiter);
     expect([refusal?.status, refusal?.code]).toEqual([429, 'rate_limit_exceeded']);
@@ -55,24 +49,16 @@ describe('the limit of an account in one process', () => {
   });
 
   it('counts accounts apart', async () => {
-    const limiter = createAccountLimiter({ limitOf, redis: null });
+    const limiter = createAccountLimiter({ redis: null });
     expect(await countAllowed(limiter, 10)).toBe(5);
     expect(await countAllowed(limiter, 10, { ...acme, accountId: 'other' })).toBe(5);
   });
 
   it('goes by the limit that holds at the call, and keeps what was counted', async () => {
-    const limiter = createAccountLimiter({ limitOf, redis: null });
-    const raised = { ...acme, terms: '8' };
+    const limiter = createAccountLimiter({ redis: null });
+    const raised = { ...acme, limit: 8 };
     expect(await countAllowed(limiter, 5)).toBe(5);
     expect(await countAllowed(limiter, 10, raised)).toBe(3);
-  });
-
-  it('refuses a call whose limit cannot be told', async () => {
-    const fail = (): number => {
-      throw new Error('the terms cannot be read');
-    };
-    const limiter = createAccountLimiter({ limitOf: fail, redis: null });
-    await expect(limiter.consume(acme)).rejects.toThrow('the terms cannot be read');
   });
 });
 
@@ -81,7 +67,6 @@ describe.skipIf(shared === null)('the limit of an account on several replicas wi
   afterAll(() => server.close());
   const replica = (name: string): AccountLimiter =>
     createAccountLimiter({
-      limitOf,
       redis: connect(server.url),
       timeoutMs: patientMs,
       keyPrefix: `${server.prefix}-${name}`,
@@ -98,7 +83,7 @@ describe.skipIf(shared === null)('the limit of an account on several replicas wi
     const [one, other] = [replica('raised'), replica('raised')];
     expect(await countAllowed(one, 10)).toBe(5);
     // The ten counted, the five refused with them.
-    expect(await countAllowed(other, 20, { ...acme, terms: '20' })).toBe(10);
+    expect(await countAllowed(other, 20, { ...acme, limit: 20 })).toBe(10);
   });
 });
 
@@ -107,7 +92,7 @@ describe.skipIf(!hasService('redis-server'))('the limit of an account when Redis
     const server = await createRedisServer();
     onTestFinished(() => server.remove());
     await server.start();
-    const limiter = createAccountLimiter({ limitOf, redis: connect(server.url), timeoutMs: patientMs });
+    const limiter = createAccountLimiter({ redis: connect(server.url), timeoutMs: patientMs });
     expect(await countAllowed(limiter, 3)).toBe(3);
     await server.kill();
     expect(await countAllowed(limiter, 500)).toBe(2);
@@ -117,8 +102,8 @@ describe.skipIf(!hasService('redis-server'))('the limit of an account when Redis
     const server = await createRedisServer();
     onTestFinished(() => server.remove());
     await server.start();
-    const limiter = createAccountLimiter({ limitOf, redis: connect(server.url) });
-    await limiter.consume(acme);
+    const limiter = createAccountLimiter({ redis: connect(server.url) });
+    await limiter.consume(acme.accountId, acme.limit);
     server.freeze();
     expect(await countAllowed(limiter, 500)).toBe(4);
   });
@@ -126,7 +111,7 @@ describe.skipIf(!hasService('redis-server'))('the limit of an account when Redis
   it('decides every call when what listens in the place of Redis never answers', async () => {
     const hole = await createBlackHole(null);
     onTestFinished(() => hole.close());
-    const limiter = createAccountLimiter({ limitOf, redis: connect(hole.url) });
+    const limiter = createAccountLimiter({ redis: connect(hole.url) });
     expect(await countAllowed(limiter, 500)).toBe(5);
   });
 });

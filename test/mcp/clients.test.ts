@@ -11,6 +11,7 @@ import {
   type StubFacilitator,
 } from './stub-facilitator.ts';
 import { toProof } from './to-proof.ts';
+import { rulesOf } from '../../src/operations/sale-rules.ts';
 
 const payTo = '0x00000000000000000000000000000000000000aa';
 let facilitator: StubFacilitator;
@@ -19,7 +20,7 @@ let gateway: TestGateway;
 beforeAll(async () => {
   facilitator = await startStubFacilitator();
   gateway = await startGateway({
-    env: { X402_FACILITATOR_URL: facilitator.url, X402_EVM_PAY_TO: payTo, SEARCH_RATE_PER_MINUTE: '10000' },
+    env: { ...facilitator.environment, X402_EVM_PAY_TO: payTo, SEARCH_RATE_PER_MINUTE: '10000' },
   });
   await vi.waitUntil(() => gateway.services.leads.status().ready, { timeout: 60_000 });
   const client = await clientKinds[0]!.connect(`${gateway.url}/mcp`, gateway.apiKey);
@@ -34,7 +35,7 @@ afterAll(async () => {
 });
 
 const searchResult = z.object({ results: z.array(z.record(z.string(), z.unknown())), count: z.int() });
-const keyless = operations.filter(({ sale }) => sale?.x402 !== undefined).map(({ name }) => name);
+const keyless = operations.filter(({ sale }) => rulesOf(sale).isPaid).map(({ name }) => name);
 const textOf = ({ content }: ToolResult): unknown => JSON.parse(content[0]?.text ?? '');
 
 const profilesOf = ({ structuredContent }: ToolResult): Record<string, unknown>[] =>

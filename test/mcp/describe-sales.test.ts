@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseUsd } from '../../src/kit/money.ts';
 import { getBalance } from '../../src/operations/account/get-balance.ts';
-import type { Services } from '../../src/operations/operation.ts';
+import type { Services } from '../../src/operations/call.ts';
 import { createSearchLeads } from '../../src/operations/search/search-leads.ts';
 import { describeSales } from '../../src/mcp/describe-sales.ts';
 import { describeSale } from '../payments/extensions/sale.ts';

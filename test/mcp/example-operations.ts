@@ -1,17 +1,18 @@
 import { z } from 'zod';
 import { AppError } from '../../src/kit/errors.ts';
-import type { JsonAnswer, ReadOperation } from '../../src/operations/operation.ts';
+import type { JsonAnswer } from '../../src/operations/answer.ts';
+import type { ReadOperation } from '../../src/operations/definition.ts';
 
 /** Operations for what no real one does on demand: throwing, waiting for the test, telling progress at once. */
 const define = (
   name: string,
-  handle: ReadOperation<{ text?: string }>['handle'],
+  handle: ReadOperation<{ text?: string }>['sale']['handle'],
 ): ReadOperation<{ text?: string }> => ({
   name,
   title: name,
   description: `For tests: ${name}.`,
   group: 'generation',
-  sale: null,
+  sale: { kind: 'free', handle },
   input: z.object({ text: z.string().optional() }),
   output: z.looseObject({ text: z.string() }),
   rest: { method: 'GET', path: `/v1/${name}`, query: ['text'], validation: 'envelope', errors: [] },
@@ -24,7 +25,6 @@ const define = (
     headers: {},
     mayBeSandbox: false,
   },
-  handle,
 });
 
 const answer = (text: string): JsonAnswer => ({

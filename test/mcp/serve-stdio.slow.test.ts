@@ -48,7 +48,7 @@ const child = (key: string | null): ChildProcess => ({
     DATA_DIR: dataDir,
     SYNTHETIC_PROFILES: String(templateProfiles),
     ...paymentSettings,
-    X402_FACILITATOR_URL: facilitator.url,
+    ...facilitator.environment,
     ...(key === null ? {} : { CAUSEWAY_API_KEY: key }),
   },
   stderr: 'ignore',

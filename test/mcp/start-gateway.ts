@@ -1,7 +1,7 @@
 import type { Log } from '../../src/kit/log.ts';
 import { createMcpMount } from '../../src/mcp/mount-mcp.ts';
 import { operations as realOperations } from '../operations/test-operations.ts';
-import type { Operation } from '../../src/operations/operation.ts';
+import type { Operation } from '../../src/operations/definition.ts';
 import { serveMount } from './serve-mount.ts';
 import { startServices, type StartedServices } from './start-services.ts';
 

@@ -43,7 +43,5 @@ export const paymentSettings = {
   X402_NETWORKS: 'eip155:84532',
   X402_EVM_PAY_TO: '0x00000000000000000000000000000000000000aa',
   X402_FACILITATOR_URL: 'http://127.0.0.1:9',
-  // There is no node either, so a facilitator that stands in is taken at its word.
   X402_EVM_RPC_URL: 'http://127.0.0.1:9',
-  X402_UNCHECKED_USD: '1000',
 };

@@ -10,15 +10,16 @@ import { createWalletTools } from '../../src/mcp/wallet-tools.ts';
 import { createOperations } from '../../src/operations/index.ts';
 import { toErrorResult } from '../../src/mcp/tool-result.ts';
 import { createOpenApi } from '../../src/rest/openapi.ts';
-import type { Operation } from '../../src/operations/operation.ts';
+import type { Operation } from '../../src/operations/definition.ts';
 import { opaqueMark, restMark, unlistedMark } from '../../src/operations/schema-marks.ts';
 import { operations as allOperations, toolOperations as operations } from '../operations/test-operations.ts';
+import { rulesOf } from '../../src/operations/sale-rules.ts';
 
 const tools = createToolList({ operations });
 const all = tools.list('all', true).tools;
 const namesOf = (group: 'all' | 'search' | 'generation', hasKey: boolean): string[] =>
   tools.list(group, hasKey).tools.map(({ name }) => name);
-const keyed = operations.filter(({ sale }) => sale?.x402 === undefined).map(({ name }) => name);
+const keyed = operations.filter(({ sale }) => !rulesOf(sale).isPaid).map(({ name }) => name);
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -193,7 +194,7 @@ describe.each(all)('the tool $name', (tool) => {
   it('offers no member that is for REST only, and an idempotency key where something is bought', () => {
     const offered = Object.keys(tool.inputSchema.properties ?? {});
     for (const name of unlistedFields(operation)) expect(offered).not.toContain(name);
-    expect(offered.includes('idempotency_key')).toBe(operation.sale?.prepaid !== undefined);
+    expect(offered.includes('idempotency_key')).toBe(rulesOf(operation.sale).isPrepaid);
   });
 
   it('takes the fields of its call within the bounds that the interface description has', () => {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { type ReadOperation, jsonAnswer } from '../../src/operations/operation.ts';
+import { jsonAnswer } from '../../src/operations/answer.ts';
+import type { ReadOperation } from '../../src/operations/definition.ts';
 
 const input = z.object({
   board: z.string().min(1).max(64).describe('The name of a board.'),
@@ -17,7 +18,14 @@ export const leaveNote: ReadOperation<z.infer<typeof input>> = {
   title: 'Leave a note',
   description: 'Leaves a note on a board. Boards are listed by list_models. Free.',
   group: 'generation',
-  sale: null,
+  sale: {
+    kind: 'free',
+    handle: async ({ board, text }) =>
+      jsonAnswer(
+        { board, note: { text, length: text.length } },
+        { headers: { 'x-note-length': String(text.length) } },
+      ),
+  },
   input,
   output,
   rest: {
@@ -45,9 +53,4 @@ export const leaveNote: ReadOperation<z.infer<typeof input>> = {
     mayBeSandbox: false,
     errors: { not_found: { when: 'There is no such board.', message: 'board: there is no such board.' } },
   },
-  handle: async ({ board, text }) =>
-    jsonAnswer(
-      { board, note: { text, length: text.length } },
-      { headers: { 'x-note-length': String(text.length) } },
-    ),
 };

@@ -25,7 +25,7 @@ const meter = (waits: (() => Promise<object>)[]) => {
 it('a job that has begun is charged through an outage of the store', async () => {
   const away = () => Promise.reject(new Error('the store is away'));
   const ended = () => Promise.resolve({ status: 'done', charged: 7n, unpaidBy: 'payment' });
-  expect(await meter([away, ended])).toEqual({ result: '{}', charge: 7n });
+  expect(await meter([away, ended])).toEqual({ result: null, charge: 7n });
 });
 
 it('a job that is paid already, or by another payment, is not charged again', async () => {

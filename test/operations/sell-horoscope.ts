@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { parseUsd } from '../../src/kit/money.ts';
-import { AppError } from '../../src/kit/errors.ts';
-import type { SoldOperation, X402Sale } from '../../src/operations/operation.ts';
+import type { Operation } from '../../src/operations/definition.ts';
+import type { AnswerSale } from '../../src/operations/sale.ts';
 
 interface Input {
   sign: string;
@@ -11,7 +11,7 @@ interface Input {
 const perDay = parseUsd('0.05');
 
 /** Sells horoscopes by x402 beside the search. */
-export const sellHoroscope: SoldOperation<Input> & { sale: { x402: X402Sale<Input> } } = {
+export const sellHoroscope: Operation<Input, AnswerSale<Input>> = {
   name: 'sell_horoscope',
   title: 'Tell the future',
   description: 'A line for each day. Paid with USDC by x402.',
@@ -42,37 +42,21 @@ export const sellHoroscope: SoldOperation<Input> & { sale: { x402: X402Sale<Inpu
     mayBeSandbox: false,
   },
   sale: {
-    x402: {
-      description: 'Horoscope',
-      unit: { one: 'horoscope', many: 'horoscopes' },
-      tags: ['stars'],
-      example: { input: { sign: 'leo', days: 2 }, output: { lines: ['Rest.', 'Rest more.'] } },
-      ratePerMinute: 20,
-      pricing: 'by_day',
-      price: ({ days }) => perDay * BigInt(days),
-      priceUnder: (pricing, { days }) => (pricing === 'by_day' ? perDay * BigInt(days) : null),
-      priceRange: () => ({ least: perDay, most: perDay * 7n }),
-      check: () => undefined,
-      produce: async ({ sign, days }) => ({
-        lines: Array.from({ length: days }, (_line, day) => `${sign}: day ${day + 1}`),
-      }),
-      isFree: () => false,
-      isSandbox: () => false,
-      sandbox: { description: 'Invented horoscope', goods: 'invented horoscopes', notice: 'It is invented.' },
-    },
-  },
-};
-
-const tooPoor = (): Promise<never> =>
-  Promise.reject(new AppError('insufficient_balance', 'The balance does not cover a horoscope.'));
-
-/** Sells them to accounts as well, all of which are too poor. */
-export const sellHoroscopeEitherWay: SoldOperation<Input> = {
-  ...sellHoroscope,
-  name: 'sell_horoscope_either_way',
-  rest: { ...sellHoroscope.rest, path: '/v1/horoscope-either-way' },
-  sale: {
-    x402: { ...sellHoroscope.sale.x402, description: 'Horoscope for anybody' },
-    prepaid: { idempotentPart: (input) => input, open: tooPoor, answer: tooPoor },
+    kind: 'answer',
+    description: 'Horoscope',
+    unit: { one: 'horoscope', many: 'horoscopes' },
+    tags: ['stars'],
+    example: { input: { sign: 'leo', days: 2 }, output: { lines: ['Rest.', 'Rest more.'] } },
+    ratePerMinute: 20,
+    pricing: 'by_day',
+    quote: ({ days }) => ({ price: perDay * BigInt(days) }),
+    priceRange: () => ({ least: perDay, most: perDay * 7n }),
+    check: () => undefined,
+    produce: async ({ sign, days }) => ({
+      lines: Array.from({ length: days }, (_line, day) => `${sign}: day ${day + 1}`),
+    }),
+    isFree: () => false,
+    isSandbox: () => false,
+    sandbox: { description: 'Invented horoscope', goods: 'invented horoscopes', notice: 'It is invented.' },
   },
 };

@@ -1,8 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { AppError } from '../../src/kit/errors.ts';
-import type { Call, Operation } from '../../src/operations/operation.ts';
+import type { Call } from '../../src/operations/call.ts';
+import type { Operation } from '../../src/operations/definition.ts';
 import { validate } from '../../src/operations/validate.ts';
 import { operations } from './test-operations.ts';
+import { rulesOf } from '../../src/operations/sale-rules.ts';
 
 let byName: ReadonlyMap<string, Operation>;
 
@@ -265,7 +267,7 @@ describe('a field that is not known', () => {
   it('of a tool is refused, whatever it is called, and an idempotency key is known where something is bought', () => {
     for (const operation of operations.filter(({ tool }) => tool !== null)) {
       const { issues } = refusalOf(operation.name, { zzzzzz: 1, idempotencyKey: 'k' }, 'mcp');
-      const hint = operation.sale?.prepaid === undefined ? '' : '; did you mean idempotency_key?';
+      const hint = !rulesOf(operation.sale).isPrepaid ? '' : '; did you mean idempotency_key?';
       expect([operation.name, ...(issues ?? []).slice(0, 2).map(({ msg }) => msg)]).toEqual([
         operation.name,
         'is not a field here',

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { silentLog } from '../../src/kit/log.ts';
-import type { SendEvents, StreamAnswer } from '../../src/operations/operation.ts';
+import type { SendEvents, StreamAnswer } from '../../src/operations/answer.ts';
 import { writeEvents } from '../../src/rest/write-events.ts';
 import { listen } from '../http/local-hosts.ts';
 

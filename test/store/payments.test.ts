@@ -29,7 +29,6 @@ describe.each(testEngines())('payments on $kind', ({ create }) => {
       settledAt: null,
       settledAmount: null,
       isRefunded: false,
-      isUnchecked: false,
       reverts: 0,
       source: null,
       client: null,
@@ -287,84 +286,6 @@ describe.each(testEngines())('payments on $kind', ({ create }) => {
     const day = 86_400_000;
     expect(await at(start + day - 1)).toEqual({ outcome: 'uncovered', unsent: 0n, sent: 20n });
     expect(await at(start + day)).toMatchObject({ outcome: 'verified' });
-  });
-
-  const settleByWord = (
-    identity: string,
-    { transaction, limit, by = store }: { transaction: string; limit: bigint; by?: Store },
-  ) =>
-    by.settleUnchecked({
-      change: {
-        identity,
-        from: ['reserved'],
-        to: 'settled',
-        set: { transaction, isUnchecked: true },
-        now: start,
-      },
-      transaction,
-      limit,
-      entryId: randomUUID(),
-    });
-
-  it('settles unchecked payments up to the limit of each network and asset, until they are checked', async () => {
-    const fresh = await create();
-    try {
-      const another = await fresh.openAnother();
-      const reserve = async (changes: Partial<NewPayment> = {}): Promise<string> =>
-        (await fresh.store.reservePayment(newPayment({ amount: 10n, ...changes }))).payment.identity;
-      const identities = await Promise.all(Array.from({ length: 8 }, () => reserve()));
-      const settled = await Promise.all(
-        identities.map((identity, index) =>
-          settleByWord(identity, {
-            transaction: `0xword${index}`,
-            limit: 25n,
-            by: index % 2 === 0 ? fresh.store : another,
-          }),
-        ),
-      );
-      const taken = settled.filter((payment) => payment !== null);
-      expect(taken).toHaveLength(2);
-      const elsewhere = await reserve({ network: 'eip155:1' });
-      expect(
-        await settleByWord(elsewhere, { transaction: '0xelsewhere', limit: 10n, by: fresh.store }),
-      ).toMatchObject({ state: 'settled', isUnchecked: true });
-      const [checked, lied] = taken;
-      await fresh.store.advancePayment({
-        identity: lied?.identity ?? '',
-        from: ['settled'],
-        to: 'unknown',
-        set: { reason: 'gone_from_chain' },
-        now: start,
-      });
-      expect(
-        await settleByWord(await reserve(), { transaction: '0xafter', limit: 25n, by: fresh.store }),
-      ).toBeNull();
-      await fresh.store.advancePayment({
-        identity: checked?.identity ?? '',
-        from: ['settled'],
-        to: 'settled',
-        set: { isUnchecked: false },
-        now: start,
-      });
-      const next = await reserve();
-      expect(await settleByWord(next, { transaction: '0xnext', limit: 25n, by: fresh.store })).not.toBeNull();
-    } finally {
-      await fresh.remove();
-    }
-  });
-
-  it('does not settle an unchecked payment with the transaction of another payment', async () => {
-    const first = await reserveFrom();
-    await store.advancePayment({
-      identity: first,
-      from: ['reserved'],
-      to: 'unknown',
-      set: { transaction: '0xABCDEF' },
-      now: start,
-    });
-    const second = await reserveFrom();
-    expect(await settleByWord(second, { transaction: '0xabCDef', limit: 1_000n })).toBeNull();
-    expect((await store.getPayment(second))?.state).toBe('reserved');
   });
 
   it('lists newest first, by state and by last change', async () => {

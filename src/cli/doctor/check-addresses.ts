@@ -26,7 +26,7 @@ const ask = async (url: string, signal: AbortSignal) => {
     const answer = await http.send(url, {
       timeouts: { totalMs: timeoutMs },
       signal,
-      limits: () => ({ totalBytes: longestAnswer }),
+      limits: { totalBytes: longestAnswer },
     });
     const text = await readText(answer, longestAnswer);
     return { status: answer.status, date: answer.headers['date'], text };

@@ -97,7 +97,6 @@ const lookAtFacilitator = async (
     log: silentLog,
     now: Date.now,
     accountLeaseOf: () => noLease,
-    takesUnchecked: false,
   });
   if (method === undefined) return [];
   const { ready, detail } = await method.facilitator.refresh(signal);

@@ -5,7 +5,7 @@ import { formatUsd } from '../../kit/money.ts';
 import { amountOf } from '../../store/commands/payment-table.ts';
 import type { Payment } from '../../store/store.ts';
 import { time, usd } from '../answer-fields.ts';
-import type { Services } from '../operation.ts';
+import type { Services } from '../call.ts';
 
 export const paidStatuses = ['paid', 'pending', 'refunded', 'not_paid'] as const;
 

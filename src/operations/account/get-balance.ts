@@ -3,7 +3,7 @@ import { formatUsd } from '../../kit/money.ts';
 import { StoreError } from '../../store/store-error.ts';
 import { ensureWebhookSecret } from '../../webhooks/ensure-webhook-secret.ts';
 import { usd } from '../answer-fields.ts';
-import { jsonAnswer } from '../operation.ts';
+import { jsonAnswer } from '../answer.ts';
 import { readOperation } from '../read-operation.ts';
 
 const input = z.object({});

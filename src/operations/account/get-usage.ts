@@ -4,7 +4,8 @@ import { AppError } from '../../kit/errors.ts';
 import { totalUsage } from '../../ledger/total-usage.ts';
 import { time, usd } from '../answer-fields.ts';
 import { opaque } from '../schema-marks.ts';
-import { jsonAnswer, type Services } from '../operation.ts';
+import { jsonAnswer } from '../answer.ts';
+import type { Services } from '../call.ts';
 import { readOperation } from '../read-operation.ts';
 
 const defaultSpanMs = 30 * 86_400_000;

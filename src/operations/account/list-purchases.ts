@@ -3,7 +3,9 @@ import { isJsonObject, type JsonObject } from '../../kit/json.ts';
 import { walletOf } from '../../purchases/wallet-account.ts';
 import type { Payment } from '../../store/store.ts';
 import { imageJobId } from '../images/image-examples.ts';
-import type { Operation, Services } from '../operation.ts';
+import type { Services } from '../call.ts';
+import type { Operation } from '../definition.ts';
+import { offerOf } from '../sale-rules.ts';
 import { opaque } from '../schema-marks.ts';
 import { boughtPaymentFields, descriptionOf, toBoughtPayment } from './bought-payment.ts';
 import { historyOperation } from './history-page.ts';
@@ -71,17 +73,19 @@ const readAnswer = async (
   { sold, services, signal }: { sold: readonly Operation[]; services: Services; signal: AbortSignal },
 ): Promise<Pick<Purchase, 'operation' | 'answer'>> => {
   const description = descriptionOf(payment);
-  const found = sold.find(({ sale }) =>
-    [sale?.x402?.description, sale?.x402?.sandbox.description].includes(description),
-  );
+  const found = sold.find(({ sale }) => {
+    const offer = offerOf(sale);
+    return [offer?.description, offer?.sandbox.description].includes(description);
+  });
   const operation = found?.name ?? null;
-  const sale = found?.sale?.x402;
   const { state, isRefunded, jobId } = payment;
   const isGiven = (state === 'settled' || state === 'delivered') && !isRefunded && jobId === null;
   const result: unknown = isGiven && payment.result !== null ? JSON.parse(payment.result) : null;
-  if (sale === undefined || !isJsonObject(result) || Object.keys(result).length === 0)
+  if (found === undefined || !isJsonObject(result) || Object.keys(result).length === 0)
     return { operation, answer: null };
-  return { operation, answer: (await sale.replay?.(result, services, signal)) ?? result };
+  const { sale } = found;
+  const given = sale.kind === 'answer' ? await sale.replay?.(result, services, signal) : undefined;
+  return { operation, answer: given ?? result };
 };
 
 const example: JsonObject = {

@@ -7,8 +7,9 @@ import { formatUsd } from '../../kit/money.ts';
 import { openWalletAccount } from '../../purchases/wallet-account.ts';
 import { signInFields, signInPath } from '../../purchases/x402/x402-gate.ts';
 import { time, usd } from '../answer-fields.ts';
-import type { Services, SoldOperation, X402Sale } from '../operation.ts';
-import { creditSale } from '../per-call-sale.ts';
+import type { Services } from '../call.ts';
+import type { Operation } from '../definition.ts';
+import type { SignInSale } from '../sale.ts';
 import { leastTopUp, topUp } from './top-up.ts';
 
 const usualSeconds = 24 * 3_600;
@@ -59,7 +60,7 @@ const signIn = async (
   };
 };
 
-const { sandbox } = topUp.sale.x402;
+const { sandbox } = topUp.sale;
 const amount = formatUsd(leastTopUp);
 
 /**
@@ -67,32 +68,33 @@ const amount = formatUsd(leastTopUp);
  * offer. Who pays in place of signing gets the balance, and no key: everybody can read a proof on the chain. The balance
  * is that of the wallet that pays, whatever key comes with the call.
  */
-const sale: X402Sale<SignInInput> = {
-  ...creditSale,
+const sale: SignInSale<SignInInput> = {
+  kind: 'signIn',
   description: 'Top-up of a balance, or a sign-in free of charge',
   unit: { one: 'sign-in', many: 'sign-ins' },
   tags: ['balance', 'sign-in'],
   example: { input: {}, output: { object: 'topup', amount_usd: amount } },
   ratePerMinute: 30,
   pricing: 'least amount',
-  price: () => leastTopUp,
-  priceUnder: () => leastTopUp,
   priceRange: () => ({ least: leastTopUp, most: leastTopUp }),
-  explain: () => ({
-    note:
-      'Signing in is free: sign the challenge in extensions["sign-in-with-x"] of PAYMENT-REQUIRED, and send this request ' +
-      `again with the header SIGN-IN-WITH-X. A payment of these terms tops the wallet up by $${amount}.`,
+  quote: () => ({
+    price: leastTopUp,
+    parts: {
+      note:
+        'Signing in is free: sign the challenge in extensions["sign-in-with-x"] of PAYMENT-REQUIRED, and send this request ' +
+        `again with the header SIGN-IN-WITH-X. A payment of these terms tops the wallet up by $${amount}.`,
+    },
   }),
-  look: (fields, services, signal, header) =>
+  signIn: (fields, { signIn: header, signal }, services) =>
     header === undefined && fields.signature === undefined
       ? null
       : signIn(fields, services, { header, signal }),
-  produce: async () => ({ object: 'topup', amount_usd: amount }),
+  answer: () => ({ object: 'topup', amount_usd: amount }),
   sandbox: { ...sandbox, description: 'Top-up with sandbox credit, or a sign-in free of charge' },
 };
 
 /** Signs a wallet in. It is no tool, because a key must not pass through a model. */
-export const signInWithWallet: SoldOperation<SignInInput> = {
+export const signInWithWallet: Operation<SignInInput, SignInSale<SignInInput>> = {
   name: 'sign_in',
   title: 'Sign in with a wallet',
   description:
@@ -133,5 +135,5 @@ export const signInWithWallet: SoldOperation<SignInInput> = {
     headers: {},
     mayBeSandbox: true,
   },
-  sale: { x402: sale },
+  sale,
 };

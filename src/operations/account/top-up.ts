@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { amountText } from '../../kit/amount-text.ts';
 import { nanoPerUsd, parseUsd, formatUsd } from '../../kit/money.ts';
-import { creditSale, usualPriceLimit } from '../per-call-sale.ts';
+import { usualPriceLimit } from '../per-call-sale.ts';
 import { usd } from '../answer-fields.ts';
-import type { SoldOperation, X402Sale } from '../operation.ts';
+import type { Operation } from '../definition.ts';
+import type { CreditSale } from '../sale.ts';
 
 export const leastTopUp = nanoPerUsd / 10n;
 const most = nanoPerUsd * 1_000n;
@@ -25,7 +26,7 @@ const input = z.object({
 type TopUpInput = z.infer<typeof input>;
 
 /** Raises a balance by a payment: of the caller's account, or of the account of the wallet that pays. */
-export const topUp: SoldOperation<TopUpInput> & { sale: { x402: X402Sale<TopUpInput> } } = {
+export const topUp: Operation<TopUpInput, CreditSale<TopUpInput>> = {
   name: 'top_up',
   title: 'Top up',
   description:
@@ -64,29 +65,28 @@ export const topUp: SoldOperation<TopUpInput> & { sale: { x402: X402Sale<TopUpIn
     mayBeSandbox: true,
   },
   sale: {
-    x402: {
-      ...creditSale,
-      description: 'Top-up of a balance',
-      unit: { one: 'top-up', many: 'top-ups' },
-      tags: ['balance', 'credit'],
-      example: { input: { amount_usd: '1.00' }, output: { object: 'topup', amount_usd: '1.00' } },
-      ratePerMinute: 60,
-      pricing: 'amount',
-      price: ({ amount_usd: amount }) => parseUsd(amount),
-      priceUnder: (_pricing, { amount_usd: amount }) => parseUsd(amount),
-      priceRange: () => ({ least: leastTopUp, most }),
-      explain: () => ({
+    kind: 'credit',
+    description: 'Top-up of a balance',
+    unit: { one: 'top-up', many: 'top-ups' },
+    tags: ['balance', 'credit'],
+    example: { input: { amount_usd: '1.00' }, output: { object: 'topup', amount_usd: '1.00' } },
+    ratePerMinute: 60,
+    pricing: 'amount',
+    priceRange: () => ({ least: leastTopUp, most }),
+    quote: ({ amount_usd: amount }) => ({
+      price: parseUsd(amount),
+      parts: {
         least_usd: formatUsd(leastTopUp),
         most_usd: formatUsd(most),
         suggested_usd: suggested,
         note: `Clients of x402 pay at most $${formatUsd(usualPriceLimit)} at once, unless they are told otherwise.`,
-      }),
-      produce: async ({ amount_usd: amount }) => ({ object: 'topup', amount_usd: amount }),
-      sandbox: {
-        description: 'Top-up with sandbox credit',
-        goods: 'answers of a sandbox',
-        notice: 'Test money becomes sandbox credit.',
       },
+    }),
+    answer: ({ amount_usd: amount }) => ({ object: 'topup', amount_usd: amount }),
+    sandbox: {
+      description: 'Top-up with sandbox credit',
+      goods: 'answers of a sandbox',
+      notice: 'Test money becomes sandbox credit.',
     },
   },
 };

@@ -7,14 +7,13 @@ import type { Job } from '../../store/store.ts';
 import { billHeaders } from '../bill-headers.ts';
 import { toJobError, waitForEnd } from '../jobs/job-answer.ts';
 import {
-  type AccountCall,
   type Answer,
+  jsonAnswer,
   type SendEvents,
   type ServerSentEvent,
-  type Services,
   type StreamAnswer,
-  jsonAnswer,
-} from '../operation.ts';
+} from '../answer.ts';
+import type { AccountCall, Services } from '../call.ts';
 
 /** A stream waits this long for the first piece before its status line, so that an early failure is a plain error. */
 const streamStartMs = 10_000;
@@ -115,7 +114,7 @@ export const answerTextJob = async (
       { headers: { ...headers, 'x-should-retry': 'false' } },
     );
   if (finished.status === 'failed' || finished.result === null) throw toJobError(finished, headers);
-  return jsonAnswer(parseKept(finished.result), {
+  return jsonAnswer(finished.made ?? parseKept(finished.result), {
     headers,
     isSandbox: isSandboxJob(finished),
   });

@@ -4,7 +4,7 @@ import { AppError } from '../../kit/errors.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import type { Job } from '../../store/store.ts';
 import { toJobError } from '../jobs/job-answer.ts';
-import type { ServerSentEvent } from '../operation.ts';
+import type { ServerSentEvent } from '../answer.ts';
 import type { TextStream } from './answer-text-job.ts';
 import { chatHead, type ChatHead } from './run-chat.ts';
 

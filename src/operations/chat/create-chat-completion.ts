@@ -15,13 +15,14 @@ import {
   promptTokensUpperBound,
   quoteText,
 } from './open-text-job.ts';
-import type { SoldOperation } from '../operation.ts';
+import type { Operation } from '../definition.ts';
+import type { PrepaidSale } from '../sale.ts';
 import { answerTextJob, isStreamed } from './answer-text-job.ts';
 
 /** The upper bound of prompt tokens for an image or audio part. Vision models bill less. */
 const tokensPerImage = 8_192;
 
-export const createChatCompletion: SoldOperation<ChatInput> = {
+export const createChatCompletion: Operation<ChatInput, PrepaidSale<ChatInput>> = {
   name: 'create_chat_completion',
   title: 'Ask a text model',
   description:
@@ -64,72 +65,80 @@ export const createChatCompletion: SoldOperation<ChatInput> = {
     },
   },
   sale: {
-    prepaid: {
-      // The same request may be asked for as JSON and, later, as a stream.
-      idempotentPart: ({ stream: _stream, stream_options: _options, ...rest }) => rest,
+    kind: 'prepaid',
+    waits: true,
+    // The same request may be asked for as JSON and, later, as a stream.
+    idempotentPart: ({ stream: _stream, stream_options: _options, ...rest }) => rest,
 
-      perCall: {
-        description: 'Chat completion',
-        unit: { one: 'chat completion', many: 'chat completions' },
-        tags: ['chat', 'text', 'llm', 'openai'],
-        isMetered: true,
-        quote: (request, buyer, { catalogs }) =>
-          quoteText(findTextModel(catalogs.for(buyer), request.model), { kind: 'chat', ...sizesOf(request) }),
-        check: ({ messages }, call, services) => checkChatMedia(messages, call, services),
-      },
-
-      open: async (request, call, services, idempotency) => {
-        const model = findTextModel(services.catalogs.for(call.caller), request.model);
-        await checkInlineMedia(request.messages);
-        const { options, promptTokens, outputLimit, ...sizes } = sizesOf(request);
-        let { messages } = sizes;
-        if (namesRemoteImages(request.messages)) {
-          // Nobody has images fetched for a job that the account cannot pay.
-          await assertAffordable(leastTextHold(model, { promptTokens, outputLimit }), call, services);
-          call.memory.settleBody(textJobShare);
-          messages = (await takeChatImages(request.messages, call, services)).map(toUpstreamMessage);
-        }
-        return openTextJob(
-          {
-            kind: 'chat',
-            model,
-            promptTokens,
-            outputLimit,
-            toParts: (terms) => {
-              const work: ChatJobRequest = {
-                messages,
-                options,
-                isWhole: !isStreamed(request, call),
-                conversationId: request.conversation_id ?? null,
-                ...terms,
-              };
-              return { work };
-            },
-            idempotency,
-          },
-          call,
-          services,
-        );
-      },
-
-      answer: ({ job }, request, call, services) =>
-        answerTextJob(
-          {
-            job,
-            headers: headersOf(job, request),
-            stream: isStreamed(request, call)
-              ? createChatStream(job, { isLegacyCall: Array.isArray(request.functions) })
-              : null,
-            readLater: `Read it with GET /v1/jobs/${job.id} (get_job over MCP).`,
-          },
-          call,
-          services,
-        ),
+    perCall: {
+      description: 'Chat completion',
+      unit: { one: 'chat completion', many: 'chat completions' },
+      tags: ['chat', 'text', 'llm', 'openai'],
+      quote: (request, buyer, { catalogs }) =>
+        quoteText(findTextModel(catalogs.for(buyer), request.model), { kind: 'chat', ...sizesOf(request) }),
+      check: ({ messages }, call, services) => checkChatMedia(messages, call, services),
     },
+
+    open: async (request, call, services, idempotency) => {
+      const model = findTextModel(services.catalogs.for(call.caller), request.model);
+      await checkInlineMedia(request.messages);
+      const { options, promptTokens, outputLimit, ...sizes } = sizesOf(request);
+      let { messages } = sizes;
+      if (namesRemoteImages(request.messages)) {
+        // Nobody has images fetched for a job that the account cannot pay.
+        await assertAffordable(leastTextHold(model, { promptTokens, outputLimit }), call, services);
+        call.memory.settleBody(textJobShare);
+        messages = (await takeChatImages(request.messages, call, services)).map(toUpstreamMessage);
+      }
+      return openTextJob(
+        {
+          kind: 'chat',
+          model,
+          promptTokens,
+          outputLimit,
+          toParts: (terms) => {
+            const work: ChatJobRequest = {
+              messages,
+              options,
+              isWhole: !isStreamed(request, call),
+              conversationId: request.conversation_id ?? null,
+              ...terms,
+            };
+            return { work };
+          },
+          idempotency,
+        },
+        call,
+        services,
+      );
+    },
+
+    answer: ({ job }, request, call, services) =>
+      answerTextJob(
+        {
+          job,
+          headers: headersOf(job, request),
+          stream: isStreamed(request, call)
+            ? createChatStream(job, { isLegacyCall: Array.isArray(request.functions) })
+            : null,
+          readLater: `Read it with GET /v1/jobs/${job.id} (get_job over MCP).`,
+        },
+        call,
+        services,
+      ),
   },
 };
 
-const sizesOf = (request: ChatInput) => {
+const readings = new WeakMap<ChatInput, ReturnType<typeof read>>();
+
+/** Returns what goes upstream of a request, and its size. A quote and its run read it once. */
+const sizesOf = (request: ChatInput): ReturnType<typeof read> => {
+  const sizes = readings.get(request) ?? read(request);
+  readings.set(request, sizes);
+  return sizes;
+};
+
+const read = (request: ChatInput) => {
   const messages = request.messages.map(toUpstreamMessage);
   const options = forwardedOptions(request);
   return {

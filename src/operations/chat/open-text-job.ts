@@ -8,7 +8,8 @@ import type { JsonObject } from '../../kit/json.ts';
 import { formatUsd, priceAtRates, unitsAffordable, type Nano } from '../../kit/money.ts';
 import type { TextMessage, TextUsage } from '../../providers/text/text-provider.ts';
 import { insufficient, openPrepaid } from '../../purchases/prepaid.ts';
-import type { AccountCall, Idempotency, OpenedJob, Quote, Services } from '../operation.ts';
+import type { AccountCall, Idempotency, OpenedJob, Services } from '../call.ts';
+import type { CallQuote } from '../sale.ts';
 import { usualPriceLimit } from '../per-call-sale.ts';
 import { maxOutputLimit } from './chat-input.ts';
 
@@ -77,17 +78,18 @@ export const leastTextHold = (
 export const quoteText = (
   model: ModelConfig,
   { promptTokens, ...asked }: Pick<TextJobOrder, 'kind' | 'promptTokens' | 'outputLimit'>,
-): Quote => {
+): CallQuote => {
   const { price } = model;
   const holdFor = (completionTokens: number): Nano => chargeFor(price, { promptTokens, completionTokens });
   const limit = effectiveLimit({ model, ...asked }, usualPriceLimit - holdFor(0));
+  const most = holdFor(limit);
   return {
-    most: holdFor(limit),
+    most,
     parts: {
       model: model.sku,
       most_prompt_tokens: promptTokens,
       most_output_tokens: limit,
-      most_usd: formatUsd(holdFor(limit)),
+      most_usd: formatUsd(most),
       pricing: toPricing(price),
     },
   };

@@ -6,7 +6,7 @@ import { refuseInput } from '../../media/refuse-input.ts';
 import { isConverted } from '../../providers/image/input-image-type.ts';
 import { checkInputs } from '../media/check-inputs.ts';
 import { takeAll } from '../media/take-all.ts';
-import type { AccountCall, Services } from '../operation.ts';
+import type { AccountCall, Services } from '../call.ts';
 import type { ChatInput } from './chat-input.ts';
 
 /** The deadline for all images of one request. */

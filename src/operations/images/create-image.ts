@@ -14,7 +14,9 @@ import { assertRoute, openMediaJob, type MediaJobOrder } from '../media/open-med
 import { assertWebhooks, checkWebhookUrl, prepareWebhook } from '../webhook-url.ts';
 import { customData } from '../custom-data.ts';
 import { toJobAnswer, waitForEnd, jobSchema } from '../jobs/job-answer.ts';
-import type { SoldOperation, Services, AccountCall } from '../operation.ts';
+import type { AccountCall, Services } from '../call.ts';
+import type { Operation } from '../definition.ts';
+import type { PrepaidSale } from '../sale.ts';
 import { createImageExamples, imageEvent } from './image-examples.ts';
 import { forRest, unlisted } from '../schema-marks.ts';
 import { maxInputBytes } from '../../media/fetch-input.ts';
@@ -61,7 +63,7 @@ const input = z.object({
 
 type Input = z.infer<typeof input>;
 
-export const createImage: SoldOperation<Input> = {
+export const createImage: Operation<Input, PrepaidSale<Input>> = {
   name: 'create_image',
   title: 'Make an image',
   description:
@@ -101,65 +103,64 @@ export const createImage: SoldOperation<Input> = {
     mayBeSandbox: true,
   },
   sale: {
-    prepaid: {
-      idempotentPart: ({ async: _async, stream: _stream, ...rest }) => rest,
+    kind: 'prepaid',
+    idempotentPart: ({ async: _async, stream: _stream, ...rest }) => rest,
 
-      perCall: {
-        description: 'Image',
-        unit: { one: 'image', many: 'images' },
-        tags: ['image', 'generation'],
-        quote: (request, buyer, { catalogs, config }) => {
-          refuseUnsupported(request, config);
-          assertWebhooks(request.webhook_url, config);
-          const { sku, price } = findImageModel(catalogs.for(buyer), request.model);
-          return { most: price.price, parts: { model: sku, pricing: toPricing(price) } };
-        },
-        check: async (request, call, services) => {
-          const { sku } = findImageModel(services.catalogs.for(call.caller), request.model);
-          assertRoute(services.providers.image(sku));
-          const named = namedImages(request).map((image) => ({ ...image, kind: 'image' as const }));
-          await checkInputs(named, call, services);
-        },
+    perCall: {
+      description: 'Image',
+      unit: { one: 'image', many: 'images' },
+      tags: ['image', 'generation'],
+      quote: (request, buyer, { catalogs, config }) => {
+        refuseUnsupported(request, config);
+        assertWebhooks(request.webhook_url, config);
+        const { sku, price } = findImageModel(catalogs.for(buyer), request.model);
+        return { most: price.price, parts: { model: sku, pricing: toPricing(price) } };
       },
-
-      open: async (request, call, services, idempotency) => {
-        const { caller } = call;
-        refuseUnsupported(request, services.config);
-        const model = findImageModel(services.catalogs.for(caller), request.model);
-        await prepareWebhook(request.webhook_url, caller, services);
-        const named = namedImages(request);
-        const { price } = model.price;
-        // Nobody has images fetched for a job that the account cannot pay.
-        if (named.length > 0) await assertAffordable(price, call, services);
-
-        if (request.async) assertRoute(services.providers.image(model.sku));
-        const inputs = await takeImageInputs(named, call, services);
-        call.memory.settleBody(parsedShare);
-        const work: ImageJobRequest = {
-          prompt: request.prompt,
-          aspectRatio: ratioOf(request),
-          inputs,
-          priceUsd: formatUsd(price),
-        };
-        const toOrder = (): MediaJobOrder => ({
-          kind: 'image',
-          model: model.sku,
-          price,
-          runsAtOnce: !request.async,
-          maxAttempts,
-          deadlineMs: queueDeadlineMs,
-          work,
-          customData: request.custom_data,
-          webhookUrl: request.webhook_url,
-        });
-        return openMediaJob({ inputs, toOrder, idempotency }, call, services);
+      check: async (request, call, services) => {
+        const { sku } = findImageModel(services.catalogs.for(call.caller), request.model);
+        assertRoute(services.providers.image(sku));
+        const named = namedImages(request).map((image) => ({ ...image, kind: 'image' as const }));
+        await checkInputs(named, call, services);
       },
+    },
 
-      answer: async ({ job }, request, call, services) => {
-        if (request.async) return toJobAnswer(job, 202, services);
-        const timeoutMs = services.config.imageDeadlineMs;
-        return toJobAnswer(await waitForEnd({ job, timeoutMs }, call, services), 200, services);
-      },
+    open: async (request, call, services, idempotency) => {
+      const { caller } = call;
+      refuseUnsupported(request, services.config);
+      const model = findImageModel(services.catalogs.for(caller), request.model);
+      await prepareWebhook(request.webhook_url, caller, services);
+      const named = namedImages(request);
+      const { price } = model.price;
+      // Nobody has images fetched for a job that the account cannot pay.
+      if (named.length > 0) await assertAffordable(price, call, services);
+
+      if (request.async) assertRoute(services.providers.image(model.sku));
+      const inputs = await takeImageInputs(named, call, services);
+      call.memory.settleBody(parsedShare);
+      const work: ImageJobRequest = {
+        prompt: request.prompt,
+        aspectRatio: ratioOf(request),
+        inputs,
+        priceUsd: formatUsd(price),
+      };
+      const toOrder = (): MediaJobOrder => ({
+        kind: 'image',
+        model: model.sku,
+        price,
+        runsAtOnce: !request.async,
+        maxAttempts,
+        deadlineMs: queueDeadlineMs,
+        work,
+        customData: request.custom_data,
+        webhookUrl: request.webhook_url,
+      });
+      return openMediaJob({ inputs, toOrder, idempotency }, call, services);
+    },
+
+    answer: async ({ job }, request, call, services) => {
+      if (request.async) return toJobAnswer(job, 202, services);
+      const timeoutMs = services.config.imageDeadlineMs;
+      return toJobAnswer(await waitForEnd({ job, timeoutMs }, call, services), 200, services);
     },
   },
 };

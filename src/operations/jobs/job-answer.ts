@@ -5,13 +5,8 @@ import type { Nano } from '../../kit/money.ts';
 import type { KnownJob } from '../../jobs/job-runner.ts';
 import type { Job, Store } from '../../store/store.ts';
 import { billHeaders } from '../bill-headers.ts';
-import {
-  type JsonAnswer,
-  type MediaLink,
-  type Services,
-  jsonAnswer,
-  type AccountCall,
-} from '../operation.ts';
+import { type JsonAnswer, jsonAnswer, type MediaLink } from '../answer.ts';
+import type { AccountCall, Services } from '../call.ts';
 import { errorEnvelope, sandboxMark, time, usd } from '../answer-fields.ts';
 import { chatCompletionSchema } from '../chat/chat-completion-schema.ts';
 import { responseSchema } from '../responses/response-schema.ts';

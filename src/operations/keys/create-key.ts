@@ -3,7 +3,8 @@ import { z } from 'zod';
 import { issueKey, maxOwnKeys } from '../../accounts/issue-key.ts';
 import { AppError } from '../../kit/errors.ts';
 import { changeLimits, noLimits, noUse } from '../../store/commands/key-table.ts';
-import { jsonAnswer, type ReadOperation } from '../operation.ts';
+import { jsonAnswer } from '../answer.ts';
+import type { ReadOperation } from '../definition.ts';
 import { assertMakesKeys, exampleKey, newKeySchema, toKeyAnswer } from './key-answer.ts';
 import { labelField, limitFields } from './key-fields.ts';
 import { readOwnLimits } from './read-own-limits.ts';
@@ -20,7 +21,26 @@ export const createKey: ReadOperation<z.infer<typeof input>> = {
     'Makes an API key for this account, with limits of its own if you like. The whole key is answered only this once. ' +
     `Not with a key that has limits. An account makes at most ${maxOwnKeys} keys. Free.`,
   group: 'generation',
-  sale: null,
+  sale: {
+    kind: 'free',
+    handle: async ({ label, ...written }, { caller }, services) => {
+      assertMakesKeys(caller);
+      const { accountId, keyId: madeBy } = caller;
+      const limits = readOwnLimits(written, caller, services);
+      const issued = await issueKey(services, {
+        accountId,
+        label,
+        brand: services.config.brand,
+        limits: changeLimits(noLimits, limits),
+        madeBy,
+      });
+      if (issued.outcome === 'too_many') throw new AppError('invalid_value', tooManyKeys);
+      if (issued.outcome !== 'issued')
+        throw new AppError('invalid_api_key', 'The account is not active any more. Ask the operator.');
+      // Read again, the key could be lost: it is shown only now.
+      return jsonAnswer({ key: issued.key, ...toKeyAnswer({ ...issued.apiKey, ...noUse }) });
+    },
+  },
   input,
   output: newKeySchema,
   rest: {
@@ -57,22 +77,5 @@ export const createKey: ReadOperation<z.infer<typeof input>> = {
     errors: {
       invalid_value: { when: 'The account has made as many keys as it may.', message: tooManyKeys },
     },
-  },
-  handle: async ({ label, ...written }, { caller }, services) => {
-    assertMakesKeys(caller);
-    const { accountId, keyId: madeBy } = caller;
-    const limits = readOwnLimits(written, caller, services);
-    const issued = await issueKey(services, {
-      accountId,
-      label,
-      brand: services.config.brand,
-      limits: changeLimits(noLimits, limits),
-      madeBy,
-    });
-    if (issued.outcome === 'too_many') throw new AppError('invalid_value', tooManyKeys);
-    if (issued.outcome !== 'issued')
-      throw new AppError('invalid_api_key', 'The account is not active any more. Ask the operator.');
-    // Read again, the key could be lost: it is shown only now.
-    return jsonAnswer({ key: issued.key, ...toKeyAnswer({ ...issued.apiKey, ...noUse }) });
   },
 };

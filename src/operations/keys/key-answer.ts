@@ -6,7 +6,7 @@ import { formatUsd, type Nano } from '../../kit/money.ts';
 import { budgetsOf } from '../../store/commands/key-table.ts';
 import type { UsedKey } from '../../store/store.ts';
 import { time, usd } from '../answer-fields.ts';
-import type { Services } from '../operation.ts';
+import type { Services } from '../call.ts';
 import type { ErrorText } from '../operation-docs.ts';
 
 const used = usd.nullable();

@@ -1,6 +1,8 @@
 import type { z } from 'zod';
 import type { Caller } from '../../accounts/caller.ts';
-import { jsonAnswer, type ReadOperation, type RestBinding, type Services } from '../operation.ts';
+import { jsonAnswer } from '../answer.ts';
+import type { Services } from '../call.ts';
+import type { ReadOperation, RestBinding } from '../definition.ts';
 import { assertManagesKeys, exampleKeyId, findOwnKey, keyErrors, keySchema } from './key-answer.ts';
 
 interface Parts<Input> extends Pick<ReadOperation, 'name' | 'title' | 'description'> {
@@ -24,7 +26,16 @@ export const ownKeyOperation = <Input extends { key_id: string }>({
 }: Parts<Input>): ReadOperation<Input> => ({
   ...parts,
   group: 'generation',
-  sale: null,
+  sale: {
+    kind: 'free',
+    handle: async (input, { caller }, services) => {
+      assertManagesKeys(caller);
+      const key = await findOwnKey(input.key_id, caller, services);
+      if (change === undefined) return jsonAnswer(key);
+      await change(key.id, input, caller, services);
+      return jsonAnswer(await findOwnKey(key.id, caller, services));
+    },
+  },
   output: keySchema,
   rest: {
     path: '/v1/keys/{key_id}',
@@ -43,12 +54,5 @@ export const ownKeyOperation = <Input extends { key_id: string }>({
     headers: {},
     mayBeSandbox: false,
     errors: { ...keyErrors, ...errors },
-  },
-  handle: async (input, { caller }, services) => {
-    assertManagesKeys(caller);
-    const key = await findOwnKey(input.key_id, caller, services);
-    if (change === undefined) return jsonAnswer(key);
-    await change(key.id, input, caller, services);
-    return jsonAnswer(await findOwnKey(key.id, caller, services));
   },
 });

@@ -1,6 +1,6 @@
 import type { Caller } from '../../accounts/caller.ts';
 import type { LimitChanges } from '../../store/store.ts';
-import type { Services } from '../operation.ts';
+import type { Services } from '../call.ts';
 import { readLimits, type WrittenLimits } from './read-limits.ts';
 
 /** Reads limits as a customer writes them. A key may name the SKUs of its account. */

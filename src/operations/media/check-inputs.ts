@@ -1,7 +1,7 @@
 import { isDataUri } from '../../media/data-uri-input.ts';
 import { maxInputBytes } from '../../media/fetch-input.ts';
 import { checkInputUrl } from '../../media/stream-input.ts';
-import type { AccountCall, Services } from '../operation.ts';
+import type { AccountCall, Services } from '../call.ts';
 
 /**
  * Refuses images and sounds that cannot be taken, as far as that is known without reaching outside: decodes data URIs,

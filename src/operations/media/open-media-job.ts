@@ -5,7 +5,7 @@ import type { JsonObject } from '../../kit/json.ts';
 import { sourceText } from '../../kit/json-text.ts';
 import type { Nano } from '../../kit/money.ts';
 import { insufficient, openPrepaid } from '../../purchases/prepaid.ts';
-import type { AccountCall, Idempotency, OpenedJob, Services } from '../operation.ts';
+import type { AccountCall, Idempotency, OpenedJob, Services } from '../call.ts';
 
 export interface MediaJobOrder {
   kind: 'image' | 'video';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AppError } from '../../kit/errors.ts';
-import { jsonAnswer } from '../operation.ts';
+import { jsonAnswer } from '../answer.ts';
 import { readOperation } from '../read-operation.ts';
 import { modelSchema, toPublicModel, exampleModels } from './public-model.ts';
 

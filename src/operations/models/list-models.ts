@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ModelConfig } from '../../catalog/model.ts';
 import type { JsonObject } from '../../kit/json.ts';
-import { jsonAnswer } from '../operation.ts';
+import { jsonAnswer } from '../answer.ts';
 import { readOperation } from '../read-operation.ts';
 import { modelSchema, toPublicModel, exampleModels } from './public-model.ts';
 

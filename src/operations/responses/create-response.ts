@@ -9,7 +9,8 @@ import {
 import { smallBodyBytes, textJobCostPerByte } from '../../limits/memory-budget.ts';
 import { findTextModel, openTextJob, promptTokensUpperBound, quoteText } from '../chat/open-text-job.ts';
 import { needsAccount } from '../per-call-sale.ts';
-import type { SoldOperation } from '../operation.ts';
+import type { Operation } from '../definition.ts';
+import type { PrepaidSale } from '../sale.ts';
 import { responseEventSchema, responseSchema } from './response-schema.ts';
 import { createResponseExamples } from './response-examples.ts';
 import { boundPart, responseInput, type ResponseInput, checkResponseRequest } from './response-input.ts';
@@ -21,7 +22,7 @@ import type { TextJobRequest } from '../chat/run-text-job.ts';
 const itemsOf = ({ input }: ResponseInput) =>
   typeof input === 'string' ? [{ role: 'user', content: input }] : input;
 
-export const createResponse: SoldOperation<ResponseInput> = {
+export const createResponse: Operation<ResponseInput, PrepaidSale<ResponseInput>> = {
   name: 'create_response',
   title: 'Ask a text model, Responses form',
   description:
@@ -67,74 +68,73 @@ export const createResponse: SoldOperation<ResponseInput> = {
     },
   },
   sale: {
-    prepaid: {
-      // The same request may be asked for as JSON and, later, as a stream.
-      idempotentPart: boundPart,
+    kind: 'prepaid',
+    waits: true,
+    // The same request may be asked for as JSON and, later, as a stream.
+    idempotentPart: boundPart,
 
-      perCall: {
-        description: 'Response of a text model',
-        unit: { one: 'response', many: 'responses' },
-        tags: ['responses', 'text', 'llm', 'openai'],
-        isMetered: true,
-        quote: (request, buyer, { catalogs, config }) => {
-          checkResponseRequest(request, config);
-          const items = itemsOf(request);
-          if (hasReferences(items))
-            throw needsAccount('input: item_reference names earlier responses of an account');
-          const placed = items.map((item, index) => ({ item, param: `input.${index}` }));
-          const messages = toMessages(placed, request.instructions ?? null);
-          const promptTokens = promptTokensUpperBound({ messages, options: toChatOptions(request) }, 0);
-          return quoteText(findTextModel(catalogs.for(buyer), request.model ?? undefined), {
-            kind: 'responses',
-            promptTokens,
-            outputLimit: request.max_output_tokens ?? null,
-          });
-        },
-      },
-
-      open: async (request, call, services, idempotency) => {
-        checkResponseRequest(request, services.config);
-        const model = findTextModel(services.catalogs.for(call.caller), request.model ?? undefined);
-        const { accountId } = call.caller;
+    perCall: {
+      description: 'Response of a text model',
+      unit: { one: 'response', many: 'responses' },
+      tags: ['responses', 'text', 'llm', 'openai'],
+      quote: (request, buyer, { catalogs, config }) => {
+        checkResponseRequest(request, config);
         const items = itemsOf(request);
-        const maxBytes = services.config.responsesMaxBytes;
-        const placed = await resolveReferences(items, { store: services.store, accountId, maxBytes });
+        if (hasReferences(items))
+          throw needsAccount('input: item_reference names earlier responses of an account');
+        const placed = items.map((item, index) => ({ item, param: `input.${index}` }));
         const messages = toMessages(placed, request.instructions ?? null);
-        const options = toChatOptions(request);
-        const promptTokens = promptTokensUpperBound({ messages, options }, 0);
-        // What references bring in counts as if it had been sent; a prompt has no more bytes than its bound has tokens.
-        if (hasReferences(items) && promptTokens > smallBodyBytes)
-          await call.memory.take(promptTokens * textJobCostPerByte, call.signal);
-        return openTextJob(
-          {
-            kind: 'responses',
-            model,
-            promptTokens,
-            outputLimit: request.max_output_tokens ?? null,
-            toParts: (terms) => {
-              const kept: KeptRequest = { shown: toShownRequest(request, terms.maxOutputTokens) };
-              const isWhole = !isStreamed(request, call);
-              const work: TextJobRequest = { messages, options, isWhole, ...terms };
-              return { work, request: kept, parameters: toKeptParameters(request, terms.maxOutputTokens) };
-            },
-            idempotency,
-          },
-          call,
-          services,
-        );
+        const promptTokens = promptTokensUpperBound({ messages, options: toChatOptions(request) }, 0);
+        return quoteText(findTextModel(catalogs.for(buyer), request.model ?? undefined), {
+          kind: 'responses',
+          promptTokens,
+          outputLimit: request.max_output_tokens ?? null,
+        });
       },
-
-      answer: ({ job }, request, call, services) =>
-        answerTextJob(
-          {
-            job,
-            headers: { 'cache-control': 'no-store', 'x-response-id': responseId(job.id) },
-            stream: isStreamed(request, call) ? createResponseStream(job.id) : null,
-            readLater: `Read it with GET /v1/responses/${responseId(job.id)} (get_response over MCP).`,
-          },
-          call,
-          services,
-        ),
     },
+
+    open: async (request, call, services, idempotency) => {
+      checkResponseRequest(request, services.config);
+      const model = findTextModel(services.catalogs.for(call.caller), request.model ?? undefined);
+      const { accountId } = call.caller;
+      const items = itemsOf(request);
+      const maxBytes = services.config.responsesMaxBytes;
+      const placed = await resolveReferences(items, { store: services.store, accountId, maxBytes });
+      const messages = toMessages(placed, request.instructions ?? null);
+      const options = toChatOptions(request);
+      const promptTokens = promptTokensUpperBound({ messages, options }, 0);
+      // What references bring in counts as if it had been sent; a prompt has no more bytes than its bound has tokens.
+      if (hasReferences(items) && promptTokens > smallBodyBytes)
+        await call.memory.take(promptTokens * textJobCostPerByte, call.signal);
+      return openTextJob(
+        {
+          kind: 'responses',
+          model,
+          promptTokens,
+          outputLimit: request.max_output_tokens ?? null,
+          toParts: (terms) => {
+            const kept: KeptRequest = { shown: toShownRequest(request, terms.maxOutputTokens) };
+            const isWhole = !isStreamed(request, call);
+            const work: TextJobRequest = { messages, options, isWhole, ...terms };
+            return { work, request: kept, parameters: toKeptParameters(request, terms.maxOutputTokens) };
+          },
+          idempotency,
+        },
+        call,
+        services,
+      );
+    },
+
+    answer: ({ job }, request, call, services) =>
+      answerTextJob(
+        {
+          job,
+          headers: { 'cache-control': 'no-store', 'x-response-id': responseId(job.id) },
+          stream: isStreamed(request, call) ? createResponseStream(job.id) : null,
+          readLater: `Read it with GET /v1/responses/${responseId(job.id)} (get_response over MCP).`,
+        },
+        call,
+        services,
+      ),
   },
 };

@@ -13,7 +13,7 @@ import {
 } from './response-object.ts';
 import { waitMsField, waitForEnd } from '../jobs/job-answer.ts';
 import { getResponseExamples } from './response-examples.ts';
-import { jsonAnswer } from '../operation.ts';
+import { jsonAnswer } from '../answer.ts';
 import { readOperation } from '../read-operation.ts';
 import { responseSchema } from './response-schema.ts';
 

@@ -10,7 +10,7 @@ import {
 import { isTerminal } from '../../jobs/public-job.ts';
 import type { Job } from '../../store/store.ts';
 import type { TextStream } from '../chat/answer-text-job.ts';
-import type { ServerSentEvent } from '../operation.ts';
+import type { ServerSentEvent } from '../answer.ts';
 
 /** An event that carries the whole response in its present state. */
 interface LifecycleEvent {

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../kit/json.ts';
 import type { LeadFacets, LeadStatus } from '../../leads/lead-source.ts';
-import { jsonAnswer, type OpenOperation } from '../operation.ts';
+import { jsonAnswer } from '../answer.ts';
+import type { Operation } from '../definition.ts';
+import type { OpenSale } from '../sale.ts';
 import { isCountryCode } from '../../leads/query/country-names.ts';
 
 const profiles = z.int().describe('About how many profiles; rounded down.');
@@ -12,7 +14,7 @@ const output = z.looseObject({
   reason: z.string().optional().describe('Why the lists are empty.'),
 });
 
-export const getSearchFacets: OpenOperation = {
+export const getSearchFacets: Operation<unknown, OpenSale> = {
   name: 'get_search_facets',
   title: 'Countries and categories to search for',
   description:
@@ -22,9 +24,18 @@ export const getSearchFacets: OpenOperation = {
   group: 'search',
   input: z.object({}),
   output,
-  sale: null,
-  isOpen: true,
-  countedWith: 'search_leads',
+  sale: {
+    kind: 'open',
+    countedWith: 'search_leads',
+    handle: (_input, _call, { leads }) => {
+      const { facets, ...status } = leads.status();
+      const answer =
+        facets === undefined
+          ? jsonAnswer({ countries: [], categories: [], reason: reasonOf(status) })
+          : jsonAnswer(answerOf(facets), { headers: { 'cache-control': `public, max-age=${keptSeconds}` } });
+      return Promise.resolve({ ...answer, isSandbox: status.synthetic });
+    },
+  },
   tool: null,
   resource: { path: 'search/facets', name: 'search-facets', title: 'Countries and categories to search for' },
   rest: { method: 'GET', path: '/v1/search/facets', query: [], validation: 'envelope', errors: [] },
@@ -47,14 +58,6 @@ export const getSearchFacets: OpenOperation = {
     wrong: null,
     headers: {},
     mayBeSandbox: true,
-  },
-  handle: (_input, _call, { leads }) => {
-    const { facets, ...status } = leads.status();
-    const answer =
-      facets === undefined
-        ? jsonAnswer({ countries: [], categories: [], reason: reasonOf(status) })
-        : jsonAnswer(answerOf(facets), { headers: { 'cache-control': `public, max-age=${keptSeconds}` } });
-    return Promise.resolve({ ...answer, isSandbox: status.synthetic });
   },
 };
 

@@ -9,7 +9,8 @@ import { nanoPerUsd, type Nano } from '../../kit/money.ts';
 import { countryNamed, isCountryCode } from '../../leads/query/country-names.ts';
 import { searchCursor } from './search-cursor.ts';
 import { invalidQuery } from '../validate.ts';
-import type { SoldOperation, X402Sale } from '../operation.ts';
+import type { Operation } from '../definition.ts';
+import type { AnswerSale } from '../sale.ts';
 
 const defaultLimit = 20;
 const countryCode = z
@@ -107,7 +108,7 @@ const example = {
 };
 
 /** The search as it is sold under these settings. */
-export const createSearchLeads = (search: SearchConfig): SoldOperation<Input> => ({
+export const createSearchLeads = (search: SearchConfig): Operation<Input, AnswerSale<Input>> => ({
   name: 'search_leads',
   title: 'Search influencers',
   description:
@@ -149,10 +150,11 @@ export const createSearchLeads = (search: SearchConfig): SoldOperation<Input> =>
     headers: {},
     mayBeSandbox: true,
   },
-  sale: { x402: createSale(search) },
+  sale: createSale(search),
 });
 
-const createSale = (search: SearchConfig): X402Sale<Input> => ({
+const createSale = (search: SearchConfig): AnswerSale<Input> => ({
+  kind: 'answer',
   description: 'Influencer search',
   unit: { one: 'search', many: 'searches' },
   tags: ['influencers', 'leads', 'search'],
@@ -160,8 +162,12 @@ const createSale = (search: SearchConfig): X402Sale<Input> => ({
   ratePerMinute: search.ratePerMinute,
 
   pricing: search.pricing,
-  price: ({ limit }) => searchPrices[search.pricing](limit),
-  priceUnder: (pricing, { limit }) => (isPricing(pricing) ? searchPrices[pricing](limit) : null),
+  quote: ({ limit }) => ({
+    price: searchPrices[search.pricing](limit),
+    formerPrices: Object.fromEntries(
+      Object.entries(searchPrices).map(([rule, priceOf]) => [rule, priceOf(limit)]),
+    ),
+  }),
   priceRange: () => ({
     least: searchPrices[search.pricing](1),
     most: searchPrices[search.pricing](search.maxLimit),
@@ -259,8 +265,6 @@ const searchPrices: Record<SearchConfig['pricing'], (limit: number) => Nano> = {
   /** $0.10, and $0.002 for each result asked for above 20. */
   dynamic: (limit) => nanoPerUsd / 10n + BigInt(Math.max(0, limit - 20)) * (nanoPerUsd / 500n),
 };
-
-const isPricing = (name: string): name is SearchConfig['pricing'] => Object.hasOwn(searchPrices, name);
 
 const toLeadQuery = ({ cursor: after, max_followers: largest, ...request }: Input): LeadQuery => ({
   ...(request.query === undefined ? {} : { query: request.query }),

@@ -12,7 +12,9 @@ import type { WebhookSettings } from '../../webhooks/webhook-settings.ts';
 import { assertWebhooks, checkWebhookUrl, prepareWebhook } from '../webhook-url.ts';
 import { checkInputs as checkMedia } from '../media/check-inputs.ts';
 import { assertRoute, openMediaJob, type MediaJobOrder } from '../media/open-media-job.ts';
-import type { AccountCall, PrepaidSale, SoldOperation, Services } from '../operation.ts';
+import type { AccountCall, Services } from '../call.ts';
+import type { Operation } from '../definition.ts';
+import type { PrepaidSale } from '../sale.ts';
 import { needsAccount } from '../per-call-sale.ts';
 import { createVideoExamples, videoEvent } from './video-examples.ts';
 import { toVideoAnswer, videoSchema, type VideoParameters } from './video-answer.ts';
@@ -35,7 +37,7 @@ const maxAttempts = 1_000;
 /** Makes the operation. Only a gateway whose operator wants it takes a `webhook_url`. */
 export const createVideo = (
   webhooks: Pick<WebhookSettings, 'takesVideoWebhooks'>,
-): SoldOperation<VideoInputBody> => ({
+): Operation<VideoInputBody, PrepaidSale<VideoInputBody>> => ({
   name: 'create_video',
   title: 'Make a video',
   description:
@@ -76,39 +78,38 @@ export const createVideo = (
     mayBeSandbox: true,
   },
   sale: {
-    prepaid: {
-      idempotentPart: (input) => input,
+    kind: 'prepaid',
+    idempotentPart: (input) => input,
 
-      perCall: {
-        description: 'Video',
-        unit: { one: 'video', many: 'videos' },
-        tags: ['video', 'generation'],
-        quote: (request, buyer, { catalogs, config }) => {
-          checkWebhookUrl(request.webhook_url, config);
-          assertWebhooks(request.webhook_url, config);
-          const { model, video, hasReferenceVideo } = readVideo(request, catalogs.for(buyer));
-          if (hasReferenceVideo)
-            throw needsAccount('content: the price with a reference video depends on its length');
-          const { price, seconds } = priceVideo(model.price, { ...video, referenceSeconds: [] });
-          return {
-            most: price,
-            parts: { model: model.sku, billed_seconds: seconds, pricing: toPricing(model.price) },
-          };
-        },
-        check: async (request, call, services) => {
-          const { model, named } = readVideo(request, services.catalogs.for(call.caller));
-          assertRoute(services.providers.video(model.sku));
-          await assertPlace(call, services);
-          const media = named.map(({ url, param, role }) => {
-            const kind: 'audio' | 'image' = role === 'reference_audio' ? 'audio' : 'image';
-            return { url, param, kind };
-          });
-          await checkMedia(media, call, services);
-        },
+    perCall: {
+      description: 'Video',
+      unit: { one: 'video', many: 'videos' },
+      tags: ['video', 'generation'],
+      quote: (request, buyer, { catalogs, config }) => {
+        checkWebhookUrl(request.webhook_url, config);
+        assertWebhooks(request.webhook_url, config);
+        const { model, video, hasReferenceVideo } = readVideo(request, catalogs.for(buyer));
+        if (hasReferenceVideo)
+          throw needsAccount('content: the price with a reference video depends on its length');
+        const { price, seconds } = priceVideo(model.price, { ...video, referenceSeconds: [] });
+        return {
+          most: price,
+          parts: { model: model.sku, billed_seconds: seconds, pricing: toPricing(model.price) },
+        };
       },
-      open: openVideo,
-      answer: ({ job }, _request, _call, services) => toVideoAnswer(job, 202, services),
+      check: async (request, call, services) => {
+        const { model, named } = readVideo(request, services.catalogs.for(call.caller));
+        assertRoute(services.providers.video(model.sku));
+        await assertPlace(call, services);
+        const media = named.map(({ url, param, role }) => {
+          const kind: 'audio' | 'image' = role === 'reference_audio' ? 'audio' : 'image';
+          return { url, param, kind };
+        });
+        await checkMedia(media, call, services);
+      },
     },
+    open: openVideo,
+    answer: ({ job }, _request, _call, services) => toVideoAnswer(job, 202, services),
   },
 });
 

@@ -12,7 +12,7 @@ import type { VideoInput, VideoReport, VideoRequest } from '../../providers/vide
 import { pause } from '../../kit/repeat.ts';
 import type { Job, Store } from '../../store/store.ts';
 import type { Executor, ExecutorContext, JobOutcome, ResultMedia, SaveResult } from '../../jobs/executor.ts';
-import { LeaseLostError, outliveOutage } from '../../jobs/outlive-outage.ts';
+import { LeaseLostError, outliveOutage } from '../../kit/outlive-outage.ts';
 import { madeBy, toFailedOutcome } from '../../jobs/provider-failure.ts';
 
 /** A completed video can be downloaded for this long (docs/contract.md, "Video"). */

@@ -8,7 +8,7 @@ import { refuseInput } from '../../media/refuse-input.ts';
 import { measureVideo } from '../../providers/video/measure-video.ts';
 import type { VideoInput } from '../../providers/video/video-provider.ts';
 import { takeAll } from '../media/take-all.ts';
-import type { AccountCall, Services } from '../operation.ts';
+import type { AccountCall, Services } from '../call.ts';
 import type { NamedInput } from './video-input.ts';
 
 /** The deadline for all inputs of one request. */

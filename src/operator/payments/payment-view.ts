@@ -28,7 +28,6 @@ const usdOrNull = (amount: Nano | null): string | null => (amount === null ? nul
 /** Leaves out the proof, which others could send, and the sold answer. */
 export const paymentView = defineView<Payment, TokenTexts>({
   payment: 'Its identity: what the chain accepts only once.',
-  unchecked: 'True: a facilitator says that it is settled, and no node has confirmed it.',
   account_id: 'The account whose balance it raises.',
   credit_usd: 'By how much; null: it buys an answer alone.',
   credited_usd: 'How much of that is on the account, or spent: less what is refunded or was taken back.',
@@ -50,7 +49,6 @@ export const paymentView = defineView<Payment, TokenTexts>({
   payer: [textOrNull, 'payer', '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'],
   pay_to: [text, 'payTo', '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'],
   transaction: [textOrNull, 'transaction', '0x0d2e77'],
-  unchecked: [z.boolean(), 'isUnchecked', false],
   reason: [textOrNull, 'reason', null],
   facilitator: [textOrNull, 'facilitator', 'local'],
   payment_id: [textOrNull, 'paymentId', null],

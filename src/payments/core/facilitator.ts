@@ -37,8 +37,7 @@ export interface SettleOptions {
 }
 
 export type SettleOutcome =
-  /** `isUnchecked`: a facilitator elsewhere claims it, and no node answered. */
-  | { outcome: 'settled'; transaction: string; isUnchecked?: boolean }
+  | { outcome: 'settled'; transaction: string }
   /** It is proven that the buyer was not charged and this proof will not be settled. `isReverted`: we paid for that. */
   | { outcome: 'failed'; reason: string; transaction: string | null; isReverted?: boolean }
   /** This call sent nothing; it can be tried again. */

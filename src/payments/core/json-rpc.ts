@@ -65,27 +65,24 @@ const describeFailure = (error: unknown): string => {
 export const createJsonRpc = ({ url, timeoutMs }: { url: string; timeoutMs: number }): JsonRpc => {
   const http = createHttpClient({ connectMs, maxRedirects, allowsHttp2: false });
   let lastId = 0;
-  const post = async (body: string, signal: AbortSignal): Promise<unknown> => {
-    try {
-      const answer = await http.send(url, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body,
-        timeouts: { totalMs: timeoutMs },
-        signal,
-        limits: () => ({ totalBytes: longestAnswer }),
-      });
-      return JSON.parse(await readText(answer, longestAnswer));
-    } catch (error) {
-      throw new RpcOutage(`the node did not answer (${describeFailure(error)})`);
-    }
-  };
   return {
     request: async (method, params, signal) => {
       lastId += 1;
-      const parsed = answerSchema.safeParse(
-        await post(JSON.stringify({ jsonrpc: '2.0', id: lastId, method, params }), signal),
-      );
+      let answer: unknown;
+      try {
+        const sent = await http.send(url, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ jsonrpc: '2.0', id: lastId, method, params }),
+          timeouts: { totalMs: timeoutMs },
+          signal,
+          limits: { totalBytes: longestAnswer },
+        });
+        answer = JSON.parse(await readText(sent, longestAnswer));
+      } catch (error) {
+        throw new RpcOutage(`the node did not answer (${describeFailure(error)})`);
+      }
+      const parsed = answerSchema.safeParse(answer);
       if (!parsed.success) throw new RpcOutage(`the node answered ${method} with something else`);
       if (!('error' in parsed.data)) return parsed.data.result;
       const { code, message, data } = parsed.data.error;

@@ -225,8 +225,6 @@ export interface NetworkFamily {
 
   /** Asks the chain for the outcome of a payment that somebody else may have settled. `now`: epoch milliseconds. */
   findOutcome(payment: BegunPayment, node: NodeAccess & { now: number }): Promise<FoundOutcome>;
-  /** Asks the node for a transaction, to see whether the node answers. */
-  readTransaction(transaction: string, node: NodeAccess): Promise<unknown>;
   /**
    * Reads how much an account can pay by payments like this one, in the asset's smallest unit: its balance, or what it
    * allows to be taken if that is less.

@@ -124,7 +124,6 @@ export const evmFamily: NetworkFamily = {
       payment,
       payment.transaction,
     ),
-  readTransaction: (hash, { rpc, signal }) => createEvmChain(rpc, signal).getReceipt(hash),
   readFunds: async ({ source: owner, asset, payload }, { rpc, signal }) => {
     const chain = createEvmChain(rpc, signal);
     const { readPermit2Funds, readTokenBalance } = await import('./evm-token.ts');

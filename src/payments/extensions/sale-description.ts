@@ -14,11 +14,9 @@ export interface SaleDescription {
   tags: string[];
   /** One line: what a call does. */
   title: string;
-  /** Names the goods, such as "Influencer search". */
-  goods: string;
-  /** Names the goods as they are now: made-up ones by a text of their own. */
-  description: () => string;
-  /** One sentence about made-up goods; null when they are real. */
+  /** Name the goods, real ones and made-up ones. */
+  descriptions: Readonly<Record<'real' | 'sandbox', string>>;
+  /** One sentence about made-up goods; null while they are real. */
   notice: () => string | null;
   /** One call, such as "search". */
   unit: string;

@@ -57,7 +57,7 @@ export const createRemoteHttp = ({ url, sign }: { url: string; sign: SignCdpRequ
         signal,
         // The signal has a limit of time.
         timeouts: {},
-        limits: () => ({ totalBytes: longestAnswer }),
+        limits: { totalBytes: longestAnswer },
       });
       return { kind: 'answered', status: answer.status, body: await readBody(answer) };
     } catch (error) {

@@ -5,7 +5,7 @@ import type {
   PaymentOrder,
   SettleOutcome,
 } from '../core/facilitator.ts';
-import { isVerdict, RpcOutage, RpcRefusal, type JsonRpc } from '../core/json-rpc.ts';
+import type { JsonRpc } from '../core/json-rpc.ts';
 import { signalWithin } from '../core/local-engine.ts';
 import type { PaymentNetwork } from '../core/network-family.ts';
 import { pause } from '../../kit/repeat.ts';
@@ -15,29 +15,12 @@ export interface ChainWitness {
   network: PaymentNetwork;
   rpc: JsonRpc;
   timeouts: FacilitatorTimeouts;
-  /** Allows the word of a facilitator to count while no node answers. */
-  takesUnchecked: boolean;
   /** Epoch milliseconds. */
   now: () => number;
 }
 
 /** The node asked may be some blocks behind the facilitator's. */
 const pollMs = 500;
-
-/** Tells whether the node answers at all when it is asked for a transaction. */
-const nodeAnswers = async (
-  { network, rpc }: ChainWitness,
-  transaction: string,
-  signal: AbortSignal,
-): Promise<boolean> => {
-  try {
-    await network.family.readTransaction(transaction, { rpc, signal });
-    return true;
-  } catch (error) {
-    // A node that calls the question impossible has answered.
-    return !(error instanceof RpcOutage || (error instanceof RpcRefusal && !isVerdict(error)));
-  }
-};
 
 /** Asks for a payment. The name that somebody gave its transaction is a hint, believed once it is seen. */
 const ask = async (
@@ -83,15 +66,15 @@ const confirmSettled = async (
   do {
     const found = await ask(witness, begin(order, transaction, witness), signal);
     if (found.outcome === 'settled') return found;
-    hasAnswered ||= found.outcome !== 'unknown' || (await nodeAnswers(witness, transaction, signal));
+    hasAnswered ||= found.outcome !== 'unknown';
     if (found.outcome === 'failed') break;
-    // A buyer whose facilitator may be believed does not wait for our node.
-    if (!hasAnswered && witness.takesUnchecked) break;
     await pause(pollMs, signal, { keepsAlive: true });
   } while (!signal.aborted);
-  return hasAnswered
-    ? { outcome: 'unknown', reason: 'settlement_not_found', transaction }
-    : { ...claimed, isUnchecked: true };
+  return {
+    outcome: 'unknown',
+    reason: hasAnswered ? 'settlement_not_found' : 'settlement_unchecked',
+    transaction,
+  };
 };
 
 /** A facilitator that refuses may have settled all the same, so the chain has the last word where it can be asked. */

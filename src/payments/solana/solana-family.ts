@@ -103,7 +103,6 @@ export const solanaFamily: NetworkFamily = {
     const { findSolanaPayment } = await import('./find-solana-payment.ts');
     return findSolanaPayment(createSolanaChain(rpc, signal), payment, { ownSignature: null, now });
   },
-  readTransaction: (signature, { rpc, signal }) => createSolanaChain(rpc, signal).getTransaction(signature),
   readFunds: ({ source }, { rpc, signal }) => createSolanaChain(rpc, signal).getTokenBalance(source),
   readTime: async ({ rpc, signal }) => (await createSolanaChain(rpc, signal).readClock()).blockTime * 1_000,
   findFaults: async (of, { rpc, signal }) =>

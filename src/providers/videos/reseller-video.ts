@@ -27,7 +27,7 @@ export const createResellerVideo = (options: TaskVideoOptions): VideoProvider =>
   ): Promise<AsyncIterable<Uint8Array> | null> => {
     const url = `${videoUrl}/content${part === 'video' ? '' : '?variant=last_frame'}`;
     const file = await upstream.open(url, {
-      limits: () => ({ totalBytes: largestResult[part] }),
+      limits: { totalBytes: largestResult[part] },
       signal,
     });
     if (file.status === 200) return resultBody(file.body, signal);

@@ -2,8 +2,14 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type { HttpClient } from '../../http/http-client.ts';
 import type { PayFor } from '../../http/pay-settings.ts';
-import { leaveBody, type AnswerHead, type HttpAnswer, type HttpRequest } from '../../http/send-request.ts';
-import { currentPurpose } from '../../http/call-purpose.ts';
+import {
+  leaveBody,
+  limitsFor,
+  type AnswerHead,
+  type HttpAnswer,
+  type HttpRequest,
+} from '../../http/send-request.ts';
+import { currentPurpose } from '../../kit/call-purpose.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { Log } from '../../kit/log.ts';
 import { repeat } from '../../kit/repeat.ts';
@@ -125,7 +131,7 @@ const createPayingClient = (
       const answer: HttpAnswer = await http.send(url, {
         ...request.request,
         headers: { ...given.headers, ...headers },
-        limits: (head) => (isForCaller(head.status) ? given.limits(head) : refusalLimits),
+        limits: (head) => (isForCaller(head.status) ? limitsFor(given.limits, head) : refusalLimits),
       });
       if (!isForCaller(answer.status)) leaveBody(answer.body);
       const { promise: isWhole, resolve } = Promise.withResolvers<boolean>();
@@ -142,7 +148,7 @@ const createPayingClient = (
         ...given,
         ...request.request,
         headers: { ...given.headers, ...headers },
-        limits: (head) => (isForCaller(head.status) ? given.limits(head) : refusalLimits),
+        limits: (head) => (isForCaller(head.status) ? limitsFor(given.limits, head) : refusalLimits),
         // The rest of a refusal is read away.
         onData: (chunk, head) => !isForCaller(head.status) || given.onData(chunk, head),
       });

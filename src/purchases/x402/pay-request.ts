@@ -6,25 +6,42 @@ import type { Receipt } from './x402-answers.ts';
 import type { SoldOver } from './x402-resources.ts';
 import type { UptoSale } from './x402-upto.ts';
 
-export interface PayRequest extends SoldOver {
+/** What every purchase needs of its sale, and of its request. */
+interface Order extends SoldOver {
   price: Nano;
-  /** Returns the price under the rule of that name, which was offered before; null for an unknown rule. */
-  priceUnder?: (pricing: string) => Nano | null;
+  /** The prices under the rules of those names, which may have been offered until lately. */
+  formerPrices?: Readonly<Record<string, Nano>>;
   /** The proofs as they came, unread; null for none. */
   proofs: Proofs | null;
   /** The hash of the canonical request: a proof pays one request. */
   requestHash: string;
-  /** Makes the JSON text that is sold for a verified payment. When it throws, nothing is charged and the error is passed on. */
-  produce: (signal: AbortSignal, payment: Payment) => Promise<string>;
-  /** Whether that result is given away; absent: every result is charged. */
-  isFree?: (result: string) => boolean;
-  /** Offers the scheme `upto`, too, for which this makes the result; absent: `exact` alone. */
+  /** Offers the scheme `upto`, too, for which this does the work; absent: `exact` alone. */
   upto?: UptoSale;
-  /** The payment raises a balance by its price, or by what it takes. Absent: it buys the result alone. */
-  credit?: Credit;
   /** Aborts when the client has gone. Ends the work before the settlement, and never a settlement. */
   signal: AbortSignal;
 }
+
+/** Buys an answer alone. */
+export interface AnswerOrder extends Order {
+  /**
+   * Makes the JSON text that is sold for a verified payment, or one that is given away. When it throws, nothing is charged
+   * and the error is passed on.
+   */
+  produce: (signal: AbortSignal, payment: Payment) => Promise<string | { free: string }>;
+}
+
+/** Raises a balance by the price, or by what the payment takes. */
+export interface CreditOrder extends Order {
+  credit: Credit;
+  /**
+   * Checks a verified payment, and makes the JSON text that is stored with it; null: none. `free`: nothing is charged. When
+   * it throws, nothing is charged and the error is passed on.
+   */
+  produce: (signal: AbortSignal, payment: Payment) => Promise<string | null | { free: string | null }>;
+}
+
+/** Both, as the steps of a payment take them. */
+export type PayRequest = Order & Pick<CreditOrder, 'produce'> & Partial<Pick<CreditOrder, 'credit'>>;
 
 export interface Credit {
   /** The account that is raised; null: the one of the wallet that pays, made if there is none. */
@@ -33,21 +50,30 @@ export interface Credit {
   isSandbox: boolean;
 }
 
-export type PayOutcome =
-  /** `receipt`: of a settlement that failed. */
-  | { outcome: 'unpaid'; challenge: Challenge; receipt?: Receipt }
-  | {
-      outcome: 'served';
-      result: string;
-      /** Undefined for a result that was given away. */
-      receipt: Receipt | undefined;
-      /** Whether the result was made for an earlier request with the same proof. */
-      replayed: boolean;
-      transaction: string | null;
-      /** Names the payment. */
-      identity: string;
-      /** The account whose balance it raised; null for none. */
-      accountId: string | null;
-      /** Null for a result that was given away. */
-      settledAt: number | null;
-    };
+export type PayOutcome = Unpaid | Served<string | null>;
+
+interface Unpaid {
+  outcome: 'unpaid';
+  challenge: Challenge;
+  /** Of a settlement that failed. */
+  receipt?: Receipt;
+}
+
+interface Served<Result> {
+  outcome: 'served';
+  result: Result;
+  /** Undefined for a result that was given away. */
+  receipt: Receipt | undefined;
+  /** Whether the result was made for an earlier request with the same proof. */
+  replayed: boolean;
+  transaction: string | null;
+  /** Names the payment. */
+  identity: string;
+  /** The account whose balance it raised; null for none. */
+  accountId: string | null;
+  /** Null for a result that was given away. */
+  settledAt: number | null;
+}
+
+/** The outcome of a sale, which always has a result. */
+export type SoldOutcome = Unpaid | Served<string>;

@@ -80,16 +80,7 @@ export const paymentEvents = {
     by: 'anybody',
     next: 'last_check',
     sets: ['transaction', 'receipt', 'settledAt'],
-    writes: { reason: null, isUnchecked: false },
-  },
-  /** A facilitator says that the chain has it, and no node answers. */
-  claimed: {
-    from: begun,
-    to: 'settled',
-    by: 'holder',
-    next: 'wait',
-    sets: ['transaction', 'receipt', 'settledAt'],
-    writes: { reason: null, isUnchecked: true },
+    writes: { reason: null },
   },
   /** It is proven that the settlement did not happen. */
   failed: {
@@ -137,16 +128,6 @@ export const paymentEvents = {
   paused: { from: ['produced'], to: null, by: 'holder', next: 'pause', sets: [] },
   /** The process goes on with its work. */
   renewed: { from: ['reserved', 'verified', ...begun], to: null, by: 'holder', next: 'work', sets: [] },
-  /** A node confirms what a facilitator claimed. */
-  confirmed: {
-    from: ['settled', 'delivered'],
-    to: null,
-    by: 'finder',
-    next: 'last_check',
-    sets: ['transaction', 'receipt'],
-    writes: { isUnchecked: false },
-    isQuiet: true,
-  },
   /** A check found nothing new. */
   postponed: {
     from: ['reserved', 'verified', ...begun, 'unknown', 'settled', 'delivered', 'failed'],

@@ -13,8 +13,6 @@ export interface X402Context extends MoveContext {
   resources: SoldResources;
   /** Signs receipts. Null until its key is loaded. */
   signer: () => DocumentSigner | null;
-  /** The largest sum, for each network, of payments that are settled by a facilitator's word alone. */
-  uncheckedLimit: Nano;
   recentFeePayers: FeePayers;
   formerTerms: ReturnType<typeof createFormerTermsRegistry>;
   /** `reason`: why a proof was refused. */

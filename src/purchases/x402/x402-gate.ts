@@ -1,5 +1,5 @@
 import type { Clock } from '../../kit/clock.ts';
-import type { Nano } from '../../kit/money.ts';
+import { AppError } from '../../kit/errors.ts';
 import {
   createChallengeRegistry,
   largestPrice,
@@ -18,9 +18,9 @@ import { createFindToken, createTokenTexts } from '../token-amount.ts';
 import { createPaymentDocuments } from './x402-documents.ts';
 import { createFormerTermsRegistry } from './x402-former-terms.ts';
 import { createPaymentHealth, type NetworkStatus } from './x402-health.ts';
-import type { PayOutcome, PayRequest } from './pay-request.ts';
+import type { AnswerOrder, CreditOrder, PayOutcome, PayRequest, SoldOutcome } from './pay-request.ts';
 import { createMppDialect } from './x402-mpp.ts';
-import { pay } from './x402-purchase.ts';
+import { pay as payByProof } from './x402-purchase.ts';
 import {
   reconcile,
   reconcileOne,
@@ -40,7 +40,7 @@ export { signInFields, signInHeader, toSignedText } from '../../payments/extensi
 export { signInPath } from './x402-sign-in.ts';
 export type { Receipt } from './x402-answers.ts';
 export type { NetworkStatus } from './x402-health.ts';
-export type { Credit, PayOutcome, PayRequest } from './pay-request.ts';
+export type { AnswerOrder, Credit, CreditOrder, PayOutcome, SoldOutcome } from './pay-request.ts';
 export type { ReconcileOptions, ReconcileReport } from './x402-reconcile.ts';
 export type { SoldOver } from './x402-resources.ts';
 
@@ -59,11 +59,6 @@ export interface X402GateOptions extends Pick<
   owner: string;
   /** How long the payments of a dead process stay leased; default 30,000 ms. */
   leaseMs?: number;
-  /**
-   * The largest sum, for each network, of payments that a remote facilitator calls settled and no node could check.
-   * Default 0: they stay pending until a node answers.
-   */
-  uncheckedLimit?: Nano;
 }
 
 const defaultLeaseMs = 30_000;
@@ -94,11 +89,10 @@ export const createX402Gate = (options: X402GateOptions) => {
     methods,
     resources,
     signer: documents.signer,
-    uncheckedLimit: options.uncheckedLimit ?? 0n,
     recentFeePayers: health.recentFeePayers,
     formerTerms: createFormerTermsRegistry({ store, methods, sales: options.sales, clock }),
-    challenge: ({ sale, transport, ...request }) => {
-      const { offersSignIn, ...sold } = resources.find({ sale, transport });
+    challenge: ({ sale, transport, isSandbox, ...request }) => {
+      const { offersSignIn, ...sold } = resources.find({ sale, transport, isSandbox });
       const ownExtensions = offersSignIn ? signIn.declare() : null;
       return challenges.challenge({ ...request, ...sold, ...(ownExtensions && { ownExtensions }) });
     },
@@ -114,13 +108,7 @@ export const createX402Gate = (options: X402GateOptions) => {
     challenge: context.challenge,
     /** Returns the same for a request that may ask for the terms in MPP, too. */
     offer: mpp.offer,
-    /**
-     * Serves a request once for each proof. Throws AppError: `invalid_payment` (the proof cannot be read),
-     * `payment_conflict` (it paid another request), `payment_in_progress` (it is being worked on), `payment_pending`
-     * (its settlement may or may not have happened), `payment_unavailable` (nothing was taken), and whatever `produce`
-     * throws. Speaks MPP to requests that have `proofs.mpp`.
-     */
-    pay: createPay(context, { mpp, inBackground }),
+    ...createVerbs(context, { mpp, inBackground }),
     findPayment: mpp.findPayment,
     signIn: signIn.check,
     /** Asks the chains about the payments that are due for a look, and ends them where that is safe. */
@@ -170,19 +158,39 @@ const payableNow = (
   };
 };
 
-const createPay =
-  (
-    context: X402Context,
-    options: { mpp: ReturnType<typeof createMppDialect>; inBackground: (work: Promise<void>) => void },
-  ) =>
-  (request: PayRequest): Promise<PayOutcome> => {
+/** Speaks MPP to requests that have `proofs.mpp`. */
+const createVerbs = (
+  context: X402Context,
+  options: { mpp: ReturnType<typeof createMppDialect>; inBackground: (work: Promise<void>) => void },
+) => {
+  const pay = (request: PayRequest): Promise<PayOutcome> => {
     const proof = request.proofs?.mpp;
-    const paying = proof === undefined ? pay(context, request) : options.mpp.pay(request, proof);
+    const paying = proof === undefined ? payByProof(context, request) : options.mpp.pay(request, proof);
     const ended = (): void => undefined;
     // What was metered is settled before the store is closed. The caller hears of an error.
     if (request.upto !== undefined) options.inBackground(paying.then(ended, ended));
     return paying;
   };
+  return {
+    /**
+     * Sells an answer: serves a request once for each proof. Throws AppError: `invalid_payment` (the proof cannot be read),
+     * `payment_conflict` (it paid another request), `payment_in_progress` (it is being worked on), `payment_pending`
+     * (its settlement may or may not have happened), `payment_unavailable` (nothing was taken), and whatever `produce`
+     * throws.
+     */
+    sellAnswer: async (order: AnswerOrder): Promise<SoldOutcome> => toSold(await pay(order)),
+    /** Takes a payment that raises a balance, in the same way. */
+    takeCredit: (order: CreditOrder): Promise<PayOutcome> => pay(order),
+  };
+};
+
+const toSold = (outcome: PayOutcome): SoldOutcome => {
+  if (outcome.outcome === 'unpaid') return outcome;
+  const { result } = outcome;
+  if (result === null)
+    throw new AppError('server_error', 'The paid result is missing. Contact the operator.');
+  return { ...outcome, result };
+};
 
 const noteDelivery = async (context: X402Context, payment: Payment): Promise<void> => {
   try {
@@ -198,10 +206,9 @@ const createParts = (
   { inBackground, closing }: { inBackground: (work: Promise<void>) => void; closing: AbortSignal },
 ) => {
   const { store, owner, publicUrl, sales, clock, log } = options;
-  const now = (): number => clock.now();
+  const { now } = clock;
   const methods = createPaymentMethods({
     ...options,
-    takesUnchecked: (options.uncheckedLimit ?? 0n) > 0n,
     now,
     accountLeaseOf: createAccountLeases({ store, owner, clock, log }),
     onTrouble: () => health.askSoon(),

@@ -18,7 +18,7 @@ import type { X402Context } from './x402-context.ts';
 import { findPayment, pay } from './x402-purchase.ts';
 
 /** The parts of a request that its terms depend on. */
-type OfferRequest = Pick<PayRequest, 'sale' | 'transport' | 'price' | 'proofs' | 'requestHash'>;
+type OfferRequest = Pick<PayRequest, 'sale' | 'transport' | 'isSandbox' | 'price' | 'proofs' | 'requestHash'>;
 
 /** The parts of a request that name its payment. */
 type KnownRequest = Pick<PayRequest, 'requestHash'> & { proofs: Proofs };

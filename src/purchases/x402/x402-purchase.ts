@@ -1,6 +1,7 @@
-import { withPurpose } from '../../http/call-purpose.ts';
+import { withPurpose } from '../../kit/call-purpose.ts';
 import { AppError } from '../../kit/errors.ts';
 import type { PaymentMethod } from '../../payments/core/challenge.ts';
+import type { PaymentOrder } from '../../payments/core/facilitator.ts';
 import { matchTerms, type TermsMatch } from '../../payments/match-terms.ts';
 import {
   hasProof,
@@ -25,7 +26,7 @@ import {
 } from './x402-answers.ts';
 import type { X402Context } from './x402-context.ts';
 import { methodsUnder, pricingOf } from './x402-former-terms.ts';
-import { findMethod, isSameProof, toNewPayment } from './x402-record.ts';
+import { findMethod, isSameProof, toNewPayment, toSigned } from './x402-record.ts';
 import type { PayOutcome, PayRequest } from './pay-request.ts';
 import {
   appeal,
@@ -55,6 +56,8 @@ interface Purchase {
 interface Order {
   request: PayRequest;
   method: PaymentMethod;
+  /** The proof with the terms that it answers. */
+  signed: PaymentOrder;
   /** Null for the scheme `exact`. */
   upto: UptoSale | null;
 }
@@ -107,15 +110,15 @@ export const findPayment = async (context: X402Context, proofs: Proofs): Promise
 /** Matches a proof with the present terms, or else with recent ones. */
 const findTerms = async (
   { methods, recentFeePayers, formerTerms }: X402Context,
-  { proof, request: { price, priceUnder, sale, ...request } }: Purchase,
+  { proof, request: { price, formerPrices, sale, upto: metered } }: Purchase,
 ): Promise<TermsMatch> => {
-  const upto = uptoTermsOf(request.upto);
+  const upto = uptoTermsOf(metered);
   const present = matchTerms(proof, { methods, price, recentFeePayers, upto });
-  if (present.outcome !== 'mismatch' || priceUnder === undefined) return present;
+  if (present.outcome !== 'mismatch' || formerPrices === undefined) return present;
   for (const former of await formerTerms.list()) {
     const pricing = pricingOf(former, sale);
-    const formerPrice = pricing === null ? null : priceUnder(pricing);
-    if (formerPrice === null) continue;
+    const formerPrice = pricing === null ? undefined : formerPrices[pricing];
+    if (formerPrice === undefined) continue;
     const found = matchTerms(proof, {
       methods: methodsUnder(former, methods),
       price: formerPrice,
@@ -129,13 +132,14 @@ const findTerms = async (
 
 const reserve = async (context: X402Context, purchase: Purchase, terms: Terms): Promise<PayOutcome> => {
   const { request, proof, identity } = purchase;
+  const { resource } = context.resources.find(request);
+  const signed = toSigned(proof, { requirements: terms.requirements, resource });
   const { outcome, payment } = await context.store.reservePayment(
     toNewPayment({
       identity,
       requestHash: request.requestHash,
-      proof,
-      requirements: terms.requirements,
-      resource: context.resources.find(request).resource,
+      signed,
+      paymentId: proof.paymentId,
       accountId: request.credit?.accountId ?? null,
       credit: request.credit === undefined ? null : request.price,
       ...newLease(context),
@@ -147,6 +151,7 @@ const reserve = async (context: X402Context, purchase: Purchase, terms: Terms): 
       return serve(context, payment, {
         request,
         method: terms.method,
+        signed,
         upto: (terms.requirements.scheme === 'upto' && request.upto) || null,
       });
     case 'exists':
@@ -158,9 +163,9 @@ const reserve = async (context: X402Context, purchase: Purchase, terms: Terms): 
 
 /** Goes from our own reservation to the answer. */
 const serve = async (context: X402Context, payment: Payment, order: Order): Promise<PayOutcome> => {
-  const { request, method, upto } = order;
+  const { request, method, signed, upto } = order;
   const { credit, signal } = request;
-  const verification = await verify(context, payment, { method, credit, upto, signal });
+  const verification = await verify(context, payment, { method, signed, credit, upto, signal });
   if (verification.outcome === 'refused') {
     const { reason, error, isExactOnly } = verification;
     await refuse(context, payment, reason);
@@ -186,23 +191,26 @@ const serve = async (context: X402Context, payment: Payment, order: Order): Prom
     credit: charge === undefined || verified.credit === null ? undefined : toNano(charge, decimals),
   });
   if (produced === null) throw paymentInProgress();
-  return settleProduced(context, produced, { request, method, replayed: false });
+  return settleProduced(context, produced, { request, method, signed, replayed: false });
 };
 
 /** Makes the result, and the amount that is charged: undefined for all of it. Frees the proof before it throws, unless work goes on. */
 const produce = async (
   context: X402Context,
   payment: Payment,
-  { request: { signal, ...request }, method, upto }: Order,
-): Promise<{ result: string; charge: bigint | undefined }> => {
+  { request, method, upto }: Order,
+): Promise<{ result: string | null; charge: bigint | undefined }> => {
   try {
+    const { signal } = request;
     signal.throwIfAborted();
     if (upto === null) {
       const purpose = { operation: request.sale, jobId: null, soldPayment: payment.identity };
-      const result = await whileLeased(context, payment, () =>
+      const made = await whileLeased(context, payment, () =>
         withPurpose(purpose, () => request.produce(signal, payment)),
       );
-      return { result, charge: request.isFree?.(result) === true ? 0n : undefined };
+      return made === null || typeof made === 'string'
+        ? { result: made, charge: undefined }
+        : { result: made.free, charge: 0n };
     }
     const { result, charge } = await whileLeased(context, payment, () => upto.produce(payment));
     const { decimals } = method.network.asset;
@@ -225,14 +233,19 @@ const produce = async (
 const settleProduced = async (
   context: X402Context,
   payment: Payment,
-  { request, method, replayed }: Pick<Order, 'request' | 'method'> & { replayed: boolean },
+  {
+    request,
+    method,
+    signed,
+    replayed,
+  }: Pick<Order, 'request' | 'method'> & Partial<Pick<Order, 'signed'>> & { replayed: boolean },
 ): Promise<PayOutcome> => {
   // Nobody pays for a search that nobody gets. Work that was done for the buyer is paid, even if the buyer has gone.
   if (request.signal.aborted && payment.settledAmount === null) {
     await pause(context, payment);
     request.signal.throwIfAborted();
   }
-  const settled = await settle(context, payment, { method, earlier: null });
+  const settled = await settle(context, payment, { method, signed, earlier: null });
   return finish(context, settled, { request, replayed });
 };
 
@@ -251,12 +264,12 @@ const finish = (
 
 const unpaid = (
   { challenge }: X402Context,
-  { price, sale, transport, upto }: PayRequest,
+  { price, sale, transport, isSandbox, upto }: PayRequest,
   reason?: string,
   receipt?: Receipt,
 ): PayOutcome => ({
   outcome: 'unpaid',
-  challenge: challenge({ price, sale, transport, reason, upto: uptoTermsOf(upto) }),
+  challenge: challenge({ price, sale, transport, isSandbox, reason, upto: uptoTermsOf(upto) }),
   ...(receipt === undefined ? {} : { receipt }),
 });
 

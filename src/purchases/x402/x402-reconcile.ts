@@ -6,7 +6,7 @@ import type { Payment, PaymentState } from '../../store/store.ts';
 import { isLeased, movePayment } from './move-payment.ts';
 import type { X402Context } from './x402-context.ts';
 import { findMethod } from './x402-record.ts';
-import { isBarred, look, receiptFor, settle } from './x402-settlement.ts';
+import { isBarred, look, settle } from './x402-settlement.ts';
 
 export interface ReconcileOptions {
   /** The most payments in one run. */
@@ -158,15 +158,9 @@ const checkFailed = async (context: X402Context, payment: Payment, isLast: boole
   return outcome === 'unknown' ? checkAgain(context, payment) : checkNoMore(context, payment);
 };
 
-/** Before the last check, only a confirmation and a loss are news. */
+/** Before the last check, only a loss is news. */
 const checkServed = async (context: X402Context, payment: Payment, isLast: boolean): Promise<boolean> => {
   const found = await ask(context, payment);
-  if (payment.isUnchecked && found.outcome === 'settled') {
-    const { transaction } = found;
-    const receipt = receiptFor(context, payment, transaction);
-    await movePayment(context, payment, 'confirmed', { transaction, receipt });
-    return false;
-  }
   if (found.outcome === 'settled') return isLast && checkNoMore(context, payment);
   if (found.outcome === 'unknown') return isLast && checkAgain(context, payment);
   if (isFinalForSure(context, payment)) return checkNoMore(context, payment);

@@ -1,36 +1,38 @@
 import { canonicalJson } from '../../kit/json.ts';
 import type { PaymentMethod } from '../../payments/core/challenge.ts';
-import type { BegunPayment } from '../../payments/core/facilitator.ts';
+import type { BegunPayment, PaymentOrder } from '../../payments/core/facilitator.ts';
 import { gasSponsoring, gasSponsoringDeclaration } from '../../payments/extensions/gas-sponsoring.ts';
 import type { Proof } from '../../payments/parse-proof.ts';
 import type { PaymentPayload, PaymentRequirements, ResourceInfo } from '../../payments/core/wire.ts';
 import type { NewPayment, Payment } from '../../store/store.ts';
 import type { SoldResources } from './x402-resources.ts';
 
-/** Returns a proof as it is stored: payload and terms in v2 form, in whichever form they came. */
-export const toNewPayment = ({
-  proof,
+/** Returns a proof with the terms that it answers in v2 form, in whichever form it came. */
+export const toSigned = (
+  { payload, gasPermit }: Proof,
+  { requirements, resource }: { requirements: PaymentRequirements; resource: ResourceInfo },
+): PaymentOrder => ({
   requirements,
-  resource,
-  ...payment
-}: {
-  proof: Proof;
-  requirements: PaymentRequirements;
-  resource: ResourceInfo;
-} & Pick<
-  NewPayment,
-  'identity' | 'requestHash' | 'accountId' | 'credit' | 'leaseOwner' | 'leaseUntil' | 'now'
->): NewPayment => {
-  const { network, asset, payTo, amount } = requirements;
-  const payload: PaymentPayload = {
+  payload: {
     x402Version: 2,
     resource,
     accepted: requirements,
-    payload: proof.payload,
-    ...(proof.gasPermit === null
+    payload,
+    ...(gasPermit === null
       ? {}
-      : { extensions: { [gasSponsoring]: { ...gasSponsoringDeclaration, info: proof.gasPermit } } }),
-  };
+      : { extensions: { [gasSponsoring]: { ...gasSponsoringDeclaration, info: gasPermit } } }),
+  },
+});
+
+/** Returns a proof as it is stored. */
+export const toNewPayment = ({
+  signed: { payload, requirements },
+  ...payment
+}: { signed: PaymentOrder } & Omit<
+  NewPayment,
+  'network' | 'asset' | 'payTo' | 'amount' | 'payload' | 'requirements'
+>): NewPayment => {
+  const { network, asset, payTo, amount } = requirements;
   return {
     ...payment,
     network,
@@ -39,23 +41,32 @@ export const toNewPayment = ({
     amount: BigInt(amount),
     payload: JSON.stringify(payload),
     requirements: JSON.stringify(requirements),
-    paymentId: proof.paymentId,
   };
 };
 
 /** Reads the stored proof. */
 export const toPayload = ({ payload }: Pick<Payment, 'payload'>): PaymentPayload => JSON.parse(payload);
 
-/** Returns a stored payment as a facilitator takes it. Of the buyer's extensions it has the permit for Permit2 alone. */
+/** Reads the stored proof with the terms that it answers. */
+const readSigned = (payment: Pick<Payment, 'payload' | 'requirements'>): PaymentOrder => ({
+  payload: toPayload(payment),
+  requirements: JSON.parse(payment.requirements),
+});
+
+/** Returns a payment as a facilitator takes it. Of the buyer's extensions it has the permit for Permit2 alone. */
 export const toBegunPayment = (
-  { payload, requirements, settledAmount, transaction, rawTransaction, facilitator, createdAt }: Payment,
-  resources: SoldResources,
+  payment: Payment,
+  {
+    resources,
+    signed = readSigned(payment),
+  }: { resources: SoldResources; signed?: PaymentOrder | undefined },
 ): BegunPayment => {
-  const stored = toPayload({ payload });
-  const declared = resources.declaredFor(stored.resource);
+  const { settledAmount, transaction, rawTransaction, facilitator, createdAt } = payment;
+  const { payload, requirements } = signed;
+  const declared = resources.declaredFor(payload.resource);
   return {
-    payload: declared === null ? stored : { ...stored, extensions: { ...declared, ...stored.extensions } },
-    requirements: JSON.parse(requirements),
+    payload: declared === null ? payload : { ...payload, extensions: { ...declared, ...payload.extensions } },
+    requirements,
     ...(settledAmount === null ? {} : { charge: settledAmount }),
     transaction,
     rawTransaction,

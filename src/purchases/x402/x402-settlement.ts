@@ -1,11 +1,14 @@
 import { AppError } from '../../kit/errors.ts';
-import { newId } from '../../kit/ids.ts';
-import { nanoPerUsd } from '../../kit/money.ts';
 import type { PaymentMethod } from '../../payments/core/challenge.ts';
-import type { FoundOutcome, OutgoingTransaction, SettleOutcome } from '../../payments/core/facilitator.ts';
+import type {
+  FoundOutcome,
+  OutgoingTransaction,
+  PaymentOrder,
+  SettleOutcome,
+} from '../../payments/core/facilitator.ts';
 import type { SettleResponse } from '../../payments/core/wire.ts';
 import type { Payment } from '../../store/store.ts';
-import { changeOf, movePayment, whileLeased } from './move-payment.ts';
+import { movePayment, whileLeased } from './move-payment.ts';
 import {
   addReceipt,
   paymentInProgress,
@@ -19,7 +22,7 @@ import type { X402Context } from './x402-context.ts';
 import { toBegunPayment, toPayload } from './x402-record.ts';
 
 export type Settled =
-  | { outcome: 'settled'; payment: Payment; result: string; receipt: Receipt; transaction: string }
+  | { outcome: 'settled'; payment: Payment; result: string | null; receipt: Receipt; transaction: string }
   /** It is proven that the buyer was not charged. */
   | { outcome: 'failed'; reason: string; receipt: Receipt };
 
@@ -30,21 +33,25 @@ class LeaseLost extends Error {
 
 /**
  * Settles a payment whose result is stored and whose lease this process has. `earlier` is what an earlier try may have
- * sent. Throws AppError when there is no end yet.
+ * sent. `signed` absent: it is read from the payment. Throws AppError when there is no end yet.
  */
 export const settle = async (
   context: X402Context,
   payment: Payment,
-  { method, earlier }: { method: PaymentMethod; earlier: OutgoingTransaction | null },
+  {
+    method,
+    earlier,
+    signed,
+  }: { method: PaymentMethod; earlier: OutgoingTransaction | null; signed?: PaymentOrder | undefined },
 ): Promise<Settled> => {
-  const { log } = context;
+  const { log, resources } = context;
   const { identity } = payment;
   let isSent = earlier !== null;
   const beforeBroadcast = async (outgoing: OutgoingTransaction): Promise<void> => {
     if ((await noteSent(context, payment, outgoing)) === null) throw new LeaseLost();
     isSent = true;
   };
-  const order = toBegunPayment(payment, context.resources);
+  const order = toBegunPayment(payment, { resources, signed });
   const ended = await whileLeased(context, payment, () =>
     method.facilitator.settle(order, { earlier, beforeBroadcast }),
   ).catch((error: unknown) => {
@@ -59,7 +66,7 @@ export const settle = async (
     throw paymentUnavailable();
   }
   try {
-    return await storeEnd(context, payment, { ended, method });
+    return await storeEnd(context, payment, ended);
   } catch (error) {
     if (error instanceof AppError || !isSent) throw error;
     // The store failed when money may have moved: the buyer must not be told to pay again.
@@ -83,16 +90,10 @@ const noteSent = (
 const transactionIn = (ended: SettleOutcome): string | null =>
   ended.outcome === 'unavailable' ? null : ended.transaction;
 
-const storeEnd = (
-  context: X402Context,
-  payment: Payment,
-  { ended, method }: { ended: SettleOutcome; method: PaymentMethod },
-): Promise<Settled> => {
+const storeEnd = (context: X402Context, payment: Payment, ended: SettleOutcome): Promise<Settled> => {
   switch (ended.outcome) {
     case 'settled':
-      return ended.isUnchecked === true
-        ? storeClaimed(context, payment, { ...ended, decimals: method.network.asset.decimals })
-        : storeSettled(context, payment, ended);
+      return storeSettled(context, payment, ended);
     case 'failed':
       return storeFailed(context, payment, ended);
     case 'unknown':
@@ -133,36 +134,10 @@ const storeSettled = async (
   return {
     outcome: 'settled',
     payment: { ...payment, settledAt },
-    result: resultOf(payment),
+    result: payment.result,
     receipt: toReceipt(response),
     transaction,
   };
-};
-
-/** Accepts a settlement that no node could check, within the operator's limit. */
-const storeClaimed = async (
-  context: X402Context,
-  payment: Payment,
-  { transaction, decimals }: { transaction: string; decimals: number },
-): Promise<Settled> => {
-  const { store, clock, log, uncheckedLimit } = context;
-  const settled = await store.settleUnchecked({
-    change: changeOf(context, payment, [
-      'claimed',
-      {
-        transaction,
-        receipt: JSON.stringify(receiptOf(context, payment, transaction)),
-        settledAt: clock.now(),
-      },
-    ]),
-    transaction,
-    entryId: newId(),
-    limit: (uncheckedLimit * 10n ** BigInt(decimals)) / nanoPerUsd,
-  });
-  if (settled === null)
-    return storeUnknown(context, payment, { reason: 'settlement_unchecked', transaction });
-  log.warn({ payment: payment.identity, transaction }, 'a payment was delivered that no node could check');
-  return replay(settled);
 };
 
 /** `transaction` null: none is known beside the stored one. */
@@ -240,7 +215,7 @@ export const resolve = async (
     case 'failed':
       return storeFailed(context, payment, { ...found, transaction: null });
     case 'unknown':
-      if (!method.facilitator.canSettleBlindly(toBegunPayment(payment, context.resources)))
+      if (!method.facilitator.canSettleBlindly(toBegunPayment(payment, context)))
         return storeUnknown(context, payment, { ...found, transaction: null });
       break;
     case 'open':
@@ -258,7 +233,7 @@ export const appeal = async (
   payment: Payment,
   asking: { method: PaymentMethod; signal: AbortSignal },
 ): Promise<Settled | null> => {
-  if (payment.result === null) return null;
+  if (payment.result === null && payment.credit === null) return null;
   const found = await find(context, payment, asking);
   return found.outcome === 'settled' ? storeSettled(context, payment, found) : null;
 };
@@ -276,10 +251,10 @@ export const look = async (
 };
 
 const find = (
-  { resources }: X402Context,
+  context: X402Context,
   payment: Payment,
   { method, signal }: { method: PaymentMethod; signal: AbortSignal },
-): Promise<FoundOutcome> => method.facilitator.findOutcome(toBegunPayment(payment, resources), signal);
+): Promise<FoundOutcome> => method.facilitator.findOutcome(toBegunPayment(payment, context), signal);
 
 /** Returns the settled payment as it was answered before. */
 export const replay = (payment: Payment): Extract<Settled, { outcome: 'settled' }> => {
@@ -289,18 +264,10 @@ export const replay = (payment: Payment): Extract<Settled, { outcome: 'settled' 
   return {
     outcome: 'settled',
     payment,
-    result: resultOf(payment),
+    result: payment.result,
     receipt: toReceipt(response),
     transaction: response.transaction,
   };
-};
-
-/** Returns the receipt of a settled payment as it is stored: the old one if it names that transaction. */
-export const receiptFor = (context: X402Context, payment: Payment, transaction: string): string => {
-  const { receipt } = payment;
-  return receipt !== null && JSON.parse(receipt).transaction === transaction
-    ? receipt
-    : JSON.stringify(receiptOf(context, payment, transaction));
 };
 
 const receiptOf = (context: X402Context, payment: Payment, transaction: string): SettleResponse =>
@@ -308,9 +275,3 @@ const receiptOf = (context: X402Context, payment: Payment, transaction: string):
     identity: payment.identity,
     resourceUrl: toPayload(payment).resource.url,
   });
-
-const resultOf = ({ result }: Payment): string => {
-  if (result === null)
-    throw new AppError('server_error', 'The paid result is missing. Contact the operator.');
-  return result;
-};

@@ -14,11 +14,12 @@ export interface UptoSale {
   /** The longest time that `produce` takes. */
   longestMs: number;
   /**
-   * Makes the JSON text that is sold, and says what it costs: at most the price. Zero is not settled. When it throws,
+   * Does the work, makes the JSON text that is stored with the payment (null: none), and says what the work costs: at most
+   * the price. Zero is not settled. When it throws,
    * nothing is charged and the error is passed on; but a WorkNotEndedError leaves the payment as it is. Its charge is
    * settled even if the client has gone.
    */
-  produce: (payment: Payment) => Promise<{ result: string; charge: Nano }>;
+  produce: (payment: Payment) => Promise<{ result: string | null; charge: Nano }>;
 }
 
 export const uptoTermsOf = (sale: UptoSale | undefined): UptoTerms | null =>

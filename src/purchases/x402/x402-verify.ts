@@ -1,6 +1,7 @@
 import type { AppError } from '../../kit/errors.ts';
 import type { PaymentMethod } from '../../payments/core/challenge.ts';
 import type { Payment, VerifyPaymentOutcome } from '../../store/store.ts';
+import type { PaymentOrder } from '../../payments/core/facilitator.ts';
 import type { PayingAccounts } from '../../payments/core/network-family.ts';
 import { changeOf, whileLeased } from './move-payment.ts';
 import { openWalletAccount } from '../wallet-account.ts';
@@ -15,7 +16,7 @@ import {
   tooManyReverts,
 } from './x402-answers.ts';
 import type { X402Context } from './x402-context.ts';
-import { toBegunPayment, toPayload } from './x402-record.ts';
+import { toBegunPayment } from './x402-record.ts';
 import { revertLimit } from './x402-settlement.ts';
 import { riskOf, type UptoSale } from './x402-upto.ts';
 
@@ -40,6 +41,7 @@ const refused = (reason: string, more: Pick<Refused, 'error' | 'isExactOnly'> = 
 
 interface Asked {
   method: PaymentMethod;
+  signed: PaymentOrder;
   credit: Credit | undefined;
   /** Null for the scheme `exact`. */
   upto: UptoSale | null;
@@ -62,18 +64,17 @@ const noTransfer = 'invalid_exact_svm_payload_no_transfer_instruction';
  * Finds the account whose balance it raises, too.
  */
 export const verify = async (context: X402Context, payment: Payment, asked: Asked): Promise<Verification> => {
-  const { method, upto } = asked;
-  const begun = toBegunPayment(payment, context.resources);
+  const { method, upto, signed } = asked;
   const refusal = await askFacilitator(context, payment, asked);
   if (refusal !== null) return refusal;
-  const accounts = await method.network.family.findPayingAccounts(begun);
+  const accounts = await method.network.family.findPayingAccounts(signed);
   if (accounts === null) return refused(noTransfer);
   const credited = await whileLeased(context, payment, () =>
     findCredited(context, payment, { ...asked, accounts }),
   );
   if ('outcome' in credited) return credited;
   const covered = await cover(context, payment, {
-    method,
+    ...asked,
     accounts: { ...accounts, ...credited, client: upto?.client },
   });
   if (covered.outcome === 'refused' || upto === null) return covered;
@@ -84,10 +85,10 @@ export const verify = async (context: X402Context, payment: Payment, asked: Aske
 const askFacilitator = async (
   context: X402Context,
   payment: Payment,
-  { method, signal }: Asked,
+  { method, signal, signed }: Asked,
 ): Promise<Refused | null> => {
   const verified = await whileLeased(context, payment, () =>
-    method.facilitator.verify(toBegunPayment(payment, context.resources), signal),
+    method.facilitator.verify(toBegunPayment(payment, { ...context, signed }), signal),
   );
   if (verified.outcome === 'valid') return null;
   const { outcome, reason } = verified;
@@ -98,11 +99,11 @@ const askFacilitator = async (
 const findCredited = async (
   context: X402Context,
   payment: Payment,
-  { credit, method, accounts: { payer } }: Asked & { accounts: PayingAccounts },
+  { credit, method, signed, accounts: { payer } }: Asked & { accounts: PayingAccounts },
 ): Promise<{ accountId: string | null } | Refused> => {
   if (credit === undefined || credit.accountId !== null) return { accountId: payment.accountId };
   if (payer === null) return refused('payer_unknown', { error: payerUnknown() });
-  const wallet = await method.findWallet({ address: payer, payload: toPayload(payment).payload });
+  const wallet = await method.findWallet({ address: payer, payload: signed.payload.payload });
   if (wallet === null) return refused('rpc_unavailable', { error: paymentUnavailable() });
   const account = await openWalletAccount(context, { wallet, isSandbox: credit.isSandbox });
   return account.status === 'active'
@@ -117,14 +118,14 @@ const findCredited = async (
 const cover = async (
   context: X402Context,
   payment: Payment,
-  { method, accounts }: { method: PaymentMethod; accounts: CreditedAccounts },
+  { method, signed, accounts }: Pick<Asked, 'method' | 'signed'> & { accounts: CreditedAccounts },
 ): Promise<Verification> => {
   const { amount, asset } = payment;
   const { source } = accounts;
   // The facilitator has checked that the money covers this payment alone.
   const alone = await storeVerified(context, payment, { accounts, funds: amount });
   if (alone.outcome !== 'uncovered') return alone;
-  const { payload } = toPayload(payment);
+  const { payload } = signed.payload;
   const funds = await whileLeased(context, payment, () => method.readFunds({ source, asset, payload }));
   if (funds === null) return refused('rpc_unavailable', { error: paymentUnavailable() });
   const beside = await storeVerified(context, payment, { accounts, funds });

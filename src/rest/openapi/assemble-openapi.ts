@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { DescribedOperation } from '../../operations/operation.ts';
+import type { DescribedOperation } from '../../operations/definition.ts';
 import { headerComponents } from './headers.ts';
 import { toOperationObject } from './operation-object.ts';
 import { createSchemaRegistry, isObject, reference, type SchemaRegistry } from './schema-registry.ts';

@@ -1,4 +1,4 @@
-import type { Operation } from '../../operations/operation.ts';
+import type { Operation } from '../../operations/definition.ts';
 import type { EventDocs } from '../../operations/operation-docs.ts';
 import { reference } from './schema-registry.ts';
 

@@ -1,7 +1,8 @@
 import { longestIdempotencyKey } from '../../operations/prepaid-call.ts';
 import { billHeaderTexts } from '../../operations/bill-headers.ts';
 import { allowsAnyOrigin } from '../cors.ts';
-import type { DescribedOperation } from '../../operations/operation.ts';
+import type { DescribedOperation } from '../../operations/definition.ts';
+import { isSold, rulesOf, waitsForJob } from '../../operations/sale-rules.ts';
 
 const text = { type: 'string' };
 const flag = { type: 'string', const: 'true' };
@@ -91,8 +92,8 @@ export const successHeaders = (operation: DescribedOperation): string[] => {
     'X-Request-Id',
     'Cache-Control',
     ...Object.keys(docs.headers),
-    ...(sale === null ? [] : ['Idempotent-Replayed']),
-    ...(sale?.x402 === undefined ? [] : receiptHeaders),
+    ...(isSold(sale) ? ['Idempotent-Replayed'] : []),
+    ...(rulesOf(sale).isPaid ? receiptHeaders : []),
     ...(allowsAnyOrigin(operation) ? openHeaders : []),
     ...(rest.content === undefined ? [] : ['Content-Disposition', ...mediumHeaders]),
   ];
@@ -104,10 +105,8 @@ export const mediumHeaders = ['Accept-Ranges', 'ETag', 'X-Content-Type-Options']
  * Returns whether a refusal with this status can report the failure of a job. Only a call that waits for its job reports
  * it so. Such a refusal names the job, and the same idempotency key repeats it.
  */
-export const tellsOfJob = ({ sale, rest }: DescribedOperation, status: number): boolean =>
-  sale?.prepaid !== undefined &&
-  rest.errors.includes('request_timeout') &&
-  [400, 408, 429, 500, 502, 503].includes(status);
+export const tellsOfJob = ({ sale }: DescribedOperation, status: number): boolean =>
+  waitsForJob(sale) && [400, 408, 429, 500, 502, 503].includes(status);
 
 const pageHeaderNames = ['Content-Security-Policy', 'X-Content-Type-Options', 'Referrer-Policy'] as const;
 
@@ -115,7 +114,7 @@ export const unsatisfiableHeaders = ['Accept-Ranges', 'Content-Range'] as const;
 
 export const errorHeaderNames = (operation: DescribedOperation, status: number): string[] => {
   const { sale, docs } = operation;
-  const isSoldByX402 = sale?.x402 !== undefined;
+  const isSoldByX402 = rulesOf(sale).isPaid;
   return [
     'X-Request-Id',
     'Cache-Control',

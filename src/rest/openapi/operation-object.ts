@@ -1,5 +1,6 @@
 import { formatUsd } from '../../kit/money.ts';
-import type { DescribedOperation } from '../../operations/operation.ts';
+import type { DescribedOperation } from '../../operations/definition.ts';
+import { rulesOf } from '../../operations/sale-rules.ts';
 import type { PriceRange } from '../../purchases/x402/x402-gate.ts';
 import { idempotencyKeyParameter, paymentParameters, rangeParameter, signInParameter } from './headers.ts';
 import { errorResponses, exampleKey, successResponses, takesKey } from './responses.ts';
@@ -11,7 +12,8 @@ export const toOperationObject = (
   { schemas, brand }: { schemas: SchemaRegistry; brand: string },
 ): object => {
   const { name, rest, docs, price } = operation;
-  const { prepaid, x402 } = operation.sale ?? {};
+  const { kind } = operation.sale;
+  const { isPrepaid, isPaid } = rulesOf(operation.sale);
   const requestName = `${pascalCase(name)}Request`;
   const input = schemas.convertInput(operation.input, requestName);
   const pathNames = [...rest.path.matchAll(/\{(\w+)\}/g)].map(([, field]) => field ?? '');
@@ -26,9 +28,9 @@ export const toOperationObject = (
     parameters: [
       ...pathNames.map((field) => parameter(operation, { place: 'path', field, input })),
       ...rest.query.map((field) => parameter(operation, { place: 'query', field, input })),
-      ...(prepaid === undefined ? [] : [idempotencyKeyParameter]),
-      ...(x402 === undefined ? [] : paymentParameters),
-      ...(rest.errors.includes('invalid_sign_in') ? [signInParameter] : []),
+      ...(isPrepaid ? [idempotencyKeyParameter] : []),
+      ...(isPaid ? paymentParameters : []),
+      ...(kind === 'signIn' ? [signInParameter] : []),
       ...(rest.content === undefined ? [] : [rangeParameter]),
     ],
     ...(rest.accepts === undefined ? {} : { requestBody: streamBody(rest.accepts) }),
@@ -39,11 +41,10 @@ export const toOperationObject = (
   };
 };
 
-const securityOf = ({ sale, isOpen }: DescribedOperation): object[] => {
-  if (isOpen === true) return [];
+const securityOf = ({ sale }: DescribedOperation): object[] => {
   const key = { apiKey: [] };
-  if (sale?.x402 === undefined) return [key];
-  return takesKey({ sale }) ? [{}, key] : [];
+  if (rulesOf(sale).key === 'needed') return [key];
+  return takesKey(sale) ? [{}, key] : [];
 };
 
 /** Returns the price, where crawlers of paid interfaces such as x402scan look for it. */

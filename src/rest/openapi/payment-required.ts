@@ -1,5 +1,6 @@
 import { formatUsd, nanoPerUsd, type Nano } from '../../kit/money.ts';
-import type { DescribedOperation, X402Sale } from '../../operations/operation.ts';
+import type { DescribedOperation } from '../../operations/definition.ts';
+import type { Offer } from '../../operations/sale.ts';
 import { reference } from './schema-registry.ts';
 
 const text = { type: 'string' };
@@ -60,7 +61,7 @@ export const paymentRequiredBodySchema = {
 const examplePrice = nanoPerUsd / 10n;
 
 /** Returns the content of an operation's 402: its terms as JSON, and as a page for people. No example if nobody can buy. */
-export const paymentRequiredContent = (operation: DescribedOperation, sale: X402Sale): object => ({
+export const paymentRequiredContent = (operation: DescribedOperation, sale: Offer): object => ({
   'application/json': {
     schema: reference('PaymentRequired'),
     ...(operation.price === null ? {} : { examples: { payment_required: exampleOf(operation, sale) } }),
@@ -88,12 +89,12 @@ export const paymentRequiredHeader = {
   },
 } satisfies Record<string, object>;
 
-const exampleOf = (operation: DescribedOperation, sale: X402Sale): object => ({
+const exampleOf = (operation: DescribedOperation, sale: Offer): object => ({
   summary: 'No payment yet',
   value: exampleTerms(operation, sale, operation.price?.least ?? examplePrice),
 });
 
-const exampleTerms = ({ rest }: DescribedOperation, { description }: X402Sale, least: Nano): object => ({
+const exampleTerms = ({ rest }: DescribedOperation, { description }: Offer, least: Nano): object => ({
   error: 'Payment required',
   x402: { version: '2', amount: formatUsd(least), asset: 'USDC', payTo, chain: 'base' },
   x402Version: 1,

@@ -1,6 +1,8 @@
 import { AppError, errorTable, type ErrorCode } from '../../kit/errors.ts';
 import type { JsonObject } from '../../kit/json.ts';
-import type { DescribedOperation } from '../../operations/operation.ts';
+import type { DescribedOperation } from '../../operations/definition.ts';
+import { offerOf, rulesOf } from '../../operations/sale-rules.ts';
+import type { DescribedSale } from '../../operations/sale.ts';
 import type { ErrorText, OperationExample } from '../../operations/operation-docs.ts';
 import { validate } from '../../operations/validate.ts';
 import { creditTexts, errorTexts } from './error-texts.ts';
@@ -106,18 +108,21 @@ const codesBySale: Readonly<Record<'prepaid' | 'x402', readonly ErrorCode[]>> = 
   ],
 };
 
-/** Whether a call that is not open may have an API key. A payment may raise the balance of a key's account. */
-export const takesKey = ({ sale }: Pick<DescribedOperation, 'sale'>): boolean =>
-  sale === null || sale.prepaid !== undefined || sale.x402.isCredit === true;
+/** Whether a call may have an API key. A sign-in may come with one, which does not count. */
+export const takesKey = (sale: DescribedSale): boolean => {
+  const { key, isCredit } = rulesOf(sale);
+  return key !== 'none' || isCredit;
+};
 
 /** Returns the codes of an operation in the order of the table of errors. */
-const codesOf = ({ sale, isOpen, rest, docs }: DescribedOperation): ErrorCode[] => {
+const codesOf = ({ sale, rest, docs }: DescribedOperation): ErrorCode[] => {
+  const { isPrepaid, isPaid, isCredit } = rulesOf(sale);
   const codes = new Set<ErrorCode>([
     ...rest.errors,
-    ...(takesKey({ sale }) && isOpen !== true ? (['invalid_api_key'] as const) : []),
-    ...(sale?.x402?.isCredit === true ? (['permission_denied'] as const) : []),
-    ...(sale?.prepaid === undefined ? [] : codesBySale.prepaid),
-    ...(sale?.x402 === undefined ? [] : codesBySale.x402),
+    ...(takesKey(sale) ? (['invalid_api_key'] as const) : []),
+    ...(isCredit ? (['permission_denied'] as const) : []),
+    ...(isPrepaid ? codesBySale.prepaid : []),
+    ...(isPaid ? codesBySale.x402 : []),
     ...(rest.method === 'POST'
       ? (['invalid_json', 'payload_too_large', 'unsupported_media_type', 'overloaded'] as const)
       : []),
@@ -146,13 +151,13 @@ const errorResponse = (
   operation: DescribedOperation,
   { status, codes, brand }: { status: number; codes: readonly ErrorCode[]; brand: string },
 ): object => {
-  const unpaid = status === 402 ? operation.sale?.x402 : undefined;
+  const unpaid = status === 402 ? offerOf(operation.sale) : null;
   return {
     description: codes.map((code) => `\`${code}\`: ${errorTextOf(operation, code).when}`).join('\n\n'),
     headers: {
       ...headersOf(errorHeaderNames(operation, status)),
       ...(tellsOfJob(operation, status) ? billHeadersOf(operation, brand) : {}),
-      ...(unpaid === undefined ? {} : { ...paymentRequiredHeader, ...sandboxHeader(operation, brand) }),
+      ...(unpaid === null ? {} : { ...paymentRequiredHeader, ...sandboxHeader(operation, brand) }),
     },
     content: unpaid
       ? paymentRequiredContent(operation, unpaid)
@@ -182,7 +187,7 @@ const errorExample = (operation: DescribedOperation, status: number, code: Error
 /** Returns when an operation answers an error, with an example of its message. */
 const errorTextOf = (operation: DescribedOperation, code: ErrorCode): ErrorText => {
   const { errors, wrong } = operation.docs;
-  const isCredit = operation.sale?.x402?.isCredit === true;
+  const isCredit = rulesOf(operation.sale).isCredit;
   const text = errors?.[code] ?? (isCredit ? creditTexts : errorTexts)[code];
   if (code !== 'invalid_parameter' || wrong === null) return text;
   const { message, param } = wrongRefusal(operation);

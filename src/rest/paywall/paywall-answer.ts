@@ -1,7 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { brandTitle } from '../../kit/brand-title.ts';
 import { writeJson } from '../../kit/write-json.ts';
-import type { Operation, PaymentRequiredAnswer, Services } from '../../operations/operation.ts';
+import type { PaymentRequiredAnswer } from '../../operations/answer.ts';
+import type { Services } from '../../operations/call.ts';
+import type { Operation } from '../../operations/definition.ts';
 import { pageHeaders } from '../page-shell.ts';
 import { paywallPage, type PaywallSubject } from './paywall-page.ts';
 import { isPaywallWanted } from './paywall-wanted.ts';

@@ -59,8 +59,6 @@ const paymentFields = {
   settledAt: orNull(time()),
   /** True if the whole amount is refunded, or its refund is under way. Nothing is served for it any more. */
   isRefunded: named('refunded', flag()),
-  /** True if it was delivered because a facilitator said so, and no node has confirmed it. Stays true if that was false. */
-  isUnchecked: named('unchecked', flag()),
   /** The account that pays: a wallet in lower case on EVM, a token account on Solana. */
   source: orNull(text()),
   /** The network of the caller, as long as that counts for what is at risk; null for a payment that comes before the work. */

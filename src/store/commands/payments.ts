@@ -8,17 +8,15 @@ import {
   writeTransaction,
   type Steps,
 } from '../command.ts';
-import { eachOf, firstOf, nothing, statement, type EngineKind } from '../statement.ts';
+import { firstOf, nothing, statement, type EngineKind } from '../statement.ts';
 import {
   amountColumn,
-  amountOf,
   neverSettledMs,
   paymentColumns,
   toPayment,
   type Payment,
   type PaymentState,
 } from './payment-table.ts';
-import { findPaymentsByTransaction } from './list-payments.ts';
 import { moveCredit } from './payment-credit.ts';
 import { readAvailable } from './ledger-table.ts';
 import { debitPledged } from './pledges.ts';
@@ -76,7 +74,7 @@ const insertPayment = statement({
       account_id = excluded.account_id, credit = excluded.credit,
       state = 'reserved', payer = null, source = null, client = null, result = null, transaction_id = null, raw_transaction = null,
       receipt = null, reason = null, facilitator = null, settled_at = null, settled_amount = null,
-      unchecked = 0, job_id = case when payments.request_hash = excluded.request_hash then payments.job_id end,
+      job_id = case when payments.request_hash = excluded.request_hash then payments.job_id end,
       updated_at = excluded.updated_at
     where payments.state = 'rejected'
     returning ${paymentColumns}`,
@@ -135,7 +133,6 @@ const settable = [
   ['facilitator', 'facilitator'],
   ['checkAt', 'check_at'],
   ['settledAt', 'settled_at'],
-  ['isUnchecked', 'unchecked'],
   ['reverts', 'reverts'],
   ['accountId', 'account_id'],
   ['settledAmount', 'settled_amount'],
@@ -146,7 +143,6 @@ const numbers: ReadonlySet<string> = new Set([
   'lease_until',
   'check_at',
   'settled_at',
-  'unchecked',
   'settled_amount',
   'credit',
   'reverts',
@@ -335,41 +331,4 @@ export const verifyPayment = writeTransaction(function* ({
   if (payment.amount + unsent + sent > funds) return { outcome: 'uncovered', unsent, sent };
   const verified = yield* run(advancePayment, change);
   return verified === null ? null : { outcome: 'verified', payment: verified };
-});
-
-/** Lists payments that were delivered because a facilitator said so, and that no node has confirmed. */
-const listUncheckedAmounts = statement({
-  text: `select ${amountColumn} as amount from payments where unchecked = 1 and network = $1 and asset = $2`,
-  values: ({ network, asset }: Payment) => [network, asset],
-  read: eachOf((row: { amount: bigint }) => row),
-});
-
-export interface SettleUncheckedInput {
-  /** Applied if no other payment has the transaction and the limit is not exceeded. */
-  change: AdvancePaymentInput;
-  transaction: string;
-  /** Maximum sum of the unchecked payments of one network and asset, in the smallest unit. */
-  limit: bigint;
-  /** As in `advanceCredit`. */
-  entryId: string;
-}
-
-/**
- * Settles a payment without proof from a chain, because a facilitator says so. Null as in `advancePayment`, if another
- * payment has the same transaction, or if the unchecked payments would exceed the limit.
- */
-export const settleUnchecked = writeTransaction(function* (
-  { change, transaction, limit, entryId }: SettleUncheckedInput,
-  kind,
-): Steps<Payment | null> {
-  yield* run(lockName, 'unchecked payments');
-  const payment = yield* run(getPayment, change.identity);
-  if (payment === null) return null;
-  const name = transaction.startsWith('0x') ? transaction.toLowerCase() : transaction;
-  // Two rows are enough to find another payment with it.
-  const named = yield* run(findPaymentsByTransaction, { transaction: name, limit: 2 });
-  if (named.some((other) => other.identity !== payment.identity)) return null;
-  const unchecked = yield* run(listUncheckedAmounts, payment);
-  if (sumOf(unchecked) + amountOf(payment) > limit) return null;
-  return yield* advanceWithCredit(change, entryId, kind);
 });

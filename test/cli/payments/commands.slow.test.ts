@@ -345,17 +345,6 @@ describe('every state', () => {
   });
 });
 
-it('a payment that was delivered on the word of a facilitator is marked as unchecked', async () => {
-  const { store, operator } = await embedded();
-  await addPayment(store, 'delivered');
-  const { identity } = await addPayment(store, 'delivered', { set: { isUnchecked: true } });
-  const { payment, happened } = await operator.answer(documents.shown, 'show', identity);
-  expect(payment.unchecked).toBe(true);
-  expect(happened).toContain('No node of the chain has confirmed');
-  const { payments } = await operator.answer(documents.list, 'list');
-  expect(payments.filter(({ unchecked }) => unchecked)).toMatchObject([{ payment: identity }]);
-});
-
 describe('sums', () => {
   const day = (text: string): number => Date.parse(`${text}T12:00:00Z`);
 

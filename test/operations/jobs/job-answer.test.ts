@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { waitForEnd } from '../../../src/operations/jobs/job-answer.ts';
-import type { Services } from '../../../src/operations/operation.ts';
+import type { Services } from '../../../src/operations/call.ts';
 import { responsesJob as job } from '../responses/responses-job.ts';
 
 test.each([

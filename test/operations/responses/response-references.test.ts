@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { outputItemId } from '../../../src/operations/responses/response-output.ts';
 import { createResponse } from '../../../src/operations/responses/create-response.ts';
 import { execute } from '../../../src/operations/execute.ts';
-import type { AccountCall, Services } from '../../../src/operations/operation.ts';
+import type { AccountCall, Services } from '../../../src/operations/call.ts';
 import { resolveReferences } from '../../../src/operations/responses/response-messages.ts';
 import type { Job } from '../../../src/store/store.ts';
 import { responsesJob } from './responses-job.ts';
@@ -75,7 +75,7 @@ describe('references in a request', () => {
         accountLimiter: { consume: () => Promise.resolve() },
         catalogs: {
           refresh: () => Promise.resolve(),
-          for: () => ({ find: () => ({ sku: responsesJob.model }) }),
+          for: () => ({ find: () => ({ sku: responsesJob.model }), ownLimits: {} }),
         },
         jobs: {
           isDraining: () => false,

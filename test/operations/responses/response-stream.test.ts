@@ -11,12 +11,8 @@ import {
   type ResponseObject,
 } from '../../../src/operations/responses/response-object.ts';
 import { createResponse } from '../../../src/operations/responses/create-response.ts';
-import type {
-  AccountCall,
-  SendEvents,
-  ServerSentEvent,
-  Services,
-} from '../../../src/operations/operation.ts';
+import type { SendEvents, ServerSentEvent } from '../../../src/operations/answer.ts';
+import type { AccountCall, Services } from '../../../src/operations/call.ts';
 import { streamLive, streamStored } from '../../../src/operations/chat/answer-text-job.ts';
 import { createResponseStream } from '../../../src/operations/responses/response-stream.ts';
 import type { Job } from '../../../src/store/store.ts';
@@ -179,7 +175,7 @@ describe('the events of a response', () => {
       live: () => ({ feed, finished }),
       wait: () => Promise.reject(new Error('the store is away')),
     };
-    const answer = await createResponse.sale.prepaid?.answer(
+    const answer = await createResponse.sale.answer(
       { job: responsesJob, isReplayed: false },
       { input: 'Hi', stream: true },
       { transport: 'rest', signal: never } as AccountCall,

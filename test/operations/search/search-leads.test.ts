@@ -5,7 +5,7 @@ import type { JsonObject } from '../../../src/kit/json.ts';
 import type { Lead } from '../../../src/leads/lead-source.ts';
 import { compareLeads } from '../../../src/leads/query/lead-order.ts';
 import { countryNames } from '../../../src/leads/query/country-names.ts';
-import type { Services } from '../../../src/operations/operation.ts';
+import type { Services } from '../../../src/operations/call.ts';
 import { createSearchLeads } from '../../../src/operations/search/search-leads.ts';
 import { validate } from '../../../src/operations/validate.ts';
 import { arbitraryLeads } from '../../leads/arbitrary-leads.ts';
@@ -25,7 +25,7 @@ const search = createSearchLeads({
 const refusalOf = (input: object): string | null => {
   try {
     validate(search, input);
-    search.sale.x402?.check(search.input.parse(input), {} as Services);
+    search.sale.check(search.input.parse(input));
     return null;
   } catch (error) {
     if (error instanceof AppError && error.code === 'invalid_parameter') return error.message;
@@ -152,13 +152,8 @@ const servicesOver = (
   return { leads } as unknown as Services;
 };
 
-const sale = () => {
-  if (search.sale.x402 === undefined) throw new Error('the search is not sold');
-  return search.sale.x402;
-};
-
 const answerTo = (input: object, services: Services): Promise<JsonObject> =>
-  sale().produce(search.input.parse(input), services, signal);
+  search.sale.produce(search.input.parse(input), services, signal);
 
 describe('the pages of a search', () => {
   it('have each profile once and in order, also where many have as many followers', async () => {
@@ -192,7 +187,7 @@ describe('the pages of a search', () => {
 
 describe('a count of matches', () => {
   const lookAt = (input: object, services: Services) =>
-    sale().look?.(search.input.parse(input), services, signal);
+    search.sale.look?.(search.input.parse(input), services, signal);
   const many = Array.from({ length: 130 }, (_, index) => buildLead({ username: `user${index}` }));
 
   it('is bounded, and gives no profile away', async () => {

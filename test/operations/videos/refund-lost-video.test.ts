@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/kit/log.ts';
 import { refundLostVideo } from '../../../src/operations/videos/get-video-content.ts';
-import type { Services } from '../../../src/operations/operation.ts';
+import type { Services } from '../../../src/operations/call.ts';
 
 const madeAt = 1_800_000_000_000;
 const job = { id: randomUUID(), charged: 80_000_000n };

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createInputFolder } from '../../../src/media/input-folder.ts';
 import type { StreamInputOptions } from '../../../src/media/stream-input.ts';
-import type { AccountCall, Services } from '../../../src/operations/operation.ts';
+import type { AccountCall, Services } from '../../../src/operations/call.ts';
 import { takeVideoInputs } from '../../../src/operations/videos/take-video-inputs.ts';
 
 const measuring = vi.hoisted(() => Promise.withResolvers<{ file: string; signal?: AbortSignal }>());

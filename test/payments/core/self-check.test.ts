@@ -244,7 +244,7 @@ describe('a network that was wrong', () => {
     expect(status().detail).toMatch(/^the wallet .* has no USDC account \(.*\) yet; send it some USDC$/);
     const honest = fixture.openGate();
     const proofs = await stranger.prove(honest.challenge({ price, ...overRest }), 'solana');
-    expect(await codeOf(gate.pay(createSale('not yet').request(proofs)))).toBe('payment_unavailable');
+    expect(await codeOf(gate.sellAnswer(createSale('not yet').request(proofs)))).toBe('payment_unavailable');
     await fixture.chains.solana.mint(fixture.chains.solana.facilitator.address, 1n);
     await gate.warmUp();
     expect(status()).toMatchObject({ ready: true, detail: null });

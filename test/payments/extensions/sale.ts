@@ -2,7 +2,7 @@ import { readConfig } from '../../../src/config/config.ts';
 import { brandTitle } from '../../../src/kit/brand-title.ts';
 import { describeSales } from '../../../src/mcp/describe-sales.ts';
 import { createOperations } from '../../../src/operations/index.ts';
-import type { Services } from '../../../src/operations/operation.ts';
+import type { Services } from '../../../src/operations/call.ts';
 import type { SaleDescription } from '../../../src/purchases/x402/x402-gate.ts';
 
 /** The search over each transport. */
@@ -17,5 +17,5 @@ export const describeSale = (environment: Record<string, string> = {}): SaleDesc
     services: () => ({ config }) as unknown as Services,
   });
   if (sale === undefined) throw new Error('nothing is sold');
-  return { ...sale, description: () => 'Influencer search', notice: () => null };
+  return { ...sale, notice: () => null };
 };

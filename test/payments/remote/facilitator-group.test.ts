@@ -100,7 +100,6 @@ const createGroup = (urls: [string, ...string[]], changes: Partial<FacilitatorTi
     endpoints: urls.map((url) => ({ url, cdpKey: null })),
     rpc: createJsonRpc({ url: noNode, timeoutMs: defaultFacilitatorTimeouts.rpcMs }),
     timeouts: { ...defaultFacilitatorTimeouts, ...changes },
-    takesUnchecked: false,
     log: silentLog,
     now: () => Date.now(),
     nowMs: () => time.nowMs,

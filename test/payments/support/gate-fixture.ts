@@ -10,8 +10,8 @@ import { parseUsd } from '../../../src/kit/money.ts';
 import type { PayableNetwork } from '../../../src/payments/payment-methods.ts';
 import {
   createX402Gate,
-  type PayOutcome,
-  type PayRequest,
+  type SoldOutcome,
+  type AnswerOrder,
   type Proofs,
   type X402Gate,
   type X402GateOptions,
@@ -111,7 +111,7 @@ export const startGateFixture = async (): Promise<GateFixture> => {
 export interface Sale {
   /** How often the result was made. */
   readonly produced: number;
-  request(proofs: Proofs | null, changes?: Partial<PayRequest>): PayRequest;
+  request(proofs: Proofs | null, changes?: Partial<AnswerOrder>): AnswerOrder;
 }
 
 /** One search for sale, that counts how often it ran. */
@@ -137,13 +137,13 @@ export const createSale = (name: string): Sale => {
 };
 
 /** The outcome as one that was served; throws when it is not. */
-export const served = (outcome: PayOutcome): Extract<PayOutcome, { outcome: 'served' }> => {
+export const served = (outcome: SoldOutcome): Extract<SoldOutcome, { outcome: 'served' }> => {
   if (outcome.outcome === 'served') return outcome;
   throw new Error(`unpaid: ${outcome.challenge.body.error}`);
 };
 
 /** The outcome as one that was refused; throws when it is not. */
-export const unpaid = (outcome: PayOutcome): Extract<PayOutcome, { outcome: 'unpaid' }> => {
+export const unpaid = (outcome: SoldOutcome): Extract<SoldOutcome, { outcome: 'unpaid' }> => {
   if (outcome.outcome === 'unpaid') return outcome;
   throw new Error('served');
 };
@@ -171,7 +171,7 @@ export const hasty = { settleMs: 1_200 };
 const maxTries = 30;
 
 /** Pays until something was sent whose outcome is unknown: a hasty gate may give up before it has sent anything. */
-export const untilPending = async (pay: () => Promise<PayOutcome>): Promise<AppError> => {
+export const untilPending = async (pay: () => Promise<SoldOutcome>): Promise<AppError> => {
   for (let tries = 0; tries < maxTries; tries += 1) {
     const refusal = await refusalOf(pay());
     if (refusal.code === 'payment_pending') return refusal;
@@ -181,9 +181,9 @@ export const untilPending = async (pay: () => Promise<PayOutcome>): Promise<AppE
 };
 
 /** Pays until there is an end: a hasty gate may give up before the chain has one. */
-export const payAtLast = async (gate: X402Gate, request: PayRequest): Promise<PayOutcome> => {
+export const payAtLast = async (gate: X402Gate, request: AnswerOrder): Promise<SoldOutcome> => {
   for (let tries = 0; tries < maxTries; tries += 1) {
-    const outcome = await gate.pay(request).catch((error: unknown) => {
+    const outcome = await gate.sellAnswer(request).catch((error: unknown) => {
       if (error instanceof AppError && /^payment_(?:pending|unavailable)$/.test(error.code)) return null;
       throw error;
     });

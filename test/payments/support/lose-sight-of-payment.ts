@@ -33,7 +33,7 @@ export const loseSightOfPayment = async (
   await gate.warmUp();
   const proofs = await buyer.prove(gate.challenge({ price, ...overRest }), 'base');
   const blind = controls.inject({ fault: 'unavailable', methods: ['eth_getTransactionReceipt'] });
-  await untilPending(() => gate.pay(createSale('search').request(proofs)));
+  await untilPending(() => gate.sellAnswer(createSale('search').request(proofs)));
   await gate.close();
   const [payment] = await store.listPayments({ states: ['unknown'], limit: 1 });
   if (payment === undefined) throw new Error('the payment is not unknown');

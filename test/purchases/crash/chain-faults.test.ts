@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { Challenge, PayRequest, X402Gate } from '../../../src/purchases/x402/x402-gate.ts';
+import type { Challenge, AnswerOrder, X402Gate } from '../../../src/purchases/x402/x402-gate.ts';
 import {
   createSale,
   hasty,
@@ -36,7 +36,7 @@ describe('a settlement on Base', () => {
     const before = await fixture.balances('base');
     const sends = controls.callCount('eth_sendRawTransaction');
     await controls.setAutomine(false);
-    const paying = gate.pay(sale.request(proofs));
+    const paying = gate.sellAnswer(sale.request(proofs));
     await vi.waitFor(() => expect(controls.callCount('eth_sendRawTransaction')).toBe(sends + 1), 60_000);
     await spender.spendAll();
     await controls.mine();
@@ -46,10 +46,10 @@ describe('a settlement on Base', () => {
     expect(reverted).toMatch(/^0x/);
 
     await controls.setAutomine(true);
-    expect((await refusalOf(gate.pay(sale.request(proofs)))).code).toBe('payment_pending');
+    expect((await refusalOf(gate.sellAnswer(sale.request(proofs)))).code).toBe('payment_pending');
     expect((await fixture.balances('base')).seller).toBe(before.seller);
     await fixture.chains.base.mint(spender.address, priceUnits);
-    const answer = served(await gate.pay(sale.request(proofs)));
+    const answer = served(await gate.sellAnswer(sale.request(proofs)));
     expect(answer).toMatchObject({ replayed: true, transaction: expect.not.stringMatching(`${reverted}`) });
     expect(sale.produced).toBe(1);
     expect((await fixture.balances('base')).seller).toBe(before.seller + priceUnits);
@@ -65,8 +65,8 @@ describe('a settlement on Base', () => {
       await fixture.buyer.prove(challenge, 'base'),
     ];
     const impatient = fixture.openGate({ timeouts: hasty });
-    const leaveInPool = async (request: PayRequest): Promise<string> =>
-      (await untilPending(() => impatient.pay(request))).headers['x-payment-transaction'] ?? '';
+    const leaveInPool = async (request: AnswerOrder): Promise<string> =>
+      (await untilPending(() => impatient.sellAnswer(request))).headers['x-payment-transaction'] ?? '';
     await controls.setAutomine(false);
     const lostPaying = leaveInPool(lost.request(lostProofs));
     const nextPaying = leaveInPool(next.request(nextProofs));
@@ -77,7 +77,7 @@ describe('a settlement on Base', () => {
     // Only the buyer of the other one comes back.
     served(await payAtLast(impatient, next.request(nextProofs)));
     expect(next.produced).toBe(1);
-    served(await gate.pay(lost.request(lostProofs)));
+    served(await gate.sellAnswer(lost.request(lostProofs)));
     expect((await fixture.balances('base')).seller).toBe(before.seller + 2n * priceUnits);
   });
 });
@@ -105,9 +105,9 @@ describe('a proof that runs out while its result is made', () => {
       await expire();
       return request.produce(signal, payment);
     };
-    const refused = unpaid(await gate.pay({ ...request, produce }));
+    const refused = unpaid(await gate.sellAnswer({ ...request, produce }));
     expect(refused.challenge.body.error).toBe(reason);
-    unpaid(await gate.pay(request));
+    unpaid(await gate.sellAnswer(request));
     expect(await fixture.balances(chain)).toEqual(before);
   });
 });

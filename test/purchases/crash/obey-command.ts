@@ -52,21 +52,21 @@ const openGate = async (
 const toPayEnd = (outcome: PayOutcome): PayEnd => {
   if (outcome.outcome === 'unpaid') return { kind: 'unpaid', reason: outcome.challenge.body.error };
   const { result, replayed, transaction } = outcome;
-  return { kind: 'served', result, replayed, transaction };
+  return { kind: 'served', result: result ?? '', replayed, transaction };
 };
 
 const pay = async (gate: X402Gate, { proofs, sale, isCredit = false }: PayOrder): Promise<PayEnd> => {
   try {
-    const outcome = await gate.pay({
+    const order = {
       price: parseUsd('0.10'),
       ...overRest,
       proofs,
       requestHash: sha256(sale),
       produce: () => step('produce', () => Promise.resolve(JSON.stringify({ sale, made: randomUUID() }))),
-      ...(isCredit ? { credit: { accountId: null, isSandbox: true } } : {}),
       signal: new AbortController().signal,
-    });
-    return toPayEnd(outcome);
+    };
+    const credit = { accountId: null, isSandbox: true };
+    return toPayEnd(await (isCredit ? gate.takeCredit({ ...order, credit }) : gate.sellAnswer(order)));
   } catch (error) {
     if (error instanceof AppError) return { kind: 'refused', code: error.code };
     throw error;

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/kit/errors.ts';
-import type { Challenge, PayOutcome } from '../../../src/purchases/x402/x402-gate.ts';
+import type { Challenge, SoldOutcome } from '../../../src/purchases/x402/x402-gate.ts';
 import {
   createSale,
   overRest,
@@ -47,7 +47,7 @@ afterAll(async () => {
 });
 
 /** How a purchase ends: `served`, `unpaid`, or the code of its refusal. */
-const endOf = async (work: Promise<PayOutcome>): Promise<string> => {
+const endOf = async (work: Promise<SoldOutcome>): Promise<string> => {
   try {
     return (await work).outcome;
   } catch (error) {
@@ -57,7 +57,7 @@ const endOf = async (work: Promise<PayOutcome>): Promise<string> => {
 };
 
 /** On a slow machine a call may take longer than it has, which is told as an outage. */
-const payAtLast = async (pay: () => Promise<PayOutcome>): Promise<PayOutcome> => {
+const payAtLast = async (pay: () => Promise<SoldOutcome>): Promise<SoldOutcome> => {
   for (let tries = 1; ; tries += 1) {
     try {
       return await pay();
@@ -72,11 +72,13 @@ const payAtLast = async (pay: () => Promise<PayOutcome>): Promise<PayOutcome> =>
 const methodsOf = async (chain: 'base' | 'solana'): Promise<string[]> => {
   // Loads what is large, before the first call that has a limit of time.
   served(
-    await fixture.openGate().pay(createSale('first').request(await fixture.buyer.prove(challenge, chain))),
+    await fixture
+      .openGate()
+      .sellAnswer(createSale('first').request(await fixture.buyer.prove(challenge, chain))),
   );
   const proofs = await fixture.buyer.prove(challenge, chain);
   const request = createSale(`undisturbed ${chain}`).request(proofs);
-  const { steps } = await walk(() => fixture.openGate().pay(request), null);
+  const { steps } = await walk(() => fixture.openGate().sellAnswer(request), null);
   const calls = steps.flatMap((step) => /^before (\w+)/.exec(step)?.[1] ?? []);
   return [...new Set(calls)];
 };
@@ -103,10 +105,10 @@ describe.each(chains)('a node of $chain that answers everything but one method',
         };
         const gate = fixture.openGate({ timeouts });
         const isExpected = expected.some((one) => one === method);
-        let end = await endOf(gate.pay({ ...request, produce }));
+        let end = await endOf(gate.sellAnswer({ ...request, produce }));
         // Another call took too long before this one was made.
         while (isExpected && end !== 'served' && !failing?.hits)
-          end = await endOf(gate.pay({ ...request, produce }));
+          end = await endOf(gate.sellAnswer({ ...request, produce }));
         expect({ method, end }).toEqual({
           method,
           end: expect.stringMatching(/^(?:served|payment_unavailable|payment_pending)$/),
@@ -117,8 +119,8 @@ describe.each(chains)('a node of $chain that answers everything but one method',
         if (end === 'served')
           expect({ method, earned: await earnedOf() }).toEqual({ method, earned: priceUnits });
         controls.clearFaults();
-        const { result } = served(await payAtLast(() => gate.pay(request)));
-        const again = served(await payAtLast(() => gate.pay(request)));
+        const { result } = served(await payAtLast(() => gate.sellAnswer(request)));
+        const again = served(await payAtLast(() => gate.sellAnswer(request)));
         expect({ method, ...again, earned: await earnedOf() }).toMatchObject({
           method,
           replayed: true,

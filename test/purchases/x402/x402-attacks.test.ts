@@ -45,7 +45,7 @@ describe('a buyer who uses up the nonces of many proofs in one transaction that 
     const sentBefore = controls.callCount('eth_sendRawTransaction');
     await controls.setAutomine(false);
     const paying = Promise.allSettled(
-      proofs.map((proof, index) => gate.pay(createSale(`batch ${index}`).request(proof))),
+      proofs.map((proof, index) => gate.sellAnswer(createSale(`batch ${index}`).request(proof))),
     );
     await vi.waitFor(
       () => {
@@ -61,7 +61,7 @@ describe('a buyer who uses up the nonces of many proofs in one transaction that 
     expect((await fixture.balances('base')).seller - before.seller).toBe(priceUnits);
     expect(servedAmong(results)).toBe(1);
     const again = await Promise.allSettled(
-      proofs.map((proof, index) => gate.pay(createSale(`batch ${index}`).request(proof))),
+      proofs.map((proof, index) => gate.sellAnswer(createSale(`batch ${index}`).request(proof))),
     );
     expect(servedAmong(again)).toBe(1);
   });
@@ -74,8 +74,8 @@ describe('a buyer who uses up the nonces of many proofs in one transaction that 
       await cunning.landed(await cunning.sendBatch([await cunning.burningCall(proof)]));
       return request.produce(signal, payment);
     };
-    expect(await gate.pay({ ...request, produce })).toMatchObject({ outcome: 'unpaid' });
-    expect(await gate.pay(request)).toMatchObject({ outcome: 'unpaid' });
+    expect(await gate.sellAnswer({ ...request, produce })).toMatchObject({ outcome: 'unpaid' });
+    expect(await gate.sellAnswer(request)).toMatchObject({ outcome: 'unpaid' });
   });
 });
 
@@ -94,14 +94,16 @@ describe.each(['base', 'solana'] as const)(
         fixture.chains[chain].controls.inject({ fault: 'unavailable' });
         return request.produce(signal, payment);
       };
-      await expect(gate.pay({ ...request, produce })).rejects.toMatchObject({ code: 'payment_unavailable' });
+      await expect(gate.sellAnswer({ ...request, produce })).rejects.toMatchObject({
+        code: 'payment_unavailable',
+      });
       fixture.chains[chain].controls.clearFaults();
       const copies = await Promise.allSettled(
-        Array.from({ length: 10 }, () => gate.pay(sale.request(proof))),
+        Array.from({ length: 10 }, () => gate.sellAnswer(sale.request(proof))),
       );
       expect(servedAmong(copies)).toBe(1);
       expect((await fixture.balances(chain)).seller - before.seller).toBe(priceUnits);
-      expect(served(await gate.pay(sale.request(proof))).replayed).toBe(true);
+      expect(served(await gate.sellAnswer(sale.request(proof))).replayed).toBe(true);
     });
   },
 );
@@ -137,7 +139,7 @@ describe('a node that names an absurd gas price', () => {
     const before = await fixture.balances('base');
     const sentBefore = fixture.chains.base.controls.callCount('eth_sendRawTransaction');
     const proof = await fixture.buyer.prove(gate.challenge({ price, ...overRest }), 'base');
-    await expect(gate.pay(createSale('dear').request(proof))).rejects.toMatchObject({
+    await expect(gate.sellAnswer(createSale('dear').request(proof))).rejects.toMatchObject({
       code: 'payment_unavailable',
     });
     expect(fixture.chains.base.controls.callCount('eth_sendRawTransaction')).toBe(sentBefore);

@@ -86,7 +86,7 @@ const createWallet = async (): Promise<Wallet> => {
   };
 };
 
-const pay = (name: string, proofs: Proofs) => gate.pay(createSale(name).request(proofs));
+const pay = (name: string, proofs: Proofs) => gate.sellAnswer(createSale(name).request(proofs));
 const sends = (): number => fixture.chains.base.controls.callCount('eth_sendRawTransaction');
 
 /** Agrees until the settlement is on its way, and burns its gas then; the hash of what was reverted. */
@@ -155,7 +155,7 @@ describe('a payer whose wallet is a contract', () => {
     await wallet.become(agreeing);
     const before = sends();
     const sale = createSale('again');
-    const refused = unpaid(await gate.pay(sale.request(wallet.prove())));
+    const refused = unpaid(await gate.sellAnswer(sale.request(wallet.prove())));
     expect(refused.challenge.body.error).toBe('payer_contract_reverted');
     expect(sale.produced).toBe(0);
     expect(await codeOf(pay('cheats', proofs))).toBe('payment_pending');

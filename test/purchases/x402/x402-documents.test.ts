@@ -108,11 +108,11 @@ describe('a challenge of a gate', () => {
 
 describe('what is sold', () => {
   it('is told as it is now, also where it was told otherwise before', () => {
-    let description = 'Influencer search over generated, fictional profiles';
-    const gate = openGate({ sales: [{ ...describeSale(), description: () => description }] });
-    const told = (): unknown => gate.challenge({ price, ...overRest }).paymentRequired.resource?.description;
-    expect(told()).toBe(description);
-    description = 'Influencer search';
-    expect(told()).toBe('Influencer search');
+    const gate = openGate();
+    const told = (isSandbox: boolean): unknown =>
+      gate.challenge({ price, ...overRest, isSandbox }).paymentRequired.resource?.description;
+    expect(told(true)).toBe('Influencer search over generated, fictional profiles');
+    expect(told(false)).toBe('Influencer search');
+    expect(told(true)).toBe('Influencer search over generated, fictional profiles');
   });
 });

@@ -2,7 +2,7 @@ import { decodeBase64Json, encodeBase64Json } from '../../../src/payments/core/b
 import { dieAt } from '../../payments/support/dying-store.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { X402GateOptions } from '../../../src/purchases/x402/x402-gate.ts';
-import { parseUsd, type Nano } from '../../../src/kit/money.ts';
+import { parseUsd } from '../../../src/kit/money.ts';
 import {
   createSale,
   overRest,
@@ -19,8 +19,7 @@ const minuteMs = 60_000;
 const chains = ['base', 'solana'] as const;
 const higher = parseUsd('0.50');
 /** As a search says it: what it costs by each rule. */
-const priceUnder = (pricing: string): Nano | null =>
-  pricing === 'cheap' ? price : pricing === 'dear' ? higher : null;
+const formerPrices = { cheap: price, dear: higher };
 
 let fixture: GateFixture;
 beforeAll(async () => {
@@ -54,17 +53,17 @@ describe('a price that changes between challenge and proof', () => {
     const before = await fixture.balances(chain);
     const proofs = await fixture.buyer.prove(challenge, chain);
     const sale = createSale(`told before, ${chain}`);
-    served(await openDear().pay(sale.request(proofs, { price: higher, priceUnder })));
+    served(await openDear().sellAnswer(sale.request(proofs, { price: higher, formerPrices })));
     expect((await fixture.balances(chain)).seller).toBe(before.seller + priceUnits);
-    const again = await openDear().pay(sale.request(proofs, { price: higher, priceUnder }));
+    const again = await openDear().sellAnswer(sale.request(proofs, { price: higher, formerPrices }));
     expect(served(again).replayed).toBe(true);
   });
 
   it('is gone some minutes later, and the new terms are told', async () => {
     await offer(openCheap());
     const proofs = await fixture.buyer.prove(openCheap().challenge({ price, ...overRest }), 'base');
-    const request = createSale('told long before').request(proofs, { price: higher, priceUnder });
-    const refused = unpaid(await openDear(8 * minuteMs).pay(request));
+    const request = createSale('told long before').request(proofs, { price: higher, formerPrices });
+    const refused = unpaid(await openDear(8 * minuteMs).sellAnswer(request));
     expect(refused.challenge.body).toMatchObject({
       error: 'payment_amount_mismatch',
       x402: { amount: '0.50' },
@@ -85,17 +84,17 @@ describe('a price that changes between challenge and proof', () => {
     const proofs = await fixture.buyer.prove(openCheap().challenge({ price: earlier, ...overRest }), 'base');
     const request = createSale('told by an earlier version').request(proofs, {
       price: higher,
-      priceUnder: (pricing) => (pricing === 'earlier' ? earlier : null),
+      formerPrices: { earlier },
     });
-    expect(served(await openDear().pay(request)).replayed).toBe(false);
+    expect(served(await openDear().sellAnswer(request)).replayed).toBe(false);
   });
 
   it('is held by a rule that this version knows, and no other', async () => {
     await offer(fixture.openGate({ ...pricedBy('forgotten') }));
     const odd = parseUsd('0.07');
     const proofs = await fixture.buyer.prove(openCheap().challenge({ price: odd, ...overRest }), 'base');
-    const request = createSale('unknown rule').request(proofs, { price: higher, priceUnder });
-    expect(unpaid(await openDear().pay(request)).challenge.body.error).toBe('payment_amount_mismatch');
+    const request = createSale('unknown rule').request(proofs, { price: higher, formerPrices });
+    expect(unpaid(await openDear().sellAnswer(request)).challenge.body.error).toBe('payment_amount_mismatch');
   });
 });
 
@@ -116,10 +115,10 @@ describe('a token that changes', () => {
     const sale = createSale('charged in the token before');
     const proofs = await fixture.buyer.prove(openCheap().challenge({ price, ...overRest }), 'base', 1);
     const { store, dead } = dieAt(fixture.store, 'before', 'settled');
-    void openCheap({ store }).pay(sale.request(proofs));
+    void openCheap({ store }).sellAnswer(sale.request(proofs));
     await dead;
     const later = openCheap({ networks: withToken(), clock: { now: () => Date.now() + minuteMs } });
-    expect(served(await later.pay(sale.request(proofs, { priceUnder }))).replayed).toBe(true);
+    expect(served(await later.sellAnswer(sale.request(proofs, { formerPrices }))).replayed).toBe(true);
   });
 
   it('lets one authorization buy once, in whichever dialect it comes', async () => {
@@ -130,8 +129,8 @@ describe('a token that changes', () => {
     const gate = openCheap({ networks: withToken() });
     const sales = [createSale('as v1'), createSale('as v2')];
     const outcomes = await Promise.allSettled([
-      gate.pay(sales[0]!.request({ xPayment: v1 }, { priceUnder })),
-      gate.pay(sales[1]!.request(v2, { priceUnder })),
+      gate.sellAnswer(sales[0]!.request({ xPayment: v1 }, { formerPrices })),
+      gate.sellAnswer(sales[1]!.request(v2, { formerPrices })),
     ]);
     const all = await fixture.store.listPayments({ limit: 50 });
     const nonce = String(payload.authorization.nonce).toLowerCase();
@@ -152,7 +151,7 @@ describe('a wallet that changes between challenge and proof', () => {
     }));
     const gate = openCheap({ networks: moved });
     const strangers = createSale(`unheard-of wallet, ${chain}`);
-    served(await gate.pay(strangers.request(proofs, { priceUnder })));
+    served(await gate.sellAnswer(strangers.request(proofs, { formerPrices })));
     expect((await fixture.balances(chain)).seller).toBe(before.seller + priceUnits);
   });
 });

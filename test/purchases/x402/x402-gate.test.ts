@@ -7,7 +7,7 @@ import { parseUsd } from '../../../src/kit/money.ts';
 import { decodeBase64Json, encodeBase64Json } from '../../../src/payments/core/base64-json.ts';
 import type {
   Challenge,
-  PayRequest,
+  AnswerOrder,
   Proofs,
   X402Gate,
   X402GateOptions,
@@ -93,10 +93,10 @@ describe.each([
   it('pays once, is served, and is served the stored answer again', async () => {
     const sale = createSale(`${chain} ${version}`);
     const before = await fixture.balances(chain);
-    const { challenge: owed } = unpaid(await gate.pay(sale.request(null)));
+    const { challenge: owed } = unpaid(await gate.sellAnswer(sale.request(null)));
     const proofs = await fixture.buyer.prove(owed, chain, version);
 
-    const first = served(await gate.pay(sale.request(proofs)));
+    const first = served(await gate.sellAnswer(sale.request(proofs)));
     expect(JSON.parse(first.result)).toEqual({ results: [`${chain} ${version}`], count: 1 });
     expect(first.replayed).toBe(false);
     const { response, headers } = first.receipt ?? {};
@@ -112,7 +112,7 @@ describe.each([
       network: chain === 'base' ? 'base-sepolia' : 'solana-devnet',
     });
 
-    const second = served(await gate.pay(sale.request(proofs)));
+    const second = served(await gate.sellAnswer(sale.request(proofs)));
     expect({ ...second, payment: null }).toEqual({ ...first, replayed: true, payment: null });
     expect(sale.produced).toBe(1);
     expect(await fixture.balances(chain)).toEqual({
@@ -128,7 +128,7 @@ describe.each(chains)('one proof on %s', (chain) => {
     const before = await fixture.balances(chain);
     const proofs = await fixture.buyer.prove(challenge, chain);
     const outcomes = await Promise.allSettled(
-      Array.from({ length: 10 }, () => gate.pay(sale.request(proofs))),
+      Array.from({ length: 10 }, () => gate.sellAnswer(sale.request(proofs))),
     );
     const answers = outcomes.filter((outcome) => outcome.status === 'fulfilled');
     const refusals = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));
@@ -142,11 +142,11 @@ describe.each(chains)('one proof on %s', (chain) => {
 
   it('pays one request and no other', async () => {
     const proofs = await fixture.buyer.prove(challenge, chain);
-    served(await gate.pay(createSale(`first on ${chain}`).request(proofs)));
+    served(await gate.sellAnswer(createSale(`first on ${chain}`).request(proofs)));
     const other = createSale(`other on ${chain}`);
-    expect(await codeOf(gate.pay(other.request(proofs)))).toBe('payment_conflict');
+    expect(await codeOf(gate.sellAnswer(other.request(proofs)))).toBe('payment_conflict');
     const dearer = other.request(proofs, { price: parseUsd('0.12') });
-    expect(await codeOf(gate.pay(dearer))).toBe('payment_conflict');
+    expect(await codeOf(gate.sellAnswer(dearer))).toBe('payment_conflict');
     expect(other.produced).toBe(0);
   });
 
@@ -154,9 +154,9 @@ describe.each(chains)('one proof on %s', (chain) => {
     const sale = createSale(`both on ${chain}`);
     const { paymentSignature = '' } = await fixture.buyer.prove(challenge, chain);
     const asMeta = { meta: decodeBase64Json(paymentSignature) };
-    const first = served(await gate.pay(sale.request(asMeta, { ...overMcp })));
-    const again = served(await gate.pay(sale.request({ meta: paymentSignature }, { ...overMcp })));
-    const overRest = served(await gate.pay(sale.request({ paymentSignature })));
+    const first = served(await gate.sellAnswer(sale.request(asMeta, { ...overMcp })));
+    const again = served(await gate.sellAnswer(sale.request({ meta: paymentSignature }, { ...overMcp })));
+    const overRest = served(await gate.sellAnswer(sale.request({ paymentSignature })));
     expect([again.result, overRest.result]).toEqual([first.result, first.result]);
     expect(sale.produced).toBe(1);
   });
@@ -168,16 +168,16 @@ describe.each(chains)('one proof on %s', (chain) => {
     const failing = sale.request(proofs, {
       produce: () => Promise.reject(new AppError('upstream_error', 'The data source failed. Try again.')),
     });
-    expect(await codeOf(gate.pay(failing))).toBe('upstream_error');
+    expect(await codeOf(gate.sellAnswer(failing))).toBe('upstream_error');
     expect(await fixture.balances(chain)).toEqual(before);
-    served(await gate.pay(sale.request(proofs)));
+    served(await gate.sellAnswer(sale.request(proofs)));
     expect((await fixture.balances(chain)).seller).toBe(before.seller + priceUnits);
   });
 
   it('is refused for want of USDC', async () => {
     const poor = await fixture.createBuyer(priceUnits - 1n);
     const sale = createSale(`poor on ${chain}`);
-    const refused = unpaid(await gate.pay(sale.request(await poor.prove(challenge, chain))));
+    const refused = unpaid(await gate.sellAnswer(sale.request(await poor.prove(challenge, chain))));
     expect(refused.challenge.body.error).toMatch(/insufficient_(?:balance|funds)$/);
     expect(refused.challenge.paymentRequired.error).toBe(refused.challenge.body.error);
     expect(sale.produced).toBe(0);
@@ -199,9 +199,9 @@ describe.each(chains)('one proof on %s', (chain) => {
     const requests = proofs.map((proof, index) =>
       createSale(`race ${index} on ${chain}`).request(proof, { produce }),
     );
-    const endOf = async (request: PayRequest, index: number): Promise<string> => {
+    const endOf = async (request: AnswerOrder, index: number): Promise<string> => {
       try {
-        const ended = await gates[index]!.pay(request);
+        const ended = await gates[index]!.sellAnswer(request);
         return ended.outcome === 'served' ? 'served' : ended.challenge.body.error;
       } catch (error) {
         if (error instanceof AppError) return error.code;
@@ -232,7 +232,7 @@ describe.each(chains)('one proof on %s', (chain) => {
         return JSON.stringify({ results: ['early'], count: 1 });
       },
     });
-    await expect(gate.pay(early)).rejects.toThrow('aborted');
+    await expect(gate.sellAnswer(early)).rejects.toThrow('aborted');
     expect(await fixture.balances(chain)).toEqual(before);
 
     // The stored result is what the proof buys now; leaving during the settlement changes nothing.
@@ -240,7 +240,7 @@ describe.each(chains)('one proof on %s', (chain) => {
     const { controls } = fixture.chains[chain];
     const method = chain === 'base' ? 'eth_sendRawTransaction' : 'sendTransaction';
     const held = controls.inject({ fault: 'hold', methods: [method] });
-    const late = gate.pay(sale.request(proofs, { signal: leavingLate.signal }));
+    const late = gate.sellAnswer(sale.request(proofs, { signal: leavingLate.signal }));
     await held.waitForHit();
     leavingLate.abort();
     held.remove();
@@ -253,10 +253,12 @@ describe.each(chains)('one proof on %s', (chain) => {
     const sale = createSale(`free on ${chain}`);
     const before = await fixture.balances(chain);
     const proofs = await fixture.buyer.prove(challenge, chain);
-    const free = served(await gate.pay(sale.request(proofs, { isFree: () => true })));
+    const free = served(
+      await gate.sellAnswer(sale.request(proofs, { produce: async () => ({ free: '{}' }) })),
+    );
     expect(free).toMatchObject({ receipt: undefined, transaction: null });
     expect(await fixture.balances(chain)).toEqual(before);
-    served(await gate.pay(createSale(`spent on ${chain}`).request(proofs)));
+    served(await gate.sellAnswer(createSale(`spent on ${chain}`).request(proofs)));
     expect((await fixture.balances(chain)).seller).toBe(before.seller + priceUnits);
   });
 });
@@ -268,18 +270,18 @@ describe('a proof in both headers', () => {
     const { paymentSignature } = await fixture.buyer.prove(challenge, 'base', 2);
     const { xPayment } = await fixture.buyer.prove(challenge, 'base', 1);
     const both = { xPayment, paymentSignature };
-    const first = served(await gate.pay(sale.request(both)));
-    const second = served(await gate.pay(sale.request(both)));
-    const alone = served(await gate.pay(sale.request({ paymentSignature })));
+    const first = served(await gate.sellAnswer(sale.request(both)));
+    const second = served(await gate.sellAnswer(sale.request(both)));
+    const alone = served(await gate.sellAnswer(sale.request({ paymentSignature })));
     expect([second.transaction, alone.transaction]).toEqual([first.transaction, first.transaction]);
     expect((await fixture.balances('base')).seller).toBe(before.seller + priceUnits);
   });
 
   it('is read by the version in it, whichever header it is in', async () => {
     const { paymentSignature } = await fixture.buyer.prove(challenge, 'base', 2);
-    const v2 = await gate.pay(createSale('v2 in X-PAYMENT').request({ xPayment: paymentSignature }));
+    const v2 = await gate.sellAnswer(createSale('v2 in X-PAYMENT').request({ xPayment: paymentSignature }));
     const { xPayment } = await fixture.buyer.prove(challenge, 'base', 1);
-    const v1 = await gate.pay(createSale('v1 elsewhere').request({ paymentSignature: xPayment }));
+    const v1 = await gate.sellAnswer(createSale('v1 elsewhere').request({ paymentSignature: xPayment }));
     expect([v2.outcome, v1.outcome]).toEqual(['served', 'served']);
   });
 });
@@ -287,7 +289,7 @@ describe('a proof in both headers', () => {
 describe('a proof that does not pay these terms', () => {
   const refusalReason = async (proofs: Proofs): Promise<string> => {
     const sale = createSale('never sold');
-    const refused = unpaid(await gate.pay(sale.request(proofs)));
+    const refused = unpaid(await gate.sellAnswer(sale.request(proofs)));
     expect(sale.produced).toBe(0);
     expect(decodeBase64Json(refused.challenge.header)).toEqual(refused.challenge.paymentRequired);
     return refused.challenge.body.error;
@@ -355,17 +357,17 @@ describe('a proof that does not pay these terms', () => {
       payload.signature = signature.slice(0, 60) + (signature[60] === '0' ? '1' : '0') + signature.slice(61);
     });
     expect(await refusalReason(forged)).toBe('invalid_exact_evm_signature');
-    served(await gate.pay(createSale('true signature').request(proofs)));
+    served(await gate.sellAnswer(createSale('true signature').request(proofs)));
   });
 
   it('is not handed the answer that the same payer and nonce bought', async () => {
     const sale = createSale('stolen nonce');
     const proofs = await fixture.buyer.prove(challenge, 'base');
-    served(await gate.pay(sale.request(proofs)));
+    served(await gate.sellAnswer(sale.request(proofs)));
     const guessed = tamper(proofs, ({ payload }) => {
       payload.signature = `0x${'11'.repeat(65)}`;
     });
-    expect(await codeOf(gate.pay(sale.request(guessed)))).toBe('payment_conflict');
+    expect(await codeOf(gate.sellAnswer(sale.request(guessed)))).toBe('payment_conflict');
   });
 });
 
@@ -373,7 +375,7 @@ describe('a payment that was given back', () => {
   it('is served no more, neither from the store nor anew', async () => {
     const sale = createSale('given back');
     const proofs = await fixture.buyer.prove(challenge, 'base');
-    served(await gate.pay(sale.request(proofs)));
+    served(await gate.sellAnswer(sale.request(proofs)));
     const [payment] = await fixture.store.listPayments({ limit: 1 });
     const id = randomUUID();
     await fixture.store.planRefund({
@@ -384,13 +386,13 @@ describe('a payment that was given back', () => {
       acceptsUnknown: false,
       now: Date.now(),
     });
-    const refusal = await refusalOf(gate.pay(sale.request(proofs)));
+    const refusal = await refusalOf(gate.sellAnswer(sale.request(proofs)));
     expect([refusal.code, refusal.message]).toEqual([
       'payment_conflict',
       expect.stringContaining('given back'),
     ]);
     await fixture.store.advanceRefund({ id, from: ['planned'], to: 'failed', now: Date.now() });
-    expect(served(await gate.pay(sale.request(proofs))).replayed).toBe(true);
+    expect(served(await gate.sellAnswer(sale.request(proofs))).replayed).toBe(true);
     expect(sale.produced).toBe(1);
   });
 });
@@ -404,7 +406,7 @@ describe('a settlement that is repeated while the store fails', () => {
       methods: ['eth_sendRawTransaction'],
     });
     const impatient = fixture.openGate({ timeouts: hasty });
-    await untilPending(() => impatient.pay(sale.request(proofs)));
+    await untilPending(() => impatient.sellAnswer(sale.request(proofs)));
     held.remove();
     const { store: whole } = fixture;
     const store = {
@@ -414,7 +416,7 @@ describe('a settlement that is repeated while the store fails', () => {
           ? whole.advancePayment(input)
           : Promise.reject(new Error('the disk is full')),
     };
-    const refusal = await refusalOf(fixture.openGate({ store }).pay(sale.request(proofs)));
+    const refusal = await refusalOf(fixture.openGate({ store }).sellAnswer(sale.request(proofs)));
     expect(refusal).toMatchObject({ code: 'payment_pending', status: 503 });
     expect(refusal.headers['x-payment-transaction']).toMatch(/^0x/);
   });
@@ -429,7 +431,7 @@ describe('garbage in place of a proof', () => {
     ['a number over MCP', { meta: 17 }],
     ['a header of a megabyte', { xPayment: 'A'.repeat(1024 ** 2) }],
   ])('is a clear 400: %s', async (_, proofs) => {
-    const refusal = await refusalOf(gate.pay(createSale('garbage').request(proofs)));
+    const refusal = await refusalOf(gate.sellAnswer(createSale('garbage').request(proofs)));
     expect(refusal).toMatchObject({ code: 'invalid_payment', status: 400 });
     expect(refusal.message.length).toBeLessThan(200);
   });
@@ -446,7 +448,7 @@ describe('garbage in place of a proof', () => {
       Object.assign(proof, { payload: { transaction: 'AAAA' } }),
     );
     for (const proof of [exponent, solanaPayload, noTransaction])
-      expect(await codeOf(gate.pay(createSale('garbage').request(proof)))).toBe('invalid_payment');
+      expect(await codeOf(gate.sellAnswer(createSale('garbage').request(proof)))).toBe('invalid_payment');
     expect(fixture.chains.base.controls.callCount('eth_call')).toBe(callsBefore);
   });
 });
@@ -458,7 +460,7 @@ describe('many payments at once', () => {
       Array.from({ length: 20 }, () => fixture.buyer.prove(challenge, 'base')),
     );
     const outcomes = await Promise.all(
-      proofs.map((proof, index) => gate.pay(createSale(`many ${index}`).request(proof))),
+      proofs.map((proof, index) => gate.sellAnswer(createSale(`many ${index}`).request(proof))),
     );
     const transactions = new Set(outcomes.map((outcome) => served(outcome).transaction));
     expect(transactions.size).toBe(20);

@@ -2,7 +2,7 @@ import { Challenge, Credential } from 'mppx';
 import { evm } from 'mppx/client';
 import { privateKeyToAccount } from 'viem/accounts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseUsd, type Nano } from '../../../src/kit/money.ts';
+import { parseUsd } from '../../../src/kit/money.ts';
 import { encodeBase64Json } from '../../../src/payments/core/base64-json.ts';
 import type { X402Gate } from '../../../src/purchases/x402/x402-gate.ts';
 import { describeSale } from '../../payments/extensions/sale.ts';
@@ -26,7 +26,7 @@ const speak = (credential: string | null) => ({ mpp: { credential, field: 'Autho
 
 /** Asks a gate for a challenge, and signs it as the public client does. */
 const sign = async (gate: X402Gate, sale: Sale): Promise<string> => {
-  const { challenge } = unpaid(await gate.pay(sale.request(speak(null))));
+  const { challenge } = unpaid(await gate.sellAnswer(sale.request(speak(null))));
   const [method] = evm({
     account: privateKeyToAccount(fixture.chains.base.buyer.privateKey),
     authorization: { name: 'USDC', version: '2' },
@@ -46,14 +46,14 @@ describe('a challenge of MPP', () => {
     const sale = createSale('here and there');
     const before = await fixture.balances('base');
     const credential = await sign(fixture.openGate(), sale);
-    served(await fixture.openGate().pay(sale.request(speak(credential))));
+    served(await fixture.openGate().sellAnswer(sale.request(speak(credential))));
     expect((await fixture.balances('base')).seller).toBe(before.seller + priceUnits);
   });
 
   it('cannot be paid when it has expired', async () => {
     const sale = createSale('too late');
     const credential = await sign(openAt(-tooLateMs), sale);
-    const { challenge } = unpaid(await fixture.openGate().pay(sale.request(speak(credential))));
+    const { challenge } = unpaid(await fixture.openGate().sellAnswer(sale.request(speak(credential))));
     expect(challenge.mpp?.problem?.type).toBe('https://paymentauth.org/problems/payment-expired');
     expect(sale.produced).toBe(0);
   });
@@ -62,8 +62,8 @@ describe('a challenge of MPP', () => {
     const sale = createSale('asked again');
     const gate = fixture.openGate();
     const credential = await sign(gate, sale);
-    const { result } = served(await gate.pay(sale.request(speak(credential))));
-    const again = served(await openAt(tooLateMs).pay(sale.request(speak(credential))));
+    const { result } = served(await gate.sellAnswer(sale.request(speak(credential))));
+    const again = served(await openAt(tooLateMs).sellAnswer(sale.request(speak(credential))));
     expect(again).toMatchObject({ result, replayed: true });
   });
 
@@ -75,7 +75,6 @@ describe('a challenge of MPP', () => {
   });
 
   it('keeps its price for as long as it lasts', async () => {
-    const priceUnder = (pricing: string): Nano | null => (pricing === 'before' ? parseUsd('0.10') : null);
     const former = fixture.openGate({ sales: [{ ...describeSale(), pricing: 'before' }] });
     const stop = new AbortController();
     const ended = former.begin(stop.signal);
@@ -86,9 +85,9 @@ describe('a challenge of MPP', () => {
     await ended;
     const sale = createSale('dearer now');
     const credential = await sign(former, sale);
-    const dearer = { price: parseUsd('0.50'), priceUnder };
+    const dearer = { price: parseUsd('0.50'), formerPrices: { before: parseUsd('0.10') } };
     const before = await fixture.balances('base');
-    served(await fixture.openGate().pay(sale.request(speak(credential), dearer)));
+    served(await fixture.openGate().sellAnswer(sale.request(speak(credential), dearer)));
     expect((await fixture.balances('base')).seller).toBe(before.seller + priceUnits);
   });
 });
@@ -104,12 +103,12 @@ describe('an authorization that is sent in both dialects', () => {
     const { signature, type: _type, ...authorization } = payload;
     const proof = { x402Version: 2, accepted: accepts[0], payload: { signature, authorization } };
     const before = await fixture.balances('base');
-    served(await gate.pay(sale.request(speak(credential))));
+    served(await gate.sellAnswer(sale.request(speak(credential))));
     const paymentSignature = encodeBase64Json(proof);
-    expect(served(await gate.pay(sale.request({ paymentSignature }))).replayed).toBe(true);
-    expect(served(await gate.pay(sale.request({ paymentSignature, ...speak(credential) }))).replayed).toBe(
-      true,
-    );
+    expect(served(await gate.sellAnswer(sale.request({ paymentSignature }))).replayed).toBe(true);
+    expect(
+      served(await gate.sellAnswer(sale.request({ paymentSignature, ...speak(credential) }))).replayed,
+    ).toBe(true);
     expect((await fixture.balances('base')).seller).toBe(before.seller + priceUnits);
     expect(sale.produced).toBe(1);
   });

@@ -63,14 +63,14 @@ describe.each(testEngines())('open payments from one account, on $kind', ({ crea
     const payAtOnce = (proofs: Proofs[]): Promise<string[]> =>
       Promise.all(
         proofs.map((proof, index) =>
-          endOf(gates[index % 2 === 0 ? 0 : 1].pay(createSale(`search ${index}`).request(proof))),
+          endOf(gates[index % 2 === 0 ? 0 : 1].sellAnswer(createSale(`search ${index}`).request(proof))),
         ),
       );
     /** A payment that is verified and whose result is being made, until `finish`. */
     const beginOne = async (proof: Proofs) => {
       const producing = Promise.withResolvers<void>();
       const result = Promise.withResolvers<string>();
-      const outcome = gates[0].pay(
+      const outcome = gates[0].sellAnswer(
         createSale('slow').request(proof, {
           produce: () => {
             producing.resolve();
@@ -120,7 +120,7 @@ describe.each(testEngines())('open payments from one account, on $kind', ({ crea
       if (first === undefined || second === undefined) throw new Error('two proofs were made');
       const leaving = new AbortController();
       const sale = createSale('left');
-      const left = gates[0].pay(
+      const left = gates[0].sellAnswer(
         sale.request(first, {
           signal: leaving.signal,
           produce: () => {
@@ -131,14 +131,14 @@ describe.each(testEngines())('open payments from one account, on $kind', ({ crea
       );
       await expect(left).rejects.toMatchObject({ name: 'AbortError' });
       const again = createSale('signed anew').request(second);
-      const refusal = await refusalOf(gates[1].pay(again));
+      const refusal = await refusalOf(gates[1].sellAnswer(again));
       expect(refusal).toMatchObject({ code: 'payment_unavailable', status: 503, retryAfterSeconds: 5 });
       expect(refusal.message).toContain('send it again with that proof');
-      served(await gates[1].pay(sale.request(first)));
-      unpaid(await gates[1].pay(again));
+      served(await gates[1].sellAnswer(sale.request(first)));
+      unpaid(await gates[1].sellAnswer(again));
       await fixture.chains.base.mint(buyer.addresses.base, priceUnits);
       await fixture.chains.solana.mint(buyer.addresses.solana, priceUnits);
-      served(await gates[1].pay(again));
+      served(await gates[1].sellAnswer(again));
     });
 
     it('refuse one more than the wallet holds before anything is made for it, and take it when it holds more', async () => {
@@ -147,13 +147,13 @@ describe.each(testEngines())('open payments from one account, on $kind', ({ crea
       if (first === undefined || second === undefined) throw new Error('two proofs were made');
       const { finish } = await beginOne(first);
       const sale = createSale('one more');
-      expect(unpaid(await gates[1].pay(sale.request(second))).challenge.body.error).toBe(
+      expect(unpaid(await gates[1].sellAnswer(sale.request(second))).challenge.body.error).toBe(
         'insufficient_funds',
       );
       expect(sale.produced).toBe(0);
       await fixture.chains.base.mint(buyer.addresses.base, priceUnits);
       await fixture.chains.solana.mint(buyer.addresses.solana, priceUnits);
-      served(await gates[1].pay(sale.request(second)));
+      served(await gates[1].sellAnswer(sale.request(second)));
       served(await finish());
     });
   });
@@ -170,10 +170,10 @@ describe('a second open payment while the node does not tell the balance', () =>
     const second = createSale('second').request(await buyer.prove(challenge, 'solana'));
     const fault = controls.inject({ fault: 'unavailable', methods: ['getTokenAccountBalance'] });
     const sale = createSale('first');
-    const outcome = await gate.pay(
+    const outcome = await gate.sellAnswer(
       sale.request(first, {
         produce: async () => {
-          const refusal = await refusalOf(gate.pay(second));
+          const refusal = await refusalOf(gate.sellAnswer(second));
           expect(refusal).toMatchObject({ code: 'payment_unavailable', status: 503, retryAfterSeconds: 5 });
           return '{}';
         },
@@ -181,6 +181,6 @@ describe('a second open payment while the node does not tell the balance', () =>
     );
     served(outcome);
     fault.remove();
-    served(await gate.pay(second));
+    served(await gate.sellAnswer(second));
   });
 });

@@ -75,7 +75,7 @@ interface Begun {
 const begin = async (name: string): Promise<Begun> => {
   await fixture.chains.base.controls.setAutomine(false);
   const request = createSale(name).request(await fixture.buyer.prove(challenge, 'base'));
-  const { headers } = await untilPending(() => former.pay(request));
+  const { headers } = await untilPending(() => former.sellAnswer(request));
   return { request, transaction: `0x${headers['x-payment-transaction']?.slice(2) ?? ''}` };
 };
 
@@ -84,7 +84,7 @@ describe('a settlement that another account has sent', () => {
     const { controls } = fixture.chains.base;
     const before = await earned();
     const { request, transaction } = await begin('waited for');
-    expect((await refusalOf(present.pay(request))).headers['x-payment-transaction']).toBe(transaction);
+    expect((await refusalOf(present.sellAnswer(request))).headers['x-payment-transaction']).toBe(transaction);
     expect(await sentByPresent()).toBe(0);
     await controls.mine();
     expect(served(await payAtLast(present, request)).transaction).toBe(transaction);
@@ -137,10 +137,10 @@ describe('a settlement that another account has sent', () => {
     const { controls } = fixture.chains.base;
     const before = await earned();
     const { request } = await begin('not mined');
-    expect((await refusalOf(present.pay(request))).code).toBe('payment_pending');
+    expect((await refusalOf(present.sellAnswer(request))).code).toBe('payment_pending');
     expect(await sentByPresent()).toBe(0);
     aheadMs = 61_000;
-    const patient = present.pay(request);
+    const patient = present.sellAnswer(request);
     await vi.waitFor(async () => expect(await sentByPresent()).toBe(1), 60_000);
     await controls.mine();
     await patient.catch(() => undefined);

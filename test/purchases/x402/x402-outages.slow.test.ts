@@ -49,12 +49,12 @@ describe.each(chains)('when the RPC of $chain is down', ({ chain }) => {
     const proofs = await fixture.buyer.prove(challenge, chain);
     const outage = fixture.chains[chain].controls.inject({ fault });
     const impatient = fixture.openGate({ timeouts: { rpcMs: 400 } });
-    const refusal = await refusalOf(impatient.pay(sale.request(proofs)));
+    const refusal = await refusalOf(impatient.sellAnswer(sale.request(proofs)));
     expect(refusal).toMatchObject({ code: 'payment_unavailable', status: 503, retryAfterSeconds: 5 });
     expect(outage.hits).toBeGreaterThan(0);
     expect(sale.produced).toBe(0);
     outage.remove();
-    served(await patient.pay(sale.request(proofs)));
+    served(await patient.sellAnswer(sale.request(proofs)));
     expect((await fixture.balances(chain)).seller).toBe(before.seller + priceUnits);
   });
 
@@ -67,10 +67,10 @@ describe.each(chains)('when the RPC of $chain is down', ({ chain }) => {
       fixture.chains[chain].controls.inject({ fault: 'unavailable' });
       return request.produce(signal, payment);
     };
-    expect(await codeOf(patient.pay({ ...request, produce }))).toBe('payment_unavailable');
+    expect(await codeOf(patient.sellAnswer({ ...request, produce }))).toBe('payment_unavailable');
     expect(await fixture.balances(chain)).toEqual(before);
     fixture.chains[chain].controls.clearFaults();
-    expect(served(await patient.pay(request)).replayed).toBe(true);
+    expect(served(await patient.sellAnswer(request)).replayed).toBe(true);
     expect(sale.produced).toBe(1);
     expect((await fixture.balances(chain)).seller).toBe(before.seller + priceUnits);
   });
@@ -83,7 +83,9 @@ describe.each(chains)('when $chain takes the transaction and its answer is lost'
     const sale = createSale(`lost ${chain} ${fault}`);
     const before = await fixture.balances(chain);
     fixture.chains[chain].controls.inject({ fault, methods: [sendMethod], times: 1 });
-    const answer = served(await patient.pay(sale.request(await fixture.buyer.prove(challenge, chain))));
+    const answer = served(
+      await patient.sellAnswer(sale.request(await fixture.buyer.prove(challenge, chain))),
+    );
     expect(answer.replayed).toBe(false);
     expect((await fixture.balances(chain)).seller).toBe(before.seller + priceUnits);
   });
@@ -95,7 +97,7 @@ describe.each(chains)('when $chain takes the transaction and its answer is lost'
     const { controls } = fixture.chains[chain];
     controls.inject({ fault: 'lose-answer', methods: [sendMethod] });
     controls.inject({ fault: 'unavailable', methods: [statusMethod] });
-    const refusal = await untilPending(() => gate.pay(sale.request(proofs)));
+    const refusal = await untilPending(() => gate.sellAnswer(sale.request(proofs)));
     expect(refusal).toMatchObject({ status: 503, retryAfterSeconds: 5 });
     const transaction = refusal.headers['x-payment-transaction'] ?? 'none';
     expect(refusal.message).toContain(transaction);
@@ -104,12 +106,12 @@ describe.each(chains)('when $chain takes the transaction and its answer is lost'
       errorReason: 'settlement_pending',
       transaction,
     });
-    expect(await codeOf(gate.pay(sale.request(proofs)))).toBe('payment_pending');
+    expect(await codeOf(gate.sellAnswer(sale.request(proofs)))).toBe('payment_pending');
 
     controls.clearFaults();
     const answers = await Promise.allSettled([
-      patient.pay(sale.request(proofs)),
-      patient.pay(sale.request(proofs)),
+      patient.sellAnswer(sale.request(proofs)),
+      patient.sellAnswer(sale.request(proofs)),
     ]);
     const settled = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
     expect(settled.length).toBeGreaterThan(0);
@@ -126,11 +128,11 @@ describe('when a transaction on base', () => {
     const { controls } = fixture.chains.base;
     const proofs = await fixture.buyer.prove(challenge, 'base');
     await controls.setAutomine(false);
-    const pending = await untilPending(() => gate.pay(sale.request(proofs)));
-    expect(await codeOf(gate.pay(sale.request(proofs)))).toBe('payment_pending');
+    const pending = await untilPending(() => gate.sellAnswer(sale.request(proofs)));
+    expect(await codeOf(gate.sellAnswer(sale.request(proofs)))).toBe('payment_pending');
     await controls.mine();
     await controls.setAutomine(true);
-    const answer = served(await patient.pay(sale.request(proofs)));
+    const answer = served(await patient.sellAnswer(sale.request(proofs)));
     expect(answer.transaction).toBe(pending.headers['x-payment-transaction']);
     expect((await fixture.balances('base')).seller).toBe(before.seller + priceUnits);
   });
@@ -141,11 +143,11 @@ describe('when a transaction on base', () => {
     const { controls } = fixture.chains.base;
     const proofs = await fixture.buyer.prove(challenge, 'base');
     await controls.setAutomine(false);
-    const pending = await untilPending(() => gate.pay(sale.request(proofs)));
+    const pending = await untilPending(() => gate.sellAnswer(sale.request(proofs)));
     const transaction = pending.headers['x-payment-transaction'] ?? '';
     await controls.dropPending(`0x${transaction.slice(2)}`);
     await controls.setAutomine(true);
-    expect(served(await patient.pay(sale.request(proofs))).transaction).toBe(transaction);
+    expect(served(await patient.sellAnswer(sale.request(proofs))).transaction).toBe(transaction);
     expect((await fixture.balances('base')).seller).toBe(before.seller + priceUnits);
   });
 
@@ -155,13 +157,13 @@ describe('when a transaction on base', () => {
     const { controls } = fixture.chains.base;
     const proofs = await fixture.buyer.prove(challenge, 'base');
     await controls.setAutomine(false);
-    const pending = await untilPending(() => gate.pay(sale.request(proofs)));
+    const pending = await untilPending(() => gate.sellAnswer(sale.request(proofs)));
     const transaction = pending.headers['x-payment-transaction'] ?? '';
     await controls.dropPending(`0x${transaction.slice(2)}`);
     await controls.setAutomine(true);
     const other = createSale('the other').request(await fixture.buyer.prove(challenge, 'base'));
-    served(await patient.pay(other));
-    const answer = served(await patient.pay(sale.request(proofs)));
+    served(await patient.sellAnswer(other));
+    const answer = served(await patient.sellAnswer(sale.request(proofs)));
     expect(answer.transaction).not.toBe(transaction);
     expect((await fixture.balances('base')).seller).toBe(before.seller + 2n * priceUnits);
   });
@@ -171,9 +173,9 @@ describe('when a transaction on base', () => {
     const before = await fixture.balances('base');
     const proofs = await fixture.buyer.prove(challenge, 'base');
     fixture.chains.base.controls.inject({ fault: 'error', methods: ['eth_sendRawTransaction'] });
-    await untilPending(() => gate.pay(sale.request(proofs)));
+    await untilPending(() => gate.sellAnswer(sale.request(proofs)));
     fixture.chains.base.controls.clearFaults();
-    served(await patient.pay(sale.request(proofs)));
+    served(await patient.sellAnswer(sale.request(proofs)));
     expect((await fixture.balances('base')).seller).toBe(before.seller + priceUnits);
   });
 });
@@ -190,9 +192,9 @@ describe('when a transaction on solana', () => {
     const { controls } = fixture.chains.solana;
     const proofs = await fixture.buyer.prove(challenge, 'solana');
     controls.dropSends = true;
-    const pending = await untilPending(() => gate.pay(sale.request(proofs)));
+    const pending = await untilPending(() => gate.sellAnswer(sale.request(proofs)));
     controls.dropSends = false;
-    const answer = served(await patient.pay(sale.request(proofs)));
+    const answer = served(await patient.sellAnswer(sale.request(proofs)));
     expect(answer.transaction).toBe(pending.headers['x-payment-transaction']);
     expect((await fixture.balances('solana')).seller).toBe(before.seller + priceUnits);
   });
@@ -204,17 +206,17 @@ describe('when a transaction on solana', () => {
     const { controls } = fixture.chains.solana;
     const proofs = await poor.prove(challenge, 'solana');
     controls.dropSends = true;
-    await untilPending(() => gate.pay(sale.request(proofs)));
+    await untilPending(() => gate.sellAnswer(sale.request(proofs)));
     controls.dropSends = false;
     const [engine] = testEngines();
     const otherShop = await engine!.create();
     const elsewhere = fixture.openGate({ store: otherShop.store });
-    served(await elsewhere.pay(createSale('spender').request(await poor.prove(challenge, 'solana'))));
+    served(await elsewhere.sellAnswer(createSale('spender').request(await poor.prove(challenge, 'solana'))));
     await elsewhere.close();
     await otherShop.remove();
-    expect(await codeOf(gate.pay(sale.request(proofs)))).toBe('payment_pending');
+    expect(await codeOf(gate.sellAnswer(sale.request(proofs)))).toBe('payment_pending');
     await fixture.chains.solana.mint(poor.addresses.solana, priceUnits);
-    served(await patient.pay(sale.request(proofs)));
+    served(await patient.sellAnswer(sale.request(proofs)));
     expect((await fixture.balances('solana')).seller).toBe(before.seller + 2n * priceUnits);
   });
 
@@ -229,9 +231,9 @@ describe('when a transaction on solana', () => {
     const { controls } = fixture.chains.solana;
     const proofs = await fixture.buyer.prove(challenge, 'solana');
     controls.dropSends = true;
-    await untilPending(() => later.pay(sale.request(proofs)));
+    await untilPending(() => later.sellAnswer(sale.request(proofs)));
     controls.expireBlockhash();
-    expect(await codeOf(later.pay(sale.request(proofs)))).toBe('payment_pending');
+    expect(await codeOf(later.sellAnswer(sale.request(proofs)))).toBe('payment_pending');
     aheadMs = 181_000;
     const refused = unpaid(await payAtLast(later, sale.request(proofs)));
     expect(refused.challenge.body.error).toBe('invalid_exact_svm_blockhash_expired');

@@ -48,8 +48,8 @@ describe('a payment that the buyer has named', () => {
     const proofs = await proveAs(newId(), chain);
     const sale = createSale(`named on ${chain}`);
     const before = await fixture.balances(chain);
-    const first = served(await gate.pay(sale.request(proofs)));
-    const second = served(await gate.pay(sale.request(proofs)));
+    const first = served(await gate.sellAnswer(sale.request(proofs)));
+    const second = served(await gate.sellAnswer(sale.request(proofs)));
     expect(second).toEqual({ ...first, replayed: true });
     expect((await fixture.balances(chain)).seller).toBe(before.seller + priceUnits);
   });
@@ -59,14 +59,14 @@ describe('a payment that the buyer has named', () => {
     const sale = createSale('signed anew');
     const before = await fixture.balances('base');
     const first = await proveAs(id);
-    served(await gate.pay(sale.request(first)));
-    const refused = await refusalOf(gate.pay(sale.request(await proveAs(id))));
+    served(await gate.sellAnswer(sale.request(first)));
+    const refused = await refusalOf(gate.sellAnswer(sale.request(await proveAs(id))));
     expect(refused.code).toBe('payment_conflict');
     expect(refused.message).toContain('send that payment again as it was');
     expect(refused.headers).toMatchObject({ 'x-should-retry': 'false' });
     const other = createSale('signed anew for something else').request(await proveAs(id));
-    expect(await codeOf(gate.pay(other))).toBe('payment_conflict');
-    served(await gate.pay(sale.request(first)));
+    expect(await codeOf(gate.sellAnswer(other))).toBe('payment_conflict');
+    served(await gate.sellAnswer(sale.request(first)));
     expect(sale.produced).toBe(1);
     expect((await fixture.balances('base')).seller).toBe(before.seller + priceUnits);
   });
@@ -86,19 +86,19 @@ describe('a payment that the buyer has named', () => {
       fault: 'unavailable',
       methods: ['eth_getTransactionReceipt'],
     });
-    await untilPending(() => impatient.pay(sale.request(first)));
-    expect(await codeOf(gate.pay(sale.request(await proveAs(id))))).toBe('payment_conflict');
+    await untilPending(() => impatient.sellAnswer(sale.request(first)));
+    expect(await codeOf(gate.sellAnswer(sale.request(await proveAs(id))))).toBe('payment_conflict');
     lost.remove();
     silence.remove();
-    served(await gate.pay(sale.request(first)));
+    served(await gate.sellAnswer(sale.request(first)));
     expect((await fixture.balances('base')).seller).toBe(before.seller + priceUnits);
   });
 
   it('is told apart by its name even when the new proof answers other terms', async () => {
     const id = newId();
-    served(await gate.pay(createSale('other terms').request(await proveAs(id))));
+    served(await gate.sellAnswer(createSale('other terms').request(await proveAs(id))));
     const dearer = createSale('other terms').request(await proveAs(id), { price: 2n * price });
-    expect(await codeOf(gate.pay(dearer))).toBe('payment_conflict');
+    expect(await codeOf(gate.sellAnswer(dearer))).toBe('payment_conflict');
   });
 
   it('may be named so again once its first proof was refused', async () => {
@@ -109,8 +109,8 @@ describe('a payment that the buyer has named', () => {
     if (typeof proof !== 'object') throw new Error('a proof is an object');
     const extensions = { 'payment-identifier': { info: { required: false, id } } };
     const sale = createSale('named by a poor buyer');
-    unpaid(await gate.pay(sale.request({ meta: { ...proof, extensions } })));
-    expect(served(await gate.pay(sale.request(await proveAs(id)))).replayed).toBe(false);
+    unpaid(await gate.sellAnswer(sale.request({ meta: { ...proof, extensions } })));
+    expect(served(await gate.sellAnswer(sale.request(await proveAs(id)))).replayed).toBe(false);
   });
 
   it.each([
@@ -121,7 +121,7 @@ describe('a payment that the buyer has named', () => {
   ])('with a name that is %s is refused, and nothing is lost', async (_fault, id) => {
     const proofs = await proveAs(id);
     const sale = createSale('named wrongly');
-    expect(await codeOf(gate.pay(sale.request(proofs)))).toBe('invalid_payment');
+    expect(await codeOf(gate.sellAnswer(sale.request(proofs)))).toBe('invalid_payment');
     expect(sale.produced).toBe(0);
   });
 
@@ -130,7 +130,7 @@ describe('a payment that the buyer has named', () => {
     const sale = createSale('claimed at once');
     const before = await fixture.balances('base');
     const all = await Promise.all(Array.from({ length: 6 }, () => proveAs(id)));
-    const outcomes = await Promise.allSettled(all.map((proofs) => gate.pay(sale.request(proofs))));
+    const outcomes = await Promise.allSettled(all.map((proofs) => gate.sellAnswer(sale.request(proofs))));
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     for (const outcome of outcomes)
       if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ code: 'payment_conflict' });

@@ -65,7 +65,7 @@ const startShop = async (): Promise<{ server: Server; url: string }> => {
   const server = createServer((request, response) => {
     const signature = request.headers['payment-signature'];
     const proofs = typeof signature === 'string' ? { paymentSignature: signature } : null;
-    void gate.pay(sale.request(proofs)).then((outcome) => {
+    void gate.sellAnswer(sale.request(proofs)).then((outcome) => {
       if (outcome.outcome === 'unpaid') {
         response.writeHead(402, { 'payment-required': outcome.challenge.header });
         response.end(JSON.stringify(outcome.challenge.body));
@@ -114,14 +114,16 @@ describe('a payment through Permit2', () => {
   it('is refused with its reason when the buyer never let Permit2 take the token', async () => {
     const buyer = await fixture.createBuyer({ allowance: 0n });
     const sale = createSale('no allowance');
-    const refused = unpaid(await gate.pay(sale.request(await buyer.prove(challenge))));
+    const refused = unpaid(await gate.sellAnswer(sale.request(await buyer.prove(challenge))));
     expect(refused.challenge.body.error).toBe('permit2_allowance_required');
     expect(sale.produced).toBe(0);
   });
 
   it('is refused with its reason when the buyer has too little', async () => {
     const buyer = await fixture.createBuyer({ amount: bnbPriceUnits - 1n });
-    const refused = unpaid(await gate.pay(createSale('too little').request(await buyer.prove(challenge))));
+    const refused = unpaid(
+      await gate.sellAnswer(createSale('too little').request(await buyer.prove(challenge))),
+    );
     expect(refused.challenge.body.error).toBe('permit2_insufficient_balance');
   });
 
@@ -131,10 +133,10 @@ describe('a payment through Permit2', () => {
     const before = await earned();
     const proofs = await buyer.prove(challenge);
     const outcomes = await Promise.allSettled(
-      Array.from({ length: 10 }, () => gate.pay(sale.request(proofs))),
+      Array.from({ length: 10 }, () => gate.sellAnswer(sale.request(proofs))),
     );
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
-    expect(served(await gate.pay(sale.request(proofs))).replayed).toBe(true);
+    expect(served(await gate.sellAnswer(sale.request(proofs))).replayed).toBe(true);
     expect(sale.produced).toBe(1);
     expect(await earned()).toBe(before + bnbPriceUnits);
   });
@@ -142,16 +144,16 @@ describe('a payment through Permit2', () => {
   it('pays one request and no other', async () => {
     const buyer = await fixture.createBuyer();
     const proofs = await buyer.prove(challenge);
-    served(await gate.pay(createSale('the first').request(proofs)));
-    expect(await codeOf(gate.pay(createSale('another').request(proofs)))).toBe('payment_conflict');
+    served(await gate.sellAnswer(createSale('the first').request(proofs)));
+    expect(await codeOf(gate.sellAnswer(createSale('another').request(proofs)))).toBe('payment_conflict');
   });
 
   it('with the same nonce and another signature is the same payment, and not its proof', async () => {
     const buyer = await fixture.createBuyer();
     const proofs = await buyer.prove(challenge);
-    served(await gate.pay(createSale('by nonce').request(proofs)));
+    served(await gate.sellAnswer(createSale('by nonce').request(proofs)));
     const other = tamper(proofs, ({ payload }) => void (payload.signature = `0x${'11'.repeat(65)}`));
-    expect(await codeOf(gate.pay(createSale('by nonce').request(other)))).toBe('payment_conflict');
+    expect(await codeOf(gate.sellAnswer(createSale('by nonce').request(other)))).toBe('payment_conflict');
   });
 
   it.each([
@@ -186,7 +188,7 @@ describe('a payment through Permit2', () => {
   ] as const)('is refused when %s', async (_what, reason, change) => {
     const buyer = await fixture.createBuyer();
     const sale = createSale('changed');
-    const refused = unpaid(await gate.pay(sale.request(tamper(await buyer.prove(challenge), change))));
+    const refused = unpaid(await gate.sellAnswer(sale.request(tamper(await buyer.prove(challenge), change))));
     expect(refused.challenge.body.error).toBe(reason);
     expect(sale.produced).toBe(0);
   });
@@ -196,7 +198,9 @@ describe('a payment through Permit2', () => {
     const accepts = required.accepts.map((terms) => ({ ...terms, extra: { name: 'USDC', version: '2' } }));
     const asked = { ...challenge, header: encodeBase64Json({ ...required, accepts }) };
     const buyer = await fixture.createBuyer();
-    const refused = unpaid(await gate.pay(createSale('own transfer').request(await buyer.prove(asked))));
+    const refused = unpaid(
+      await gate.sellAnswer(createSale('own transfer').request(await buyer.prove(asked))),
+    );
     expect(refused.challenge.body.error).toBe('payment_method_mismatch');
   });
 
@@ -206,7 +210,7 @@ describe('a payment through Permit2', () => {
       await buyer.prove(challenge),
       ({ payload }) => void delete (payload.permit2Authorization as Record<string, unknown>)[field],
     );
-    const refusal = await refusalOf(gate.pay(createSale('broken').request(broken)));
+    const refusal = await refusalOf(gate.sellAnswer(createSale('broken').request(broken)));
     expect(refusal).toMatchObject({ code: 'invalid_payment', status: 400 });
     expect(refusal.message).toContain(`payload.permit2Authorization.${field}`);
   });
@@ -224,7 +228,7 @@ describe('a payment through Permit2', () => {
     await controls.setAutomine(false);
     const paying = Promise.allSettled(
       requests.map((request, index) =>
-        (index % 2 === 0 ? gate : another).pay(request).finally(() => (answered += 1)),
+        (index % 2 === 0 ? gate : another).sellAnswer(request).finally(() => (answered += 1)),
       ),
     );
     // What was sent is not answered before the next block.
@@ -249,7 +253,7 @@ describe('a payment through Permit2', () => {
       await fixture.chain.spendNonce(buyer, nonceOf(proofs));
       return request.produce(signal, payment);
     };
-    const refused = unpaid(await gate.pay({ ...request, produce }));
+    const refused = unpaid(await gate.sellAnswer({ ...request, produce }));
     expect(refused.challenge.body.error).toBe('permit2_invalid_nonce');
     expect(await earned()).toBe(before);
   });
@@ -266,9 +270,9 @@ describe('a payment through Permit2', () => {
       fixture.chain.controls.inject({ fault: 'unavailable', methods });
       return request.produce(signal, payment);
     };
-    await untilPending(() => silent.pay({ ...request, produce }));
+    await untilPending(() => silent.sellAnswer({ ...request, produce }));
     fixture.chain.controls.clearFaults();
-    expect(served(await gate.pay(sale.request(proofs))).replayed).toBe(true);
+    expect(served(await gate.sellAnswer(sale.request(proofs))).replayed).toBe(true);
     expect(sale.produced).toBe(1);
     expect(await earned()).toBe(before + bnbPriceUnits);
   });
@@ -287,10 +291,10 @@ describe('a payment through Permit2', () => {
         return new Promise(() => {});
       },
     };
-    void fixture.openGate({ store }).pay(sale.request(proofs));
+    void fixture.openGate({ store }).sellAnswer(sale.request(proofs));
     await death.promise;
     const later = fixture.openGate({ clock: { now: () => Date.now() + 31_000 } });
-    expect(served(await later.pay(sale.request(proofs))).replayed).toBe(true);
+    expect(served(await later.sellAnswer(sale.request(proofs))).replayed).toBe(true);
     expect(sale.produced).toBe(1);
     expect(await earned()).toBe(before + bnbPriceUnits);
   });
@@ -301,7 +305,7 @@ describe('a payment through Permit2', () => {
     const dear = parseUsd('0.50');
     const before = await earned();
     const proofs = await buyer.prove(gate.challenge({ price: dear, ...overRest }));
-    served(await gate.pay(sale.request(proofs, { price: dear })));
+    served(await gate.sellAnswer(sale.request(proofs, { price: dear })));
     expect(await earned()).toBe(before + 5n * bnbPriceUnits);
   });
 });

@@ -52,7 +52,7 @@ const leaveBehind = async (
   { when, state }: { when: 'before' | 'after'; state: PaymentState },
 ): Promise<Payment> => {
   const { store, dead } = dieAt(fixture.store, when, state);
-  void fixture.openGate({ store }).pay(sale.request(proofs));
+  void fixture.openGate({ store }).sellAnswer(sale.request(proofs));
   await dead;
   const [newest] = await fixture.store.listPayments({ limit: 1 });
   if (newest === undefined) throw new Error('there is no payment');
@@ -83,7 +83,7 @@ describe('what a dead process left behind', () => {
       checkAt: null,
     });
     expect(report.resolved).toBe(1);
-    served(await fixture.openGate().pay(sale.request(proofs)));
+    served(await fixture.openGate().sellAnswer(sale.request(proofs)));
   });
 
   it.each(chains)(
@@ -97,7 +97,7 @@ describe('what a dead process left behind', () => {
       expect(payment.state).toBe('produced');
       expect(payment.checkAt).toBeGreaterThan(Date.now() + minuteMs);
       expect(await fixture.balances(chain)).toEqual(before);
-      const paid = served(await openAfter(minuteMs).pay(sale.request(proofs)));
+      const paid = served(await openAfter(minuteMs).sellAnswer(sale.request(proofs)));
       expect(paid.replayed).toBe(true);
       expect(sale.produced).toBe(1);
       expect((await fixture.balances(chain)).seller).toBe(before.seller + priceUnits);
@@ -112,7 +112,7 @@ describe('what a dead process left behind', () => {
     fixture.chains.solana.controls.expireBlockhash();
     const { payment } = await reconcile(openAfter(5 * minuteMs), left);
     expect(payment).toMatchObject({ state: 'failed', reason: 'never_settled' });
-    unpaid(await openAfter(5 * minuteMs).pay(sale.request(proofs)));
+    unpaid(await openAfter(5 * minuteMs).sellAnswer(sale.request(proofs)));
     expect(await fixture.balances('solana')).toEqual(before);
   });
 
@@ -139,7 +139,7 @@ describe('what a dead process left behind', () => {
       expect(payment).toMatchObject({ state: 'settled', transaction: left.transaction, reason: null });
       expect(payment.settledAt).toBeGreaterThan(Date.now());
       expect((await fixture.balances(chain)).seller).toBe(before.seller + priceUnits);
-      expect(served(await fixture.openGate().pay(sale.request(proofs)))).toMatchObject({
+      expect(served(await fixture.openGate().sellAnswer(sale.request(proofs)))).toMatchObject({
         replayed: true,
         transaction: left.transaction,
       });
@@ -211,7 +211,7 @@ describe('a payment of unknown end', () => {
       fault: 'hold',
       methods: ['eth_sendRawTransaction'],
     });
-    const paying = fixture.openGate().pay(sale.request(proofs));
+    const paying = fixture.openGate().sellAnswer(sale.request(proofs));
     await sending.waitForHit();
     const [worked] = await fixture.store.listPayments({ limit: 1 });
     const named = { identity: worked?.identity ?? '', transaction: null };
@@ -256,7 +256,7 @@ describe('a settled payment', () => {
   const settle = async (name: string): Promise<{ sale: Sale; proofs: Proofs; payment: Payment }> => {
     const sale = createSale(name);
     const proofs = await fixture.buyer.prove(challenge, 'base');
-    served(await fixture.openGate().pay(sale.request(proofs)));
+    served(await fixture.openGate().sellAnswer(sale.request(proofs)));
     const [newest] = await fixture.store.listPayments({ limit: 1 });
     if (newest === undefined) throw new Error('there is no payment');
     return { sale, proofs, payment: newest };
@@ -295,7 +295,7 @@ describe('a settled payment', () => {
     expect(await fixture.balances('base')).toEqual(before);
     const { payment } = await reconcile(openAfter(31 * minuteMs), settled);
     expect(payment).toMatchObject({ state: 'unknown', reason: 'gone_from_chain', settledAt: null });
-    served(await openAfter(31 * minuteMs).pay(sale.request(proofs)));
+    served(await openAfter(31 * minuteMs).sellAnswer(sale.request(proofs)));
     expect((await fixture.balances('base')).seller).toBe(before.seller + priceUnits);
   });
 });
@@ -306,7 +306,7 @@ describe('a batch', () => {
     await openAfter(10 * dayMs).reconcile({ limit: 1_000 });
     for (let index = 0; index < 3; index += 1) {
       const sale = createSale(`ended ${index}`);
-      served(await gate.pay(sale.request(await fixture.buyer.prove(challenge, 'solana'))));
+      served(await gate.sellAnswer(sale.request(await fixture.buyer.prove(challenge, 'solana'))));
     }
     const sale = createSale('without an end');
     const left = await leaveBehind(sale, await fixture.buyer.prove(challenge, 'solana'), {

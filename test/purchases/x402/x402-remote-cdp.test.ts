@@ -66,7 +66,7 @@ const ask = async (path: string, authorization: string): Promise<number> => {
 describe('a facilitator that asks for a key of the Coinbase platform', () => {
   it('is paid through with one token for each request', async () => {
     expect(gate.status()).toMatchObject([{ ready: true, detail: null }]);
-    served(await gate.pay(createSale('signed').request(await prove())));
+    served(await gate.sellAnswer(createSale('signed').request(await prove())));
     const uris = gatekeeper.seen.map((token) => decodeJwt(token.replace('Bearer ', ''))['uris']);
     const host = new URL(server.url).host;
     expect(uris).toEqual([[`POST ${host}/verify`], [`POST ${host}/settle`]]);
@@ -104,8 +104,8 @@ describe('a facilitator that asks for a key of the Coinbase platform', () => {
       await wrong.warmUp();
       const sale = createSale(`wrong ${name}`);
       const proofs = await prove();
-      expect(await codeOf(wrong.pay(sale.request(proofs)))).toBe('payment_unavailable');
-      expect(await codeOf(wrong.pay(sale.request(proofs)))).toBe('payment_unavailable');
+      expect(await codeOf(wrong.sellAnswer(sale.request(proofs)))).toBe('payment_unavailable');
+      expect(await codeOf(wrong.sellAnswer(sale.request(proofs)))).toBe('payment_unavailable');
       await wrong.warmUp();
       expect(sale.produced).toBe(0);
       expect(wrong.status()).toMatchObject([
@@ -124,13 +124,13 @@ describe('a facilitator that asks for a key of the Coinbase platform', () => {
     const sale = createSale('revoked');
     const proofs = await prove();
     server.modes.set('/settle', { kind: 'say', status: 401, body: '{}' });
-    expect(await codeOf(gate.pay(sale.request(proofs)))).toBe('payment_pending');
+    expect(await codeOf(gate.sellAnswer(sale.request(proofs)))).toBe('payment_pending');
     await gate.warmUp();
     expect(gate.status()).toMatchObject([
       { ready: true, detail: `the facilitator ${server.url} does not accept our credentials (401)` },
     ]);
     server.modes.clear();
-    served(await gate.pay(sale.request(proofs)));
+    served(await gate.sellAnswer(sale.request(proofs)));
     expect(sale.produced).toBe(1);
     expect((await fixture.balances('base')).seller).toBe(before.seller + priceUnits);
     await gate.warmUp();

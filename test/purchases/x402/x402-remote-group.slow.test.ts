@@ -97,7 +97,7 @@ describe('several facilitators', () => {
   it('are asked in order: the first does all while it works', async () => {
     const verified = countCalls('/verify');
     const settled = countCalls('/settle');
-    served(await gate.pay(createSale('first').request(await prove('base'))));
+    served(await gate.sellAnswer(createSale('first').request(await prove('base'))));
     expect([verified(), settled()]).toEqual([
       [1, 0],
       [1, 0],
@@ -108,7 +108,7 @@ describe('several facilitators', () => {
     const verified = countCalls('/verify');
     const settled = countCalls('/settle');
     first.modes.set('/verify', failing);
-    served(await gate.pay(createSale('fall over').request(await prove('base'))));
+    served(await gate.sellAnswer(createSale('fall over').request(await prove('base'))));
     expect([verified(), settled()]).toEqual([
       [1, 1],
       [0, 1],
@@ -119,7 +119,7 @@ describe('several facilitators', () => {
     const poor = await fixture.createBuyer(1n);
     const proofs = await poor.prove(gate.challenge({ price, ...overRest }), 'base');
     const verified = countCalls('/verify');
-    unpaid(await gate.pay(createSale('poor').request(proofs)));
+    unpaid(await gate.sellAnswer(createSale('poor').request(proofs)));
     expect(verified()).toEqual([1, 0]);
   });
 
@@ -128,7 +128,7 @@ describe('several facilitators', () => {
     first.modes.set('/verify', { kind: 'hang' });
     const impatient = openImpatient(first, second);
     for (const name of ['one', 'two', 'three', 'four'])
-      served(await impatient.pay(createSale(`alone ${name}`).request(await prove('base'))));
+      served(await impatient.sellAnswer(createSale(`alone ${name}`).request(await prove('base'))));
     expect(verified()).toEqual([2, 4]);
   });
 
@@ -137,10 +137,10 @@ describe('several facilitators', () => {
     const proofs = await prove('base');
     for (const server of [first, second]) server.modes.set('/verify', failing);
     for (let attempt = 0; attempt < 3; attempt += 1)
-      expect(await codeOf(gate.pay(sale.request(proofs)))).toBe('payment_unavailable');
+      expect(await codeOf(gate.sellAnswer(sale.request(proofs)))).toBe('payment_unavailable');
     first.modes.clear();
     second.modes.clear();
-    served(await gate.pay(sale.request(proofs)));
+    served(await gate.sellAnswer(sale.request(proofs)));
     expect(sale.produced).toBe(1);
   });
 
@@ -177,13 +177,13 @@ describe('a settlement that was begun at one facilitator', () => {
     const proofs = await prove('base');
     first.modes.set('/settle', mode);
     const impatient = openImpatient(first, second);
-    expect(await codeOf(impatient.pay(sale.request(proofs)))).toBe('payment_pending');
-    expect(await codeOf(impatient.pay(sale.request(proofs)))).toBe('payment_pending');
+    expect(await codeOf(impatient.sellAnswer(sale.request(proofs)))).toBe('payment_pending');
+    expect(await codeOf(impatient.sellAnswer(sale.request(proofs)))).toBe('payment_pending');
     const reordered = openImpatient(second, first);
-    expect(await codeOf(reordered.pay(sale.request(proofs)))).toBe('payment_pending');
+    expect(await codeOf(reordered.sellAnswer(sale.request(proofs)))).toBe('payment_pending');
     expect(settled()).toEqual([3, 0]);
     first.modes.clear();
-    served(await (await openGate(second, first)).pay(sale.request(proofs)));
+    served(await (await openGate(second, first)).sellAnswer(sale.request(proofs)));
     expect(settled()).toEqual([4, 0]);
     expect(sale.produced).toBe(1);
     expect((await fixture.balances('base')).seller).toBe(before.seller + priceUnits);
@@ -194,11 +194,11 @@ describe('a settlement that was begun at one facilitator', () => {
     const before = await fixture.balances('base');
     const proofs = await prove('base');
     first.modes.set('/settle', failing);
-    expect(await codeOf(gate.pay(sale.request(proofs)))).toBe('payment_pending');
+    expect(await codeOf(gate.sellAnswer(sale.request(proofs)))).toBe('payment_pending');
     const settled = countCalls('/settle');
     const without = await openGate(second);
-    expect(await codeOf(without.pay(sale.request(proofs)))).toBe('payment_pending');
-    expect(await codeOf(without.pay(sale.request(proofs)))).toBe('payment_pending');
+    expect(await codeOf(without.sellAnswer(sale.request(proofs)))).toBe('payment_pending');
+    expect(await codeOf(without.sellAnswer(sale.request(proofs)))).toBe('payment_pending');
     expect(settled()).toEqual([0, 0]);
     expect((await fixture.balances('base')).seller).toBe(before.seller);
   });
@@ -210,10 +210,10 @@ describe('a settlement that was begun at one facilitator', () => {
       const before = await fixture.balances(chain);
       const proofs = await prove(chain);
       first.modes.set('/settle', lost);
-      expect(await codeOf(gate.pay(sale.request(proofs)))).toBe('payment_pending');
+      expect(await codeOf(gate.sellAnswer(sale.request(proofs)))).toBe('payment_pending');
       const settled = countCalls('/settle');
       const without = await openGate(second);
-      expect(served(await without.pay(sale.request(proofs))).replayed).toBe(true);
+      expect(served(await without.sellAnswer(sale.request(proofs))).replayed).toBe(true);
       expect(settled()).toEqual([0, 0]);
       expect(sale.produced).toBe(1);
       expect((await fixture.balances(chain)).seller).toBe(before.seller + priceUnits);
@@ -231,11 +231,11 @@ describe('a settlement that was begun at one facilitator', () => {
         return sale.request(proofs).produce(signal, payment);
       },
     });
-    expect(await codeOf(gate.pay(stopping))).toBe('payment_pending');
-    expect(await codeOf(gate.pay(sale.request(proofs)))).toBe('payment_pending');
+    expect(await codeOf(gate.sellAnswer(stopping))).toBe('payment_pending');
+    expect(await codeOf(gate.sellAnswer(sale.request(proofs)))).toBe('payment_pending');
     expect(settled()).toEqual([0, 0]);
     await first.resume();
-    served(await gate.pay(sale.request(proofs)));
+    served(await gate.sellAnswer(sale.request(proofs)));
     expect(settled()).toEqual([1, 0]);
     expect(sale.produced).toBe(1);
     expect((await fixture.balances('base')).seller).toBe(before.seller + priceUnits);
@@ -266,7 +266,7 @@ describe('a Solana fee payer', () => {
     const open = await openGate(first, second);
     expect(feePayerOf(open)).not.toBe(fixture.chains.solana.facilitator.address);
     const settled = countCalls('/settle');
-    served(await open.pay(createSale('second').request(await prove('solana', open))));
+    served(await open.sellAnswer(createSale('second').request(await prove('solana', open))));
     expect(settled()).toEqual([0, 1]);
   });
 
@@ -277,10 +277,10 @@ describe('a Solana fee payer', () => {
     await gate.warmUp();
     const verified = countCalls('/verify');
     const sale = createSale('owner');
-    expect(await codeOf(gate.pay(sale.request(proofs)))).toBe('payment_unavailable');
+    expect(await codeOf(gate.sellAnswer(sale.request(proofs)))).toBe('payment_unavailable');
     expect(verified()).toEqual([1, 0]);
     first.modes.clear();
-    served(await gate.pay(sale.request(proofs)));
+    served(await gate.sellAnswer(sale.request(proofs)));
     expect(verified()).toEqual([2, 0]);
   });
 
@@ -288,10 +288,10 @@ describe('a Solana fee payer', () => {
     const own = feePayerOf(gate);
     const sale = createSale('replaced');
     first.modes.set('/verify', failing);
-    expect(await codeOf(gate.pay(sale.request(await prove('solana'))))).toBe('payment_unavailable');
+    expect(await codeOf(gate.sellAnswer(sale.request(await prove('solana'))))).toBe('payment_unavailable');
     await vi.waitFor(() => expect(feePayerOf(gate)).not.toBe(own), 60_000);
     const settled = countCalls('/settle');
-    served(await gate.pay(sale.request(await prove('solana'))));
+    served(await gate.sellAnswer(sale.request(await prove('solana'))));
     expect(settled()).toEqual([0, 1]);
   });
 
@@ -302,7 +302,7 @@ describe('a Solana fee payer', () => {
     const proofs = await prove('solana', elsewhere);
     await third.stop();
     const verified = countCalls('/verify');
-    const refused = unpaid(await gate.pay(createSale('foreign').request(proofs)));
+    const refused = unpaid(await gate.sellAnswer(createSale('foreign').request(proofs)));
     expect(refused.challenge.body.error).toBe('invalid_exact_svm_fee_payer_not_managed_by_facilitator');
     expect(verified()).toEqual([0, 0]);
   });

@@ -76,9 +76,9 @@ describe('a remote facilitator', () => {
     const sale = createSale(`remote ${chain}`);
     const before = await fixture.balances(chain);
     const proofs = await prove(chain);
-    const first = served(await gate.pay(sale.request(proofs)));
+    const first = served(await gate.sellAnswer(sale.request(proofs)));
     expect(first.transaction).toMatch(/^(?:0x[0-9a-f]{64}|[1-9A-HJ-NP-Za-km-z]{80,90})$/);
-    const again = served(await gate.pay(sale.request(proofs)));
+    const again = served(await gate.sellAnswer(sale.request(proofs)));
     expect(again).toEqual({ ...first, replayed: true });
     expect((await fixture.balances(chain)).seller).toBe(before.seller + priceUnits);
   });
@@ -86,7 +86,7 @@ describe('a remote facilitator', () => {
   it.each(chains)('refuses a buyer without money on %s', async (chain) => {
     const poor = await fixture.createBuyer(1n);
     const proofs = await poor.prove(gate.challenge({ price, ...overRest }), chain);
-    const refused = unpaid(await gate.pay(createSale('poor').request(proofs)));
+    const refused = unpaid(await gate.sellAnswer(createSale('poor').request(proofs)));
     expect(refused.challenge.body.error).toMatch(/^invalid_exact_(?:evm|svm)_/);
   });
 
@@ -96,10 +96,10 @@ describe('a remote facilitator', () => {
     const proof = await prove(chain);
     const body = JSON.stringify({ success: false, errorReason: 'insufficient_funds', transaction: '' });
     server.modes.set('/settle', { kind: 'lie', body });
-    const outcome = await gate.pay(sale.request(proof)).catch((error: unknown) => error);
+    const outcome = await gate.sellAnswer(sale.request(proof)).catch((error: unknown) => error);
     expect(outcome).not.toMatchObject({ outcome: 'unpaid' });
     server.modes.clear();
-    served(await gate.pay(sale.request(proof)));
+    served(await gate.sellAnswer(sale.request(proof)));
     expect(sale.produced).toBe(1);
     expect((await fixture.balances(chain)).seller).toBe(before.seller + priceUnits);
   });
@@ -111,7 +111,7 @@ describe('a remote facilitator', () => {
       '/settle',
       say(200, { success: false, errorReason: 'invalid_exact_evm_insufficient_balance', transaction: '' }),
     );
-    const refused = unpaid(await gate.pay(sale.request(proofs)));
+    const refused = unpaid(await gate.sellAnswer(sale.request(proofs)));
     expect(refused.challenge.body.error).toBe('invalid_exact_evm_insufficient_balance');
     expect(refused.receipt?.response.success).toBe(false);
   });
@@ -121,14 +121,14 @@ describe('a remote facilitator', () => {
     const before = await fixture.balances(chain);
     const proofs = await prove(chain);
     server.modes.set('/settle', { kind: 'lost' });
-    expect(await codeOf(gate.pay(sale.request(proofs)))).toBe('payment_pending');
+    expect(await codeOf(gate.sellAnswer(sale.request(proofs)))).toBe('payment_pending');
     expect((await fixture.balances(chain)).seller).toBe(before.seller + priceUnits);
     // It now refuses, as the payment is on the chain; that is no reason to ask for another one.
     server.modes.clear();
     const outage = fixture.chains[chain].controls.inject({ fault: 'unavailable', methods: readMethods });
-    expect(await codeOf(gate.pay(sale.request(proofs)))).toBe('payment_pending');
+    expect(await codeOf(gate.sellAnswer(sale.request(proofs)))).toBe('payment_pending');
     outage.remove();
-    const answer = served(await gate.pay(sale.request(proofs)));
+    const answer = served(await gate.sellAnswer(sale.request(proofs)));
     expect(answer).toMatchObject({ replayed: true, receipt: { response: { success: true } } });
     expect(answer.transaction).toMatch(/^(?:0x[0-9a-f]{64}|[1-9A-HJ-NP-Za-km-z]{80,90})$/);
     expect(sale.produced).toBe(1);
@@ -145,11 +145,11 @@ describe('a remote facilitator', () => {
     const sale = createSale('never sent');
     const proofs = await prove('solana');
     server.modes.set('/settle', say(500, {}));
-    expect(await codeOf(later.pay(sale.request(proofs)))).toBe('payment_pending');
+    expect(await codeOf(later.sellAnswer(sale.request(proofs)))).toBe('payment_pending');
     fixture.chains.solana.controls.expireBlockhash();
-    expect(await codeOf(later.pay(sale.request(proofs)))).toBe('payment_pending');
+    expect(await codeOf(later.sellAnswer(sale.request(proofs)))).toBe('payment_pending');
     aheadMs = 181_000;
-    expect(unpaid(await later.pay(sale.request(proofs))).challenge.body.error).toBe(
+    expect(unpaid(await later.sellAnswer(sale.request(proofs))).challenge.body.error).toBe(
       'invalid_exact_svm_blockhash_expired',
     );
   });
@@ -166,7 +166,9 @@ describe('a remote facilitator', () => {
       expect.objectContaining({ code: 'payment_unavailable' }),
     );
     const proofs = await prove('solana');
-    expect(await codeOf(solanaOnly.pay(createSale('cold').request(proofs)))).toBe('payment_unavailable');
+    expect(await codeOf(solanaOnly.sellAnswer(createSale('cold').request(proofs)))).toBe(
+      'payment_unavailable',
+    );
   });
 
   it('that does not settle on a network is not offered for it', async () => {

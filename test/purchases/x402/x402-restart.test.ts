@@ -34,7 +34,7 @@ const dieDuring = async (
   { when, state }: { when: 'before' | 'after'; state: PaymentState },
 ): Promise<void> => {
   const { store, dead } = dieAt(fixture.store, when, state);
-  void fixture.openGate({ store, leaseMs }).pay(sale.request(proofs));
+  void fixture.openGate({ store, leaseMs }).sellAnswer(sale.request(proofs));
   await dead;
 };
 
@@ -58,13 +58,13 @@ describe.each(chains)('a process that dies while a payment on %s is served', (ch
 
     const isSettled = when === 'after' && state === 'settled';
     if (!isSettled)
-      expect(await codeOf(fixture.openGate().pay(sale.request(proofs)))).toBe('payment_in_progress');
+      expect(await codeOf(fixture.openGate().sellAnswer(sale.request(proofs)))).toBe('payment_in_progress');
     const other = createSale('another request').request(proofs);
-    expect(await codeOf(openLater().pay(other))).toBe('payment_conflict');
+    expect(await codeOf(openLater().sellAnswer(other))).toBe('payment_conflict');
 
     const gates = [openLater(), openLater()];
     const outcomes = await Promise.allSettled(
-      Array.from({ length: 6 }, (_, index) => gates[index % 2]!.pay(sale.request(proofs))),
+      Array.from({ length: 6 }, (_, index) => gates[index % 2]!.sellAnswer(sale.request(proofs))),
     );
     const answers = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
     expect(answers.length).toBeGreaterThan(0);
@@ -75,7 +75,7 @@ describe.each(chains)('a process that dies while a payment on %s is served', (ch
         expect(outcome.reason).toMatchObject({ code: 'payment_in_progress' });
     expect(sale.produced).toBe(runs);
     expect((await fixture.balances(chain)).seller).toBe(before.seller + priceUnits);
-    const again = served(await openLater().pay(sale.request(proofs)));
+    const again = served(await openLater().sellAnswer(sale.request(proofs)));
     expect(again).toMatchObject({ replayed: true, transaction: [...transactions][0] });
   });
 });
@@ -87,7 +87,7 @@ describe('a process that lives longer than its lease', () => {
     const proofs = await fixture.buyer.prove(challenge, 'base');
     const slowTask = Promise.withResolvers<string>();
     const started = Promise.withResolvers<void>();
-    const slow = fixture.openGate({ leaseMs }).pay(
+    const slow = fixture.openGate({ leaseMs }).sellAnswer(
       sale.request(proofs, {
         produce: () => {
           started.resolve();
@@ -96,7 +96,7 @@ describe('a process that lives longer than its lease', () => {
       }),
     );
     await started.promise;
-    served(await openLater().pay(sale.request(proofs)));
+    served(await openLater().sellAnswer(sale.request(proofs)));
     slowTask.resolve('{"results":["slow"],"count":1}');
     expect(await codeOf(slow)).toBe('payment_in_progress');
     expect((await fixture.balances('base')).seller).toBe(before.seller + priceUnits);
@@ -122,17 +122,17 @@ describe('a process that loses its lease on the way to the chain', () => {
         return fixture.store.advancePayment(input);
       },
     };
-    const slow = fixture.openGate({ store: slowStore, leaseMs }).pay(sale.request(proofs));
+    const slow = fixture.openGate({ store: slowStore, leaseMs }).sellAnswer(sale.request(proofs));
     await reached.promise;
     const sending = controls.inject({ fault: 'hold', methods: ['eth_sendRawTransaction'] });
-    const other = openLater().pay(sale.request(proofs));
+    const other = openLater().sellAnswer(sale.request(proofs));
     await sending.waitForHit();
     held.resolve();
     expect(await codeOf(slow)).toBe('payment_in_progress');
     sending.remove();
     const { transaction } = served(await other);
     expect(controls.callCount('eth_sendRawTransaction')).toBe(sendsBefore + 1);
-    expect(served(await fixture.openGate().pay(sale.request(proofs))).transaction).toBe(transaction);
+    expect(served(await fixture.openGate().sellAnswer(sale.request(proofs))).transaction).toBe(transaction);
     expect((await fixture.balances('base')).seller).toBe(before.seller + priceUnits);
   });
 });
@@ -165,7 +165,7 @@ describe('a settlement', () => {
     };
     const gate = fixture.openGate({ store });
     const sale = createSale('stored first');
-    served(await gate.pay(sale.request(await fixture.buyer.prove(challenge, chain))));
+    served(await gate.sellAnswer(sale.request(await fixture.buyer.prove(challenge, chain))));
     await gate.close();
     expect(seen).toEqual(['verified 0', 'produced 0', 'broadcasting 0', 'settled 1', 'delivered 1']);
   });
@@ -181,9 +181,11 @@ describe('a settlement', () => {
     };
     const sale = createSale(`disk full ${chain}`);
     const proofs = await fixture.buyer.prove(challenge, chain);
-    await expect(fixture.openGate({ store: failing }).pay(sale.request(proofs))).rejects.toThrow('disk full');
+    await expect(fixture.openGate({ store: failing }).sellAnswer(sale.request(proofs))).rejects.toThrow(
+      'disk full',
+    );
     expect(await fixture.balances(chain)).toEqual(before);
-    served(await openLater().pay(sale.request(proofs)));
+    served(await openLater().sellAnswer(sale.request(proofs)));
     expect((await fixture.balances(chain)).seller).toBe(before.seller + priceUnits);
   });
 
@@ -195,9 +197,9 @@ describe('a settlement', () => {
     };
     const sale = createSale('unwritten');
     const proofs = await fixture.buyer.prove(challenge, 'base');
-    const answer = served(await fixture.openGate({ store: failing }).pay(sale.request(proofs)));
+    const answer = served(await fixture.openGate({ store: failing }).sellAnswer(sale.request(proofs)));
     expect(await openLater().reconcile({ limit: 100 })).toEqual({ examined: 1, resolved: 1 });
-    const again = served(await fixture.openGate().pay(sale.request(proofs)));
+    const again = served(await fixture.openGate().sellAnswer(sale.request(proofs)));
     expect(again).toEqual({ ...answer, replayed: true, settledAt: again.settledAt });
   });
 });
@@ -210,7 +212,7 @@ describe('reconciling', () => {
     expect(await fixture.openGate().reconcile({ limit: 100 })).toEqual({ examined: 0, resolved: 0 });
     expect(await openLater().reconcile({ limit: 100 })).toEqual({ examined: 1, resolved: 1 });
     expect(await openLater().reconcile({ limit: 100 })).toEqual({ examined: 0, resolved: 0 });
-    expect(served(await fixture.openGate().pay(sale.request(proofs))).replayed).toBe(true);
+    expect(served(await fixture.openGate().sellAnswer(sale.request(proofs))).replayed).toBe(true);
     expect(sale.produced).toBe(1);
   });
 
@@ -225,7 +227,7 @@ describe('reconciling', () => {
     expect(await openLater().reconcile({ limit: 100 })).toEqual({ examined: 0, resolved: 0 });
     const later = fixture.openGate({ clock: { now: () => Date.now() + 10 * leaseMs } });
     expect((await later.reconcile({ limit: 100 })).resolved).toBeGreaterThan(0);
-    const refused = unpaid(await fixture.openGate().pay(sale.request(proofs)));
+    const refused = unpaid(await fixture.openGate().sellAnswer(sale.request(proofs)));
     expect(refused.challenge.body.error).toBe('invalid_exact_evm_payload_authorization_valid_before');
     expect(await fixture.balances('base')).toEqual(before);
   });

@@ -72,7 +72,7 @@ describe('a settlement on Base that was reverted', () => {
     const request = sale.request(await spender.buyer.prove(challenge, 'base'));
     const before = sends();
     await controls.setAutomine(false);
-    const paying = refusalOf(gate.pay(request));
+    const paying = refusalOf(gate.sellAnswer(request));
     await vi.waitFor(() => expect(sends()).toBe(before + 1), 60_000);
     await spender.spendAll();
     await controls.mine();
@@ -87,7 +87,7 @@ describe('a settlement on Base that was reverted', () => {
   it('stays pending while its authorization is good, whoever looks at it', async () => {
     const { request, identity } = await revert('pending');
     expect(await gate.reconcileOne({ identity, transaction: null })).toMatchObject({ state: 'unknown' });
-    expect(await codeOf(gate.pay(request))).toBe('payment_pending');
+    expect(await codeOf(gate.sellAnswer(request))).toBe('payment_pending');
     expect((await fixture.store.getPayment(identity))?.state).toBe('unknown');
   });
 
@@ -102,7 +102,7 @@ describe('a settlement on Base that was reverted', () => {
       transport: http(base.rpcUrl),
     });
     const transaction = await anybody.sendTransaction({ to: base.usdc, data: call });
-    expect(served(await gate.pay(request))).toMatchObject({ transaction, replayed: true });
+    expect(served(await gate.sellAnswer(request))).toMatchObject({ transaction, replayed: true });
     expect(sale.produced).toBe(1);
     expect(await earned()).toBe(before + priceUnits);
   });
@@ -119,12 +119,12 @@ describe('a settlement on Base that was reverted', () => {
     const transaction = await wallet.sendTransaction({ to: base.usdc, data: '0xdeadbeef', gas: 100_000n });
     const request = createSale('named').request(await fixture.buyer.prove(challenge, 'base'));
     await base.controls.setAutomine(false);
-    await untilPending(() => impatient.pay(request));
+    await untilPending(() => impatient.sellAnswer(request));
     const { identity } = await newest(fixture);
     expect(await impatient.reconcileOne({ identity, transaction })).toMatchObject({ state: 'unknown' });
     await base.controls.setAutomine(true);
     await base.controls.mine();
-    served(await gate.pay(request));
+    served(await gate.sellAnswer(request));
     expect(await earned()).toBe(before + priceUnits);
   });
 
@@ -141,16 +141,16 @@ describe('a settlement on Base that was reverted', () => {
     const another = fixture.openGate();
     const sale = createSale('fourth');
     const request = sale.request(await spender.buyer.prove(challenge, 'base'));
-    expect(await refusalOf(another.pay(request))).toMatchObject({
+    expect(await refusalOf(another.sellAnswer(request))).toMatchObject({
       code: 'rate_limit_exceeded',
       retryAfterSeconds: 3_600,
     });
     expect(sale.produced).toBe(0);
-    for (const one of old) expect(await codeOf(another.pay(one.request))).toBe('payment_pending');
+    for (const one of old) expect(await codeOf(another.sellAnswer(one.request))).toBe('payment_pending');
     expect(sends()).toBe(before);
-    served(await gate.pay(createSale('other').request(await fixture.buyer.prove(challenge, 'base'))));
+    served(await gate.sellAnswer(createSale('other').request(await fixture.buyer.prove(challenge, 'base'))));
     const later = fixture.openGate({ clock: { now: () => Date.now() + 3_600_000 } });
-    served(await later.pay(request));
+    served(await later.sellAnswer(request));
   });
 
   // Last: what is signed from now on is of another time.
@@ -159,7 +159,7 @@ describe('a settlement on Base that was reverted', () => {
     const { request, spender, identity } = await revert('run out');
     await fixture.chains.base.controls.advanceSeconds(400);
     await fixture.chains.base.mint(spender.address, priceUnits);
-    const refused = unpaid(await gate.pay(request));
+    const refused = unpaid(await gate.sellAnswer(request));
     expect(refused.challenge.body.error).toBe('invalid_exact_evm_payload_authorization_valid_before');
     expect((await fixture.store.getPayment(identity))?.state).toBe('failed');
     expect(await earned()).toBe(before);
@@ -200,7 +200,7 @@ describe('a settlement through Permit2 that was reverted', () => {
     const request = createSale(name).request(await buyer.prove(challenge));
     const sends = controls.callCount('eth_sendRawTransaction');
     await controls.setAutomine(false);
-    const paying = refusalOf(gate.pay(request));
+    const paying = refusalOf(gate.sellAnswer(request));
     await vi.waitFor(() => expect(controls.callCount('eth_sendRawTransaction')).toBe(sends + 1), 60_000);
     await approve(0n);
     await controls.mine();
@@ -218,9 +218,9 @@ describe('a settlement through Permit2 that was reverted', () => {
   it('stays pending, and is settled once when the buyer lets it', async () => {
     const before = await earned();
     const { request, allowAgain } = await revert('allowed again');
-    expect(await codeOf(gate.pay(request))).toBe('payment_pending');
+    expect(await codeOf(gate.sellAnswer(request))).toBe('payment_pending');
     await allowAgain();
-    expect(served(await gate.pay(request)).replayed).toBe(true);
+    expect(served(await gate.sellAnswer(request)).replayed).toBe(true);
     expect(await earned()).toBe(before + bnbPriceUnits);
   });
 
@@ -229,7 +229,7 @@ describe('a settlement through Permit2 that was reverted', () => {
     const before = await earned();
     const { request } = await revert('deadline');
     await fixture.chain.controls.advanceSeconds(400);
-    expect(unpaid(await gate.pay(request)).challenge.body.error).toBe('permit2_deadline_expired');
+    expect(unpaid(await gate.sellAnswer(request)).challenge.body.error).toBe('permit2_deadline_expired');
     expect(await earned()).toBe(before);
   });
 });

@@ -83,7 +83,7 @@ const chargeAndDie = async (sale: Sale): Promise<{ proofs: Proofs; charged: Paym
   const before = await fixture.balances('solana');
   const proofs = await fixture.buyer.prove(challenge, 'solana');
   const { store, dead } = dieAt(fixture.store, 'before', 'settled');
-  void fixture.openGate({ store }).pay(sale.request(proofs));
+  void fixture.openGate({ store }).sellAnswer(sale.request(proofs));
   await dead;
   expect((await fixture.balances('solana')).seller).toBe(before.seller + priceUnits);
   return { proofs, charged: await newest() };
@@ -96,14 +96,14 @@ describe('a Solana node that stands still', () => {
     const later = openGate({ aheadMs: 4 * minuteMs, rpcUrl: stalled.rpcUrl });
     await later.reconcile({ limit: 100 });
     expect((await newest()).state).toBe('unknown');
-    expect(await codeOf(later.pay(sale.request(proofs)))).toBe('payment_pending');
-    served(await fixture.openGate().pay(sale.request(proofs)));
+    expect(await codeOf(later.sellAnswer(sale.request(proofs)))).toBe('payment_pending');
+    served(await fixture.openGate().sellAnswer(sale.request(proofs)));
     expect(sale.produced).toBe(1);
   });
 
   it('takes no delivered payment back', async () => {
     const proofs = await fixture.buyer.prove(challenge, 'solana');
-    served(await fixture.openGate().pay(createSale('delivered').request(proofs)));
+    served(await fixture.openGate().sellAnswer(createSale('delivered').request(proofs)));
     for (const minutes of [4, 8, 30]) {
       await openGate({ aheadMs: minutes * minuteMs, rpcUrl: stalled.rpcUrl }).reconcile({ limit: 100 });
       expect((await newest()).state).toBe('delivered');
@@ -118,16 +118,16 @@ describe('a Solana payment that was written down and never sent', () => {
     const before = await fixture.balances('solana');
     const proofs = await fixture.buyer.prove(challenge, 'solana');
     const { store, dead } = dieAt(fixture.store, 'after', 'broadcasting');
-    void fixture.openGate({ store }).pay(sale.request(proofs));
+    void fixture.openGate({ store }).sellAnswer(sale.request(proofs));
     await dead;
     controls.inject({ fault: 'error', methods: ['getBlockTime'] });
     controls.expireBlockhash();
     const later = openGate({ aheadMs: 4 * minuteMs });
-    const refused = unpaid(await later.pay(sale.request(proofs)));
+    const refused = unpaid(await later.sellAnswer(sale.request(proofs)));
     expect(refused.challenge.body.error).toBe('invalid_exact_svm_blockhash_expired');
     expect((await newest()).state).toBe('failed');
     expect(await fixture.balances('solana')).toEqual(before);
-    served(await fixture.openGate().pay(sale.request(await fixture.buyer.prove(challenge, 'solana'))));
+    served(await fixture.openGate().sellAnswer(sale.request(await fixture.buyer.prove(challenge, 'solana'))));
     controls.clearFaults();
   });
 });
@@ -139,13 +139,13 @@ describe('a Solana payment that charged its buyer', () => {
     const gate = openGate({ aheadMs: minutes * minuteMs, privateKey: newKey() });
     await gate.reconcileOne({ identity: (await newest()).identity, transaction: null });
     expect(await newest()).toMatchObject({ state: 'settled', transaction: charged.transaction });
-    served(await gate.pay(sale.request(proofs)));
+    served(await gate.sellAnswer(sale.request(proofs)));
     expect(sale.produced).toBe(1);
   });
 
   it('stays settled at the last look after the fee payer was changed', async () => {
     const proofs = await fixture.buyer.prove(challenge, 'solana');
-    served(await fixture.openGate().pay(createSale('last look').request(proofs)));
+    served(await fixture.openGate().sellAnswer(createSale('last look').request(proofs)));
     await openGate({ aheadMs: 4 * minuteMs, privateKey: newKey() }).reconcile({ limit: 100 });
     expect(await newest()).toMatchObject({ state: 'delivered', checkAt: null });
   });
@@ -157,12 +157,12 @@ describe('a Solana payment that charged its buyer', () => {
     const before = await fixture.balances('solana');
     const proofs = await fixture.buyer.prove(elsewhere.challenge({ price, ...overRest }), 'solana');
     server.modes.set('/settle', { kind: 'lost' });
-    expect(await codeOf(elsewhere.pay(sale.request(proofs)))).toBe('payment_pending');
+    expect(await codeOf(elsewhere.sellAnswer(sale.request(proofs)))).toBe('payment_pending');
     server.modes.clear();
     expect((await fixture.balances('solana')).seller).toBe(before.seller + priceUnits);
     const { identity } = await newest();
     await openGate({ aheadMs: minuteMs, privateKey: newKey() }).reconcileOne({ identity, transaction: null });
     expect((await newest()).state).toBe('settled');
-    expect(served(await fixture.openGate().pay(sale.request(proofs))).replayed).toBe(true);
+    expect(served(await fixture.openGate().sellAnswer(sale.request(proofs))).replayed).toBe(true);
   });
 });

@@ -1,7 +1,7 @@
 import { parseTransaction } from 'viem';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createJsonRpc } from '../../../src/payments/core/json-rpc.ts';
-import type { Challenge, PayOutcome, X402Gate } from '../../../src/purchases/x402/x402-gate.ts';
+import type { Challenge, SoldOutcome, X402Gate } from '../../../src/purchases/x402/x402-gate.ts';
 import type { AdvancePaymentInput, Store } from '../../../src/store/store.ts';
 import {
   codeOf,
@@ -75,7 +75,7 @@ const leaveInPool = async (...names: string[]): Promise<Stuck[]> => {
     }),
   );
   const stuck = begun.map(async ({ sale, request }): Promise<Stuck> => {
-    const pending = await untilPending(() => gate.pay(request));
+    const pending = await untilPending(() => gate.sellAnswer(request));
     return { sale, request, transaction: `0x${pending.headers['x-payment-transaction']?.slice(2) ?? ''}` };
   });
   const all = await Promise.all(stuck);
@@ -174,7 +174,7 @@ describe('a transaction that offers less than the base fee by now', () => {
         return moved;
       },
     };
-    const answer = served(await fixture.openGate({ store }).pay(stuck!.request));
+    const answer = served(await fixture.openGate({ store }).sellAnswer(stuck!.request));
     expect(answer.transaction).toBe(stuck!.transaction);
     expect(await earned()).toBe(before + priceUnits);
   });
@@ -193,11 +193,11 @@ describe('a transaction that offers less than the base fee by now', () => {
         return new Promise(() => {});
       },
     };
-    void fixture.openGate({ store }).pay(stuck!.request);
+    void fixture.openGate({ store }).sellAnswer(stuck!.request);
     await death.promise;
     await land(stuck!.transaction);
     const later = fixture.openGate({ clock: { now: () => Date.now() + 31_000 } });
-    expect(served(await later.pay(stuck!.request)).transaction).toBe(stuck!.transaction);
+    expect(served(await later.sellAnswer(stuck!.request)).transaction).toBe(stuck!.transaction);
     expect(await earned()).toBe(before + priceUnits);
   });
 
@@ -205,7 +205,7 @@ describe('a transaction that offers less than the base fee by now', () => {
     const before = await earned();
     const [stuck] = await leaveInPool('too dear');
     await raiseBaseFee(prohibitive);
-    expect(await codeOf(gate.pay(stuck!.request))).toBe('payment_pending');
+    expect(await codeOf(gate.sellAnswer(stuck!.request))).toBe('payment_pending');
     await land(stuck!.transaction);
     expect(served(await payAtLast(gate, stuck!.request)).transaction).toBe(stuck!.transaction);
     expect(await earned()).toBe(before + priceUnits);
@@ -246,7 +246,7 @@ describe('a transaction that leaves less for the miner than others by now', () =
     const { controls } = fixture.chains.base;
     const [stuck] = await leaveInPool('outbid');
     await outbid(stuck!);
-    expect((await refusalOf(gate.pay(stuck!.request))).headers['x-payment-transaction']).toBe(
+    expect((await refusalOf(gate.sellAnswer(stuck!.request))).headers['x-payment-transaction']).toBe(
       stuck!.transaction,
     );
     aheadMs = 61_000;
@@ -265,7 +265,7 @@ describe('a transaction that leaves less for the miner than others by now', () =
     const { controls } = fixture.chains.base;
     const [stuck] = await leaveInPool('not outbid');
     aheadMs = 61_000;
-    expect((await refusalOf(gate.pay(stuck!.request))).headers['x-payment-transaction']).toBe(
+    expect((await refusalOf(gate.sellAnswer(stuck!.request))).headers['x-payment-transaction']).toBe(
       stuck!.transaction,
     );
     await controls.mine();
@@ -294,7 +294,7 @@ describe('a transaction that is lost under others', () => {
     await controls.setNextBaseFee(usual);
     await bringBack(later!.transaction).catch(() => undefined);
     const sends = controls.callCount('eth_sendRawTransaction');
-    const paying: Promise<PayOutcome>[] = [];
+    const paying: Promise<SoldOutcome>[] = [];
     for (const [index, name] of ['next', 'the one after'].entries()) {
       const proofs = await fixture.buyer.prove(challenge, 'base');
       paying.push(payAtLast(gate, createSale(name).request(proofs)));

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { decodeBase64Json, encodeBase64Json } from '../../../src/payments/core/base64-json.ts';
 import { parseProof, paymentIdentity } from '../../../src/payments/parse-proof.ts';
 import { toChargedUnits, WorkNotEndedError } from '../../../src/purchases/x402/x402-upto.ts';
-import type { Challenge, PayRequest, Proofs, X402Gate } from '../../../src/purchases/x402/x402-gate.ts';
+import type { Challenge, AnswerOrder, Proofs, X402Gate } from '../../../src/purchases/x402/x402-gate.ts';
 import type { Payment } from '../../../src/store/store.ts';
 import { permit2Addresses } from '../../chains/permit2-code.ts';
 import {
@@ -52,7 +52,7 @@ const metered = (
   name: string,
   proofs: Proofs | null,
   { used = charge, work = () => Promise.resolve() }: { used?: bigint; work?: () => Promise<void> } = {},
-): PayRequest => ({
+): AnswerOrder => ({
   ...createSale(name).request(proofs),
   upto: {
     client: name,
@@ -124,13 +124,13 @@ describe('a payment of what was used', () => {
     const buyer = await buyerWith(oneUsd);
     const before = await earned();
     const proofs = await buyer.prove(challenge);
-    const bought = served(await gate.pay(metered(name, proofs, { used })));
+    const bought = served(await gate.sellAnswer(metered(name, proofs, { used })));
     expect(JSON.parse(bought.result)).toEqual({ answer: name });
     expect(bought.receipt?.response).toMatchObject({ success: true, amount: String(units) });
     expect(await balanceOf(buyer)).toBe(oneUsd - units);
     expect(await earned()).toBe(before + units);
     expect(await paymentOf(proofs)).toMatchObject({ amount: priceUnits, settledAmount: units });
-    const again = served(await gate.pay(metered(name, proofs, { used: price })));
+    const again = served(await gate.sellAnswer(metered(name, proofs, { used: price })));
     expect(again).toMatchObject({ replayed: true, result: bought.result, transaction: bought.transaction });
     expect(await balanceOf(buyer)).toBe(oneUsd - units);
   });
@@ -138,10 +138,10 @@ describe('a payment of what was used', () => {
   it('takes nothing where nothing was used, and leaves the proof as good as it was', async () => {
     const buyer = await buyerWith(oneUsd);
     const proofs = await buyer.prove(challenge);
-    const free = served(await gate.pay(metered('free', proofs, { used: 0n })));
+    const free = served(await gate.sellAnswer(metered('free', proofs, { used: 0n })));
     expect(free).toMatchObject({ transaction: null, receipt: { response: { success: true, amount: '0' } } });
     expect(await paymentOf(proofs)).toMatchObject({ state: 'rejected', reason: 'not_charged' });
-    served(await gate.pay(metered('free', proofs)));
+    served(await gate.sellAnswer(metered('free', proofs)));
     expect(await balanceOf(buyer)).toBe(oneUsd - chargedUnits);
   });
 
@@ -149,10 +149,10 @@ describe('a payment of what was used', () => {
     const buyer = await buyerWith(oneUsd);
     const proofs = await buyer.prove(challenge);
     const work = () => Promise.reject(new WorkNotEndedError('the job goes on'));
-    expect(await codeOf(gate.pay(metered('goes on', proofs, { work })))).toBe('payment_in_progress');
+    expect(await codeOf(gate.sellAnswer(metered('goes on', proofs, { work })))).toBe('payment_in_progress');
     expect(await paymentOf(proofs)).toMatchObject({ state: 'verified' });
     const later = await openGate({ clock: { now: () => Date.now() + 31_000 } });
-    served(await later.pay(metered('goes on', proofs)));
+    served(await later.sellAnswer(metered('goes on', proofs)));
     expect(await balanceOf(buyer)).toBe(oneUsd - chargedUnits);
   });
 
@@ -165,7 +165,7 @@ describe('a payment of what was used', () => {
       working.resolve();
       return worked.promise;
     };
-    const paying = ending.pay(metered('closed meanwhile', proofs, { work }));
+    const paying = ending.sellAnswer(metered('closed meanwhile', proofs, { work }));
     await working.promise;
     const closing = ending.close();
     worked.resolve();
@@ -178,7 +178,7 @@ describe('a payment of what was used', () => {
     const buyer = await fixture.createBuyer(oneUsd);
     const sale = createSale('in advance');
     const request = { ...metered('in advance', null), ...sale.request(await buyer.prove(challenge, 'base')) };
-    served(await gate.pay(request));
+    served(await gate.sellAnswer(request));
     expect(sale.produced).toBe(1);
     expect(await fixture.chains.base.balanceOf(buyer.addresses.base)).toBe(oneUsd - priceUnits);
   });
@@ -188,14 +188,14 @@ describe('a payment of what was used', () => {
     const proofs = await buyer.prove(challenge);
     const client = new AbortController();
     const work = () => Promise.resolve(client.abort());
-    await gate.pay({ ...metered('left', proofs, { work }), signal: client.signal });
+    await gate.sellAnswer({ ...metered('left', proofs, { work }), signal: client.signal });
     expect(await balanceOf(buyer)).toBe(oneUsd - chargedUnits);
   });
 
   it('is given back as far as it was taken', async () => {
     const buyer = await buyerWith(oneUsd);
     const proofs = await buyer.prove(challenge);
-    served(await gate.pay(metered('to give back', proofs)));
+    served(await gate.sellAnswer(metered('to give back', proofs)));
     const { identity } = await paymentOf(proofs);
     const plan = { payment: identity, note: null, acceptsUnknown: false, now: Date.now() };
     const { store } = fixture;
@@ -242,20 +242,20 @@ describe('a proof of a payment of what is used is refused', () => {
   ] as const)('%s', async (_what, reason, change) => {
     const buyer = await buyerWith(oneUsd);
     const proofs = tamper(await buyer.prove(challenge), change);
-    expect(unpaid(await gate.pay(metered('changed', proofs))).challenge.body.error).toBe(reason);
+    expect(unpaid(await gate.sellAnswer(metered('changed', proofs))).challenge.body.error).toBe(reason);
   });
 
   it('where it was not offered', async () => {
     const buyer = await buyerWith(oneUsd);
     const request = { ...metered('not offered', await buyer.prove(challenge)), upto: undefined };
-    expect(unpaid(await gate.pay(request)).challenge.body.error).toBe('payment_scheme_mismatch');
+    expect(unpaid(await gate.sellAnswer(request)).challenge.body.error).toBe('payment_scheme_mismatch');
   });
 
   it('that would run out before the work is done', async () => {
     const buyer = await buyerWith(oneUsd);
     const proofs = await buyer.prove(challenge);
     const later = await openGate({ clock: { now: () => Date.now() + 301_000 } });
-    const refused = unpaid(await later.pay(metered('late', proofs)));
+    const refused = unpaid(await later.sellAnswer(metered('late', proofs)));
     expect(refused.challenge.body.error).toBe('permit2_deadline_expired');
   });
 });
@@ -269,18 +269,18 @@ describe('two payments of what is used by one wallet', () => {
       both.isWorking.resolve();
       await both.isRefused.promise;
     };
-    const paying = gate.pay(metered('first', first, { work }));
+    const paying = gate.sellAnswer(metered('first', first, { work }));
     await both.isWorking.promise;
-    const refused = unpaid(await gate.pay(metered('second', second)));
+    const refused = unpaid(await gate.sellAnswer(metered('second', second)));
     both.isRefused.resolve();
     served(await paying);
     expect(refused.challenge.body.error).toBe('upto_payments_open');
     expect(schemesOf(refused.challenge)).toEqual(['exact']);
     expect(await balanceOf(buyer)).toBe(oneUsd - chargedUnits);
     // Its permit for Permit2 has the nonce of the first one.
-    const stale = unpaid(await gate.pay(metered('second', second)));
+    const stale = unpaid(await gate.sellAnswer(metered('second', second)));
     expect(stale.challenge.body.error).toBe('permit2_allowance_required');
-    served(await gate.pay(metered('third', await buyer.prove(challenge))));
+    served(await gate.sellAnswer(metered('third', await buyer.prove(challenge))));
   });
 
   it('at once are two where Permit2 may take enough, and no third', async () => {
@@ -294,7 +294,9 @@ describe('two payments of what is used by one wallet', () => {
       started += 1;
       await all.promise;
     };
-    const paying = names.map((name, index) => gate.pay(metered(name, proofs[index] ?? null, { work })));
+    const paying = names.map((name, index) =>
+      gate.sellAnswer(metered(name, proofs[index] ?? null, { work })),
+    );
     const refused = unpaid(await Promise.race(paying));
     all.resolve();
     const outcomes = await Promise.all(paying);
@@ -314,7 +316,7 @@ describe('the settlement of a payment of what was used', () => {
       createPublicClient({ transport: http(base.rpcUrl) }).getTransactionCount(base.facilitator);
     const before = await nextNonce();
     const work = () => buyer.callToken('transfer', [base.seller.address, oneUsd]);
-    const failed = unpaid(await gate.pay(metered('gone', proofs, { work })));
+    const failed = unpaid(await gate.sellAnswer(metered('gone', proofs, { work })));
     expect(failed.challenge.body.error).toBe('permit2_insufficient_balance');
     expect(await paymentOf(proofs)).toMatchObject({ state: 'failed', transaction: null });
     expect(await nextNonce()).toBe(before);
@@ -324,12 +326,12 @@ describe('the settlement of a payment of what was used', () => {
     const again = metered('again', await buyer.prove(challenge), {
       work: () => Promise.resolve(void (worked = true)),
     });
-    const refused = unpaid(await gate.pay(again));
+    const refused = unpaid(await gate.sellAnswer(again));
     expect(refused.challenge.body.error).toBe('upto_not_trusted');
     expect(schemesOf(refused.challenge)).toEqual(['exact']);
     expect(worked).toBe(false);
     const inAdvance = createSale('again').request(await buyer.prove(refused.challenge));
-    served(await gate.pay({ ...again, ...inAdvance }));
+    served(await gate.sellAnswer({ ...again, ...inAdvance }));
   });
 
   it('is found on the chain, with what was used, when it lost its answer', async () => {
@@ -339,7 +341,7 @@ describe('the settlement of a payment of what was used', () => {
     const silent = await openGate({ timeouts: hasty });
     const methods = ['eth_getTransactionReceipt', 'eth_getTransactionByHash', 'eth_getLogs'];
     const work = () => Promise.resolve(void controls.inject({ fault: 'unavailable', methods }));
-    expect(await codeOf(silent.pay(metered('lost answer', proofs, { work })))).toBe('payment_pending');
+    expect(await codeOf(silent.sellAnswer(metered('lost answer', proofs, { work })))).toBe('payment_pending');
     controls.clearFaults();
     const later = await openGate({ clock: { now: () => Date.now() + 60_000 } });
     await later.reconcile({ limit: 100 });
@@ -363,7 +365,7 @@ describe('the settlement of a payment of what was used', () => {
     const proofs = await buyer.prove(challenge);
     const { store, dead, bury } = dieAt(fixture.store, 'after', 'produced');
     const dying = await openGate({ store });
-    const lost = dying.pay(metered('left behind', proofs)).catch(() => null);
+    const lost = dying.sellAnswer(metered('left behind', proofs)).catch(() => null);
     await dead;
     const later = await openGate({ clock: { now: () => Date.now() + 31_000 } });
     await later.reconcile({ limit: 100 });
@@ -383,10 +385,10 @@ describe('the settlement of a payment of what was used', () => {
     const { store, dead, bury } = dieAt(fixture.store, when, state);
     const name = `${when} ${state}`;
     const dying = await openGate({ store });
-    const lost = dying.pay(metered(name, proofs)).catch(() => null);
+    const lost = dying.sellAnswer(metered(name, proofs)).catch(() => null);
     await dead;
     const later = await openGate({ clock: { now: () => Date.now() + 31_000 } });
-    served(await later.pay(metered(name, proofs)));
+    served(await later.sellAnswer(metered(name, proofs)));
     expect(await balanceOf(buyer)).toBe(oneUsd - chargedUnits);
     bury();
     await lost;

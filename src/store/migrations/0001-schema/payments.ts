@@ -15,8 +15,7 @@ const kept = { sqlite: 'virtual', postgres: 'stored' } satisfies Record<Engine['
  * the chain reverted, to count them by the account that pays.
  *
  * `settled_amount`: what the settlement of an `upto` payment takes, at most `amount`; null before its answer is made, and
- * for payments whose whole amount is taken. `unchecked`: 1 for a payment that was settled because a facilitator said so,
- * without a check on the chain.
+ * for payments whose whole amount is taken.
  *
  * `account_id`, `credit`: the account whose balance a payment raises, and by how much; `credit_entry`: the entry that did,
  * as long as the payment counts as made; `credited`: the sum of all its entries. `job_id`: the job that a payment of one
@@ -53,7 +52,6 @@ const paymentTable = ({ kind, int64, id, tableEnd }: Engine): string =>
     reverts ${int64} not null default 0,
     receipt text,
     reason text,
-    unchecked ${int64} not null default 0,
     settled_amount ${int64} check (settled_amount between 1 and amount),
     refunded ${int64} not null default 0,
     account_id ${id} references accounts (id),
@@ -95,7 +93,6 @@ const paymentIndexes = [
   `create index payments_failed_upto on payments (updated_at, source)
     where state = 'failed' and settled_amount is not null`,
   `create index payments_with_client on payments (updated_at) where client is not null`,
-  `create index payments_unchecked on payments (network, asset) where unchecked = 1`,
 ];
 
 const refunds = ({ int64, id, tableEnd }: Engine): string[] => [

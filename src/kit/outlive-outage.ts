@@ -1,5 +1,5 @@
-import type { Log } from '../kit/log.ts';
-import { pause } from '../kit/repeat.ts';
+import type { Log } from './log.ts';
+import { pause } from './repeat.ts';
 
 /** Long, because the upstream was already paid for the result that is written. */
 const giveUpAfterMs = 600_000;

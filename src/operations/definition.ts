@@ -1,0 +1,99 @@
+import type { z } from 'zod';
+import type { ModelConfig } from '../catalog/model.ts';
+import type { ErrorCode } from '../kit/errors.ts';
+import type { ValidationForm } from '../kit/write-error.ts';
+import type { PriceRange } from '../purchases/x402/x402-gate.ts';
+import type { AccountCall, Services } from './call.ts';
+import type { OperationDocs } from './operation-docs.ts';
+import type { DescribedSale, FreeSale, Sale } from './sale.ts';
+
+/** What REST, validation and the interface description read of an operation, of customers or of the operator. */
+export interface DescribedOperation {
+  /** The MCP tool's name and OpenAPI's operationId, in snake_case. */
+  name: string;
+  title: string;
+  /** Tells models, and people, its effect, its price and its answer. */
+  description: string;
+  /** The tag in the interface description. */
+  group: string;
+  input: z.ZodType;
+  /** The whole JSON answer; loose where it may grow. A tool's schema leaves out what is marked (schema-marks.ts). */
+  output: z.ZodType;
+  sale: DescribedSale;
+  /** The kind of SKU that it sells. Without such a SKU in the catalog it is no tool, and REST answers model_not_found. */
+  sells?: ModelConfig['kind'];
+  /** Names that other APIs have, in lower case, with the fields that stand for each. */
+  otherNames?: ReadonlyMap<string, readonly string[]>;
+  /** The prices of its calls, where documents tell them. */
+  price?: PriceRange | null;
+  rest: RestBinding;
+  docs: OperationDocs;
+}
+
+/**
+ * One thing that the gateway does, defined once. MCP tools, REST routes, prices and documents are made from the list of
+ * operations (index.ts). A definition is static data and functions that get their `Services`, so documents and checks
+ * over all operations need no database.
+ */
+export interface Operation<
+  Input = unknown,
+  Sold extends Sale<Input> = Sale<Input>,
+> extends DescribedOperation {
+  group: 'generation' | 'search';
+  input: z.ZodType<Input>;
+  sale: Sold;
+  /** Null: it is no tool, because another tool answers the same. */
+  tool: ToolBinding | null;
+  /** Absent: its answer is no MCP resource. */
+  resource?: ResourceBinding;
+}
+
+/** Reads or changes the calling account's own data, free of charge. */
+export type ReadOperation<Input = unknown> = Operation<Input, FreeSale<Input>>;
+
+export interface RestBinding {
+  method: 'GET' | 'POST' | 'DELETE';
+  /** The path as OpenAPI writes it, `/v1/jobs/{job_id}`. The names in braces are input fields. */
+  path: string;
+  /** Input fields that come from the query. The other fields of a POST come from the body; no other method has one. */
+  query: readonly string[];
+  validation: ValidationForm;
+  /**
+   * True: no field is ignored, and a POST whose body is JSON takes no query parameters. The schema must be a strict object.
+   */
+  isStrict?: true;
+  /** True: a POST without a body is one without fields. */
+  isBodyOptional?: true;
+  /** The media types of a body that is not JSON. */
+  accepts?: readonly string[];
+  /** The media types of an answer that is bytes, not JSON. */
+  content?: readonly string[];
+  /** The error codes that the documentation lists, beside those of all operations of its kind. */
+  errors: readonly ErrorCode[];
+}
+
+export type ToolOperation = Operation & { tool: ToolBinding };
+
+export interface ToolBinding {
+  readOnly: boolean;
+  idempotent: boolean;
+  /** True: it reaches beyond the gateway's own data. */
+  openWorld: boolean;
+  /**
+   * The arguments that most calls need. With them alone the tool is listed to wallets, which have no key, and described to
+   * catalogues. Absent: all.
+   */
+  main?: readonly string[];
+  /** A sentence for the instructions of the server, which a model reads before its first call. */
+  instruction?: string;
+}
+
+/** The MCP resource that an operation answers. */
+export interface ResourceBinding {
+  /** The address below `{brand}://`, with input fields in braces. Null: the answer is bytes, at its REST address. */
+  path: string | null;
+  name: string;
+  title: string;
+  /** Lists resources of this kind, when the path has fields. */
+  list?(call: AccountCall, services: Services): Promise<{ path: string; name: string; title: string }[]>;
+}

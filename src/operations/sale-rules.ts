@@ -1,0 +1,101 @@
+import type { JsonObject } from '../kit/json.ts';
+import type { Services } from './call.ts';
+import type { AnswerSale, CreditSale, DescribedSale, PerCallSale, Sale, SignInSale } from './sale.ts';
+
+/** What is sold by x402. */
+export type PaidSale<Input = unknown> =
+  | AnswerSale<Input>
+  | CreditSale<Input>
+  | PerCallSale<Input>
+  | SignInSale<Input>;
+
+interface SaleRules {
+  /** Whether a call needs an API key, may have one, or has none that counts. */
+  key: 'needed' | 'taken' | 'none';
+  /** A call with a key is a job under a hold on the balance. */
+  isPrepaid: boolean;
+  /** A call is paid by x402 where it has no key. */
+  isPaid: boolean;
+  /** A payment raises a balance. */
+  isCredit: boolean;
+  /** A call is free of charge and needs no key. */
+  isFreeForAll: boolean;
+}
+
+const none = { key: 'none', isPrepaid: false, isPaid: false, isCredit: false, isFreeForAll: false } as const;
+
+const rules: Readonly<Record<Sale['kind'], SaleRules>> = {
+  free: { ...none, key: 'needed' },
+  open: { ...none, isFreeForAll: true },
+  prepaid: { ...none, key: 'needed', isPrepaid: true },
+  answer: { ...none, isPaid: true },
+  credit: { ...none, key: 'taken', isPaid: true, isCredit: true },
+  perCall: { ...none, key: 'taken', isPrepaid: true, isPaid: true, isCredit: true },
+  // It asks for no key, because it often replaces one that has ended.
+  signIn: { ...none, isPaid: true, isCredit: true, isFreeForAll: true },
+};
+
+/** Returns what holds for all sales of a kind. */
+export const rulesOf = ({ kind }: Pick<DescribedSale, 'kind'>): SaleRules => rules[kind];
+
+/** Whether calls are charged to somebody: all kinds but `free` and `open`. */
+export const isSold = (sale: Pick<DescribedSale, 'kind'>): boolean =>
+  rulesOf(sale).isPrepaid || rulesOf(sale).isPaid;
+
+const isPaidSale = (sale: DescribedSale): sale is PaidSale => rules[sale.kind].isPaid;
+
+/** Returns what is sold by x402; null: nothing is. */
+export const offerOf = (sale: DescribedSale): PaidSale | null => (isPaidSale(sale) ? sale : null);
+
+/** Returns what catalogues list: a sign-in is free. Null: nothing. */
+export const listedOf = (sale: DescribedSale): PaidSale | null =>
+  sale.kind === 'signIn' ? null : offerOf(sale);
+
+/** Whether a refusal can report the failure of a job, because a call waits for its job. */
+export const waitsForJob = (sale: DescribedSale): boolean =>
+  (sale.kind === 'perCall' ? sale.prepaid : sale.kind === 'prepaid' ? sale : null)?.waits === true;
+
+/**
+ * Whether answers are made up: those that would be made now, or one that was made (`result`). Money that buys nothing but
+ * the sandbox is not taken for a balance.
+ */
+export const isMadeUp = (sale: PaidSale, services: Services, result: JsonObject | null = null): boolean =>
+  sale.kind === 'answer'
+    ? sale.isSandbox(services, result)
+    : !services.config.x402.takesRealMoney || !services.catalogs.sellsReal();
+
+/**
+ * Whether calls, or an answer that was made (`result`), may be sold by x402 now: what is made up is not sold for real
+ * money. This changes while the gateway runs, as when profiles are imported.
+ */
+export const isOnSale = (sale: PaidSale, services: Services, result: JsonObject | null = null): boolean =>
+  !services.config.x402.takesRealMoney || !isMadeUp(sale, services, result);
+
+/** Tells of made-up answers; null: there are none. */
+export const noticeOf = (sale: Sale, services: Services): string | null => {
+  const offer = offerOf(sale);
+  return offer !== null && isMadeUp(offer, services) ? offer.sandbox.notice : null;
+};
+
+/** Returns what `make` made of the operations that can be used now, once for each set of them. */
+export const createOffered = <Sold extends { name: string; sale: Sale }, T>(
+  operations: readonly Sold[],
+  services: Services,
+  make: (offered: readonly Sold[]) => T,
+): (() => T) => {
+  const made = new Map<string, T>();
+  return () => {
+    const isOffered = ({ sale }: { sale: Sale }): boolean =>
+      rules[sale.kind].isPrepaid || !isPaidSale(sale) || isOnSale(sale, services);
+    const offered = operations.filter((operation) => {
+      const { sale } = operation;
+      // What is open to everybody tells of another operation, which it is counted with.
+      const told = sale.kind === 'open' && operations.find(({ name }) => name === sale.countedWith);
+      return isOffered(told || operation);
+    });
+    const key = offered.map(({ name }) => name).join(' ');
+    const known = made.get(key) ?? make(offered);
+    made.set(key, known);
+    return known;
+  };
+};

@@ -1,0 +1,153 @@
+import type { Buyer } from '../catalog/catalog.ts';
+import type { JsonObject } from '../kit/json.ts';
+import type { Nano } from '../kit/money.ts';
+import type { PriceRange } from '../purchases/x402/x402-gate.ts';
+import type { Answer, ContentAnswer, JsonAnswer } from './answer.ts';
+import type { AccountCall, Call, Idempotency, OpenedJob, Services } from './call.ts';
+
+/** How an operation is sold. `sale-rules.ts` alone reads its shape, and `execute.ts` runs each kind. */
+export type Sale<Input = unknown> =
+  | FreeSale<Input>
+  | OpenSale<Input>
+  | PrepaidSale<Input>
+  | AnswerSale<Input>
+  | CreditSale<Input>
+  | PerCallSale<Input>
+  | SignInSale<Input>;
+
+/** A sale, as far as documents tell of it. An operation of the operator is free. */
+export type DescribedSale = Exclude<Sale, FreeSale> | Pick<FreeSale, 'kind'>;
+
+/** Reads or changes the calling account's own data, free of charge. */
+export interface FreeSale<Input = unknown> {
+  kind: 'free';
+  handle(input: Input, call: AccountCall, services: Services): Promise<JsonAnswer | ContentAnswer>;
+}
+
+/** Answers anybody, free of charge. Such an operation is no tool. */
+export interface OpenSale<Input = unknown> {
+  kind: 'open';
+  /** Names the operation that is sold by x402 and whose limit of calls counts these calls, too. */
+  countedWith: string;
+  handle(input: Input, call: Call, services: Services): Promise<JsonAnswer>;
+}
+
+/** Opens a job under a hold on the balance of the account, and answers from it. */
+export interface PrepaidSale<Input = unknown> {
+  kind: 'prepaid';
+  /** The part of the input that an idempotency key is bound to. */
+  idempotentPart(input: Input): unknown;
+  open(
+    input: Input,
+    call: AccountCall,
+    services: Services,
+    idempotency: Idempotency | null,
+  ): Promise<OpenedJob>;
+  answer(opened: OpenedJob, input: Input, call: AccountCall, services: Services): Promise<Answer>;
+  /** A call always waits for the end of its job. So its refusals tell of the job, and it can be paid then, by what it used. */
+  waits?: true;
+  /** How a call is sold to a wallet that has no key. Absent: it is not. */
+  perCall?: PerCall<Input>;
+}
+
+/** Describes the single calls of a prepaid operation, from which per-call-sale.ts makes a `PerCallSale`. */
+export interface PerCall<Input = unknown> extends Pick<Offer, 'description' | 'unit' | 'tags'> {
+  /**
+   * Returns the most that a call can cost, and how it comes about. Reads nothing outside of the process. Throws AppError
+   * for a call that cannot run, or whose price is not known before it runs.
+   */
+  quote(input: Input, buyer: Buyer, services: Services): CallQuote;
+  /** Refuses, before the payment is settled, what `open` would refuse without reaching outside. Throws AppError. */
+  check?(input: Input, call: AccountCall, services: Services): Promise<void>;
+}
+
+export interface CallQuote {
+  most: Nano;
+  /** Units, rates and limits, for the buyer. */
+  parts: JsonObject;
+}
+
+/** The price of one call. */
+export interface Quote {
+  price: Nano;
+  /** The prices by the rules of those names, which may have been offered until lately. Default: this price. */
+  formerPrices?: Readonly<Record<string, Nano>>;
+  /** Tells the buyer how the price comes about, beside the terms. */
+  parts?: JsonObject;
+}
+
+/**
+ * What is paid by x402. Terms, the manifest, catalogues, signed offers and paywall pages are made from this. The REST path
+ * and the tool's name are those of the operation.
+ */
+export interface Offer<Input = unknown> {
+  /** Names the goods in a few words, such as "Influencer search". No two operations have the same. */
+  description: string;
+  /** One call and several, such as "search" and "searches". */
+  unit: { one: string; many: string };
+  /** For catalogues: at most 5, each printable ASCII of at most 32 characters. */
+  tags: string[];
+  /** An input and its answer, for catalogues. */
+  example: { input: JsonObject; output: JsonObject };
+  /** Calls a minute that one client address may make. */
+  ratePerMinute: number;
+  /** Names the present price rule. It is stored while it is offered, so it stays the same as long as the rule does. */
+  pricing: string;
+  /** Prices a call. `buyer`: the account that calls; absent: a wallet. */
+  quote(input: Input, services: Services, buyer?: Buyer): Quote;
+  /** The prices of the cheapest and the dearest call that a wallet can buy now; null: it can buy none. */
+  priceRange(services: Pick<Services, 'catalogs' | 'config'>): PriceRange | null;
+  /** Texts for made-up answers. */
+  sandbox: {
+    /** Replaces `description`. */
+    description: string;
+    /** Names them, such as "fictional profiles". */
+    goods: string;
+    /** One sentence for pages. */
+    notice: string;
+  };
+}
+
+/** Sells answers without an account: a call is paid before its answer is given. */
+export interface AnswerSale<Input = unknown> extends Offer<Input> {
+  kind: 'answer';
+  /** Throws AppError on input that is well-formed but cannot run, before anybody pays. */
+  check(input: Input): void;
+  /** Answers a call that is free of charge and needs no proof; null: this call is sold. */
+  look?(input: Input, services: Services, signal: AbortSignal): Promise<JsonObject> | null;
+  /** Makes the answer, which is stored as it is. Nothing is charged when this throws. */
+  produce(input: Input, services: Services, signal: AbortSignal): Promise<JsonObject>;
+  /** Filters a stored answer before it is replayed. Returns the same object when nothing was removed. */
+  replay?(result: JsonObject, services: Services, signal: AbortSignal): Promise<JsonObject>;
+  /** Whether an answer is given away. */
+  isFree(result: JsonObject, services: Services): boolean;
+  /**
+   * Whether an answer is made up (null: an answer that would be made now). Such answers are marked, and not sold for
+   * real money. An answer may be old, so its own data decide where they can tell.
+   */
+  isSandbox(services: Services, result: JsonObject | null): boolean;
+}
+
+/** A payment raises a balance by its price: of the caller's account, or of the account of the wallet that pays. */
+export interface CreditSale<Input = unknown> extends Offer<Input> {
+  kind: 'credit';
+  /** Returns the answer, without the balance. It is stored. */
+  answer(input: Input): JsonObject;
+}
+
+/** Signs a wallet in, free of charge. A call without a signed message is answered with a 402 that sells balance. */
+export interface SignInSale<Input = unknown> extends Omit<CreditSale<Input>, 'kind'> {
+  kind: 'signIn';
+  /** Null: there is no signed message. */
+  signIn(input: Input, call: Pick<Call, 'signIn' | 'signal'>, services: Services): Promise<JsonObject> | null;
+}
+
+/**
+ * A call with an API key is prepaid. One without, or one that the balance does not cover, is paid by itself: its payment
+ * raises the balance by the most that the call can cost.
+ */
+export interface PerCallSale<Input = unknown> extends Offer<Input> {
+  kind: 'perCall';
+  prepaid: PrepaidSale<Input>;
+  check?: PerCall<Input>['check'];
+}

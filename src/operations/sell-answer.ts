@@ -1,0 +1,141 @@
+import { AppError } from '../kit/errors.ts';
+import { sha256 } from '../kit/ids.ts';
+import { canonicalJson, type JsonObject } from '../kit/json.ts';
+import { writeKept } from '../kit/json-text.ts';
+import { formatUsd } from '../kit/money.ts';
+import type { Receipt } from '../purchases/x402/x402-gate.ts';
+import { jsonAnswer, type Answer, type JsonAnswer } from './answer.ts';
+import type { Call, Services } from './call.ts';
+import type { Operation } from './definition.ts';
+import { assertOnSale, countCall, creditOf, toOrder, toTerms } from './paid-call.ts';
+import { assertNotDraining } from './prepaid-call.ts';
+import { isMadeUp, type PaidSale } from './sale-rules.ts';
+import type { AnswerSale, CreditSale, SignInSale } from './sale.ts';
+import { validate } from './validate.ts';
+
+/** Sells an answer that is made before its payment is settled. */
+export const sellAnswer = async (
+  { operation, sale, rawInput }: { operation: Operation; sale: AnswerSale; rawInput: unknown },
+  call: Call,
+  services: Services,
+): Promise<Answer> => {
+  await countCall(operation, call, services);
+  // Checked before payment is asked for: nobody pays for a request that cannot run.
+  const input = validate(operation, rawInput, call.transport);
+  sale.check(input);
+  const look = sale.look?.(input, services, call.signal) ?? null;
+  if (look !== null) return answerFree(look, sale, services);
+  const quote = sale.quote(input, services);
+  const requestHash = sha256(`${operation.name}\n${canonicalJson(input)}`);
+  let made: JsonObject | null = null;
+  const paid = await services.x402.sellAnswer({
+    ...toOrder({ operation, sale, quote, requestHash }, call, services),
+    produce: async (signal) => {
+      // Checked after the proof was looked up, so that an answer that is paid for is still given out.
+      assertNotDraining(services);
+      assertOnSale(sale, services);
+      made = await sale.produce(input, services, signal);
+      assertOnSale(sale, services, made);
+      const text = writeKept(made);
+      return sale.isFree(made, services) ? { free: text } : text;
+    },
+  });
+  if (paid.outcome === 'unpaid') return toTerms({ sale, quote }, paid, services);
+  const { receipt } = paid;
+  const body =
+    made ?? (await replay(sale, JSON.parse(paid.result), { services, signal: call.signal, receipt }));
+  return soldAnswer(body, { ...paid, isSandbox: isMadeUp(sale, services, body) });
+};
+
+/** Takes a payment that raises a balance, or signs a wallet in, which is free. */
+export const takeCredit = async (
+  { operation, sale, rawInput }: { operation: Operation; sale: CreditSale | SignInSale; rawInput: unknown },
+  call: Call,
+  services: Services,
+): Promise<Answer> => {
+  await countCall(operation, call, services);
+  const input = validate(operation, rawInput, call.transport);
+  const signedIn = sale.kind === 'signIn' ? sale.signIn(input, call, services) : null;
+  if (signedIn !== null) return answerFree(signedIn, sale, services);
+  const credit = creditOf(call.caller, services);
+  const quote = sale.quote(input, services);
+  const answer = sale.answer(input);
+  const requestHash = sha256(`${operation.name}\n${credit.accountId ?? ''}${canonicalJson(input)}`);
+  const paid = await services.x402.takeCredit({
+    ...toOrder({ operation, sale, quote, requestHash }, call, services),
+    produce: async () => {
+      assertNotDraining(services);
+      assertOnSale(sale, services);
+      return JSON.stringify(answer);
+    },
+    credit,
+  });
+  if (paid.outcome === 'unpaid') return toTerms({ sale, quote }, paid, services);
+  const { accountId, identity, replayed } = paid;
+  // A proof can be read on the chain, so its repetition alone does not tell the balance.
+  const mayReadBalance = !replayed || call.caller !== null;
+  const raised =
+    accountId === null ? {} : await tellRaised({ accountId, identity, mayReadBalance }, services);
+  return soldAnswer({ ...answer, ...raised }, { ...paid, isSandbox: isMadeUp(sale, services) });
+};
+
+const answerFree = async (
+  answering: Promise<JsonObject>,
+  sale: PaidSale,
+  services: Services,
+): Promise<Answer> => {
+  const body = await answering;
+  assertOnSale(sale, services);
+  return jsonAnswer(body, { isSandbox: isMadeUp(sale, services) });
+};
+
+const soldAnswer = (
+  body: JsonObject,
+  { replayed, receipt, isSandbox }: { replayed: boolean; receipt: Receipt | undefined; isSandbox: boolean },
+): JsonAnswer =>
+  jsonAnswer(body, {
+    headers: { 'cache-control': 'no-store', ...(replayed ? { 'idempotent-replayed': 'true' } : {}) },
+    isSandbox,
+    ...(receipt === undefined ? {} : { receipt }),
+  });
+
+/**
+ * Says where the receipt of a payment is that raised a balance, and the balance. The money has moved, so the answer goes
+ * out without the balance when the store fails.
+ */
+const tellRaised = async (
+  raised: { accountId: string; identity: string; mayReadBalance: boolean },
+  { store, log, publicUrl }: Services,
+): Promise<JsonObject> => {
+  const { accountId, identity } = raised;
+  const address = { receipt_url: `${publicUrl()}/v1/receipts/${identity}` };
+  try {
+    const account = raised.mayReadBalance ? await store.getAccount(accountId) : null;
+    return account === null
+      ? address
+      : { ...address, balance_usd: formatUsd(account.balance - account.held) };
+  } catch (error) {
+    log.error({ err: error, payment: identity }, 'the balance after a payment could not be read');
+    return address;
+  }
+};
+
+const replay = async (
+  { replay: filter }: AnswerSale,
+  result: JsonObject,
+  { services, signal, receipt }: { services: Services; signal: AbortSignal; receipt: Receipt | undefined },
+): Promise<JsonObject> => {
+  if (filter === undefined) return result;
+  try {
+    return await filter(result, services, signal);
+  } catch (cause) {
+    signal.throwIfAborted();
+    // A buyer who took this for a failed call, which costs nothing, would pay twice.
+    throw new AppError(
+      'payment_pending',
+      'This is paid for, and its answer cannot be given out just now. Send the same request with the same payment proof ' +
+        'again to get it; do not pay again.',
+      { cause, ...(receipt === undefined ? {} : { headers: receipt.headers }) },
+    );
+  }
+};

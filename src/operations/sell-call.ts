@@ -1,0 +1,253 @@
+import { AppError, isTransient, toAppError } from '../kit/errors.ts';
+import { sha256 } from '../kit/ids.ts';
+import { canonicalJson, type JsonObject } from '../kit/json.ts';
+import { formatUsd, type Nano } from '../kit/money.ts';
+import type { EarlierJob } from '../purchases/prepaid.ts';
+import { paymentInProgress, type Receipt } from '../purchases/x402/x402-answers.ts';
+import { hasProof } from '../purchases/x402/x402-gate.ts';
+import { maxOfOne } from '../purchases/x402/x402-upto.ts';
+import type { Payment } from '../store/store.ts';
+import type { Answer } from './answer.ts';
+import type { AccountCall, Call, Services } from './call.ts';
+import type { Operation } from './definition.ts';
+import { endWithReceipt, maxMeteredMs, meterCall } from './meter-call.ts';
+import { assertOnSale, countCall, creditOf, toOrder, toTerms } from './paid-call.ts';
+import { quoteOwed } from './per-call-sale.ts';
+import {
+  admit,
+  assertNotDraining,
+  claimCall,
+  findEarlier,
+  runPrepaid,
+  type PrepaidOrder,
+} from './prepaid-call.ts';
+import { isOnSale } from './sale-rules.ts';
+import type { PerCallSale, Quote } from './sale.ts';
+import { validate } from './validate.ts';
+
+interface PaidOrder extends PrepaidOrder {
+  sale: PerCallSale;
+}
+
+/**
+ * Sells a call of a prepaid operation: on the balance of a caller with a key; else, or where that does not suffice, for a
+ * payment of its own.
+ */
+export const sellCall = async (
+  { operation, sale, rawInput }: { operation: Operation; sale: PerCallSale; rawInput: unknown },
+  call: Call,
+  services: Services,
+): Promise<Answer> => {
+  const { prepaid } = sale;
+  const toCall = (): PaidOrder => ({
+    operation,
+    sale,
+    prepaid,
+    input: validate(operation, rawInput, call.transport),
+  });
+  if (call.caller === null) {
+    await countCall(operation, call, services);
+    await services.catalogs.refresh();
+    return payThenRun(toCall(), call, services);
+  }
+  const account = await admit(call, services);
+  const order = toCall();
+  if (hasProof(call.proofs)) {
+    const requestHash = requestHashOf(order, account.caller.accountId);
+    const known = await services.x402.findPayment({ proofs: call.proofs, requestHash });
+    // A payment that has a job answers it, whatever the idempotency key. One that came without the API key does not.
+    if (known !== null && known.jobId !== null && known.requestHash !== requestHashOf(order, null))
+      return payThenRun(order, call, services);
+    const earlier = await findEarlier(order, account, services);
+    if (earlier?.outcome !== 'replayed') return payThenRun(order, call, services, earlier);
+  }
+  try {
+    return await runPrepaid(order, account, services);
+  } catch (error) {
+    throw await withTerms(error, order, { call: account, services });
+  }
+};
+
+/** Prices a call beside an earlier job of its key: an answer that is owed is sold for what is owed. */
+const quoteOf = (
+  { sale, input }: PaidOrder,
+  earlier: EarlierJob | null,
+  { call, services }: { call: Call; services: Services },
+): Quote =>
+  earlier?.outcome === 'owed'
+    ? quoteOwed(earlier.job)
+    : sale.quote(input, services, call.caller ?? undefined);
+
+/**
+ * Runs a prepaid call that is paid by itself. The payment raises the balance of the caller, or of the wallet's own account,
+ * by the most that the call can cost. Then the call runs on that balance as every other; what it does not use stays there.
+ * One payment runs one call.
+ */
+const payThenRun = async (
+  order: PaidOrder,
+  call: Call,
+  services: Services,
+  owed: EarlierJob | null = null,
+): Promise<Answer> => {
+  const { operation, sale, prepaid, input } = order;
+  const credit = creditOf(call.caller, services);
+  const quote = quoteOf(order, owed, { call, services });
+  const { price } = quote;
+  const requestHash = requestHashOf(order, credit.accountId);
+  const toPaid = async (
+    { identity, accountId }: Pick<Payment, 'identity' | 'accountId'>,
+    most: Nano | null,
+  ): Promise<AccountCall> => ({
+    ...call,
+    caller: await buyerOf(accountId, { call, price }, services),
+    payment: { identity, most },
+  });
+  const toPledged = (payment: Payment): Promise<AccountCall> => {
+    assertNotDraining(services);
+    assertOnSale(sale, services);
+    return toPaid(payment, payment.credit ?? price);
+  };
+  const isMetered =
+    call.caller === null &&
+    prepaid.waits === true &&
+    price <= maxOfOne &&
+    services.config.chatDeadlineMs <= maxMeteredMs;
+  const metered = isMetered ? meterCall(order, { ...call, toAccount: toPledged }, services) : null;
+  // An earlier job under the client's own key is answered, and nothing is settled, unless the job is owed.
+  let isRepeat = false;
+  // The account of a call that has no job yet.
+  let checked: AccountCall | null = null;
+  const paying = services.x402.takeCredit({
+    ...toOrder({ operation, sale, quote, requestHash }, call, services),
+    produce: async (_signal, payment) => {
+      assertNotDraining(services);
+      assertOnSale(sale, services);
+      const account = await toPaid(payment, null);
+      const isClaimed = await claimCall(order, { call: account, payment: payment.identity }, services);
+      const earlier = await findEarlier(order, account, services);
+      if (!isClaimed && earlier?.outcome !== 'replayed') throw paymentInProgress();
+      isRepeat = earlier !== null && earlier.job.unpaidBy === null;
+      if (earlier === null) {
+        await sale.check?.(input, account, services);
+        checked = account;
+      }
+      return isRepeat ? { free: null } : null;
+    },
+    ...(metered === null ? {} : { upto: metered.sale }),
+    credit,
+  });
+  const paid = await (metered === null ? paying : Promise.race([paying, metered.started]));
+  if ('stream' in paid) return endWithReceipt(paid, paying);
+  if (paid.outcome === 'unpaid') return toTerms({ sale, quote }, paid, services);
+  const { receipt } = paid;
+  const answered = metered?.answer() ?? null;
+  if (answered !== null) return withReceipt(answered, receipt);
+  const account = checked ?? (await toPaid(paid, null));
+  try {
+    const answer = await runPrepaid(order, account, services, { isNew: checked !== null });
+    const isPublic = paid.replayed && call.caller === null;
+    return withReceipt(isPublic ? withoutBalance(answer, services) : answer, receipt);
+  } catch (error) {
+    if (isRepeat) throw error;
+    throw paidFor(toAppError(error), { receipt, price, hasKey: call.caller !== null });
+  }
+};
+
+/** `accountId`: the account that a payment raises; null for the one of the wallet that pays. */
+const requestHashOf = ({ operation, prepaid, input }: PrepaidOrder, accountId: string | null): string =>
+  sha256(`${operation.name}\n${accountId ?? ''}\n${canonicalJson(prepaid.idempotentPart(input))}`);
+
+/** The caller, or the wallet whose payment is verified or settled. */
+const buyerOf = async (
+  accountId: string | null,
+  { call: { caller }, price }: { call: Call; price: bigint },
+  { store, config }: Services,
+): Promise<AccountCall['caller']> => {
+  if (caller !== null) return { ...caller, available: caller.available + price };
+  const account = accountId === null ? null : await store.getWalletAccount(accountId);
+  if (account === null) throw new Error('a payment was settled for a wallet without an account');
+  const { id, keyId, terms, isSandbox } = account;
+  return {
+    accountId: id,
+    keyId,
+    // The call may not cost more than its own payment, whatever else the wallet has.
+    available: price,
+    terms: terms ?? config.wallets.terms,
+    isSandbox,
+    webhookSecret: null,
+    limits: null,
+  };
+};
+
+/** Leaves the balance out of an answer that anybody gets who read the proof on the chain. */
+const withoutBalance = (answer: Answer, { config: { brand } }: Services): Answer => {
+  if (answer.kind !== 'json' && answer.kind !== 'stream') return answer;
+  const { [`x-${brand}-balance-usd`]: _balance, ...headers } = answer.headers;
+  if (answer.kind === 'stream' || !('balance_remaining_usd' in Object(answer.body['usage'])))
+    return { ...answer, headers };
+  const { balance_remaining_usd: _remaining, ...usage } = Object(answer.body['usage']) as JsonObject;
+  return { ...answer, headers, body: { ...answer.body, usage } };
+};
+
+const withReceipt = (answer: Answer, receipt: Receipt | undefined): Answer => {
+  if (receipt === undefined) return answer;
+  if (answer.kind === 'json') return { ...answer, receipt };
+  if (answer.kind === 'stream')
+    return { ...answer, headers: { ...answer.headers, ...receipt.headers, ...receipt.mpp } };
+  return answer;
+};
+
+/** Adds to a refusal what became of the payment. */
+const paidFor = (
+  error: AppError,
+  { receipt, price, hasKey }: { receipt: Receipt | undefined; price: bigint; hasKey: boolean },
+): AppError =>
+  new AppError(
+    error.code,
+    `${error.message.replace(/[^.!?]$/, '$&.')} The payment of $${formatUsd(price)} is settled, and is balance of the ` +
+      (hasKey ? 'account' : "wallet's account, which a sign-in opens") +
+      (isTransient(error.code)
+        ? ': send the same request with the same payment proof again, or use the balance with a key.'
+        : '.'),
+    {
+      ...(error.param === undefined ? {} : { param: error.param }),
+      ...(error.issues === undefined ? {} : { issues: error.issues }),
+      ...(error.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: error.retryAfterSeconds }),
+      headers: { ...error.headers, ...receipt?.headers },
+      cause: error,
+    },
+  );
+
+/** Adds to a refusal for want of balance how the same request can be paid at once. */
+const withTerms = async (
+  error: unknown,
+  order: PaidOrder,
+  { call, services }: { call: AccountCall; services: Services },
+): Promise<unknown> => {
+  if (!(error instanceof AppError) || error.code !== 'insufficient_balance' || error.param !== undefined)
+    return error;
+  const { operation, sale } = order;
+  const earlier = await findEarlier(order, call, services);
+  if (!isOnSale(sale, services) || call.caller.isSandbox === services.config.x402.takesRealMoney)
+    return error;
+  let offered: Awaited<ReturnType<Services['x402']['offer']>>;
+  try {
+    const quote = quoteOf(order, earlier, { call, services });
+    const requestHash = requestHashOf(order, call.caller.accountId);
+    offered = await services.x402.offer(toOrder({ operation, sale, quote, requestHash }, call, services));
+  } catch (refusal) {
+    // The call cannot be paid by itself, so it is refused as where nothing is sold by x402.
+    if (refusal instanceof AppError) return error;
+    throw refusal;
+  }
+  const { header, mpp } = offered;
+  return new AppError(
+    error.code,
+    `${error.message} USDC is taken, too: POST /v1/topup, or send this request again with a payment proof for the terms ` +
+      'in PAYMENT-REQUIRED, which tops the account up by them.',
+    {
+      headers: { ...error.headers, 'payment-required': header, ...mpp?.headers },
+      cause: error,
+    },
+  );
+};
