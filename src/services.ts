@@ -19,6 +19,7 @@ import type { RedisConnection } from './cache/redis-connection.ts';
 import type { Leads } from './leads/lead-source.ts';
 import { openForgottenPeople } from './leads/forgotten-people.ts';
 import { createLeadDesk } from './leads/lead-desk.ts';
+import { moveForgottenLists } from './leads/move-forgotten-list.ts';
 import { openLeads } from './leads/open-leads.ts';
 import { createMemoryBudget } from './limits/memory-budget.ts';
 import { createAccountLimiter } from './limits/account-limiter.ts';
@@ -194,6 +195,7 @@ const openWatchedLeads = async (
   }: Pick<Parts, 'store' | 'redis' | 'log' | 'telemetry'> & Partial<Pick<Buyer, 'payFor'>>,
 ): Promise<Leads> => {
   const sources = config.search.isOn ? config.leads.sources : [];
+  await moveForgottenLists(config, store);
   const people = await openForgottenPeople(store);
   const leads = await openLeads(
     { ...config, leads: { ...config.leads, sources } },

@@ -4,6 +4,7 @@ import type { Environment } from '../config/setting-names.ts';
 import { systemClock } from '../kit/clock.ts';
 import { silentLog } from '../kit/log.ts';
 import { userName } from '../kit/user-name.ts';
+import { moveForgottenLists } from '../leads/move-forgotten-list.ts';
 import { openLeadKeeper } from '../leads/open-lead-keeper.ts';
 import type { LeadKeeper } from '../leads/lead-keeper.ts';
 import { createForgetUpstream } from '../leads/upstream/forget-upstream.ts';
@@ -64,12 +65,16 @@ const callerHere = (): OperatorCall => ({
   requestId: null,
 });
 
+/** Takes over the lists of earlier versions before, as no gateway may have been started yet. */
+const openPlace = (place: LeadPlace): Promise<LeadKeeper> =>
+  openLeadKeeper(place, (store) => moveForgottenLists(place, store));
+
 /** Runs one command, prints its answer or error and resolves with the exit code (see the table of CommandError). */
 export const runCommandLine = async (commandLine: CommandLine): Promise<number> => {
   const { args, environment, write, writeError } = commandLine;
   const isJson = hasJsonOption(args);
   const printer = createPrinter(commandLine, isJson);
-  const { openKeeper = openLeadKeeper } = commandLine;
+  const { openKeeper = openPlace } = commandLine;
   let exitCode = 0;
 
   const globalOptions = () => program.opts<GlobalOptions>();

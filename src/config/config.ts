@@ -3,7 +3,7 @@ import { readWalletSettings } from '../catalog/wallet-settings.ts';
 import { refuseUnusedS3 } from '../http/s3/s3-settings.ts';
 import { readJobSettings } from '../jobs/job-settings.ts';
 import { ConfigError } from '../kit/errors.ts';
-import { readLeads } from '../leads/leads-settings.ts';
+import { readFormerPlace, readLeads } from '../leads/leads-settings.ts';
 import { readLimitSettings } from '../limits/limit-settings.ts';
 import { readMediaSettings } from '../media/media-settings.ts';
 import { readSearchSettings } from '../operations/search/search-settings.ts';
@@ -42,7 +42,7 @@ export const readConfig = (
   const unknown = unknownVariables.find((name) => /^(?:X402|SEARCH|LEADS|S3)_/.test(name));
   if (unknown !== undefined)
     throw new ConfigError(`${unknown}: there is no such setting (docs/configuration.md)`);
-  refuseUnusedS3(values, values.MEDIA_URL);
+  refuseUnusedS3(values, [values.MEDIA_URL, values.LEADS_URL]);
   const file = readFileSettings(yamlText);
   const providers = readProviders(file.providers, environment);
   const leads = readLeads({
@@ -73,6 +73,7 @@ export const readConfig = (
     /** The route that looks at video requests with `nsfw_check`; null: their upstream, where that can. */
     moderation: readModeration(file.moderation, providers),
     leads,
+    formerPlace: readFormerPlace(values),
     x402,
     /** Variables that look like settings of ours and are none. */
     unknownVariables,

@@ -44,7 +44,7 @@ export type ForgottenStore = Pick<
 >;
 
 /** Digests that are written together. More would keep other writes waiting. */
-const forgottenBatch = 2_000;
+export const forgottenBatch = 2_000;
 const batchesIn = ({ length }: readonly unknown[]): number => Math.max(1, Math.ceil(length / forgottenBatch));
 
 /** Returns the revision before `usernames` were added, which has raised it to `revision` alone. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import type { S3Values } from '../http/s3/s3-settings.ts';
 import { ConfigError } from '../kit/errors.ts';
 import { commaList, wholeNumber } from '../kit/variables.ts';
-import { formerVariables } from './refuse-old-lists.ts';
 import { httpSection, maxSearchMs, readHttpSource, type HttpLeadsConfig } from './upstream/http-source.ts';
 
 export type LeadSourceConfig = { kind: 'embedded'; timeoutMs: number } | HttpLeadsConfig;
@@ -36,8 +36,24 @@ export const leadsVariables = {
   LEADS_CACHE_SECONDS: wholeNumber(0, 86_400, 60).describe(
     'how long a page of results is kept, 0 to 86400; 0 keeps none',
   ),
-  ...formerVariables,
+  LEADS_URL: z
+    .string()
+    .optional()
+    .describe(
+      'place where a fleet of an earlier version shared profiles: its list of forgotten people is taken over, and the start ends; ' +
+        'see [To upgrade](../CHANGELOG.md#to-upgrade)',
+    ),
 };
+
+/** The place where a fleet of an earlier version shared profiles, with the settings of its bucket. */
+export interface FormerPlace {
+  url: string;
+  values: S3Values;
+}
+
+/** Returns the place of `LEADS_URL`; null if it is not set. */
+export const readFormerPlace = (values: { LEADS_URL?: string | undefined } & S3Values): FormerPlace | null =>
+  values.LEADS_URL === undefined ? null : { url: values.LEADS_URL, values };
 
 export const leadsSection = z
   .strictObject({ http: httpSection.optional().describe(httpText) })

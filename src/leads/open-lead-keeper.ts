@@ -5,19 +5,21 @@ import { directAddress, type StoreSettings } from '../store/store-settings.ts';
 import type { Store } from '../store/store.ts';
 import { openForgottenPeople } from './forgotten-people.ts';
 import type { LeadKeeper } from './lead-keeper.ts';
-import { refuseOldLists } from './refuse-old-lists.ts';
 
 /** The folder of the imported profiles in a data folder. */
 export const leadsFolder = (dataDir: string): string => join(dataDir, 'leads');
 
 /**
  * Opens the keeper of the profiles, and the store with the list of forgotten people, both of which work in this thread.
- * Rejects with LeadKeeperError, ConfigError or StoreError.
+ * `prepare` runs on the store before the list is read. Rejects with LeadKeeperError, ConfigError or StoreError.
  */
-export const openLeadKeeper = async (settings: StoreSettings): Promise<LeadKeeper> => {
-  refuseOldLists(settings.dataDir);
+export const openLeadKeeper = async (
+  settings: StoreSettings,
+  prepare?: (store: Store) => Promise<unknown>,
+): Promise<LeadKeeper> => {
   const store = await openStore(settings, { log: silentLog, inThisThread: true });
   try {
+    await prepare?.(store);
     const keeper = await openKeeper(settings, store);
     return {
       ...keeper,

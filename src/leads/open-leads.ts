@@ -9,7 +9,6 @@ import type { ForgottenPeople } from './forgotten-people.ts';
 import type { Leads, LeadSource } from './lead-source.ts';
 import type { LeadsConfig } from './leads-settings.ts';
 import { leadsFolder } from './open-lead-keeper.ts';
-import { refuseOldLists } from './refuse-old-lists.ts';
 import { createFindForgotten, createLeadsWithoutForgotten } from './without-forgotten.ts';
 
 export interface OpenLeadsOptions {
@@ -42,7 +41,6 @@ export const openLeads = async (
   { leads, search, ...place }: LeadsSettings,
   { redis, payFor, ...options }: OpenLeadsOptions,
 ): Promise<Leads> => {
-  refuseOldLists(place.dataDir);
   const { log, people } = options;
   const isAlone = leads.sources.length === 1;
   const folder = leadsFolder(place.dataDir);

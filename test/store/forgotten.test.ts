@@ -29,7 +29,20 @@ describe.each(testEngines())('the lists of forgotten people on $kind', ({ kind, 
     );
     await store.addForgottenList({ id: 'a', salt: 'third', onlyFirst: false });
     expect(await ids()).toEqual([first, 'z', 'a']);
-    expect((await other.readForgottenLists(undefined)).lists[1]).toEqual({ id: 'z', salt: 'other' });
+    expect((await other.readForgottenLists(undefined)).lists[1]).toEqual({
+      id: 'z',
+      salt: 'other',
+      moved: [],
+    });
+  });
+
+  it('note which older lists were taken over', async () => {
+    const { store } = data;
+    for (const id of ['a', 'b']) await store.addForgottenList({ id, salt: 'salt', onlyFirst: false });
+    await store.noteMovedList({ id: 'a', tally: '2:ab' });
+    await store.noteMovedList({ id: 'a', tally: '3:cd' });
+    const { lists } = await store.readForgottenLists(undefined);
+    expect(lists.map(({ moved }) => moved)).toEqual([['2:ab', '3:cd'], []]);
   });
 
   it('have each digest once, with a revision that rises, in all processes', async () => {

@@ -2,7 +2,8 @@ import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { loadEnvironment, type SettingOptions } from '../../config/load-config.ts';
 import { readVariables } from '../../config/read-variables.ts';
-import { leadsVariables } from '../../leads/leads-settings.ts';
+import { s3Variables } from '../../http/s3/s3-settings.ts';
+import { leadsVariables, readFormerPlace, type FormerPlace } from '../../leads/leads-settings.ts';
 import { leadsFolder } from '../../leads/open-lead-keeper.ts';
 import { refuseMisspelt, type Environment } from '../../config/setting-names.ts';
 import { embeddedStoreFile } from '../../store/open-store.ts';
@@ -15,10 +16,11 @@ import { codeOf } from '../write-new-file.ts';
 export interface LeadPlace extends StoreSettings {
   /** Whether the gateway searches there; true if LEADS_SOURCES cannot be read. */
   isSearched: boolean;
+  formerPlace: FormerPlace | null;
 }
 
 const { LEADS_SOURCES, LEADS_URL } = leadsVariables;
-const tables = { ...storeVariables, LEADS_URL };
+const tables = { ...storeVariables, ...s3Variables, LEADS_URL };
 
 /** A person can be deleted while LEADS_SOURCES is wrong. */
 const searchesEmbedded = (all: Environment): boolean => {
@@ -40,6 +42,7 @@ export const readLeadPlace = (environment: Environment, options: SettingOptions)
   const values = readVariables(tables, all);
   return {
     ...readStoreSettings(values),
+    formerPlace: readFormerPlace(values),
     isSearched: searchesEmbedded(all),
   };
 };

@@ -11,7 +11,10 @@ export const s3Variables = {
     .regex(/^[a-z0-9-]{2,40}$/, 'must be a region name')
     .default('us-east-1')
     .describe('region of the buckets'),
-  S3_ACCESS_KEY_ID: z.string().optional().describe('access key; needed for a bucket in `MEDIA_URL`'),
+  S3_ACCESS_KEY_ID: z
+    .string()
+    .optional()
+    .describe('access key; needed for a bucket in `MEDIA_URL` or `LEADS_URL`'),
   S3_SECRET_ACCESS_KEY: secret(z.string()).optional().describe('its secret'),
 };
 
@@ -52,12 +55,14 @@ export const readS3Config = (variable: string, url: string, values: S3Values): S
   };
 };
 
-/** Refuses settings of the service when `mediaUrl` is no bucket. Throws ConfigError. */
-export const refuseUnusedS3 = (values: S3Values, mediaUrl: string | undefined): void => {
-  if (mediaUrl?.startsWith('s3:') === true) return;
+/** Refuses settings of the service when none of `urls` is a bucket. Throws ConfigError. */
+export const refuseUnusedS3 = (values: S3Values, urls: readonly (string | undefined)[]): void => {
+  if (urls.some((url) => url?.startsWith('s3:'))) return;
   const unused = (['S3_ENDPOINT', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'] as const).find(
     (name) => values[name] !== undefined,
   );
   if (unused !== undefined)
-    throw new ConfigError(`${unused}: goes with MEDIA_URL=s3://BUCKET, which is not set`);
+    throw new ConfigError(
+      `${unused}: goes with MEDIA_URL=s3://BUCKET or LEADS_URL=s3://BUCKET, and neither is set`,
+    );
 };

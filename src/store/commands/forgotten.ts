@@ -1,4 +1,4 @@
-import { read, run, writeTransaction } from '../command.ts';
+import { read, run, write, writeTransaction } from '../command.ts';
 import { eachOf, nothing, onlyOf, statement } from '../statement.ts';
 
 /** A list of people who asked to be forgotten. */
@@ -7,21 +7,24 @@ export interface ForgottenListRow {
   id: string;
   /** Begins each text that is digested for this list. */
   salt: string;
+  /** The tallies of the older lists that were taken over into it. */
+  moved: string[];
 }
 
 interface ListRow {
   id: string;
   salt: string;
+  moved: string | null;
   revision: bigint;
 }
 
 /** Returns the lists, the oldest first, and the number of changes so far. */
 export const readForgottenLists = read({
-  text: `select id, salt, (select revision from forgotten_revision) as revision
+  text: `select id, salt, moved, (select revision from forgotten_revision) as revision
     from forgotten_lists order by position`,
   values: () => [],
   read: (rows: ListRow[]): { lists: ForgottenListRow[]; revision: number } => ({
-    lists: rows.map(({ id, salt }) => ({ id, salt })),
+    lists: rows.map(({ id, salt, moved }) => ({ id, salt, moved: moved?.split(' ') ?? [] })),
     revision: Number(rows[0]?.revision ?? 0),
   }),
 });
@@ -69,11 +72,18 @@ export const addForgottenList = writeTransaction(function* ({
   id,
   salt,
   onlyFirst,
-}: ForgottenListRow & { onlyFirst: boolean }) {
+}: Omit<ForgottenListRow, 'moved'> & { onlyFirst: boolean }) {
   yield* run(raiseRevision, undefined);
   const { lists } = yield* run(readForgottenLists, undefined);
   if (lists.some((list) => onlyFirst || list.id === id)) return;
   yield* run(insertList, { id, salt, position: lists.length });
+});
+
+/** Notes the tally of an older list that was taken over as a whole. */
+export const noteMovedList = write({
+  text: `update forgotten_lists set moved = coalesce(moved || ' ', '') || cast($2 as text) where id = $1`,
+  values: ({ id, tally }: { id: string; tally: string }) => [id, tally],
+  read: nothing,
 });
 
 const insertDigests = statement({

@@ -24,15 +24,14 @@ describe('the place of the profiles', () => {
 
   it('is found while other settings are wrong', () => {
     const environment = { PORT: 'wrong', X402_NETWORKS: 'nowhere', LEADS_CACHE_SECONDS: '-' };
-    expect(readLeadPlace(environment, {})).toMatchObject({ databaseUrl: null });
+    expect(readLeadPlace(environment, {})).toMatchObject({ formerPlace: null });
     const wrongList = { LEADS_SOURCES: 'elsewhere' };
     expect(readLeadPlace(wrongList, {})).toMatchObject({ isSearched: true });
   });
 
-  it('of a fleet of an earlier version is refused, with the way of its forgotten people', () => {
-    expect(() => readLeadPlace({ LEADS_URL: 's3://profiles/live' }, {})).toThrow(
-      /^LEADS_URL: gateways share .* unset it, run "causeway leads delete --file FILE" with the names/,
-    );
+  it('of a fleet of an earlier version is named, so that its list is taken over', () => {
+    const place = readLeadPlace({ LEADS_URL: 's3://profiles/live' }, {});
+    expect(place).toMatchObject({ formerPlace: { url: 's3://profiles/live' } });
     expect(() => readLeadPlace({ LEADS_URLS: '/srv/leads' }, {})).toThrow(/rename it to LEADS_URL/);
   });
 
