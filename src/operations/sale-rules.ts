@@ -47,10 +47,6 @@ const isPaidSale = (sale: DescribedSale): sale is PaidSale => rules[sale.kind].i
 /** Returns what is sold by x402; null: nothing is. */
 export const offerOf = (sale: DescribedSale): PaidSale | null => (isPaidSale(sale) ? sale : null);
 
-/** Returns what catalogues list: a sign-in is free. Null: nothing. */
-export const listedOf = (sale: DescribedSale): PaidSale | null =>
-  sale.kind === 'signIn' ? null : offerOf(sale);
-
 /** Whether a refusal can report the failure of a job, because a call waits for its job. */
 export const waitsForJob = (sale: DescribedSale): boolean =>
   (sale.kind === 'perCall' ? sale.prepaid : sale.kind === 'prepaid' ? sale : null)?.waits === true;
