@@ -64,7 +64,9 @@ export const createThreadPool = <Input, Output>({
     const serving = Promise.withResolvers<void>();
     worker.once('message', () => serving.resolve());
     const starting = setTimeout(() => {
-      void thread.end(new ThreadError('timeout', `a thread of the pool did not start in ${startTimeoutMs} ms`));
+      void thread.end(
+        new ThreadError('timeout', `a thread of the pool did not start in ${startTimeoutMs} ms`),
+      );
     }, startTimeoutMs).unref();
     void serving.promise.then(() => clearTimeout(starting));
     let isOver = false;
