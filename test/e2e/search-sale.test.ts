@@ -1,3 +1,6 @@
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -74,6 +77,17 @@ const termsOf = (response: Response): Record<string, unknown> =>
 
 const toHeader = (proof: unknown): Record<string, string> => ({
   'payment-signature': Buffer.from(JSON.stringify(proof)).toString('base64'),
+});
+
+it('a start takes over the list of forgotten people of an earlier version', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'causeway-upgrade-'));
+  closing.push(() => rm(dataDir, { recursive: true, force: true }));
+  const oldList = join(import.meta.dirname, '../leads/old-lists/leads/forgotten.db');
+  await cp(oldList, join(dataDir, 'leads', 'forgotten.db'));
+  const { gateway } = await start(stubNetwork, { DATA_DIR: dataDir });
+  const { findForgotten } = gateway.services.leads;
+  const found = await findForgotten(['ANNA', 'nobody', 'zoë'], { signal: new AbortController().signal });
+  expect([...found]).toEqual(['ANNA', 'zoë']);
 });
 
 describe('fictional profiles', () => {

@@ -1,9 +1,11 @@
-import { chmod, mkdir, symlink } from 'node:fs/promises';
+import { chmod, cp, mkdir, rm, symlink } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { assertPlaceExists, describePlace, readLeadPlace } from '../../../src/cli/leads/place.ts';
-import { temporaryFolder } from '../run-cli.ts';
+import { runHere, temporaryDataFolder, temporaryFolder } from '../run-cli.ts';
 
+/** See `test/leads/move-forgotten-list.test.ts`. */
+const oldLists = join(import.meta.dirname, '../../leads/old-lists');
 const url = 'postgres://someone:secret@127.0.0.1/leads';
 
 describe('the place of the profiles', () => {
@@ -33,6 +35,23 @@ describe('the place of the profiles', () => {
     const place = readLeadPlace({ LEADS_URL: 's3://profiles/live' }, {});
     expect(place).toMatchObject({ formerPlace: { url: 's3://profiles/live' } });
     expect(() => readLeadPlace({ LEADS_URLS: '/srv/leads' }, {})).toThrow(/rename it to LEADS_URL/);
+  });
+
+  it('of an earlier version is refused by a command that has taken over its list', async () => {
+    const folder = await temporaryDataFolder();
+    const env = { DATA_DIR: folder };
+    const forgotten = async (): Promise<number> =>
+      JSON.parse((await runHere(['leads', 'stats', '--json'], { env })).stdout).stats.forgotten;
+    await cp(join(oldLists, 'leads'), join(folder, 'leads'), { recursive: true });
+    expect(await runHere(['leads', 'stats'], { env })).toMatchObject({ exitCode: 1, stdout: '' });
+    await rm(join(folder, 'leads'), { recursive: true });
+    expect(await forgotten()).toBe(3);
+    const place = { ...env, LEADS_URL: join(oldLists, 'place') };
+    expect(await runHere(['leads', 'stats'], { env: place })).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringMatching(/LEADS_URL: .* is taken over: unset it/),
+    });
+    expect(await forgotten()).toBe(5);
   });
 
   it('is not guessed while one of its settings looks misspelt', () => {
