@@ -216,8 +216,8 @@ describe('an import', () => {
   it('is refused over profiles of an earlier version, but replaces them', async () => {
     await open();
     writeFileSync(join(folder, 'current.json'), '{"format":1,"synthetic":false}');
-    for (const work of [take(leads), exported(), stats()])
-      await expect(work).rejects.toMatchObject({ problem: 'damaged' });
+    for (const work of [() => take(leads), exported, stats])
+      await expect(work()).rejects.toMatchObject({ problem: 'damaged' });
     expect(await take(leads, { mode: 'replace' })).toMatchObject({ profiles: leads.length });
   });
 });
