@@ -77,7 +77,7 @@ const copyData = async (config: Config, part: string): Promise<Answer> => {
   const leads = leadsFolder(dataDir);
   const lock = existsSync(leads) ? lockKeeper(leads) : null;
   try {
-    // Before the store, which then has the list of everybody who was forgotten since.
+    // Copied before the store, so that the store's list has everybody who was forgotten since.
     const profiles = await copyFolder({ from: leads, to: join(part, 'leads') }, isFinished);
     const store = embeddedStoreFile(part);
     const { copyDatabase } = await import('../store/sqlite/database.ts');

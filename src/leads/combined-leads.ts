@@ -29,7 +29,7 @@ const breaker = { opensAfter: failuresInARow(5), openMs: 10_000, probeMs: 10_000
 /** A source that was given this part of its time counts as failed when the caller leaves. */
 const fairShare = 0.9;
 const logIntervalMs = 60_000;
-/** No source is asked with less time left: a timer ends early by what the event loop was late when it was set. */
+/** No source is asked with less time left. A timer that was set late by the event loop ends that much early. */
 const minMs = 50;
 const defaultRetrySeconds = 5;
 const maxRetrySeconds = 300;

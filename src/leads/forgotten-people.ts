@@ -22,7 +22,7 @@ export interface ForgottenPeople {
   read(): Promise<ForgottenSnapshot>;
 }
 
-/** Everybody who was added up to a revision. People who are added or removed while it is read may be in it or not. */
+/** All people who were added up to a revision. Changes during the reading may be missing. */
 export interface ForgottenSnapshot {
   /** The ids of all lists. People are added to the first one, which new sets of profiles record. */
   ids: readonly string[];

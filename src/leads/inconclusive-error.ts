@@ -5,7 +5,7 @@ export interface InconclusiveErrorOptions {
   message?: string;
   /** For the log. */
   cause: string;
-  /** False when earlier searches tell what the source would answer, so it was not asked. Default true. */
+  /** False if the source was not asked, because earlier searches show its answer. Default true. */
   wasAsked?: boolean;
 }
 

@@ -55,7 +55,7 @@ export interface LeadStatus {
   synthetic: boolean;
   /** The number of profiles; null when only the upstream knows. */
   profiles: number | null;
-  /** Whether searches cost the operator nothing although only the upstream knows `profiles`. Absent: they may. */
+  /** Whether searches are free for the operator although only the upstream knows `profiles`. Absent: they may cost money. */
   countsFree?: boolean;
   /** Changes when answers may change. Empty for a source that cannot tell. */
   revision: string;

@@ -30,7 +30,7 @@ interface LeadsSettings extends StoreSettings {
 /** The first start generates the fictional profiles in a few seconds; its first search waits for them. */
 const firstSearchWaitMs = 10_000;
 const seed = 1;
-/** Of each source. */
+/** The most pages in the cache of each source. */
 const maxCacheEntries = 500;
 
 /**

@@ -24,7 +24,7 @@ export const envelopeOf = (errors: Readonly<Record<string, readonly [status: num
     })
     .describe('What went wrong, and what to do.');
 
-/** What went wrong: in refusals and in failed jobs. */
+/** The error of a refusal or of a failed job. */
 export const errorEnvelope = envelopeOf(customerErrors);
 
 /** `metadata` of what a sandbox made. */

@@ -3,7 +3,7 @@ import type { KnownJob } from '../jobs/job-runner.ts';
 import { formatUsd } from '../kit/money.ts';
 import type { OperationSettings } from './call.ts';
 
-/** The headers that tell what a job costs and who made it, by their names after `x-<brand>-`. */
+/** The headers with the cost and the provider of a job, by their names after `x-<brand>-`. */
 export const billHeaderTexts = {
   Provider: 'The name of the provider that answered, as the operator calls it.',
   'Charge-Usd': 'The price that was charged for the job; `0.00` when it failed. Absent while the job runs.',
@@ -12,7 +12,7 @@ export const billHeaderTexts = {
     'The available balance just after the charge. Absent where it is not at hand, as on some repeats.',
 };
 
-/** Returns these headers of a job, as far as they are known. `provider`: the one of an answer that has just begun. */
+/** Returns the known ones of these headers. `provider`: for an answer that has just begun. */
 export const billHeaders = (
   job: KnownJob,
   { brand }: Pick<OperationSettings, 'brand'>,

@@ -46,7 +46,7 @@ export interface Call {
   progress?: (update: { elapsedMs: number; message: string }) => void;
 }
 
-/** `payment`: the one that was made for this call alone. */
+/** `payment`: made for this call alone. */
 export type AccountCall = Call & { caller: Caller; payment?: JobPayment };
 
 /** Watches a run of an operation, for telemetry. */

@@ -24,7 +24,7 @@ export interface DescribedOperation {
   sells?: ModelConfig['kind'];
   /** Names that other APIs have, in lower case, with the fields that stand for each. */
   otherNames?: ReadonlyMap<string, readonly string[]>;
-  /** The prices of its calls, where documents tell them. */
+  /** The prices of its calls, for documents. */
   price?: PriceRange | null;
   rest: RestBinding;
   docs: OperationDocs;

@@ -25,7 +25,7 @@ interface MeteredCall {
 }
 
 interface MeteredCaller extends Pick<Call, 'clientAddress'> {
-  /** Returns the call as that of the account whose payment is verified. */
+  /** Returns the call as made by the account whose payment is verified. */
   toAccount: (payment: Payment) => Promise<AccountCall>;
 }
 

@@ -19,7 +19,7 @@ const toPrice = (most: Nano): Nano => {
   return steps * priceStep < leastPrice ? leastPrice : steps * priceStep;
 };
 
-/** Clients of x402 refuse to pay more at once, unless they were told otherwise. */
+/** By default clients of x402 refuse to pay more at once. */
 export const usualPriceLimit: Nano = nanoPerUsd;
 
 /** The calls a minute that one client address may ask the price of, or make, without a key. */

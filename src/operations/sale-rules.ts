@@ -85,7 +85,7 @@ export const createOffered = <Sold extends { name: string; sale: Sale }, T>(
       rules[sale.kind].isPrepaid || !isPaidSale(sale) || isOnSale(sale, services);
     const offered = operations.filter((operation) => {
       const { sale } = operation;
-      // What is open to everybody tells of another operation, which it is counted with.
+      // An open operation describes another one (`countedWith`), so both are offered together.
       const told = sale.kind === 'open' && operations.find(({ name }) => name === sale.countedWith);
       return isOffered(told || operation);
     });

@@ -72,7 +72,7 @@ export const takeCredit = async (
   });
   if (paid.outcome === 'unpaid') return toTerms({ sale, quote }, paid, services);
   const { accountId, identity, replayed } = paid;
-  // A proof can be read on the chain, so its repetition alone does not tell the balance.
+  // Anybody can read a proof on the chain, so a repeated proof does not show the balance.
   const mayReadBalance = !replayed || call.caller !== null;
   const raised =
     accountId === null ? {} : await tellRaised({ accountId, identity, mayReadBalance }, services);

@@ -80,7 +80,7 @@ const quoteOf = (
 
 /**
  * Runs a prepaid call that is paid by itself. The payment raises the balance of the caller, or of the wallet's own account,
- * by the most that the call can cost. Then the call runs on that balance as every other; what it does not use stays there.
+ * by the most that the call can cost. Then the call runs on that balance. The rest stays there.
  * One payment runs one call.
  */
 const payThenRun = async (
@@ -153,7 +153,7 @@ const payThenRun = async (
   }
 };
 
-/** `accountId`: the account that a payment raises; null for the one of the wallet that pays. */
+/** `accountId`: the account whose balance a payment raises; null: the account of the wallet that pays. */
 const requestHashOf = ({ operation, prepaid, input }: PrepaidOrder, accountId: string | null): string =>
   sha256(`${operation.name}\n${accountId ?? ''}\n${canonicalJson(prepaid.idempotentPart(input))}`);
 
@@ -179,7 +179,7 @@ const buyerOf = async (
   };
 };
 
-/** Leaves the balance out of an answer that anybody gets who read the proof on the chain. */
+/** Removes the balance from an answer, which anybody can get who has read the proof on the chain. */
 const withoutBalance = (answer: Answer, { config: { brand } }: Services): Answer => {
   if (answer.kind !== 'json' && answer.kind !== 'stream') return answer;
   const { [`x-${brand}-balance-usd`]: _balance, ...headers } = answer.headers;
@@ -197,7 +197,7 @@ const withReceipt = (answer: Answer, receipt: Receipt | undefined): Answer => {
   return answer;
 };
 
-/** Adds to a refusal what became of the payment. */
+/** Adds the state of the payment to a refusal. */
 const paidFor = (
   error: AppError,
   { receipt, price, hasKey }: { receipt: Receipt | undefined; price: bigint; hasKey: boolean },

@@ -12,7 +12,7 @@ const maxIssues = 20;
 const maxEdits = 2;
 /** The most unknown fields of a request that are compared. To compare more would hold up other calls. */
 const maxCompared = 1_000;
-/** A field of so few letters is suggested in another case only. Two edits make any name of them. */
+/** A field this short is suggested only in another case, because two edits turn it into any other. */
 const longestShort = 3;
 
 /**

@@ -109,7 +109,7 @@ export interface OperatorOperation<
   Output extends object = object,
 >
   extends DescribedOperation, Work<Fields, Output> {
-  /** Who may call it. Each call of a `write` operation is a row of the audit log, also if it is refused. */
+  /** The role that may call it. Each call of a `write` operation is a row of the audit log, also a refused one. */
   role: OperatorRole;
   sale: { kind: 'free' };
   input: z.ZodType<z.output<z.ZodObject<Fields>>, z.input<z.ZodObject<Fields>>>;

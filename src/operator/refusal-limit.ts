@@ -12,7 +12,7 @@ export type RefusalLimit = ReturnType<typeof createRefusalLimit>;
 
 /**
  * Bounds the rows that refused calls add to the audit log in an hour. The returned function counts one refusal, and
- * returns the number of refusals left out that its row tells of. It returns null for a refusal without a row. The 1st,
+ * returns the number of refusals that were left out, for its row. It returns null for a refusal without a row. The 1st,
  * 10th, 100th and so on that is left out has a row.
  */
 export const createRefusalLimit = (nowMs?: () => number) => {

@@ -14,7 +14,7 @@ export const tellPayment = (payment: Payment, now: number): { happened: string; 
   const because = payment.reason === null ? '' : ` (${payment.reason})`;
   const sent = transaction === null ? 'Its transaction is not known.' : `Its transaction is ${transaction}.`;
   const told = (happened: string, advice: string) => ({ happened, advice });
-  /** What a process works on needs no advice. */
+  /** A payment that a process works on needs no advice. */
   const unlessLeased = (advice: string): string =>
     leaseUntil !== null && leaseUntil > now
       ? `A process works on it and has the lease until ${toIso(leaseUntil)}.`

@@ -21,7 +21,7 @@ const nodeMs = 5_000;
 const lookAt = async (settings: X402NetworkConfig, signal: AbortSignal): Promise<Finding[]> => {
   const { facilitator, asset } = settings;
   const network = configuredNetwork(settings.network, asset);
-  // Without a wallet, the address of the token stands for one: what is checked does not depend on it.
+  // Without a wallet, the token's address takes its place. The check does not depend on it.
   const payTo = settings.payTo ?? network.asset.address;
   const rpc = createJsonRpc({ url: facilitator.rpcUrl ?? network.publicRpcUrl, timeoutMs: nodeMs });
   const node = { rpc, signal };

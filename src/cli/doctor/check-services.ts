@@ -30,7 +30,7 @@ export const redisCheck = ({ redisUrl }: Config): Check => ({
   },
 });
 
-/** What was written is removed after that. */
+/** Time limits: for the object, and for its removal afterwards. */
 const bucketMs = 5_000;
 const removeMs = 3_000;
 

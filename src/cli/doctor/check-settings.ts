@@ -25,7 +25,7 @@ export const nodeCheck: Check = {
   },
 };
 
-/** Checks settings against each other. That each of them is right by itself was checked when they were read. */
+/** Checks settings against each other. Each one was checked when it was read. */
 export const settingsCheck = (config: Config): Check => ({
   name: 'settings',
   look: async () =>

@@ -6,7 +6,7 @@ import { sanitizeLine } from '../../kit/sanitize-line.ts';
 import { countOf, figureLines, formatCount, formatDuration } from './figures.ts';
 import { describePlace, type LeadPlace } from './place.ts';
 
-/** What came of the rows of an input that could not be imported as they are. */
+/** The rows of an input that were not imported as they are, and why. */
 export interface LeftOut {
   input: InputProgress;
   firstRejected: readonly RejectedRow[];

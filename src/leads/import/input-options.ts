@@ -50,7 +50,7 @@ export interface LeadInputOptions {
 export interface InputProgress {
   /** Bytes read so far, compressed if the file is. */
   bytes: number;
-  /** Of all files; null if one is standard input. */
+  /** The bytes of all files; null if one is standard input. */
   totalBytes: number | null;
   /** Rows read, including rejected rows. */
   rows: number;

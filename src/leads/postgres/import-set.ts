@@ -19,7 +19,7 @@ import {
   type LeadSet,
 } from './lead-set.ts';
 
-/** A search reads at most so many profiles together, but where there are more than all parts hold. */
+/** The most profiles of one part, which a search reads together; more only if all parts are full. */
 export const profilesInPart = 70_000;
 /** Each part costs a search that finds nobody a fraction of a millisecond. */
 const mostParts = 64;

@@ -20,7 +20,7 @@ const seenMs = 3_600_000;
 interface Misses {
   times: number;
   lastMs: number;
-  /** The last search. The same search again tells nothing new about the upstream. */
+  /** The last search. A repetition of it says nothing new about the upstream. */
   search: string;
 }
 

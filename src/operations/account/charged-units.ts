@@ -33,7 +33,7 @@ export const textUnits = (
 };
 
 /**
- * Returns what the charge of a job is made of. Of an image and a video it follows from the charge, a whole multiple of the
+ * Returns the units and the rate of a job's charge. For an image or a video, the charge is a whole multiple of the
  * rate. Null for a job that has not ended or was not charged, and for a text job of a version that did not keep it.
  */
 export const chargedUnits = (job: Job): ChargedUnits | null => {

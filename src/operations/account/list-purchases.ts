@@ -67,7 +67,7 @@ export const createListPurchases = (sold: readonly Operation[]) =>
     }),
   });
 
-/** Reads the stored answer, without what may not be given out any more. None of an operation that is not known. */
+/** Reads the stored answer, filtered as every repeated answer. Null for an unknown operation. */
 const readAnswer = async (
   payment: Payment,
   { sold, services, signal }: { sold: readonly Operation[]; services: Services; signal: AbortSignal },

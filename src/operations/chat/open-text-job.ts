@@ -181,7 +181,7 @@ export const chargeFor = (
   }
 };
 
-/** Every message costs these beside its text: role and separators. */
+/** The tokens of a message in addition to its text: role and separators. */
 const tokensPerMessage = 16;
 
 /**

@@ -44,7 +44,7 @@ export interface RunTextJobOptions {
   log: Log;
 }
 
-/** Runs text jobs: asks the SKU's routes, tells readers each piece, prices what was used. */
+/** Runs text jobs: asks the SKU's routes, passes each piece to readers, and prices the use. */
 export const createRunTextJob =
   <Request extends TextJobRequest>(
     { routesFor, log }: RunTextJobOptions,

@@ -9,7 +9,7 @@ const input = z.object({});
 
 const output = z.looseObject({ object: z.literal('list'), data: z.array(modelSchema) });
 
-/** By a catalog's models, which are those of one gateway. */
+/** Keyed by the models of a catalog, of which a gateway has one. */
 const lists = new WeakMap<readonly ModelConfig[], JsonObject>();
 
 export const listModels = readOperation({

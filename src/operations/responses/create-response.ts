@@ -103,7 +103,7 @@ export const createResponse: Operation<ResponseInput, PrepaidSale<ResponseInput>
       const messages = toMessages(placed, request.instructions ?? null);
       const options = toChatOptions(request);
       const promptTokens = promptTokensUpperBound({ messages, options }, 0);
-      // What references bring in counts as if it had been sent; a prompt has no more bytes than its bound has tokens.
+      // Referenced items count as sent items. A prompt has at most as many bytes as its bound has tokens.
       if (hasReferences(items) && promptTokens > smallBodyBytes)
         await call.memory.take(promptTokens * textJobCostPerByte, call.signal);
       return openTextJob(

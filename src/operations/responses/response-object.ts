@@ -110,7 +110,7 @@ export const toUnfinishedResponse = (response: ResponseObject): ResponseObject =
   ...unfinished,
 });
 
-/** Returns what the response of a job repeats of its request, while the job runs. */
+/** Returns the fields of the request that a response repeats while its job runs. */
 export const readShown = (job: Job): ShownRequest => (JSON.parse(job.request) as KeptRequest).shown;
 
 /** Returns the response of a job in any state. */

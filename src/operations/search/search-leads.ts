@@ -179,7 +179,7 @@ const createSale = (search: SearchConfig): AnswerSale<Input> => ({
     const { min_followers: least, max_followers: most } = request;
     if (least !== undefined && most !== undefined && least > most)
       throw invalidQuery('min_followers', 'must not be above max_followers');
-    // Counts of what is behind a made-up profile would give the profiles away.
+    // A count behind an invented cursor would give the profiles away, one by one.
     if (request.count_only === true && request.cursor !== undefined)
       throw invalidQuery('cursor', 'must be left out with count_only, which counts all matches');
   },
@@ -213,11 +213,11 @@ const createSale = (search: SearchConfig): AnswerSale<Input> => ({
   },
 });
 
-/** Whether generated profiles are in a result; null for an empty one, which does not tell. */
+/** Whether a result has generated profiles; null for an empty result. */
 const isGenerated = ({ results }: JsonObject): boolean | null =>
   Array.isArray(results) && results.length > 0 ? results.some(isSynthetic) : null;
 
-/** Matches that a free count tells at most. */
+/** The most matches that a free count reports. */
 const maxCounted = 100;
 
 /** Counts the matches of a search where it costs the operator nothing. */

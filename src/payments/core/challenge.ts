@@ -97,7 +97,7 @@ export const toSmallestUnit = (price: Nano, decimals: number): bigint => {
   return amount;
 };
 
-/** A call that is sold by the scheme `upto`, too: what was used is taken, and the price is the most. */
+/** A call that is also sold by the scheme `upto`: it takes the use, at most the price. */
 export interface UptoTerms {
   /** The longest time that the work takes after the verification. */
   workSeconds: number;

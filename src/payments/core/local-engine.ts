@@ -62,7 +62,7 @@ export const verifyByScheme = async (
   }
 };
 
-/** Settles by the x402 scheme. Returns its reason of a failure. Without it, only the record tells what happened. */
+/** Settles by the x402 scheme. Returns its reason for a failure. Null: only the record shows what happened. */
 export const settleByScheme = async (
   { payload, requirements, charge }: PaymentOrder,
   { scheme, record, log }: SchemeCall,

@@ -40,7 +40,7 @@ export interface PaymentNetwork {
   id: `${string}:${string}`;
   /** The name in x402 v1, or the usual one where v1 has none. */
   v1Name: string;
-  /** False when v1 clients do not know that name: they refuse all terms beside an unknown name. */
+  /** False when v1 clients do not know that name. They refuse a whole 402 that has an unknown name. */
   isInV1: boolean;
   family: NetworkFamily;
   /** The name for people. */
@@ -194,7 +194,7 @@ export interface NetworkFamily {
     of: { terms: PaymentRequirements; asset: PaymentAsset },
   ): string | null;
   /**
-   * Finds the accounts that pay in what the buyer signed: a facilitator's word for the payer would decide where refunds
+   * Finds the paying accounts in the signed data. With the facilitator's word, it would decide where refunds
    * go. Null for a proof without the transfer that is sold. Throws for a payload that cannot be read.
    */
   findPayingAccounts(order: Pick<PaymentOrder, 'payload' | 'requirements'>): Promise<PayingAccounts | null>;

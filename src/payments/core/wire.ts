@@ -97,7 +97,7 @@ export interface SettleResponse {
   /** Empty for none. */
   transaction: string;
   network: string;
-  /** What was taken, in the asset's smallest unit; absent where that is what was signed. */
+  /** The amount taken, in the asset's smallest unit; absent if it is the signed amount. */
   amount?: string;
   extensions?: Extensions;
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { AccountLease } from '../core/network-family.ts';
 
 const maxWaiting = 500;
-/** After so many transactions the lease is released, so that other processes get the account. */
+/** The transactions of one lease. Then other processes get the account. */
 const maxInALease = 5;
 /** Longer than other processes wait between two attempts at the lease. */
 const breakMs = 50;

@@ -9,7 +9,7 @@ const maxReverts = 20;
 /** Far more than an hour has, whatever is under way. */
 const maxNoted = 1_000;
 const maxPlainGas = 500_000n;
-/** Above the usual gas, for a payer whose own code runs, which can burn what it is given. */
+/** More than the usual gas, for a payer whose own code runs. That code can burn all of it. */
 const contractGasMargin = 30_000n;
 
 export type ContractPayers = ReturnType<typeof createContractPayers>;

@@ -11,7 +11,7 @@ import { createEvmChain, findFirstBlock, type EvmChain, type EvmReceipt } from '
 import { isSameHex } from './evm-payload.ts';
 import { isTransferLog } from './evm-token.ts';
 
-/** Where a node names no final block, a transfer under so many blocks counts as settled. */
+/** If a node names no final block, a transfer with this many blocks on top counts as settled. */
 const deepBlocks = 64n;
 /** The search for the block in which a nonce was used goes back so far. */
 const maxDepth = 2n ** 24n;

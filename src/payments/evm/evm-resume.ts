@@ -5,7 +5,7 @@ import { isOutbid, raiseFees, readFeeMarket } from './evm-fees.ts';
 import { isSameHex } from './evm-payload.ts';
 import { findMined, newCallRecord, waitForEvmReceipt, type EvmCallRecord } from './evm-signer.ts';
 
-/** Beyond so many the oldest are forgotten, and seem new: they wait longer than they need. */
+/** The most transactions that are remembered. A forgotten one counts as new, and waits longer than it must. */
 const maxRemembered = 10_000;
 
 export type TransactionAges = ReturnType<typeof createTransactionAges>;

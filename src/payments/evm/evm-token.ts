@@ -119,7 +119,7 @@ export const isTransferLog = (log: EvmLog, transfer: TokenTransfer): boolean =>
   log.data.length > 2 &&
   BigInt(log.data) === transfer.amount;
 
-/** Most nodes answer for so many blocks at once. */
+/** The number of blocks that most nodes search at once. */
 const logWindowBlocks = 2_000n;
 const maxLogWindows = 25;
 

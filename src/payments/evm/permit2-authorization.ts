@@ -41,7 +41,7 @@ const revertReasons: [string, string][] = [
 const maxCandidates = 25;
 const wordBits = 256n;
 
-/** The transfer that is made by what a buyer signed, and the nonce of its owner that it uses. */
+/** The transfer that a buyer signed, and the owner's nonce that it uses. */
 interface Permit extends TokenTransfer {
   from: `0x${string}`;
   nonce: bigint;
@@ -123,7 +123,7 @@ const explainUse = async (permit: Permit, chain: EvmChain, block: bigint): Promi
   const transfers = logs.filter((log) => isTransferLog(log, permit));
   if (transfers.length === 0) return { outcome: 'failed', reason: usedReason };
   const paidBy = await findCall(permit, chain, { transfers, limit: maxCandidates });
-  // A similar transfer that does not tell which authorization it belongs to: a person has to look.
+  // A similar transfer, whose authorization cannot be determined. A person has to look.
   return paidBy === null
     ? { outcome: 'unknown', reason: 'authorization_used' }
     : { outcome: 'settled', transaction: paidBy };

@@ -106,7 +106,7 @@ const settle = async (group: Group, order: PaymentOrder, settling: SettleOptions
   return toSettleOutcome(found, { openReason: 'facilitator_not_configured' });
 };
 
-/** Asks a facilitator what it supports. `line` tells the operator its trouble; null for none. */
+/** Asks a facilitator what it supports. `line`: its trouble, for the operator; null for none. */
 const refreshMember = async (member: Member, signal: AbortSignal) => {
   const found = await member.refresh(signal);
   const trouble = found ?? member.trouble();

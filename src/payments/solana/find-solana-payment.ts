@@ -50,7 +50,7 @@ const searchFor = (
 };
 
 /**
- * Asks the chain for the outcome of a payment, whoever paid its fees. Looks under its signature where that is certain,
+ * Asks the chain for the outcome of a payment, whoever paid its fees. Looks it up by its signature if that is known,
  * then under the signature that somebody named, then among the buyer's transactions. Throws RpcOutage or RpcRefusal,
  * and for a transaction that cannot be read.
  */

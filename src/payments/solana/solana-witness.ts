@@ -14,7 +14,7 @@ const findBlockTime = async (chain: SolanaChain, slot: number): Promise<number |
   }
 };
 
-/** Finds the oldest block of a node; of a node that does not tell, its oldest from `slot` on. Null for none. */
+/** Finds the oldest block of a node. If the node does not say it: the oldest from `slot` on. Null: there is none. */
 const findFirstBlock = async (chain: SolanaChain, slot: number): Promise<number | null> => {
   try {
     return await chain.getFirstAvailableBlock();

@@ -104,7 +104,7 @@ export const checkBought = async ({
       to: end ?? state,
       transaction: found.outcome === 'settled' ? found.transaction : null,
       reason: 'reason' in found ? found.reason : payment.reason,
-      // Less and less often, as long as the chain does not tell.
+      // At growing intervals, until the chain answers.
       checkAt: end === null ? now + Math.max(claimMs, (now - createdAt) / 4) : null,
       now,
     });

@@ -12,7 +12,7 @@ const soldBy = (
   return token === null ? 0n : (BigInt(sales) * soldAmount * nanoPerUsd) / 10n ** BigInt(token.decimals);
 };
 
-/** Sums up by operation what was spent at upstreams, and what the calls and jobs that it was spent for were sold for. */
+/** Sums up, by operation, the money spent at upstreams, and the price of the calls and jobs that it was spent for. */
 export const sumBought = (sums: readonly BoughtSum[], findToken: FindToken) =>
   [...Map.groupBy(sums, ({ operation }) => operation)].map(([operation, rows]) => {
     const add = (read: (row: BoughtSum) => Nano): Nano => rows.reduce((sum, row) => sum + read(row), 0n);

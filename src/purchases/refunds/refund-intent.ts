@@ -146,7 +146,7 @@ export interface WantedRefund {
   payment: string;
   /** In tokens, such as `0.05`; null: all that is left. */
   amount: string | null;
-  /** Whether a payment is refunded of which the gateway does not know whether it happened. */
+  /** Whether a payment with an unknown outcome may be refunded. */
   acceptsUnknown: boolean;
 }
 

@@ -17,7 +17,7 @@ export const toBegunTransfer = (refund: PaymentRefund, payment: Payment): BegunT
     sender,
     transaction,
     rawTransaction,
-    // Of its signing (refund-events.ts).
+    // The time of its signing (refund-events.ts).
     signedAt: updatedAt,
     landmark: payment.transaction,
   };

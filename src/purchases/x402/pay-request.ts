@@ -44,7 +44,7 @@ export interface CreditOrder extends Order {
 export type PayRequest = Order & Pick<CreditOrder, 'produce'> & Partial<Pick<CreditOrder, 'credit'>>;
 
 export interface Credit {
-  /** The account that is raised; null: the one of the wallet that pays, made if there is none. */
+  /** The account whose balance is raised; null: that of the wallet that pays, which is made if needed. */
   accountId: string | null;
   /** Whether that is an account for sandbox credit. */
   isSandbox: boolean;

@@ -10,7 +10,7 @@ export interface PaymentEvent {
   to: PaymentState | null;
   /**
    * `holder`: the process with the lease, as long as it has it. `finder`: a process that found the payment without a
-   * live lease, if state and lease are still as it read them. `anybody`: it is a fact, whoever has the lease.
+   * live lease, if state and lease are still as it read them. `anybody`: a fact of the chain; it needs no lease.
    */
   by: 'holder' | 'finder' | 'anybody';
   /**
@@ -45,7 +45,7 @@ export const paymentEvents = {
     next: 'work',
     sets: ['payer', 'source', 'accountId', 'client'],
   },
-  /** The answer is stored, and what its settlement takes and credits if that is not all. Nothing was sent. */
+  /** The answer is stored. So are the amount and the credit, if less than the whole is taken. Nothing was sent. */
   produced: {
     from: ['verified'],
     to: 'produced',
@@ -90,7 +90,7 @@ export const paymentEvents = {
     next: 'last_check',
     sets: ['reason', 'transaction', 'reverts'],
   },
-  /** That is proven later, when no process works on it. */
+  /** The same, proven later, when no process works on the payment. */
   disproved: {
     from: ['produced', 'broadcasting', 'unknown'],
     to: 'failed',
@@ -120,7 +120,7 @@ export const paymentEvents = {
   /** The buyer is being answered. */
   delivered: { from: ['settled'], to: 'delivered', by: 'anybody', next: 'keep', sets: [] },
 
-  /** The buyer came back for a stored answer of which nothing was sent; or the settlement of a metered call goes on. */
+  /** The buyer repeats a proof that was not sent to the chain; or the settlement of a metered call goes on. */
   continued: { from: ['produced'], to: null, by: 'finder', next: 'take', sets: [] },
   /** The buyer came back when a settlement may have been sent. */
   resumed: { from: ['broadcasting', 'unknown'], to: 'broadcasting', by: 'finder', next: 'take', sets: [] },

@@ -167,7 +167,7 @@ const createVerbs = (
     const proof = request.proofs?.mpp;
     const paying = proof === undefined ? payByProof(context, request) : options.mpp.pay(request, proof);
     const ended = (): void => undefined;
-    // What was metered is settled before the store is closed. The caller hears of an error.
+    // Metered calls are settled before the store is closed. Their errors reach the caller.
     if (request.upto !== undefined) options.inBackground(paying.then(ended, ended));
     return paying;
   };
@@ -200,7 +200,7 @@ const noteDelivery = async (context: X402Context, payment: Payment): Promise<voi
   }
 };
 
-/** Creates the parts of a gate that tell each other when the terms may have changed. */
+/** Creates the parts of a gate that inform each other of changed terms. */
 const createParts = (
   options: X402GateOptions,
   { inBackground, closing }: { inBackground: (work: Promise<void>) => void; closing: AbortSignal },

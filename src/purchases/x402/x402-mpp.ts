@@ -29,7 +29,7 @@ interface MppContext extends X402Context {
 }
 
 /**
- * Speaks MPP to requests over HTTP, beside x402. A credential of MPP becomes the x402 proof that it is. So both have the
+ * Speaks MPP to requests over HTTP, beside x402. A credential of MPP is rewritten as an x402 proof. So both have the
  * same identity, and everything after that is the same.
  */
 export const createMppDialect = (x402: X402Context, publicUrl: () => string) => {

@@ -139,7 +139,7 @@ const settleMetered = async (context: X402Context, payment: Payment): Promise<bo
   }
 };
 
-/** It may be sent, so it is only looked for: a buyer who has gone, and perhaps paid again, is not charged now. */
+/** It may have been sent, so the chain is only asked. The buyer may have paid again, and is not charged now. */
 const checkSent = async (context: X402Context, payment: Payment): Promise<boolean> => {
   const found = await ask(context, payment);
   if (found.outcome === 'settled') return true;

@@ -103,7 +103,7 @@ const storeEnd = (context: X402Context, payment: Payment, ended: SettleOutcome):
   }
 };
 
-/** A fact of the chain counts without the lease, and is told to the buyer even if it cannot be stored. */
+/** A fact of the chain counts without the lease. The buyer gets it even if it cannot be stored. */
 const storeSettled = async (
   context: X402Context,
   payment: Payment,
@@ -140,7 +140,7 @@ const storeSettled = async (
   };
 };
 
-/** `transaction` null: none is known beside the stored one. */
+/** `transaction` null: only the stored one is known. */
 interface Doubt {
   reason: string;
   transaction: string | null;
@@ -180,7 +180,7 @@ const storeUnknown = async (context: X402Context, payment: Payment, doubt: Doubt
   throw unknown === null ? paymentInProgress() : paymentPending(unknown);
 };
 
-/** Ends our turn on a payment of which nothing was sent: the next request goes on from the stored result. */
+/** Ends our lease on a payment before anything was sent. The next request goes on from the stored result. */
 export const pause = async (context: X402Context, payment: Payment): Promise<void> => {
   await movePayment(context, payment, 'paused', {});
 };

@@ -2,7 +2,7 @@ import { nanoPerUsd, type Nano } from '../../kit/money.ts';
 import type { UptoTerms } from '../../payments/core/challenge.ts';
 import type { Payment, Risk } from '../../store/store.ts';
 
-/** The work was begun, and what it costs is not known: its proof is neither freed nor settled. */
+/** The work was begun and its cost is not known, so its proof is neither freed nor settled. */
 export class WorkNotEndedError extends Error {
   override readonly name = 'WorkNotEndedError';
 }
@@ -55,7 +55,7 @@ const maxAtRisk = 50n * nanoPerUsd;
 export const maxOfOne = maxAtRisk / 10n;
 
 /**
- * Bounds what payers can take who spend the money while the work is done. New wallets cost nothing, so they share half of
+ * Bounds the loss from payers who spend the money during the work. New wallets cost nothing, so they share half of
  * it, and one of them, or one network, gets a tenth.
  */
 export const riskOf = ({

@@ -45,7 +45,7 @@ interface Asked {
   credit: Credit | undefined;
   /** Null for the scheme `exact`. */
   upto: UptoSale | null;
-  /** Of the request. */
+  /** The signal of the request, which aborts the calls. */
   signal: AbortSignal;
 }
 
