@@ -29,7 +29,7 @@ export const joinLoops = async (
   signal: AbortSignal,
 ): Promise<Uint8Array> => {
   const second = await readLoop(`${width}x${height}.mp4`, (input) => input.getPrimaryVideoTrack());
-  const sound = await readLoop('sound.mp4', (input) => input.getPrimaryAudioTrack());
+  const sound = hasSound ? await readLoop('sound.mp4', (input) => input.getPrimaryAudioTrack()) : null;
   const target = new BufferTarget();
   const Format = container === 'mov' ? MovOutputFormat : Mp4OutputFormat;
   const output = new Output({ format: new Format({ fastStart: 'in-memory' }), target });
@@ -37,9 +37,9 @@ export const joinLoops = async (
   const pictures = new EncodedVideoPacketSource(second.codec === 'hevc' ? 'hevc' : 'avc');
   output.addVideoTrack(pictures);
   const sounds = new EncodedAudioPacketSource('aac');
-  if (hasSound) output.addAudioTrack(sounds);
+  if (sound !== null) output.addAudioTrack(sounds);
   await output.start();
-  if (hasSound) {
+  if (sound !== null) {
     const duration = packetSamples / sound.decoderConfig.sampleRate;
     // Only whole packets that fit, so no padding is left when the pictures end.
     await addPackets(sounds, sound, { count: Math.floor(seconds / duration), duration, signal });
