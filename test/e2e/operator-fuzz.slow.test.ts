@@ -46,7 +46,7 @@ describe.each(engines)("the operator's API on %s, with input of every kind", (en
   const tried = engine === 'sqlite' ? operatorOperations : stored;
   test.each(tried.map((operation) => [operation.name, operation] as const))(
     '%s answers as it is described, and never with a fault',
-    async (_, { input, rest, group }) => {
+    async (_, { input, rest }) => {
       const schema = z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' });
       await fc.assert(
         fc.asyncProperty(arbitraryFrom(schema), fc.boolean(), async (arbitrary, isKnown) => {
@@ -70,8 +70,7 @@ describe.each(engines)("the operator's API on %s, with input of every kind", (en
           const { name } = await check(rest.path, { path: `${path}?${query.toString()}`, apiKey, body });
           expect(name).toMatch(/ [24]\d\d$/);
         }),
-        // A thread of its own opens the profiles for each call.
-        { numRuns: group === 'leads' ? 10 : 25 },
+        { numRuns: 25 },
       );
       expect((await gateway.services.store.checkLedger()).problems).toEqual([]);
     },
