@@ -1,53 +1,42 @@
 import { defineConfig } from 'oxlint';
 import { ranks } from './ranks.ts';
 
-/** The files above all ranks. */
-const top = ['main', 'cli', 'app', 'pages', 'services', 'readiness', 'first-start', 'start-notices'];
-
-const forbiddenTo = (folder: string, rank: number): string[] => [
-  ...ranks
-    .slice(rank)
-    .flat()
-    .filter((other) => other !== folder),
-  ...(rank > ranks.findIndex((one) => one.includes('payments')) && !['purchases', 'config'].includes(folder)
-    ? ['payments']
-    : []),
-];
-
-const rankPatterns = (folder: string, rank: number) => [
-  {
-    regex: `^(?:\\.\\./)+(?:${forbiddenTo(folder, rank).join('|')})/`,
-    message:
-      'A file imports only from lower ranks or its own folder, and src/payments only from src/purchases and src/config (ARCHITECTURE.md).',
-  },
-  {
-    regex: `^(?:\\.\\./)+(?:${top.join('|')})\\.ts$`,
-    message: 'No folder imports the files above all ranks (ARCHITECTURE.md).',
-  },
-];
-
 const restrictImports = (folder: string, patterns: { regex: string; message: string }[]) => ({
   files: [`src/${folder}/**/*.ts`],
   rules: { 'eslint/no-restricted-imports': ['error', { patterns }] },
 });
 
-const rankRules = ranks.flatMap((folders, rank) =>
-  folders.map((folder) => restrictImports(folder, rankPatterns(folder, rank))),
-);
+const rankPattern = (folder: string) => {
+  const rank = ranks.findIndex((folders) => folders.includes(folder));
+  const forbidden = ranks
+    .slice(rank)
+    .flat()
+    .filter((other) => other !== folder);
+  return {
+    regex: `^(?:\\.\\./)+(?:${[...forbidden.map((other) => `${other}/`), 'main\\.ts$', 'cli\\.ts$'].join('|')})`,
+    message: 'A file imports only from lower ranks or its own folder (ARCHITECTURE.md).',
+  };
+};
 
-/** Replaces the rule of payments for those of its folders that know no family of networks. */
-const familyRules = ['payments/core', 'payments/extensions'].map((folder) =>
-  restrictImports(folder, [
-    ...rankPatterns(
-      'payments',
-      ranks.findIndex((one) => one.includes('payments')),
-    ),
+const rankRules = ranks.flat().map((folder) => restrictImports(folder, [rankPattern(folder)]));
+
+/** These replace the rule of `payments` in two of its folders. */
+const paymentRules = [
+  restrictImports('payments/chains/core', [
+    rankPattern('payments'),
     {
-      regex: '^\\.\\./(?:(?:evm|solana|remote)/|[^/]+\\.ts$)',
-      message: 'src/payments/core and extensions know no family of networks (ARCHITECTURE.md).',
+      regex: '^\\.\\./(?:\\.\\./)?[a-z]',
+      message: 'payments/chains/core imports nothing of its siblings (ARCHITECTURE.md).',
     },
   ]),
-);
+  restrictImports('payments/wire', [
+    rankPattern('payments'),
+    {
+      regex: '/(?:evm|solana|remote)/',
+      message: 'payments/wire knows no family of networks (ARCHITECTURE.md).',
+    },
+  ]),
+];
 
 /** Every line counts. The limits hold for the program, not for its tests. */
 const sizeRules = {
@@ -97,7 +86,7 @@ export default defineConfig({
   overrides: [
     ...rankRules,
     { files: ['src/**/*.ts'], rules: sizeRules },
-    ...familyRules,
+    ...paymentRules,
     {
       files: [
         'src/main.ts',

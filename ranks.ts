@@ -4,11 +4,12 @@
  */
 export const ranks: readonly (readonly string[])[] = [
   ['kit'],
-  ['http'],
-  ['payments', 'providers', 'store', 'limits', 'cache'],
-  ['purchases', 'jobs', 'webhooks', 'media', 'ledger', 'accounts', 'catalog', 'leads'],
+  ['http', 'rules'],
+  ['providers', 'store', 'limits'],
+  ['payments', 'accounts', 'jobs', 'media', 'leads'],
   ['operations'],
-  ['mcp', 'rest', 'auth', 'telemetry'],
+  ['mcp', 'rest', 'telemetry'],
   ['config'],
   ['operator'],
+  ['gateway', 'cli'],
 ];

@@ -18,7 +18,7 @@ const storeTests = /^test\/store\/(?!sqlite)/;
 
 /** These wait long for leases, processes or chains. */
 const longWaits =
-  /purchases\/(?:crash|refunds|bought)\/|e2e\/(?:process|outages|memory|wallet-races)|job-runner|run-video|serve-stdio|clients/;
+  /payments\/(?:crash|refunds|buying)\/|e2e\/(?:process|outages|memory|wallet-races)|job-runner|run-video|serve-stdio|clients/;
 
 /** Begins with the files that wait longest, so that the others fill the time. */
 class LongWaitsFirst extends BaseSequencer {

@@ -3,7 +3,7 @@ import { fileSchema } from '../src/config/file-settings.ts';
 import { variableRows } from '../src/config/settings-help.ts';
 import { variableTables } from '../src/config/variables.ts';
 import { allMetrics, prometheusName } from '../src/telemetry/names.ts';
-import { paymentNetworks } from '../src/payments/networks.ts';
+import { paymentNetworks } from '../src/payments/chains/networks.ts';
 
 /** The part of a JSON Schema that describes keys of causeway.yaml. */
 interface KeySchema {

@@ -1,5 +1,5 @@
-import { paymentEvents } from '../src/purchases/x402/payment-events.ts';
-import { refundEvents } from '../src/purchases/refunds/refund-events.ts';
+import { paymentEvents } from '../src/payments/sale/payment-events.ts';
+import { refundEvents } from '../src/payments/refunds/refund-events.ts';
 
 type Events = Record<string, { from: readonly string[]; to: string | null }>;
 

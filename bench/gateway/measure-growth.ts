@@ -7,7 +7,7 @@ import { systemClock } from '../../src/kit/clock.ts';
 import { newId } from '../../src/kit/ids.ts';
 import { silentLog } from '../../src/kit/log.ts';
 import { nanoPerUsd } from '../../src/kit/money.ts';
-import { credit } from '../../src/ledger/entries.ts';
+import { credit } from '../../src/accounts/ledger/entries.ts';
 import { embeddedStoreFile, openStore } from '../../src/store/open-store.ts';
 import { withBench, type Bench, type BenchOptions } from './bench.ts';
 import { cpuMsOf, residentMiBOf } from './process-usage.ts';

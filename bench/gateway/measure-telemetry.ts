@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import { listeningPort } from '../../test/cache/listening-port.ts';
+import { listeningPort } from '../../test/limits/listening-port.ts';
 import type { GatewayProcess } from '../../scripts/gateway-process.ts';
 import type { Bench } from './bench.ts';
 import { residentMiBOf } from './process-usage.ts';

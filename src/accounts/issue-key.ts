@@ -1,7 +1,7 @@
 import type { Clock } from '../kit/clock.ts';
 import { newApiKey, newId, sha256 } from '../kit/ids.ts';
-import { noLimits } from '../store/commands/key-table.ts';
-import type { Account, ApiKey, KeyLimits, Store } from '../store/store.ts';
+import type { Account, ApiKey, Store } from '../store/store.ts';
+import { noLimits, type KeyLimits } from '../rules/key-limits.ts';
 
 export interface IssueKeyInput {
   /** Default: a new one. */

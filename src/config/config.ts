@@ -1,5 +1,5 @@
-import { readModels, readModeration } from '../catalog/model-settings.ts';
-import { readWalletSettings } from '../catalog/wallet-settings.ts';
+import { readModels, readModeration } from '../accounts/catalog/model-settings.ts';
+import { readWalletSettings } from '../accounts/catalog/wallet-settings.ts';
 import { refuseUnusedS3 } from '../http/s3/s3-settings.ts';
 import { readJobSettings } from '../jobs/job-settings.ts';
 import { ConfigError } from '../kit/errors.ts';
@@ -11,7 +11,7 @@ import { readX402Settings } from '../payments/read-x402-settings.ts';
 import { readProviders } from '../providers/index.ts';
 import { readStoreSettings } from '../store/store-settings.ts';
 import { readTelemetrySettings } from '../telemetry/telemetry-settings.ts';
-import { readWebhookSettings } from '../webhooks/webhook-settings.ts';
+import { readWebhookSettings } from '../jobs/webhooks/webhook-settings.ts';
 import { readFileSettings } from './file-settings.ts';
 import { readVariables } from './read-variables.ts';
 import { readServerSettings } from './server-settings.ts';

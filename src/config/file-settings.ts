@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { z } from 'zod';
-import { modelsSection, moderationSection } from '../catalog/model-settings.ts';
-import { walletTermsSection } from '../catalog/wallet-settings.ts';
+import { modelsSection, moderationSection } from '../accounts/catalog/model-settings.ts';
+import { walletTermsSection } from '../accounts/catalog/wallet-settings.ts';
 import { ConfigError } from '../kit/errors.ts';
 import { nearestName } from '../kit/nearest-name.ts';
 import { leadsSection } from '../leads/leads-settings.ts';

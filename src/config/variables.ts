@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { walletVariables } from '../catalog/wallet-settings.ts';
+import { walletVariables } from '../accounts/catalog/wallet-settings.ts';
 import { jobVariables } from '../jobs/job-settings.ts';
 import { s3Variables } from '../http/s3/s3-settings.ts';
 import { keyFileVariables } from './key-files.ts';
@@ -9,7 +9,7 @@ import { mediaVariables } from '../media/media-settings.ts';
 import { searchVariables } from '../operations/search/search-settings.ts';
 import { x402Variables } from '../payments/x402-settings.ts';
 import { storeVariables } from '../store/store-settings.ts';
-import { webhookVariables } from '../webhooks/webhook-settings.ts';
+import { webhookVariables } from '../jobs/webhooks/webhook-settings.ts';
 import { telemetryVariables } from '../telemetry/telemetry-settings.ts';
 import { serverVariables } from './server-settings.ts';
 

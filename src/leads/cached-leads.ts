@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import type { BoundedCache } from '../cache/bounded-cache.ts';
+import type { BoundedCache } from '../limits/bounded-cache.ts';
 import { systemClock, type Clock } from '../kit/clock.ts';
 import { canonicalJson } from '../kit/json.ts';
 import { unlessAborted } from '../kit/unless-aborted.ts';

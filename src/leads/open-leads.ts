@@ -1,5 +1,5 @@
-import { createCache } from '../cache/bounded-cache.ts';
-import type { RedisConnection } from '../cache/redis-connection.ts';
+import { createCache } from '../limits/bounded-cache.ts';
+import type { RedisConnection } from '../limits/redis-connection.ts';
 import type { PayFor } from '../http/pay-settings.ts';
 import type { Log } from '../kit/log.ts';
 import { directAddress, type StoreSettings } from '../store/store-settings.ts';

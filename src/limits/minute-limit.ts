@@ -3,7 +3,7 @@ import { AppError } from '../kit/errors.ts';
 import { memoizeAsync } from '../kit/memoize-async.ts';
 import { createWindowCounter, type WindowCount } from './window-counter.ts';
 
-/** The part of a connection to Redis that a limit uses; RedisConnection of src/cache has it. */
+/** The part of a connection to Redis that a limit uses; RedisConnection has it. */
 export interface LimiterRedis {
   readonly client: object;
   /** Returns the outcome of `command`, or undefined if Redis failed or took longer than `timeoutMs`. Never throws. */

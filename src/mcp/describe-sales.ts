@@ -1,7 +1,7 @@
 import { isOnSale, noticeOf, offerOf, rulesOf } from '../operations/sale-rules.ts';
 import type { Services } from '../operations/call.ts';
 import type { Operation } from '../operations/definition.ts';
-import type { SaleDescription } from '../purchases/x402/x402-gate.ts';
+import type { SaleDescription } from '../payments/sale/gate.ts';
 import { toInputSchema, toMainInputSchema } from './tool-schemas.ts';
 
 /** Describes the operations that are sold by x402, for terms, catalogues and documents. */

@@ -1,5 +1,5 @@
 import type { ListToolsResult } from '@modelcontextprotocol/server';
-import type { ModelConfig } from '../catalog/model.ts';
+import type { ModelConfig } from '../accounts/catalog/model.ts';
 import { firstSentence } from '../kit/first-sentence.ts';
 import type { ToolOperation } from '../operations/definition.ts';
 import { needsKey, toTool } from './tool-list.ts';

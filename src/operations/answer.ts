@@ -1,6 +1,6 @@
 import type { AppError } from '../kit/errors.ts';
 import type { JsonObject } from '../kit/json.ts';
-import type { Challenge, Receipt } from '../purchases/x402/x402-gate.ts';
+import type { Challenge, Receipt } from '../payments/sale/gate.ts';
 import type { Media } from '../store/store.ts';
 
 export interface JsonAnswer {

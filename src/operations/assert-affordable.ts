@@ -1,7 +1,7 @@
 import type { Nano } from '../kit/money.ts';
-import { insufficient, insufficientBalance } from '../purchases/prepaid.ts';
-import { shortBudget } from '../store/commands/key-table.ts';
+import { insufficient, insufficientBalance } from './prepaid.ts';
 import type { AccountCall, Services } from './call.ts';
+import { shortBudget } from '../rules/key-limits.ts';
 
 /**
  * Refuses early, before inputs are downloaded, a request that the balance or a budget of the key does not cover. The

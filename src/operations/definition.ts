@@ -1,8 +1,8 @@
 import type { z } from 'zod';
-import type { ModelConfig } from '../catalog/model.ts';
+import type { ModelConfig } from '../accounts/catalog/model.ts';
 import type { ErrorCode } from '../kit/errors.ts';
 import type { ValidationForm } from '../kit/write-error.ts';
-import type { PriceRange } from '../purchases/x402/x402-gate.ts';
+import type { PriceRange } from '../payments/sale/gate.ts';
 import type { AccountCall, Services } from './call.ts';
 import type { OperationDocs } from './operation-docs.ts';
 import type { DescribedSale, FreeSale, Sale } from './sale.ts';

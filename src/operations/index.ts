@@ -1,5 +1,5 @@
-import type { WebhookSettings } from '../webhooks/webhook-settings.ts';
-import type { WalletConfig } from '../catalog/wallet-settings.ts';
+import type { WebhookSettings } from '../jobs/webhooks/webhook-settings.ts';
+import type { WalletConfig } from '../accounts/catalog/wallet-settings.ts';
 import type { SearchConfig } from './search/search-settings.ts';
 import { createChatCompletion } from './chat/create-chat-completion.ts';
 import { createImage } from './images/create-image.ts';

@@ -1,7 +1,7 @@
 import type { Caller } from '../accounts/caller.ts';
 import { AppError } from '../kit/errors.ts';
 import type { JsonObject } from '../kit/json.ts';
-import type { Credit, PayOutcome } from '../purchases/x402/x402-gate.ts';
+import type { Credit, PayOutcome } from '../payments/sale/gate.ts';
 import type { PaymentRequiredAnswer } from './answer.ts';
 import type { Call, Services } from './call.ts';
 import type { Operation } from './definition.ts';

@@ -1,8 +1,8 @@
-import type { Buyer } from '../catalog/catalog.ts';
+import type { Buyer } from '../accounts/catalog/catalog.ts';
 import { AppError } from '../kit/errors.ts';
 import type { JsonObject } from '../kit/json.ts';
 import { formatUsd, nanoPerUsd, type Nano } from '../kit/money.ts';
-import type { ModelConfig } from '../catalog/model.ts';
+import type { ModelConfig } from '../accounts/catalog/model.ts';
 import type { Job } from '../store/store.ts';
 import type { Services } from './call.ts';
 import type { Operation } from './definition.ts';

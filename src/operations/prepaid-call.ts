@@ -1,10 +1,10 @@
 import type { Caller } from '../accounts/caller.ts';
-import { accountLimits } from '../catalog/catalog.ts';
+import { accountLimits } from '../accounts/catalog/catalog.ts';
 import { AppError, isTransient, messages } from '../kit/errors.ts';
 import { sha256 } from '../kit/ids.ts';
 import { canonicalJson } from '../kit/json.ts';
 import { parsedShare } from '../limits/memory-budget.ts';
-import { findReplay, payOwed, type EarlierJob } from '../purchases/prepaid.ts';
+import { findReplay, payOwed, type EarlierJob } from './prepaid.ts';
 import type { Answer } from './answer.ts';
 import type { AccountCall, Call, Idempotency, OpenedJob, Services } from './call.ts';
 import type { Operation } from './definition.ts';

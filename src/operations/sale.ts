@@ -1,7 +1,7 @@
-import type { Buyer } from '../catalog/catalog.ts';
+import type { Buyer } from '../accounts/catalog/catalog.ts';
 import type { JsonObject } from '../kit/json.ts';
 import type { Nano } from '../kit/money.ts';
-import type { PriceRange } from '../purchases/x402/x402-gate.ts';
+import type { PriceRange } from '../payments/sale/gate.ts';
 import type { Answer, ContentAnswer, JsonAnswer } from './answer.ts';
 import type { AccountCall, Call, Idempotency, OpenedJob, Services } from './call.ts';
 

@@ -3,7 +3,7 @@ import { sha256 } from '../kit/ids.ts';
 import { canonicalJson, type JsonObject } from '../kit/json.ts';
 import { writeKept } from '../kit/json-text.ts';
 import { formatUsd } from '../kit/money.ts';
-import type { Receipt } from '../purchases/x402/x402-gate.ts';
+import type { Receipt } from '../payments/sale/gate.ts';
 import { jsonAnswer, type Answer, type JsonAnswer } from './answer.ts';
 import type { Call, Services } from './call.ts';
 import type { Operation } from './definition.ts';

@@ -1,9 +1,9 @@
 import type { Caller } from '../accounts/caller.ts';
 import { AppError } from '../kit/errors.ts';
 import { refuseInput } from '../media/refuse-input.ts';
-import { ensureWebhookSecret } from '../webhooks/ensure-webhook-secret.ts';
-import type { WebhookSettings } from '../webhooks/webhook-settings.ts';
-import { webhookTargetProblem } from '../webhooks/webhook-target.ts';
+import { ensureWebhookSecret } from '../jobs/webhooks/ensure-webhook-secret.ts';
+import type { WebhookSettings } from '../jobs/webhooks/webhook-settings.ts';
+import { webhookTargetProblem } from '../jobs/webhooks/webhook-target.ts';
 import type { Services } from './call.ts';
 
 /** The `Retry-After` of a refusal while callbacks are switched off. */

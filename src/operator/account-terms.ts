@@ -5,7 +5,7 @@ import {
   termsSchema,
   toTermsText,
   type AccountTerms,
-} from '../catalog/account-terms.ts';
+} from '../accounts/catalog/account-terms.ts';
 import { AppError } from '../kit/errors.ts';
 import type { Account } from '../store/store.ts';
 import { exampleAccountId } from './accounts.ts';

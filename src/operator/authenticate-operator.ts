@@ -1,4 +1,4 @@
-import { bearerKey } from '../auth/authenticate.ts';
+import { bearerKey } from '../accounts/authenticate.ts';
 import { AppError } from '../kit/errors.ts';
 import type { Clock } from '../kit/clock.ts';
 import { sha256 } from '../kit/ids.ts';

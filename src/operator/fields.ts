@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { formatUsd, parseUsd, type Nano } from '../kit/money.ts';
 import { isUuid } from '../kit/ids.ts';
-import { maxEntryAmount } from '../ledger/entries.ts';
+import { maxEntryAmount } from '../accounts/ledger/entries.ts';
 import { idField } from '../operations/id-field.ts';
 
 export const accountIdField = idField.describe('The id of the account.');

@@ -6,13 +6,13 @@ import { exampleKey as exampleOwnKey, keyMembers, toKeyAnswer } from '../operati
 import { idField } from '../operations/id-field.ts';
 import { keyIdField, labelField, limitFields } from '../operations/keys/key-fields.ts';
 import { readLimits, type WrittenLimits } from '../operations/keys/read-limits.ts';
-import { changeLimits, noLimits, noUse } from '../store/commands/key-table.ts';
-import type { LimitChanges, UsedKey } from '../store/store.ts';
+import type { UsedKey } from '../store/store.ts';
 import { exampleAccountId } from './accounts.ts';
 import { accountIdField, limitField } from './fields.ts';
 import { operatorRead, operatorWrite, type OperatorServices } from './operator-operation.ts';
 import { notFound, requireFound } from './require-found.ts';
 import { like, noteExample, toPage } from './view.ts';
+import { changeLimits, noLimits, noUse, type LimitChanges } from '../rules/key-limits.ts';
 
 export const keySchema = z.strictObject({ account_id: z.string(), ...keyMembers });
 

@@ -10,7 +10,7 @@ import type { StoreSettings } from '../store/store-settings.ts';
 import type { DescribedOperation } from '../operations/definition.ts';
 import type { ErrorText } from '../operations/operation-docs.ts';
 import type { Providers } from '../providers/create-providers.ts';
-import type { Buyer } from '../purchases/bought/create-buyer.ts';
+import type { Buyer } from '../payments/buying/create-buyer.ts';
 import type { OperatorRole, Store } from '../store/store.ts';
 import type { RefusalLimit } from './refusal-limit.ts';
 import { exampleOf } from './view.ts';

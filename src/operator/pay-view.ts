@@ -3,7 +3,7 @@ import { toIso } from '../kit/clock.ts';
 import { ConfigError } from '../kit/errors.ts';
 import { formatUsd } from '../kit/money.ts';
 import { time } from '../operations/answer-fields.ts';
-import { paidUpstreams } from '../purchases/bought/paid-upstreams.ts';
+import { paidUpstreams } from '../payments/buying/paid-upstreams.ts';
 import type { OperatorServices } from './operator-operation.ts';
 import { like } from './view.ts';
 

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 import { ConfigError } from '../kit/errors.ts';
 import { withoutTrailingSlash } from '../kit/url-settings.ts';
-import type { NetworkFamily, PaymentAsset } from './core/network-family.ts';
-import { paymentNetworks } from './networks.ts';
-import { findFamily, networkFamilies } from './families.ts';
+import type { NetworkFamily, PaymentAsset } from './chains/core/network-family.ts';
+import { paymentNetworks } from './chains/networks.ts';
+import { findFamily, networkFamilies } from './chains/families.ts';
 import type {
   CdpKey,
   FacilitatorEndpoint,

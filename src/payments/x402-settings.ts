@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { nodeUrl, plainUrl } from '../kit/url-settings.ts';
 import { commaList, secret, toggle, wholeNumber, type VariableValues } from '../kit/variables.ts';
-import type { FamilyVariable, NetworkFamily, PaymentAsset } from './core/network-family.ts';
-import { findFamily, networkFamilies } from './families.ts';
+import type { FamilyVariable, NetworkFamily, PaymentAsset } from './chains/core/network-family.ts';
+import { findFamily, networkFamilies } from './chains/families.ts';
 
 export interface X402NetworkConfig {
-  /** CAIP-2, one of the networks known to src/payments/networks.ts. */
+  /** CAIP-2, one of the networks known to src/payments/chains/networks.ts. */
   network: string;
   /** The seller's wallet; null: one is generated into `dataDir` (test networks only). */
   payTo: string | null;

@@ -1,4 +1,4 @@
-import type { ModelConfig, Price } from '../catalog/model.ts';
+import type { ModelConfig, Price } from '../accounts/catalog/model.ts';
 import { brandTitle } from '../kit/brand-title.ts';
 import { firstSentence } from '../kit/first-sentence.ts';
 import type { JsonObject } from '../kit/json.ts';
@@ -7,7 +7,7 @@ import { createOffered, rulesOf } from '../operations/sale-rules.ts';
 import type { Services } from '../operations/call.ts';
 import type { Operation } from '../operations/definition.ts';
 import { unknownWallet } from '../operations/per-call-sale.ts';
-import type { SaleDescription, X402Gate } from '../purchases/x402/x402-gate.ts';
+import type { SaleDescription, X402Gate } from '../payments/sale/gate.ts';
 
 /** Where an operation is called. */
 interface Callable {

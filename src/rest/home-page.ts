@@ -1,4 +1,4 @@
-import { toPricing } from '../catalog/model.ts';
+import { toPricing } from '../accounts/catalog/model.ts';
 import type { Json } from '../kit/json.ts';
 import { nameAll, priceInWords, rangeInWords, type ServiceDescription } from './describe-service.ts';
 import { html, prose } from './docs/docs-page-html.ts';

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Proofs } from '../purchases/x402/x402-gate.ts';
+import type { Proofs } from '../payments/sale/gate.ts';
 
 /** True if an `Authorization` header has a payment (MPP) in place of a key. */
 export const isPayment = (authorization: string | undefined): boolean =>

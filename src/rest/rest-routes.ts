@@ -7,7 +7,7 @@ import { bodyCost, maxBodyOf } from '../limits/memory-budget.ts';
 import { createRequestMemory, type BodyMemory } from '../limits/request-memory.ts';
 import { execute } from '../operations/execute.ts';
 import { rulesOf } from '../operations/sale-rules.ts';
-import { signInHeader } from '../purchases/x402/x402-gate.ts';
+import { signInHeader } from '../payments/sale/gate.ts';
 import type { Answer } from '../operations/answer.ts';
 import type { Call, Services } from '../operations/call.ts';
 import type { Operation } from '../operations/definition.ts';

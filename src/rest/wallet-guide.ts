@@ -1,4 +1,4 @@
-import { toSignedText } from '../purchases/x402/x402-gate.ts';
+import { toSignedText } from '../payments/sale/gate.ts';
 import type { ServiceDescription } from './describe-service.ts';
 
 /** What a wallet signs to sign in, with the names of the fields in braces. */

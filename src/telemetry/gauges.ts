@@ -6,7 +6,7 @@ import { nanoPerUsd } from '../kit/money.ts';
 import type { MemoryBudget } from '../limits/memory-budget.ts';
 import type { Operation } from '../operations/definition.ts';
 import type { Providers } from '../providers/create-providers.ts';
-import type { X402Gate } from '../purchases/x402/x402-gate.ts';
+import type { X402Gate } from '../payments/sale/gate.ts';
 import type { JobKind, Store } from '../store/store.ts';
 import type { Observe } from './metering.ts';
 import { spanAttributes as name } from './names.ts';

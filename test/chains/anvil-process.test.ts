@@ -6,7 +6,7 @@ import { findAnvil } from './anvil-process.ts';
 
 /** A process that runs a chain, prints its address, and leaves without stopping it when it is told to. */
 const careless = `
-  const { startAnvil } = await import(${JSON.stringify(new URL('anvil-process.ts', import.meta.url).href)});
+  const { startAnvil } = await import(${JSON.stringify(new URL('./anvil-process.ts', import.meta.url).href)});
   process.on('SIGTERM', () => process.exit(3));
   const anvil = await startAnvil({ chainId: 1 });
   console.log(anvil.rpcUrl);

@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { issueKey } from '../../src/accounts/issue-key.ts';
 import { systemClock } from '../../src/kit/clock.ts';
-import { credit } from '../../src/ledger/entries.ts';
+import { credit } from '../../src/accounts/ledger/entries.ts';
 import { silentLog } from '../../src/kit/log.ts';
 import { parseUsd, type Nano } from '../../src/kit/money.ts';
 import { embeddedStoreFile, openStore } from '../../src/store/open-store.ts';

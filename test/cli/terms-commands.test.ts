@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { createCatalogs } from '../../src/catalog/catalog.ts';
+import { createCatalogs } from '../../src/accounts/catalog/catalog.ts';
 import { systemClock } from '../../src/kit/clock.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { silentLog } from '../../src/kit/log.ts';

@@ -10,7 +10,7 @@ import {
 import { openStore } from '../../src/store/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { claimDueWebhooks } from '../store/claim-due-webhooks.ts';
-import { addCustomer, addEvent } from '../webhooks/dispatching.ts';
+import { addCustomer, addEvent } from '../jobs/webhooks/dispatching.ts';
 import { operatorOf as commandsOf, temporaryDataFolder } from './run-cli.ts';
 import { createTestDatabase } from './test-database.ts';
 

@@ -1,6 +1,6 @@
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { createRecordedLog } from '../cache/recorded-log.ts';
+import { createRecordedLog } from '../limits/recorded-log.ts';
 import { openAccount } from '../mcp/open-account.ts';
 import {
   connectAssistant,

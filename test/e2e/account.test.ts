@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { adjust, credit, refund } from '../../src/ledger/entries.ts';
+import { adjust, credit, refund } from '../../src/accounts/ledger/entries.ts';
 import { parseUsd } from '../../src/kit/money.ts';
 import { documents, operatorOf } from '../cli/run-cli.ts';
 import { createTestDatabase } from '../cli/test-database.ts';

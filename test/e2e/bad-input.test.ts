@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { credit } from '../../src/ledger/entries.ts';
+import { credit } from '../../src/accounts/ledger/entries.ts';
 import { parseUsd } from '../../src/kit/money.ts';
 import { openAccount } from '../mcp/open-account.ts';
 import { connectAssistant, tool } from './account-calls.ts';

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vit
 import { toFailedOutcome } from '../../src/jobs/provider-failure.ts';
 import { logFailure } from '../../src/kit/log-failure.ts';
 import { toJobError } from '../../src/operations/jobs/job-answer.ts';
-import { createRecordedLog } from '../cache/recorded-log.ts';
+import { createRecordedLog } from '../limits/recorded-log.ts';
 import { clientKinds } from '../mcp/clients.ts';
 import { responsesJob } from '../operations/responses/responses-job.ts';
 import { startTestGateway } from './start-test-gateway.ts';

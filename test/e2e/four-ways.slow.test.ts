@@ -28,7 +28,7 @@ const children: ChildProcess[] = [];
 /** Starts a gateway whose functions note their calls. Returns its address, and takes the notes of some work. */
 const start = async (name: string, environment: Record<string, string>) => {
   const child = fork(fileURLToPath(new URL('../../src/main.ts', import.meta.url)), {
-    execArgv: ['--import', new URL('ways/note-calls.ts', import.meta.url).href],
+    execArgv: ['--import', new URL('./ways/note-calls.ts', import.meta.url).href],
     env: {
       PATH: process.env['PATH'],
       DATA_DIR: join(folder, name),
@@ -91,7 +91,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** The folders of src with their ranks; the files beside them are above all. */
+/** The ranks of rooms; `main.ts` is above all. */
 const rankOf = (file: string): number => {
   const rank = ranks.findIndex((folders) => folders.includes(file.split('/')[0] ?? ''));
   return rank === -1 ? ranks.length : rank;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startHttp } from '../http/local-hosts.ts';
 import { openAccount } from '../mcp/open-account.ts';
-import { startReceiver } from '../webhooks/start-receiver.ts';
+import { startReceiver } from '../jobs/webhooks/start-receiver.ts';
 import { connectAssistant, image, page, read, refusal, type Body } from './account-calls.ts';
 import { startTestGateway, type TestGateway } from './start-test-gateway.ts';
 

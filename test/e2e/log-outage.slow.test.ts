@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { gatewayArguments } from '../../scripts/node-arguments.ts';
-import { freePort } from '../cache/listening-port.ts';
+import { freePort } from '../limits/listening-port.ts';
 
 let folder: string;
 let gateway: ChildProcess | null;

@@ -7,8 +7,8 @@ import { privateKeyToAccount } from 'viem/accounts';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { issueKey } from '../../src/accounts/issue-key.ts';
 import { formatUsd, parseUsd } from '../../src/kit/money.ts';
-import { runRefund } from '../../src/purchases/refunds/run-refund.ts';
-import { createFindToken, createTokenTexts } from '../../src/purchases/token-amount.ts';
+import { runRefund } from '../../src/payments/refunds/run-refund.ts';
+import { createFindToken, createTokenTexts } from '../../src/payments/records/token-amount.ts';
 import {
   connectAssistant,
   image,

@@ -2,12 +2,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { decodeBase64Json } from '../../src/payments/core/base64-json.ts';
+import { decodeBase64Json } from '../../src/payments/chains/core/base64-json.ts';
 import { parseUsd } from '../../src/kit/money.ts';
 import { startChains, type Chains } from '../chains/start-chains.ts';
 import { createBuyer } from '../payments/support/buyer.ts';
 import { startTestGateway, whenSearchReady, type TestGateway } from './start-test-gateway.ts';
-import { overRest } from '../payments/extensions/sale.ts';
+import { overRest } from '../payments/wire/sale.ts';
 
 let chains: Chains;
 let dataDir: string;

@@ -7,7 +7,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import { openLeadKeeper } from '../../src/leads/open-lead-keeper.ts';
 import type { Lead } from '../../src/leads/lead-source.ts';
-import { createRecordedLog } from '../cache/recorded-log.ts';
+import { createRecordedLog } from '../limits/recorded-log.ts';
 import { buildLead } from '../leads/build-lead.ts';
 import { leadInputOf } from '../leads/lead-input-of.ts';
 import { startStubFacilitator, stubNetwork, type StubFacilitator } from '../mcp/stub-facilitator.ts';

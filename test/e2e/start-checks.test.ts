@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createRecordedLog } from '../cache/recorded-log.ts';
+import { createRecordedLog } from '../limits/recorded-log.ts';
 import { listenOnLoopback } from '../mcp/listen-on-loopback.ts';
 import { createServer } from 'node:http';
 import { startTestGateway } from './start-test-gateway.ts';

@@ -8,7 +8,7 @@ import {
   type TestGateway,
   type TestGatewayOptions,
 } from './start-test-gateway.ts';
-import { overRest } from '../payments/extensions/sale.ts';
+import { overRest } from '../payments/wire/sale.ts';
 
 export interface PaidSearch {
   chains: Chains;

@@ -4,12 +4,12 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { vi } from 'vitest';
-import { createApp } from '../../src/app.ts';
+import { createApp } from '../../src/gateway/app.ts';
 import { readConfig } from '../../src/config/config.ts';
-import { openFirstAccount } from '../../src/first-start.ts';
+import { openFirstAccount } from '../../src/gateway/first-start.ts';
 import type { Operation } from '../../src/operations/definition.ts';
 import { silentLog, type Log } from '../../src/kit/log.ts';
-import { createServices, type GatewayServices } from '../../src/services.ts';
+import { createServices, type GatewayServices } from '../../src/gateway/services.ts';
 import { openTelemetry } from '../../src/telemetry/telemetry.ts';
 import { layDataOf, templateProfiles } from '../data-template.ts';
 

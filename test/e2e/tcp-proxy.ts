@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
-import { listeningPort } from '../cache/listening-port.ts';
+import { listeningPort } from '../limits/listening-port.ts';
 
 /** A listener in front of a server, with the outages of a network at hand. */
 export interface TcpProxy {

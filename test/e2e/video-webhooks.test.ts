@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { videoEvent } from '../../src/operations/videos/video-examples.ts';
 import { openAccount } from '../mcp/open-account.ts';
-import { startReceiver, type Delivery } from '../webhooks/start-receiver.ts';
+import { startReceiver, type Delivery } from '../jobs/webhooks/start-receiver.ts';
 import { connectAssistant, read, refusal, tool, type Body } from './account-calls.ts';
 import { startTestGateway, type TestGateway } from './start-test-gateway.ts';
 

@@ -4,7 +4,7 @@ import { formatUsd, parseUsd } from '../../src/kit/money.ts';
 import { createTestDatabase } from '../cli/test-database.ts';
 import { createUptoBuyer, type UptoBuyer } from '../payments/support/upto-buyer.ts';
 import { permit2Addresses } from '../chains/permit2-code.ts';
-import type { Challenge } from '../../src/payments/core/challenge.ts';
+import type { Challenge } from '../../src/payments/wire/challenge.ts';
 import type { Job, Payment } from '../../src/store/store.ts';
 import { startPaidSearch, type PaidSearch } from './start-paid-search.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
-import type { Challenge } from '../../src/payments/core/challenge.ts';
-import { parseProof, paymentIdentity } from '../../src/payments/parse-proof.ts';
+import type { Challenge } from '../../src/payments/wire/challenge.ts';
+import { parseProof, paymentIdentity } from '../../src/payments/wire/parse-proof.ts';
 import { permit2Addresses } from '../chains/permit2-code.ts';
 import { createUptoBuyer, type UptoBuyer } from '../payments/support/upto-buyer.ts';
 import { startPaidSearch, type PaidSearch } from './start-paid-search.ts';

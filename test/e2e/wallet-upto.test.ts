@@ -7,7 +7,7 @@ import { generatePrivateKey, privateKeyToAccount, type PrivateKeyAccount } from 
 import { baseSepolia } from 'viem/chains';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { parseUsd } from '../../src/kit/money.ts';
-import { parseProof, paymentIdentity } from '../../src/payments/parse-proof.ts';
+import { parseProof, paymentIdentity } from '../../src/payments/wire/parse-proof.ts';
 import { startPaidSearch, type PaidSearch } from './start-paid-search.ts';
 
 const chat = { messages: [{ role: 'user', content: 'Say hello.' }] };

@@ -11,8 +11,8 @@ import {
   type Delivery,
   type Receiver,
   type ReceiverOptions,
-} from '../webhooks/start-receiver.ts';
-import { verifyByContract } from '../webhooks/verify-by-contract.ts';
+} from '../jobs/webhooks/start-receiver.ts';
+import { verifyByContract } from '../jobs/webhooks/verify-by-contract.ts';
 import { connectAssistant, image, read, refusal, tool, type Body } from './account-calls.ts';
 import { startTestGateway, type TestGateway } from './start-test-gateway.ts';
 import { layDataFolder } from '../data-template.ts';

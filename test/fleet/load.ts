@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CallbackReceiver } from '../../scripts/contract/callback-receiver.ts';
-import type { Challenge } from '../../src/payments/core/challenge.ts';
+import type { Challenge } from '../../src/payments/wire/challenge.ts';
 import { createBuyer, type Buyer } from '../payments/support/buyer.ts';
 import { createCustomer, type Answer, type Call, type Customer } from './customer.ts';
 import type { Fleet } from './start-fleet.ts';

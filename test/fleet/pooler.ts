@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../cache/listening-port.ts';
+import { freePort } from '../limits/listening-port.ts';
 import { postgresUrl } from '../store/open-store-at.ts';
 import { startProgram } from './start-program.ts';
 

@@ -7,8 +7,8 @@ import { startGatewayProcess, type GatewayProcess } from '../../scripts/gateway-
 import { silentLog } from '../../src/kit/log.ts';
 import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
 import type { Store } from '../../src/store/store.ts';
-import { freePort } from '../cache/listening-port.ts';
-import { createRedisServer } from '../cache/redis-server.ts';
+import { freePort } from '../limits/listening-port.ts';
+import { createRedisServer } from '../limits/redis-server.ts';
 import { startChains, type Chains } from '../chains/start-chains.ts';
 import { createTestDatabase } from '../cli/test-database.ts';
 import { layDataFolder } from '../data-template.ts';

@@ -3,7 +3,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { expect, onTestFinished } from 'vitest';
 import { createOutbound, type OutboundOptions } from '../../src/http/create-outbound.ts';
 import type { Outbound, OutboundFailure } from '../../src/http/outbound.ts';
-import { listeningPort } from '../cache/listening-port.ts';
+import { listeningPort } from '../limits/listening-port.ts';
 
 const { signal } = new AbortController();
 

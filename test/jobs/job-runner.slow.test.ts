@@ -4,7 +4,7 @@ import { newId } from '../../src/kit/ids.ts';
 import type { Executor } from '../../src/jobs/executor.ts';
 import { leaseMs } from '../../src/jobs/job-queue.ts';
 import { createJobRunner, type JobRunner } from '../../src/jobs/job-runner.ts';
-import { credit } from '../../src/ledger/entries.ts';
+import { credit } from '../../src/accounts/ledger/entries.ts';
 import { silentLog } from '../../src/kit/log.ts';
 import type { Job, NewJob, Store } from '../../src/store/store.ts';
 import { createAccount, openWithJob } from '../store/builders.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { callWithin } from '../../src/kit/call-within.ts';
-import { listeningPort } from '../cache/listening-port.ts';
+import { listeningPort } from '../limits/listening-port.ts';
 
 const within = <T>(timeoutMs: number, work: Promise<T>): Promise<T> =>
   callWithin({ call: () => work, timeoutMs });

@@ -1,12 +1,12 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { createCache, type BoundedCache } from '../../src/cache/bounded-cache.ts';
-import { createRedisConnection, type RedisConnection } from '../../src/cache/redis-connection.ts';
+import { createCache, type BoundedCache } from '../../src/limits/bounded-cache.ts';
+import { createRedisConnection, type RedisConnection } from '../../src/limits/redis-connection.ts';
 import { AppError } from '../../src/kit/errors.ts';
 import { createCachedLeads } from '../../src/leads/cached-leads.ts';
 import { InconclusiveError } from '../../src/leads/inconclusive-error.ts';
 import type { Lead, LeadQuery, LeadSource, LeadStatus } from '../../src/leads/lead-source.ts';
 import { silentLog } from '../../src/kit/log.ts';
-import { openSharedRedis } from '../cache/shared-redis.ts';
+import { openSharedRedis } from '../limits/shared-redis.ts';
 
 const shared = await openSharedRedis();
 

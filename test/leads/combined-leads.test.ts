@@ -4,7 +4,7 @@ import { createCombinedLeads, type CombinedSource } from '../../src/leads/combin
 import { InconclusiveError } from '../../src/leads/inconclusive-error.ts';
 import type { Lead, LeadSource, LeadStatus } from '../../src/leads/lead-source.ts';
 import { silentLog } from '../../src/kit/log.ts';
-import { createRecordedLog } from '../cache/recorded-log.ts';
+import { createRecordedLog } from '../limits/recorded-log.ts';
 import { buildLead } from './build-lead.ts';
 
 type Answer = (signal: AbortSignal) => Promise<Lead[]>;

@@ -1,11 +1,11 @@
 import { afterAll, afterEach, describe, expect, it, onTestFinished } from 'vitest';
-import { createRedisConnection, type RedisConnection } from '../../src/cache/redis-connection.ts';
+import { createRedisConnection, type RedisConnection } from '../../src/limits/redis-connection.ts';
 import { AppError } from '../../src/kit/errors.ts';
 import { createAccountLimiter, type AccountLimiter } from '../../src/limits/account-limiter.ts';
 import { silentLog } from '../../src/kit/log.ts';
-import { createBlackHole } from '../cache/black-hole.ts';
-import { createRedisServer } from '../cache/redis-server.ts';
-import { openSharedRedis } from '../cache/shared-redis.ts';
+import { createBlackHole } from './black-hole.ts';
+import { createRedisServer } from './redis-server.ts';
+import { openSharedRedis } from './shared-redis.ts';
 import { hasService } from '../outside-services.ts';
 
 const shared = await openSharedRedis();

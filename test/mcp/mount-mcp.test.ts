@@ -2,7 +2,7 @@ import { request as httpRequest } from 'node:http';
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createMcpMount } from '../../src/mcp/mount-mcp.ts';
-import { createRecordedLog } from '../cache/recorded-log.ts';
+import { createRecordedLog } from '../limits/recorded-log.ts';
 import { clientKinds } from './clients.ts';
 import { createExampleOperations, secretOfTheUpstream } from './example-operations.ts';
 import { serveMount } from './serve-mount.ts';

@@ -1,6 +1,6 @@
 import { issueKey } from '../../src/accounts/issue-key.ts';
 import type { Clock } from '../../src/kit/clock.ts';
-import { credit } from '../../src/ledger/entries.ts';
+import { credit } from '../../src/accounts/ledger/entries.ts';
 import { nanoPerUsd, type Nano } from '../../src/kit/money.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createAccount } from '../store/builders.ts';

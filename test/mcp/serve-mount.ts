@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import { createAuthenticate } from '../../src/auth/authenticate.ts';
+import { createAuthenticate } from '../../src/accounts/authenticate.ts';
 import { systemClock } from '../../src/kit/clock.ts';
 import type { McpMount } from '../../src/mcp/mount-mcp.ts';
 import type { Store } from '../../src/store/store.ts';

@@ -10,7 +10,7 @@ import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { argumentsToRun } from '../../scripts/node-arguments.ts';
 import { revokeKey } from '../../src/accounts/revoke-key.ts';
-import { createAuthenticate } from '../../src/auth/authenticate.ts';
+import { createAuthenticate } from '../../src/accounts/authenticate.ts';
 import { systemClock } from '../../src/kit/clock.ts';
 import { silentLog } from '../../src/kit/log.ts';
 import { serveStdio } from '../../src/mcp/serve-stdio.ts';
@@ -23,7 +23,7 @@ import { startStubFacilitator, type StubFacilitator } from './stub-facilitator.t
 import { toProof } from './to-proof.ts';
 import { paymentSettings, startServices } from './start-services.ts';
 
-const script = new URL('stdio-server.ts', import.meta.url);
+const script = new URL('./stdio-server.ts', import.meta.url);
 let dataDir: string;
 let apiKey: string;
 let facilitator: StubFacilitator;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../../src/config/config.ts';
 import { silentLog, type Log } from '../../src/kit/log.ts';
-import { createServices, type GatewayServices } from '../../src/services.ts';
+import { createServices, type GatewayServices } from '../../src/gateway/services.ts';
 import { layDataOf, templateProfiles } from '../data-template.ts';
 import { openAccount } from './open-account.ts';
 

@@ -1,9 +1,9 @@
-import { createAuthenticate } from '../../src/auth/authenticate.ts';
+import { createAuthenticate } from '../../src/accounts/authenticate.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { createLog } from '../../src/kit/log.ts';
 import { serveStdio } from '../../src/mcp/serve-stdio.ts';
 import { operations } from '../operations/test-operations.ts';
-import { createServices } from '../../src/services.ts';
+import { createServices } from '../../src/gateway/services.ts';
 
 // A gateway for one local assistant, as a process of its own.
 const config = readConfig(process.env, null);

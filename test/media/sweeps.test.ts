@@ -5,7 +5,7 @@ import { silentLog } from '../../src/kit/log.ts';
 import type { MediaFiles } from '../../src/media/media-files.ts';
 import { createSweeps, sweepMedia } from '../../src/media/sweeps.ts';
 import { createS3Media } from '../../src/media/s3/s3-media.ts';
-import { createRecordedLog } from '../cache/recorded-log.ts';
+import { createRecordedLog } from '../limits/recorded-log.ts';
 import {
   addAccount,
   finishing,

@@ -1,7 +1,7 @@
 import { assert, bigInt, oneof, property, string, stringMatching } from 'fast-check';
 import { expect, test } from 'vitest';
 import { positiveAmount, signedAmount } from '../../src/operator/fields.ts';
-import { maxEntryAmount } from '../../src/ledger/entries.ts';
+import { maxEntryAmount } from '../../src/accounts/ledger/entries.ts';
 import { formatUsd } from '../../src/kit/money.ts';
 
 test('every amount up to the most is read back exactly from how it is written', () => {

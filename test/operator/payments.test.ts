@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import type { PaymentState, Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { startChains, type Chains } from '../chains/start-chains.ts';
 import { operatorOf } from '../cli/run-cli.ts';
 import { createTestDatabase } from '../cli/test-database.ts';
 import { startTestGateway, type TestGateway } from '../e2e/start-test-gateway.ts';
 import { loseSightOfPayment } from '../payments/support/lose-sight-of-payment.ts';
-import { openRefundSite, paid, type RefundSite } from '../purchases/refunds/refund-site.ts';
+import { openRefundSite, paid, type RefundSite } from '../payments/refunds/refund-site.ts';
 import { newPayment } from '../store/builders.ts';
 import { createOperatorClient } from './operator-client.ts';
+import type { PaymentState } from '../../src/rules/payments.ts';
 
 type Client = Awaited<ReturnType<typeof createOperatorClient>>;
 

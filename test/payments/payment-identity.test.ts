@@ -12,8 +12,8 @@ import fc from 'fast-check';
 import type { Hex } from 'viem';
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../src/kit/errors.ts';
-import { requireNetwork } from '../../src/payments/networks.ts';
-import { paymentIdentity, type Proof } from '../../src/payments/parse-proof.ts';
+import { requireNetwork } from '../../src/payments/chains/networks.ts';
+import { paymentIdentity, type Proof } from '../../src/payments/wire/parse-proof.ts';
 
 const base = requireNetwork('eip155:84532');
 const devnet = requireNetwork('solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1');

@@ -2,7 +2,7 @@ import { createServer, type RequestListener } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { checkProvider } from '../../src/providers/check-provider.ts';
 import type { RemoteConfig } from '../../src/providers/remote-settings.ts';
-import { createRecordedLog } from '../cache/recorded-log.ts';
+import { createRecordedLog } from '../limits/recorded-log.ts';
 import { listenOnLoopback, type Listening } from '../mcp/listen-on-loopback.ts';
 import { noAbort } from './collect.ts';
 

@@ -18,7 +18,7 @@ describe('a video of 300 MiB', () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'causeway-memory-'));
-    const script = fileURLToPath(new URL('content-process.ts', import.meta.url));
+    const script = fileURLToPath(new URL('./content-process.ts', import.meta.url));
     child = fork(script, [folder, String(size)], { execArgv: [] });
     [url] = (await once(child, 'message')) as [string];
   });

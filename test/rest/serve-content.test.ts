@@ -10,7 +10,7 @@ import type { MediaFiles } from '../../src/media/media-files.ts';
 import { createS3Media } from '../../src/media/s3/s3-media.ts';
 import { silentLog } from '../../src/kit/log.ts';
 import type { Media } from '../../src/store/store.ts';
-import { createRecordedLog } from '../cache/recorded-log.ts';
+import { createRecordedLog } from '../limits/recorded-log.ts';
 import { listenOnLoopback, type Listening } from '../mcp/listen-on-loopback.ts';
 import { startS3Server } from '../media/s3-server.ts';
 import { createContentServer, newMedia, now, type ContentServerOptions } from './serve-media.ts';

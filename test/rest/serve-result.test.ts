@@ -4,7 +4,7 @@ import { createMediaLibrary, type MediaLibrary } from '../../src/media/media-lib
 import { writeError } from '../../src/kit/write-error.ts';
 import { createServeResult } from '../../src/rest/serve-result.ts';
 import type { MediaRole } from '../../src/store/store.ts';
-import { createRecordedLog } from '../cache/recorded-log.ts';
+import { createRecordedLog } from '../limits/recorded-log.ts';
 import { listenOnLoopback, type Listening } from '../mcp/listen-on-loopback.ts';
 import { openDiskFiles, type TestFiles } from '../media/open-test-files.ts';
 import { addAccount, finishing, openJob, opening, runningJob, start, type Owner } from '../store/builders.ts';

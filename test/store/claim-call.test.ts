@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/kit/ids.ts';
-import type { PaymentState, Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
 import {
   addAccount,
   assertSoundBooks,
@@ -13,6 +13,7 @@ import {
   type Owner,
 } from './builders.ts';
 import { testEngines, type TestStore } from './open-test-store.ts';
+import type { PaymentState } from '../../src/rules/payments.ts';
 
 describe.each(testEngines())('the call of an idempotency key on $kind', ({ create }) => {
   let data: TestStore;

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { noLimits } from '../../src/store/commands/key-table.ts';
-import type { Job, KeyLimits, Store } from '../../src/store/store.ts';
+import type { Job, Store } from '../../src/store/store.ts';
 import {
   addAccount,
   assertSoundBooks,
@@ -16,6 +15,7 @@ import {
   type Owner,
 } from './builders.ts';
 import { testEngines, type TestStore } from './open-test-store.ts';
+import { noLimits, type KeyLimits } from '../../src/rules/key-limits.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { newId } from '../../src/kit/ids.ts';
-import type { Job, JobPayment, PaymentState, Store } from '../../src/store/store.ts';
+import type { Job, JobPayment, Store } from '../../src/store/store.ts';
 import {
   addAccount,
   assertSoundBooks,
@@ -14,6 +14,7 @@ import {
   type Owner,
 } from './builders.ts';
 import { onPostgres, testEngines, type TestStore } from './open-test-store.ts';
+import type { PaymentState } from '../../src/rules/payments.ts';
 
 const idempotency = idempotencyKey('owed');
 

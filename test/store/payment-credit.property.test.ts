@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/kit/ids.ts';
-import type { PaymentState, Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
 import {
   addAccount,
   assertSoundBooks,
@@ -15,6 +15,7 @@ import {
   type Owner,
 } from './builders.ts';
 import { testEngines, type TestStore } from './open-test-store.ts';
+import type { PaymentState } from '../../src/rules/payments.ts';
 
 /** Prime to each other, so that every share of the credit is rounded. */
 const amount = 30n;

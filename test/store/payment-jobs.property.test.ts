@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/kit/ids.ts';
-import type { Payment, PaymentState, Store } from '../../src/store/store.ts';
+import type { Payment, Store } from '../../src/store/store.ts';
 import {
   addAccount,
   assertSoundBooks,
@@ -14,6 +14,7 @@ import {
   type Owner,
 } from './builders.ts';
 import { testEngines, type TestStore } from './open-test-store.ts';
+import type { PaymentState } from '../../src/rules/payments.ts';
 
 const credit = 100n;
 const hold = 50n;

@@ -1,8 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newId } from '../../src/kit/ids.ts';
-import type { PaymentState, Risk, Store } from '../../src/store/store.ts';
+import type { Risk, Store } from '../../src/store/store.ts';
 import { assertSoundBooks, newPayment, start, worker } from './builders.ts';
 import { testEngines, type TestStore } from './open-test-store.ts';
+import type { PaymentState } from '../../src/rules/payments.ts';
 
 const limits = { all: 100n, strangers: 50n, each: 10n };
 

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { paymentStates } from '../../src/store/payment-states.ts';
-import type { NewPayment, Payment, PaymentState, Store } from '../../src/store/store.ts';
+import type { NewPayment, Payment, Store } from '../../src/store/store.ts';
 import { newPayment, start } from './builders.ts';
 import { testEngines, type TestStore } from './open-test-store.ts';
+import { paymentStates, type PaymentState } from '../../src/rules/payments.ts';
 
 const day = 86_400_000;
 const networks = { base: 'eip155:8453', bnb: 'eip155:56' } as const;

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { NewPayment, PaymentState, Store } from '../../src/store/store.ts';
+import type { NewPayment, Store } from '../../src/store/store.ts';
 import { newPayment, start, worker } from './builders.ts';
 import { testEngines, type TestStore } from './open-test-store.ts';
+import type { PaymentState } from '../../src/rules/payments.ts';
 
 describe.each(testEngines())('payments on $kind', ({ create }) => {
   let data: TestStore;

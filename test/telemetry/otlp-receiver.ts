@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import { json } from 'node:stream/consumers';
-import { listeningPort } from '../cache/listening-port.ts';
+import { listeningPort } from '../limits/listening-port.ts';
 
 type Value = string | number | boolean | string[];
 

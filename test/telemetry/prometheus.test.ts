@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { freePort } from '../cache/listening-port.ts';
+import { freePort } from '../limits/listening-port.ts';
 import { comparedIn, dashboardExpressions, ruleExpressions } from './expressions.ts';
 import { startUsedGateway } from './used-gateway.ts';
 

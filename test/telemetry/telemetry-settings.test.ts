@@ -4,7 +4,7 @@ import { readConfig } from '../../src/config/config.ts';
 import { ConfigError } from '../../src/kit/errors.ts';
 import { isLoopback } from '../../src/telemetry/telemetry-settings.ts';
 import { openTelemetry, telemetryNotices } from '../../src/telemetry/telemetry.ts';
-import { listeningPort } from '../cache/listening-port.ts';
+import { listeningPort } from '../limits/listening-port.ts';
 
 const settingsOf = (environment: Record<string, string>) => readConfig(environment, null).telemetry;
 

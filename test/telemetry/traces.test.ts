@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { createRecordedLog } from '../cache/recorded-log.ts';
+import { createRecordedLog } from '../limits/recorded-log.ts';
 import { openAccount } from '../mcp/open-account.ts';
 import { startStubUpstream, type StubUpstream } from '../providers/stub-upstream.ts';
 import { startTestGateway, type TestGateway } from '../e2e/start-test-gateway.ts';

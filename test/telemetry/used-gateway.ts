@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import { listeningPort } from '../cache/listening-port.ts';
+import { listeningPort } from '../limits/listening-port.ts';
 import { vi } from 'vitest';
 import { startPaidSearch, type PaidSearch } from '../e2e/start-paid-search.ts';
 

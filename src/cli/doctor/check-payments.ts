@@ -1,8 +1,8 @@
 import type { Config } from '../../config/config.ts';
 import { silentLog } from '../../kit/log.ts';
-import { createJsonRpc, isNodeTrouble } from '../../payments/core/json-rpc.ts';
-import { createPaymentMethods } from '../../payments/payment-methods.ts';
-import { configuredNetwork } from '../../payments/networks.ts';
+import { createJsonRpc, isNodeTrouble } from '../../payments/chains/core/json-rpc.ts';
+import { createPaymentMethods } from '../../payments/chains/payment-methods.ts';
+import { configuredNetwork } from '../../payments/chains/networks.ts';
 import type { X402NetworkConfig } from '../../payments/x402-settings.ts';
 import { judgeClock, orOk, problem, warning, type Check, type Finding } from './finding.ts';
 

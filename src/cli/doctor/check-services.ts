@@ -1,6 +1,6 @@
 import { buffer } from 'node:stream/consumers';
 import type { Config } from '../../config/config.ts';
-import { createRedisConnection } from '../../cache/redis-connection.ts';
+import { createRedisConnection } from '../../limits/redis-connection.ts';
 import { randomBase62 } from '../../kit/ids.ts';
 import { silentLog } from '../../kit/log.ts';
 import { createMediaFiles } from '../../media/create-media-files.ts';

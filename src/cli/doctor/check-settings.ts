@@ -2,7 +2,7 @@ import packageJson from '../../../package.json' with { type: 'json' };
 import type { Config } from '../../config/config.ts';
 import { refuseLocalPublicUrl } from '../../config/refuse-local-public-url.ts';
 import { ConfigError } from '../../kit/errors.ts';
-import { configuredNetwork } from '../../payments/networks.ts';
+import { configuredNetwork } from '../../payments/chains/networks.ts';
 import { isSandboxModel } from '../../providers/index.ts';
 import { orOk, problem, warning, type Check, type Finding } from './finding.ts';
 

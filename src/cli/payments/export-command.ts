@@ -2,14 +2,14 @@ import { z } from 'zod';
 import { isoOrNull } from '../../kit/clock.ts';
 import { dayFields, toDays, type Days } from '../../operator/payments/days.ts';
 import { openTokenTexts } from '../../operator/payments/payment-view.ts';
-import { maxRefunds } from '../../purchases/find-payments.ts';
-import type { TokenTexts } from '../../purchases/token-amount.ts';
-import { amountOf } from '../../store/commands/payment-table.ts';
+import { maxRefunds } from '../../payments/records/find-payments.ts';
+import type { TokenTexts } from '../../payments/records/token-amount.ts';
 import type { Payment, Store } from '../../store/store.ts';
 import { csvLine } from '../csv-line.ts';
 import { exportRows } from '../export-rows.ts';
 import { toCommand } from '../form-command.ts';
 import type { Write } from '../write-new-file.ts';
+import { amountOf } from '../../rules/payments.ts';
 
 const pageSize = 100;
 

@@ -1,8 +1,8 @@
 import { paymentField } from '../../operator/payments/payment-view.ts';
 import { reconcilePayment, reconcilePayments } from '../../operator/payments/reconcile.ts';
 import { formatTable } from '../../operator/table.ts';
-import { networkFamilies } from '../../payments/families.ts';
-import { isOpenPayment } from '../../purchases/x402/reconcile-payments.ts';
+import { networkFamilies } from '../../payments/chains/families.ts';
+import { isOpenPayment } from '../../payments/sale/reconcile-payments.ts';
 import type { Answer, Session } from '../command-context.ts';
 import { CommandError } from '../command-error.ts';
 import { toCommand } from '../form-command.ts';

@@ -6,8 +6,8 @@ import {
   type RefundEndView,
   type RefundPreviewView,
 } from '../../operator/payments/refunds.ts';
-import { requirePayment } from '../../purchases/find-payments.ts';
-import type { TokenTexts } from '../../purchases/token-amount.ts';
+import { requirePayment } from '../../payments/records/find-payments.ts';
+import type { TokenTexts } from '../../payments/records/token-amount.ts';
 import type { Answer } from '../command-context.ts';
 import { toCommand } from '../form-command.ts';
 

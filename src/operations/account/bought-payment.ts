@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { isoOrNull, toIso } from '../../kit/clock.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { formatUsd } from '../../kit/money.ts';
-import { amountOf } from '../../store/commands/payment-table.ts';
 import type { Payment } from '../../store/store.ts';
 import { time, usd } from '../answer-fields.ts';
 import type { Services } from '../call.ts';
+import { amountOf } from '../../rules/payments.ts';
 
 export const paidStatuses = ['paid', 'pending', 'refunded', 'not_paid'] as const;
 

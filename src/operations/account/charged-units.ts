@@ -1,4 +1,4 @@
-import type { Price } from '../../catalog/model.ts';
+import type { Price } from '../../accounts/catalog/model.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { formatRate, formatUsd, type Nano } from '../../kit/money.ts';
 import type { TextUsage } from '../../providers/text/text-provider.ts';

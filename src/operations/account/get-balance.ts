@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { formatUsd } from '../../kit/money.ts';
 import { StoreError } from '../../store/store-error.ts';
-import { ensureWebhookSecret } from '../../webhooks/ensure-webhook-secret.ts';
+import { ensureWebhookSecret } from '../../jobs/webhooks/ensure-webhook-secret.ts';
 import { usd } from '../answer-fields.ts';
 import { jsonAnswer } from '../answer.ts';
 import { readOperation } from '../read-operation.ts';

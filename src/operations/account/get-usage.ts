@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { toIso } from '../../kit/clock.ts';
 import { AppError } from '../../kit/errors.ts';
-import { totalUsage } from '../../ledger/total-usage.ts';
+import { totalUsage } from '../../accounts/ledger/total-usage.ts';
 import { time, usd } from '../answer-fields.ts';
 import { opaque } from '../schema-marks.ts';
 import { jsonAnswer } from '../answer.ts';

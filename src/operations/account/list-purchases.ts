@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isJsonObject, type JsonObject } from '../../kit/json.ts';
-import { walletOf } from '../../purchases/wallet-account.ts';
+import { walletOf } from '../../payments/records/wallet-account.ts';
 import type { Payment } from '../../store/store.ts';
 import { imageJobId } from '../images/image-examples.ts';
 import type { Services } from '../call.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { toTransaction } from '../../ledger/to-transaction.ts';
+import { toTransaction } from '../../accounts/ledger/to-transaction.ts';
 import { time, usd } from '../answer-fields.ts';
 import { imageJobId } from '../images/image-examples.ts';
 import { historyOperation } from './history-page.ts';

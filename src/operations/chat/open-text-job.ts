@@ -1,5 +1,5 @@
-import type { Catalog } from '../../catalog/catalog.ts';
-import { toPricing, type ModelConfig, type Price } from '../../catalog/model.ts';
+import type { Catalog } from '../../accounts/catalog/catalog.ts';
+import { toPricing, type ModelConfig, type Price } from '../../accounts/catalog/model.ts';
 import { AppError } from '../../kit/errors.ts';
 import { newId } from '../../kit/ids.ts';
 import { textJobShare } from '../../limits/memory-budget.ts';
@@ -7,7 +7,7 @@ import { leaseMs } from '../../jobs/job-queue.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { formatUsd, priceAtRates, unitsAffordable, type Nano } from '../../kit/money.ts';
 import type { TextMessage, TextUsage } from '../../providers/text/text-provider.ts';
-import { insufficient, openPrepaid } from '../../purchases/prepaid.ts';
+import { insufficient, openPrepaid } from '../prepaid.ts';
 import type { AccountCall, Idempotency, OpenedJob, Services } from '../call.ts';
 import type { CallQuote } from '../sale.ts';
 import { usualPriceLimit } from '../per-call-sale.ts';

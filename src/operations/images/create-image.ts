@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { Catalog } from '../../catalog/catalog.ts';
-import { toPricing } from '../../catalog/model.ts';
-import type { WebhookSettings } from '../../webhooks/webhook-settings.ts';
+import type { Catalog } from '../../accounts/catalog/catalog.ts';
+import { toPricing } from '../../accounts/catalog/model.ts';
+import type { WebhookSettings } from '../../jobs/webhooks/webhook-settings.ts';
 import { AppError } from '../../kit/errors.ts';
 import type { ImageJobInput, ImageJobRequest } from './run-image.ts';
 import { parsedShare } from '../../limits/memory-budget.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { billingStatuses } from '../../ledger/billing-status.ts';
-import { toHistoryJob } from '../../ledger/to-history-job.ts';
+import { billingStatuses } from '../../accounts/ledger/billing-status.ts';
+import { toHistoryJob } from '../../accounts/ledger/to-history-job.ts';
 import { errorEnvelope, time, usd } from '../answer-fields.ts';
 import { imageJobId } from '../images/image-examples.ts';
 import { historyOperation } from '../account/history-page.ts';

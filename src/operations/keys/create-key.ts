@@ -2,12 +2,12 @@ import { budgetEvent } from './budget-event.ts';
 import { z } from 'zod';
 import { issueKey, maxOwnKeys } from '../../accounts/issue-key.ts';
 import { AppError } from '../../kit/errors.ts';
-import { changeLimits, noLimits, noUse } from '../../store/commands/key-table.ts';
 import { jsonAnswer } from '../answer.ts';
 import type { ReadOperation } from '../definition.ts';
 import { assertMakesKeys, exampleKey, newKeySchema, toKeyAnswer } from './key-answer.ts';
 import { labelField, limitFields } from './key-fields.ts';
 import { readOwnLimits } from './read-own-limits.ts';
+import { changeLimits, noLimits, noUse } from '../../rules/key-limits.ts';
 
 const tooManyKeys = `This account has made ${maxOwnKeys} keys, which is the most. Change the limits of one, or ask the operator.`;
 

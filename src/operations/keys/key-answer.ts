@@ -3,11 +3,11 @@ import type { Caller } from '../../accounts/caller.ts';
 import { isoOrNull, toIso } from '../../kit/clock.ts';
 import { AppError } from '../../kit/errors.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
-import { budgetsOf } from '../../store/commands/key-table.ts';
 import type { UsedKey } from '../../store/store.ts';
 import { time, usd } from '../answer-fields.ts';
 import type { Services } from '../call.ts';
 import type { ErrorText } from '../operation-docs.ts';
+import { budgetsOf } from '../../rules/key-limits.ts';
 
 const used = usd.nullable();
 

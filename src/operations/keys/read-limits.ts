@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import { refuseInput } from '../../media/refuse-input.ts';
-import type { LimitChanges } from '../../store/store.ts';
 import { checkWebhookUrl } from '../webhook-url.ts';
 import type { limitFields } from './key-fields.ts';
+import type { LimitChanges } from '../../rules/key-limits.ts';
 
 export type WrittenLimits = { [Field in keyof typeof limitFields]?: z.output<(typeof limitFields)[Field]> };
 

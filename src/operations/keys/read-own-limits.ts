@@ -1,7 +1,7 @@
 import type { Caller } from '../../accounts/caller.ts';
-import type { LimitChanges } from '../../store/store.ts';
 import type { Services } from '../call.ts';
 import { readLimits, type WrittenLimits } from './read-limits.ts';
+import type { LimitChanges } from '../../rules/key-limits.ts';
 
 /** Reads limits as a customer writes them. A key may name the SKUs of its account. */
 export const readOwnLimits = (

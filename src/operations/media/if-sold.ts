@@ -1,4 +1,4 @@
-import type { Catalogs } from '../../catalog/catalog.ts';
+import type { Catalogs } from '../../accounts/catalog/catalog.ts';
 import type { Executor } from '../../jobs/executor.ts';
 import { toFailedOutcome } from '../../jobs/provider-failure.ts';
 import type { Log } from '../../kit/log.ts';

@@ -4,7 +4,7 @@ import { newId } from '../../kit/ids.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { sourceText } from '../../kit/json-text.ts';
 import type { Nano } from '../../kit/money.ts';
-import { insufficient, openPrepaid } from '../../purchases/prepaid.ts';
+import { insufficient, openPrepaid } from '../prepaid.ts';
 import type { AccountCall, Idempotency, OpenedJob, Services } from '../call.ts';
 
 export interface MediaJobOrder {

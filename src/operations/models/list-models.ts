@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ModelConfig } from '../../catalog/model.ts';
+import type { ModelConfig } from '../../accounts/catalog/model.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { jsonAnswer } from '../answer.ts';
 import { readOperation } from '../read-operation.ts';

@@ -1,6 +1,6 @@
-import { defaultModels } from '../../catalog/default-models.ts';
+import { defaultModels } from '../../accounts/catalog/default-models.ts';
 import { z } from 'zod';
-import { type ModelConfig, toPricing } from '../../catalog/model.ts';
+import { type ModelConfig, toPricing } from '../../accounts/catalog/model.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { usd } from '../answer-fields.ts';
 

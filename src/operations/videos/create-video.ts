@@ -1,14 +1,14 @@
-import { accountLimits, type Catalog } from '../../catalog/catalog.ts';
-import { toPricing, type ModelConfig, type DurationRule, type Price } from '../../catalog/model.ts';
+import { accountLimits, type Catalog } from '../../accounts/catalog/catalog.ts';
+import { toPricing, type ModelConfig, type DurationRule, type Price } from '../../accounts/catalog/model.ts';
 import { AppError } from '../../kit/errors.ts';
 import type { VideoJobRequest } from './run-video.ts';
 import { parsedShare } from '../../limits/memory-budget.ts';
 import { refuseInput } from '../../media/refuse-input.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
 import type { VideoRatio, VideoResolution } from '../../providers/video/video-provider.ts';
-import { tooManyActive } from '../../purchases/prepaid.ts';
+import { tooManyActive } from '../prepaid.ts';
 import { assertAffordable } from '../assert-affordable.ts';
-import type { WebhookSettings } from '../../webhooks/webhook-settings.ts';
+import type { WebhookSettings } from '../../jobs/webhooks/webhook-settings.ts';
 import { assertWebhooks, checkWebhookUrl, prepareWebhook } from '../webhook-url.ts';
 import { checkInputs as checkMedia } from '../media/check-inputs.ts';
 import { assertRoute, openMediaJob, type MediaJobOrder } from '../media/open-media-job.ts';

@@ -10,7 +10,7 @@ import { readOperation } from '../read-operation.ts';
 import { forRest } from '../schema-marks.ts';
 import { extensionOf } from '../../media/media-types.ts';
 import { isGone } from '../../media/is-gone.ts';
-import { refundRest } from '../../ledger/entries.ts';
+import { refundRest } from '../../accounts/ledger/entries.ts';
 import { formatUsd } from '../../kit/money.ts';
 import type { Job, Media } from '../../store/store.ts';
 

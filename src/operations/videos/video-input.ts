@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { videoRatios, videoResolutions, type VideoInput } from '../../providers/video/video-provider.ts';
 import { customData } from '../custom-data.ts';
-import type { WebhookSettings } from '../../webhooks/webhook-settings.ts';
+import type { WebhookSettings } from '../../jobs/webhooks/webhook-settings.ts';
 import { forRest, unlisted } from '../schema-marks.ts';
 
 const maxParts = 64;

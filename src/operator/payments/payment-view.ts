@@ -4,14 +4,13 @@ import { ConfigError } from '../../kit/errors.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
 import { time } from '../../operations/answer-fields.ts';
 import { idField } from '../../operations/id-field.ts';
-import { ownPartOf } from '../../purchases/find-payments.ts';
-import { createFindToken, createTokenTexts, type TokenTexts } from '../../purchases/token-amount.ts';
-import { amountOf } from '../../store/commands/payment-table.ts';
-import { paymentStates } from '../../store/payment-states.ts';
+import { ownPartOf } from '../../payments/records/find-payments.ts';
+import { createFindToken, createTokenTexts, type TokenTexts } from '../../payments/records/token-amount.ts';
 import type { Payment, PaymentRefund } from '../../store/store.ts';
 import type { OperatorServices } from '../operator-operation.ts';
 import { formatTable } from '../table.ts';
 import { defineView } from '../view.ts';
+import { amountOf, paymentStates } from '../../rules/payments.ts';
 
 export const paymentField = idField.describe(
   'A payment: its identity, its transaction, or the beginning of either.',

@@ -2,11 +2,10 @@ import { z } from 'zod';
 import { isoOrNull } from '../../kit/clock.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { time } from '../../operations/answer-fields.ts';
-import { maxRefunds, requirePayment } from '../../purchases/find-payments.ts';
-import { listPayments as findPayments } from '../../purchases/list-payments.ts';
-import { tellPayment } from '../../purchases/tell-payment.ts';
-import { findKnownNetwork, type TokenTexts } from '../../purchases/token-amount.ts';
-import { paymentStates } from '../../store/payment-states.ts';
+import { maxRefunds, requirePayment } from '../../payments/records/find-payments.ts';
+import { listPayments as findPayments } from '../../payments/records/list-payments.ts';
+import { tellPayment } from '../../payments/records/tell-payment.ts';
+import { findKnownNetwork, type TokenTexts } from '../../payments/records/token-amount.ts';
 import type { Payment } from '../../store/store.ts';
 import { limitField } from '../fields.ts';
 import { operatorRead } from '../operator-operation.ts';
@@ -21,6 +20,7 @@ import {
   refundTable,
   refundView,
 } from './payment-view.ts';
+import { paymentStates } from '../../rules/payments.ts';
 
 /** Above the number of open refunds. */
 const maxOpenRefunds = 1_000;

@@ -2,16 +2,16 @@ import { z } from 'zod';
 import type { Config } from '../../config/config.ts';
 import { AppError } from '../../kit/errors.ts';
 import { idField } from '../../operations/id-field.ts';
-import { requirePayment } from '../../purchases/find-payments.ts';
-import { refundNotPossible } from '../../purchases/refunds/refund-intent.ts';
-import { createRefundUpkeep } from '../../purchases/refunds/refund-upkeep.ts';
-import { openCheckingGate, reconcilePayments as check } from '../../purchases/x402/reconcile-payments.ts';
-import type { X402Gate } from '../../purchases/x402/x402-gate.ts';
-import { paymentStates } from '../../store/payment-states.ts';
+import { requirePayment } from '../../payments/records/find-payments.ts';
+import { refundNotPossible } from '../../payments/refunds/refund-intent.ts';
+import { createRefundUpkeep } from '../../payments/refunds/refund-upkeep.ts';
+import { openCheckingGate, reconcilePayments as check } from '../../payments/sale/reconcile-payments.ts';
+import type { X402Gate } from '../../payments/sale/gate.ts';
 import { limitField } from '../fields.ts';
 import { operatorWrite, type OperatorServices } from '../operator-operation.ts';
 import { like } from '../view.ts';
 import { paymentField, paymentView } from './payment-view.ts';
+import { paymentStates } from '../../rules/payments.ts';
 
 /** Runs `work` with a gate of its own that checks payments and takes none. */
 const withCheckingGate = async <T>(

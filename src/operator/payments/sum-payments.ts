@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { sumPayments as addUp } from '../../purchases/sum-payments.ts';
-import { findKnownNetwork } from '../../purchases/token-amount.ts';
+import { sumPayments as addUp } from '../../payments/records/sum-payments.ts';
+import { findKnownNetwork } from '../../payments/records/token-amount.ts';
 import { operatorRead } from '../operator-operation.ts';
 import { formatTable } from '../table.ts';
 import { like } from '../view.ts';

@@ -1,7 +1,7 @@
 import { formatUsd } from '../../kit/money.ts';
 import type { DescribedOperation } from '../../operations/definition.ts';
 import { rulesOf } from '../../operations/sale-rules.ts';
-import type { PriceRange } from '../../purchases/x402/x402-gate.ts';
+import type { PriceRange } from '../../payments/sale/gate.ts';
 import { idempotencyKeyParameter, paymentParameters, rangeParameter, signInParameter } from './headers.ts';
 import { errorResponses, exampleKey, successResponses, takesKey } from './responses.ts';
 import type { JsonSchema, SchemaRegistry } from './schema-registry.ts';

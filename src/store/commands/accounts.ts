@@ -68,7 +68,7 @@ export const setAccountStatus = write({
   read: firstOf(accounts.read),
 });
 
-/** Replaces the account's own terms (JSON text, see src/catalog); null for the defaults. Null if there is no such account. */
+/** Replaces the account's own terms (JSON text, see src/accounts/catalog); null for the defaults. Null if there is no such account. */
 export const setAccountTerms = write({
   text: `update accounts set terms = $2 where id = $1 returning ${accounts.list()}`,
   values: ({ id, terms }: { id: string; terms: string | null }) => [id, terms],

@@ -10,7 +10,7 @@ import {
   type Steps,
 } from '../command.ts';
 import { eachOf, firstOf, hasRows, nothing, statement } from '../statement.ts';
-import { periodNames } from './key-table.ts';
+import { periodNames } from '../../rules/key-limits.ts';
 
 /**
  * sent: written down before it is sent; it may be known to the upstream. answered: a whole good answer came. lost: the

@@ -1,8 +1,9 @@
 import { run, type Steps } from '../command.ts';
 import { firstOf, firstRow, nothing, statement } from '../statement.ts';
-import { findJob, freesItsKey, jobColumns, toJob, type Job } from './job-table.ts';
-import { openStates } from './payment-table.ts';
+import { findJob, jobColumns, toJob, type Job } from './job-table.ts';
 import { getPayment } from './payments.ts';
+import { freesItsKey } from '../../rules/jobs.ts';
+import { openStates } from '../../rules/payments.ts';
 
 export interface Claimed {
   accountId: string;

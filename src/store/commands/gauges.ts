@@ -2,8 +2,8 @@ import { columns, int64, integer, text, time, type RowOf } from '../columns.ts';
 import { read } from '../command.ts';
 import { eachOf, onlyOf } from '../statement.ts';
 import type { JobKind, JobStatus } from './job-table.ts';
-import { openStates, type PaymentState } from './payment-table.ts';
 import { isOwed } from './pledges.ts';
+import { openStates, type PaymentState } from '../../rules/payments.ts';
 
 const activeFields = {
   kind: text<JobKind>(),

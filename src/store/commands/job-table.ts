@@ -1,4 +1,3 @@
-import { isTransient, toErrorCode } from '../../kit/errors.ts';
 import type { ErrorEnvelope } from '../../kit/errors.ts';
 import type { Nano } from '../../kit/money.ts';
 import { columns, int64, integer, json, named, orNull, pick, text, time, type RowOf } from '../columns.ts';
@@ -189,14 +188,3 @@ export const endedJobRecord = (
   unpaidBy: charged > 0n ? job.unpaidBy : null,
   charged,
 });
-
-/**
- * Tells whether the job's idempotency key is free again. It is for a chat or response that failed uncharged with a 5xx,
- * or with an upstream's 429. The job's own state decides this, so the transaction that ends the job also frees the key.
- * An image or video keeps its key, because its caller already got the answer that it was accepted.
- */
-export const freesItsKey = ({ kind, status, charged, error }: Job): boolean =>
-  (kind === 'chat' || kind === 'responses') &&
-  status === 'failed' &&
-  charged === 0n &&
-  isTransient(toErrorCode(error?.code));

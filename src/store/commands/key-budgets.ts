@@ -4,16 +4,8 @@ import { formatUsd, type Nano } from '../../kit/money.ts';
 import { run, type Steps } from '../command.ts';
 import { firstOf, nothing, statement } from '../statement.ts';
 import type { Job, NewJob } from './job-table.ts';
-import {
-  budgetsOf,
-  periodEnd,
-  periodNames,
-  selectUsedKeys,
-  shortBudget,
-  usedKeys,
-  type Budget,
-  type UsedKey,
-} from './key-table.ts';
+import { selectUsedKeys, usedKeys, type UsedKey } from './key-table.ts';
+import { budgetsOf, periodEnd, periodNames, shortBudget, type Budget } from '../../rules/key-limits.ts';
 
 const readKey = statement({
   text: `${selectUsedKeys('$2', '$3')} where k.id = $1`,

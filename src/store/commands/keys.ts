@@ -1,18 +1,15 @@
 import { inTransaction, read, run, write, writeSteps, writeTransaction, type Steps } from '../command.ts';
 import { countRows, eachOf, firstOf, nothing, onlyOf, statement, type SqlValue } from '../statement.ts';
 import { pageValues, type Page } from './history-page.ts';
+import { keys, selectUsedKeys, usedKeys, type ApiKey } from './key-table.ts';
 import {
   changeLimits,
-  keys,
   noLimits,
   periodNames,
-  selectUsedKeys,
   signInMaker,
-  usedKeys,
-  type ApiKey,
   type KeyLimits,
   type LimitChanges,
-} from './key-table.ts';
+} from '../../rules/key-limits.ts';
 
 export interface NewApiKey extends Pick<ApiKey, 'id' | 'accountId' | 'display' | 'label'> {
   /** SHA-256 of the key; the key itself is never stored. */

@@ -1,7 +1,7 @@
 import { read, readSteps, run } from '../command.ts';
-import { paymentStates } from '../payment-states.ts';
 import { eachOf, statement, type Dialect, type SqlValue } from '../statement.ts';
-import { paymentColumns, toPayment, type Payment, type PaymentState } from './payment-table.ts';
+import { paymentColumns, toPayment, type Payment } from './payment-table.ts';
+import { paymentStates, type PaymentState } from '../../rules/payments.ts';
 
 /** Finds the payments of a transaction, ordered by identity. Hexadecimal digits of `transaction` must be lower case. */
 export const findPaymentsByTransaction = read({

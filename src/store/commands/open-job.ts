@@ -14,9 +14,9 @@ import { lockAccount } from './lock-account.ts';
 import { newJobRecord, type Job, type JobPayment, type NewJob } from './job-table.ts';
 import { countActiveJobs } from './jobs.ts';
 import { countHold, findShortBudget } from './key-budgets.ts';
-import type { Budget } from './key-table.ts';
-import type { PaymentState } from './payment-table.ts';
 import { pledgeHold } from './pledges.ts';
+import type { Budget } from '../../rules/key-limits.ts';
+import type { PaymentState } from '../../rules/payments.ts';
 
 export interface OpenJobInput {
   job: NewJob;

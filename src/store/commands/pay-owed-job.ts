@@ -4,8 +4,8 @@ import { eachOf, nothing, statement, type EngineKind } from '../statement.ts';
 import { claimJob, judgeEarlier } from './earlier-job.ts';
 import { findJob, type Job, type JobPayment } from './job-table.ts';
 import { lockAccount } from './lock-account.ts';
-import type { PaymentState } from './payment-table.ts';
 import { payOwed } from './pledges.ts';
+import type { PaymentState } from '../../rules/payments.ts';
 
 export interface PayOwedJobInput {
   /** The job, as `findReplay` found it. */

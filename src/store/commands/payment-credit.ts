@@ -3,7 +3,8 @@ import type { Nano } from '../../kit/money.ts';
 import { run, type Steps } from '../command.ts';
 import { firstOf, onlyOf, statement, type EngineKind } from '../statement.ts';
 import { post } from './ledger-table.ts';
-import { amountOf, paymentColumns, toPayment, type Payment } from './payment-table.ts';
+import { isMade, owedCredit } from '../../rules/payments.ts';
+import { paymentColumns, toPayment, type Payment } from './payment-table.ts';
 
 /** Sums the refunds of a payment that did not fail. */
 export const sumRefunds = statement({
@@ -12,21 +13,6 @@ export const sumRefunds = statement({
   values: (payment: string) => [payment],
   read: onlyOf(({ amount }: { amount: bigint }) => amount),
 });
-
-/** Whether a payment counts as made. While its outcome is unknown, it counts as it did before. */
-const isMade = ({ state, creditEntry }: Payment): boolean =>
-  state === 'settled' || state === 'delivered' || (state !== 'failed' && creditEntry !== null);
-
-/**
- * Returns the amount by which a payment shall have raised the balance of its account: its credit less the share that is
- * refunded to the chain, rounded up; nothing for a payment that was not made.
- */
-export const owedCredit = (payment: Payment, refunded: bigint): Nano => {
-  const amount = amountOf(payment);
-  const credit = payment.credit ?? 0n;
-  if (!isMade(payment)) return 0n;
-  return refunded === 0n ? credit : credit - (credit * refunded + amount - 1n) / amount;
-};
 
 const lockAvailable = statement({
   text: ({ lockRows }) => `select balance - held as available from accounts where id = $1 ${lockRows}`,

@@ -1,22 +1,5 @@
-import type { paymentStates } from '../payment-states.ts';
+import type { PaymentState } from '../../rules/payments.ts';
 import { columns, flag, int64, integer, named, orNull, text, time, type RowOf } from '../columns.ts';
-
-/**
- * The state of an x402 payment. reserved: the proof is claimed, nothing was asked yet. verified: the facilitator
- * accepts it. produced: the result is stored. broadcasting: the settlement may be under way (its hash is stored if
- * known). settled: the chain has it. delivered: the buyer got the answer. rejected: verification refused it. failed:
- * proven not to have happened. unknown: it may have happened; only the chain can tell.
- */
-export type PaymentState = (typeof paymentStates)[number];
-
-/** The states in which a payment has not come to its end. */
-export const openStates: readonly PaymentState[] = [
-  'reserved',
-  'verified',
-  'produced',
-  'broadcasting',
-  'unknown',
-];
 
 const paymentFields = {
   /** Unique: EVM chain, token, payer and nonce; Solana cluster and message hash. */
@@ -84,12 +67,5 @@ const payments = columns(paymentFields);
 export const toPayment = payments.read;
 export const paymentColumns = payments.list();
 
-/** Returns what a settlement takes. Before that is known, it is the whole amount. */
-export const amountOf = ({ amount, settledAmount }: Pick<Payment, 'amount' | 'settledAmount'>): bigint =>
-  settledAmount ?? amount;
-
-/** The same in SQL. */
+/** `amountOf` in SQL. */
 export const amountColumn = 'coalesce(settled_amount, amount)';
-
-/** After this time an open payment can never be settled: its EVM authorization or Solana blockhash has expired. */
-export const neverSettledMs = 24 * 3_600_000;

@@ -1,7 +1,8 @@
 import { columns, text, time, type RowOf } from '../columns.ts';
 import { read, run, write, writeSteps } from '../command.ts';
 import { countRows, eachOf, hasRows, nothing, statement } from '../statement.ts';
-import { amountColumn, paymentColumns, toPayment, type PaymentState } from './payment-table.ts';
+import { amountColumn, paymentColumns, toPayment } from './payment-table.ts';
+import type { PaymentState } from '../../rules/payments.ts';
 
 interface DueChecks {
   now: number;

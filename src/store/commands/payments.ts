@@ -9,18 +9,12 @@ import {
   type Steps,
 } from '../command.ts';
 import { firstOf, nothing, statement, type EngineKind } from '../statement.ts';
-import {
-  amountColumn,
-  neverSettledMs,
-  paymentColumns,
-  toPayment,
-  type Payment,
-  type PaymentState,
-} from './payment-table.ts';
+import { amountColumn, paymentColumns, toPayment, type Payment } from './payment-table.ts';
 import { moveCredit } from './payment-credit.ts';
 import { readAvailable } from './ledger-table.ts';
 import { debitPledged } from './pledges.ts';
 import { isTooRisky, type Risk } from './payment-risk.ts';
+import { neverSettledMs, type PaymentState } from '../../rules/payments.ts';
 
 export const getPayment = read({
   text: `select ${paymentColumns} from payments where identity = $1`,

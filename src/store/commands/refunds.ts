@@ -3,8 +3,9 @@ import { read, readSteps, run, writeTransaction, type Steps } from '../command.t
 import { eachOf, firstOf, nothing, onlyOf, statement } from '../statement.ts';
 import { top, type HistoryPosition } from './history-page.ts';
 import { moveCredit, sumRefunds, type CreditMove } from './payment-credit.ts';
-import { amountOf, type Payment } from './payment-table.ts';
+import type { Payment } from './payment-table.ts';
 import { getPayment } from './payments.ts';
+import { amountOf } from '../../rules/payments.ts';
 
 /**
  * planned: recorded, nothing is signed. sending: the signed transaction is stored. It may be sent, or be on the chain

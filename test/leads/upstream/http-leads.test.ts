@@ -8,7 +8,7 @@ import { InconclusiveError } from '../../../src/leads/inconclusive-error.ts';
 import type { Lead, LeadQuery, LeadSource } from '../../../src/leads/lead-source.ts';
 import { createHttpLeads } from '../../../src/leads/upstream/http-leads.ts';
 import { silentLog, type Log } from '../../../src/kit/log.ts';
-import { createRecordedLog } from '../../cache/recorded-log.ts';
+import { createRecordedLog } from '../../limits/recorded-log.ts';
 import { buildLead } from '../build-lead.ts';
 import { readHttpSettings } from './read-http-settings.ts';
 import { startStubService, type StubAnswer, type StubService } from './stub-service.ts';

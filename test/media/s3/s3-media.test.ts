@@ -5,7 +5,7 @@ import { silentLog } from '../../../src/kit/log.ts';
 import { createS3Media } from '../../../src/media/s3/s3-media.ts';
 import type { S3Limits } from '../../../src/http/s3/s3-client.ts';
 import { S3Error } from '../../../src/http/s3/s3-error.ts';
-import { createRecordedLog } from '../../cache/recorded-log.ts';
+import { createRecordedLog } from '../../limits/recorded-log.ts';
 import { newMediaId, readAll } from '../open-test-files.ts';
 import { answerXml, startS3Server, type Intercept, type S3Server } from '../s3-server.ts';
 

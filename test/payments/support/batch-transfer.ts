@@ -13,8 +13,8 @@ import {
 } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { baseSepolia } from 'viem/chains';
-import { parseProof, type Proofs } from '../../../src/payments/parse-proof.ts';
-import { toEvmPayload } from '../../../src/payments/evm/evm-payload.ts';
+import { parseProof, type Proofs } from '../../../src/payments/wire/parse-proof.ts';
+import { toEvmPayload } from '../../../src/payments/chains/evm/evm-payload.ts';
 import type { Chains } from '../../chains/start-chains.ts';
 import { createBuyer, type Buyer } from './buyer.ts';
 

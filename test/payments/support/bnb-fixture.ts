@@ -8,19 +8,19 @@ import type { Address, Hex } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { systemClock } from '../../../src/kit/clock.ts';
 import { silentLog } from '../../../src/kit/log.ts';
-import type { PayableNetwork } from '../../../src/payments/payment-methods.ts';
+import type { PayableNetwork } from '../../../src/payments/chains/payment-methods.ts';
 import {
   createX402Gate,
   type Challenge,
   type Proofs,
   type X402Gate,
   type X402GateOptions,
-} from '../../../src/purchases/x402/x402-gate.ts';
+} from '../../../src/payments/sale/gate.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { startBnbChain, type BnbChain } from '../../chains/bnb-chain.ts';
 import { layStore } from '../../data-template.ts';
-import { describeSale } from '../extensions/sale.ts';
+import { describeSale } from '../wire/sale.ts';
 
 /** $0.10 in the smallest unit of BNB Chain's USDC. */
 export const bnbPriceUnits = 10n ** 17n;

@@ -5,8 +5,8 @@ import { ExactEvmSchemeV1 } from '@x402/evm/exact/v1/client';
 import { ExactSvmScheme } from '@x402/svm/exact/client';
 import { ExactSvmSchemeV1 } from '@x402/svm/exact/v1/client';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
-import type { Challenge } from '../../../src/payments/core/challenge.ts';
-import type { Proofs } from '../../../src/payments/parse-proof.ts';
+import type { Challenge } from '../../../src/payments/wire/challenge.ts';
+import type { Proofs } from '../../../src/payments/wire/parse-proof.ts';
 import type { Chains } from '../../chains/start-chains.ts';
 
 export type ChainName = 'base' | 'solana';

@@ -1,4 +1,5 @@
-import type { PaymentState, Store } from '../../../src/store/store.ts';
+import type { Store } from '../../../src/store/store.ts';
+import type { PaymentState } from '../../../src/rules/payments.ts';
 
 export interface DyingStore {
   store: Store;

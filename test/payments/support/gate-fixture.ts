@@ -7,7 +7,7 @@ import { AppError } from '../../../src/kit/errors.ts';
 import { sha256 } from '../../../src/kit/ids.ts';
 import { silentLog } from '../../../src/kit/log.ts';
 import { parseUsd } from '../../../src/kit/money.ts';
-import type { PayableNetwork } from '../../../src/payments/payment-methods.ts';
+import type { PayableNetwork } from '../../../src/payments/chains/payment-methods.ts';
 import {
   createX402Gate,
   type SoldOutcome,
@@ -15,12 +15,12 @@ import {
   type Proofs,
   type X402Gate,
   type X402GateOptions,
-} from '../../../src/purchases/x402/x402-gate.ts';
+} from '../../../src/payments/sale/gate.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { startChains, type Chains } from '../../chains/start-chains.ts';
 import { layStore } from '../../data-template.ts';
-import { describeSale, overMcp, overRest } from '../extensions/sale.ts';
+import { describeSale, overMcp, overRest } from '../wire/sale.ts';
 
 import { createBuyer, type Buyer, type ChainName } from './buyer.ts';
 

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '../../../src/kit/clock.ts';
 import { silentLog } from '../../../src/kit/log.ts';
-import { createX402Gate } from '../../../src/purchases/x402/x402-gate.ts';
+import { createX402Gate } from '../../../src/payments/sale/gate.ts';
 import type { Payment, Store } from '../../../src/store/store.ts';
 import type { Chains } from '../../chains/start-chains.ts';
-import { describeSale } from '../extensions/sale.ts';
+import { describeSale } from '../wire/sale.ts';
 import { createBuyer } from './buyer.ts';
 import { createSale, hasty, overRest, price, priceUnits, untilPending } from './gate-fixture.ts';
 

@@ -5,8 +5,8 @@ import { UptoEvmScheme } from '@x402/evm/upto/client';
 import { createPublicClient, createWalletClient, http, parseAbi, type Address } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { baseSepolia } from 'viem/chains';
-import type { Challenge } from '../../../src/payments/core/challenge.ts';
-import type { Proofs } from '../../../src/payments/parse-proof.ts';
+import type { Challenge } from '../../../src/payments/wire/challenge.ts';
+import type { Proofs } from '../../../src/payments/wire/parse-proof.ts';
 import type { BaseChain } from '../../chains/base-chain.ts';
 
 export interface UptoBuyer {

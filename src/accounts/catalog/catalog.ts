@@ -1,0 +1,170 @@
+import { LRUCache } from 'lru-cache';
+import type { ModelConfig } from './model.ts';
+import type { LimitSettings } from '../../limits/limit-settings.ts';
+import { assertPricedBy, parseAccountTerms, type AccountTerms } from './account-terms.ts';
+import type { Store } from '../../store/store.ts';
+
+/** The SKUs that one account can buy. Each has a price, so nothing can be free by mistake. */
+export interface Catalog {
+  /** Lists the SKUs with the account's own prices, in the order of the configuration. */
+  list(): readonly ModelConfig[];
+  /** Null if there is no enabled SKU of that kind. */
+  find(sku: string, kind: ModelConfig['kind']): ModelConfig | null;
+  /** The limits in the account's own terms. */
+  ownLimits: Pick<AccountTerms, 'activeVideos' | 'requestsPerMinute'>;
+}
+
+/** The account whose terms apply. */
+export interface Buyer {
+  accountId: string;
+  /** `Account.terms`; null: the operator's defaults. */
+  terms: string | null;
+  /** `Account.isSandbox` */
+  isSandbox: boolean;
+  /** The limits of the key. Default: none. */
+  limits?: { models: readonly string[] | null } | null;
+}
+
+export interface CatalogsOptions {
+  /** Tells whether the sandbox serves a SKU. */
+  isSandboxModel(model: ModelConfig): boolean;
+  realSales: RealSales;
+}
+
+/** The catalogs of all accounts. */
+export type Catalogs = ReturnType<typeof createCatalogs>;
+
+type AccountLimits = Pick<LimitSettings, 'activeVideos' | 'requestsPerMinute'>;
+
+/** Maximum number of parsed terms in memory. */
+const maxCatalogs = 1_000;
+
+/**
+ * Creates the catalogs. Sandbox credit buys sandbox SKUs, real money buys real ones. As long as no real model was ever
+ * on sale, every account may use the sandbox.
+ */
+export const createCatalogs = (
+  models: readonly ModelConfig[],
+  { isSandboxModel, realSales }: CatalogsOptions,
+) => {
+  const sandbox = catalogsOf(models.filter(isSandboxModel));
+  const real = catalogsOf(models.filter((model) => !isSandboxModel(model)));
+  return {
+    /** Throws on invalid terms: it is better to sell nothing than to sell at a wrong price. */
+    for: (buyer: Buyer): Catalog => {
+      const ofAccount = (buyer.isSandbox || !realSales.hasBegun() ? sandbox : real).for(buyer);
+      const skus = buyer.limits?.models ?? null;
+      return skus === null ? ofAccount : only(ofAccount, skus);
+    },
+    /** Whether real models are, or ever were, on sale. */
+    sellsReal: realSales.hasBegun,
+    /** Await this before `for`, which uses the store's last answer. Rejects if the store does not answer. */
+    refresh: realSales.refresh,
+  };
+};
+
+const catalogsOf = (models: readonly ModelConfig[]): { for(buyer: Omit<Buyer, 'isSandbox'>): Catalog } => {
+  const standard = createCatalog(models, { activeVideos: null, requestsPerMinute: null });
+  const byTerms = new LRUCache<string, Catalog>({
+    max: maxCatalogs,
+    memoMethod: (text) => {
+      const terms = parseAccountTerms(text);
+      return createCatalog(offered(models, terms), terms);
+    },
+  });
+  return {
+    for: ({ accountId, terms }) => {
+      if (terms === null) return standard;
+      try {
+        return byTerms.memo(terms);
+      } catch (cause) {
+        throw new Error(`the terms of account ${accountId} cannot be used`, { cause });
+      }
+    },
+  };
+};
+
+/** Returns the enabled models at the prices of `terms`. Nobody can buy a SKU that is not in the configuration any more. */
+const offered = (models: readonly ModelConfig[], { skus, prices }: AccountTerms): ModelConfig[] =>
+  models
+    .filter(({ sku }) => skus === null || skus.has(sku))
+    .map((model) => {
+      const price = prices.get(model.sku);
+      if (price === undefined) return model;
+      assertPricedBy(model, price);
+      return { ...model, price };
+    });
+
+const createCatalog = (models: readonly ModelConfig[], ownLimits: Catalog['ownLimits']): Catalog => {
+  const bySku = new Map(models.map((model) => [model.sku, model]));
+  return {
+    list: () => models,
+    find: (sku, kind) => {
+      const model = bySku.get(sku);
+      return model?.kind === kind ? model : null;
+    },
+    ownLimits,
+  };
+};
+
+/** The SKUs of a catalog that a key can buy. */
+const only = (catalog: Catalog, skus: readonly string[]): Catalog => ({
+  ...catalog,
+  list: () => catalog.list().filter(({ sku }) => skus.includes(sku)),
+  find: (sku, kind) => (skus.includes(sku) ? catalog.find(sku, kind) : null),
+});
+
+/** Returns the limits of an account: from its own terms, else the gateway's. Throws on invalid terms. */
+export const accountLimits = (
+  buyer: Buyer,
+  { catalogs, config }: { catalogs: Catalogs; config: AccountLimits },
+): AccountLimits => {
+  const { ownLimits } = catalogs.for(buyer);
+  return {
+    activeVideos: ownLimits.activeVideos ?? config.activeVideos,
+    requestsPerMinute: ownLimits.requestsPerMinute ?? config.requestsPerMinute,
+  };
+};
+
+export type RealSales = Awaited<ReturnType<typeof openRealSales>>;
+
+/** The name of the secret that notes it. */
+const realModels = 'real-models';
+const askEveryMs = 2_000;
+
+/**
+ * Tells whether any gateway on this store sells real models, or ever did. If `isSellingReal`, this gateway does, and the
+ * store keeps that forever.
+ */
+export const openRealSales = async (
+  store: Pick<Store, 'findSecret' | 'getOrCreateSecret'>,
+  isSellingReal: boolean,
+  nowMs: () => number = () => performance.now(),
+) => {
+  if (isSellingReal) await store.getOrCreateSecret({ name: realModels, value: 'sold' });
+  let hasBegun = isSellingReal;
+  let askedAt = -Infinity;
+  let asking = Promise.resolve();
+  const ask = async (): Promise<void> => {
+    try {
+      hasBegun ||= (await store.findSecret(realModels)) !== null;
+    } catch (error) {
+      askedAt = -Infinity;
+      throw error;
+    }
+  };
+  const refresh = (): Promise<void> => {
+    if (!hasBegun && nowMs() - askedAt >= askEveryMs) {
+      askedAt = nowMs();
+      asking = ask();
+    }
+    return asking;
+  };
+  await refresh();
+  return {
+    /** Returns the store's last answer. Never changes from true to false. */
+    hasBegun: (): boolean => hasBegun,
+    /** Asks the store again, at most every two seconds, because another gateway may have begun. Rejects if the store fails. */
+    refresh,
+  };
+};

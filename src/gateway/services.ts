@@ -1,0 +1,364 @@
+import { join } from 'node:path';
+import { createCatalogs, openRealSales } from '../accounts/catalog/catalog.ts';
+import { systemClock } from '../kit/clock.ts';
+import packageJson from '../../package.json' with { type: 'json' };
+import type { ModelConfig } from '../accounts/catalog/model.ts';
+import type { Config } from '../config/config.ts';
+import { refuseLocalPublicUrl } from '../config/refuse-local-public-url.ts';
+import { brandTitle } from '../kit/brand-title.ts';
+import { randomBase62 } from '../kit/ids.ts';
+import { createPublicUrl } from '../kit/public-url.ts';
+import { createJobRunner, type JobRunner } from '../jobs/job-runner.ts';
+import { createRunChat } from '../operations/chat/run-chat.ts';
+import { ifSold } from '../operations/media/if-sold.ts';
+import { createRunImage } from '../operations/images/run-image.ts';
+import { createRunResponses } from '../operations/responses/run-responses.ts';
+import { toVideoEvent } from '../operations/videos/video-answer.ts';
+import { createRunVideo } from '../operations/videos/run-video.ts';
+import type { RedisConnection } from '../limits/redis-connection.ts';
+import type { Leads } from '../leads/lead-source.ts';
+import { openForgottenPeople } from '../leads/forgotten-people.ts';
+import { createLeadDesk } from '../leads/lead-desk.ts';
+import { moveForgottenLists } from '../leads/move-forgotten-list.ts';
+import { openLeads } from '../leads/open-leads.ts';
+import { createMemoryBudget } from '../limits/memory-budget.ts';
+import { createAccountLimiter } from '../limits/account-limiter.ts';
+import { createAddressLimiter, type AddressLimiter } from '../limits/address-limiter.ts';
+import type { Log } from '../kit/log.ts';
+import { createFetchInput } from '../media/fetch-input.ts';
+import { createMediaFiles } from '../media/create-media-files.ts';
+import { createInputFolder } from '../media/input-folder.ts';
+import { createMediaLibrary, toVideoInput } from '../media/media-library.ts';
+import { createStreamInput } from '../media/stream-input.ts';
+import { createSweeps, type Sweeps } from '../media/sweeps.ts';
+import { describeSales } from '../mcp/describe-sales.ts';
+import { createHistoryCursors } from '../operations/account/history-cursor.ts';
+import { createOperations } from '../operations/index.ts';
+import type { Services } from '../operations/call.ts';
+import type { Operation } from '../operations/definition.ts';
+import { offerOf } from '../operations/sale-rules.ts';
+import { createOutbound } from '../http/create-outbound.ts';
+import { assignWallets } from '../payments/chains/generated-wallet.ts';
+import { createProviders, type Providers } from '../providers/create-providers.ts';
+import { isSandboxModel } from '../providers/index.ts';
+import type { Buyer } from '../payments/buying/create-buyer.ts';
+import { paidUpstreams } from '../payments/buying/paid-upstreams.ts';
+import { createX402Gate, type X402GateOptions } from '../payments/sale/gate.ts';
+import { openStore } from '../store/open-store.ts';
+import type { Store } from '../store/store.ts';
+import { createReadiness, type Readiness } from './readiness.ts';
+import { startNotices } from './start-notices.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+import { createWebhookDispatcher, type WebhookDispatcher } from '../jobs/webhooks/webhook-dispatcher.ts';
+
+/** The services of the server, beside those of the operations. */
+export interface GatewayServices extends Services {
+  config: Config;
+  operations: readonly Operation[];
+  providers: Providers;
+  /** Null: no upstream is paid by x402. */
+  buyer: Buyer | null;
+  /** Limits the calls of the operator's API that fail for want of a key. */
+  failedOperatorCalls: AddressLimiter;
+  /** Null: none is configured. */
+  telemetry: Telemetry | null;
+  readiness(): Promise<Readiness>;
+  /** Sets the public URL to the listening address if PUBLIC_URL is not set. */
+  listeningAt(url: string): void;
+  /** Lines that the operator should read at start. */
+  notices(): string[];
+  /** Starts the background work: jobs, payments that a crash interrupted, loading of large modules. */
+  begin(): void;
+  /** Stops taking queued work and waits for running work, at most DRAIN_MS. */
+  drain(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** At its end the process waits this long for webhooks under way. Others are repeated by the next process. */
+const webhookDrainMs = 2_000;
+
+export interface ServiceOptions {
+  /** In place of all. */
+  operations?: readonly Operation[] | undefined;
+  telemetry?: Telemetry | null;
+}
+
+/** Wires the gateway and opens the store. Loads slower parts after it listens. Throws ConfigError if settings conflict. */
+export const createServices = async (
+  config: Config,
+  log: Log,
+  {
+    operations = createOperations(config.search, config, config.wallets),
+    telemetry = null,
+  }: ServiceOptions = {},
+): Promise<GatewayServices> => {
+  refuseLocalPublicUrl(config);
+  const clock = systemClock;
+  const { publicUrl, listeningAt } = createPublicUrl(
+    config.publicUrl,
+    `http://${config.host}:${config.port}`,
+  );
+
+  const store = await openWatchedStore(config, { log, telemetry });
+  const { catalogs, realSales } = await openCatalogs(config, store);
+  const redis = config.redisUrl === null ? null : await connectRedis(config.redisUrl, log);
+  const outbound = createOutbound({
+    allowsLoopback: config.allowsLoopbackUrls,
+    userAgent: `${brandTitle(config)}/${packageJson.version}`,
+  });
+  const buyer = await openBuyer(config, { store, clock, log });
+  const providers = await createProviders(config, { clock, log, outbound, telemetry, ...buyer });
+  const files = await createMediaFiles(config, { log });
+  const inputFolder = createInputFolder({ directory: join(config.dataDir, 'input-work') });
+  const media = createMediaLibrary({ store, files, clock, publicUrl });
+  const webhooks = createWebhookDispatcher({ store, outbound, clock, log, brand: config.brand });
+  const jobs = createJobs({ config, store, catalogs, providers, media, webhooks, clock, log, telemetry });
+  const leads = await openWatchedLeads(config, { store, redis, log, telemetry, ...buyer });
+  const sales = describeSales(operations, { serviceName: brandTitle(config), services: () => services });
+  const { owner } = jobs;
+  const { wallets, x402 } = await openPayments(config, { store, publicUrl, sales, clock, log, owner });
+  const sweeps = createSweeps({ store, files, inputFolder, clock, log });
+
+  const services: GatewayServices = {
+    config,
+    clock,
+    log,
+    store,
+    catalogs,
+    operations,
+    telemetry,
+    observeOperation: telemetry?.observeOperation,
+    jobs,
+    leads,
+    x402,
+    ...createLimiters({ operations, redis, log }),
+    historyCursors: await openHistoryCursors(store),
+    bodyMemory: createMemoryBudget({ totalBytes: config.bodyMemoryBytes }),
+    publicUrl,
+    media,
+    providers,
+    buyer,
+    outbound,
+    fetchInput: createFetchInput({ download: outbound.download, memoryBytes: config.bodyMemoryBytes }),
+    streamInput: createStreamInput({ download: outbound.download }),
+    inputFolder,
+    readiness: createReadiness(config, { store, jobs, leads, sweeps, x402 }),
+    listeningAt,
+    notices: () => startNotices(config, { wallets, leads, realSales, telemetry }),
+    ...createLifecycle({
+      config,
+      log,
+      store,
+      jobs,
+      webhooks,
+      sweeps,
+      providers,
+      x402,
+      leads,
+      outbound,
+      redis,
+      telemetry,
+      buyer,
+    }),
+  };
+  telemetry?.begin({ ...services, providers });
+  return services;
+};
+
+/** What is opened on the way to the services. */
+interface Parts extends Services {
+  config: Config;
+  operations: readonly Operation[];
+  providers: Providers;
+  webhooks: WebhookDispatcher;
+  sweeps: Sweeps;
+  redis: RedisConnection | null;
+  telemetry: Telemetry | null;
+}
+
+const openWatchedStore = async (
+  config: Config,
+  { log, telemetry }: Pick<Parts, 'log' | 'telemetry'>,
+): Promise<Store> => {
+  const store = await openStore(config, { log, onGroup: telemetry?.observeGroup });
+  return telemetry?.observeStore(store) ?? store;
+};
+
+const openWatchedLeads = async (
+  config: Config,
+  {
+    store,
+    redis,
+    log,
+    telemetry,
+    payFor,
+  }: Pick<Parts, 'store' | 'redis' | 'log' | 'telemetry'> & Partial<Pick<Buyer, 'payFor'>>,
+): Promise<Leads> => {
+  const sources = config.search.isOn ? config.leads.sources : [];
+  await moveForgottenLists(config, store);
+  const people = await openForgottenPeople(store);
+  const leads = await openLeads(
+    { ...config, leads: { ...config.leads, sources } },
+    { redis, log, people, payFor, sweep: () => createLeadDesk(config).sweep() },
+  );
+  return telemetry?.observeLeads(leads) ?? leads;
+};
+
+const openHistoryCursors = async (store: Store) =>
+  createHistoryCursors(await store.getOrCreateSecret({ name: 'history-cursors', value: randomBase62(43) }));
+
+/** Loaded only where an upstream is paid. Throws ConfigError. */
+const openBuyer = async (
+  config: Config,
+  parts: Pick<Parts, 'store' | 'clock' | 'log'>,
+): Promise<Buyer | null> => {
+  if (paidUpstreams(config).length === 0) return null;
+  const { createBuyer } = await import('../payments/buying/create-buyer.ts');
+  return createBuyer({ ...parts, sold: config.x402.networks });
+};
+
+/** The catalog of each account, and whether real models are sold. */
+const openCatalogs = async ({ models, providers }: Config, store: Store) => {
+  const isServedBySandbox = (model: ModelConfig): boolean => isSandboxModel(model, providers);
+  const realSales = await openRealSales(store, !models.every(isServedBySandbox));
+  return { realSales, catalogs: createCatalogs(models, { isSandboxModel: isServedBySandbox, realSales }) };
+};
+
+type PaymentParts = Pick<X402GateOptions, 'store' | 'publicUrl' | 'sales' | 'clock' | 'log' | 'owner'> & {
+  store: Store;
+};
+
+const openPayments = async ({ search, wallets: { isOn }, x402, dataDir }: Config, parts: PaymentParts) => {
+  const wallets = await assignWallets({
+    networks: search.isOn || isOn ? x402.networks : [],
+    dataDir,
+    agreeOn: (value) => parts.store.getOrCreateSecret({ name: 'x402-generated-wallet', value }),
+  });
+  const gate = createX402Gate({
+    ...parts,
+    networks: wallets.networks,
+    headerBytes: x402.headerBytes,
+    timeouts: { settleMs: x402.settleMs },
+  });
+  return { wallets, x402: gate };
+};
+
+const createJobs = ({
+  config,
+  store,
+  catalogs,
+  providers,
+  media,
+  webhooks,
+  clock,
+  log,
+  telemetry,
+}: Pick<
+  Parts,
+  'config' | 'store' | 'catalogs' | 'providers' | 'media' | 'webhooks' | 'clock' | 'log' | 'telemetry'
+>): JobRunner => {
+  const shop = { catalogs, store, log };
+  const executors = {
+    chat: createRunChat({ routesFor: providers.text, log }),
+    responses: createRunResponses({ routesFor: providers.text, clock, log }),
+    video: ifSold(
+      shop,
+      createRunVideo({
+        routesFor: providers.video,
+        openInput: toVideoInput(media),
+        moderator: providers.moderator,
+        saveResult: media.save,
+        store,
+        clock,
+        log,
+      }),
+    ),
+    image: ifSold(
+      shop,
+      createRunImage({
+        routesFor: providers.image,
+        readInput: media.read,
+        saveResult: media.save,
+        keepMs: config.mediaRetentionMs,
+        memoryBytes: config.bodyMemoryBytes,
+        log,
+      }),
+    ),
+  };
+  return createJobRunner({
+    store,
+    clock,
+    log,
+    concurrency: { image: config.queuedJobsAtOnce, video: config.videoJobsAtOnce },
+    resumable: ['video'],
+    onWebhook: webhooks.wake,
+    eventBodies: { video: toVideoEvent },
+    executors: telemetry?.observeExecutors(executors) ?? executors,
+  });
+};
+
+const createLimiters = ({ operations, redis, log }: Pick<Parts, 'operations' | 'redis' | 'log'>) => ({
+  addressLimiters: new Map(
+    operations.flatMap(({ name, sale }) => {
+      const offer = offerOf(sale);
+      return offer === null ? [] : [[name, createAddressLimiter({ ...offer, redis, log })]];
+    }),
+  ),
+  failedOperatorCalls: createAddressLimiter({
+    unit: { one: 'failed-operator-call', many: 'calls without a valid operator key' },
+    ratePerMinute: 20,
+    redis,
+    log,
+  }),
+  accountLimiter: createAccountLimiter({ redis }),
+});
+
+type LifecycleParts = Pick<
+  Parts,
+  'config' | 'log' | 'store' | 'jobs' | 'webhooks' | 'sweeps' | 'x402' | 'leads' | 'outbound'
+> &
+  Pick<Parts, 'providers' | 'redis' | 'telemetry'> & { buyer: Buyer | null };
+
+/** Begins the background work, and ends all that was opened. */
+const createLifecycle = (parts: LifecycleParts): Pick<GatewayServices, 'begin' | 'drain' | 'close'> => {
+  const { config, log, store, jobs, webhooks, sweeps, providers, x402, leads, outbound, redis, telemetry } =
+    parts;
+  const { buyer } = parts;
+  const background = new AbortController();
+  return {
+    begin: () => {
+      void buyer?.begin(background.signal);
+      void redis?.check();
+      jobs.begin();
+      webhooks.begin();
+      void sweeps.begin(background.signal);
+      void providers.warmUp(background.signal).catch((error: unknown) => {
+        if (!background.signal.aborted) log.error({ err: error }, 'loading the providers failed');
+      });
+      if (!config.search.isOn && !config.wallets.isOn) return;
+      void x402
+        .warmUp()
+        .catch((error: unknown) => log.error({ err: error }, 'asking the facilitators failed'));
+      void x402.begin(background.signal);
+    },
+    drain: async () => {
+      await jobs.drain(config.drainMs);
+      // Announces the ends of the last jobs before the process ends.
+      await webhooks.drain(webhookDrainMs);
+    },
+    close: async () => {
+      background.abort();
+      await Promise.all([x402.close(), leads.close(), providers.close(), outbound.close()]);
+      await redis?.close();
+      // It asks the store for the last metrics.
+      await telemetry?.close();
+      await store.close();
+    },
+  };
+};
+
+/** Loaded only if it is used, because loading the client takes a third of a second. */
+const connectRedis = async (url: string, log: Log): Promise<RedisConnection> => {
+  const { createRedisConnection } = await import('../limits/redis-connection.ts');
+  return createRedisConnection({ url, log });
+};

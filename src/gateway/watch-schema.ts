@@ -1,0 +1,23 @@
+import type { Store } from '../store/store.ts';
+import { foreignSchemaLine } from '../store/migrations/migrations.ts';
+
+const lookEveryMs = 2_000;
+
+/**
+ * Calls back once, with a line for the log, when a newer version of Causeway has migrated the store under this gateway,
+ * which would write rows that the newer one does not expect.
+ */
+export const watchSchema = (
+  store: Pick<Store, 'listMigrations'>,
+  callback: (problem: string) => void,
+): void => {
+  const look = async (): Promise<void> => {
+    // During an outage the next look answers.
+    const problem = foreignSchemaLine(await store.listMigrations(undefined).catch(() => []));
+    if (problem === null) return;
+    clearInterval(timer);
+    callback(problem);
+  };
+  const timer = setInterval(() => void look(), lookEveryMs);
+  timer.unref();
+};

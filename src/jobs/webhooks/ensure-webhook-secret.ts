@@ -1,0 +1,19 @@
+import { randomBytes } from 'node:crypto';
+import type { Store, WebhookSecrets } from '../../store/store.ts';
+
+export const webhookSecretPrefix = 'whsec_';
+
+/** Makes a signing secret: `whsec_` and 32 random bytes in base64. */
+export const newWebhookSecret = (): string => `${webhookSecretPrefix}${randomBytes(32).toString('base64')}`;
+
+/** Returns the account's webhook secrets. Makes the first one if needed. Throws if there is no such account. */
+export const ensureWebhookSecret = async (
+  store: Pick<Store, 'getWebhookSecrets' | 'ensureWebhookSecret'>,
+  accountId: string,
+): Promise<WebhookSecrets> => {
+  const secrets =
+    (await store.getWebhookSecrets(accountId)) ??
+    (await store.ensureWebhookSecret({ accountId, secret: newWebhookSecret() }));
+  if (secrets === null) throw new Error(`cannot sign a webhook: there is no account ${accountId}`);
+  return secrets;
+};

@@ -1,0 +1,229 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../kit/clock.ts';
+import { createFairShareLimiter, type Release } from '../../kit/fair-share-limiter.ts';
+import type { Log } from '../../kit/log.ts';
+import type { Outbound } from '../../http/outbound.ts';
+import { pause } from '../../kit/repeat.ts';
+import type { DueWebhook, Store, WebhookAttemptInput, WebhookEvent } from '../../store/store.ts';
+import { ensureWebhookSecret } from './ensure-webhook-secret.ts';
+import { delayAfter } from './retry-schedule.ts';
+import { sendWebhook, type WebhookAnswer } from './send-webhook.ts';
+import { createFairScheduler, receiverKey, type FairScheduler, type Receiver } from './fair-scheduler.ts';
+
+/**
+ * Maximum numbers of deliveries at once: in total, of one account, to one host, and of one account to one host. The last
+ * is less than `perHost`, so that other accounts get a part of the host.
+ */
+interface Shares {
+  total: number;
+  perAccount: number;
+  perHost: number;
+  perReceiver: number;
+}
+
+export interface WebhookDispatcherOptions {
+  store: Pick<
+    Store,
+    'listDueWebhooks' | 'claimWebhooks' | 'recordWebhookAttempt' | 'getWebhookSecrets' | 'ensureWebhookSecret'
+  >;
+  outbound: Outbound;
+  clock: Clock;
+  log: Log;
+  brand: string;
+  sending?: Shares;
+  /** How long a receiver may take to answer. */
+  timeoutMs?: number;
+  /** The time between two looks for due events when nobody wakes the dispatcher. */
+  pollMs?: number;
+  /** In [0, 1), for the jitter. */
+  random?: () => number;
+}
+
+/** The lease of claimed events: long enough for the time-out, and for the store before and after it. */
+const leaseMs = 30_000;
+/** The time that aborted deliveries have to end. */
+const lastWordsMs = 1_000;
+
+/** An event that is due, and its receiver. */
+type Delivery = DueWebhook & Receiver;
+
+const withHost = (due: DueWebhook): Delivery => ({ ...due, host: URL.parse(due.url)?.host ?? '' });
+
+/** Any 2xx ends the delivery, 410 stops it, and everything else is tried again while there are attempts left. */
+const nextState = (
+  answer: WebhookAnswer,
+  { attempt, now, random }: { attempt: number; now: number; random: number },
+): Pick<WebhookAttemptInput, 'state' | 'nextAttemptAt'> => {
+  if (answer.failure === null) return { state: 'delivered', nextAttemptAt: null };
+  if (answer.httpStatus === 410) return { state: 'stopped', nextAttemptAt: null };
+  const delay = delayAfter(attempt, random, answer.retryAfterMs);
+  return delay === null
+    ? { state: 'exhausted', nextAttemptAt: null }
+    : { state: 'pending', nextAttemptAt: now + delay };
+};
+
+interface Dispatch extends Omit<WebhookDispatcherOptions, 'sending'> {
+  /** The name of this process in leases. */
+  owner: string;
+  timeoutMs: number;
+  pollMs: number;
+  random: () => number;
+  limiter: ReturnType<typeof createFairShareLimiter>;
+  scheduler: FairScheduler;
+  /** The deliveries under way, by event. */
+  running: Map<string, Promise<void>>;
+  draining: AbortController;
+  /** Aborts the deliveries under way. */
+  ended: AbortController;
+  /** Ends the pause between two looks for due events. */
+  waking: AbortController;
+}
+
+/** Sends one event, and records the answer and the next state of the event. */
+const deliver = async (
+  dispatch: Dispatch,
+  event: WebhookEvent,
+  { host, accountId }: Receiver,
+): Promise<void> => {
+  const { store, clock, log, owner, random } = dispatch;
+  const at = clock.now();
+  const secrets = await ensureWebhookSecret(store, accountId);
+  const { signal } = dispatch.ended;
+  const answer = await sendWebhook(event, { ...dispatch, secrets, now: at, signal });
+  if (answer === null) return;
+  const { httpStatus, failure } = answer;
+  const now = clock.now();
+  const next = nextState(answer, { attempt: event.attempts + 1, now, random: random() });
+  const attempt = { at, durationMs: Math.max(0, now - at), httpStatus, failure };
+  const isRecorded = await store.recordWebhookAttempt({ eventId: event.id, owner, attempt, ...next });
+  const facts = { eventId: event.id, accountId, jobId: event.jobId, host };
+  const refused = { ...facts, httpStatus, failure };
+  if (!isRecorded) log.info(facts, 'a webhook was taken over while it was being sent');
+  else if (next.state === 'exhausted')
+    log.warn(refused, 'a webhook failed for the last time; it can be redelivered');
+  else if (next.state === 'stopped')
+    log.info(facts, 'the receiver of a webhook answered 410 and gets it no more');
+};
+
+const start = (dispatch: Dispatch, event: WebhookEvent, { due, release }: Slot): void => {
+  const { running, ended, log } = dispatch;
+  const sent = deliver(dispatch, event, due)
+    .catch((error: unknown) => {
+      // Nothing is recorded: the lease of the event ends, and it is sent again.
+      if (!ended.signal.aborted) log.error({ err: error, eventId: event.id }, 'sending a webhook failed');
+    })
+    .finally(() => {
+      running.delete(event.id);
+      release();
+      dispatch.waking.abort();
+    });
+  running.set(event.id, sent);
+};
+
+/** A delivery with a slot among those that run. */
+interface Slot {
+  due: Delivery;
+  release: Release;
+}
+
+/** Takes slots for deliveries within the shares of their receivers, in the order of their turns. */
+const takeSlots = (
+  { limiter, scheduler, running }: Dispatch,
+  deliveries: readonly Delivery[],
+): Map<string, Slot> => {
+  const slots = new Map<string, Slot>();
+  for (const due of scheduler.order(deliveries)) {
+    if (running.has(due.id)) continue;
+    const owners = { account: due.accountId, host: due.host, receiver: receiverKey(due) };
+    const release = limiter.tryAcquire(owners);
+    if (release !== null) slots.set(due.id, { due, release });
+  }
+  for (const { due } of slots.values()) scheduler.take(due);
+  return slots;
+};
+
+/** Begins to send one event to each receiver within its shares. Returns true if there may be more to send now. */
+const startSome = async (dispatch: Dispatch): Promise<boolean> => {
+  const { store, clock, limiter, owner, running, draining } = dispatch;
+  if (limiter.free === 0) return false;
+  const now = clock.now();
+  const waiting = (await store.listDueWebhooks(now)).map(withHost);
+  // An event that is still being sent here although its lease ran out gets a new lease, and is not sent twice.
+  const lapsed = waiting.filter(({ id }) => running.has(id));
+  const slots = takeSlots(dispatch, waiting);
+  const ids = [...lapsed.map(({ id }) => id), ...slots.keys()];
+  if (ids.length === 0) return false;
+  try {
+    const claimed = await store.claimWebhooks({ owner, leaseUntil: now + leaseMs, ids, now });
+    for (const event of claimed) {
+      const slot = slots.get(event.id);
+      if (slot === undefined || draining.signal.aborted) continue;
+      slots.delete(event.id);
+      start(dispatch, event, slot);
+    }
+    // Empty when another process was faster.
+    return claimed.length > 0;
+  } finally {
+    for (const { release } of slots.values()) release();
+  }
+};
+
+const startAgainAndAgain = async (dispatch: Dispatch): Promise<void> => {
+  const { signal } = dispatch.draining;
+  while (!signal.aborted) {
+    dispatch.waking = new AbortController();
+    try {
+      while (!signal.aborted && (await startSome(dispatch)));
+    } catch (error) {
+      dispatch.log.error({ err: error }, 'claiming webhooks failed');
+    }
+    await pause(dispatch.pollMs, dispatch.waking.signal);
+  }
+};
+
+export type WebhookDispatcher = ReturnType<typeof createWebhookDispatcher>;
+
+/**
+ * Delivers webhooks at least once: claims an event under a lease, sends it and records the outcome. A crash between the
+ * last two repeats the same bytes under the same `event_id`. Only events that can be sent at once are claimed, so that
+ * other processes may take those that wait for a share.
+ */
+export const createWebhookDispatcher = ({
+  sending: { total, ...shares } = { total: 64, perHost: 8, perAccount: 8, perReceiver: 4 },
+  ...options
+}: WebhookDispatcherOptions) => {
+  const { perAccount: account, perHost: host, perReceiver: receiver } = shares;
+  const dispatch: Dispatch = {
+    timeoutMs: 10_000,
+    pollMs: 1_000,
+    random: Math.random,
+    ...options,
+    owner: randomUUID(),
+    limiter: createFairShareLimiter({ total, perOwner: { account, host, receiver } }),
+    scheduler: createFairScheduler(),
+    running: new Map(),
+    draining: new AbortController(),
+    ended: new AbortController(),
+    waking: new AbortController(),
+  };
+  const untilSent = (timeoutMs: number) =>
+    Promise.race([Promise.allSettled(dispatch.running.values()), pause(timeoutMs)]);
+  let claiming: Promise<void> = Promise.resolve();
+  return {
+    /** Begins to deliver due events. */
+    begin: (): void => {
+      claiming = startAgainAndAgain(dispatch);
+    },
+    /** Tells that an event has just become due in this process. */
+    wake: (): void => dispatch.waking.abort(),
+    /** Claims no more events, waits up to `timeoutMs` for deliveries, then aborts them; they are repeated later. */
+    drain: async (timeoutMs: number): Promise<void> => {
+      dispatch.draining.abort();
+      dispatch.waking.abort();
+      await claiming;
+      await untilSent(timeoutMs);
+      dispatch.ended.abort(new Error('the process is ending'));
+      await untilSent(lastWordsMs);
+    },
+  };
+};

@@ -1,0 +1,23 @@
+import { toggle, type VariableValues } from '../../kit/variables.ts';
+
+export const webhookVariables = {
+  WEBHOOKS: toggle('on', 'off', 'on').describe(
+    '`off` answers new jobs with a `webhook_url` with 503; due callbacks are still delivered',
+  ),
+  VIDEO_WEBHOOKS: toggle('on', 'off', 'off').describe(
+    '`on` takes `webhook_url` for videos, too, which the contract refuses; see ' +
+      '[Webhooks](contract.md#webhooks)',
+  ),
+  ALLOW_LOOPBACK_URLS: toggle('true', 'false', 'false').describe(
+    'for development: `true` lets callbacks, inputs and results be on this machine, over plain HTTP; ' +
+      'otherwise only public HTTPS addresses are reached',
+  ),
+};
+
+export type WebhookSettings = ReturnType<typeof readWebhookSettings>;
+
+export const readWebhookSettings = (values: VariableValues<typeof webhookVariables>) => ({
+  acceptsWebhooks: values.WEBHOOKS,
+  takesVideoWebhooks: values.VIDEO_WEBHOOKS,
+  allowsLoopbackUrls: values.ALLOW_LOOPBACK_URLS,
+});

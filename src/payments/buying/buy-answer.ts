@@ -1,0 +1,297 @@
+import { z } from 'zod';
+import { OutboundError } from '../../http/outbound.ts';
+import { PurchaseError } from '../../http/pay-settings.ts';
+import type { AnswerHead } from '../../http/send-request.ts';
+import type { Clock } from '../../kit/clock.ts';
+import type { Log } from '../../kit/log.ts';
+import { formatUsd, type Nano } from '../../kit/money.ts';
+import { pause } from '../../kit/repeat.ts';
+import { retryAfterMs } from '../../kit/retry-after-ms.ts';
+import { decodeBase64Json } from '../chains/core/base64-json.ts';
+import { findFamily } from '../chains/families.ts';
+import type { BoughtPayment, BoughtPaymentState, Store } from '../../store/store.ts';
+import { findBoughtOutcome, type PaidCall } from './bought-record.ts';
+import { chooseOffer, readRequired } from './choose-offer.ts';
+import { proofHeaders, type BuyingWallet } from './open-wallet.ts';
+
+/** One answer of the upstream. */
+export interface Exchanged<Answer extends AnswerHead> {
+  answer: Answer;
+  /** Whether the whole body came. */
+  isWhole: Promise<boolean> | true;
+}
+
+/**
+ * Sends the request with headers of a proof, or none. An answer that is not `isForCaller` is dropped. Throws as the HTTP
+ * client does.
+ */
+export type Exchange<Answer extends AnswerHead> = (
+  headers: Record<string, string>,
+  isForCaller: (status: number) => boolean,
+) => Promise<Exchanged<Answer>>;
+
+export interface BuyContext {
+  store: Store;
+  clock: Clock;
+  log: Log;
+  wallet: BuyingWallet;
+  maxPerDay: Nano;
+  /** Notes why nothing is bought, for operators. */
+  noteProblem: (upstream: string, problem: string) => void;
+}
+
+/** A search waits at most two minutes for its sources. Jobs have leases of their own. */
+const leaseMs = 180_000;
+/** A search that is asked again soon gets the answer that was paid for; later it would be stale. */
+const resumeMs = 600_000;
+/** After a proof has expired, its chain has a little time to show it. */
+const checkMarginMs = 120_000;
+/** How often a proof is sent for one call, when the upstream is busy or fails. */
+const maxSends = 3;
+const firstPauseMs = 500;
+const longestPauseMs = 10_000;
+
+const isGood = (status: number): boolean => status >= 200 && status <= 299;
+/** Faults of the request itself: no other upstream would answer it. */
+const isFault = (status: number): boolean => [400, 413, 415, 422].includes(status);
+const isPassing = (status: number): boolean => [408, 409, 425, 429].includes(status) || status >= 500;
+const needsNoPayment = (status: number): boolean => status !== 402;
+const endsPayment = (status: number): boolean => isGood(status) || isFault(status);
+
+/**
+ * Gets an answer that may have to be paid. Asks without a proof first, except where an earlier call of the same job or
+ * search left one: then that is sent again, as the upstream answers it without a second charge. A new proof is signed only
+ * if no earlier one can be taken, and is written down before it is sent. Throws PurchaseError, or as the exchange does.
+ */
+export const buyAnswer = async <Answer extends AnswerHead>(
+  context: BuyContext,
+  call: PaidCall,
+  exchange: Exchange<Answer>,
+): Promise<Answer> => {
+  const earlier = await resume(context, call);
+  if (earlier !== null) {
+    const again = await present(context, { call, payment: earlier, isNew: false }, exchange);
+    if (endsPayment(again.status)) return again;
+    // Throws, unless the earlier proof cannot be taken any more.
+    await endRefused(context, call, earlier, again);
+    return buyAnew(context, { call, refusal: again }, exchange);
+  }
+  const { answer } = await exchange({}, needsNoPayment);
+  return needsNoPayment(answer.status) ? answer : buyAnew(context, { call, refusal: answer }, exchange);
+};
+
+const resume = ({ store, clock }: BuyContext, { request }: PaidCall): Promise<BoughtPayment | null> => {
+  const now = clock.now();
+  return store.resumeBoughtPayment({
+    request,
+    now,
+    leaseUntil: now + leaseMs,
+    createdAfter: now - resumeMs,
+  });
+};
+
+/** Signs a proof for the terms of a 402, writes it down, and sends it. */
+const buyAnew = async <Answer extends AnswerHead>(
+  context: BuyContext,
+  { call, refusal }: { call: PaidCall; refusal: AnswerHead },
+  exchange: Exchange<Answer>,
+): Promise<Answer> => {
+  const payment = await signAndRecord(context, call, refusal);
+  const answer = await present(context, { call, payment, isNew: true }, exchange);
+  if (!endsPayment(answer.status)) await endRefused(context, call, payment, answer);
+  return answer;
+};
+
+const signAndRecord = async (
+  context: BuyContext,
+  call: PaidCall,
+  { headers }: AnswerHead,
+): Promise<BoughtPayment> => {
+  const { store, clock, log, wallet, maxPerDay, noteProblem } = context;
+  const { signal, ...record } = call;
+  const { upstream } = call;
+  try {
+    const offer = chooseOffer(headers['payment-required'], wallet);
+    const { payload, identity } = await wallet.sign(offer, signal);
+    const { requirements, price } = offer;
+    const now = clock.now();
+    const outcome = await store.recordBoughtPayment({
+      ...record,
+      identity,
+      network: requirements.network,
+      asset: requirements.asset,
+      payTo: requirements.payTo,
+      amount: BigInt(requirements.amount),
+      price,
+      payload: JSON.stringify(payload),
+      requirements: JSON.stringify(requirements),
+      leaseUntil: now + leaseMs,
+      checkAt: now + requirements.maxTimeoutSeconds * 1_000 + checkMarginMs,
+      maxPerDay,
+      now,
+    });
+    if (outcome === 'over_budget')
+      throw new PurchaseError(
+        `${upstream}: the budget of the day, ${formatUsd(maxPerDay)} USD, does not suffice for ${formatUsd(price)} USD`,
+        { mayBePaid: false },
+      );
+    const payment =
+      outcome === 'exists' ? await resume(context, call) : await store.getBoughtPayment(identity);
+    if (payment === null) throw new Error('a payment that was just written down is gone');
+    log.info(
+      { upstream, payment: identity, price: formatUsd(price), jobId: call.jobId },
+      'an upstream is paid',
+    );
+    return payment;
+  } catch (error) {
+    signal?.throwIfAborted();
+    noteProblem(upstream, error instanceof Error ? error.message : String(error));
+    if (error instanceof PurchaseError) throw error;
+    throw new PurchaseError(`${upstream}: no payment could be made`, { mayBePaid: false, cause: error });
+  }
+};
+
+interface Presented {
+  call: PaidCall;
+  payment: BoughtPayment;
+  /** Whether the upstream cannot know the proof yet. */
+  isNew: boolean;
+}
+
+/** Sends a proof until the upstream decides: returns a good answer, a fault of the request, or a 402. */
+const present = async <Answer extends AnswerHead>(
+  context: BuyContext,
+  { call, payment, isNew }: Presented,
+  exchange: Exchange<Answer>,
+): Promise<Answer> => {
+  for (let sends = 1; ; sends += 1) {
+    let exchanged: Exchanged<Answer>;
+    try {
+      exchanged = await exchange(proofHeaders(payment.payload), endsPayment);
+    } catch (error) {
+      throw await endUnanswered(context, payment, { error, isUnknown: isNew && sends === 1 });
+    }
+    const { answer, isWhole } = exchanged;
+    const { status, headers } = answer;
+    if (isGood(status)) {
+      const noted = noteAnswer(context, payment, exchanged);
+      // A body that is still to be read ends later.
+      if (isWhole === true) await noted;
+      return answer;
+    }
+    if (isFault(status) || status === 402) {
+      if (isFault(status)) await change(context, payment, 'sent', { reason: `answered ${status}` });
+      return answer;
+    }
+    if (!isPassing(status) || sends === maxSends) {
+      await change(context, payment, 'sent', { reason: `answered ${status}` });
+      throw new PurchaseError(`${call.upstream}: a paid request was answered with ${status}`, {
+        mayBePaid: true,
+      });
+    }
+    const waitMs = retryAfterMs(headers['retry-after'], context.clock.now()) ?? firstPauseMs * 2 ** sends;
+    await pause(Math.min(waitMs, longestPauseMs), call.signal ?? undefined);
+  }
+};
+
+/** Ends a call without an answer. Returns the error to throw: no other upstream may be asked, unless nothing was sent. */
+const endUnanswered = async (
+  context: BuyContext,
+  payment: BoughtPayment,
+  { error, isUnknown }: { error: unknown; isUnknown: boolean },
+): Promise<unknown> => {
+  const isUnsent =
+    error instanceof OutboundError &&
+    (error.failure === 'unreachable' || error.failure === 'bad_certificate');
+  if (isUnsent && isUnknown) {
+    // Another attempt at the same job may have sent it in the meantime.
+    const { leaseUntil } = payment;
+    await change(context, payment, 'unused', { reason: 'the upstream could not be reached', leaseUntil });
+    return error;
+  }
+  await change(context, payment, 'sent', { reason: error instanceof Error ? error.message : null });
+  return isUnsent
+    ? new PurchaseError('a paid upstream could not be reached again', { mayBePaid: true, cause: error })
+    : error;
+};
+
+/**
+ * Ends a proof that the upstream does not take. Returns if it is proven that it was not and cannot be taken, or if it was
+ * taken for another search. Throws PurchaseError otherwise: the upstream could still take it, or a job would pay twice.
+ */
+const endRefused = async (
+  context: BuyContext,
+  { upstream, jobId }: PaidCall,
+  payment: BoughtPayment,
+  { headers }: AnswerHead,
+): Promise<void> => {
+  const found = await findBoughtOutcome(payment, { ...context, networks: context.wallet.networks });
+  const told = readRequired(headers['payment-required'])?.error ?? 'no reason was told';
+  if (found.outcome === 'failed') return change(context, payment, 'unused', { reason: found.reason });
+  if (found.outcome === 'settled')
+    await change(context, payment, 'lost', {
+      transaction: found.transaction,
+      reason: `the upstream gives no answer for it: ${told}`,
+    });
+  else await change(context, payment, 'sent', { reason: `refused: ${told}` });
+  if (found.outcome === 'settled' && jobId === null) return;
+  const message = `${upstream}: the upstream does not take a proof: ${told}`;
+  context.noteProblem(upstream, message);
+  throw new PurchaseError(message, { mayBePaid: true });
+};
+
+const receiptSchema = z.object({ success: z.literal(true), transaction: z.string().max(200) });
+
+/** Returns the transaction that the upstream names; null for none. It may give an answer away. */
+const readTransaction = ({ headers }: AnswerHead, { network }: BoughtPayment): string | null => {
+  const header = headers['payment-response'];
+  try {
+    const { transaction } = receiptSchema.parse(typeof header === 'string' ? decodeBase64Json(header) : null);
+    return findFamily(network)?.transactionPattern.test(transaction) === true ? transaction : null;
+  } catch {
+    return null;
+  }
+};
+
+const noteAnswer = async (
+  context: BuyContext,
+  payment: BoughtPayment,
+  { answer, isWhole }: Exchanged<AnswerHead>,
+): Promise<void> => {
+  const transaction = readTransaction(answer, payment);
+  if (await isWhole) await change(context, payment, 'answered', { transaction });
+  else await change(context, payment, 'sent', { transaction, reason: 'the answer broke off' });
+};
+
+/**
+ * Writes what became of a payment. An error of the store is only logged: the record still says that the proof may be
+ * taken, which is safe.
+ */
+const change = async (
+  { store, clock, log }: BuyContext,
+  payment: BoughtPayment,
+  to: BoughtPaymentState,
+  {
+    transaction = null,
+    reason = null,
+    ...held
+  }: Partial<Pick<BoughtPayment, 'transaction' | 'reason' | 'leaseUntil'>>,
+): Promise<void> => {
+  const { identity, checkAt } = payment;
+  const isKnown = to === 'unused' || to === 'lost' || (to === 'answered' && transaction !== null);
+  try {
+    await store.moveBoughtPayment({
+      identity,
+      // A payment that was answered once stays so when a later call for the same answer fails.
+      from: to === 'sent' ? ['sent'] : ['sent', 'answered', 'lost'],
+      to,
+      transaction,
+      reason: reason?.slice(0, 300) ?? null,
+      checkAt: isKnown ? null : checkAt,
+      ...held,
+      now: clock.now(),
+    });
+  } catch (error) {
+    log.error({ err: error, payment: identity, to }, 'the end of a payment to an upstream was not written');
+  }
+};

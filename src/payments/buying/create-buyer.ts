@@ -1,0 +1,173 @@
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import type { HttpClient } from '../../http/http-client.ts';
+import type { PayFor } from '../../http/pay-settings.ts';
+import {
+  leaveBody,
+  limitsFor,
+  type AnswerHead,
+  type HttpAnswer,
+  type HttpRequest,
+} from '../../http/send-request.ts';
+import { currentPurpose } from '../../kit/call-purpose.ts';
+import type { Clock } from '../../kit/clock.ts';
+import type { Log } from '../../kit/log.ts';
+import { repeat } from '../../kit/repeat.ts';
+import { throttle } from '../../kit/throttle.ts';
+import type { X402NetworkConfig } from '../x402-settings.ts';
+import type { BoughtPayment, Store } from '../../store/store.ts';
+import { findBoughtOutcome, toPaidCall } from './bought-record.ts';
+import { buyAnswer, type BuyContext } from './buy-answer.ts';
+import { openWallet, type BuyingNetwork } from './open-wallet.ts';
+
+export interface BuyerOptions {
+  store: Store;
+  clock: Clock;
+  log: Log;
+  /** The networks that the gateway sells on: their nodes are asked. Others are asked at public nodes. */
+  sold: readonly X402NetworkConfig[];
+}
+
+export type Buyer = ReturnType<typeof createBuyer>;
+
+const logIntervalMs = 60_000;
+const checkEveryMs = 30_000;
+const checkBatch = 20;
+const claimMs = 60_000;
+
+/** The largest page that comes with a 402. Its terms are in a header. */
+const refusalLimits = { totalBytes: 65_536 };
+
+/** Buys answers of upstreams that are sold by x402, from the operator's wallets. */
+export const createBuyer = ({ store, clock, log, sold }: BuyerOptions) => {
+  const networks: BuyingNetwork[] = [];
+  const problems = new Map<string, { problem: string; at: number }>();
+  const warn = throttle<{ upstream: string; problem: string }>(logIntervalMs, (facts, leftOut) =>
+    log.warn({ ...facts, leftOut }, 'an upstream was not paid'),
+  );
+  const noteProblem = (upstream: string, problem: string): void => {
+    problems.set(upstream, { problem, at: clock.now() });
+    warn({ upstream, problem });
+  };
+
+  /** Throws ConfigError for a network or key that cannot be right. */
+  const payFor: PayFor = (http, { upstream, pay }) => {
+    const wallet = openWallet(pay, sold);
+    networks.push(...wallet.networks);
+    return createPayingClient(http, {
+      upstream,
+      context: { store, clock, log, wallet, maxPerDay: pay.maxPerDay, noteProblem },
+    });
+  };
+
+  return {
+    payFor,
+    /** The last problem of each upstream that was not paid, as this process has seen it. */
+    problems: (): ReadonlyMap<string, { problem: string; at: number }> => problems,
+    /** Asks the chains for the outcome of payments without an answer, until `signal` aborts. */
+    begin: (signal: AbortSignal): Promise<void> =>
+      repeat({
+        what: 'checking payments to upstreams',
+        intervalMs: checkEveryMs,
+        signal,
+        log,
+        work: () => checkBought({ store, clock, networks, signal }),
+      }),
+  };
+};
+
+/** Looks up due payments: those that were not taken leave their budget, and of the others the transaction is noted. */
+export const checkBought = async ({
+  store,
+  clock,
+  networks,
+  signal,
+}: Pick<BuyerOptions, 'store' | 'clock'> & {
+  networks: readonly BuyingNetwork[];
+  signal: AbortSignal;
+}): Promise<void> => {
+  const claimedAt = clock.now();
+  const due = await store.claimBoughtChecks({
+    now: claimedAt,
+    until: claimedAt + claimMs,
+    limit: checkBatch,
+  });
+  for (const payment of due) {
+    if (signal.aborted) return;
+    const found = await findBoughtOutcome(payment, { networks, clock });
+    const { identity, state, createdAt } = payment;
+    const now = clock.now();
+    const end = endOf(payment, found.outcome);
+    await store.moveBoughtPayment({
+      identity,
+      from: [state],
+      to: end ?? state,
+      transaction: found.outcome === 'settled' ? found.transaction : null,
+      reason: 'reason' in found ? found.reason : payment.reason,
+      // At growing intervals, until the chain answers.
+      checkAt: end === null ? now + Math.max(claimMs, (now - createdAt) / 4) : null,
+      now,
+    });
+  }
+};
+
+const endOf = ({ state }: BoughtPayment, outcome: string): BoughtPayment['state'] | null => {
+  if (outcome === 'failed') return 'unused';
+  if (outcome !== 'settled') return null;
+  return state === 'sent' ? 'lost' : state;
+};
+
+/** Makes a client whose answers are paid where they are sold. */
+const createPayingClient = (
+  http: HttpClient,
+  { upstream, context }: { upstream: string; context: BuyContext },
+): HttpClient => ({
+  close: http.close,
+  send: async (url, given) => {
+    if (isQuestion(given)) return http.send(url, given);
+    const request = await withWholeBody(given);
+    const call = toPaidCall(upstream, { url: String(url), ...request });
+    return buyAnswer(context, call, async (headers, isForCaller) => {
+      const answer: HttpAnswer = await http.send(url, {
+        ...request.request,
+        headers: { ...given.headers, ...headers },
+        limits: (head) => (isForCaller(head.status) ? limitsFor(given.limits, head) : refusalLimits),
+      });
+      if (!isForCaller(answer.status)) leaveBody(answer.body);
+      const { promise: isWhole, resolve } = Promise.withResolvers<boolean>();
+      answer.body.once('end', () => resolve(true)).once('close', () => resolve(false));
+      return { answer, isWhole };
+    });
+  },
+  receive: async (url, given) => {
+    if (isQuestion(given)) return http.receive(url, given);
+    const request = await withWholeBody(given);
+    const call = toPaidCall(upstream, { url: String(url), ...request });
+    return buyAnswer(context, call, async (headers, isForCaller) => {
+      const answer: AnswerHead = await http.receive(url, {
+        ...given,
+        ...request.request,
+        headers: { ...given.headers, ...headers },
+        limits: (head) => (isForCaller(head.status) ? limitsFor(given.limits, head) : refusalLimits),
+        // The rest of a refusal is read away.
+        onData: (chunk, head) => !isForCaller(head.status) || given.onData(chunk, head),
+      });
+      return { answer, isWhole: true };
+    });
+  },
+});
+
+/** Questions about a job that has begun are not bought: each would replay the first answer. */
+const isQuestion = ({ method = 'GET' }: HttpRequest): boolean =>
+  method === 'GET' && currentPurpose().jobId !== null;
+
+/** A request may be sent several times, so a streamed body is read first. */
+const withWholeBody = async <Request extends HttpRequest>(
+  request: Request,
+): Promise<{ request: Request; body: string | Uint8Array | null }> => {
+  const { body = null } = request;
+  if (body === null || typeof body === 'string' || body instanceof Uint8Array) return { request, body };
+  if (!(body instanceof Readable)) throw new TypeError('a form is encoded before it is sent');
+  const bytes = await buffer(body);
+  return { request: { ...request, body: bytes }, body: bytes };
+};

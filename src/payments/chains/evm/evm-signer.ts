@@ -1,0 +1,142 @@
+import { concatHex, decodeFunctionResult, encodeFunctionData, type Hex } from 'viem';
+import type { FacilitatorEvmSigner } from '@x402/evm';
+import { RpcRefusal } from '../core/json-rpc.ts';
+import type { SchemeRecord } from '../core/local-engine.ts';
+import type { EvmAccount, EvmSending, EvmSent } from './evm-account.ts';
+import type { MinedTransaction } from './evm-authorization.ts';
+import { isRevert, type EvmChain, type EvmReceipt } from './evm-chain.ts';
+import { readFeeMarket } from './evm-fees.ts';
+import { pause } from '../../../kit/repeat.ts';
+
+/** The events of one call of the x402 scheme, whose own answer does not tell chain, contract and proof apart. */
+export interface EvmCallRecord extends SchemeRecord {
+  /** The message with which the contract refused, and the selector of its error. */
+  revert: string | null;
+  sent: EvmSent | null;
+  receipt: EvmReceipt | null;
+}
+
+export const newCallRecord = (): EvmCallRecord => ({
+  isOutage: false,
+  revert: null,
+  sent: null,
+  receipt: null,
+});
+
+/** More than a settlement uses. */
+const ampleGas = 250_000n;
+/** 0x and four bytes. */
+const selectorCharacters = 10;
+const firstPollMs = 50;
+const maxPollMs = 1_000;
+
+/** Finds the first of the transactions that has a receipt. Throws RpcOutage or RpcRefusal. */
+export const findMined = async (
+  chain: EvmChain,
+  transactions: readonly string[],
+): Promise<MinedTransaction | null> => {
+  for (const transaction of transactions) {
+    const receipt = await chain.getReceipt(transaction);
+    if (receipt !== null) return { transaction, receipt };
+  }
+  return null;
+};
+
+/** Asks until one of the transactions has a receipt; null when the signal ended the wait. */
+export const waitForEvmReceipt = async (
+  chain: EvmChain,
+  transactions: readonly string[],
+  signal: AbortSignal,
+): Promise<MinedTransaction | null> => {
+  for (let pauseMs = firstPollMs; !signal.aborted; pauseMs = Math.min(pauseMs * 2, maxPollMs)) {
+    for (const transaction of transactions) {
+      // An outage proves nothing: the transaction was sent, and only the end of the wait decides.
+      const mined = await findMined(chain, [transaction]).catch(() => null);
+      if (mined !== null) return mined;
+    }
+    await pause(pauseMs, signal, { keepsAlive: true });
+  }
+  return null;
+};
+
+/** The limits of one settlement. */
+export interface SpendingLimits {
+  /** In wei. */
+  maxGasCost: bigint;
+  /** In gas. An error says nothing about the proof, and ends a settlement before anything is sent. */
+  readMaxGas: () => Promise<bigint>;
+}
+
+/** Chooses gas and fees. Throws RpcOutage, RpcRefusal, and while gas costs too much, which says nothing about the proof. */
+const chooseFees = async (
+  chain: EvmChain,
+  { maxGasCost, readMaxGas, ...call }: { from: Hex; to: Hex; data: Hex } & SpendingLimits,
+) => {
+  const [maxGas, { fees }] = await Promise.all([readMaxGas(), readFeeMarket(chain)]);
+  const gas = await chain.estimateGas({ ...call, fees }).catch(async (error: unknown) => {
+    // A node gives the call no more gas than the account can pay, and a lack of gas may look like the contract's
+    // refusal.
+    const isShort = isRevert(error) && (await chain.getBalance(call.from)) < ampleGas * fees.maxFeePerGas;
+    throw isShort ? new Error('the account cannot pay for any settlement') : error;
+  });
+  // The transfer would succeed, but its price is not worth it: refused like a revert (code 3).
+  if (gas > maxGas) throw new RpcRefusal(3, 'the transfer needs too much gas');
+  const roomy = (gas * 5n) / 4n;
+  const gasLimit = roomy > maxGas ? maxGas : roomy;
+  // The node names the price, and the account pays it: a lying or overloaded node must not empty the account.
+  if (gasLimit * fees.maxFeePerGas > maxGasCost) throw new Error('gas costs too much now');
+  return { gas: gasLimit, ...fees };
+};
+
+/** Creates the signer of one verify or settle call. It writes all events into `record`. */
+export const createEvmSigner = (options: {
+  account: EvmAccount;
+  sending: EvmSending;
+  record: EvmCallRecord;
+  /** Null for a call that must send nothing. */
+  limits: SpendingLimits | null;
+}): FacilitatorEvmSigner => {
+  const { account, sending, record, limits } = options;
+  const { chain, signal } = sending;
+  const from = account.address;
+
+  const noting = async <T>(work: Promise<T>): Promise<T> => {
+    try {
+      return await work;
+    } catch (error) {
+      if (isRevert(error))
+        record.revert = `${error.message} ${error.data?.slice(0, selectorCharacters) ?? ''}`;
+      else record.isOutage = true;
+      throw error;
+    }
+  };
+
+  return {
+    getAddresses: () => [from],
+    // Never rejects: the scheme starts this call without waiting for it, and an unhandled rejection would end the
+    // process. The record has the outage.
+    getCode: ({ address }) => noting(chain.getCode(address)).catch(() => undefined),
+    readContract: async ({ address, abi, functionName, args }) => {
+      const data = encodeFunctionData({ abi, functionName, args });
+      const result = await noting(chain.call({ from, to: address, data }));
+      return decodeFunctionResult({ abi, functionName, args, data: result });
+    },
+    writeContract: async ({ address: to, abi, functionName, args, dataSuffix = '0x' }) => {
+      if (limits === null) throw new Error('nothing is to be sent');
+      const data = concatHex([encodeFunctionData({ abi, functionName, args }), dataSuffix]);
+      const fees = await noting(chooseFees(chain, { from, to, data, ...limits }));
+      const sent = await noting(account.send({ to, data, ...fees }, sending));
+      record.sent = sent;
+      return sent.transaction;
+    },
+    waitForTransactionReceipt: async ({ hash }) => {
+      // A transaction that the node refused is in no pool; there is nothing to wait for.
+      if (record.sent?.result !== 'refused')
+        record.receipt = (await waitForEvmReceipt(chain, [hash], signal))?.receipt ?? null;
+      if (record.receipt === null) throw new Error('no receipt yet');
+      return { status: record.receipt.status };
+    },
+    sendTransaction: () => Promise.reject(new Error('wallets are not deployed here')),
+    verifyTypedData: () => Promise.reject(new Error('signatures are checked by the scheme')),
+  };
+};

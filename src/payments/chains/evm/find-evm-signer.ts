@@ -1,0 +1,64 @@
+import {
+  encodeDeployData,
+  erc6492SignatureValidatorAbi,
+  erc6492SignatureValidatorByteCode,
+  hashMessage,
+  isAddress,
+  isHex,
+  verifyMessage,
+  type Address,
+  type Hex,
+} from 'viem';
+import type { SignedText } from '../core/network-family.ts';
+import { isRevert, type EvmChain } from './evm-chain.ts';
+import { nameEvmWallet } from './name-evm-wallet.ts';
+
+interface Signed {
+  address: Address;
+  text: string;
+  signature: Hex;
+}
+
+const isSignedByKey = async ({ text: message, ...signed }: Signed): Promise<boolean> => {
+  try {
+    return await verifyMessage({ ...signed, message });
+  } catch {
+    // Not the form of a key's signature.
+    return false;
+  }
+};
+
+/** Asks the wallet's contract (ERC-1271), which the signature itself may deploy first (ERC-6492), in a call that stores nothing. */
+const isSignedByContract = async (
+  chain: EvmChain,
+  { address, text, signature }: Signed,
+): Promise<boolean> => {
+  const data = encodeDeployData({
+    abi: erc6492SignatureValidatorAbi,
+    bytecode: erc6492SignatureValidatorByteCode,
+    args: [address, hashMessage(text), signature],
+  });
+  try {
+    return /^0x0*1$/.test(await chain.call({ data }));
+  } catch (error) {
+    if (isRevert(error)) return false;
+    throw error;
+  }
+};
+
+/**
+ * Returns the name of the wallet that signed, by its key or by its code. Null when the signature is not that of the
+ * address. Throws RpcOutage and RpcRefusal.
+ */
+export const findEvmSigner = async (
+  { text, address, signature, network }: SignedText,
+  chain: EvmChain,
+): Promise<string | null> => {
+  // An address without capitals has no checksum.
+  if (!isAddress(address) || !isHex(signature)) return null;
+  const signed = { address, text, signature };
+  if (await isSignedByKey(signed)) return `eip155:${address.toLowerCase()}`;
+  return (await isSignedByContract(chain, signed))
+    ? nameEvmWallet(chain, { address, signature, network })
+    : null;
+};

@@ -1,0 +1,53 @@
+import { networkFamilies } from '../chains/families.ts';
+import { AppError } from '../../kit/errors.ts';
+import type { Payment, Store } from '../../store/store.ts';
+
+/** Shorter prefixes would match by chance. */
+const shortestPrefix = 6;
+
+const maxFound = 10;
+
+/** Returns the last part of an identity: the nonce on EVM, the hash of the message on Solana. */
+export const ownPartOf = ({ identity }: Pick<Payment, 'identity'>): string =>
+  identity.slice(identity.lastIndexOf(':') + 1);
+
+/**
+ * Finds payments by identity, by transaction, by the last part of the identity (nonce or message hash), or by a prefix
+ * of any of these. Whole matches come before prefixes. Returns at most ten.
+ */
+const findPayments = async (
+  store: Pick<Store, 'getPayment' | 'findPaymentsByTransaction' | 'findPaymentsByPrefix'>,
+  name: string,
+): Promise<Payment[]> => {
+  const given = networkFamilies.reduce((text, family) => family.normalize(text), name);
+  const exact = await store.getPayment(given);
+  if (exact !== null) return [exact];
+  const moved = await store.findPaymentsByTransaction({ transaction: given, limit: maxFound });
+  if (moved.length > 0) return moved;
+  if (given.length < shortestPrefix) return [];
+  const found = await store.findPaymentsByPrefix({ prefix: given, limit: maxFound });
+  // Nonces of Permit2 are numbers, and one can be a prefix of another.
+  const whole = found.filter((payment) => ownPartOf(payment) === given);
+  return (whole.length > 0 ? whole : found).slice(0, maxFound);
+};
+
+/** Above the number of refunds that a payment can have. */
+export const maxRefunds = 1_000;
+
+/** Finds the one payment with this identity, transaction, or beginning of either. Throws AppError. */
+export const requirePayment = async (store: Store, given: string): Promise<Payment> => {
+  const [payment, ...others] = await findPayments(store, given);
+  const shown = JSON.stringify(given.length > 200 ? `${given.slice(0, 80)}…` : given);
+  if (payment === undefined)
+    throw new AppError(
+      'payment_not_found',
+      `There is no payment ${shown}. Give an identity, a transaction, or at least the first ${shortestPrefix} ` +
+        'characters of one.',
+    );
+  if (others.length > 0)
+    throw new AppError(
+      'payment_ambiguous',
+      `More than one payment begins with ${shown}: ${[payment, ...others].map(({ identity }) => identity).join(', ')}`,
+    );
+  return payment;
+};

@@ -1,0 +1,81 @@
+import type { PaymentSum, Store } from '../../store/store.ts';
+import { formatTokenAmount, type FindToken } from './token-amount.ts';
+
+/** Dollars are summed in 10^-18, which is exact for every token. */
+const usdDecimals = 18;
+
+interface Total {
+  payments: number;
+  /** 10^-18 USD. */
+  received: bigint;
+  refunds: number;
+  refunded: bigint;
+}
+
+/** One token is one dollar. Null for an unknown token, whose value is not known either. */
+const toTotal = (sum: PaymentSum, findToken: FindToken): Total | null => {
+  const token = findToken(sum);
+  if (token === null || token.decimals > usdDecimals) return null;
+  const scale = 10n ** BigInt(usdDecimals - token.decimals);
+  const { payments, amount, refunds, refunded } = sum;
+  return { payments, received: amount * scale, refunds, refunded: refunded * scale };
+};
+
+const addTotals = (totals: readonly Total[]): Total =>
+  totals.reduce(
+    (sum, { payments, received, refunds, refunded }) => ({
+      payments: sum.payments + payments,
+      received: sum.received + received,
+      refunds: sum.refunds + refunds,
+      refunded: sum.refunded + refunded,
+    }),
+    { payments: 0, received: 0n, refunds: 0, refunded: 0n },
+  );
+
+const usd = (amount: bigint): string =>
+  amount < 0n ? `-${formatTokenAmount(-amount, usdDecimals)}` : formatTokenAmount(amount, usdDecimals);
+
+const totalJson = ({ payments, received, refunds, refunded }: Total) => ({
+  payments,
+  received_usd: usd(received),
+  refunds,
+  refunded_usd: usd(refunded),
+  net_usd: usd(received - refunded),
+});
+
+interface Row {
+  sum: PaymentSum;
+  total: Total | null;
+}
+
+const sumJson = ({ sum, total }: Row) => ({
+  network: sum.network,
+  asset: sum.asset,
+  day: sum.day,
+  ...(total === null ? { payments: sum.payments, refunds: sum.refunds } : totalJson(total)),
+  received_units: sum.amount.toString(),
+  refunded_units: sum.refunded.toString(),
+});
+
+/**
+ * Sums up settled payments by network and day, and settled refunds by the network and day of their end. The totals leave
+ * out tokens that are not known, which stand in `left_out`.
+ */
+export const sumPayments = async (
+  days: Parameters<Store['sumPayments']>[0],
+  { store, findToken }: { store: Pick<Store, 'sumPayments'>; findToken: FindToken },
+) => {
+  const rows = (await store.sumPayments(days)).map((sum) => ({ sum, total: toTotal(sum, findToken) }));
+  const byNetwork = [...Map.groupBy(rows, ({ sum }) => sum.network)].flatMap(
+    ([network, ofNetwork]): [string, Total][] => {
+      const totals = ofNetwork.flatMap(({ total }) => total ?? []);
+      return totals.length === 0 ? [] : [[network, addTotals(totals)]];
+    },
+  );
+  return {
+    sums: rows.map(sumJson),
+    by_network: byNetwork.map(([network, total]) => ({ network, ...totalJson(total) })),
+    total: totalJson(addTotals(byNetwork.map(([, total]) => total))),
+    left_out: rows.filter(({ total }) => total === null).map(sumJson),
+  };
+};

@@ -1,0 +1,357 @@
+import { withPurpose } from '../../kit/call-purpose.ts';
+import { AppError } from '../../kit/errors.ts';
+import type { PaymentMethod } from '../wire/challenge.ts';
+import type { PaymentOrder } from '../chains/core/facilitator.ts';
+import { matchTerms, type TermsMatch } from '../wire/match-terms.ts';
+import { hasProof, parseProof, paymentIdentity, type Proof, type Proofs } from '../wire/parse-proof.ts';
+import type { Payment } from '../../store/store.ts';
+import { isLeased, movePayment, newLease, whileLeased } from './move-payment.ts';
+import {
+  paymentConflict,
+  paymentIdConflict,
+  paymentInProgress,
+  paymentRefunded,
+  paymentSpent,
+  paymentUnavailable,
+  toReceipt,
+  toSettleResponse,
+  tooManyReverts,
+  type Receipt,
+} from './answers.ts';
+import type { X402Context } from './context.ts';
+import { methodsUnder, pricingOf } from './former-terms.ts';
+import { findMethod, isSameProof, toNewPayment, toSigned } from './record.ts';
+import type { PayOutcome, PayRequest } from './pay-request.ts';
+import {
+  appeal,
+  isBarred,
+  pause,
+  refuse,
+  replay,
+  resolve,
+  revertLimit,
+  settle,
+  type Settled,
+} from './settlement.ts';
+import { toChargedUnits, toNano, uptoTermsOf, WorkNotEndedError, type UptoSale } from './upto.ts';
+import { verify } from './verify.ts';
+
+/** For how long a delivered answer is given again. Later its proof, public on the chain, may be sent by anybody. */
+export const replayLifeMs = 24 * 3_600_000;
+
+/** A parsed proof with the request that it pays. */
+interface Purchase {
+  request: PayRequest;
+  proof: Proof;
+  identity: string;
+}
+
+/** A request, and the way in which it is paid. */
+interface Order {
+  request: PayRequest;
+  method: PaymentMethod;
+  /** The proof with the terms that it answers. */
+  signed: PaymentOrder;
+  /** Null for the scheme `exact`. */
+  upto: UptoSale | null;
+}
+
+/** Our terms that a proof answers. */
+type Terms = Omit<Extract<TermsMatch, { outcome: 'match' }>, 'outcome'>;
+
+/**
+ * Serves a request that is paid with x402. Each step is durable before the next has an outside effect: reserved,
+ * verified, result stored, about to be sent, settled (payment-events.ts). A proof that is found half way is being worked
+ * on, was left by a process that died, or has an unknown outcome; each goes on from where it stands.
+ */
+export const pay = async (context: X402Context, request: PayRequest): Promise<PayOutcome> => {
+  const { store } = context;
+  if (!hasProof(request.proofs)) return unpaid(context, request);
+  const purchase = { request, ...(await readProof(context, request.proofs)) };
+  const { proof } = purchase;
+  const matched = await findTerms(context, purchase);
+  if (matched.outcome === 'match') return reserve(context, purchase, matched);
+  const known = await store.getPayment(purchase.identity);
+  if (known !== null && known.state !== 'rejected') return resume(context, known, { purchase, terms: null });
+  if (proof.paymentId !== null && (await store.findPaymentById(proof.paymentId)) !== null)
+    throw paymentIdConflict();
+  if (matched.outcome === 'unavailable') throw paymentUnavailable();
+  return unpaid(context, request, matched.reason);
+};
+
+const readProof = async (
+  { methods }: X402Context,
+  proofs: Proofs,
+): Promise<{ proof: Proof; identity: string }> => {
+  const proof = parseProof(
+    proofs,
+    methods.map(({ network }) => network),
+  );
+  return { proof, identity: await paymentIdentity(proof) };
+};
+
+/** Finds the payment that a proof has begun or made; null for a new proof, and for one that cannot be read. */
+export const findPayment = async (context: X402Context, proofs: Proofs): Promise<Payment | null> => {
+  try {
+    const { identity } = await readProof(context, proofs);
+    return await context.store.getPayment(identity);
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'invalid_payment') return null;
+    throw error;
+  }
+};
+
+/** Matches a proof with the present terms, or else with recent ones. */
+const findTerms = async (
+  { methods, recentFeePayers, formerTerms }: X402Context,
+  { proof, request: { price, formerPrices, sale, upto: metered } }: Purchase,
+): Promise<TermsMatch> => {
+  const upto = uptoTermsOf(metered);
+  const present = matchTerms(proof, { methods, price, recentFeePayers, upto });
+  if (present.outcome !== 'mismatch' || formerPrices === undefined) return present;
+  for (const former of await formerTerms.list()) {
+    const pricing = pricingOf(former, sale);
+    const formerPrice = pricing === null ? undefined : formerPrices[pricing];
+    if (formerPrice === undefined) continue;
+    const found = matchTerms(proof, {
+      methods: methodsUnder(former, methods),
+      price: formerPrice,
+      recentFeePayers,
+      upto,
+    });
+    if (found.outcome === 'match') return found;
+  }
+  return present;
+};
+
+const reserve = async (context: X402Context, purchase: Purchase, terms: Terms): Promise<PayOutcome> => {
+  const { request, proof, identity } = purchase;
+  const { resource } = context.resources.find(request);
+  const signed = toSigned(proof, { requirements: terms.requirements, resource });
+  const { outcome, payment } = await context.store.reservePayment(
+    toNewPayment({
+      identity,
+      requestHash: request.requestHash,
+      signed,
+      paymentId: proof.paymentId,
+      accountId: request.credit?.accountId ?? null,
+      credit: request.credit === undefined ? null : request.price,
+      ...newLease(context),
+      now: context.clock.now(),
+    }),
+  );
+  switch (outcome) {
+    case 'reserved':
+      return serve(context, payment, {
+        request,
+        method: terms.method,
+        signed,
+        upto: (terms.requirements.scheme === 'upto' && request.upto) || null,
+      });
+    case 'exists':
+      return resume(context, payment, { purchase, terms });
+    case 'payment_id_taken':
+      throw paymentIdConflict();
+  }
+};
+
+/** Goes from our own reservation to the answer. */
+const serve = async (context: X402Context, payment: Payment, order: Order): Promise<PayOutcome> => {
+  const { request, method, signed, upto } = order;
+  const { credit, signal } = request;
+  const verification = await verify(context, payment, { method, signed, credit, upto, signal });
+  if (verification.outcome === 'refused') {
+    const { reason, error, isExactOnly } = verification;
+    await refuse(context, payment, reason);
+    if (error !== undefined) throw error;
+    return unpaid(context, isExactOnly === true ? { ...request, upto: undefined } : request, reason);
+  }
+  const verified = verification.payment;
+  const { result, charge } = await produce(context, verified, order);
+  if (charge === 0n) {
+    await refuse(context, payment, 'not_charged');
+    const receipt =
+      upto === null
+        ? undefined
+        : toReceipt({ ...toSettleResponse(verified, { transaction: null }), amount: '0' });
+    const { identity, accountId } = verified;
+    const served = { result, receipt, replayed: false, transaction: null, identity, accountId };
+    return { outcome: 'served', ...served, settledAt: null };
+  }
+  const { decimals } = method.network.asset;
+  const produced = await movePayment(context, verified, 'produced', {
+    result,
+    settledAmount: charge,
+    credit: charge === undefined || verified.credit === null ? undefined : toNano(charge, decimals),
+  });
+  if (produced === null) throw paymentInProgress();
+  return settleProduced(context, produced, { request, method, signed, replayed: false });
+};
+
+/** Makes the result, and the amount that is charged: undefined for all of it. Frees the proof before it throws, unless work goes on. */
+const produce = async (
+  context: X402Context,
+  payment: Payment,
+  { request, method, upto }: Order,
+): Promise<{ result: string | null; charge: bigint | undefined }> => {
+  try {
+    const { signal } = request;
+    signal.throwIfAborted();
+    if (upto === null) {
+      const purpose = { operation: request.sale, jobId: null, soldPayment: payment.identity };
+      const made = await whileLeased(context, payment, () =>
+        withPurpose(purpose, () => request.produce(signal, payment)),
+      );
+      return made === null || typeof made === 'string'
+        ? { result: made, charge: undefined }
+        : { result: made.free, charge: 0n };
+    }
+    const { result, charge } = await whileLeased(context, payment, () => upto.produce(payment));
+    const { decimals } = method.network.asset;
+    return { result, charge: toChargedUnits(charge, { decimals, most: payment.amount }) };
+  } catch (error) {
+    if (error instanceof WorkNotEndedError) {
+      context.log.error({ err: error, payment: payment.identity }, 'what a paid call costs is not known');
+      throw paymentInProgress();
+    }
+    await refuse(context, payment, 'not_produced').catch((failure: unknown) =>
+      context.log.error(
+        { err: failure, payment: payment.identity },
+        'a payment proof could not be given back',
+      ),
+    );
+    throw error;
+  }
+};
+
+const settleProduced = async (
+  context: X402Context,
+  payment: Payment,
+  {
+    request,
+    method,
+    signed,
+    replayed,
+  }: Pick<Order, 'request' | 'method'> & Partial<Pick<Order, 'signed'>> & { replayed: boolean },
+): Promise<PayOutcome> => {
+  // Nobody pays for a search that nobody gets. Work that was done for the buyer is paid, even if the buyer has gone.
+  if (request.signal.aborted && payment.settledAmount === null) {
+    await pause(context, payment);
+    request.signal.throwIfAborted();
+  }
+  const settled = await settle(context, payment, { method, signed, earlier: null });
+  return finish(context, settled, { request, replayed });
+};
+
+const finish = (
+  context: X402Context,
+  settled: Settled,
+  { request, replayed }: { request: PayRequest; replayed: boolean },
+): PayOutcome => {
+  if (settled.outcome === 'failed') return unpaid(context, request, settled.reason, settled.receipt);
+  const { payment, result, receipt, transaction } = settled;
+  if (payment.state !== 'delivered') context.noteDelivery(payment);
+  const { identity, accountId, settledAt } = payment;
+  const done = { result, receipt, replayed, transaction, identity, accountId, settledAt };
+  return { outcome: 'served', ...done };
+};
+
+const unpaid = (
+  { challenge }: X402Context,
+  { price, sale, transport, isSandbox, upto }: PayRequest,
+  reason?: string,
+  receipt?: Receipt,
+): PayOutcome => ({
+  outcome: 'unpaid',
+  challenge: challenge({ price, sale, transport, isSandbox, reason, upto: uptoTermsOf(upto) }),
+  ...(receipt === undefined ? {} : { receipt }),
+});
+
+/** Goes on with a known proof. `terms` is null when it would not be accepted as a new one. */
+const resume = async (
+  context: X402Context,
+  payment: Payment,
+  { purchase, terms }: { purchase: Purchase; terms: Terms | null },
+): Promise<PayOutcome> => {
+  const { request, proof } = purchase;
+  if (payment.requestHash !== request.requestHash || !isSameProof(payment, proof)) throw paymentConflict();
+  if (payment.isRefunded) throw paymentRefunded();
+  switch (payment.state) {
+    case 'delivered':
+      if (context.clock.now() - payment.updatedAt > replayLifeMs) throw paymentSpent();
+      return finish(context, replay(payment), { request, replayed: true });
+    case 'settled':
+      return finish(context, replay(payment), { request, replayed: true });
+    case 'rejected':
+      // The proof was freed between our reservation and this read.
+      if (terms === null) return unpaid(context, request, payment.reason ?? undefined);
+      throw paymentInProgress();
+    case 'failed':
+      return resumeFailed(context, payment, request);
+    case 'unknown':
+    case 'broadcasting':
+      return resumeSent(context, payment, request);
+    case 'produced':
+      return resumeProduced(context, payment, request);
+    case 'reserved':
+    case 'verified':
+      if (isLeased(context, payment)) throw paymentInProgress();
+      if (terms === null) throw paymentUnavailable();
+      if ((await movePayment(context, payment, 'interrupted', {})) === null) throw paymentInProgress();
+      return reserve(context, purchase, terms);
+  }
+};
+
+const resumeFailed = async (
+  context: X402Context,
+  payment: Payment,
+  request: PayRequest,
+): Promise<PayOutcome> => {
+  const method = findMethod(context.methods, payment.network);
+  const settled = method === null ? null : await appeal(context, payment, { method, signal: request.signal });
+  return settled === null
+    ? unpaid(context, request, payment.reason ?? undefined)
+    : finish(context, settled, { request, replayed: true });
+};
+
+const resumeSent = async (
+  context: X402Context,
+  payment: Payment,
+  request: PayRequest,
+): Promise<PayOutcome> => {
+  const { taken, method } = await takeOver(context, payment, 'resumed');
+  if (taken.isRefunded) {
+    // It was refunded while we took it over.
+    await movePayment(context, taken, 'doubted', {
+      reason: undefined,
+      transaction: undefined,
+      reverts: undefined,
+    });
+    throw paymentRefunded();
+  }
+  return finish(context, await resolve(context, taken, method), { request, replayed: true });
+};
+
+const resumeProduced = async (
+  context: X402Context,
+  payment: Payment,
+  request: PayRequest,
+): Promise<PayOutcome> => {
+  if (await isBarred(context, payment)) throw tooManyReverts(revertLimit.withinMs);
+  const { taken, method } = await takeOver(context, payment, 'continued');
+  return settleProduced(context, taken, { request, method, replayed: true });
+};
+
+/** Takes the lease of a payment that a process left behind. Throws AppError when another process has it. */
+const takeOver = async (
+  context: X402Context,
+  payment: Payment,
+  event: 'continued' | 'resumed',
+): Promise<{ taken: Payment; method: PaymentMethod }> => {
+  if (isLeased(context, payment)) throw paymentInProgress();
+  const method = findMethod(context.methods, payment.network);
+  if (method === null) throw paymentUnavailable();
+  const taken = await movePayment(context, payment, event, {});
+  if (taken === null) throw paymentInProgress();
+  return { taken, method };
+};

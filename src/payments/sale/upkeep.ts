@@ -1,0 +1,57 @@
+import { repeat } from '../../kit/repeat.ts';
+import type { RefundNetwork } from '../refunds/refund-place.ts';
+import { createRefundUpkeep } from '../refunds/refund-upkeep.ts';
+import type { X402Context } from './context.ts';
+import { noteTermsEveryMs } from './former-terms.ts';
+import { replayLifeMs } from './purchase.ts';
+import { reconcile } from './reconcile.ts';
+
+const reconcileEveryMs = 5_000;
+const reconcileBatch = 50;
+const maxReconcileBatches = 100;
+const refundsEveryMs = 60_000;
+const refundBatch = 200;
+const pruneEveryMs = 60_000;
+const pruneBatch = 1_000;
+const maxPruneBatches = 100;
+/** For how long a refused proof is kept, so that operators can see the reason. */
+const rejectedLifeMs = 3_600_000;
+
+/** Runs the background work that ends every payment and deletes old ones. */
+export const beginUpkeep = async (
+  context: X402Context,
+  { networks, signal }: { networks: readonly RefundNetwork[]; signal: AbortSignal },
+): Promise<void> => {
+  const { store, formerTerms, clock, log } = context;
+  const lookAtRefunds = createRefundUpkeep({ store, networks, clock });
+  const every = (intervalMs: number, what: string, work: () => Promise<void>): Promise<void> =>
+    repeat({ what, intervalMs, signal, log, work });
+
+  await Promise.all([
+    every(reconcileEveryMs, 'reconciling payments', async () => {
+      for (let batch = 0; batch < maxReconcileBatches && !signal.aborted; batch += 1) {
+        const { examined, resolved } = await reconcile(context, { limit: reconcileBatch });
+        if (examined > 0) log.info({ examined, resolved }, 'payments were reconciled');
+        if (examined < reconcileBatch) return;
+      }
+    }),
+    every(refundsEveryMs, 'looking at refunds', async () => {
+      const looks = await lookAtRefunds({ limit: refundBatch, signal });
+      for (const { refund, outcome } of looks)
+        if (outcome === 'settled' || outcome === 'failed')
+          log.info({ refund: refund.id, outcome, reason: refund.reason }, 'a refund has ended');
+    }),
+    every(pruneEveryMs, 'deleting old payments', async () => {
+      const now = clock.now();
+      for (let batch = 0; batch < maxPruneBatches && !signal.aborted; batch += 1) {
+        const pruned = await store.prunePayments({
+          rejectedBefore: now - rejectedLifeMs,
+          deliveredBefore: now - 2 * replayLifeMs,
+          limit: pruneBatch,
+        });
+        if (pruned === 0) return;
+      }
+    }),
+    every(noteTermsEveryMs, 'noting the offered terms', () => formerTerms.note()),
+  ]);
+};

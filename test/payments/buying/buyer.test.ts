@@ -1,0 +1,250 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { readConfig } from '../../../src/config/config.ts';
+import { withPurpose } from '../../../src/kit/call-purpose.ts';
+import { createHttpClient, type HttpClient } from '../../../src/http/http-client.ts';
+import { OutboundError } from '../../../src/http/outbound.ts';
+import { PurchaseError, type PayConfig } from '../../../src/http/pay-settings.ts';
+import { silentLog } from '../../../src/kit/log.ts';
+import { parseUsd } from '../../../src/kit/money.ts';
+import { evmFamily } from '../../../src/payments/chains/evm/evm-family.ts';
+import { solanaFamily } from '../../../src/payments/chains/solana/solana-family.ts';
+import { checkBought, createBuyer } from '../../../src/payments/buying/create-buyer.ts';
+import { openWallet } from '../../../src/payments/buying/open-wallet.ts';
+import type { BoughtPayment, Store } from '../../../src/store/store.ts';
+import { searchPrice, startPaidSearch, type PaidSearch } from '../../e2e/start-paid-search.ts';
+import { testEngines, type TestStore } from '../../store/open-test-store.ts';
+
+let seller: PaidSearch;
+let keys: string[];
+let sold: ReturnType<typeof readConfig>['x402']['networks'];
+
+/** Of an image, in the smallest unit of USDC. */
+const imagePrice = 40_000n;
+
+beforeAll(async () => {
+  seller = await startPaidSearch({ environment: { WALLET_ACCOUNTS: 'on' } });
+  const { base, solana, environment } = seller.chains;
+  const [evm, svm] = await Promise.all([evmFamily.createWallet(), solanaFamily.createWallet()]);
+  await base.mint(evm.address as `0x${string}`, 100n * searchPrice);
+  await solana.mint(svm.address, 100n * searchPrice);
+  keys = [String(Reflect.get(evm, 'privateKey')), String(Reflect.get(svm, 'secretKey'))];
+  sold = readConfig(environment, null).x402.networks;
+});
+
+afterAll(() => seller.stop());
+
+/** A call with a proof fails, or its process dies, before it is sent or after its answer came; or a 402 answers it. */
+type Fault = 'fails before' | 'fails after' | 'dies before' | 'dies after' | 'refused' | 'unreachable';
+
+describe.each(['base', 'solana'] as const)('a buyer on %s', (chain) => {
+  let place: TestStore;
+  let store: Store;
+  let http: HttpClient;
+  let faults: Fault[];
+  let proofs: unknown[];
+  /** Milliseconds ahead of the system's clock. */
+  let ahead: number;
+
+  beforeEach(async () => {
+    place = await testEngines()[0]!.create();
+    ({ store } = place);
+    [faults, proofs, ahead] = [[], [], 0];
+    http = createHttpClient({ connectMs: 5_000 });
+  });
+  afterEach(async () => {
+    await http.close();
+    await place.remove();
+  });
+
+  const clock = { now: () => Date.now() + ahead };
+  const payWith = (limits: Partial<PayConfig>): PayConfig => ({
+    setting: 'pay',
+    keys,
+    maxPerCall: parseUsd('0.10'),
+    maxPerDay: parseUsd('1.00'),
+    networks: [seller.chains[chain].network],
+    ...limits,
+  });
+
+  /** Strikes a call that sends a proof. */
+  const struck = async <Answer>(
+    headers: Record<string, string> = {},
+    call: (headers: Record<string, string>) => Promise<Answer>,
+  ): Promise<Answer> => {
+    const { 'payment-signature': proof, ...unpaid } = headers;
+    if (proof === undefined) return call(headers);
+    proofs.push(proof);
+    const fault = faults.shift();
+    if (fault === 'refused') return call(unpaid);
+    if (fault === 'unreachable') throw new OutboundError('unreachable', fault);
+    if (fault?.endsWith('after') === true) await call(headers);
+    if (fault?.startsWith('dies') === true) return new Promise(() => undefined);
+    if (fault !== undefined) throw new OutboundError('broken_off', fault);
+    return call(headers);
+  };
+
+  /** A process that buys, on the same store as all others. */
+  const open = (limits: Partial<PayConfig> = {}) => {
+    const faulty: HttpClient = {
+      ...http,
+      receive: (url, request) =>
+        struck(request.headers, (headers) => http.receive(url, { ...request, headers })),
+    };
+    const buyer = createBuyer({ store, clock, log: silentLog, sold });
+    return buyer.payFor(faulty, { upstream: 'seller', pay: payWith(limits) });
+  };
+  const ask = async (
+    paying: HttpClient,
+    { path, body, jobId = null }: { path: string; body?: object; jobId?: string | null },
+  ): Promise<string> =>
+    withPurpose({ operation: 'test', jobId, soldPayment: null }, async () => {
+      const chunks: Buffer[] = [];
+      const { status } = await paying.receive(`${seller.gateway.url}${path}`, {
+        timeouts: { totalMs: 30_000 },
+        limits: { totalBytes: 1_000_000 },
+        onData: (chunk) => {
+          chunks.push(chunk);
+          return false;
+        },
+        ...(body === undefined
+          ? {}
+          : {
+              method: 'POST' as const,
+              headers: { 'content-type': 'application/json' },
+              body: JSON.stringify(body),
+            }),
+      });
+      expect(status).toBe(200);
+      return Buffer.concat(chunks).toString();
+    });
+  const search = (paying: HttpClient, query: string): Promise<string> =>
+    ask(paying, { path: `/v1/search?query=${query}&limit=3` });
+  const draw = (paying: HttpClient, jobId: string): Promise<string> =>
+    ask(paying, {
+      path: '/v1/images/generations',
+      body: { model: 'imagemodel-1.0', prompt: 'a boat' },
+      jobId,
+    });
+  const list = (): Promise<BoughtPayment[]> => store.listBoughtPayments({ before: null, limit: 100 });
+  const spent = async (): Promise<bigint> => (await store.listBoughtSpending(clock.now()))[0]?.spent ?? 0n;
+
+  it('pays for an answer once, and writes it down', async () => {
+    const charged = await seller.charged(async () => {
+      expect(JSON.parse(await search(open(), 'travel'))).toMatchObject({ results: expect.any(Array) });
+    });
+    expect(charged).toBe(searchPrice);
+    expect(await list()).toMatchObject([
+      { state: 'answered', price: parseUsd('0.10'), transaction: expect.any(String), checkAt: null },
+    ]);
+    expect(await spent()).toBe(parseUsd('0.10'));
+  });
+
+  it.each(['fails before', 'fails after'] as const)(
+    'searches again with the same proof: %s',
+    async (fault) => {
+      faults = [fault];
+      const paying = open();
+      const charged = await seller.charged(async () => {
+        await expect(search(paying, 'food')).rejects.toThrow(OutboundError);
+        await search(paying, 'food');
+        // An answer that came is not given again.
+        await search(paying, 'food');
+      });
+      expect(charged).toBe(2n * searchPrice);
+      expect(proofs[1]).toBe(proofs[0]);
+      expect(proofs[2]).not.toBe(proofs[0]);
+    },
+  );
+
+  it.each(['fails before', 'fails after', 'dies before', 'dies after'] as const)(
+    'pays once for a job that is tried again: %s',
+    async (fault) => {
+      faults = [fault];
+      const charged = await seller.charged(async () => {
+        const first = draw(open(), 'job').catch(() => null);
+        await vi.waitUntil(() => proofs.length === 1 && faults.length === 0, { timeout: 60_000 });
+        if (fault.startsWith('fails')) await first;
+        const answer = await draw(open(), 'job');
+        // And once more, as when the process dies before it has written the end of the job.
+        expect(JSON.parse(await draw(open(), 'job'))).toMatchObject({ id: JSON.parse(answer).id });
+      });
+      expect(charged).toBe(imagePrice);
+      expect(new Set(proofs).size).toBe(1);
+      expect(await list()).toMatchObject([{ state: 'answered', jobId: 'job' }]);
+    },
+  );
+
+  it('sends nothing beyond the budget of the day, over all processes', async () => {
+    const limits = { maxPerDay: parseUsd('0.20') };
+    const charged = await seller.charged(async () => {
+      const buyers = [open(limits), open(limits)];
+      // Each finds somebody: a search that finds nobody is free, and would leave the budget to another.
+      const paths = [1, 2, 3, 4, 5].map((limit) => `/v1/search?limit=${limit}`);
+      const ends = await Promise.allSettled(paths.map((path, index) => ask(buyers[index % 2]!, { path })));
+      const failed = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason] : []));
+      expect(failed).toHaveLength(3);
+      for (const error of failed) {
+        expect(error).toBeInstanceOf(PurchaseError);
+        expect(error).toMatchObject({ mayBePaid: false, message: expect.stringContaining('budget') });
+      }
+    });
+    expect(charged).toBe(2n * searchPrice);
+    expect(proofs).toHaveLength(2);
+  });
+
+  it('signs nothing above the limit of a call, nor on another network', async () => {
+    await expect(search(open({ maxPerCall: parseUsd('0.09') }), 'beauty')).rejects.toThrow(
+      'max_usd_per_call',
+    );
+    await expect(search(open({ networks: ['eip155:1'] }), 'beauty')).rejects.toThrow('allowed networks');
+    expect(await list()).toEqual([]);
+  });
+
+  it('gives a proof back to the budget that could not be sent', async () => {
+    faults = ['unreachable'];
+    await expect(draw(open(), 'job')).rejects.toMatchObject({ failure: 'unreachable' });
+    expect(await spent()).toBe(0n);
+    await draw(open(), 'job');
+    expect(new Set(proofs).size).toBe(2);
+    expect((await list()).map(({ state }) => state)).toEqual(['answered', 'unused']);
+  });
+
+  it('never pays twice for a job whose upstream gives no answer for its proof; a search pays anew', async () => {
+    const charged = await seller.charged(async () => {
+      faults = ['fails after', 'refused'];
+      await expect(draw(open(), 'job')).rejects.toThrow(OutboundError);
+      const again = draw(open(), 'job');
+      await expect(again).rejects.toMatchObject({ name: 'PurchaseError', mayBePaid: true });
+      faults = ['fails after', 'refused'];
+      await expect(search(open(), 'music')).rejects.toThrow(OutboundError);
+      await search(open(), 'music');
+    });
+    expect(charged).toBe(imagePrice + 2n * searchPrice);
+    const states = (await list()).map(({ jobId, state }) => [jobId, state]);
+    expect(states).toEqual([
+      [null, 'answered'],
+      [null, 'lost'],
+      ['job', 'lost'],
+    ]);
+  });
+
+  // The last one, as it moves the time of the chains.
+  it('signs anew for a job only when its proof was not taken and has expired', async () => {
+    faults = ['dies before'];
+    void draw(open(), 'job').catch(() => null);
+    await vi.waitUntil(() => proofs.length === 1, { timeout: 60_000 });
+    const { base, solana } = seller.chains;
+    ahead = 24 * 3_600_000;
+    await base.controls.advanceSeconds(24 * 3_600);
+    await base.controls.mine();
+    solana.controls.expireBlockhash();
+    solana.controls.advanceSlots(64);
+    const { networks } = openWallet(payWith({}), sold);
+    await checkBought({ store, clock, networks, signal: new AbortController().signal });
+    expect(await list()).toMatchObject([{ state: 'unused' }]);
+    expect(await spent()).toBe(0n);
+    // The blocks of Base are a day ahead now, so its seller takes no proof any more.
+    await draw(open(), 'job').catch(() => null);
+    expect(proofs[1]).not.toBe(proofs[0]);
+  });
+});
