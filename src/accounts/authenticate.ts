@@ -21,45 +21,80 @@ const bearer = /^Bearer +([\x21-\x7e]{1,256}) *$/i;
 export const bearerKey = (authorization: string | undefined): string | null =>
   bearer.exec(authorization ?? '')?.[1] ?? null;
 
+interface AuthenticateOptions<Command extends keyof Store> {
+  store: Pick<Store, Command>;
+  clock: Clock;
+  config: { wallets: Pick<WalletConfig, 'terms'> };
+}
+
+type Found = NonNullable<Awaited<ReturnType<Store['findKey']>>>;
+
 /** Looks the bearer key up by its hash on every call, so that a revocation or a change of limits counts at once. */
 export const createAuthenticate =
-  ({
-    store,
-    clock,
-    config,
-  }: {
-    store: Pick<Store, 'findKey'>;
-    clock: Clock;
-    config: { wallets: Pick<WalletConfig, 'terms'> };
-  }): Authenticate =>
+  ({ store, clock, config }: AuthenticateOptions<'findKey'>): Authenticate =>
   async (authorization, note = {}) => {
     if (authorization === undefined || authorization.trim() === '') return null;
     const text = bearerKey(authorization);
     const found = text === null ? null : await store.findKey(sha256(text));
-    if (found === null || found.key.revokedAt !== null || found.account.status !== 'active')
+    if (found === null || !isUsable(found))
       throw refused(
         'The API key is missing, unknown or no longer valid. Send "Authorization: Bearer <API_KEY>".',
       );
     const { account, key } = found;
-    const { expiresAt, models } = key;
-    const isSignedIn = key.madeBy === signInMaker;
-    if (expiresAt !== null && expiresAt <= clock.now())
-      throw refused(`The API key expired at ${toIso(expiresAt)}. Use another key.`);
+    if (key.expiresAt !== null && key.expiresAt <= clock.now())
+      throw refused(`The API key expired at ${toIso(key.expiresAt)}. Use another key.`);
     note.account = account.id;
-    const isBudgeted = key.budgetDay !== null || key.budgetMonth !== null;
-    return {
-      accountId: account.id,
-      keyId: key.id,
-      available: account.balance - account.held,
-      terms: account.terms ?? (account.wallet === null ? null : config.wallets.terms),
-      isSandbox: account.isSandbox,
-      ...(isSignedIn ? { isSignedIn } : {}),
-      // The expiry of a sign-in takes no right from the wallet's owner.
-      limits:
-        isBudgeted || models !== null || (expiresAt !== null && !isSignedIn) ? { models, isBudgeted } : null,
-      webhookSecret: account.webhookSecret,
-    };
+    return toCaller(found, [key], config);
   };
+
+/** As `createAuthenticate`, of the access tokens of connections. It knows no keys. Null for an unknown token. */
+export const createAuthenticateConnection =
+  ({ store, clock, config }: AuthenticateOptions<'findConnection'>) =>
+  async (token: string, note: { account?: string } = {}): Promise<Caller | null> => {
+    const now = clock.now();
+    const found = await store.findConnection({ token: sha256(token), now });
+    if (found === null || !isConnectionAlive(found, now)) return null;
+    note.account = found.account.id;
+    return { ...toCaller(found, [found.key, found.parent], config), scopes: found.scopes };
+  };
+
+/** Whether a connection can be used: it ends with the key that made it, and with the account. */
+export const isConnectionAlive = (
+  found: NonNullable<Awaited<ReturnType<Store['findConnection']>>>,
+  now: number,
+): boolean =>
+  isUsable(found) &&
+  found.parent.revokedAt === null &&
+  [found.key, found.parent].every(({ expiresAt }) => expiresAt === null || expiresAt > now);
+
+const isUsable = ({ key, account }: Found): boolean => key.revokedAt === null && account.status === 'active';
+
+/** `keys`: the key, and the one that made it where that limits it, too. */
+const toCaller = (
+  { account, key }: Found,
+  keys: readonly Found['key'][],
+  { wallets }: AuthenticateOptions<never>['config'],
+): Caller => {
+  const isSignedIn = key.madeBy === signInMaker;
+  const isBudgeted = keys.some(({ budgetDay, budgetMonth }) => budgetDay !== null || budgetMonth !== null);
+  const models = keys.reduce<string[] | null>(
+    (all, { models: own }) =>
+      all === null || own === null ? (all ?? own) : all.filter((sku) => own.includes(sku)),
+    null,
+  );
+  // The expiry of a sign-in takes no right from the wallet's owner.
+  const isLimited = isBudgeted || models !== null || (key.expiresAt !== null && !isSignedIn);
+  return {
+    accountId: account.id,
+    keyId: key.id,
+    available: account.balance - account.held,
+    terms: account.terms ?? (account.wallet === null ? null : wallets.terms),
+    isSandbox: account.isSandbox,
+    ...(isSignedIn ? { isSignedIn } : {}),
+    limits: isLimited ? { models, isBudgeted } : null,
+    webhookSecret: account.webhookSecret,
+  };
+};
 
 const refused = (message: string): AppError =>
   new AppError('invalid_api_key', message, { headers: { 'www-authenticate': 'Bearer' } });

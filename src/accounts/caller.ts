@@ -14,6 +14,8 @@ export interface Caller {
   webhookSecret: string | null;
   /** True: the key is from a sign-in with the wallet that owns the account. */
   isSignedIn?: boolean;
+  /** What the person allowed the assistant that calls; undefined: the caller has a key. */
+  scopes?: readonly string[];
   /** The limits of the key; null: it has none, or only the expiry of a sign-in. */
   limits: CallerLimits | null;
 }

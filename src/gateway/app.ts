@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { randomUUID } from 'node:crypto';
-import { createAuthenticate } from '../accounts/authenticate.ts';
+import { createAuthenticate, createAuthenticateConnection } from '../accounts/authenticate.ts';
 import { clientAddress } from './client-address.ts';
 import { AppError, messages } from '../kit/errors.ts';
 import { memoizeAsync } from '../kit/memoize-async.ts';
@@ -32,6 +32,7 @@ type AppContext = RequestContext & McpRequestFacts;
 export const createApp = (services: GatewayServices): App => {
   const { log, config, operations, telemetry } = services;
   const authenticate = createAuthenticate(services);
+  const authenticateConnection = createAuthenticateConnection(services);
   const serveRest = createRestRoutes(operations, services);
   const serveLater = createServeLater(services);
   // The line of a request has no secrets, and looking for them takes longer than writing it.
@@ -73,6 +74,7 @@ export const createApp = (services: GatewayServices): App => {
     url: readUrl(request),
     clientAddress: clientAddress(request, config.trustedProxyHops),
     authenticate,
+    authenticateConnection,
   });
 
   const server = createServer(
@@ -113,6 +115,10 @@ const createServeLater = (services: GatewayServices) => {
     const { createOperatorMount } = await import('../operator/operator-mount.ts');
     return createOperatorMount(services);
   });
+  const loadOAuth = memoizeAsync(async () => {
+    const { createOAuthMount } = await import('../rest/connect/mount-oauth.ts');
+    return createOAuthMount({ ...services, authenticate: createAuthenticate(services) });
+  });
   const loadPages = memoizeAsync(async () => (await import('./pages.ts')).createPages(services));
   return async (request: IncomingMessage, response: ServerResponse, context: AppContext): Promise<void> => {
     try {
@@ -123,6 +129,10 @@ const createServeLater = (services: GatewayServices) => {
         const serveOperator = await loadOperator();
         return await serveOperator(request, response, context);
       }
+      if (isOAuth(context.url.pathname)) {
+        const serveOAuth = await loadOAuth();
+        if (await serveOAuth(request, response, context.url)) return;
+      }
       const pages = await loadPages();
       if (!response.destroyed) pages(request, response);
     } catch (error) {
@@ -130,6 +140,9 @@ const createServeLater = (services: GatewayServices) => {
     }
   };
 };
+
+const isOAuth = (path: string): boolean =>
+  /^\/(?:oauth\/|\.well-known\/oauth-|(?:authorize|token|register)$)/.test(path);
 
 /** Enough for the longest accepted payment proof and the other headers. */
 const maxHeaderSize = 32_768;

@@ -63,28 +63,36 @@ export const createOutbound = ({
   const follow = async (
     first: CheckedUrl,
     request: HttpRequest & { signal: AbortSignal },
+    most: number,
   ): Promise<HttpAnswer> => {
     let target = first;
-    for (let hop = 0; hop <= maxRedirects; hop += 1) {
+    for (let hop = 0; hop <= most; hop += 1) {
       const found = await send(target, request);
       if (!redirects.has(found.status)) return found;
       found.body.destroy();
       target = checkUrl(readLocation(found, target), { allowsLoopback });
     }
-    throw new OutboundError('too_many_redirects', `The URL redirects more than ${maxRedirects} times.`);
+    throw new OutboundError('too_many_redirects', `The URL redirects more than ${most} times.`);
   };
 
   return {
-    download: async (url, { maxBytes, idleMs, lane = 'inputs', ...limits }) => {
+    download: async (
+      url,
+      { maxBytes, idleMs, lane = 'inputs', redirects: most = maxRedirects, ...limits },
+    ) => {
       const target = checkUrl(url, { allowsLoopback });
       const call = await lanes[lane](limits);
       try {
-        const found = await follow(target, {
-          headers: { 'user-agent': userAgent, accept: '*/*' },
-          timeouts: idleMs === undefined ? {} : { idleMs },
-          signal: call.signal,
-          limits: { totalBytes: maxBytes },
-        });
+        const found = await follow(
+          target,
+          {
+            headers: { 'user-agent': userAgent, accept: '*/*' },
+            timeouts: idleMs === undefined ? {} : { idleMs },
+            signal: call.signal,
+            limits: { totalBytes: maxBytes },
+          },
+          most,
+        );
         found.body.once('close', call.end);
         assertWanted(found, maxBytes);
         return { contentType: readHeader(found, 'content-type'), body: found.body };

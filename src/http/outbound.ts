@@ -53,6 +53,8 @@ export interface DownloadOptions {
   signal: AbortSignal;
   /** `results`: made by an upstream, with slots of its own. Default: `inputs`. */
   lane?: 'inputs' | 'results';
+  /** The most redirects. Default: three. */
+  redirects?: number;
   /** The account that the call is for, if that is known. No account gets more than a share of the places. */
   accountId?: string | undefined;
 }
@@ -62,7 +64,7 @@ export interface DownloadOptions {
  * made, on every hop and every attempt. Throws OutboundError, or the signal's reason after it aborts.
  */
 export interface Outbound {
-  /** A GET, with at most three redirects. The body is streamed, and throws OutboundError when it grows beyond `maxBytes`. */
+  /** A GET. The body is streamed, and throws OutboundError when it grows beyond `maxBytes`. */
   download(url: string, options: DownloadOptions): Promise<{ contentType: string | null; body: Readable }>;
   /** A POST without redirects; the answer's body is not read. Any status is an answer. `retryAfter` is the header of that name. */
   post(

@@ -58,6 +58,10 @@ export const createCallTool =
     }
   };
 
+/** What a connection must allow for a tool. */
+const scopeOf = ({ group, tool }: Operation): string =>
+  group === 'search' ? 'search' : tool?.readOnly === true ? 'read' : 'generate';
+
 const toCall = async (
   operation: Operation,
   input: Record<string, unknown>,
@@ -68,6 +72,12 @@ const toCall = async (
   const rules = rulesOf(operation.sale);
   if (caller === null && rules.key === 'needed')
     throw new AppError('invalid_api_key', `This tool needs an API key. ${identity.keyHint}`);
+  const scope = scopeOf(operation);
+  if (caller?.scopes?.includes(scope) === false)
+    throw new AppError(
+      'permission_denied',
+      `This connection may not "${scope}". Connect again, and allow it.`,
+    );
   const payment = meta?.['x402/payment'];
   const progressToken = meta?.progressToken;
   return {

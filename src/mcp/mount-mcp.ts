@@ -7,6 +7,7 @@ import {
   type McpRequestContext,
   type Server,
 } from '@modelcontextprotocol/server';
+import { bearerKey } from '../accounts/authenticate.ts';
 import { AppError } from '../kit/errors.ts';
 import { bodyCost, maxBodyOf, smallBodyBytes, textJobShare } from '../limits/memory-budget.ts';
 import { createRequestMemory } from '../limits/request-memory.ts';
@@ -25,6 +26,7 @@ export interface McpRequestFacts extends Pick<Call, 'requestId' | 'clientAddress
   url: URL;
   note: RequestNote;
   authenticate: (authorization: string | undefined, note: RequestNote) => Promise<Call['caller']>;
+  authenticateConnection: (token: string, note: RequestNote) => Promise<Call['caller']>;
 }
 
 export interface McpMountOptions {
@@ -34,10 +36,14 @@ export interface McpMountOptions {
   sender?: WatchSenderOptions;
 }
 
+/** The one address that the access tokens of connections open. */
+const accountPath = '/mcp/account';
+
 const groups = new Map<string, ToolGroup>([
   ['/mcp', 'all'],
   ['/mcp/search', 'search'],
   ['/mcp/generation', 'generation'],
+  [accountPath, 'all'],
 ]);
 
 /** The lists never change, so a subscription stream stays silent. Clients may open at most so many. */
@@ -63,13 +69,16 @@ export const createMcpMount = ({ services, operations, sender }: McpMountOptions
   const serve = async (
     request: IncomingMessage,
     response: ServerResponse,
-    { group, requestId, clientAddress, note, authenticate }: McpRequestFacts & { group: ToolGroup },
+    { group, ...facts }: McpRequestFacts & { group: ToolGroup },
   ): Promise<void> => {
+    const { requestId, clientAddress, note } = facts;
     const { signal, closed } = watchClient(response);
     try {
       if (!passesOrigin(request, response)) return;
       if (request.method !== 'POST') throw onlyPost();
-      const caller = await authenticate(request.headers.authorization, note);
+      const caller = await readCaller(request, facts);
+      if (caller === null && facts.url.pathname === accountPath)
+        throw tokenMissing(services.publicUrl(), request.headers.authorization);
       const maxBytes = maxBodyOf(caller, config.maxBodyBytes);
       const announced = request.headers['content-length'];
       const isRefused = Number(announced ?? 0) > maxBytes;
@@ -115,6 +124,30 @@ export const createMcpMount = ({ services, operations, sender }: McpMountOptions
     void serve(request, response, { ...facts, group });
     return true;
   };
+};
+
+/** At the address of connections, the bearer may be an access token; elsewhere, and if it begins as keys do, it is a key. */
+const readCaller = (
+  { headers: { authorization } }: IncomingMessage,
+  { url, note, authenticate, authenticateConnection }: McpRequestFacts,
+): Promise<Call['caller']> => {
+  const token = url.pathname === accountPath ? bearerKey(authorization) : null;
+  return token === null || token.startsWith('sk_')
+    ? authenticate(authorization, note)
+    : authenticateConnection(token, note);
+};
+
+/** Tells an assistant where its person signs in (RFC 9728). */
+const tokenMissing = (publicUrl: string, sent: string | undefined): AppError => {
+  const metadata = `resource_metadata="${publicUrl}/.well-known/oauth-protected-resource${accountPath}"`;
+  const error = sent === undefined ? '' : ', error="invalid_token"';
+  return new AppError(
+    'invalid_api_key',
+    'Connect this assistant to an account: sign in at the address of the metadata.',
+    {
+      headers: { 'www-authenticate': `Bearer ${metadata}${error}, scope="read generate search"` },
+    },
+  );
 };
 
 /** Answers whatever comes, with a server for each request. */

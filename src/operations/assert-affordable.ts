@@ -15,7 +15,6 @@ export const assertAffordable = async (
   if (available < needed) throw insufficientBalance({ needed, available });
   if (limits?.isBudgeted !== true) return;
   const now = clock.now();
-  const key = await store.getKey({ id: keyId, now });
-  const short = key === null ? null : shortBudget(key, needed);
+  const short = shortBudget(await store.listCountedKeys({ keyId, time: now }), needed);
   if (short !== null) throw insufficient({ outcome: 'insufficient', ...short, needed, now });
 };

@@ -90,9 +90,13 @@ export const budgetsOf = (key: BudgetedKey): Budget[] => {
   return all.flatMap(({ limit, ...budget }) => (limit === null ? [] : [{ ...budget, limit }]));
 };
 
-/** Returns the budget of the key with the least left, if that does not cover the hold; else null. */
-export const shortBudget = (key: BudgetedKey, hold: Nano): { available: Nano; budget: Budget } | null => {
-  const [tightest] = budgetsOf(key)
+/** Returns the budget of the keys with the least left, if that does not cover the hold; else null. */
+export const shortBudget = (
+  keys: readonly BudgetedKey[],
+  hold: Nano,
+): { available: Nano; budget: Budget } | null => {
+  const [tightest] = keys
+    .flatMap(budgetsOf)
     .map((budget) => ({ available: budget.limit - budget.spent - budget.held, budget }))
     .sort((a, b) => (a.available < b.available ? -1 : 1));
   return tightest === undefined || tightest.available >= hold ? null : tightest;

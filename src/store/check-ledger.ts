@@ -1,6 +1,7 @@
 import { formatUsd, type Nano } from '../kit/money.ts';
 import { run, type Steps } from './command.ts';
 import { gaugeOwedJobs } from './commands/gauges.ts';
+import { countedKeys } from './commands/key-table.ts';
 import { isOwed } from './commands/pledges.ts';
 import { onlyOf, statement, type Dialect, type SqlValue } from './statement.ts';
 
@@ -180,9 +181,10 @@ const dayOfJob = {
 /** The jobs that count in budgets, each in the day and the month of its admission. */
 const budgetCheck: LedgerCheck = {
   text: ({ kind }) => `with counted as (
-      select j.key_id, ${dayOfJob[kind]} as day, h.captured,
+      select k.id as key_id, ${dayOfJob[kind]} as day, h.captured,
         case when h.state = 'open' then h.amount else 0 end as held
-      from holds h join jobs j on j.id = h.job_id where h.budgeted = 1
+      from holds h join jobs j on j.id = h.job_id join api_keys k on k.id in ${countedKeys('j.key_id')}
+      where h.budgeted = 1
     )
     select key_id, period, cast(sum(spent) as bigint) as spent, cast(sum(held) as bigint) as held from (
       select key_id, period, spent, held from key_use

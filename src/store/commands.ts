@@ -2,6 +2,7 @@ import type { Command, Steps } from './command.ts';
 import * as accounts from './commands/accounts.ts';
 import * as boughtPayments from './commands/bought-payments.ts';
 import * as claimCall from './commands/claim-call.ts';
+import * as connections from './commands/connections.ts';
 import * as finishJob from './commands/finish-job.ts';
 import * as forgotten from './commands/forgotten.ts';
 import * as gauges from './commands/gauges.ts';
@@ -12,6 +13,7 @@ import * as listPayments from './commands/list-payments.ts';
 import * as madeClips from './commands/made-clips.ts';
 import * as media from './commands/media.ts';
 import * as migrations from './commands/migrations.ts';
+import * as oauthRecords from './commands/oauth-records.ts';
 import * as openJob from './commands/open-job.ts';
 import * as operator from './commands/operator.ts';
 import * as payOwedJob from './commands/pay-owed-job.ts';
@@ -34,6 +36,8 @@ const onlyCommands = <List extends Record<string, AnyCommand>>(list: List): List
 export const commands = onlyCommands({
   ...accounts,
   ...keys,
+  ...connections,
+  ...oauthRecords,
   ...secrets,
   ...spentNonces,
   ...migrations,

@@ -3,6 +3,7 @@ import type { CommandMethods } from './commands.ts';
 
 export type * from './commands/accounts.ts';
 export type * from './commands/bought-payments.ts';
+export type * from './commands/connections.ts';
 export type * from './commands/finish-job.ts';
 export type * from './commands/forgotten.ts';
 export type * from './commands/gauges.ts';
@@ -14,6 +15,7 @@ export type * from './commands/ledger.ts';
 export type * from './commands/ledger-table.ts';
 export type * from './commands/list-payments.ts';
 export type * from './commands/media.ts';
+export type * from './commands/oauth-records.ts';
 export type * from './commands/open-job.ts';
 export type * from './commands/operator.ts';
 export type { Risk } from './commands/payment-risk.ts';

@@ -1,17 +1,17 @@
 import { createServer } from 'node:http';
-import { createAuthenticate } from '../../src/accounts/authenticate.ts';
+import { createAuthenticate, createAuthenticateConnection } from '../../src/accounts/authenticate.ts';
 import { systemClock } from '../../src/kit/clock.ts';
 import type { McpMount } from '../../src/mcp/mount-mcp.ts';
 import type { Store } from '../../src/store/store.ts';
 import { listenOnLoopback, type Listening } from './listen-on-loopback.ts';
 
 /** Serves a mount as the application does: request id first, and 404 for what the mount leaves alone. */
-export const serveMount = (mount: McpMount, store: Pick<Store, 'findKey'>): Promise<Listening> => {
-  const authenticate = createAuthenticate({
-    store,
-    clock: systemClock,
-    config: { wallets: { terms: null } },
-  });
+export const serveMount = (
+  mount: McpMount,
+  store: Pick<Store, 'findKey' | 'findConnection'>,
+): Promise<Listening> => {
+  const options = { store, clock: systemClock, config: { wallets: { terms: null } } };
+  const authenticate = createAuthenticate(options);
   let requests = 0;
   const server = createServer((request, response) => {
     requests += 1;
@@ -23,6 +23,7 @@ export const serveMount = (mount: McpMount, store: Pick<Store, 'findKey'>): Prom
       clientAddress: '127.0.0.1',
       note: {},
       authenticate: () => authenticate(request.headers.authorization),
+      authenticateConnection: createAuthenticateConnection(options),
     };
     if (!mount(request, response, facts)) response.writeHead(404).end();
   });

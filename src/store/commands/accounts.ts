@@ -86,17 +86,22 @@ const accountsOfKeys = columns({
   webhookSecret: orNull(text()),
 });
 
-/** Finds the key with this SHA-256, revoked or not, and its account. */
-export const findKey = read({
+const callersBy = (column: 'hash' | 'id') => ({
   text: `select ${callerKeys.list('k.')}, a.name as account_name, a.status as account_status, a.balance, a.held, a.terms,
       a.sandbox, a.wallet, a.created_at as account_created_at, a.webhook_secret
-    from api_keys k join accounts a on a.id = k.account_id where k.hash = $1`,
-  values: (hash: string) => [hash],
+    from api_keys k join accounts a on a.id = k.account_id where k.${column} = $1`,
+  values: (value: string) => [value],
   read: firstOf((row: Record<string, never>) => ({
     key: callerKeys.read(row),
     account: accountsOfKeys.read(row),
   })),
 });
+
+/** Finds the key with this SHA-256, revoked or not, and its account. */
+export const findKey = read(callersBy('hash'));
+
+/** As `findKey`, by the id of the key. */
+export const findCallerById = read(callersBy('id'));
 
 /** The account's webhook secrets. `previous` is set during a rotation. */
 export interface WebhookSecrets {

@@ -2,16 +2,11 @@ import { toIso } from '../../kit/clock.ts';
 import { newId } from '../../kit/ids.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
 import { run, type Steps } from '../command.ts';
-import { firstOf, nothing, statement } from '../statement.ts';
+import { nothing, statement } from '../statement.ts';
 import type { Job, NewJob } from './job-table.ts';
-import { selectUsedKeys, usedKeys, type UsedKey } from './key-table.ts';
+import { countedKeys, type UsedKey } from './key-table.ts';
+import { listCountedKeys } from './keys.ts';
 import { budgetsOf, periodEnd, periodNames, shortBudget, type Budget } from '../../rules/key-limits.ts';
-
-const readKey = statement({
-  text: `${selectUsedKeys('$2', '$3')} where k.id = $1`,
-  values: ({ keyId, time }: { keyId: string; time: number }) => [keyId, ...periodNames(time)],
-  read: firstOf(usedKeys.read),
-});
 
 /** As `shortBudget`. Its answer holds while the account's row is locked. */
 export function* findShortBudget({
@@ -23,8 +18,7 @@ export function* findShortBudget({
   hold: Nano;
   now: number;
 }): Steps<{ available: Nano; budget: Budget } | null> {
-  const key = yield* run(readKey, { keyId, time: now });
-  return key === null ? null : shortBudget(key, hold);
+  return shortBudget(yield* run(listCountedKeys, { keyId, time: now }), hold);
 }
 
 interface Counted {
@@ -41,7 +35,9 @@ const markHold = statement({
 
 const addHeld = statement({
   text: `insert into key_use (key_id, period, spent, held)
-    values ($1, $2, 0, cast($4 as bigint)), ($1, $3, 0, cast($4 as bigint))
+    select k.id, p.period, 0, cast($4 as bigint)
+    from api_keys k cross join (select $2 as period union all select $3) as p
+    where k.id in ${countedKeys('$1')}
     on conflict (key_id, period) do update set held = key_use.held + excluded.held`,
   values: ({ job, hold, now }: Counted) => [job.keyId, ...periodNames(now), hold],
   read: nothing,
@@ -63,7 +59,7 @@ interface Capture {
 }
 
 const moveHeld = statement({
-  text: `update key_use set spent = spent + $4, held = held - $5 where key_id = $1 and period in ($2, $3)`,
+  text: `update key_use set spent = spent + $4, held = held - $5 where key_id in ${countedKeys('$1')} and period in ($2, $3)`,
   values: ({ job: { keyId, createdAt, hold }, captured }: Capture) => [
     keyId,
     ...periodNames(createdAt),
@@ -98,16 +94,24 @@ export function* countCapture(capture: Capture): Steps<void> {
   const { job, captured, now } = capture;
   yield* run(moveHeld, capture);
   if (captured === 0n) return;
-  const key = yield* run(readKey, { keyId: job.keyId, time: job.createdAt });
-  if (key === null || key.alertUrl === null) return;
-  for (const budget of budgetsOf(key))
-    for (const threshold of thresholds) {
-      const reachedAt = budget.limit * threshold;
-      if (budget.spent * 100n < reachedAt || (budget.spent - captured) * 100n >= reachedAt) continue;
-      const id = newId();
-      const body = toAlert(key, { id, budget, threshold, admittedAt: job.createdAt, now });
-      yield* run(insertAlert, { id, body, now, accountId: key.accountId, jobId: job.id, url: key.alertUrl });
-    }
+  for (const key of yield* run(listCountedKeys, { keyId: job.keyId, time: job.createdAt })) {
+    if (key.alertUrl === null) continue;
+    for (const budget of budgetsOf(key))
+      for (const threshold of thresholds) {
+        const reachedAt = budget.limit * threshold;
+        if (budget.spent * 100n < reachedAt || (budget.spent - captured) * 100n >= reachedAt) continue;
+        const id = newId();
+        const body = toAlert(key, { id, budget, threshold, admittedAt: job.createdAt, now });
+        yield* run(insertAlert, {
+          id,
+          body,
+          now,
+          accountId: key.accountId,
+          jobId: job.id,
+          url: key.alertUrl,
+        });
+      }
+  }
 }
 
 interface Alert {

@@ -1,5 +1,6 @@
 import { columns, int64, json, orNull, pick, text, time, type RowOf } from '../columns.ts';
-import type { KeyLimits } from '../../rules/key-limits.ts';
+import { onlyOf, statement, type SqlValue } from '../statement.ts';
+import { noLimits, type KeyLimits } from '../../rules/key-limits.ts';
 
 const limitFields = {
   expiresAt: orNull(time()),
@@ -44,10 +45,60 @@ const useFields = { daySpent: int64(), dayHeld: int64(), monthSpent: int64(), mo
 export type UsedKey = ApiKey & RowOf<typeof useFields>;
 export const usedKeys = columns({ ...keyFields, ...useFields });
 
-/** Reads keys with their use. `day` and `month` are parameters with `periodNames`. */
-export const selectUsedKeys = (day: string, month: string): string => `select ${keys.list('k.')},
+/** Reads keys with their use, and columns of another table. `day` and `month` are parameters with `periodNames`. */
+export const selectUsedKeys = (
+  day: string,
+  month: string,
+  beside: { columns: string; join: string } | null = null,
+): string => `select ${keys.list('k.')},${beside === null ? '' : `${beside.columns},`}
     coalesce(d.spent, 0) as day_spent, coalesce(d.held, 0) as day_held,
     coalesce(m.spent, 0) as month_spent, coalesce(m.held, 0) as month_held
-  from api_keys k
+  from api_keys k ${beside?.join ?? ''}
   left join key_use d on d.key_id = k.id and d.period = ${day}
   left join key_use m on m.key_id = k.id and m.period = ${month}`;
+
+/** SQL: the key, and the one that made it if it is a connection. A charge counts in the budgets of both. */
+export const countedKeys = (key: string): string =>
+  `(${key}, coalesce((select parent_id from connections where id = ${key}), ${key}))`;
+
+export interface NewApiKey extends Pick<ApiKey, 'id' | 'accountId' | 'display' | 'label'> {
+  /** SHA-256 of the key; the key itself is never stored. */
+  hash: string;
+  /** Default: none. */
+  limits?: KeyLimits;
+  madeBy?: string | null;
+  /** The most keys, revoked ones too, that the account's own keys may have made then. Default: no limit. */
+  maxKeys?: number;
+  now: number;
+}
+
+export const limitValues = ({
+  expiresAt,
+  models,
+  budgetDay,
+  budgetMonth,
+  alertUrl,
+}: KeyLimits): SqlValue[] => [
+  expiresAt,
+  models === null ? null : JSON.stringify(models),
+  budgetDay,
+  budgetMonth,
+  alertUrl,
+];
+
+export const insertKey = statement({
+  text: `insert into api_keys (id, account_id, hash, display, label, created_at, made_by, expires_at, models,
+      budget_day, budget_month, alert_url)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) returning ${keys.list()}`,
+  values: ({ id, accountId, hash, display, label, now, madeBy = null, limits = noLimits }: NewApiKey) => [
+    id,
+    accountId,
+    hash,
+    display,
+    label,
+    now,
+    madeBy,
+    ...limitValues(limits),
+  ],
+  read: onlyOf(keys.read),
+});

@@ -1,26 +1,23 @@
 import { inTransaction, read, run, write, writeSteps, writeTransaction, type Steps } from '../command.ts';
-import { countRows, eachOf, firstOf, nothing, onlyOf, statement, type SqlValue } from '../statement.ts';
+import { countRows, eachOf, firstOf, nothing, onlyOf, statement } from '../statement.ts';
 import { pageValues, type Page } from './history-page.ts';
-import { keys, selectUsedKeys, usedKeys, type ApiKey } from './key-table.ts';
+import {
+  countedKeys,
+  insertKey,
+  keys,
+  limitValues,
+  selectUsedKeys,
+  usedKeys,
+  type ApiKey,
+  type NewApiKey,
+} from './key-table.ts';
 import {
   changeLimits,
   noLimits,
   periodNames,
   signInMaker,
-  type KeyLimits,
   type LimitChanges,
 } from '../../rules/key-limits.ts';
-
-export interface NewApiKey extends Pick<ApiKey, 'id' | 'accountId' | 'display' | 'label'> {
-  /** SHA-256 of the key; the key itself is never stored. */
-  hash: string;
-  /** Default: none. */
-  limits?: KeyLimits;
-  madeBy?: string | null;
-  /** The most keys, revoked ones too, that the account's own keys may have made then. Default: no limit. */
-  maxKeys?: number;
-  now: number;
-}
 
 const lockAccount = statement({
   text: ({ lockRows }) => `select id from accounts where id = $1 ${lockRows}`,
@@ -32,31 +29,6 @@ const countKeys = statement({
   text: `select count(*) as keys from api_keys where account_id = $1 and made_by <> 'operator'`,
   values: (accountId: string) => [accountId],
   read: onlyOf(({ keys: count }: { keys: bigint }) => Number(count)),
-});
-
-const limitValues = ({ expiresAt, models, budgetDay, budgetMonth, alertUrl }: KeyLimits): SqlValue[] => [
-  expiresAt,
-  models === null ? null : JSON.stringify(models),
-  budgetDay,
-  budgetMonth,
-  alertUrl,
-];
-
-const insertKey = statement({
-  text: `insert into api_keys (id, account_id, hash, display, label, created_at, made_by, expires_at, models,
-      budget_day, budget_month, alert_url)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) returning ${keys.list()}`,
-  values: ({ id, accountId, hash, display, label, now, madeBy = null, limits = noLimits }: NewApiKey) => [
-    id,
-    accountId,
-    hash,
-    display,
-    label,
-    now,
-    madeBy,
-    ...limitValues(limits),
-  ],
-  read: onlyOf(keys.read),
 });
 
 /** Null if there are `maxKeys` keys already. */
@@ -104,11 +76,12 @@ function* insertSignInKey(input: NewSignInKey): Steps<ApiKey> {
 }
 
 /**
- * SQL: the key is not the one for calls that a wallet pays one by one. Nobody sees or changes that key:
- * without it a wallet would pay for calls that are refused.
+ * SQL: the key is no connection, and not the one for calls that a wallet pays one by one. Nobody sees or changes that
+ * key: without it a wallet would pay for calls that are refused.
  */
 const isIssued = (table: string): string =>
-  `not exists (select 1 from accounts a where a.id = ${table}.account_id and a.wallet_key = ${table}.id)`;
+  `not exists (select 1 from accounts a where a.id = ${table}.account_id and a.wallet_key = ${table}.id)
+    and not exists (select 1 from connections c where c.id = ${table}.id)`;
 
 /** Lists the keys of an account by `createdAt`, then id, both descending, after the position `before`. */
 export const listKeys = read({
@@ -129,6 +102,13 @@ export const getKey = read({
     ...periodNames(now),
   ],
   read: firstOf(usedKeys.read),
+});
+
+/** Reads the keys in whose budgets a charge of this key counts. */
+export const listCountedKeys = read({
+  text: `${selectUsedKeys('$2', '$3')} where k.id in ${countedKeys('$1')}`,
+  values: ({ keyId, time }: { keyId: string; time: number }) => [keyId, ...periodNames(time)],
+  read: eachOf(usedKeys.read),
 });
 
 const lockKey = statement({

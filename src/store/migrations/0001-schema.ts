@@ -1,4 +1,5 @@
 import { accounts } from './0001-schema/accounts.ts';
+import { connections } from './0001-schema/connections.ts';
 import { jobs } from './0001-schema/jobs.ts';
 import { ledger } from './0001-schema/ledger.ts';
 import { media } from './0001-schema/media.ts';
@@ -21,6 +22,7 @@ const writeProbe = ({ kind }: Engine): string[] =>
 /** The statements of the first schema. A table comes after those that it refers to. */
 export const schema = (engine: Engine): string[] => [
   ...accounts(engine),
+  ...connections(engine),
   ...jobs(engine),
   ...ledger(engine),
   ...media(engine),

@@ -1,0 +1,79 @@
+import { LRUCache } from 'lru-cache';
+import { createFairShareLimiter } from '../../kit/fair-share-limiter.ts';
+import { sha256 } from '../../kit/ids.ts';
+import type { Outbound } from '../../http/outbound.ts';
+import type { Clock } from '../../kit/clock.ts';
+import type { OAuthStore } from './oauth-adapter.ts';
+import { assertRedirects } from './redirect-target.ts';
+
+const maxBytes = 5_000;
+const totalMs = 5_000;
+const atOnce = 8;
+const waiting = 64;
+/** An address that answered nothing usable is left alone for this time. */
+const badForMs = 60_000;
+const keptMs = 90 * 24 * 3_600_000;
+const model = 'ClientDocument';
+
+/**
+ * Gets the documents in which assistants describe themselves (CIMD), from addresses that strangers name. A document that
+ * was read before serves as long as its address does not answer.
+ */
+export const createClientDocuments = ({
+  outbound,
+  store,
+  clock,
+}: {
+  outbound: Pick<Outbound, 'download'>;
+  store: OAuthStore;
+  clock: Clock;
+}) => {
+  const bad = new LRUCache<string, true>({ max: 1_000, ttl: badForMs });
+  const limiter = createFairShareLimiter({
+    total: atOnce,
+    perOwner: { owner: 2 },
+    queue: { total: waiting },
+  });
+
+  const download = async (url: string, signal: AbortSignal): Promise<string> => {
+    const { body } = await outbound.download(url, { maxBytes, totalMs, signal, redirects: 0 });
+    const chunks: Buffer[] = [];
+    for await (const chunk of body) chunks.push(Buffer.from(chunk as Uint8Array));
+    const text = Buffer.concat(chunks).toString();
+    assertRedirects((JSON.parse(text) as { redirect_uris?: unknown }).redirect_uris);
+    return text;
+  };
+
+  const answer = (text: string): Response =>
+    new Response(text, { headers: { 'content-type': 'application/json' } });
+
+  return {
+    isAllowed: (url: string): boolean => !bad.has(url) && URL.parse(url)?.port === '',
+    /** Answers like `fetch`. */
+    fetch: async (input: string | URL | Request): Promise<Response> => {
+      const url = input instanceof Request ? input.url : String(input);
+      const key = { model, id: sha256(url) };
+      const now = clock.now();
+      const signal = AbortSignal.timeout(totalMs);
+      try {
+        const owner = new URL(url).host;
+        const text = await limiter.run({ owner }, { signal }, () => download(url, signal));
+        await store.putOAuthRecord({
+          ...key,
+          payload: text,
+          grantId: null,
+          uid: null,
+          expiresAt: now + keptMs,
+          now,
+          maxRecords: 10_000,
+        });
+        return answer(text);
+      } catch (error) {
+        const kept = await store.findOAuthRecord({ ...key, now });
+        if (kept !== null) return answer(kept.payload);
+        bad.set(url, true);
+        throw error;
+      }
+    },
+  };
+};

@@ -1,0 +1,98 @@
+import { html, type Html } from '../docs/docs-page-html.ts';
+import { pageShell } from '../page-shell.ts';
+
+export interface ConsentSubject {
+  /** The name of this service for people. */
+  service: string;
+  /** The host of a client document; null: the client registered itself, and its name is its own. */
+  clientHost: string | null;
+  /** What the client calls itself. */
+  clientName: string;
+  redirect: { name: string; isProgram: boolean };
+  /** The scopes that it asks for. */
+  scopes: readonly string[];
+  /** The address of the style sheet. */
+  style: string;
+  /** Why the last try failed; null: this is the first. */
+  problem: string | null;
+}
+
+const scopeTexts: Readonly<Record<string, string>> = {
+  read: 'see your balance, jobs, results and receipts',
+  generate: 'make images, videos and texts, which costs money',
+  search: 'search for profiles, which may cost money',
+};
+
+/** Makes the page on which a person allows an assistant to use an account. It needs no script. */
+export const consentPage = (subject: ConsentSubject): string => {
+  const { service, clientHost, redirect } = subject;
+  const title = `Connect an assistant to ${service}`;
+  return pageShell({
+    title,
+    style: subject.style,
+    body: html`<body class="single">
+      <main>
+        <header>
+          <p class="brand">${service}</p>
+          <h1>
+            ${clientHost === null ? 'A program' : html`<bdi>${clientHost}</bdi>`} wants to use your account
+          </h1>
+          <p class="lead">
+            You return to <strong><bdi>${redirect.name}</bdi></strong
+            >.
+          </p>
+          <p>It calls itself <bdi>${subject.clientName}</bdi>. Anybody can use this name.</p>
+        </header>
+        ${redirect.isProgram ? programWarning : null}
+        ${subject.problem === null ? null : html`<p class="notice" role="alert">${subject.problem}</p>`}
+        <form method="post">
+          <fieldset>
+            <legend>It may</legend>
+            ${subject.scopes.map(
+              (scope) =>
+                html`<p>
+                  <label>
+                    <input type="checkbox" name="scope" value="${scope}" checked />
+                    ${scopeTexts[scope] ?? scope}
+                  </label>
+                </p>`,
+            )}
+          </fieldset>
+          <p>
+            <label for="budget">It may spend at most, in US dollars a day</label>
+            <input id="budget" name="budget_day_usd" inputmode="decimal" value="5.00" required />
+          </p>
+          <p>
+            <label for="key">Your API key of ${service}</label>
+            <input id="key" name="key" type="password" autocomplete="off" required />
+          </p>
+          <p>
+            <button name="answer" value="allow">Allow</button>
+            <button name="answer" value="refuse" formnovalidate>Refuse</button>
+          </p>
+        </form>
+        <footer>
+          <p>The connection ends when you revoke it, or the key. It sees no key, and makes none.</p>
+        </footer>
+      </main>
+    </body>`,
+  });
+};
+
+const programWarning: Html = html`<p class="notice">
+  <strong>This is a program on this computer.</strong> Allow it only if you have just started to connect it
+  yourself.
+</p>`;
+
+/** Makes the page for a request that has ended. */
+export const expiredPage = ({ service, style }: Pick<ConsentSubject, 'service' | 'style'>): string =>
+  pageShell({
+    title: `${service}: this request has ended`,
+    style,
+    body: html`<body class="single">
+      <main>
+        <h1>This request has ended</h1>
+        <p>Go back to your assistant, and connect again.</p>
+      </main>
+    </body>`,
+  });

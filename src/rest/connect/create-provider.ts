@@ -1,0 +1,132 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { Provider, errors, type Configuration, type JWK } from 'oidc-provider';
+import { isConnectionAlive } from '../../accounts/authenticate.ts';
+import { randomBase62, sha256 } from '../../kit/ids.ts';
+import type { Clock } from '../../kit/clock.ts';
+import type { Log } from '../../kit/log.ts';
+import type { Outbound } from '../../http/outbound.ts';
+import type { Store } from '../../store/store.ts';
+import { createClientDocuments } from './client-documents.ts';
+import { createOAuthAdapter } from './oauth-adapter.ts';
+
+/** What an assistant may do. */
+export const scopes = ['read', 'generate', 'search'] as const;
+
+const daySeconds = 24 * 3_600;
+
+export interface ProviderOptions {
+  /** Without a slash at its end. */
+  publicUrl: string;
+  store: Store;
+  clock: Clock;
+  outbound: Pick<Outbound, 'download'>;
+  log: Log;
+}
+
+/** The secrets that all processes of a deployment share. The provider signs no tokens, but wants a key. */
+const readSecrets = async (store: Store): Promise<{ cookies: string; jwk: JWK }> => {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const jwk = JSON.stringify({ ...privateKey.export({ format: 'jwk' }), alg: 'ES256', use: 'sig' });
+  return {
+    cookies: await store.getOrCreateSecret({ name: 'oauth-cookies', value: randomBase62(43) }),
+    jwk: JSON.parse(await store.getOrCreateSecret({ name: 'oauth-jwk', value: jwk })) as JWK,
+  };
+};
+
+/** Makes the authorization server: public clients, PKCE, opaque tokens for one resource. */
+export const createProvider = async (options: ProviderOptions): Promise<Provider> => {
+  const { publicUrl, store, clock, log } = options;
+  const secrets = await readSecrets(store);
+  const documents = createClientDocuments(options);
+  const { pathname } = new URL(publicUrl);
+  const basePath = `${pathname.replace(/\/$/, '')}/oauth`;
+  const resource = `${publicUrl}/mcp/account`;
+  const configuration: Configuration = {
+    adapter: (name) => createOAuthAdapter(name, { store, clock }),
+    fetch: documents.fetch,
+    jwks: { keys: [secrets.jwk] },
+    cookies: {
+      keys: [secrets.cookies],
+      names: { interaction: 'oauth_interaction', resume: 'oauth_resume', session: 'oauth_session' },
+      long: { path: basePath, httpOnly: true, sameSite: 'lax', signed: true },
+      short: { path: basePath, httpOnly: true, sameSite: 'lax', signed: true },
+    },
+    routes: {
+      authorization: '/authorize',
+      token: '/token',
+      registration: '/register',
+      revocation: '/revoke',
+      jwks: '/jwks',
+    },
+    interactions: { url: (_context, { uid }) => `${basePath}/enter/${uid}` },
+    scopes: [...scopes, 'offline_access'],
+    responseTypes: ['code'],
+    clientAuthMethods: ['none'],
+    // Stock assistants return to programs on their own computer.
+    clientDefaults: {
+      application_type: 'native',
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'none',
+      id_token_signed_response_alg: 'ES256',
+    },
+    pkce: { required: () => true },
+    clientBasedCORS: () => true,
+    // Tokens outlive the visit of a browser.
+    expiresWithSession: () => false,
+    issueRefreshToken: async (_context, client) => client.grantTypeAllowed('refresh_token'),
+    rotateRefreshToken: true,
+    ttl: {
+      AccessToken: 3_600,
+      AuthorizationCode: 60,
+      RefreshToken: 30 * daySeconds,
+      Grant: 365 * daySeconds,
+      Interaction: 600,
+      Session: 600,
+    },
+    findAccount: async (_context, accountId, token) => {
+      const grantId = token !== undefined && 'grantId' in token ? token.grantId : undefined;
+      if (grantId !== undefined) {
+        const found = await store.findConnection({ grantId: sha256(grantId) });
+        if (found === null || !isConnectionAlive(found, clock.now())) return undefined;
+      }
+      return { accountId, claims: () => ({ sub: accountId }) };
+    },
+    // A person is asked every time.
+    loadExistingGrant: async ({ oidc }) => {
+      const grantId = oidc.result?.consent?.grantId;
+      return grantId === undefined ? undefined : oidc.provider.Grant.find(grantId);
+    },
+    features: {
+      devInteractions: { enabled: false },
+      userinfo: { enabled: false },
+      rpInitiatedLogout: { enabled: false },
+      registration: { enabled: true },
+      revocation: { enabled: true, allowedPolicy: () => true },
+      clientIdMetadataDocument: {
+        enabled: true,
+        ack: 'draft-02',
+        allowFetch: (_context, url) => documents.isAllowed(url),
+      },
+      resourceIndicators: {
+        enabled: true,
+        defaultResource: () => resource,
+        useGrantedResource: () => true,
+        getResourceServerInfo: (_context, asked) => {
+          if (asked !== resource) throw new errors.InvalidTarget();
+          return { scope: scopes.join(' '), audience: resource, accessTokenFormat: 'opaque' };
+        },
+      },
+    },
+    renderError: (context, { error, error_description: description }) => {
+      context.type = 'text/plain; charset=utf-8';
+      context.body = `${error}: ${description ?? 'Go back to your assistant, and connect again.'}\n`;
+    },
+  };
+  const provider = new Provider(`${publicUrl}/oauth`, configuration);
+  provider.proxy = true;
+  provider.on('server_error', (_context, error) =>
+    log.error({ err: error }, 'the authorization server failed'),
+  );
+  return provider;
+};

@@ -1,0 +1,89 @@
+import { errors, type Adapter, type AdapterPayload } from 'oidc-provider';
+import type { Clock } from '../../kit/clock.ts';
+import { sha256 } from '../../kit/ids.ts';
+import type { Store } from '../../store/store.ts';
+import { assertRedirects } from './redirect-target.ts';
+
+/** Stands for the id in a stored payload. JSON text never has this character. */
+const idMark = '\u0001';
+
+/** Assistants refresh twice at once with one token. The second is answered, too, when it comes so soon. */
+const refreshGraceMs = 60_000;
+
+const dayMs = 24 * 3_600_000;
+/** A registered client that nobody uses is forgotten after this time. */
+const clientLifeMs = 90 * dayMs;
+
+/** Strangers make records of these models. The ones that were used longest ago give way. */
+const maxRecords: Readonly<Record<string, number>> = { Client: 10_000, Interaction: 10_000, Session: 10_000 };
+
+const toPayload = (stored: string, id: string): AdapterPayload =>
+  JSON.parse(stored.replaceAll(idMark, id)) as AdapterPayload;
+
+export type OAuthStore = Pick<
+  Store,
+  | 'putOAuthRecord'
+  | 'findOAuthRecord'
+  | 'findOAuthRecordByUid'
+  | 'useOAuthRecord'
+  | 'consumeOAuthRecord'
+  | 'deleteOAuthRecord'
+  | 'endConnection'
+>;
+
+/**
+ * Keeps what the authorization server asks to keep of one model. Ids are codes, tokens and cookies, so only their hashes
+ * are stored. A code is used once, also by two processes at the same moment.
+ */
+export const createOAuthAdapter = (
+  model: string,
+  { store, clock }: { store: OAuthStore; clock: Clock },
+): Adapter => {
+  const keyOf = (id: string) => ({ model, id: sha256(id) });
+
+  const isOver = (consumedAt: number | null): boolean =>
+    consumedAt !== null && (model !== 'RefreshToken' || clock.now() - consumedAt > refreshGraceMs);
+
+  return {
+    upsert: async (id, { ...payload }, expiresIn) => {
+      if (model === 'Client') assertRedirects(payload.redirect_uris);
+      const now = clock.now();
+      // It is a cookie, and nothing reads it.
+      if (payload.session !== undefined) payload.session = { ...payload.session, cookie: '' };
+      await store.putOAuthRecord({
+        ...keyOf(id),
+        payload: JSON.stringify(payload).replaceAll(id, idMark),
+        grantId: payload.grantId === undefined ? null : sha256(payload.grantId),
+        uid: payload.uid === undefined || payload.uid === id ? null : sha256(payload.uid),
+        expiresAt: now + (model === 'Client' ? clientLifeMs : (expiresIn ?? 0) * 1_000),
+        now,
+        maxRecords: maxRecords[model],
+      });
+    },
+    find: async (id) => {
+      const now = clock.now();
+      const found = await store.findOAuthRecord({ ...keyOf(id), now });
+      if (found === null) return undefined;
+      if (model === 'Client' && now - found.usedAt > dayMs)
+        await store.useOAuthRecord({ ...keyOf(id), now, expiresAt: now + clientLifeMs });
+      const payload = toPayload(found.payload, id);
+      return isOver(found.consumedAt)
+        ? { ...payload, consumed: Math.floor((found.consumedAt ?? 0) / 1_000) }
+        : payload;
+    },
+    findByUid: async (uid) => {
+      const found = await store.findOAuthRecordByUid({ model, uid: sha256(uid), now: clock.now() });
+      return found === null ? undefined : toPayload(found.payload, '');
+    },
+    // A grant for devices, which is switched off.
+    findByUserCode: async () => undefined,
+    consume: async (id) => {
+      const isFirst = await store.consumeOAuthRecord({ ...keyOf(id), now: clock.now() });
+      if (!isFirst && model !== 'RefreshToken') throw new errors.InvalidGrant('it was used already');
+    },
+    destroy: (id) => store.deleteOAuthRecord(keyOf(id)),
+    revokeByGrantId: async (grantId) => {
+      await store.endConnection({ grantId: sha256(grantId), now: clock.now() });
+    },
+  };
+};

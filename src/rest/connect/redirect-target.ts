@@ -1,0 +1,18 @@
+import { errors } from 'oidc-provider';
+
+const scripts = new Set(['javascript:', 'data:', 'file:', 'blob:', 'vbscript:', 'about:']);
+
+/** Throws for a redirect that a browser would run or read as a file. */
+export const assertRedirects = (uris: unknown): void => {
+  for (const uri of Array.isArray(uris) ? uris : [])
+    if (scripts.has(URL.parse(String(uri))?.protocol ?? ''))
+      throw new errors.InvalidRedirectUri('redirect_uris: must be web addresses, or addresses of an app');
+};
+
+/** Where a person returns to: a web site by its host, or a program on their own computer. */
+export const describeRedirect = (uri: string): { name: string; isProgram: boolean } => {
+  const { protocol, host, hostname } = new URL(uri);
+  const isWeb = protocol === 'https:' || protocol === 'http:';
+  const isLoopback = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
+  return { name: isWeb ? host : protocol, isProgram: !isWeb || isLoopback };
+};

@@ -1,0 +1,148 @@
+import { columns, json, text, type RowOf } from '../columns.ts';
+import { read, readSteps, run, writeTransaction, type Steps } from '../command.ts';
+import { eachOf, firstOf, nothing, statement } from '../statement.ts';
+import { noLimits, periodNames, type KeyLimits } from '../../rules/key-limits.ts';
+import { findCallerById } from './accounts.ts';
+import { pageValues, type Page } from './history-page.ts';
+import { insertKey, selectUsedKeys, usedKeys } from './key-table.ts';
+
+/** What an assistant said of itself, and the hosts that it cannot invent. */
+export interface ConnectionClient {
+  id: string;
+  name: string;
+  /** The host of the address to which its person returned; a scheme of an app as `cursor:`. */
+  redirect: string;
+}
+
+const connectionFields = {
+  /** The key that made it, whose end is also its end, and whose budgets count its charges, too. */
+  parentId: text(),
+  scopes: json<string[]>(),
+  client: json<ConnectionClient>(),
+};
+const connectionColumns = columns(connectionFields);
+/** What a connection is beside a key. */
+export type ConnectionFacts = RowOf<typeof connectionFields>;
+
+const selectConnections = (day: string, month: string): string =>
+  selectUsedKeys(day, month, {
+    columns: connectionColumns.list('c.'),
+    join: 'join connections c on c.id = k.id',
+  });
+
+const usedConnections = (row: Record<string, never>) => ({
+  ...usedKeys.read(row),
+  ...connectionColumns.read(row),
+});
+export type Connection = ReturnType<typeof usedConnections>;
+
+export interface NewConnection extends ConnectionFacts {
+  id: string;
+  accountId: string;
+  /** SHA-256 of the id of the OAuth grant. */
+  grantId: string;
+  label: string;
+  limits: Partial<KeyLimits>;
+  now: number;
+}
+
+const insertConnection = statement({
+  text: 'insert into connections (id, parent_id, grant_id, scopes, client) values ($1, $2, $3, $4, $5)',
+  values: ({ id, parentId, grantId, scopes, client }: NewConnection) => [
+    id,
+    parentId,
+    grantId,
+    JSON.stringify(scopes),
+    JSON.stringify(client),
+  ],
+  read: nothing,
+});
+
+/** Makes a connection. No API key opens it: its tokens are records of its grant. */
+export const createConnection = writeTransaction(function* (connection: NewConnection): Steps<void> {
+  const { id, accountId, grantId, label, limits, parentId, now } = connection;
+  const key = { id, accountId, hash: `grant:${grantId}`, display: 'connection', label, now };
+  yield* run(insertKey, { ...key, madeBy: parentId, limits: { ...noLimits, ...limits } });
+  yield* run(insertConnection, connection);
+});
+
+/** Lists the connections of an account by `createdAt`, then id, both descending, after the position `before`. */
+export const listConnections = read({
+  text: `${selectConnections('$5', '$6')}
+    where k.account_id = $1 and (k.created_at, k.id) < ($2, $3)
+    order by k.created_at desc, k.id desc limit $4`,
+  values: ({ now, ...page }: Page & { now: number }) => [...pageValues(page), ...periodNames(now)],
+  read: eachOf(usedConnections),
+});
+
+/** Either a connection of an account, or of any; or the one of a grant (SHA-256 of its id). */
+export type ConnectionName = { id: string; accountId?: string } | { grantId: string };
+
+const findGrant = statement({
+  text: `select c.id, c.grant_id from connections c join api_keys k on k.id = c.id
+    where (c.id = $1 or c.grant_id = $2) and (cast($3 as text) is null or k.account_id = $3)`,
+  values: (name: ConnectionName) =>
+    'grantId' in name ? [null, name.grantId, null] : [name.id, null, name.accountId ?? null],
+  read: firstOf((row: { id: string; grant_id: string }) => row),
+});
+
+const endKey = statement({
+  text: 'update api_keys set revoked_at = coalesce(revoked_at, $2) where id = $1',
+  values: ({ id, now }: { id: string; now: number }) => [id, now],
+  read: nothing,
+});
+
+const deleteRecords = statement({
+  text: 'delete from oauth_records where grant_id = $1',
+  values: (grantId: string) => [grantId],
+  read: nothing,
+});
+
+/** Ends a connection and its tokens at once. Ending again keeps the first time. False if there is none. */
+export const endConnection = writeTransaction(function* ({
+  now,
+  ...name
+}: ConnectionName & { now: number }): Steps<boolean> {
+  const found = yield* run(findGrant, name);
+  if ('grantId' in name) yield* run(deleteRecords, name.grantId);
+  if (found === null) return false;
+  yield* run(endKey, { id: found.id, now });
+  yield* run(deleteRecords, found.grant_id);
+  return true;
+});
+
+const connectionBy = (condition: string): string =>
+  `select c.id, ${connectionColumns.list('c.')} from connections c where ${condition}`;
+const toFacts = firstOf((row: Record<string, never>) => ({
+  id: String(row['id']),
+  ...connectionColumns.read(row),
+}));
+
+const byToken = statement({
+  text: connectionBy(`c.grant_id = (
+      select grant_id from oauth_records where model = 'AccessToken' and id = $1 and expires_at > $2
+    )`),
+  values: ({ token = '', now }: { token?: string; now: number }) => [token, now],
+  read: toFacts,
+});
+
+const byGrant = statement({
+  text: connectionBy('c.grant_id = $1'),
+  values: (grantId: string) => [grantId],
+  read: toFacts,
+});
+
+/**
+ * Finds the connection of an access token, or of a grant (SHA-256 of either), with its key, the key that made it, and their
+ * account. Null if there is none.
+ */
+export const findConnection = readSteps(function* (
+  name: { token: string; now: number } | { grantId: string },
+) {
+  const found = 'token' in name ? yield* run(byToken, name) : yield* run(byGrant, name.grantId);
+  if (found === null) return null;
+  const { id, parentId, ...facts } = found;
+  const own = yield* run(findCallerById, id);
+  const parent = yield* run(findCallerById, parentId);
+  return own === null || parent === null ? null : { ...own, ...facts, parent: parent.key };
+});

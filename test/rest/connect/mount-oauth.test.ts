@@ -1,0 +1,225 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestGateway, type TestGateway } from '../../e2e/start-test-gateway.ts';
+import { createAssistant, openBrowser } from './assistant.ts';
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await startTestGateway();
+});
+afterAll(() => gateway.stop());
+
+const address = (): string => `${gateway.url}/mcp/account`;
+
+interface Allowed {
+  key?: string;
+  budget?: string;
+  scopes?: readonly string[];
+  answer?: string;
+}
+
+/** Opens the page of consent in a browser, and answers it. Returns where the browser is in the end. */
+const allow = async (
+  page: URL,
+  {
+    key = gateway.apiKey,
+    budget = '5.00',
+    scopes = ['read', 'generate', 'search'],
+    answer = 'allow',
+  }: Allowed = {},
+): Promise<URL | Response> => {
+  const browser = openBrowser();
+  const first = await browser.go(page);
+  const entered = new URL(first.headers.get('location')!, gateway.url);
+  const shown = await browser.go(entered);
+  expect(shown.status).toBe(200);
+  const body = new URLSearchParams([
+    ['key', key],
+    ['budget_day_usd', budget],
+    ['answer', answer],
+    ...scopes.map((scope) => ['scope', scope]),
+  ]);
+  return browser.follow(await browser.go(entered, { method: 'POST', body }), gateway.url);
+};
+
+const connect = async (allowed: Allowed = {}) => {
+  const assistant = createAssistant(address());
+  const { page, finish } = await assistant.begin();
+  const back = await allow(page, allowed);
+  if (back instanceof Response) throw new Error(`${back.status} ${back.url} ${await back.text()}`);
+  await finish(back);
+  return assistant;
+};
+
+describe('an assistant that a person connects', () => {
+  it('registers itself, is allowed on a page without script, and calls tools on the account of the person', async () => {
+    const assistant = await connect();
+    expect(assistant.saved.tokens).toMatchObject({ scope: 'read generate search', expires_in: 3_600 });
+    expect(assistant.saved.tokens?.refresh_token).toEqual(expect.any(String));
+    const client = await assistant.connect();
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toContain('create_image');
+    const { structuredContent } = await client.callTool({ name: 'get_balance', arguments: {} });
+    expect(structuredContent).toMatchObject({ balance_usd: '25.00' });
+    await client.close();
+  });
+
+  it('may do only what the person allowed', async () => {
+    const client = await (await connect({ scopes: ['read'] })).connect();
+    const image = await client.callTool({
+      name: 'create_image',
+      arguments: { model: 'imagemodel-1', prompt: 'A cat' },
+    });
+    expect(image.isError).toBe(true);
+    expect(JSON.stringify(image)).toContain('may not');
+    await client.close();
+  });
+
+  it('spends at most what the person allowed for a day', async () => {
+    const client = await (await connect({ budget: '0.000001' })).connect();
+    const { tools } = await client.listTools();
+    expect(tools.length).toBeGreaterThan(3);
+    const models = await client.callTool({ name: 'list_models', arguments: {} });
+    const image = (models.structuredContent as { data: { id: string; kind: string }[] }).data.find(
+      ({ kind }) => kind === 'image',
+    )!;
+    const refused = await client.callTool({
+      name: 'create_image',
+      arguments: { model: image.id, prompt: 'A cat' },
+    });
+    expect(JSON.stringify(refused)).toContain('insufficient_balance');
+    await client.close();
+  });
+
+  it('is told where its person signs in', async () => {
+    const response = await gateway.call('/mcp/account', { apiKey: null, body: {} });
+    expect(response.status).toBe(401);
+    expect(response.headers.get('www-authenticate')).toBe(
+      `Bearer resource_metadata="${gateway.url}/.well-known/oauth-protected-resource/mcp/account", ` +
+        'scope="read generate search"',
+    );
+    const metadata = await gateway.call('/.well-known/oauth-protected-resource/mcp/account', {
+      apiKey: null,
+    });
+    expect(await metadata.json()).toMatchObject({
+      resource: address(),
+      authorization_servers: [`${gateway.url}/oauth`],
+    });
+    expect((await gateway.call('/.well-known/oauth-authorization-server', { apiKey: null })).status).toBe(
+      404,
+    );
+  });
+
+  it('gets metadata that names the public address, whatever host a request names', async () => {
+    const metadata = await gateway.call('/.well-known/oauth-authorization-server/oauth', {
+      apiKey: null,
+      headers: {
+        'x-forwarded-host': 'evil.example',
+        'x-forwarded-proto': 'https',
+        forwarded: 'host=evil.example',
+      },
+    });
+    const text = await metadata.text();
+    expect(text).not.toContain('evil.example');
+    expect(JSON.parse(text)).toMatchObject({
+      issuer: `${gateway.url}/oauth`,
+      authorization_endpoint: `${gateway.url}/oauth/authorize`,
+      token_endpoint: `${gateway.url}/oauth/token`,
+      registration_endpoint: `${gateway.url}/oauth/register`,
+      code_challenge_methods_supported: ['S256'],
+      token_endpoint_auth_methods_supported: ['none'],
+      client_id_metadata_document_supported: true,
+      authorization_response_iss_parameter_supported: true,
+    });
+  });
+
+  it('is refused with a token that opens nothing but the address of connections', async () => {
+    const { saved } = await connect();
+    const token = saved.tokens!.access_token;
+    const answer = await gateway.call('/v1/balance', { apiKey: token });
+    expect(answer.status).toBe(401);
+  });
+
+  it('is refused on the page by a person, with a key that is none, and without anything allowed', async () => {
+    const { page } = await createAssistant(address()).begin();
+    const back = (await allow(page, { answer: 'refuse' })) as URL;
+    expect(back.searchParams.get('error')).toBe('access_denied');
+    for (const [allowed, text] of [
+      [{ key: 'sk_causeway_wrong' }, 'There is no such key'],
+      [{ budget: '-1' }, 'US dollars above zero'],
+      [{ scopes: [] }, 'Allow at least one'],
+    ] as const) {
+      const again = await createAssistant(address()).begin();
+      const shown = (await allow(again.page, allowed)) as Response;
+      expect(shown.status).toBe(400);
+      expect(await shown.text()).toContain(text);
+    }
+  });
+
+  it('stays connected when it refreshes twice at once with one token', async () => {
+    const { saved } = await connect();
+    const refresh = () =>
+      fetch(`${gateway.url}/oauth/token`, {
+        method: 'POST',
+        body: new URLSearchParams({
+          grant_type: 'refresh_token',
+          refresh_token: saved.tokens!.refresh_token!,
+          client_id: saved.client!.client_id,
+        }),
+      });
+    const answers = await Promise.all([refresh(), refresh()]);
+    for (const answer of answers) {
+      expect(answer.status).toBe(200);
+      const { access_token: token } = (await answer.json()) as { access_token: string };
+      const called = await gateway.call('/mcp/account', {
+        apiKey: token,
+        body: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+        headers: { accept: 'application/json, text/event-stream' },
+      });
+      expect(called.status).toBe(200);
+    }
+  });
+
+  it('ends at once when the key that made it is revoked', async () => {
+    const made = await gateway.call('/v1/keys', { body: { label: 'for assistants' } });
+    const { key, id } = (await made.json()) as { key: string; id: string };
+    const { saved } = await connect({ key });
+    expect((await gateway.call(`/v1/keys/${id}`, { method: 'DELETE' })).status).toBe(200);
+    const called = await gateway.call('/mcp/account', { apiKey: saved.tokens!.access_token, body: {} });
+    expect(called.status).toBe(401);
+    expect(called.headers.get('www-authenticate')).toContain('error="invalid_token"');
+    const refreshed = await fetch(`${gateway.url}/oauth/token`, {
+      method: 'POST',
+      body: new URLSearchParams({
+        grant_type: 'refresh_token',
+        refresh_token: saved.tokens!.refresh_token!,
+        client_id: saved.client!.client_id,
+      }),
+    });
+    expect(await refreshed.json()).toMatchObject({ error: 'invalid_grant' });
+  });
+
+  it('is not listed among the keys of its account', async () => {
+    await connect();
+    const { data } = (await (await gateway.call('/v1/keys')).json()) as { data: { display: string }[] };
+    expect(data.map(({ display }) => display)).not.toContain('connection');
+  });
+});
+
+describe('a client that registers', () => {
+  it.each(['javascript:alert(1)', 'data:text/html,x', 'file:///etc/passwd', 'blob:https://x/y'])(
+    'is refused with the redirect %s',
+    async (redirect) => {
+      const response = await gateway.call('/register', { apiKey: null, body: { redirect_uris: [redirect] } });
+      expect(response.status).toBe(400);
+    },
+  );
+
+  it.each([
+    'cursor://anysphere.cursor-mcp/oauth/callback',
+    'http://127.0.0.1:33418',
+    'https://claude.ai/api/mcp/auth_callback',
+  ])('is taken with the redirect %s', async (redirect) => {
+    const response = await gateway.call('/register', { apiKey: null, body: { redirect_uris: [redirect] } });
+    expect(response.status).toBe(201);
+  });
+});
