@@ -18,7 +18,12 @@ const maxRowBatches = 100;
 export interface SweepsOptions {
   store: Pick<
     Store,
-    'listExpiredMedia' | 'markMediaRemoved' | 'sweepIdempotencyKeys' | 'sweepMadeClips' | 'sweepSpentNonces'
+    | 'listExpiredMedia'
+    | 'markMediaRemoved'
+    | 'sweepIdempotencyKeys'
+    | 'sweepMadeClips'
+    | 'sweepSpentNonces'
+    | 'sweepOAuthRecords'
   >;
   files: Pick<MediaFiles, 'place' | 'remove' | 'removeLeftovers' | 'check' | 'usedSince'>;
   inputFolder: Pick<InputFolder, 'sweep'>;
@@ -79,6 +84,9 @@ export const createSweeps = ({
       ),
       every(sweepEveryMs, 'removing nonces of sign-ins', () =>
         sweepRows((limit) => store.sweepSpentNonces({ now: clock.now(), limit }), signal),
+      ),
+      every(sweepEveryMs, 'removing records of sign-ins', () =>
+        sweepRows((limit) => store.sweepOAuthRecords({ now: clock.now(), limit }), signal),
       ),
       every(leftoversEveryMs, 'forgetting videos that were made here', () =>
         sweepRows(

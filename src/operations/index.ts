@@ -14,6 +14,7 @@ import { getUsage } from './account/get-usage.ts';
 import { getVideo } from './videos/get-video.ts';
 import { getVideoContent } from './videos/get-video-content.ts';
 import { listJobs } from './jobs/list-jobs.ts';
+import { endConnection, listConnections } from './keys/connections.ts';
 import { createKey } from './keys/create-key.ts';
 import { getKey } from './keys/get-key.ts';
 import { listKeys } from './keys/list-keys.ts';
@@ -70,6 +71,8 @@ const listOperations = (
   getKey,
   updateKey,
   revokeKey,
+  listConnections,
+  endConnection,
   ...(search.isOn ? [getSearchFacets] : []),
 ];
 

@@ -36,7 +36,7 @@ const allow = async (
     ['key', key],
     ['budget_day_usd', budget],
     ['answer', answer],
-    ...scopes.map((scope) => ['scope', scope]),
+    ...scopes.map((scope): [string, string] => ['scope', scope]),
   ]);
   return browser.follow(await browser.go(entered, { method: 'POST', body }), gateway.url);
 };
@@ -196,6 +196,30 @@ describe('an assistant that a person connects', () => {
       }),
     });
     expect(await refreshed.json()).toMatchObject({ error: 'invalid_grant' });
+  });
+
+  it('is listed with what it may do and spent, and ends at once when its person ends it', async () => {
+    const { saved } = await connect({ scopes: ['read', 'generate'], budget: '2.50' });
+    const { data } = (await (await gateway.call('/v1/connections')).json()) as {
+      data: { id: string; revoked_at: string | null }[];
+    };
+    expect(data[0]).toMatchObject({
+      client: 'Assistant',
+      redirect: '127.0.0.1:9',
+      scopes: ['read', 'generate'],
+      budget_day_usd: '2.50',
+      day_spent_usd: '0.00',
+      revoked_at: null,
+    });
+    const { id } = data[0]!;
+    expect((await gateway.call(`/v1/connections/${id}`, { method: 'DELETE' })).status).toBe(200);
+    const called = await gateway.call('/mcp/account', { apiKey: saved.tokens!.access_token, body: {} });
+    expect(called.status).toBe(401);
+    const later = (await (await gateway.call('/v1/connections')).json()) as typeof data & {
+      data: typeof data;
+    };
+    expect(later.data.find((one) => one.id === id)?.revoked_at).toEqual(expect.any(String));
+    expect((await gateway.call('/v1/connections/other', { method: 'DELETE' })).status).toBe(404);
   });
 
   it('is not listed among the keys of its account', async () => {

@@ -1,0 +1,219 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sha256 } from '../../src/kit/ids.ts';
+import { createOAuthAdapter } from '../../src/rest/connect/oauth-adapter.ts';
+import { noLimits } from '../../src/rules/key-limits.ts';
+import type { Store } from '../../src/store/store.ts';
+import {
+  addAccount,
+  assertSoundBooks,
+  counted,
+  finishing,
+  opening,
+  openWithJob,
+  runningJob,
+  start,
+  type Owner,
+} from './builders.ts';
+import { testEngines, type TestStore } from './open-test-store.ts';
+
+const hour = 3_600_000;
+
+describe.each(testEngines())('on $kind,', ({ create }) => {
+  let data: TestStore;
+  let store: Store;
+  beforeAll(async () => {
+    data = await create();
+    ({ store } = data);
+  });
+  afterAll(() => data.remove());
+
+  const connect = async (
+    { accountId }: Owner,
+    budgets: { own: bigint | null; parent: bigint | null },
+  ): Promise<{ owner: Owner; parent: Owner; grantId: string }> => {
+    const [id, parentId, grantId] = [randomUUID(), randomUUID(), randomUUID()];
+    await store.createKey({
+      id: parentId,
+      accountId,
+      hash: parentId,
+      display: '',
+      label: 'parent',
+      limits: { ...noLimits, budgetDay: budgets.parent },
+      now: start,
+    });
+    await store.createConnection({
+      id,
+      accountId,
+      parentId,
+      grantId,
+      scopes: ['read'],
+      client: {
+        id: 'https://assistant.example/client.json',
+        name: 'Assistant',
+        redirect: 'assistant.example',
+      },
+      label: 'assistant.example',
+      limits: { budgetDay: budgets.own },
+      now: start,
+    });
+    return { owner: { accountId, keyId: id }, parent: { accountId, keyId: parentId }, grantId };
+  };
+
+  const open = (owner: Owner, hold: bigint) =>
+    openWithJob(
+      store,
+      opening(runningJob(owner, { isBudgeted: true, leaseUntil: start + 30_000 }), { hold, now: start }),
+    );
+
+  describe('a connection', () => {
+    it('spends within its own budget and that of the key that made it, and counts in both', async () => {
+      const account = await addAccount(store, { balance: 1_000_000n });
+      const { owner, parent } = await connect(account, { own: 100n, parent: 150n });
+      expect(await open(owner, 101n)).toMatchObject({ outcome: 'insufficient', available: 100n });
+      const first = await open(owner, 80n);
+      if (!('job' in first)) throw new Error('it was not opened');
+      expect(await open(parent, 71n)).toMatchObject({ outcome: 'insufficient', available: 70n });
+      expect(await open(parent, 70n)).toMatchObject({ outcome: 'opened' });
+      expect(await open(owner, 1n)).toMatchObject({ outcome: 'insufficient', available: 0n });
+      await store.finishJob(finishing(first.job.id, { charge: 50n, now: start, ...counted(first.job) }));
+      expect(await open(owner, 31n)).toMatchObject({ outcome: 'insufficient', available: 30n });
+      const [mine] = await store.listConnections({ ...account, limit: 5, before: null, now: start });
+      expect(mine).toMatchObject({ daySpent: 50n, dayHeld: 0n, parentId: parent.keyId });
+      await assertSoundBooks(store);
+    });
+
+    it('is never overrun by calls at the same moment on two gateways', async () => {
+      const account = await addAccount(store, { balance: 1_000_000n });
+      const { owner } = await connect(account, { own: 100n, parent: null });
+      const other = await data.openAnother();
+      const opened = await Promise.all(
+        Array.from({ length: 40 }, (_, index) =>
+          openWithJob(
+            index % 2 === 0 ? store : other,
+            opening(runningJob(owner, { isBudgeted: true, leaseUntil: start + 30_000 }), {
+              hold: 7n,
+              now: start,
+            }),
+          ),
+        ),
+      );
+      expect(opened.filter(({ outcome }) => outcome === 'opened')).toHaveLength(14);
+      await assertSoundBooks(store);
+    });
+
+    it('is found by the tokens of its grant until it ends, which ends them all', async () => {
+      const account = await addAccount(store);
+      const { owner, parent, grantId } = await connect(account, { own: 1n, parent: null });
+      const token = sha256('token');
+      await store.putOAuthRecord({
+        model: 'AccessToken',
+        id: token,
+        payload: '{}',
+        grantId,
+        uid: null,
+        expiresAt: start + hour,
+        now: start,
+      });
+      expect(await store.findConnection({ token, now: start })).toMatchObject({
+        key: { id: owner.keyId },
+        parent: { id: parent.keyId },
+        account: { id: account.accountId },
+        scopes: ['read'],
+      });
+      expect(await store.findConnection({ token, now: start + hour })).toBeNull();
+      expect(await store.endConnection({ id: owner.keyId, accountId: 'other', now: start })).toBe(false);
+      expect(await store.findConnection({ token, now: start })).not.toBeNull();
+      expect(await store.endConnection({ ...account, id: owner.keyId, now: start })).toBe(true);
+      expect(await store.findConnection({ token, now: start })).toBeNull();
+      expect(await store.findConnection({ grantId })).toMatchObject({ key: { revokedAt: start } });
+    });
+
+    it('is no key that an account lists, reads, changes or revokes', async () => {
+      const account = await addAccount(store);
+      const { owner } = await connect(account, { own: 1n, parent: null });
+      const keys = await store.listKeys({ ...account, limit: 20, before: null, now: start });
+      expect(keys.map(({ id }) => id)).not.toContain(owner.keyId);
+      expect(await store.getKey({ id: owner.keyId, now: start })).toBeNull();
+      expect(await store.changeKey({ id: owner.keyId, label: 'mine' })).toBe(false);
+      expect(await store.revokeKey({ id: owner.keyId, now: start })).toBeNull();
+    });
+  });
+
+  describe('the records of the authorization server', () => {
+    const clock = { now: () => start };
+
+    it('hold no code, token or cookie, and give them back to who has them', async () => {
+      const adapter = createOAuthAdapter('Interaction', { store, clock });
+      const payload = {
+        jti: 'secret-of-a-cookie',
+        returnTo: 'https://gateway.example/oauth/authorize/secret-of-a-cookie',
+        session: { uid: 'u', cookie: 'secret-of-a-session' },
+      };
+      await adapter.upsert('secret-of-a-cookie', payload, 60);
+      const rows = JSON.stringify(await data.sql('select id, payload from oauth_records'));
+      expect(rows).not.toContain('secret-of');
+      expect(await adapter.find('secret-of-a-cookie')).toEqual({
+        ...payload,
+        session: { uid: 'u', cookie: '' },
+      });
+    });
+
+    it('let one of many processes use a code, and refuse the others', async () => {
+      const other = await data.openAnother();
+      const [one, two] = [store, other].map((each) =>
+        createOAuthAdapter('AuthorizationCode', { store: each, clock }),
+      );
+      await one!.upsert('code', { grantId: 'g' }, 60);
+      const outcomes = await Promise.allSettled([one, two, one, two].map((each) => each!.consume('code')));
+      expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+      expect(await two!.find('code')).toMatchObject({ consumed: start / 1_000 });
+    });
+
+    it('take a refresh token twice within a minute, and then no more', async () => {
+      let now = start;
+      const adapter = createOAuthAdapter('RefreshToken', { store, clock: { now: () => now } });
+      await adapter.upsert('refresh', { grantId: 'g' }, 3_600);
+      await adapter.consume('refresh');
+      await adapter.consume('refresh');
+      expect(await adapter.find('refresh')).not.toHaveProperty('consumed');
+      now += 60_001;
+      expect(await adapter.find('refresh')).toMatchObject({ consumed: start / 1_000 });
+    });
+
+    it('give way to new ones when there are as many as may be: those first that were used longest ago', async () => {
+      const put = (id: string, now: number) =>
+        store.putOAuthRecord({
+          model: 'Client',
+          id,
+          payload: '{}',
+          grantId: null,
+          uid: null,
+          expiresAt: start + hour,
+          now,
+          maxRecords: 3,
+        });
+      for (const [index, id] of ['a', 'b', 'c'].entries()) await put(id, start + index);
+      await store.useOAuthRecord({ model: 'Client', id: 'a', now: start + 10, expiresAt: start + hour });
+      await put('d', start + 11);
+      const left = ['a', 'b', 'c', 'd'].map(async (id) =>
+        (await store.findOAuthRecord({ model: 'Client', id, now: start })) === null ? [] : [id],
+      );
+      expect((await Promise.all(left)).flat()).toEqual(['a', 'c', 'd']);
+    });
+
+    it('are swept when they have expired', async () => {
+      await store.putOAuthRecord({
+        model: 'Session',
+        id: 's',
+        payload: '{}',
+        grantId: null,
+        uid: null,
+        expiresAt: start + hour,
+        now: start,
+      });
+      await store.sweepOAuthRecords({ now: start + 24 * hour, limit: 100 });
+      expect(await store.sweepOAuthRecords({ now: start + 24 * hour, limit: 100 })).toBe(0);
+    });
+  });
+});
