@@ -77,8 +77,10 @@ export const createMcpMount = ({ services, operations, sender }: McpMountOptions
       if (!passesOrigin(request, response)) return;
       if (request.method !== 'POST') throw onlyPost();
       const caller = await readCaller(request, facts);
-      if (caller === null && facts.url.pathname === accountPath)
-        throw tokenMissing(services.publicUrl(), request.headers.authorization);
+      if (caller === null && facts.url.pathname === accountPath) {
+        const body = takeSmallBody(request, config.maxBodyBytes);
+        return refuseToken(request, response, { publicUrl: services.publicUrl(), body });
+      }
       const maxBytes = maxBodyOf(caller, config.maxBodyBytes);
       const announced = request.headers['content-length'];
       const isRefused = Number(announced ?? 0) > maxBytes;
@@ -137,17 +139,34 @@ const readCaller = (
     : authenticateConnection(token, note);
 };
 
-/** Tells an assistant where its person signs in (RFC 9728). */
-const tokenMissing = (publicUrl: string, sent: string | undefined): AppError => {
+const signInText =
+  'Connect this assistant to an account: its person signs in at the address of the metadata.';
+
+/**
+ * Tells an assistant where its person signs in (RFC 9728). Some hosts read the status and the header, and others the body
+ * of a tool's answer.
+ */
+const refuseToken = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  { publicUrl, body }: { publicUrl: string; body: Buffer | null },
+): void => {
   const metadata = `resource_metadata="${publicUrl}/.well-known/oauth-protected-resource${accountPath}"`;
-  const error = sent === undefined ? '' : ', error="invalid_token"';
-  return new AppError(
-    'invalid_api_key',
-    'Connect this assistant to an account: sign in at the address of the metadata.',
-    {
-      headers: { 'www-authenticate': `Bearer ${metadata}${error}, scope="read generate search"` },
-    },
-  );
+  const error = request.headers.authorization === undefined ? '' : ', error="invalid_token"';
+  const challenge = `Bearer ${metadata}${error}, scope="read generate search"`;
+  const call = body === null ? null : readDirectCall(request, body);
+  const answer =
+    call?.method === 'tools/call'
+      ? {
+          result: {
+            content: [{ type: 'text', text: signInText }],
+            isError: true,
+            _meta: { 'mcp/www_authenticate': [challenge] },
+          },
+        }
+      : { error: { code: -32_000, message: signInText } };
+  response.writeHead(401, { 'www-authenticate': challenge, 'content-type': 'application/json' });
+  response.end(JSON.stringify({ jsonrpc: '2.0', id: call?.id ?? null, ...answer }));
 };
 
 /** Answers whatever comes, with a server for each request. */

@@ -1,3 +1,4 @@
+import { newId } from '../../src/kit/ids.ts';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { errorTable, type ErrorCode } from '../../src/kit/errors.ts';
@@ -322,6 +323,24 @@ describe('the contract in the description', () => {
   });
 });
 
+/** A connection of the first account. Returns its id. */
+const addConnection = async ({ services: { store } }: TestGateway, parentId: string): Promise<string> => {
+  const [account] = await store.listAccounts({ limit: 1 });
+  const id = newId();
+  await store.createConnection({
+    id,
+    accountId: account!.id,
+    parentId,
+    grantId: id,
+    scopes: ['read'],
+    client: { id: 'https://claude.ai/client.json', name: 'Claude', redirect: 'claude.ai' },
+    label: 'claude.ai',
+    limits: { budgetDay: 5_000_000_000n },
+    now: Date.now(),
+  });
+  return id;
+};
+
 describe('the schemas', () => {
   it('hold for the real answers of a gateway', async () => {
     const checkAnswer = createAnswerCheck(gateway, document);
@@ -365,9 +384,17 @@ describe('the schemas', () => {
     for (const call of [{}, { body: { budget_day_usd: null } }, { method: 'DELETE' }])
       done.push(await check('/v1/keys/{key_id}', { ...keyCall, ...call }));
     done.push(await check('/v1/search/facets', { apiKey: null, status: 200 }));
-    for (const list of ['/v1/jobs', '/v1/transactions', '/v1/keys'])
+    const connection = await addConnection(gateway, String(key.id));
+    done.push(
+      await check('/v1/connections/{connection_id}', {
+        path: `/v1/connections/${connection}`,
+        method: 'DELETE',
+        status: 200,
+      }),
+    );
+    for (const list of ['/v1/jobs', '/v1/transactions', '/v1/keys', '/v1/connections'])
       done.push(await check(list, { path: `${list}?limit=2`, status: 200 }));
-    expect(new Set(done.map(({ name }) => name)).size).toBe(13);
+    expect(new Set(done.map(({ name }) => name)).size).toBe(15);
     // A search is paid elsewhere, and bytes are looked at below.
     const others = ['/v1/search', '/v1/videos/{video_id}/content', '/results/{name}'];
     expect([...templates, ...others].toSorted()).toEqual(Object.keys(document.paths).toSorted());
@@ -435,8 +462,11 @@ describe('the schemas', () => {
       ['/v1/search', '/v1/search?limit=0', 422],
       ['/v1/keys', '/v1/keys?cursor=x', 400],
       ['/v1/keys/{key_id}', '/v1/keys/none', 404],
+      ['/v1/connections', '/v1/connections?cursor=x', 400],
     ];
     for (const [template, path, status] of reads) await refuse(template, { path, status });
+    const connection = '/v1/connections/{connection_id}';
+    await refuse(connection, { path: '/v1/connections/none', method: 'DELETE', status: 404 });
 
     const chats = '/v1/chat/completions';
     const creates: [path: string, body: object][] = [

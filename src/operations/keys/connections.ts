@@ -91,7 +91,7 @@ const endedSchema = z.looseObject({
   object: z.literal('connection'),
   revoked: z.literal(true),
 });
-const input = z.object({ connection_id: idField });
+const input = z.object({ connection_id: idField.describe('The id of the connection.') });
 
 export const endConnection: ReadOperation<z.output<typeof input>> = {
   name: 'end_connection',

@@ -90,6 +90,22 @@ describe('an assistant that a person connects', () => {
     await client.close();
   });
 
+  it('is told where its person signs in by the answer to a tool call, too', async () => {
+    const response = await gateway.call('/mcp/account', {
+      apiKey: 'unknown',
+      body: { jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name: 'get_balance', arguments: {} } },
+      headers: { accept: 'application/json, text/event-stream' },
+    });
+    expect(response.status).toBe(401);
+    expect(await response.json()).toMatchObject({
+      id: 7,
+      result: {
+        isError: true,
+        _meta: { 'mcp/www_authenticate': [response.headers.get('www-authenticate')] },
+      },
+    });
+  });
+
   it('is told where its person signs in', async () => {
     const response = await gateway.call('/mcp/account', { apiKey: null, body: {} });
     expect(response.status).toBe(401);
