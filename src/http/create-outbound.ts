@@ -60,20 +60,7 @@ export const createOutbound = ({
 
   const send = createSend({ resolve, ca });
 
-  const follow = async (
-    first: CheckedUrl,
-    request: HttpRequest & { signal: AbortSignal },
-    most: number,
-  ): Promise<HttpAnswer> => {
-    let target = first;
-    for (let hop = 0; hop <= most; hop += 1) {
-      const found = await send(target, request);
-      if (!redirects.has(found.status)) return found;
-      found.body.destroy();
-      target = checkUrl(readLocation(found, target), { allowsLoopback });
-    }
-    throw new OutboundError('too_many_redirects', `The URL redirects more than ${most} times.`);
-  };
+  const follow = createFollow({ send, allowsLoopback });
 
   return {
     download: async (
@@ -122,6 +109,24 @@ export const createOutbound = ({
     close: async () => closed.abort(new OutboundError('busy', 'The process is ending.')),
   };
 };
+
+/** Follows at most so many redirects, and checks the address of each. */
+const createFollow =
+  ({ send, allowsLoopback }: { send: ReturnType<typeof createSend>; allowsLoopback: boolean }) =>
+  async (
+    first: CheckedUrl,
+    request: HttpRequest & { signal: AbortSignal },
+    most: number,
+  ): Promise<HttpAnswer> => {
+    let target = first;
+    for (let hop = 0; hop <= most; hop += 1) {
+      const found = await send(target, request);
+      if (!redirects.has(found.status)) return found;
+      found.body.destroy();
+      target = checkUrl(readLocation(found, target), { allowsLoopback });
+    }
+    throw new OutboundError('too_many_redirects', `The URL redirects more than ${most} times.`);
+  };
 
 /** Sends each request over a new connection: one that is used again would skip the check of the address. */
 const createSend =

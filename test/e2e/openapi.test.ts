@@ -384,7 +384,7 @@ describe('the schemas', () => {
     for (const call of [{}, { body: { budget_day_usd: null } }, { method: 'DELETE' }])
       done.push(await check('/v1/keys/{key_id}', { ...keyCall, ...call }));
     done.push(await check('/v1/search/facets', { apiKey: null, status: 200 }));
-    const connection = await addConnection(gateway, String(key.id));
+    const connection = await addConnection(gateway, key.id);
     done.push(
       await check('/v1/connections/{connection_id}', {
         path: `/v1/connections/${connection}`,

@@ -37,53 +37,19 @@ const readSecrets = async (store: Store): Promise<{ cookies: string; jwk: JWK }>
 export const createProvider = async (options: ProviderOptions): Promise<Provider> => {
   const { publicUrl, store, clock, log } = options;
   const secrets = await readSecrets(store);
-  const documents = createClientDocuments(options);
-  const { pathname } = new URL(publicUrl);
-  const basePath = `${pathname.replace(/\/$/, '')}/oauth`;
-  const resource = `${publicUrl}/mcp/account`;
-  const configuration: Configuration = {
+  const basePath = `${new URL(publicUrl).pathname.replace(/\/$/, '')}/oauth`;
+  const cookie = { path: basePath, httpOnly: true, sameSite: 'lax', signed: true } as const;
+  const provider = new Provider(`${publicUrl}/oauth`, {
+    ...protocol,
     adapter: (name) => createOAuthAdapter(name, { store, clock }),
-    fetch: documents.fetch,
     jwks: { keys: [secrets.jwk] },
     cookies: {
       keys: [secrets.cookies],
       names: { interaction: 'oauth_interaction', resume: 'oauth_resume', session: 'oauth_session' },
-      long: { path: basePath, httpOnly: true, sameSite: 'lax', signed: true },
-      short: { path: basePath, httpOnly: true, sameSite: 'lax', signed: true },
-    },
-    routes: {
-      authorization: '/authorize',
-      token: '/token',
-      registration: '/register',
-      revocation: '/revoke',
-      jwks: '/jwks',
+      long: cookie,
+      short: cookie,
     },
     interactions: { url: (_context, { uid }) => `${basePath}/enter/${uid}` },
-    scopes: [...scopes, 'offline_access'],
-    responseTypes: ['code'],
-    clientAuthMethods: ['none'],
-    // Stock assistants return to programs on their own computer.
-    clientDefaults: {
-      application_type: 'native',
-      grant_types: ['authorization_code', 'refresh_token'],
-      response_types: ['code'],
-      token_endpoint_auth_method: 'none',
-      id_token_signed_response_alg: 'ES256',
-    },
-    pkce: { required: () => true },
-    clientBasedCORS: () => true,
-    // Tokens outlive the visit of a browser.
-    expiresWithSession: () => false,
-    issueRefreshToken: async (_context, client) => client.grantTypeAllowed('refresh_token'),
-    rotateRefreshToken: true,
-    ttl: {
-      AccessToken: 3_600,
-      AuthorizationCode: 60,
-      RefreshToken: 30 * daySeconds,
-      Grant: 365 * daySeconds,
-      Interaction: 600,
-      Session: 600,
-    },
     findAccount: async (_context, accountId, token) => {
       const grantId = token !== undefined && 'grantId' in token ? token.grantId : undefined;
       if (grantId !== undefined) {
@@ -92,11 +58,66 @@ export const createProvider = async (options: ProviderOptions): Promise<Provider
       }
       return { accountId, claims: () => ({ sub: accountId }) };
     },
-    // A person is asked every time.
-    loadExistingGrant: async ({ oidc }) => {
-      const grantId = oidc.result?.consent?.grantId;
-      return grantId === undefined ? undefined : oidc.provider.Grant.find(grantId);
-    },
+    ...resourceFeatures(options),
+  });
+  provider.proxy = true;
+  provider.on('server_error', (_context, error) =>
+    log.error({ err: error }, 'the authorization server failed'),
+  );
+  return provider;
+};
+
+/** What does not depend on the deployment. */
+const protocol: Configuration = {
+  routes: {
+    authorization: '/authorize',
+    token: '/token',
+    registration: '/register',
+    revocation: '/revoke',
+    jwks: '/jwks',
+  },
+  scopes: [...scopes, 'offline_access'],
+  responseTypes: ['code'],
+  clientAuthMethods: ['none'],
+  // Stock assistants return to programs on their own computer.
+  clientDefaults: {
+    application_type: 'native',
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    token_endpoint_auth_method: 'none',
+    id_token_signed_response_alg: 'ES256',
+  },
+  pkce: { required: () => true },
+  clientBasedCORS: () => true,
+  // Tokens outlive the visit of a browser.
+  expiresWithSession: () => false,
+  issueRefreshToken: async (_context, client) => client.grantTypeAllowed('refresh_token'),
+  rotateRefreshToken: true,
+  ttl: {
+    AccessToken: 3_600,
+    AuthorizationCode: 60,
+    RefreshToken: 30 * daySeconds,
+    Grant: 365 * daySeconds,
+    Interaction: 600,
+    Session: 600,
+  },
+  // A person is asked every time.
+  loadExistingGrant: async ({ oidc }) => {
+    const grantId = oidc.result?.consent?.grantId;
+    return grantId === undefined ? undefined : oidc.provider.Grant.find(grantId);
+  },
+  renderError: (context, { error, error_description: description }) => {
+    context.type = 'text/plain; charset=utf-8';
+    context.body = `${error}: ${description ?? 'Go back to your assistant, and connect again.'}\n`;
+  },
+};
+
+/** The one resource, and the clients that may ask for it. */
+const resourceFeatures = (options: ProviderOptions): Pick<Configuration, 'features' | 'fetch'> => {
+  const documents = createClientDocuments(options);
+  const resource = `${options.publicUrl}/mcp/account`;
+  return {
+    fetch: documents.fetch,
     features: {
       devInteractions: { enabled: false },
       userinfo: { enabled: false },
@@ -118,15 +139,5 @@ export const createProvider = async (options: ProviderOptions): Promise<Provider
         },
       },
     },
-    renderError: (context, { error, error_description: description }) => {
-      context.type = 'text/plain; charset=utf-8';
-      context.body = `${error}: ${description ?? 'Go back to your assistant, and connect again.'}\n`;
-    },
   };
-  const provider = new Provider(`${publicUrl}/oauth`, configuration);
-  provider.proxy = true;
-  provider.on('server_error', (_context, error) =>
-    log.error({ err: error }, 'the authorization server failed'),
-  );
-  return provider;
 };

@@ -4,10 +4,10 @@ import { AppError } from '../../kit/errors.ts';
 import { brandTitle } from '../../kit/brand-title.ts';
 import { newId, sha256 } from '../../kit/ids.ts';
 import { memoizeAsync } from '../../kit/memoize-async.ts';
-import { parseUsd } from '../../kit/money.ts';
+import { parseUsd, type Nano } from '../../kit/money.ts';
 import type { Caller } from '../../accounts/caller.ts';
 import { pageHeaders } from '../page-shell.ts';
-import { consentPage, expiredPage } from './consent-page.ts';
+import { consentPage, expiredPage, type ConsentSubject } from './consent-page.ts';
 import { createProvider, scopes, type ProviderOptions } from './create-provider.ts';
 import { describeRedirect } from './redirect-target.ts';
 
@@ -69,7 +69,7 @@ const nameOurselves = (request: IncomingMessage, publicUrl: string, path: string
 };
 
 /** The metadata of the resource that connections open (RFC 9728). */
-export const protectedResource = (publicUrl: string, name: string) => ({
+const protectedResource = (publicUrl: string, name: string) => ({
   resource: `${publicUrl}/mcp/account`,
   authorization_servers: [`${publicUrl}/oauth`],
   scopes_supported: [...scopes, 'offline_access'],
@@ -97,9 +97,7 @@ const readForm = async (request: IncomingMessage): Promise<URLSearchParams> => {
 
 /** Shows what is asked for, and makes the connection that a person allows. */
 const createEnter = (provider: Provider, options: OAuthMountOptions) => {
-  const { store, clock, authenticate, config } = options;
-  const service = brandTitle(config);
-
+  const service = brandTitle(options.config);
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const publicUrl = options.publicUrl();
     const style = `${new URL(publicUrl).pathname.replace(/\/$/, '')}/docs/style.css`;
@@ -110,10 +108,10 @@ const createEnter = (provider: Provider, options: OAuthMountOptions) => {
     if (prompt.name === 'consent' && lastSubmission?.consent?.grantId !== undefined)
       return provider.interactionFinished(request, response, { consent: lastSubmission.consent });
 
-    const clientId = String(params['client_id']);
-    const redirectUri = String(params['redirect_uri']);
+    const clientId = textOf(params['client_id']);
+    const redirectUri = textOf(params['redirect_uri']);
     const client = await provider.Client.find(clientId);
-    const wanted = String(params['scope'] ?? '').split(' ');
+    const wanted = textOf(params['scope']).split(' ');
     const asked = scopes.filter((scope) => wanted.includes(scope));
     const subject = {
       service,
@@ -126,51 +124,87 @@ const createEnter = (provider: Provider, options: OAuthMountOptions) => {
     const show = (problem: string | null): void =>
       writePage(response, problem === null ? 200 : 400, consentPage({ ...subject, problem }), redirectUri);
     if (request.method !== 'POST') return show(null);
-
     const form = await readForm(request);
     if (form.get('answer') !== 'allow')
       return provider.interactionFinished(request, response, {
         error: 'access_denied',
         error_description: 'The person refused.',
       });
-    const budget = readBudget(form.get('budget_day_usd') ?? '');
-    if (budget === null) return show('The limit must be US dollars above zero, such as 5.00.');
-    const caller = await authenticate(`Bearer ${form.get('key')?.trim() ?? ''}`).catch((error: unknown) => {
-      if (error instanceof AppError && error.code === 'invalid_api_key') return null;
-      throw error;
-    });
-    if (caller === null) return show('There is no such key, or it has ended.');
-    const allowed = subject.scopes.filter((scope) => form.getAll('scope').includes(scope));
-    if (allowed.length === 0) return show('Allow at least one of these.');
-
-    const { accountId, keyId } = caller;
-    const grant = new provider.Grant({ accountId, clientId });
-    const refused = scopes.filter((scope) => !allowed.includes(scope)).join(' ');
-    const resource = `${publicUrl}/mcp/account`;
-    // The library asks again for what is neither added nor rejected.
-    grant.addOIDCScope(['offline_access', ...allowed].join(' '));
-    grant.rejectOIDCScope(refused);
-    grant.addResourceScope(resource, allowed.join(' '));
-    grant.rejectResourceScope(resource, refused);
-    const grantId = await grant.save();
-    await store.createConnection({
-      id: newId(),
-      accountId,
-      parentId: keyId,
-      grantId: sha256(grantId),
-      scopes: allowed,
-      client: { id: clientId, name: subject.clientName, redirect: subject.redirect.name },
-      label: subject.clientHost ?? subject.clientName,
-      limits: { budgetDay: budget },
-      now: clock.now(),
-    });
+    const consent = await readConsent(form, subject.scopes, options);
+    if (typeof consent === 'string') return show(consent);
+    const login = { accountId: consent.caller.accountId, remember: false };
+    const grantId = await makeConnection(provider, { ...consent, subject, clientId }, options);
     await provider.interactionFinished(
       request,
       response,
-      { login: { accountId, remember: false }, consent: { grantId } },
+      { login, consent: { grantId } },
       { mergeWithLastSubmission: false },
     );
   };
+};
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+interface Consent {
+  caller: Caller;
+  /** For a day. */
+  budget: Nano;
+  allowed: string[];
+}
+
+/** Returns what a person allows with the form; a text for them if that cannot be. */
+const readConsent = async (
+  form: URLSearchParams,
+  asked: readonly string[],
+  { authenticate }: OAuthMountOptions,
+): Promise<Consent | string> => {
+  const budget = readBudget(form.get('budget_day_usd') ?? '');
+  if (budget === null) return 'The limit must be US dollars above zero, such as 5.00.';
+  const caller = await authenticate(`Bearer ${form.get('key')?.trim() ?? ''}`).catch((error: unknown) => {
+    if (error instanceof AppError && error.code === 'invalid_api_key') return null;
+    throw error;
+  });
+  if (caller === null) return 'There is no such key, or it has ended.';
+  const allowed = asked.filter((scope) => form.getAll('scope').includes(scope));
+  return allowed.length === 0 ? 'Allow at least one of these.' : { caller, budget, allowed };
+};
+
+/** Makes a connection with its grant. Returns the id of the grant. */
+const makeConnection = async (
+  provider: Provider,
+  {
+    caller: { accountId, keyId },
+    budget,
+    allowed,
+    clientId,
+    subject,
+  }: Consent & {
+    clientId: string;
+    subject: Pick<ConsentSubject, 'clientHost' | 'clientName' | 'redirect'>;
+  },
+  { store, clock, publicUrl }: OAuthMountOptions,
+): Promise<string> => {
+  const grant = new provider.Grant({ accountId, clientId });
+  const refused = scopes.filter((scope) => !allowed.includes(scope)).join(' ');
+  const resource = `${publicUrl()}/mcp/account`;
+  // The library asks again for what is neither added nor rejected.
+  grant.addOIDCScope(['offline_access', ...allowed].join(' '));
+  grant.rejectOIDCScope(refused);
+  grant.addResourceScope(resource, allowed.join(' '));
+  grant.rejectResourceScope(resource, refused);
+  const grantId = await grant.save();
+  await store.createConnection({
+    id: newId(),
+    accountId,
+    parentId: keyId,
+    grantId: sha256(grantId),
+    scopes: allowed,
+    client: { id: clientId, name: subject.clientName, redirect: subject.redirect.name },
+    label: subject.clientHost ?? subject.clientName,
+    limits: { budgetDay: budget },
+    now: clock.now(),
+  });
+  return grantId;
 };
 
 const maxBudget = parseUsd('1000000000');

@@ -8,13 +8,16 @@ import {
 /** A person's browser: it keeps cookies by their paths, and follows no redirect by itself. */
 export const openBrowser = () => {
   const jar = new Map<string, { value: string; path: string }>();
-  const go = async (address: string | URL, init: RequestInit = {}): Promise<Response> => {
+  const go = async (
+    address: string | URL,
+    init: { method?: string; body?: URLSearchParams } = {},
+  ): Promise<Response> => {
     const url = new URL(address);
     const cookie = [...jar]
       .filter(([, { path }]) => url.pathname.startsWith(path))
       .map(([name, { value }]) => `${name.split(' ')[0]}=${value}`)
       .join('; ');
-    const response = await fetch(url, { redirect: 'manual', ...init, headers: { ...init.headers, cookie } });
+    const response = await fetch(url, { redirect: 'manual', ...init, headers: { cookie } });
     for (const line of response.headers.getSetCookie()) {
       const [name = '', value = ''] = line.split(';')[0]!.split('=', 2);
       const path = /;\s*path=([^;]+)/i.exec(line)?.[1] ?? '/';
