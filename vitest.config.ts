@@ -20,6 +20,9 @@ const storeTests = /^test\/store\/(?!sqlite)/;
 const longWaits =
   /payments\/(?:crash|refunds|buying)\/|e2e\/(?:process|outages|memory|wallet-races)|job-runner|run-video|serve-stdio|clients/;
 
+/** On some processors V8 aborts a process whose threads come and go (`jit_page.has_value()`), unless it is told this. */
+const execArgv = ['--no-memory-protection-keys'];
+
 /** Begins with the files that wait longest, so that the others fill the time. */
 class LongWaitsFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -40,6 +43,7 @@ export default defineConfig(({ mode }) => {
   return {
     test: {
       pool: 'forks',
+      execArgv,
       // Much of a test's time is spent waiting: for a child process, a database, a lease.
       maxWorkers: availableParallelism() + 3,
       // Only a hang takes so long, also on a busy machine.
@@ -73,7 +77,7 @@ export default defineConfig(({ mode }) => {
             include: sharing,
             isolate: false,
             // For leave-nothing-behind.ts.
-            execArgv: ['--expose-gc'],
+            execArgv: [...execArgv, '--expose-gc'],
             setupFiles: ['test/leave-nothing-behind.ts'],
           },
         },
