@@ -19,7 +19,7 @@ const findJobOfPayment = statement({
 });
 
 export const claimJob = statement({
-  text: 'update payments set job_id = $2, shares_job = 0, call_claim = null where identity = $1',
+  text: 'update payments set job_id = $2, call_claim = null where identity = $1',
   values: ({ identity, jobId }: { identity: string; jobId: string }) => [identity, jobId],
   read: nothing,
 });

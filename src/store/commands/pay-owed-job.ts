@@ -34,9 +34,9 @@ const lockPayments = statement({
   read: eachOf((row: { identity: string; state: PaymentState }) => row),
 });
 
-/** Two payments may name one job. The later one pays, because its money is there. */
+/** A job has one payment. The later one has paid, because its money is there. */
 const releaseJob = statement({
-  text: 'update payments set job_id = null where job_id = $1 and shares_job = 0',
+  text: 'update payments set job_id = null where job_id = $1',
   values: (jobId: string) => [jobId],
   read: nothing,
 });

@@ -37,17 +37,9 @@ export const listPurchases = read({
   read: eachOf(toPayment),
 });
 
-/** Lists the first jobs that an older version noted with two payments, none of which was refunded since. */
-export const listSharedJobs = read({
-  text: `select job_id from payments where shares_job = 1 and refunded = 0
-    group by job_id having count(*) > 1 order by job_id limit 10`,
-  values: () => [],
-  read: eachOf(({ job_id: id }: { job_id: string }) => id),
-});
-
-/** Finds the payment that paid for a job; null also where an older version noted two. */
+/** Finds the payment that paid for a job. */
 export const findPaymentOfJob = read({
-  text: `select ${paymentColumns} from payments where job_id = $1 and shares_job = 0`,
+  text: `select ${paymentColumns} from payments where job_id = $1`,
   values: (jobId: string) => [jobId],
   read: firstOf(toPayment),
 });

@@ -60,7 +60,6 @@ const paymentTable = ({ kind, int64, id, tableEnd }: Engine): string =>
     credited ${int64} not null default 0 check (credited >= 0),
     call_claim ${id},
     job_id ${id} references jobs (id),
-    shares_job ${int64} not null default 0,
     check_at ${int64},
     settled_at ${int64},
     created_at ${int64} not null,
@@ -83,8 +82,7 @@ const paymentIndexes = [
     where account_id is not null`,
   `create index payments_by_payer on payments (lower(payer), created_at desc, identity desc)
     where payer is not null and credit is null`,
-  `create unique index payments_one_per_job on payments (job_id) where job_id is not null and shares_job = 0`,
-  `create index payments_sharing_jobs on payments (job_id) where shares_job = 1`,
+  `create unique index payments_one_per_job on payments (job_id) where job_id is not null`,
   `create unique index payments_one_per_call on payments (account_id, call_claim) where call_claim is not null`,
   `create index payments_open_of_source on payments (source, network, asset)
     where state in ('verified', 'produced', 'broadcasting', 'unknown')`,
