@@ -1,6 +1,6 @@
 import { columns, flag, int64, named, orNull, text, time, type RowOf } from '../columns.ts';
 import { read, write } from '../command.ts';
-import { eachOf, firstOf, onlyOf } from '../statement.ts';
+import { eachOf, firstOf, onlyOf, valuesOf } from '../statement.ts';
 import { callerKeys } from './key-table.ts';
 
 export type AccountStatus = 'pending' | 'active' | 'suspended';
@@ -57,21 +57,21 @@ export const listAccounts = read({
   text: `select ${accounts.list()} from accounts
     where cast($2 as text) is null or (created_at, id) > (select created_at, id from accounts where id = $2)
     order by created_at, id limit $1`,
-  values: ({ limit, afterId }: { limit: number; afterId?: string }) => [limit, afterId ?? null],
+  values: valuesOf<{ limit: number; afterId?: string }>('limit', 'afterId'),
   read: eachOf(accounts.read),
 });
 
 /** Null if there is no such account. */
 export const setAccountStatus = write({
   text: `update accounts set status = $2, status_changed_at = $3 where id = $1 returning ${accounts.list()}`,
-  values: ({ id, status, now }: { id: string; status: AccountStatus; now: number }) => [id, status, now],
+  values: valuesOf<{ id: string; status: AccountStatus; now: number }>('id', 'status', 'now'),
   read: firstOf(accounts.read),
 });
 
 /** Replaces the account's own terms (JSON text, see src/accounts/catalog); null for the defaults. Null if there is no such account. */
 export const setAccountTerms = write({
   text: `update accounts set terms = $2 where id = $1 returning ${accounts.list()}`,
-  values: ({ id, terms }: { id: string; terms: string | null }) => [id, terms],
+  values: valuesOf<{ id: string; terms: string | null }>('id', 'terms'),
   read: firstOf(accounts.read),
 });
 
@@ -125,7 +125,7 @@ const toSecrets = ({
 export const ensureWebhookSecret = write({
   text: `update accounts set webhook_secret = coalesce(webhook_secret, $2) where id = $1
     returning ${secretColumns}`,
-  values: ({ accountId, secret }: { accountId: string; secret: string }) => [accountId, secret],
+  values: valuesOf<{ accountId: string; secret: string }>('accountId', 'secret'),
   read: firstOf(toSecrets),
 });
 
@@ -142,11 +142,11 @@ export const rotateWebhookSecret = write({
         when webhook_secret is not null then cast($3 as bigint) end,
       webhook_secret = $2
     where id = $1 returning ${secretColumns}`,
-  values: (input: { accountId: string; secret: string; previousUntil: number }) => [
-    input.accountId,
-    input.secret,
-    input.previousUntil,
-  ],
+  values: valuesOf<{ accountId: string; secret: string; previousUntil: number }>(
+    'accountId',
+    'secret',
+    'previousUntil',
+  ),
   read: firstOf(toSecrets),
 });
 

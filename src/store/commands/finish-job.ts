@@ -1,6 +1,6 @@
 import type { Nano } from '../../kit/money.ts';
 import { inTransaction, run, writeSteps, type Steps } from '../command.ts';
-import { firstOf, firstRow, givenRows, nothing, statement, type EngineKind } from '../statement.ts';
+import { firstOf, firstRow, givenRows, nothing, statement, type EngineKind, valuesOf } from '../statement.ts';
 import { findJob, type EndedFields, type Job, type JobEnd } from './job-table.ts';
 import { countCapture, type CountedJob } from './key-budgets.ts';
 import type { Media } from './media.ts';
@@ -165,7 +165,7 @@ const endHold = statement({
   text: `update holds set captured = min(amount, $2), ended_at = $3,
       state = case when min(amount, $2) > 0 then 'captured' else 'released' end
     where job_id = $1 and state = 'open' returning account_id, amount, captured, payment`,
-  values: ({ id, charge, now }: FinishJobInput) => [id, charge, now],
+  values: valuesOf<FinishJobInput>('id', 'charge', 'now'),
   read: firstRow<HoldRow>(),
 });
 
@@ -200,35 +200,35 @@ const insertDebit = statement({
 
 const expireInputs = statement({
   text: `update media set expires_at = $2 where job_id = $1 and role = 'input' and expires_at > $2`,
-  values: ({ id, now }: FinishJobInput) => [id, now],
+  values: valuesOf<FinishJobInput>('id', 'now'),
   read: nothing,
 });
 
 const takeResult = statement({
   text: `insert into media (${mediaColumns}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9) ${takeReserved}`,
-  values: (file: NewMedia & { position: number; now: number }) => [
-    file.id,
-    file.accountId,
-    file.jobId,
-    file.role,
-    file.position,
-    file.contentType,
-    file.sizeBytes,
-    file.now,
-    file.expiresAt,
-  ],
+  values: valuesOf<NewMedia & { position: number; now: number }>(
+    'id',
+    'accountId',
+    'jobId',
+    'role',
+    'position',
+    'contentType',
+    'sizeBytes',
+    'now',
+    'expiresAt',
+  ),
   read: nothing,
 });
 
 const insertEvent = statement({
   text: `insert into webhook_events (${eventColumns})
     select ${eventValues({ id: '$2', body: '$3', now: '$4' })} from jobs j where j.id = $1`,
-  values: ({ id, eventId, body, now }: { id: string; eventId: string; body: string; now: number }) => [
-    id,
-    eventId,
-    body,
-    now,
-  ],
+  values: valuesOf<{ id: string; eventId: string; body: string; now: number }>(
+    'id',
+    'eventId',
+    'body',
+    'now',
+  ),
   read: nothing,
 });
 

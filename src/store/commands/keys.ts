@@ -1,5 +1,14 @@
 import { inTransaction, read, run, write, writeSteps, writeTransaction, type Steps } from '../command.ts';
-import { countRows, eachOf, firstOf, nothing, onlyOf, statement, type SqlValue } from '../statement.ts';
+import {
+  countRows,
+  eachOf,
+  firstOf,
+  nothing,
+  onlyOf,
+  statement,
+  type SqlValue,
+  valuesOf,
+} from '../statement.ts';
 import { pageValues, type Page } from './history-page.ts';
 import { keys, selectUsedKeys, usedKeys, type ApiKey } from './key-table.ts';
 import {
@@ -166,6 +175,6 @@ export const changeKey = writeTransaction(function* (changes: KeyChanges): Steps
 export const revokeKey = write({
   text: `update api_keys set revoked_at = coalesce(revoked_at, $2) where id = $1 and ${isIssued('api_keys')}
     returning ${keys.list()}`,
-  values: ({ id, now }: { id: string; now: number }) => [id, now],
+  values: valuesOf<{ id: string; now: number }>('id', 'now'),
   read: firstOf(keys.read),
 });

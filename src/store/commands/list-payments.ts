@@ -1,12 +1,12 @@
 import { read, readSteps, run } from '../command.ts';
-import { eachOf, statement, type Dialect, type SqlValue } from '../statement.ts';
+import { eachOf, statement, type Dialect, type SqlValue, valuesOf } from '../statement.ts';
 import { paymentColumns, toPayment, type Payment } from './payment-table.ts';
 import { paymentStates, type PaymentState } from '../../rules/payments.ts';
 
 /** Finds the payments of a transaction, ordered by identity. Hexadecimal digits of `transaction` must be lower case. */
 export const findPaymentsByTransaction = read({
   text: `select ${paymentColumns} from payments where transaction_name = $1 order by identity limit $2`,
-  values: ({ transaction, limit }: { transaction: string; limit: number }) => [transaction, limit],
+  values: valuesOf<{ transaction: string; limit: number }>('transaction', 'limit'),
   read: eachOf(toPayment),
 });
 

@@ -1,15 +1,11 @@
 import { read, write } from '../command.ts';
-import { countRows, firstOf, nothing } from '../statement.ts';
+import { countRows, firstOf, nothing, valuesOf } from '../statement.ts';
 
 /** Stores the length of a video that was made here, by the SHA-256 of its bytes. A second call keeps the first length. */
 export const noteMadeClip = write({
   text: `insert into made_clips (digest, seconds, created_at) values ($1, $2, $3)
     on conflict (digest) do update set created_at = excluded.created_at`,
-  values: ({ digest, seconds, now }: { digest: string; seconds: number; now: number }) => [
-    digest,
-    seconds,
-    now,
-  ],
+  values: valuesOf<{ digest: string; seconds: number; now: number }>('digest', 'seconds', 'now'),
   read: nothing,
 });
 
@@ -26,6 +22,6 @@ export const sweepMadeClips = write({
       select digest from made_clips where created_at < $1 order by created_at limit $2 ${lockFreeRows}
     )
     delete from made_clips where digest in (select digest from over) returning 1 as removed`,
-  values: ({ madeBefore, limit }: { madeBefore: number; limit: number }) => [madeBefore, limit],
+  values: valuesOf<{ madeBefore: number; limit: number }>('madeBefore', 'limit'),
   read: countRows,
 });

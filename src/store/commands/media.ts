@@ -1,6 +1,6 @@
 import { columns, integer, orNull, text, time, type RowOf } from '../columns.ts';
 import { read, run, write, writeTransaction } from '../command.ts';
-import { eachOf, firstOf, nothing, statement } from '../statement.ts';
+import { eachOf, firstOf, nothing, statement, valuesOf } from '../statement.ts';
 
 export type MediaRole = 'image' | 'video' | 'last_frame' | 'input';
 
@@ -36,14 +36,7 @@ export interface ReservedMedia extends Pick<
 export const reserveMedia = write({
   text: `insert into media (id, account_id, role, content_type, size_bytes, created_at, expires_at)
     values ($1, $2, $3, $4, 0, $5, $6)`,
-  values: ({ id, accountId, role, contentType, now, expiresAt }: ReservedMedia) => [
-    id,
-    accountId,
-    role,
-    contentType,
-    now,
-    expiresAt,
-  ],
+  values: valuesOf<ReservedMedia>('id', 'accountId', 'role', 'contentType', 'now', 'expiresAt'),
   read: nothing,
 });
 
@@ -65,7 +58,7 @@ export const listMedia = read({
 export const listExpiredMedia = read({
   text: `select ${media.list()} from media where removed_at is null and expires_at <= $1
     order by expires_at, id limit $2`,
-  values: ({ now, limit }: { now: number; limit: number }) => [now, limit],
+  values: valuesOf<{ now: number; limit: number }>('now', 'limit'),
   read: eachOf(media.read),
 });
 
@@ -83,7 +76,7 @@ export const discardMedia = write({
       select id from media where ${isOneOf('id', '$1')} and job_id is null and expires_at > $2 order by id ${lockRows}
     )
     update media set expires_at = $2 where id in (select id from wanted)`,
-  values: ({ ids, now }: MediaAt) => [JSON.stringify(ids), now],
+  values: valuesOf<MediaAt>('ids', 'now'),
   read: nothing,
 });
 
@@ -93,13 +86,13 @@ const noteRemoval = statement({
       select id from media where ${isOneOf('id', '$1')} and removed_at is null order by id ${lockRows}
     )
     update media set removed_at = $2 where id in (select id from wanted)`,
-  values: ({ ids, now }: MediaAt) => [JSON.stringify(ids), now],
+  values: valuesOf<MediaAt>('ids', 'now'),
   read: nothing,
 });
 
 const dropUntaken = statement({
   text: ({ isOneOf }) => `delete from media where ${isOneOf('id', '$1')} and job_id is null`,
-  values: ({ ids }: MediaAt) => [JSON.stringify(ids)],
+  values: valuesOf<MediaAt>('ids'),
   read: nothing,
 });
 

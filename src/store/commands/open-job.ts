@@ -8,6 +8,7 @@ import {
   statement,
   type EngineKind,
   type SqlValue,
+  valuesOf,
 } from '../statement.ts';
 import { claimJob, findEarlier, type Claimed } from './earlier-job.ts';
 import { lockAccount } from './lock-account.ts';
@@ -186,14 +187,7 @@ const insertHold = statement({
 const claimKey = statement({
   text: `insert into idempotency_keys (account_id, endpoint, idempotency_key, body_hash, job_id, expires_at)
     values ($1, $2, $3, $4, $5, $6)`,
-  values: ({ accountId, endpoint, key, bodyHash, jobId, expiresAt }: KeyClaim) => [
-    accountId,
-    endpoint,
-    key,
-    bodyHash,
-    jobId,
-    expiresAt,
-  ],
+  values: valuesOf<KeyClaim>('accountId', 'endpoint', 'key', 'bodyHash', 'jobId', 'expiresAt'),
   read: nothing,
 });
 
@@ -225,7 +219,7 @@ const findState = statement({
 
 const dropClaim = statement({
   text: `delete from idempotency_keys where account_id = $1 and endpoint = $2 and idempotency_key = $3`,
-  values: ({ accountId, endpoint, key }: Claimed) => [accountId, endpoint, key],
+  values: valuesOf<Claimed>('accountId', 'endpoint', 'key'),
   read: nothing,
 });
 
@@ -324,6 +318,6 @@ export const sweepIdempotencyKeys = write({
     delete from idempotency_keys
     where (account_id, endpoint, idempotency_key) in (select account_id, endpoint, idempotency_key from over)
     returning 1 as removed`,
-  values: ({ now, limit }: { now: number; limit: number }) => [now, limit],
+  values: valuesOf<{ now: number; limit: number }>('now', 'limit'),
   read: countRows,
 });

@@ -1,6 +1,6 @@
 import { columns, json, orNull, text, time, type RowOf } from '../columns.ts';
 import { read, readSteps, run, write } from '../command.ts';
-import { eachOf, firstOf, nothing, onlyOf, statement } from '../statement.ts';
+import { eachOf, firstOf, nothing, onlyOf, statement, valuesOf } from '../statement.ts';
 import type { JsonObject } from '../../kit/json.ts';
 
 /** `read` looks at everything; `write` changes it, too. */
@@ -29,15 +29,7 @@ export interface NewOperatorKey extends Pick<OperatorKey, 'id' | 'display' | 'la
 export const createOperatorKey = write({
   text: `insert into operator_keys (id, hash, display, label, role, created_at, expires_at)
     values ($1, $2, $3, $4, $5, $6, $7) returning ${keys.list()}`,
-  values: ({ id, hash, display, label, role, now, expiresAt }: NewOperatorKey) => [
-    id,
-    hash,
-    display,
-    label,
-    role,
-    now,
-    expiresAt,
-  ],
+  values: valuesOf<NewOperatorKey>('id', 'hash', 'display', 'label', 'role', 'now', 'expiresAt'),
   read: onlyOf(keys.read),
 });
 
@@ -58,7 +50,7 @@ export const listOperatorKeys = read({
 /** Null if there is no such key. Revoking again keeps the first time. */
 export const revokeOperatorKey = write({
   text: `update operator_keys set revoked_at = coalesce(revoked_at, $2) where id = $1 returning ${keys.list()}`,
-  values: ({ id, now }: { id: string; now: number }) => [id, now],
+  values: valuesOf<{ id: string; now: number }>('id', 'now'),
   read: firstOf(keys.read),
 });
 
@@ -90,15 +82,7 @@ export interface NewAuditRow extends Omit<AuditRow, 'input' | 'outcome' | 'error
 export const startAudit = write({
   text: `insert into audit_log (id, at, actor, actor_label, operation, input, request_id)
     values ($1, $2, $3, $4, $5, $6, $7)`,
-  values: ({ id, at, actor, actorLabel, operation, input, requestId }: NewAuditRow) => [
-    id,
-    at,
-    actor,
-    actorLabel,
-    operation,
-    input,
-    requestId,
-  ],
+  values: valuesOf<NewAuditRow>('id', 'at', 'actor', 'actorLabel', 'operation', 'input', 'requestId'),
   read: nothing,
 });
 

@@ -1,6 +1,6 @@
 import type { Nano } from '../../kit/money.ts';
 import { inTransaction, run, writeSteps, type Steps } from '../command.ts';
-import { eachOf, nothing, statement, type EngineKind } from '../statement.ts';
+import { eachOf, nothing, statement, type EngineKind, valuesOf } from '../statement.ts';
 import { claimJob, judgeEarlier } from './earlier-job.ts';
 import { findJob, type Job, type JobPayment } from './job-table.ts';
 import { lockAccount } from './lock-account.ts';
@@ -30,7 +30,7 @@ export type PayOwedJobOutcome =
 const lockPayments = statement({
   text: ({ lockRows }) =>
     `select identity, state from payments where identity = $1 or identity = $2 order by identity ${lockRows}`,
-  values: ({ one, other }: { one: string | null; other: string | null }) => [one, other],
+  values: valuesOf<{ one: string | null; other: string | null }>('one', 'other'),
   read: eachOf((row: { identity: string; state: PaymentState }) => row),
 });
 

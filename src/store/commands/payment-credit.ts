@@ -1,7 +1,7 @@
 import { newId } from '../../kit/ids.ts';
 import type { Nano } from '../../kit/money.ts';
 import { run, type Steps } from '../command.ts';
-import { firstOf, onlyOf, statement, type EngineKind } from '../statement.ts';
+import { firstOf, onlyOf, statement, type EngineKind, valuesOf } from '../statement.ts';
 import { post } from './ledger-table.ts';
 import { isMade, owedCredit } from '../../rules/payments.ts';
 import { paymentColumns, toPayment, type Payment } from './payment-table.ts';
@@ -22,11 +22,11 @@ const lockAvailable = statement({
 
 const setCredited = statement({
   text: `update payments set credited = $2, credit_entry = $3 where identity = $1 returning ${paymentColumns}`,
-  values: ({ identity, credited, creditEntry }: Pick<Payment, 'identity' | 'credited' | 'creditEntry'>) => [
-    identity,
-    credited,
-    creditEntry,
-  ],
+  values: valuesOf<Pick<Payment, 'identity' | 'credited' | 'creditEntry'>>(
+    'identity',
+    'credited',
+    'creditEntry',
+  ),
   read: firstOf(toPayment),
 });
 

@@ -1,6 +1,6 @@
 import type { Nano } from '../../kit/money.ts';
 import { run, type Steps } from '../command.ts';
-import { onlyOf, statement } from '../statement.ts';
+import { onlyOf, statement, valuesOf } from '../statement.ts';
 import type { Payment } from './payment-table.ts';
 import { owesForJobs } from './wallets.ts';
 
@@ -35,7 +35,7 @@ const sumAtRisk = statement({
         from payments
         where state in ('verified', 'produced', 'broadcasting', 'unknown') and client is not null and created_at >= $3
     ) as risky`,
-  values: ({ source, client, since }: Risk & { source: string }) => [source, client, since],
+  values: valuesOf<Risk & { source: string }>('source', 'client', 'since'),
   read: onlyOf(
     (
       row: Record<'all' | 'strangers' | 'payer' | 'client' | 'failures', bigint> & { known: bigint | number },

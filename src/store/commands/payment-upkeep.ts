@@ -1,6 +1,6 @@
 import { columns, text, time, type RowOf } from '../columns.ts';
 import { read, run, write, writeSteps } from '../command.ts';
-import { countRows, eachOf, hasRows, nothing, statement } from '../statement.ts';
+import { countRows, eachOf, hasRows, nothing, statement, valuesOf } from '../statement.ts';
 import { amountColumn, paymentColumns, toPayment } from './payment-table.ts';
 import type { PaymentState } from '../../rules/payments.ts';
 
@@ -22,12 +22,7 @@ export const claimPaymentChecks = write({
     )
     update payments set check_at = $2 where identity in (select identity from due)
     returning ${paymentColumns}`,
-  values: ({ now, until, states, limit }: DueChecks) => [
-    now,
-    until,
-    limit,
-    states === undefined ? null : JSON.stringify(states),
-  ],
+  values: valuesOf<DueChecks>('now', 'until', 'limit', 'states'),
   read: eachOf(toPayment),
 });
 
@@ -43,7 +38,7 @@ const deleteRejected = statement({
       order by updated_at limit $2 ${lockFreeRows}
     )
     delete from payments where identity in (select identity from old) returning 1 as removed`,
-  values: ({ before, limit }: OldPayments) => [before, limit],
+  values: valuesOf<OldPayments>('before', 'limit'),
   read: countRows,
 });
 
@@ -55,7 +50,7 @@ const forget = (column: string, condition: string) =>
       order by updated_at limit $2 ${lockFreeRows}
     )
     update payments set ${column} = null where identity in (select identity from old) returning 1 as removed`,
-    values: ({ before, limit }: OldPayments) => [before, limit],
+    values: valuesOf<OldPayments>('before', 'limit'),
     read: countRows,
   });
 const forgetAnswers = forget('result', `state = 'delivered' and result is not null`);
@@ -148,7 +143,7 @@ export const sumPayments = read({
       ${sumOf(`amount / ${part}`, 0)} as refunded_high, ${sumOf(`amount % ${part}`, 0)} as refunded_low
     from (${moves}) as moves
     group by network, asset, day order by network, asset, day`,
-  values: ({ from, to }: { from: number; to: number }) => [from, to],
+  values: valuesOf<{ from: number; to: number }>('from', 'to'),
   read: eachOf((row: SumRow): PaymentSum => ({
     network: row.network,
     asset: row.asset,
@@ -177,13 +172,13 @@ const insertOffer = statement({
   text: `insert into offered_terms (fingerprint, terms, offered_at) values ($1, $2, $3)
     on conflict (fingerprint) do update set offered_at = excluded.offered_at
     where offered_terms.offered_at < excluded.offered_at`,
-  values: ({ fingerprint, terms, offeredAt }: Offer) => [fingerprint, terms, offeredAt],
+  values: valuesOf<Offer>('fingerprint', 'terms', 'offeredAt'),
   read: nothing,
 });
 
 const forgetOffers = statement({
   text: 'delete from offered_terms where offered_at < $1',
-  values: ({ forgetBefore }: Offer) => [forgetBefore],
+  values: valuesOf<Offer>('forgetBefore'),
   read: nothing,
 });
 
@@ -196,7 +191,7 @@ export const noteOfferedTerms = writeSteps(function* (offer: Offer) {
 /** Lists the terms that were offered at `since` or later. */
 export const listOfferedTerms = read({
   text: `select ${offered.list()} from offered_terms where offered_at >= $1 order by offered_at desc limit 100`,
-  values: ({ since }: { since: number }) => [since],
+  values: valuesOf<{ since: number }>('since'),
   read: eachOf(offered.read),
 });
 
@@ -211,18 +206,13 @@ export const takeAccountLease = write({
     on conflict (sender) do update set owner = excluded.owner, until = excluded.until
     where sender_turns.owner = excluded.owner or sender_turns.until <= $4
     returning 1 as taken`,
-  values: ({ sender, owner, until, now }: AccountLease & { until: number; now: number }) => [
-    sender,
-    owner,
-    until,
-    now,
-  ],
+  values: valuesOf<AccountLease & { until: number; now: number }>('sender', 'owner', 'until', 'now'),
   read: hasRows,
 });
 
 /** Ends the lease if `owner` still has it. */
 export const endAccountLease = write({
   text: 'delete from sender_turns where sender = $1 and owner = $2',
-  values: ({ sender, owner }: AccountLease) => [sender, owner],
+  values: valuesOf<AccountLease>('sender', 'owner'),
   read: nothing,
 });

@@ -8,7 +8,7 @@ import {
   writeTransaction,
   type Steps,
 } from '../command.ts';
-import { firstOf, nothing, statement, type EngineKind } from '../statement.ts';
+import { firstOf, nothing, statement, type EngineKind, valuesOf } from '../statement.ts';
 import { amountColumn, paymentColumns, toPayment, type Payment } from './payment-table.ts';
 import { moveCredit } from './payment-credit.ts';
 import { readAvailable } from './ledger-table.ts';
@@ -72,22 +72,22 @@ const insertPayment = statement({
       updated_at = excluded.updated_at
     where payments.state = 'rejected'
     returning ${paymentColumns}`,
-  values: (payment: NewPayment) => [
-    payment.identity,
-    payment.requestHash,
-    payment.network,
-    payment.asset,
-    payment.payTo,
-    payment.amount,
-    payment.payload,
-    payment.requirements,
-    payment.leaseOwner,
-    payment.leaseUntil,
-    payment.now,
-    payment.paymentId,
-    payment.accountId,
-    payment.credit,
-  ],
+  values: valuesOf<NewPayment>(
+    'identity',
+    'requestHash',
+    'network',
+    'asset',
+    'payTo',
+    'amount',
+    'payload',
+    'requirements',
+    'leaseOwner',
+    'leaseUntil',
+    'now',
+    'paymentId',
+    'accountId',
+    'credit',
+  ),
   read: firstOf(toPayment),
 });
 
@@ -258,11 +258,7 @@ const listOpenAmounts = statement({
 export const countReverts = read({
   text: `select cast(coalesce(sum(reverts), 0) as bigint) as reverts from payments
     where source = $1 and network = $2 and reverts > 0 and updated_at > $3`,
-  values: ({ source, network, since }: { source: string; network: string; since: number }) => [
-    source,
-    network,
-    since,
-  ],
+  values: valuesOf<{ source: string; network: string; since: number }>('source', 'network', 'since'),
   read: ([row]: { reverts: bigint }[]) => Number(row?.reverts ?? 0n),
 });
 

@@ -1,6 +1,6 @@
 import { columns, flag, int64, named, orNull, text, time, type RowOf } from '../columns.ts';
 import { read, readSteps, run, writeTransaction, type Steps } from '../command.ts';
-import { eachOf, firstOf, nothing, onlyOf, statement } from '../statement.ts';
+import { eachOf, firstOf, nothing, onlyOf, statement, valuesOf } from '../statement.ts';
 import { top, type HistoryPosition } from './history-page.ts';
 import { moveCredit, sumRefunds, type CreditMove } from './payment-credit.ts';
 import type { Payment } from './payment-table.ts';
@@ -65,10 +65,7 @@ const findOpenRefund = statement({
 
 const markRefunded = statement({
   text: 'update payments set refunded = $2 where identity = $1',
-  values: ({ identity, isRefunded }: { identity: string; isRefunded: boolean }) => [
-    identity,
-    isRefunded ? 1 : 0,
-  ],
+  values: valuesOf<{ identity: string; isRefunded: boolean }>('identity', 'isRefunded'),
   read: nothing,
 });
 
@@ -221,7 +218,7 @@ export const advanceRefund = writeTransaction(function* (
 
 const listRefundsOf = statement({
   text: `select ${refunds.list()} from payment_refunds where payment = $1 order by created_at, id limit $2`,
-  values: ({ payment, limit }: { payment: string; limit: number }) => [payment, limit],
+  values: valuesOf<{ payment: string; limit: number }>('payment', 'limit'),
   read: eachOf(refunds.read),
 });
 

@@ -1,5 +1,5 @@
 import { read, run, writeSteps } from '../command.ts';
-import { firstOf, onlyOf, statement } from '../statement.ts';
+import { firstOf, onlyOf, statement, valuesOf } from '../statement.ts';
 
 /** Null if there is no secret of that name. */
 export const findSecret = read({
@@ -12,7 +12,7 @@ export const findSecret = read({
 const createSecret = statement({
   text: `insert into secrets (name, value) values ($1, $2)
     on conflict (name) do update set value = secrets.value returning value`,
-  values: ({ name, value }: { name: string; value: string }) => [name, value],
+  values: valuesOf<{ name: string; value: string }>('name', 'value'),
   read: onlyOf(({ value }: { value: string }) => value),
 });
 

@@ -1,5 +1,5 @@
 import { inTransaction, read, run, unlessRaced, writeSteps, type Steps } from '../command.ts';
-import { firstOf, nothing, onlyOf, statement } from '../statement.ts';
+import { firstOf, nothing, onlyOf, statement, valuesOf } from '../statement.ts';
 import { isOwed } from './pledges.ts';
 import type { AccountStatus } from './accounts.ts';
 
@@ -33,7 +33,7 @@ const walletAccountColumns = 'id, status, terms, sandbox, balance - held as avai
 
 export const findWalletAccount = read({
   text: `select ${walletAccountColumns} from accounts where wallet = $1 and sandbox = $2`,
-  values: ({ wallet, isSandbox }: { wallet: string; isSandbox: boolean }) => [wallet, isSandbox ? 1 : 0],
+  values: valuesOf<{ wallet: string; isSandbox: boolean }>('wallet', 'isSandbox'),
   read: firstOf(toWalletAccount),
 });
 

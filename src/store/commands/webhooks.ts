@@ -1,6 +1,6 @@
 import { columns, integer, orNull, pick, text, time, type RowOf } from '../columns.ts';
 import { read, readSteps, run, write, writeTransaction } from '../command.ts';
-import { eachOf, firstOf, nothing, statement, type Dialect } from '../statement.ts';
+import { eachOf, firstOf, nothing, statement, type Dialect, valuesOf } from '../statement.ts';
 
 /** pending: to be sent. delivered: acknowledged. stopped: the receiver answered 410. exhausted: no attempts left. */
 export type WebhookState = 'pending' | 'delivered' | 'stopped' | 'exhausted';
@@ -84,7 +84,7 @@ export const claimWebhooks = write({
     )
     update webhook_events set lease_owner = $1, lease_until = $2 where id in (select id from due)
     returning ${events.list()}`,
-  values: ({ owner, leaseUntil, ids, now }: Claim) => [owner, leaseUntil, JSON.stringify(ids), now],
+  values: valuesOf<Claim>('owner', 'leaseUntil', 'ids', 'now'),
   read: eachOf(events.read),
 });
 
@@ -115,14 +115,14 @@ const moveWebhook = statement({
 const logWebhookAttempt = statement({
   text: `insert into webhook_attempts (event_id, number, at, duration_ms, http_status, failure)
     values ($1, $2, $3, $4, $5, $6)`,
-  values: ({ eventId, number, at, durationMs, httpStatus, failure }: WebhookAttempt & { number: bigint }) => [
-    eventId,
-    number,
-    at,
-    durationMs,
-    httpStatus,
-    failure,
-  ],
+  values: valuesOf<WebhookAttempt & { number: bigint }>(
+    'eventId',
+    'number',
+    'at',
+    'durationMs',
+    'httpStatus',
+    'failure',
+  ),
   read: nothing,
 });
 
@@ -155,7 +155,7 @@ export const redeliverWebhook = write({
   text: `update webhook_events set state = 'pending', attempts = 0, next_attempt_at = $2, updated_at = $2,
       lease_owner = null, lease_until = null
     where id = $1 returning ${events.list()}`,
-  values: ({ eventId, now }: { eventId: string; now: number }) => [eventId, now],
+  values: valuesOf<{ eventId: string; now: number }>('eventId', 'now'),
   read: firstOf(events.read),
 });
 
@@ -204,16 +204,13 @@ const listInStates = statement({
     );
     return `select * from (${newest.join(' union all ')}) as newest ${newestFirst} $2`;
   },
-  values: ({ states, limit }: { states: readonly WebhookState[]; limit: number }) => [
-    JSON.stringify(states),
-    limit,
-  ],
+  values: valuesOf<{ states: readonly WebhookState[]; limit: number }>('states', 'limit'),
   read: eachOf(events.read),
 });
 
 const listAll = statement({
   text: `select ${events.list()} from webhook_events ${newestFirst} $1`,
-  values: ({ limit }: Filter) => [limit],
+  values: valuesOf<Filter>('limit'),
   read: eachOf(events.read),
 });
 
