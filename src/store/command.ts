@@ -1,4 +1,11 @@
-import type { EngineKind, JobAnnouncement, SqlValue, Statement } from './statement.ts';
+import type { ColumnList } from './columns.ts';
+import {
+  firstOf,
+  type EngineKind,
+  type JobAnnouncement,
+  type SqlValue,
+  type Statement,
+} from './statement.ts';
 
 /** Runs the steps of a command. SQLite answers at once, PostgreSQL with a promise. */
 export interface Engine {
@@ -70,6 +77,14 @@ export const read = <Input, Output>(
   const command = { ...declared, kind: 'read' as const, steps: (input: Input) => run(command, input) };
   return command;
 };
+
+/** Declares the read of the row of `table` that has a text in its unique column `key`; null if there is none. */
+export const readBy = <Row>(table: string, key: string, { list, read: toRow }: ColumnList<Row>) =>
+  read({
+    text: `select ${list()} from ${table} where ${key} = $1`,
+    values: (text: string) => [text],
+    read: firstOf(toRow),
+  });
 
 /** Declares a write that is one statement. It can also be a step of other commands. */
 export const write = <Input, Output>(

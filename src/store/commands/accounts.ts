@@ -1,5 +1,5 @@
 import { columns, flag, int64, named, orNull, text, time, type RowOf } from '../columns.ts';
-import { read, write } from '../command.ts';
+import { read, readBy, write } from '../command.ts';
 import { eachOf, firstOf, onlyOf, valuesOf } from '../statement.ts';
 import { callerKeys } from './key-table.ts';
 
@@ -46,11 +46,7 @@ export const createAccount = write({
   read: onlyOf(accounts.read),
 });
 
-export const getAccount = read({
-  text: `select ${accounts.list()} from accounts where id = $1`,
-  values: (id: string) => [id],
-  read: firstOf(accounts.read),
-});
+export const getAccount = readBy('accounts', 'id', accounts);
 
 /** Lists the oldest first, after the account `afterId` if given. */
 export const listAccounts = read({

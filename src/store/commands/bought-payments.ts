@@ -2,6 +2,7 @@ import { columns, int64, integer, named, orNull, text, time, type RowOf } from '
 import {
   inTransaction,
   read,
+  readBy,
   run,
   unlessRaced,
   write,
@@ -109,28 +110,17 @@ const spend = statement({
 });
 
 const insert = statement({
-  text: `insert into bought_payments (identity, request, upstream, operation, job_id, sold_payment, network, asset,
-      pay_to, amount, price, day, payload, requirements, state, lease_until, check_at, created_at, updated_at)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 'sent', $15, $16, $17, $17)`,
-  values: (payment: NewBoughtPayment) => [
-    payment.identity,
-    payment.request,
-    payment.upstream,
-    payment.operation,
-    payment.jobId,
-    payment.soldPayment,
-    payment.network,
-    payment.asset,
-    payment.payTo,
-    payment.amount,
-    payment.price,
-    dayOf(payment.now),
-    payment.payload,
-    payment.requirements,
-    payment.leaseUntil,
-    payment.checkAt,
-    payment.now,
-  ],
+  text: `insert into bought_payments (${bought.list()}) values (${bought.parameters()})`,
+  values: ({ now, ...payment }: NewBoughtPayment) =>
+    bought.values({
+      ...payment,
+      day: dayOf(now),
+      state: 'sent',
+      transaction: null,
+      reason: null,
+      createdAt: now,
+      updatedAt: now,
+    }),
   read: nothing,
 });
 
@@ -216,11 +206,7 @@ export const listBoughtPayments = read({
   read: eachOf(bought.read),
 });
 
-export const getBoughtPayment = read({
-  text: `select ${bought.list()} from bought_payments where identity = $1`,
-  values: (identity: string) => [identity],
-  read: firstOf(bought.read),
-});
+export const getBoughtPayment = readBy('bought_payments', 'identity', bought);
 
 const sumFields = {
   operation: text(),

@@ -1,6 +1,6 @@
 import type { Nano } from '../../kit/money.ts';
 import { inTransaction, run, writeSteps, type Steps } from '../command.ts';
-import { firstOf, firstRow, givenRows, nothing, statement, type EngineKind, valuesOf } from '../statement.ts';
+import { firstOf, firstRow, givenRows, nothing, statement, valuesOf, type EngineKind } from '../statement.ts';
 import { findJob, type EndedFields, type Job, type JobEnd } from './job-table.ts';
 import { countCapture, type CountedJob } from './key-budgets.ts';
 import type { Media } from './media.ts';

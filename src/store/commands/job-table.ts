@@ -1,6 +1,18 @@
 import type { ErrorEnvelope } from '../../kit/errors.ts';
 import type { Nano } from '../../kit/money.ts';
-import { columns, int64, integer, json, named, orNull, pick, text, time, type RowOf } from '../columns.ts';
+import {
+  columns,
+  int64,
+  integer,
+  json,
+  named,
+  omit,
+  orNull,
+  pick,
+  text,
+  time,
+  type RowOf,
+} from '../columns.ts';
 import { firstOf, statement } from '../statement.ts';
 
 export type JobKind = 'chat' | 'image' | 'responses' | 'video';
@@ -45,6 +57,11 @@ const ownFields = {
   /** JSON text of facts for the answer's metadata, such as the provider's kind; never shown as it is. */
   metadata: orNull(text()),
 };
+
+/** The columns of a job that is opened. The others have no value yet. */
+export const newJobs = columns(
+  omit(ownFields, 'progress', 'providerTask', 'finishedAt', 'result', 'error', 'metadata'),
+);
 
 const holdFields = {
   holdState: text<'open' | 'captured' | 'released'>(),

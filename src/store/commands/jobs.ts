@@ -7,8 +7,8 @@ import {
   nothing,
   onlyOf,
   statement,
-  type Dialect,
   valuesOf,
+  type Dialect,
 } from '../statement.ts';
 import { pageValues, type Page } from './history-page.ts';
 import {

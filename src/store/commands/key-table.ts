@@ -1,5 +1,6 @@
 import { columns, int64, json, orNull, pick, text, time, type RowOf } from '../columns.ts';
-import type { KeyLimits } from '../../rules/key-limits.ts';
+import { onlyOf, statement } from '../statement.ts';
+import { noLimits, type KeyLimits } from '../../rules/key-limits.ts';
 
 const limitFields = {
   expiresAt: orNull(time()),
@@ -23,6 +24,26 @@ const keyFields = {
 };
 export type ApiKey = RowOf<typeof keyFields>;
 export const keys = columns(keyFields);
+export const limits = columns(limitFields);
+const newKeys = columns({ ...keyFields, hash: text() });
+
+export interface NewApiKey extends Pick<ApiKey, 'id' | 'accountId' | 'display' | 'label'> {
+  /** SHA-256 of the key; the key itself is never stored. */
+  hash: string;
+  /** Default: none. */
+  limits?: KeyLimits;
+  madeBy?: string | null;
+  /** The most keys, revoked ones too, that the account's own keys may have made then. Default: no limit. */
+  maxKeys?: number;
+  now: number;
+}
+
+export const insertKey = statement({
+  text: `insert into api_keys (${newKeys.list()}) values (${newKeys.parameters()}) returning ${keys.list()}`,
+  values: ({ now, madeBy = null, limits: given = noLimits, ...key }: NewApiKey) =>
+    newKeys.values({ ...key, ...given, madeBy, createdAt: now, revokedAt: null }),
+  read: onlyOf(keys.read),
+});
 
 /** The fields that decide what a caller may do, which are read on every call. */
 export const callerKeys = columns(

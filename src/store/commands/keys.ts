@@ -1,35 +1,22 @@
 import { inTransaction, read, run, write, writeSteps, writeTransaction, type Steps } from '../command.ts';
-import {
-  countRows,
-  eachOf,
-  firstOf,
-  nothing,
-  onlyOf,
-  statement,
-  type SqlValue,
-  valuesOf,
-} from '../statement.ts';
+import { countRows, eachOf, firstOf, nothing, onlyOf, statement, valuesOf } from '../statement.ts';
 import { pageValues, type Page } from './history-page.ts';
-import { keys, selectUsedKeys, usedKeys, type ApiKey } from './key-table.ts';
+import {
+  insertKey,
+  keys,
+  limits,
+  selectUsedKeys,
+  usedKeys,
+  type ApiKey,
+  type NewApiKey,
+} from './key-table.ts';
 import {
   changeLimits,
   noLimits,
   periodNames,
   signInMaker,
-  type KeyLimits,
   type LimitChanges,
 } from '../../rules/key-limits.ts';
-
-export interface NewApiKey extends Pick<ApiKey, 'id' | 'accountId' | 'display' | 'label'> {
-  /** SHA-256 of the key; the key itself is never stored. */
-  hash: string;
-  /** Default: none. */
-  limits?: KeyLimits;
-  madeBy?: string | null;
-  /** The most keys, revoked ones too, that the account's own keys may have made then. Default: no limit. */
-  maxKeys?: number;
-  now: number;
-}
 
 const lockAccount = statement({
   text: ({ lockRows }) => `select id from accounts where id = $1 ${lockRows}`,
@@ -41,31 +28,6 @@ const countKeys = statement({
   text: `select count(*) as keys from api_keys where account_id = $1 and made_by <> 'operator'`,
   values: (accountId: string) => [accountId],
   read: onlyOf(({ keys: count }: { keys: bigint }) => Number(count)),
-});
-
-const limitValues = ({ expiresAt, models, budgetDay, budgetMonth, alertUrl }: KeyLimits): SqlValue[] => [
-  expiresAt,
-  models === null ? null : JSON.stringify(models),
-  budgetDay,
-  budgetMonth,
-  alertUrl,
-];
-
-const insertKey = statement({
-  text: `insert into api_keys (id, account_id, hash, display, label, created_at, made_by, expires_at, models,
-      budget_day, budget_month, alert_url)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) returning ${keys.list()}`,
-  values: ({ id, accountId, hash, display, label, now, madeBy = null, limits = noLimits }: NewApiKey) => [
-    id,
-    accountId,
-    hash,
-    display,
-    label,
-    now,
-    madeBy,
-    ...limitValues(limits),
-  ],
-  read: onlyOf(keys.read),
 });
 
 /** Null if there are `maxKeys` keys already. */
@@ -151,7 +113,7 @@ const writeKey = statement({
   text: `update api_keys set label = $2, expires_at = $3, models = $4, budget_day = $5, budget_month = $6,
       alert_url = $7
     where id = $1`,
-  values: (key: ApiKey) => [key.id, key.label, ...limitValues(key)],
+  values: (key: ApiKey) => [key.id, key.label, ...limits.values(key)],
   read: nothing,
 });
 

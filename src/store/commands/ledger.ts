@@ -1,15 +1,11 @@
 import type { Nano } from '../../kit/money.ts';
 import { columns, int64, integer, orNull, text } from '../columns.ts';
-import { read, run, unlessRaced, writeSteps, writeTransaction, type Steps } from '../command.ts';
+import { read, readBy, run, unlessRaced, writeSteps, writeTransaction, type Steps } from '../command.ts';
 import { eachOf, firstOf, firstRow, nothing, statement, valuesOf } from '../statement.ts';
 import { pageValues, type Page } from './history-page.ts';
 import { entries, entryFields, post, readAvailable, type LedgerEntry } from './ledger-table.ts';
 
-export const getEntry = read({
-  text: `select ${entries.list()} from ledger_entries where id = $1`,
-  values: (id: string) => [id],
-  read: firstOf(entries.read),
-});
+export const getEntry = readBy('ledger_entries', 'id', entries);
 
 /** The newer entries of an account that are summed at most to tell an earlier balance. */
 const maxNewerEntries = 10_000;

@@ -1,6 +1,6 @@
 import { columns, integer, orNull, text, time, type RowOf } from '../columns.ts';
-import { read, run, write, writeTransaction } from '../command.ts';
-import { eachOf, firstOf, nothing, statement, valuesOf } from '../statement.ts';
+import { read, readBy, run, write, writeTransaction } from '../command.ts';
+import { countRows, eachOf, firstOf, nothing, statement, valuesOf } from '../statement.ts';
 
 export type MediaRole = 'image' | 'video' | 'last_frame' | 'input';
 
@@ -40,11 +40,7 @@ export const reserveMedia = write({
   read: nothing,
 });
 
-export const getMedia = read({
-  text: `select ${media.list()} from media where id = $1`,
-  values: (id: string) => [id],
-  read: firstOf(media.read),
-});
+export const getMedia = readBy('media', 'id', media);
 
 /** Lists the media of a job in the order in which they were attached: inputs when it was opened, results when it ended. */
 export const listMedia = read({
@@ -100,4 +96,29 @@ const dropUntaken = statement({
 export const markMediaRemoved = writeTransaction(function* (input: MediaAt) {
   yield* run(noteRemoval, input);
   yield* run(dropUntaken, input);
+});
+
+/** Stores the length of a video that was made here, by the SHA-256 of its bytes. A second call keeps the first length. */
+export const noteMadeClip = write({
+  text: `insert into made_clips (digest, seconds, created_at) values ($1, $2, $3)
+    on conflict (digest) do update set created_at = excluded.created_at`,
+  values: valuesOf<{ digest: string; seconds: number; now: number }>('digest', 'seconds', 'now'),
+  read: nothing,
+});
+
+/** Returns the seconds; null for a video that was not made here. */
+export const findMadeClip = read({
+  text: 'select seconds from made_clips where digest = $1',
+  values: (digest: string) => [digest],
+  read: firstOf(({ seconds }: { seconds: bigint }) => Number(seconds)),
+});
+
+/** Deletes up to `limit` of these records, of videos last made before `madeBefore`. Returns how many. */
+export const sweepMadeClips = write({
+  text: ({ lockFreeRows }) => `with over as (
+      select digest from made_clips where created_at < $1 order by created_at limit $2 ${lockFreeRows}
+    )
+    delete from made_clips where digest in (select digest from over) returning 1 as removed`,
+  values: valuesOf<{ madeBefore: number; limit: number }>('madeBefore', 'limit'),
+  read: countRows,
 });

@@ -1,7 +1,7 @@
 import { columns, text, time, type RowOf } from '../columns.ts';
 import { read, run, write, writeSteps } from '../command.ts';
 import { countRows, eachOf, hasRows, nothing, statement, valuesOf } from '../statement.ts';
-import { amountColumn, paymentColumns, toPayment } from './payment-table.ts';
+import { amountColumn, payments } from './payment-table.ts';
 import type { PaymentState } from '../../rules/payments.ts';
 
 interface DueChecks {
@@ -21,9 +21,9 @@ export const claimPaymentChecks = write({
       order by check_at limit $3 ${lockFreeRows}
     )
     update payments set check_at = $2 where identity in (select identity from due)
-    returning ${paymentColumns}`,
+    returning ${payments.list()}`,
   values: valuesOf<DueChecks>('now', 'until', 'limit', 'states'),
-  read: eachOf(toPayment),
+  read: eachOf(payments.read),
 });
 
 interface OldPayments {
@@ -81,7 +81,7 @@ interface Settled {
 /** Lists payments settled from `from` (inclusive) to `to` (exclusive) by time of settlement, after the row `after`. */
 export const listSettledPayments = read({
   isLong: true,
-  text: `select ${paymentColumns} from payments
+  text: `select ${payments.list()} from payments
     where settled_at >= $1 and settled_at < $2 and (settled_at, identity) > ($3, $4)
     order by settled_at, identity limit $5`,
   values: ({ from, to, after, limit }: Settled) => [
@@ -92,7 +92,7 @@ export const listSettledPayments = read({
     after?.identity ?? '',
     limit,
   ],
-  read: eachOf(toPayment),
+  read: eachOf(payments.read),
 });
 
 const msPerDay = 86_400_000;

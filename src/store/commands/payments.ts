@@ -1,33 +1,15 @@
-import {
-  inTransaction,
-  read,
-  run,
-  unlessRaced,
-  write,
-  writeSteps,
-  writeTransaction,
-  type Steps,
-} from '../command.ts';
-import { firstOf, nothing, statement, type EngineKind, valuesOf } from '../statement.ts';
-import { amountColumn, paymentColumns, toPayment, type Payment } from './payment-table.ts';
+import { inTransaction, readBy, run, unlessRaced, write, writeSteps, type Steps } from '../command.ts';
+import { firstOf, statement, valuesOf, type EngineKind } from '../statement.ts';
+import { payments, type Payment } from './payment-table.ts';
 import { moveCredit } from './payment-credit.ts';
 import { readAvailable } from './ledger-table.ts';
 import { debitPledged } from './pledges.ts';
-import { isTooRisky, type Risk } from './payment-risk.ts';
-import { neverSettledMs, type PaymentState } from '../../rules/payments.ts';
+import type { PaymentState } from '../../rules/payments.ts';
 
-export const getPayment = read({
-  text: `select ${paymentColumns} from payments where identity = $1`,
-  values: (identity: string) => [identity],
-  read: firstOf(toPayment),
-});
+export const getPayment = readBy('payments', 'identity', payments);
 
 /** Finds the payment that has the buyer's identifier. */
-export const findPaymentById = read({
-  text: `select ${paymentColumns} from payments where payment_id = $1`,
-  values: (paymentId: string) => [paymentId],
-  read: firstOf(toPayment),
-});
+export const findPaymentById = readBy('payments', 'payment_id', payments);
 
 export interface NewPayment extends Pick<
   Payment,
@@ -71,7 +53,7 @@ const insertPayment = statement({
       job_id = case when payments.request_hash = excluded.request_hash then payments.job_id end,
       updated_at = excluded.updated_at
     where payments.state = 'rejected'
-    returning ${paymentColumns}`,
+    returning ${payments.list()}`,
   values: valuesOf<NewPayment>(
     'identity',
     'requestHash',
@@ -88,7 +70,7 @@ const insertPayment = statement({
     'accountId',
     'credit',
   ),
-  read: firstOf(toPayment),
+  read: firstOf(payments.read),
 });
 
 const maxAttempts = 3;
@@ -172,7 +154,7 @@ export const advancePayment = write({
       call_claim = case when cast($3 as text) in ('rejected', 'failed') then null else call_claim end
     where identity = $1 and ${isOneOf('state', '$2')}
       and (cast($5 as text) is null or lease_owner = $5)
-    returning ${paymentColumns}`,
+    returning ${payments.list()}`,
   values: ({ identity, from, to, owner, set = {}, now }: AdvancePaymentInput) => [
     identity,
     JSON.stringify(from),
@@ -184,7 +166,7 @@ export const advancePayment = write({
       return value === undefined ? [0, null] : [1, typeof value === 'boolean' ? Number(value) : value];
     }),
   ],
-  read: firstOf(toPayment),
+  read: firstOf(payments.read),
 });
 
 /**
@@ -221,104 +203,3 @@ export interface AdvanceCreditInput {
 export const advanceCredit = writeSteps(({ change, accountId, entryId }: AdvanceCreditInput, kind) =>
   inTransaction(advanceWithCredit(change, entryId, kind), accountId ?? undefined),
 );
-
-/** Locks a name until the end of the transaction. Rows that another transaction has not inserted yet cannot be locked. */
-const lockName = statement({
-  only: 'postgres',
-  text: 'select pg_advisory_xact_lock(hashtextextended($1, 0))',
-  values: (name: string) => [name],
-  read: nothing,
-});
-
-interface OpenAmount {
-  state: PaymentState;
-  amount: bigint;
-  lease_until: bigint | null;
-}
-
-/**
- * Lists the other open payments of the payment's source that can still be settled. The states are written as in the
- * index for these rows.
- */
-const listOpenAmounts = statement({
-  text: `select state, ${amountColumn} as amount, lease_until from payments
-    where source = $1 and network = $2 and asset = $3 and identity <> $4 and created_at > $5
-      and state in ('verified', 'produced', 'broadcasting', 'unknown')`,
-  values: ({ source, payment, now }: { source: string; payment: Payment; now: number }) => [
-    source,
-    payment.network,
-    payment.asset,
-    payment.identity,
-    now - neverSettledMs,
-  ],
-  read: (rows: OpenAmount[]) => rows,
-});
-
-/** Counts the reverted transactions of a source's payments on one network that changed since then. */
-export const countReverts = read({
-  text: `select cast(coalesce(sum(reverts), 0) as bigint) as reverts from payments
-    where source = $1 and network = $2 and reverts > 0 and updated_at > $3`,
-  values: valuesOf<{ source: string; network: string; since: number }>('source', 'network', 'since'),
-  read: ([row]: { reverts: bigint }[]) => Number(row?.reverts ?? 0n),
-});
-
-const sumOf = (amounts: { amount: bigint }[]): bigint =>
-  amounts.reduce((total, { amount }) => total + amount, 0n);
-
-const isUnsent = ({ state, lease_until: leaseUntil }: OpenAmount, now: number): boolean =>
-  (state === 'verified' || state === 'produced') && leaseUntil !== null && leaseUntil > now;
-
-export interface VerifyPaymentInput {
-  /** Applied if the funds cover the payment; it sets `source`. */
-  change: AdvancePaymentInput;
-  source: string;
-  /** A lower bound of what payments can take from `source`, in the asset's smallest unit. */
-  funds: bigint;
-  /** The most payments from `source` in one asset that are open at once. */
-  maxOpen: number;
-  /** The number of reverted settlements since `since` that bars a source. */
-  reverts: { limit: number; since: number };
-  /** Set for a payment that is settled after the work. */
-  risk?: Risk | null;
-}
-
-export type VerifyPaymentOutcome =
-  | { outcome: 'verified'; payment: Payment }
-  /** Sums of the other open payments: `unsent` are being worked on, `sent` were sent or given up. */
-  | { outcome: 'uncovered'; unsent: bigint; sent: bigint }
-  | { outcome: 'too_many_open' }
-  | { outcome: 'too_many_reverts' }
-  /** It must be paid before the work. */
-  | { outcome: 'too_risky' };
-
-/**
- * Makes the change if `funds` cover this payment and all other open payments from `source` in the same asset. Payments
- * that are a day old do not count, because they can never be settled. Calls for one source run one after another. Null
- * as in `advancePayment`.
- */
-export const verifyPayment = writeTransaction(function* ({
-  change,
-  source,
-  funds,
-  maxOpen,
-  reverts,
-  risk = null,
-}: VerifyPaymentInput): Steps<VerifyPaymentOutcome | null> {
-  yield* run(lockName, `payments from ${source}`);
-  const payment = yield* run(getPayment, change.identity);
-  if (payment === null) return null;
-  const { network } = payment;
-  const reverted = yield* run(countReverts, { source, network, since: reverts.since });
-  if (reverted >= reverts.limit) return { outcome: 'too_many_reverts' };
-  const open = yield* run(listOpenAmounts, { source, payment, now: change.now });
-  if (open.length >= maxOpen) return { outcome: 'too_many_open' };
-  if (risk !== null) {
-    yield* run(lockName, 'payments after the work');
-    if (yield* isTooRisky(payment, { source, ...risk })) return { outcome: 'too_risky' };
-  }
-  const unsent = sumOf(open.filter((one) => isUnsent(one, change.now)));
-  const sent = sumOf(open) - unsent;
-  if (payment.amount + unsent + sent > funds) return { outcome: 'uncovered', unsent, sent };
-  const verified = yield* run(advancePayment, change);
-  return verified === null ? null : { outcome: 'verified', payment: verified };
-});

@@ -1,6 +1,6 @@
 import type { Nano } from '../../kit/money.ts';
 import { run, type Steps } from '../command.ts';
-import { eachOf, nothing, statement, type EngineKind, valuesOf } from '../statement.ts';
+import { eachOf, nothing, statement, valuesOf, type EngineKind } from '../statement.ts';
 import { post } from './ledger-table.ts';
 
 /** Makes the hold of a new job, which holds nothing of the balance, the pledge of a payment. */

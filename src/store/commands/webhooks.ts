@@ -1,6 +1,6 @@
-import { columns, integer, orNull, pick, text, time, type RowOf } from '../columns.ts';
-import { read, readSteps, run, write, writeTransaction } from '../command.ts';
-import { eachOf, firstOf, nothing, statement, type Dialect, valuesOf } from '../statement.ts';
+import { columns, int64, integer, orNull, pick, text, time, type RowOf } from '../columns.ts';
+import { read, readBy, readSteps, run, write, writeTransaction } from '../command.ts';
+import { eachOf, firstOf, nothing, statement, valuesOf, type Dialect } from '../statement.ts';
 
 /** pending: to be sent. delivered: acknowledged. stopped: the receiver answered 410. exhausted: no attempts left. */
 export type WebhookState = 'pending' | 'delivered' | 'stopped' | 'exhausted';
@@ -39,6 +39,7 @@ const attemptFields = {
 };
 export type WebhookAttempt = RowOf<typeof attemptFields>;
 const attempts = columns(attemptFields);
+const loggedAttempts = columns({ ...attemptFields, number: int64() });
 
 /** True if nobody sends the event now. Statements also compare its next attempt, to use the index on pending events. */
 const isFree = (now: string): string => `(lease_until is null or lease_until <= ${now})`;
@@ -113,16 +114,8 @@ const moveWebhook = statement({
 });
 
 const logWebhookAttempt = statement({
-  text: `insert into webhook_attempts (event_id, number, at, duration_ms, http_status, failure)
-    values ($1, $2, $3, $4, $5, $6)`,
-  values: valuesOf<WebhookAttempt & { number: bigint }>(
-    'eventId',
-    'number',
-    'at',
-    'durationMs',
-    'httpStatus',
-    'failure',
-  ),
+  text: `insert into webhook_attempts (${loggedAttempts.list()}) values (${loggedAttempts.parameters()})`,
+  values: loggedAttempts.values,
   read: nothing,
 });
 
@@ -134,11 +127,7 @@ export const recordWebhookAttempt = writeTransaction(function* (input: WebhookAt
   return true;
 });
 
-export const getWebhook = read({
-  text: `select ${events.list()} from webhook_events where id = $1`,
-  values: (id: string) => [id],
-  read: firstOf(events.read),
-});
+export const getWebhook = readBy('webhook_events', 'id', events);
 
 /** Lists the delivery attempts of an event, oldest first. */
 export const listWebhookAttempts = read({

@@ -1,5 +1,12 @@
 import { read, run, writeSteps } from '../command.ts';
-import { firstOf, onlyOf, statement, valuesOf } from '../statement.ts';
+import { eachOf, firstOf, onlyOf, statement, valuesOf } from '../statement.ts';
+
+/** Returns the names of the migrations that the store has, in their order. */
+export const listMigrations = read({
+  text: `select name from kysely_migration order by name`,
+  values: () => [],
+  read: eachOf(({ name }: { name: string }) => name),
+});
 
 /** Null if there is no secret of that name. */
 export const findSecret = read({
