@@ -48,6 +48,7 @@ export const columns = <Declared extends Columns>(declared: Declared) => {
   // A copy of this has its final shape at once, which makes reading faster.
   const blank: Record<string, unknown> = Object.fromEntries(all.map(({ field }) => [field, null]));
   return {
+    all,
     /** The list for `select` and `returning`, each name after `prefix`. */
     list: (prefix = ''): string => all.map(({ name }) => prefix + name).join(', '),
     /** The list for `givenRows`. */

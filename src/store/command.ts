@@ -105,8 +105,12 @@ export const writeSteps = <Input, Output>(
   options: Pick<Part<Input, Output>, 'queuesJobs'> = {},
 ): Command<'write', Input, Output> => ({ ...options, kind: 'write', steps });
 
-/** Declares a write of several statements in one transaction. */
+/** Declares a write of several statements in one transaction. `accountOf`: the account whose row they lock. */
 export const writeTransaction = <Input, Output>(
   steps: Part<Input, Output>['steps'],
-  options: Pick<Part<Input, Output>, 'queuesJobs'> = {},
-): Command<'write', Input, Output> => writeSteps((input, kind) => inTransaction(steps(input, kind)), options);
+  {
+    accountOf,
+    ...options
+  }: Pick<Part<Input, Output>, 'queuesJobs'> & { accountOf?: (input: Input) => string | null } = {},
+): Command<'write', Input, Output> =>
+  writeSteps((input, kind) => inTransaction(steps(input, kind), accountOf?.(input) ?? undefined), options);

@@ -67,7 +67,7 @@ export const toSqlValue = (value: SqlValue | boolean | object | undefined): SqlV
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : (value ?? null);
 };
 
-type Given = SqlValue | boolean | readonly string[] | undefined;
+type Given = Parameters<typeof toSqlValue>[0];
 type GivenField<Input> = {
   [Field in keyof Input & string]-?: Input[Field] extends Given ? Field : never;
 }[keyof Input & string];

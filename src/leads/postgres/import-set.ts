@@ -1,15 +1,13 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { toFacets } from '../facets.ts';
 import type { ForgottenPeople, ForgottenSnapshot } from '../forgotten-people.ts';
-import { checkList } from '../keeper-errors.ts';
-import { toOutcome, type ImportOutcome, type ImportRequest } from '../lead-keeper.ts';
+import { checkList, toOutcome, type ImportOutcome, type ImportRequest } from '../lead-index.ts';
 import type { Lead, LeadFacets } from '../lead-source.ts';
-import { packLead, unpackLead } from '../pack-lead.ts';
+import { packLead, unpackLead } from '../lead-fields.ts';
 import { foldingVersion } from '../query/fold-text.ts';
 import { filterTerms, indexTerms } from '../query/index-terms.ts';
 import { usernameKey } from '../query/username-key.ts';
 import { createYieldToLoop } from '../yield-to-loop.ts';
-import { copyIn } from './copy-in.ts';
 import {
   deleteWhere,
   fetchAll,
@@ -53,15 +51,17 @@ export const importSet = async (
   const staged = `${next}_staged`;
   const forgotten = await people.read();
   if (former !== null) checkList(former, forgotten);
-  await connection.query(`create unlogged table ${staged} (place bigint not null, ${columnTypes})`);
-  const outcome = await stageInput(connection, { request, staged, forgotten });
+  await connection.query(`create unlogged table ${staged} (position bigint not null, ${columnTypes})`);
+  const outcome = await inTransaction(connection, () =>
+    stageInput(connection, { request, staged, forgotten }),
+  );
   const before = former?.profiles ?? 0;
   if (outcome.rows === 0) return toOutcome(outcome, { mode, profiles: before, before });
 
   onProgress?.({ phase: 'indexing', done: 0, total: null });
   outcome.repeated = await changeRows(
     connection,
-    `delete from ${staged} as one using ${staged} as later where later.key = one.key and later.place > one.place`,
+    `delete from ${staged} as one using ${staged} as later where later.key = one.key and later.position > one.position`,
   );
   await connection.query(`analyze ${staged}`);
   if (former !== null) outcome.updated = await countKnown(connection, staged, former.name);
@@ -78,11 +78,11 @@ export const importSet = async (
   const floors = await createParts(connection, { next, rows, partSize });
   const profiles = await changeRows(connection, `insert into ${next} (${columns}) ${rows}`);
   await connection.query(`drop table ${staged}`);
-  for (const place of floors.keys()) {
+  for (const part of floors.keys()) {
     signal.throwIfAborted();
-    const done = Math.round((profiles * place) / floors.length);
+    const done = Math.round((profiles * part) / floors.length);
     onProgress?.({ phase: 'indexing', done, total: profiles });
-    await indexPart(connection, `${next}_${place + 1}`);
+    await indexPart(connection, `${next}_${part + 1}`);
   }
   const facets = await countFacets(connection, next);
   signal.throwIfAborted();
@@ -91,17 +91,26 @@ export const importSet = async (
   return toOutcome(outcome, { mode, profiles: await publish(connection, written, people), before });
 };
 
-/** The last row of a person has the greatest place. */
-const copyText = (staged: string): string => `copy ${staged} (place, ${columns}) from stdin`;
+/** Profiles by their positions in the input. The last row of a person has the greatest. */
+type StagedRows = [position: number, lead: Lead][];
 
-/** Writes a row for COPY, whose text gives backslashes, tabs and line ends a meaning. */
-const stagedRow = (place: number, lead: Lead): string => {
-  const terms = Array.from(indexTerms(lead), quoteTerm).join(' ');
-  const values = [place, usernameKey(lead.username), lead.username, lead.followers, packLead(lead), terms];
-  return `${values.map((value) => String(value).replace(/[\\\t\n\r]/g, (found) => escapes[found] ?? found)).join('\t')}\n`;
-};
-const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };
+const insertStaged = (connection: Connection, staged: string, rows: StagedRows): Promise<unknown> =>
+  connection.query(
+    `insert into ${staged} (position, ${columns})
+      select position, key, username, followers, profile, cast(terms as tsvector)
+      from unnest(cast($1 as bigint[]), cast($2 as text[]), cast($3 as text[]), cast($4 as bigint[]),
+        cast($5 as text[]), cast($6 as text[])) as row (position, key, username, followers, profile, terms)`,
+    [
+      rows.map(([position]) => position),
+      rows.map(([, { username }]) => usernameKey(username)),
+      rows.map(([, { username }]) => username),
+      rows.map(([, { followers }]) => followers),
+      rows.map(([, lead]) => packLead(lead)),
+      rows.map(([, lead]) => Array.from(indexTerms(lead), quoteTerm).join(' ')),
+    ],
+  );
 
+/** Reads the next profiles while the server stores those before them. */
 const stageInput = async (
   connection: Connection,
   {
@@ -111,28 +120,23 @@ const stageInput = async (
   }: { request: ImportRequest; staged: string; forgotten: ForgottenSnapshot },
 ): Promise<Counted> => {
   const outcome: Counted = { rows: 0, added: 0, updated: 0, repeated: 0, forgotten: 0 };
-  const ended = new AbortController();
   const yieldToLoop = createYieldToLoop(signal);
-
-  async function* chunks(): AsyncGenerator<string> {
-    for await (const leads of input.read({ signal: AbortSignal.any([signal, ended.signal]) })) {
-      let chunk = '';
-      for (const lead of leads) {
-        outcome.rows += 1;
-        if (forgotten.includes(lead.username)) outcome.forgotten += 1;
-        else chunk += stagedRow(outcome.rows, lead);
-      }
-      yield chunk;
-      if (await yieldToLoop()) onProgress?.({ phase: 'reading', done: outcome.rows, total: null });
+  let storing: Promise<unknown> = Promise.resolve();
+  for await (const leads of input.read({ signal })) {
+    const rows: StagedRows = [];
+    for (const lead of leads) {
+      outcome.rows += 1;
+      if (forgotten.includes(lead.username)) outcome.forgotten += 1;
+      else rows.push([outcome.rows, lead]);
     }
+    await storing;
+    storing = insertStaged(connection, staged, rows);
+    // A failure ends the import at the next batch.
+    storing.catch(() => undefined);
+    if (await yieldToLoop()) onProgress?.({ phase: 'reading', done: outcome.rows, total: null });
   }
-  try {
-    await copyIn(connection, copyText(staged), chunks());
-    return outcome;
-  } finally {
-    // A server that is gone ends the reading.
-    ended.abort();
-  }
+  await storing;
+  return outcome;
 };
 
 const stageAgain = (
@@ -141,12 +145,12 @@ const stageAgain = (
 ): Promise<void> =>
   inTransaction(connection, async () => {
     await connection.query(`declare others cursor for select profile ${others}`);
-    for await (const rows of fetchAll<{ profile: string }>(connection, 'others')) {
-      async function* chunks(): AsyncGenerator<string> {
-        for (const { profile } of rows) yield stagedRow(0, unpackLead(profile));
-      }
-      await copyIn(connection, copyText(staged), chunks());
-    }
+    for await (const rows of fetchAll<{ profile: string }>(connection, 'others'))
+      await insertStaged(
+        connection,
+        staged,
+        rows.map(({ profile }) => [0, unpackLead(profile)]),
+      );
   });
 
 const changeRows = async (connection: Connection, text: string): Promise<number> =>
@@ -192,9 +196,9 @@ const createParts = async (
   );
   const floors = [...parts.slice(0, -1).map(({ floor }) => floor), '0'];
   await connection.query(`create table ${next} (${columnTypes}) partition by range (followers)`);
-  for (const [place, floor] of floors.entries())
+  for (const [part, floor] of floors.entries())
     await connection.query(
-      `create table ${next}_${place + 1} partition of ${next} for values from (${floor}) to (${floors[place - 1] ?? 'maxvalue'})`,
+      `create table ${next}_${part + 1} partition of ${next} for values from (${floor}) to (${floors[part - 1] ?? 'maxvalue'})`,
     );
   return floors;
 };

@@ -100,27 +100,21 @@ export interface WebhookSecrets {
   previous: { secret: string; until: number } | null;
 }
 
-interface SecretsRow {
-  webhook_secret: string;
-  webhook_secret_previous: string | null;
-  webhook_previous_until: bigint | null;
-}
-
-const secretColumns = 'webhook_secret, webhook_secret_previous, webhook_previous_until';
-
-const toSecrets = ({
-  webhook_secret: current,
-  webhook_secret_previous: secret,
-  webhook_previous_until: until,
-}: SecretsRow): WebhookSecrets => ({
-  current,
-  previous: secret === null || until === null ? null : { secret, until: Number(until) },
+const secrets = columns({
+  current: named('webhook_secret', text()),
+  secret: named('webhook_secret_previous', orNull(text())),
+  until: named('webhook_previous_until', orNull(time())),
 });
+
+const toSecrets = (row: Record<string, never>): WebhookSecrets => {
+  const { current, secret, until } = secrets.read(row);
+  return { current, previous: secret === null || until === null ? null : { secret, until } };
+};
 
 /** Returns the account's webhook secrets; `secret` is the first one if it has none. Null if there is no such account. */
 export const ensureWebhookSecret = write({
   text: `update accounts set webhook_secret = coalesce(webhook_secret, $2) where id = $1
-    returning ${secretColumns}`,
+    returning ${secrets.list()}`,
   values: valuesOf<{ accountId: string; secret: string }>('accountId', 'secret'),
   read: firstOf(toSecrets),
 });
@@ -137,7 +131,7 @@ export const rotateWebhookSecret = write({
         when webhook_secret = $2 then webhook_previous_until
         when webhook_secret is not null then cast($3 as bigint) end,
       webhook_secret = $2
-    where id = $1 returning ${secretColumns}`,
+    where id = $1 returning ${secrets.list()}`,
   values: valuesOf<{ accountId: string; secret: string; previousUntil: number }>(
     'accountId',
     'secret',
@@ -148,7 +142,7 @@ export const rotateWebhookSecret = write({
 
 /** Null if there is no such account, or it has no secret yet. */
 export const getWebhookSecrets = read({
-  text: `select ${secretColumns} from accounts where id = $1 and webhook_secret is not null`,
+  text: `select ${secrets.list()} from accounts where id = $1 and webhook_secret is not null`,
   values: (accountId: string) => [accountId],
   read: firstOf(toSecrets),
 });

@@ -1,4 +1,5 @@
 import type { Nano } from '../../kit/money.ts';
+import { columns, flag, int64, integer, named, orNull, text } from '../columns.ts';
 import { inTransaction, run, writeSteps, type Steps } from '../command.ts';
 import { firstOf, firstRow, givenRows, nothing, statement, valuesOf, type EngineKind } from '../statement.ts';
 import { findJob, type EndedFields, type Job, type JobEnd } from './job-table.ts';
@@ -56,31 +57,10 @@ const eventColumns = 'id, body, next_attempt_at, created_at, updated_at, account
 const eventValues = ({ id, body, now }: Record<'id' | 'body' | 'now', string>): string =>
   `${id}, ${body}, ${now}, ${now}, ${now}, j.account_id, j.id, j.webhook_url, 'pending'`;
 
-const endValues = ({ id, owner, status, result, error, metadata, now }: FinishJobInput) => [
-  id,
-  owner,
-  status,
-  result,
-  error === null ? null : JSON.stringify(error),
-  metadata,
-  now,
-];
+const endValues = valuesOf<FinishJobInput>('id', 'owner', 'status', 'result', 'error', 'metadata', 'now');
 
-interface EndedRow {
-  progress: bigint;
-  provider_task: string | null;
-}
-
-const toFinished = (
-  { progress, provider_task: providerTask }: EndedRow,
-  { captured, available }: { captured: Nano; available: Nano },
-): FinishJobOutcome => ({
-  outcome: 'finished',
-  progress: Number(progress),
-  providerTask,
-  charged: captured,
-  available,
-});
+const endedFields = { progress: integer(), providerTask: orNull(text()) };
+const finished = columns({ ...endedFields, charged: named('captured', int64()), available: int64() });
 
 /**
  * One statement: every part depends on the compare-and-set on the job, so the loser changes nothing. Rows are locked in
@@ -148,7 +128,10 @@ const finishAtOnce = statement({
     input.webhook?.eventId ?? null,
     input.webhook?.body ?? null,
   ],
-  read: firstOf((row: EndedRow & { captured: Nano; available: Nano }) => toFinished(row, row)),
+  read: firstOf((row: Record<string, never>): FinishJobOutcome => ({
+    outcome: 'finished',
+    ...finished.read(row),
+  })),
 });
 
 const endJob = statement({
@@ -158,7 +141,7 @@ const endJob = statement({
     returning progress, provider_task,
       exists (select 1 from media where job_id = $1 and role = 'input') as has_inputs`,
   values: endValues,
-  read: firstRow<EndedRow & { has_inputs: bigint }>(),
+  read: firstOf(columns({ ...endedFields, hasInputs: flag() }).read),
 });
 
 const endHold = statement({
@@ -236,15 +219,16 @@ function* finishInSteps(input: FinishJobInput): Steps<FinishJobOutcome | null> {
   const { id, media, webhook, now } = input;
   const ended = yield* run(endJob, input);
   if (ended === null) return null;
+  const { progress, providerTask, hasInputs } = ended;
   const hold = yield* run(endHold, input);
   if (hold === null) throw new Error(`job ${id} has no open hold`);
   const account = yield* run(settleAccount, hold);
   if (account === null) throw new Error(`job ${id} has no account`);
   if (hold.captured > 0n && hold.payment === null) yield* run(insertDebit, { ...input, ...hold });
-  if (ended.has_inputs === 1n) yield* run(expireInputs, input);
+  if (hasInputs) yield* run(expireInputs, input);
   for (const [position, file] of media.entries()) yield* run(takeResult, { ...file, position, now });
   if (webhook !== null) yield* run(insertEvent, { ...webhook, id, now });
-  return toFinished(ended, { ...account, captured: hold.captured });
+  return { outcome: 'finished', progress, providerTask, charged: hold.captured, ...account };
 }
 
 const finish = (input: FinishJobInput, kind: EngineKind): Steps<FinishJobOutcome | null> =>

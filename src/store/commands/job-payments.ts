@@ -1,6 +1,6 @@
 import type { Nano } from '../../kit/money.ts';
-import { inTransaction, readBy, run, unlessRaced, writeSteps, type Steps } from '../command.ts';
-import { eachOf, hasRows, nothing, statement, valuesOf, type EngineKind } from '../statement.ts';
+import { readBy, run, unlessRaced, writeSteps, writeTransaction, type Steps } from '../command.ts';
+import { eachOf, hasRows, nothing, statement, valuesOf } from '../statement.ts';
 import type { PaymentState } from '../../rules/payments.ts';
 import { claimJob, judgeEarlier, type Claimed } from './earlier-job.ts';
 import { findJob, type Job, type JobPayment } from './job-table.ts';
@@ -82,34 +82,33 @@ const releaseJob = statement({
   read: nothing,
 });
 
-function* payUnderLock(
-  { job: { id: jobId, accountId, unpaidBy }, keyId, payment, now }: PayOwedJobInput,
-  kind: EngineKind,
-): Steps<PayOwedJobOutcome> {
-  const other = payment?.identity ?? null;
-  const locked = yield* run(lockPayments, { one: unpaidBy, other });
-  const state = locked.find(({ identity }) => identity === other)?.state ?? 'rejected';
-  const account = yield* run(lockAccount, { accountId, keyId });
-  const job = yield* run(findJob, jobId);
-  if (account === null || job === null) return { outcome: 'forbidden' };
-  const judged = yield* judgeEarlier(job, other);
-  if (judged.outcome !== 'owed') return judged;
-  if (payment !== null && state === 'rejected') return { outcome: 'unsettled' };
-  const { available, isUsable } = account;
-  if (!isUsable) return { outcome: 'forbidden' };
-  if (!(yield* payOwed({ jobId, accountId, captured: job.charged, now }, kind)))
-    return { outcome: 'insufficient', available };
-  if (payment !== null && payment.most === null) {
-    yield* run(releaseJob, jobId);
-    yield* run(claimJob, { identity: payment.identity, jobId });
-  }
-  return { outcome: 'replayed', job: { ...job, unpaidBy: null } };
-}
-
 /**
  * Pays from the balance for a job that is owed, because its own payment did not pay for it. Answers a job that is paid
  * as it is.
  */
-export const payOwedJob = writeSteps((input: PayOwedJobInput, kind) =>
-  inTransaction(payUnderLock(input, kind), input.job.accountId),
+export const payOwedJob = writeTransaction(
+  function* (
+    { job: { id: jobId, accountId, unpaidBy }, keyId, payment, now }: PayOwedJobInput,
+    kind,
+  ): Steps<PayOwedJobOutcome> {
+    const other = payment?.identity ?? null;
+    const locked = yield* run(lockPayments, { one: unpaidBy, other });
+    const state = locked.find(({ identity }) => identity === other)?.state ?? 'rejected';
+    const account = yield* run(lockAccount, { accountId, keyId });
+    const job = yield* run(findJob, jobId);
+    if (account === null || job === null) return { outcome: 'forbidden' };
+    const judged = yield* judgeEarlier(job, other);
+    if (judged.outcome !== 'owed') return judged;
+    if (payment !== null && state === 'rejected') return { outcome: 'unsettled' };
+    const { available, isUsable } = account;
+    if (!isUsable) return { outcome: 'forbidden' };
+    if (!(yield* payOwed({ jobId, accountId, captured: job.charged, now }, kind)))
+      return { outcome: 'insufficient', available };
+    if (payment !== null && payment.most === null) {
+      yield* run(releaseJob, jobId);
+      yield* run(claimJob, { identity: payment.identity, jobId });
+    }
+    return { outcome: 'replayed', job: { ...job, unpaidBy: null } };
+  },
+  { accountOf: ({ job }) => job.accountId },
 );

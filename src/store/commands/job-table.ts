@@ -59,9 +59,8 @@ const ownFields = {
 };
 
 /** The columns of a job that is opened. The others have no value yet. */
-export const newJobs = columns(
-  omit(ownFields, 'progress', 'providerTask', 'finishedAt', 'result', 'error', 'metadata'),
-);
+const newFields = omit(ownFields, 'progress', 'providerTask', 'finishedAt', 'result', 'error', 'metadata');
+export const newJobs = columns(newFields);
 
 const holdFields = {
   holdState: text<'open' | 'captured' | 'released'>(),
@@ -114,23 +113,10 @@ export const findJob = statement({
   read: firstOf(toJob),
 });
 
-export interface NewJob extends Pick<
-  Job,
-  | 'id'
-  | 'accountId'
-  | 'keyId'
-  | 'kind'
-  | 'model'
-  | 'leaseOwner'
-  | 'leaseUntil'
-  | 'maxAttempts'
-  | 'deadlineAt'
-  | 'request'
-  | 'customData'
-  | 'parameters'
-  | 'webhookUrl'
-  | 'isBudgeted'
-> {
+export interface NewJob
+  extends
+    Omit<RowOf<typeof newFields>, 'status' | 'attempts' | 'createdAt' | 'startedAt'>,
+    Pick<Job, 'isBudgeted'> {
   /** `running` for a job that the calling process runs at once (then with `leaseOwner`), else `queued`. */
   status: 'queued' | 'running';
 }

@@ -1,4 +1,4 @@
-import { columns, int64, json, orNull, pick, text, time, type RowOf } from '../columns.ts';
+import { columns, int64, json, omit, orNull, text, time, type RowOf } from '../columns.ts';
 import { onlyOf, statement } from '../statement.ts';
 import { noLimits, type KeyLimits } from '../../rules/key-limits.ts';
 
@@ -46,19 +46,7 @@ export const insertKey = statement({
 });
 
 /** The fields that decide what a caller may do, which are read on every call. */
-export const callerKeys = columns(
-  pick(
-    keyFields,
-    'id',
-    'accountId',
-    'madeBy',
-    'revokedAt',
-    'expiresAt',
-    'models',
-    'budgetDay',
-    'budgetMonth',
-  ),
-);
+export const callerKeys = columns(omit(keyFields, 'display', 'label', 'createdAt', 'alertUrl'));
 
 const useFields = { daySpent: int64(), dayHeld: int64(), monthSpent: int64(), monthHeld: int64() };
 /** A key with its use. */

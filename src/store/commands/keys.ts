@@ -1,4 +1,4 @@
-import { inTransaction, read, run, write, writeSteps, writeTransaction, type Steps } from '../command.ts';
+import { read, run, write, writeTransaction, type Steps } from '../command.ts';
 import { countRows, eachOf, firstOf, nothing, onlyOf, statement, valuesOf } from '../statement.ts';
 import { pageValues, type Page } from './history-page.ts';
 import {
@@ -31,18 +31,17 @@ const countKeys = statement({
 });
 
 /** Null if there are `maxKeys` keys already. */
-export const createKey = writeSteps((input: NewApiKey) =>
-  inTransaction(insertKeyUnderLock(input), input.accountId),
+export const createKey = writeTransaction(
+  function* (input: NewApiKey): Steps<ApiKey | null> {
+    const { accountId, maxKeys } = input;
+    if (maxKeys !== undefined) {
+      yield* run(lockAccount, accountId);
+      if ((yield* run(countKeys, accountId)) >= maxKeys) return null;
+    }
+    return yield* run(insertKey, input);
+  },
+  { accountOf: ({ accountId }) => accountId },
 );
-
-function* insertKeyUnderLock(input: NewApiKey): Steps<ApiKey | null> {
-  const { accountId, maxKeys } = input;
-  if (maxKeys !== undefined) {
-    yield* run(lockAccount, accountId);
-    if ((yield* run(countKeys, accountId)) >= maxKeys) return null;
-  }
-  return yield* run(insertKey, input);
-}
 
 export interface NewSignInKey extends Omit<NewApiKey, 'madeBy' | 'limits' | 'maxKeys'> {
   expiresAt: number;
@@ -63,16 +62,15 @@ const revokeOldest = statement({
 });
 
 /** Adds a key from a sign-in. When there are `maxKeys`, the oldest one is revoked. */
-export const createSignInKey = writeSteps((input: NewSignInKey) =>
-  inTransaction(insertSignInKey(input), input.accountId),
+export const createSignInKey = writeTransaction(
+  function* (input: NewSignInKey): Steps<ApiKey> {
+    yield* run(lockAccount, input.accountId);
+    yield* run(revokeOldest, input);
+    const { expiresAt, maxKeys: _maxKeys, ...key } = input;
+    return yield* run(insertKey, { ...key, madeBy: signInMaker, limits: { ...noLimits, expiresAt } });
+  },
+  { accountOf: ({ accountId }) => accountId },
 );
-
-function* insertSignInKey(input: NewSignInKey): Steps<ApiKey> {
-  yield* run(lockAccount, input.accountId);
-  yield* run(revokeOldest, input);
-  const { expiresAt, maxKeys: _maxKeys, ...key } = input;
-  return yield* run(insertKey, { ...key, madeBy: signInMaker, limits: { ...noLimits, expiresAt } });
-}
 
 /**
  * SQL: the key is not the one for calls that a wallet pays one by one. Nobody sees or changes that key:

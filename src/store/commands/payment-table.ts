@@ -1,4 +1,4 @@
-import { columns, flag, int64, integer, named, orNull, text, time, type RowOf } from '../columns.ts';
+import { columns, flag, int64, integer, named, orNull, pick, text, time, type RowOf } from '../columns.ts';
 import type { PaymentState } from '../../rules/payments.ts';
 
 const paymentFields = {
@@ -64,6 +64,30 @@ const paymentFields = {
 export type Payment = RowOf<typeof paymentFields>;
 
 export const payments = columns(paymentFields);
+
+const settableFields = pick(
+  paymentFields,
+  'payer',
+  'source',
+  'client',
+  'result',
+  'transaction',
+  'rawTransaction',
+  'receipt',
+  'reason',
+  'leaseOwner',
+  'leaseUntil',
+  'facilitator',
+  'checkAt',
+  'settledAt',
+  'reverts',
+  'accountId',
+  'settledAmount',
+  'credit',
+);
+/** The fields that may change with the state. */
+export type SettableFields = RowOf<typeof settableFields>;
+export const settable = columns(settableFields);
 
 /** `amountOf` in SQL. */
 export const amountColumn = 'coalesce(settled_amount, amount)';

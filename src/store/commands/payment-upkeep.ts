@@ -1,4 +1,4 @@
-import { columns, text, time, type RowOf } from '../columns.ts';
+import { columns, int64, integer, text, time, type RowOf } from '../columns.ts';
 import { read, run, write, writeSteps } from '../command.ts';
 import { countRows, eachOf, hasRows, nothing, statement, valuesOf } from '../statement.ts';
 import { amountColumn, payments } from './payment-table.ts';
@@ -100,17 +100,17 @@ const msPerDay = 86_400_000;
 /** A 64-bit sum of an asset with 18 decimals overflows at nine dollars, so amounts are summed in two parts. */
 const part = 1_000_000_000n;
 
-interface SumRow {
-  network: string;
-  asset: string;
-  day: bigint;
-  payments: bigint;
-  refunds: bigint;
-  amount_high: bigint;
-  amount_low: bigint;
-  refunded_high: bigint;
-  refunded_low: bigint;
-}
+const sums = columns({
+  network: text(),
+  asset: text(),
+  day: integer(),
+  payments: integer(),
+  refunds: integer(),
+  amountHigh: int64(),
+  amountLow: int64(),
+  refundedHigh: int64(),
+  refundedLow: int64(),
+});
 
 const moves = `select network, asset, settled_at / ${msPerDay} as day, 1 as is_payment,
       ${amountColumn} as amount
@@ -144,15 +144,15 @@ export const sumPayments = read({
     from (${moves}) as moves
     group by network, asset, day order by network, asset, day`,
   values: valuesOf<{ from: number; to: number }>('from', 'to'),
-  read: eachOf((row: SumRow): PaymentSum => ({
-    network: row.network,
-    asset: row.asset,
-    day: new Date(Number(row.day) * msPerDay).toISOString().slice(0, 10),
-    payments: Number(row.payments),
-    amount: row.amount_high * part + row.amount_low,
-    refunds: Number(row.refunds),
-    refunded: row.refunded_high * part + row.refunded_low,
-  })),
+  read: eachOf((row: Record<string, never>): PaymentSum => {
+    const { day, amountHigh, amountLow, refundedHigh, refundedLow, ...sum } = sums.read(row);
+    return {
+      ...sum,
+      day: new Date(day * msPerDay).toISOString().slice(0, 10),
+      amount: amountHigh * part + amountLow,
+      refunded: refundedHigh * part + refundedLow,
+    };
+  }),
 });
 
 const offeredFields = {

@@ -1,6 +1,6 @@
-import { inTransaction, readBy, run, unlessRaced, write, writeSteps, type Steps } from '../command.ts';
-import { firstOf, statement, valuesOf, type EngineKind } from '../statement.ts';
-import { payments, type Payment } from './payment-table.ts';
+import { readBy, run, unlessRaced, write, writeSteps, writeTransaction, type Steps } from '../command.ts';
+import { firstOf, statement, valuesOf } from '../statement.ts';
+import { payments, settable, type Payment, type SettableFields } from './payment-table.ts';
 import { moveCredit } from './payment-credit.ts';
 import { readAvailable } from './ledger-table.ts';
 import { debitPledged } from './pledges.ts';
@@ -95,41 +95,13 @@ export const reservePayment = writeSteps(function* (
   throw new Error('a payment was neither inserted nor found');
 });
 
-const settable = [
-  ['payer', 'payer'],
-  ['source', 'source'],
-  ['client', 'client'],
-  ['result', 'result'],
-  ['transaction', 'transaction_id'],
-  ['rawTransaction', 'raw_transaction'],
-  ['receipt', 'receipt'],
-  ['reason', 'reason'],
-  ['leaseOwner', 'lease_owner'],
-  ['leaseUntil', 'lease_until'],
-  ['facilitator', 'facilitator'],
-  ['checkAt', 'check_at'],
-  ['settledAt', 'settled_at'],
-  ['reverts', 'reverts'],
-  ['accountId', 'account_id'],
-  ['settledAmount', 'settled_amount'],
-  ['credit', 'credit'],
-] as const satisfies readonly (readonly [keyof Payment, string])[];
 const fixedParameters = 5;
-const numbers: ReadonlySet<string> = new Set([
-  'lease_until',
-  'check_at',
-  'settled_at',
-  'settled_amount',
-  'credit',
-  'reverts',
-]);
 
-/** Each settable column has two parameters: 1 if it changes, and its new value. */
-const assignments = settable
-  .map(([, column], index) => {
+/** Each column that may be set has two parameters: 1 if it changes, and its new value. */
+const assignments = settable.all
+  .map(({ name, type = 'text' }, index) => {
     const changes = fixedParameters + 1 + index * 2;
-    const type = numbers.has(column) ? 'bigint' : 'text';
-    return `${column} = case when $${changes} = 1 then cast($${changes + 1} as ${type}) else ${column} end`;
+    return `${name} = case when $${changes} = 1 then cast($${changes + 1} as ${type}) else ${name} end`;
   })
   .join(', ');
 
@@ -139,7 +111,7 @@ export interface AdvancePaymentInput {
   to: PaymentState;
   owner?: string;
   /** Only these fields change; null clears one. */
-  set?: Partial<Pick<Payment, (typeof settable)[number][0]>>;
+  set?: Partial<SettableFields>;
   now: number;
 }
 
@@ -161,35 +133,13 @@ export const advancePayment = write({
     to,
     now,
     owner ?? null,
-    ...settable.flatMap(([field]) => {
+    ...settable.all.flatMap(({ field }) => {
       const value = set[field];
-      return value === undefined ? [0, null] : [1, typeof value === 'boolean' ? Number(value) : value];
+      return value === undefined ? [0, null] : [1, value];
     }),
   ],
   read: firstOf(payments.read),
 });
-
-/**
- * Makes the change, and keeps the balance of the account in step: a payment that becomes settled raises it
- * once; one that is proven not to have happened takes that back, as far as it is not spent or held.
- */
-function* advanceWithCredit(
-  change: AdvancePaymentInput,
-  entryId: string,
-  kind: EngineKind,
-): Steps<Payment | null> {
-  const payment = yield* run(advancePayment, change);
-  if (payment === null) return null;
-  const { identity, accountId, creditEntry } = payment;
-  const moved = yield* moveCredit(payment, { now: change.now, entryId }, kind);
-  if (moved.outcome !== 'moved') return payment;
-  if (accountId !== null && creditEntry === null && moved.payment.creditEntry !== null) {
-    const available = (yield* run(readAvailable, accountId)) ?? 0n;
-    const before = available - (moved.payment.credited - payment.credited);
-    yield* debitPledged({ accountId, payment: identity, before, now: change.now }, kind);
-  }
-  return moved.payment;
-}
 
 export interface AdvanceCreditInput {
   change: AdvancePaymentInput;
@@ -199,7 +149,24 @@ export interface AdvanceCreditInput {
   entryId: string;
 }
 
-/** As `advancePayment`, for a payment with a `credit`: the entry of that credit is posted, or undone, in the same unit. */
-export const advanceCredit = writeSteps(({ change, accountId, entryId }: AdvanceCreditInput, kind) =>
-  inTransaction(advanceWithCredit(change, entryId, kind), accountId ?? undefined),
+/**
+ * As `advancePayment`, for a payment with a `credit`, and keeps the balance of the account in step in the same unit: a
+ * payment that becomes settled raises it once; one that is proven not to have happened takes that back, as far as it is
+ * not spent or held.
+ */
+export const advanceCredit = writeTransaction(
+  function* ({ change, entryId }: AdvanceCreditInput, kind): Steps<Payment | null> {
+    const payment = yield* run(advancePayment, change);
+    if (payment === null) return null;
+    const { identity, accountId, creditEntry } = payment;
+    const moved = yield* moveCredit(payment, { now: change.now, entryId }, kind);
+    if (moved.outcome !== 'moved') return payment;
+    if (accountId !== null && creditEntry === null && moved.payment.creditEntry !== null) {
+      const available = (yield* run(readAvailable, accountId)) ?? 0n;
+      const before = available - (moved.payment.credited - payment.credited);
+      yield* debitPledged({ accountId, payment: identity, before, now: change.now }, kind);
+    }
+    return moved.payment;
+  },
+  { accountOf: ({ accountId }) => accountId },
 );

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ImportPhase, LeadKeeper } from '../../../src/leads/lead-keeper.ts';
+import type { ImportPhase, LeadIndex } from '../../../src/leads/lead-index.ts';
 import type { Lead } from '../../../src/leads/lead-source.ts';
 import { hasService } from '../../outside-services.ts';
 import { buildLead } from '../build-lead.ts';
@@ -8,7 +8,7 @@ import { createPostgresProfiles, type PostgresProfiles } from './create-postgres
 
 const { signal } = new AbortController();
 let profiles: PostgresProfiles;
-let keeper: LeadKeeper;
+let keeper: LeadIndex;
 
 const people = (count: number, fields: Partial<Lead> = {}, from = 0): Lead[] =>
   Array.from({ length: count }, (_, index) =>
@@ -55,7 +55,7 @@ describe.runIf(hasService('PostgreSQL'))('a keeper of profiles in PostgreSQL', (
       expect(Number(least)).toBeGreaterThan(Number(parts[place - 1]?.['most'] ?? -1));
   });
 
-  it('keeps characters that mean something to COPY and to text search', async () => {
+  it('keeps characters that mean something to arrays and to text search', async () => {
     const odd = buildLead({
       username: 'o\u0308dd',
       full_name: "O'Neill \\. \\N \t tab\nline\r\n'quoted' \\",
