@@ -40,10 +40,12 @@ const toSnakeCase = (field: string): string =>
 
 /** Declares the columns that are read together. Their order is that of the fields. */
 export const columns = <Declared extends Columns>(declared: Declared) => {
-  const all = Object.entries(declared).map(([field, { name = toSnakeCase(field), ...column }]) => ({
-    ...column,
-    field,
+  const all = Object.entries(declared).map(([field, { name = toSnakeCase(field), type, read }]) => ({
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    field: field as keyof Declared & string,
     name,
+    type,
+    read,
   }));
   // A copy of this has its final shape at once, which makes reading faster.
   const blank: Record<string, unknown> = Object.fromEntries(all.map(({ field }) => [field, null]));
