@@ -1,5 +1,10 @@
 import { z } from 'zod';
-import { LeadInputError, type ColumnMap, type InputProgress, type RejectedRow } from '../../leads/import/input-options.ts';
+import {
+  LeadInputError,
+  type ColumnMap,
+  type InputProgress,
+  type RejectedRow,
+} from '../../leads/import/input-options.ts';
 import {
   readColumn,
   readDefault,

@@ -101,18 +101,12 @@ export const openPostgresStore = async ({
 };
 
 /** Limits the number of running commands, and lets `close` wait for them. */
-interface CommandGate {
-  /** Rejects with StoreError. */
-  run<T>(work: () => Promise<T>): Promise<T>;
-  /** Refuses new commands and waits for the running ones. */
-  close(): Promise<void>;
-}
-
-const createCommandGate = ({ maxWaiting }: { maxWaiting: number }): CommandGate => {
+const createCommandGate = ({ maxWaiting }: { maxWaiting: number }) => {
   const running = new Set<Promise<unknown>>();
   let isClosed = false;
   return {
-    run: async (work) => {
+    /** Rejects with StoreError. */
+    run: async <T>(work: () => Promise<T>): Promise<T> => {
       if (isClosed) throw new StoreError('closed', 'the store was closed');
       if (running.size >= maxWaiting)
         throw new StoreError(
@@ -131,7 +125,8 @@ const createCommandGate = ({ maxWaiting }: { maxWaiting: number }): CommandGate 
         running.delete(command);
       }
     },
-    close: async () => {
+    /** Refuses new commands and waits for the running ones. */
+    close: async (): Promise<void> => {
       isClosed = true;
       await Promise.allSettled(running);
     },

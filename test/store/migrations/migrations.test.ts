@@ -87,7 +87,9 @@ describe.each(testEngines())('a store on $kind', ({ kind, createPlace }) => {
     );
     const refusal = /unique/i;
     await expect(place.sql(payment('three', `'job'`))).rejects.toThrow(refusal);
-    await expect(place.sql(`update payments set job_id = 'job' where identity = 'two'`)).rejects.toThrow(refusal);
+    await expect(place.sql(`update payments set job_id = 'job' where identity = 'two'`)).rejects.toThrow(
+      refusal,
+    );
     await expect(
       place.sql(`update payments set job_id = 'job', refunded = 1 where identity = 'two'`),
     ).rejects.toThrow(refusal);
