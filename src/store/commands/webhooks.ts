@@ -159,26 +159,19 @@ const newestFirst = 'order by created_at desc, id desc limit';
 /** True if the event is in one of the wanted states, or all states are wanted. */
 const inStates = ({ isOneOf }: Dialect, parameter: string): string =>
   `(cast(${parameter} as text) is null or ${isOneOf('state', parameter)})`;
-const statesValue = ({ states }: Filter): string | null =>
-  states === undefined ? null : JSON.stringify(states);
 
 const listOfJob = statement({
   text: (dialect) => `select ${events.list()} from webhook_events
     where job_id = $1 and (cast($2 as text) is null or account_id = $2) and ${inStates(dialect, '$3')}
     ${newestFirst} $4`,
-  values: (input: Filter & { jobId: string }) => [
-    input.jobId,
-    input.accountId ?? null,
-    statesValue(input),
-    input.limit,
-  ],
+  values: valuesOf<Filter & { jobId: string }>('jobId', 'accountId', 'states', 'limit'),
   read: eachOf(events.read),
 });
 
 const listOfAccount = statement({
   text: (dialect) => `select ${events.list()} from webhook_events
     where account_id = $1 and ${inStates(dialect, '$2')} ${newestFirst} $3`,
-  values: (input: Filter & { accountId: string }) => [input.accountId, statesValue(input), input.limit],
+  values: valuesOf<Filter & { accountId: string }>('accountId', 'states', 'limit'),
   read: eachOf(events.read),
 });
 
