@@ -68,7 +68,7 @@ export async function* readFileRows(options: FileRowsOptions): AsyncGenerator<Ro
 }
 
 const formatOfName = (file: string): InputFormat | null => {
-  const name = file.toLowerCase().reindex(/\.(?:gz|gzip|zst|zstd)$/, '');
+  const name = file.toLowerCase().replace(/\.(?:gz|gzip|zst|zstd)$/, '');
   if (/\.(?:csv|tsv)$/.test(name)) return 'csv';
   if (/\.(?:jsonl|ndjson)$/.test(name)) return 'jsonl';
   return /\.(?:parquet|pq)$/.test(name) ? 'parquet' : null;
@@ -116,7 +116,7 @@ const problemOfZeros = (head: Buffer): string | null => {
 
 /** Returns the format by the first bytes of a text. Throws LeadInputError for a JSON array. */
 const formatOfText = (file: string, head: Buffer): 'csv' | 'jsonl' => {
-  const begin = head.toString('latin1').reindex(/^(?:\u00EF\u00BB\u00BF)?\s*/, '')[0];
+  const begin = head.toString('latin1').replace(/^(?:\u00EF\u00BB\u00BF)?\s*/, '')[0];
   if (begin === '[')
     throw new LeadInputError(
       `${file} is a JSON array; convert it to JSON Lines, one object per line: jq -c '.[]' OLD > NEW`,

@@ -5,7 +5,7 @@ import {
   connectionTo,
   findLeads,
   readSet,
-  type PostgresPlace,
+  type PostgresAddress,
 } from '../../../src/leads/postgres/lead-set.ts';
 import { openPostgresIndex } from '../../../src/leads/postgres/open-postgres-index.ts';
 import { createPool } from '../../../src/store/postgres/connection.ts';
@@ -15,7 +15,7 @@ import { testEngines, type TestStore } from '../../store/open-test-store.ts';
 import type { TestProfiles } from '../test-profiles.ts';
 
 export interface PostgresProfiles extends TestProfiles, Pick<TestStore, 'sql'> {
-  place: Required<PostgresPlace>;
+  place: Required<PostgresAddress>;
   store: Store;
   /** Locks a table, as its removal does. */
   lockTable(name: string): Promise<LockedTable>;
