@@ -79,8 +79,8 @@ export interface TemplateOrigin {
 }
 
 /**
- * `${NAME}` or `{name}`. A `{name}` that is no placeholder is refused as a mistake. Braces with blanks in them are plain text,
- * so that a query language can be written out.
+ * `${NAME}` or `{name}`. A `{name}` that is no placeholder is refused as a mistake. Braces with blanks in them are plain
+ * text, so that a query language can be written out.
  */
 const placeholderPattern = /\$\{([A-Za-z_]\w*)\}|\{([A-Za-z_][\w-]*)\}/g;
 
@@ -99,8 +99,8 @@ const readParts = (text: string, { setting, environment }: TemplateOrigin): Text
 };
 
 /**
- * Reads text with placeholders: `{query}` is a field of the search, `${NAME}` an environment variable. The value of a variable
- * is plain text, even when it has braces. Throws ConfigError for an unknown name; its message has no values.
+ * Reads text with placeholders: `{query}` is a field of the search, `${NAME}` an environment variable. The value of a
+ * variable is plain text, even when it has braces. Throws ConfigError for an unknown name; its message has no values.
  */
 export const readTextTemplate = (text: string, origin: TemplateOrigin): Template<string> =>
   textTemplate(readParts(text, origin));
@@ -117,8 +117,8 @@ const textTemplate = (parts: readonly TextPart[]): Template<string> => {
 };
 
 /**
- * Reads every text in `value` as a template. Names of members are plain text. A text that is one placeholder alone becomes
- * its value, numbers as numbers. Members and items that depend on an absent field are left out.
+ * Reads every text in `value` as a template. Names of members are plain text. A text that is one placeholder alone
+ * becomes its value, numbers as numbers. Members and items that depend on an absent field are left out.
  */
 export const readJsonTemplate = (value: Json, origin: TemplateOrigin): Template<Json> => {
   if (typeof value === 'string') {
