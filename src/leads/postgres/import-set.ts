@@ -8,6 +8,7 @@ import { foldingVersion } from '../query/fold-text.ts';
 import { filterTerms, indexTerms } from '../query/index-terms.ts';
 import { usernameKey } from '../query/username-key.ts';
 import { createYieldToLoop } from '../yield-to-loop.ts';
+import { copyIn } from './copy-in.ts';
 import {
   deleteWhere,
   fetchAll,
@@ -52,9 +53,7 @@ export const importSet = async (
   const forgotten = await people.read();
   if (former !== null) checkList(former, forgotten);
   await connection.query(`create unlogged table ${staged} (position bigint not null, ${columnTypes})`);
-  const outcome = await inTransaction(connection, () =>
-    stageInput(connection, { request, staged, forgotten }),
-  );
+  const outcome = await stageInput(connection, { request, staged, forgotten });
   const before = former?.profiles ?? 0;
   if (outcome.rows === 0) return toOutcome(outcome, { mode, profiles: before, before });
 
@@ -91,26 +90,17 @@ export const importSet = async (
   return toOutcome(outcome, { mode, profiles: await publish(connection, written, people), before });
 };
 
-/** Profiles by their positions in the input. The last row of a person has the greatest. */
-type StagedRows = [position: number, lead: Lead][];
+/** The last row of a person has the greatest position. */
+const copyText = (staged: string): string => `copy ${staged} (position, ${columns}) from stdin`;
 
-const insertStaged = (connection: Connection, staged: string, rows: StagedRows): Promise<unknown> =>
-  connection.query(
-    `insert into ${staged} (position, ${columns})
-      select position, key, username, followers, profile, cast(terms as tsvector)
-      from unnest(cast($1 as bigint[]), cast($2 as text[]), cast($3 as text[]), cast($4 as bigint[]),
-        cast($5 as text[]), cast($6 as text[])) as row (position, key, username, followers, profile, terms)`,
-    [
-      rows.map(([position]) => position),
-      rows.map(([, { username }]) => usernameKey(username)),
-      rows.map(([, { username }]) => username),
-      rows.map(([, { followers }]) => followers),
-      rows.map(([, lead]) => packLead(lead)),
-      rows.map(([, lead]) => Array.from(indexTerms(lead), quoteTerm).join(' ')),
-    ],
-  );
+/** Writes a row for COPY, whose text gives backslashes, tabs and line ends a meaning. */
+const stagedRow = (position: number, lead: Lead): string => {
+  const terms = Array.from(indexTerms(lead), quoteTerm).join(' ');
+  const values = [position, usernameKey(lead.username), lead.username, lead.followers, packLead(lead), terms];
+  return `${values.map((value) => String(value).replace(/[\\\t\n\r]/g, (found) => escapes[found] ?? found)).join('\t')}\n`;
+};
+const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };
 
-/** Reads the next profiles while the server stores those before them. */
 const stageInput = async (
   connection: Connection,
   {
@@ -120,23 +110,28 @@ const stageInput = async (
   }: { request: ImportRequest; staged: string; forgotten: ForgottenSnapshot },
 ): Promise<Counted> => {
   const outcome: Counted = { rows: 0, added: 0, updated: 0, repeated: 0, forgotten: 0 };
+  const ended = new AbortController();
   const yieldToLoop = createYieldToLoop(signal);
-  let storing: Promise<unknown> = Promise.resolve();
-  for await (const leads of input.read({ signal })) {
-    const rows: StagedRows = [];
-    for (const lead of leads) {
-      outcome.rows += 1;
-      if (forgotten.includes(lead.username)) outcome.forgotten += 1;
-      else rows.push([outcome.rows, lead]);
+
+  async function* chunks(): AsyncGenerator<string> {
+    for await (const leads of input.read({ signal: AbortSignal.any([signal, ended.signal]) })) {
+      let chunk = '';
+      for (const lead of leads) {
+        outcome.rows += 1;
+        if (forgotten.includes(lead.username)) outcome.forgotten += 1;
+        else chunk += stagedRow(outcome.rows, lead);
+      }
+      yield chunk;
+      if (await yieldToLoop()) onProgress?.({ phase: 'reading', done: outcome.rows, total: null });
     }
-    await storing;
-    storing = insertStaged(connection, staged, rows);
-    // A failure ends the import at the next batch.
-    storing.catch(() => undefined);
-    if (await yieldToLoop()) onProgress?.({ phase: 'reading', done: outcome.rows, total: null });
   }
-  await storing;
-  return outcome;
+  try {
+    await copyIn(connection, copyText(staged), chunks());
+    return outcome;
+  } finally {
+    // A server that is gone ends the reading.
+    ended.abort();
+  }
 };
 
 const stageAgain = (
@@ -145,12 +140,12 @@ const stageAgain = (
 ): Promise<void> =>
   inTransaction(connection, async () => {
     await connection.query(`declare others cursor for select profile ${others}`);
-    for await (const rows of fetchAll<{ profile: string }>(connection, 'others'))
-      await insertStaged(
-        connection,
-        staged,
-        rows.map(({ profile }) => [0, unpackLead(profile)]),
-      );
+    for await (const rows of fetchAll<{ profile: string }>(connection, 'others')) {
+      async function* chunks(): AsyncGenerator<string> {
+        for (const { profile } of rows) yield stagedRow(0, unpackLead(profile));
+      }
+      await copyIn(connection, copyText(staged), chunks());
+    }
   });
 
 const changeRows = async (connection: Connection, text: string): Promise<number> =>

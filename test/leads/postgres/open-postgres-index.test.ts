@@ -55,7 +55,7 @@ describe.runIf(hasService('PostgreSQL'))('a keeper of profiles in PostgreSQL', (
       expect(Number(least)).toBeGreaterThan(Number(parts[place - 1]?.['most'] ?? -1));
   });
 
-  it('keeps characters that mean something to arrays and to text search', async () => {
+  it('keeps characters that mean something to COPY and to text search', async () => {
     const odd = buildLead({
       username: 'o\u0308dd',
       full_name: "O'Neill \\. \\N \t tab\nline\r\n'quoted' \\",
