@@ -116,12 +116,8 @@ const importLeads = async (
     } finally {
       signal.removeEventListener('abort', cancel);
       await cancelled;
-      // A cancel may have hit the end of a transaction. Tables that stay, as after a lost connection, are removed by
-      // the next import.
-      await client
-        .query('rollback')
-        .then(() => dropOthers(client))
-        .catch(() => undefined);
+      // Tables that stay, as after a lost connection, are removed by the next import.
+      await dropOthers(client).catch(() => undefined);
     }
   } catch (error) {
     signal.throwIfAborted();
