@@ -6,10 +6,10 @@ import { Argument } from 'commander';
 import type { Config } from '../config/config.ts';
 import { ignoreEnoent } from '../kit/ignore-enoent.ts';
 import { syncToDisk } from '../kit/sync-to-disk.ts';
-import { leadsFolder } from '../leads/open-lead-keeper.ts';
-import { lockKeeper } from '../leads/sqlite/keeper-lock.ts';
+import { leadsFolder } from '../leads/open-lead-index.ts';
+import { lockProfiles } from '../leads/sqlite/profiles-folder.ts';
 import { copyProfiles } from '../leads/sqlite/profiles-file.ts';
-import { LeadKeeperError } from '../leads/lead-keeper.ts';
+import { LeadIndexError } from '../leads/lead-index.ts';
 import { mediaFolder } from '../media/create-media-files.ts';
 import { markName } from '../media/disk-media.ts';
 import { embeddedStoreFile } from '../store/open-store.ts';
@@ -57,7 +57,7 @@ const backUp = async (config: Config, folder: string): Promise<Answer> => {
     return { ...answer, json: { folder, ...answer.json }, text: `${folder} has ${answer.text}.` };
   } catch (error) {
     await rm(part, { recursive: true, force: true });
-    if (error instanceof CommandError || error instanceof LeadKeeperError) throw error;
+    if (error instanceof CommandError || error instanceof LeadIndexError) throw error;
     const problem = error instanceof Error && 'errcode' in error ? error.message : describeWriteError(error);
     throw new CommandError('file_failed', `${folder} cannot be written: ${problem}.`, { cause: error });
   }
@@ -75,7 +75,7 @@ const isInside = async (folder: string, outer: string): Promise<boolean> => {
 const copyData = async (config: Config, part: string): Promise<Answer> => {
   const { dataDir, s3 } = config;
   const leads = leadsFolder(dataDir);
-  const lock = existsSync(leads) ? lockKeeper(leads) : null;
+  const lock = existsSync(leads) ? lockProfiles(leads) : null;
   try {
     // Copied before the store, so that the store's list has everybody who was forgotten since.
     const profiles = await copyFolder({ from: leads, to: join(part, 'leads') }, isFinished);

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import type { z } from 'zod';
 import type { Config } from '../config/config.ts';
 import type { Clock } from '../kit/clock.ts';
-import type { LeadKeeper } from '../leads/lead-keeper.ts';
+import type { LeadIndex } from '../leads/lead-index.ts';
 import type { ForgetUpstream } from '../leads/upstream/forget-upstream.ts';
 import type { OperatorOperation, OperatorServices } from '../operator/operator-operation.ts';
 import type { OperatorCall } from '../operator/run-operation.ts';
@@ -36,7 +36,7 @@ export interface ProgressOutput {
 
 /** The services of a command on profiles while their keeper is open. */
 export interface LeadSession extends BaseSession {
-  keeper: LeadKeeper;
+  keeper: LeadIndex;
   place: LeadPlace;
   /** Makes a change with a row in the audit log. Without a store on this machine there is no log. */
   audited<T>(row: { operation: string; input: object }, change: () => Promise<T>): Promise<T>;

@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
 import { AppError, ConfigError, KnownFault, type ErrorCode } from '../kit/errors.ts';
-import { LeadKeeperError } from '../leads/lead-keeper.ts';
+import { LeadIndexError } from '../leads/lead-index.ts';
 import { StoreError, type StoreFailure } from '../store/store-error.ts';
 
 /** The codes of commands alone, with their exit codes. All others are those of operations (kit/errors.ts), with 1. */
@@ -50,7 +50,7 @@ export const toCommandError = (thrown: unknown): CommandError => {
   if (thrown instanceof AppError)
     return toError(thrown.code === 'invalid_parameter' ? 'invalid_usage' : thrown.code, thrown.message);
   if (thrown instanceof StoreError) return toError('store_failed', storeMessage(thrown));
-  if (thrown instanceof LeadKeeperError && thrown.cause instanceof CommandError) return thrown.cause;
+  if (thrown instanceof LeadIndexError && thrown.cause instanceof CommandError) return thrown.cause;
   if (thrown instanceof KnownFault) return toCommandError(thrown.toAppError());
   return toError('internal_error', 'This is a fault in Causeway itself; see stderr for the cause.');
 };

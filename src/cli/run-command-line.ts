@@ -5,8 +5,8 @@ import { systemClock } from '../kit/clock.ts';
 import { silentLog } from '../kit/log.ts';
 import { userName } from '../kit/user-name.ts';
 import { moveForgottenLists } from '../leads/move-forgotten-list.ts';
-import { openLeadKeeper } from '../leads/open-lead-keeper.ts';
-import type { LeadKeeper } from '../leads/lead-keeper.ts';
+import { openLeadIndex } from '../leads/open-lead-index.ts';
+import type { LeadIndex } from '../leads/lead-index.ts';
 import { createForgetUpstream } from '../leads/upstream/forget-upstream.ts';
 import { audited, runOperation, type OperatorCall } from '../operator/run-operation.ts';
 import { openStore } from '../store/open-store.ts';
@@ -30,7 +30,7 @@ export interface CommandLine {
   isReaderGone?: () => boolean;
   /** Default: an empty stream. */
   stdin?: () => Readable;
-  openKeeper?: (place: LeadPlace) => Promise<LeadKeeper>;
+  openKeeper?: (place: LeadPlace) => Promise<LeadIndex>;
 }
 
 /** Needs no parsing, so that a usage error is printed as JSON too. */
@@ -66,8 +66,8 @@ const callerHere = (): OperatorCall => ({
 });
 
 /** Takes over the lists of earlier versions before, as no gateway may have been started yet. */
-const openPlace = (place: LeadPlace): Promise<LeadKeeper> =>
-  openLeadKeeper(place, (store) => moveForgottenLists(place, store));
+const openPlace = (place: LeadPlace): Promise<LeadIndex> =>
+  openLeadIndex(place, (store) => moveForgottenLists(place, store));
 
 /** Runs one command, prints its answer or error and resolves with the exit code (see the table of CommandError). */
 export const runCommandLine = async (commandLine: CommandLine): Promise<number> => {

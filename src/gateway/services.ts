@@ -18,7 +18,7 @@ import { createRunVideo } from '../operations/videos/run-video.ts';
 import type { RedisConnection } from '../limits/redis-connection.ts';
 import type { Leads } from '../leads/lead-source.ts';
 import { openForgottenPeople } from '../leads/forgotten-people.ts';
-import { createLeadDesk } from '../leads/lead-desk.ts';
+import { createLeadTasks } from '../leads/lead-tasks.ts';
 import { moveForgottenLists } from '../leads/move-forgotten-list.ts';
 import { openLeads } from '../leads/open-leads.ts';
 import { createMemoryBudget } from '../limits/memory-budget.ts';
@@ -199,7 +199,7 @@ const openWatchedLeads = async (
   const people = await openForgottenPeople(store);
   const leads = await openLeads(
     { ...config, leads: { ...config.leads, sources } },
-    { redis, log, people, payFor, sweep: () => createLeadDesk(config).sweep() },
+    { redis, log, people, payFor, sweep: () => createLeadTasks(config).sweep() },
   );
   return telemetry?.observeLeads(leads) ?? leads;
 };

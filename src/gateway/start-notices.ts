@@ -70,24 +70,18 @@ export const startNotices = (
 export const isSandboxOnly = ({ models, providers }: Config): boolean =>
   models.every((model) => isSandboxModel(model, providers));
 
-/** Returns notices about accounts and their payments, one line each, for the operator. */
+/** Returns notices about accounts, one line each, for the operator. */
 export const accountNotices = async ({
   store,
   config,
 }: Pick<Services, 'store'> & { config: Config }): Promise<string[]> => {
-  const jobs = await store.listSharedJobs(undefined);
-  const shared =
-    jobs.length === 0
-      ? []
-      : [`Jobs have two payments each (${jobs.join(', ')}). causeway ledger check says what to do.`];
-  if (isSandboxOnly(config)) return shared;
+  if (isSandboxOnly(config)) return [];
   let page = await store.listAccounts({ limit: accountsAtOnce });
   for (let last = page.at(-1); last !== undefined; last = page.at(-1)) {
-    if (page.some(({ isSandbox }) => !isSandbox)) return shared;
+    if (page.some(({ isSandbox }) => !isSandbox)) return [];
     page = await store.listAccounts({ limit: accountsAtOnce, afterId: last.id });
   }
   return [
-    ...shared,
     'There is no account yet that can buy real models: causeway accounts create --name NAME --approved, then keys issue and credit.',
   ];
 };

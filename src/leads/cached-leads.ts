@@ -4,7 +4,7 @@ import type { BoundedCache } from '../limits/bounded-cache.ts';
 import { systemClock, type Clock } from '../kit/clock.ts';
 import { canonicalJson } from '../kit/json.ts';
 import { unlessAborted } from '../kit/unless-aborted.ts';
-import { inconclusiveSeconds, InconclusiveError } from './inconclusive-error.ts';
+import { inconclusiveSeconds, InconclusiveError } from './search-errors.ts';
 import { leadSchema, type Lead, type LeadQuery, type LeadSource } from './lead-source.ts';
 
 export interface CachedLeadsOptions {
@@ -28,7 +28,7 @@ export const createCachedLeads = ({ source, cache, clock = systemClock }: Cached
 
   const search = async (query: LeadQuery, signal: AbortSignal): Promise<Lead[]> => {
     const { revision } = source.status();
-    const keep = (value: Lead[] | KeptFailure): void => {
+    const keep = (value: Lead[] | StoredFailure): void => {
       if (source.status().revision === revision) void cache.set(pageKey(query, revision), value);
     };
     try {
@@ -72,13 +72,13 @@ export const createCachedLeads = ({ source, cache, clock = systemClock }: Cached
 const pageKey = (query: LeadQuery, revision: string): string =>
   hash('sha256', canonicalJson({ query, revision }), 'base64url');
 
-interface KeptFailure {
+interface StoredFailure {
   inconclusive: string;
   /** Milliseconds since 1970. */
   until: number;
 }
 
-const keptSchema: z.ZodType<Lead[] | KeptFailure> = z.union([
+const keptSchema: z.ZodType<Lead[] | StoredFailure> = z.union([
   z.array(leadSchema),
   z.object({ inconclusive: z.string(), until: z.number() }),
 ]);

@@ -3,7 +3,7 @@ import { callWithin } from '../kit/call-within.ts';
 import { createCircuitBreaker, failuresInARow } from '../kit/circuit-breaker.ts';
 import { AppError } from '../kit/errors.ts';
 import type { Log } from '../kit/log.ts';
-import { InconclusiveError } from './inconclusive-error.ts';
+import { InconclusiveError } from './search-errors.ts';
 import type { Lead, LeadQuery, LeadSource, LeadStatus } from './lead-source.ts';
 
 export interface CombinedSource {

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { AppError } from '../kit/errors.ts';
 import { sha256 } from '../kit/ids.ts';
 import { unlessAborted } from '../kit/unless-aborted.ts';
 import type { ForgottenListRow, Store } from '../store/store.ts';
-import type { FindForgotten } from './lead-source.ts';
+import type { FindForgotten, LeadSource } from './lead-source.ts';
 import { usernameKey } from './query/username-key.ts';
 
 /**
@@ -150,3 +151,37 @@ const readDigests = async (store: Pick<Store, 'listForgotten'>): Promise<Set<str
     after = last;
   }
 };
+
+/** Rejects with AppError `upstream_error` when the list cannot be read, or with the signal's reason. */
+export const createFindForgotten =
+  ({ find }: Pick<ForgottenPeople, 'find'>): FindForgotten =>
+  async (usernames, { signal }) => {
+    try {
+      return await find(usernames, { signal });
+    } catch (cause) {
+      signal.throwIfAborted();
+      throw new AppError('upstream_error', 'The profiles cannot be checked now. Try again in a moment.', {
+        retryAfterSeconds: 1,
+        cause,
+      });
+    }
+  };
+
+/**
+ * Removes forgotten people from the answers of `source`, so a page may be shorter than its limit. While the list cannot
+ * be read, searches are rejected with AppError `upstream_error`. Closing closes `source`.
+ */
+export const createLeadsWithoutForgotten = (
+  source: LeadSource,
+  findForgotten: FindForgotten,
+): LeadSource => ({
+  search: async (query, { signal }) => {
+    const leads = await source.search(query, { signal });
+    if (leads.length === 0) return leads;
+    const usernames = leads.map(({ username }) => username);
+    const forgotten = await findForgotten(usernames, { signal });
+    return forgotten.size === 0 ? leads : leads.filter(({ username }) => !forgotten.has(username));
+  },
+  status: () => source.status(),
+  close: () => source.close(),
+});

@@ -30,3 +30,18 @@ export const defaultableFields = ['full_name', 'following', 'is_verified', 'is_b
 
 /** Values that an operator sets for required fields which a row may lack. */
 export type LeadDefaults = Partial<Pick<Lead, (typeof defaultableFields)[number]>>;
+
+/** Writes a profile without the names of its fields. */
+export const packLead = (lead: Lead): string =>
+  JSON.stringify(leadFields.map((field) => lead[field] ?? null));
+
+/** Reads what `packLead` has written. */
+export const unpackLead = (packed: string): Lead => {
+  const values: unknown[] = JSON.parse(packed);
+  const entries = leadFields.flatMap((field, index) =>
+    values[index] === null ? [] : [[field, values[index]] as const],
+  );
+  // The text was made by `packLead`.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return Object.fromEntries(entries) as Lead;
+};

@@ -10,8 +10,9 @@ import { readS3Config, s3Url, type S3Config } from '../http/s3/s3-settings.ts';
 import { ConfigError } from '../kit/errors.ts';
 import type { Store } from '../store/store.ts';
 import { forgottenBatch, forgottenListId } from './forgotten-people.ts';
-import { LeadKeeperError } from './lead-keeper.ts';
+import { LeadIndexError } from './lead-index.ts';
 import type { FormerPlace } from './leads-settings.ts';
+import { hasOnlyFictional } from './sqlite/profiles-folder.ts';
 
 export interface OldForgottenLists {
   dataDir: string;
@@ -39,7 +40,7 @@ interface OldList {
  * Takes over the lists of forgotten people of earlier versions, which stay as they are: the list of the profiles in
  * `dataDir`, that of the place of a fleet, and the copies of it on this machine. A list that has not changed since it was
  * taken over is left alone, so people who were restored since stay restored. Resolves with the number of people in the
- * others. Rejects with LeadKeeperError if a list is damaged or missing that was never taken over, and with ConfigError
+ * others. Rejects with LeadIndexError if a list is damaged or missing that was never taken over, and with ConfigError
  * where a place is set, when its list is taken over: profiles are not read from there any more.
  */
 export const moveForgottenLists = async (
@@ -99,6 +100,7 @@ const findInFolder = (folder: string): NamedList | null => {
     const id = manifest?.format === 1 ? (manifest.forgotten ?? null) : null;
     return id !== null || isThere(file) ? { file, id } : null;
   } catch {
+    if (!isThere(file) && hasOnlyFictional(folder)) return null;
     // The manifest may have named any list. Reading the list tells why it cannot be reached.
     return { file, id: null };
   }
@@ -200,9 +202,9 @@ const readOldList = ({ file, id }: NamedList): OldList => {
   }
 };
 
-const cannotTakeOver = (where: string, cause: unknown): LeadKeeperError => {
+const cannotTakeOver = (where: string, cause: unknown): LeadIndexError => {
   const reason = cause instanceof Error ? cause.message : String(cause);
-  return new LeadKeeperError(
+  return new LeadIndexError(
     'damaged',
     `The list of people who asked to be forgotten in ${where} cannot be taken over (${reason}). Make it readable, or ` +
       'restore it from a backup, and try again. Until then nobody is let back in.',

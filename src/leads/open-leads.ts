@@ -5,11 +5,14 @@ import type { Log } from '../kit/log.ts';
 import { directAddress, type StoreSettings } from '../store/store-settings.ts';
 import { createCachedLeads } from './cached-leads.ts';
 import { createCombinedLeads } from './combined-leads.ts';
-import type { ForgottenPeople } from './forgotten-people.ts';
+import {
+  createFindForgotten,
+  createLeadsWithoutForgotten,
+  type ForgottenPeople,
+} from './forgotten-people.ts';
 import type { Leads, LeadSource } from './lead-source.ts';
 import type { LeadsConfig } from './leads-settings.ts';
-import { leadsFolder } from './open-lead-keeper.ts';
-import { createFindForgotten, createLeadsWithoutForgotten } from './without-forgotten.ts';
+import { leadsFolder } from './open-lead-index.ts';
 
 export interface OpenLeadsOptions {
   people: ForgottenPeople;
@@ -38,12 +41,12 @@ const maxCacheEntries = 500;
  * when a source cannot be opened at all; one that cannot answer yet is opened, and not ready.
  */
 export const openLeads = async (
-  { leads, search, ...place }: LeadsSettings,
+  { leads, search, ...storeSettings }: LeadsSettings,
   { redis, payFor, ...options }: OpenLeadsOptions,
 ): Promise<Leads> => {
   const { log, people } = options;
   const isAlone = leads.sources.length === 1;
-  const folder = leadsFolder(place.dataDir);
+  const folder = leadsFolder(storeSettings.dataDir);
   const openFolder = async (): Promise<LeadSource> => {
     const { openSqliteLeads } = await import('./sqlite/open-sqlite-leads.ts');
     return openSqliteLeads({
@@ -55,7 +58,7 @@ export const openLeads = async (
   };
   /** Opens the imported profiles. */
   const openEmbedded = async (): Promise<LeadSource> => {
-    const url = directAddress(place);
+    const url = directAddress(storeSettings);
     if (url === null) return openFolder();
     const { leftInFolder } = await import('./sqlite/profiles-folder.ts');
     const left = leftInFolder(folder);

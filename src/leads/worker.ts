@@ -1,34 +1,72 @@
 import { Readable } from 'node:stream';
 import { parentPort, workerData } from 'node:worker_threads';
-import { toAppError } from '../kit/errors.ts';
-import type { LeadKeeper } from './lead-keeper.ts';
-import { importStream } from './import/import-stream.ts';
-import type { KeeperAnswer, KeeperOrder, KeeperTask } from './lead-desk.ts';
-import { openLeadKeeper } from './open-lead-keeper.ts';
+import { systemClock } from '../kit/clock.ts';
+import { AppError, toAppError } from '../kit/errors.ts';
+import type { LeadIndex } from './lead-index.ts';
+import type { RejectedRow } from './import/input-options.ts';
+import { openLeadInput } from './import/open-lead-input.ts';
+import type { ImportedStream, TaskAnswer, TaskOrder, LeadTask, StreamImport } from './lead-tasks.ts';
+import { openLeadIndex } from './open-lead-index.ts';
 
-const perform = (keeper: LeadKeeper, task: KeeperTask): Promise<unknown> => {
+const maxFirstRejected = 20;
+/** A refusal has no more of them. */
+const maxInRefusal = 3;
+
+/** Imports a stream that can be read once, such as the body of a request. A stream that breaks off changes nothing. */
+const importStream = async (
+  index: LeadIndex,
+  { mode, ...options }: StreamImport,
+  stdin: Readable,
+): Promise<ImportedStream> => {
+  const firstRejected: RejectedRow[] = [];
+  const input = await openLeadInput({
+    ...options,
+    files: ['-'],
+    stdin,
+    onRejected: (rows) => firstRejected.push(...rows.slice(0, maxFirstRejected - firstRejected.length)),
+  });
   const { signal } = new AbortController();
-  switch (task.kind) {
-    case 'stats':
-      return keeper.stats();
-    case 'forget':
-      return keeper.forget(task.usernames, { signal });
-    case 'remember':
-      return keeper.remember(task.usernames);
-    case 'sweep':
-      return keeper.sweep();
-    case 'import':
-      return importStream(keeper, task.options, Readable.fromWeb(task.body));
+  try {
+    const startedAt = systemClock.now();
+    const outcome = await index.importLeads({ input, mode, signal });
+    const durationMs = systemClock.now() - startedAt;
+    return { mode, outcome, durationMs, input: input.progress(), firstRejected };
+  } catch (error) {
+    throw withProblems(error, firstRejected);
   }
 };
 
-const answer = async ({ place, task }: KeeperOrder): Promise<KeeperAnswer> => {
+/** Adds the first problems to a refusal of rows. */
+const withProblems = (error: unknown, rejected: readonly RejectedRow[]): unknown => {
+  const { code, message } = toAppError(error);
+  if (code !== 'too_many_rejected' && code !== 'nothing_imported') return error;
+  const problems = rejected.slice(0, maxInRefusal).map(({ line, problem }) => `Line ${line}: ${problem}`);
+  return new AppError(code, [message, ...problems].join(' '), { cause: error });
+};
+
+const perform = (index: LeadIndex, task: LeadTask): Promise<unknown> => {
+  const { signal } = new AbortController();
+  switch (task.kind) {
+    case 'stats':
+      return index.stats();
+    case 'forget':
+      return index.forget(task.usernames, { signal });
+    case 'remember':
+      return index.remember(task.usernames);
+    case 'sweep':
+      return index.sweep();
+    case 'import':
+      return importStream(index, task.options, Readable.fromWeb(task.body));
+  }
+};
+
+const answer = async ({ settings, task }: TaskOrder): Promise<TaskAnswer> => {
   try {
-    const keeper = await openLeadKeeper(place);
+    const index = await openLeadIndex(settings);
     try {
-      return { output: await perform(keeper, task) };
+      return { output: await perform(index, task) };
     } finally {
-      await keeper.close();
+      await index.close();
     }
   } catch (error) {
     const known = toAppError(error);
@@ -39,4 +77,4 @@ const answer = async ({ place, task }: KeeperOrder): Promise<KeeperAnswer> => {
 };
 
 /* Does one task on the profiles, which may block this thread for long, and ends. */
-parentPort?.postMessage(await answer(workerData as KeeperOrder));
+parentPort?.postMessage(await answer(workerData as TaskOrder));

@@ -9,7 +9,7 @@ import { watchClient } from '../kit/watch-client.ts';
 import { writeError } from '../kit/write-error.ts';
 import { writeJson } from '../kit/write-json.ts';
 import { addressBucket } from '../limits/address-bucket.ts';
-import { createLeadDesk } from '../leads/lead-desk.ts';
+import { createLeadTasks } from '../leads/lead-tasks.ts';
 import { createForgetUpstream } from '../leads/upstream/forget-upstream.ts';
 import { readJsonBody } from '../rest/read-json-body.ts';
 import { createRouteTable, refuseMethod, routeFor, type FoundRoute } from '../rest/route-table.ts';
@@ -63,7 +63,7 @@ export const createOperatorMount = (services: OperatorMountServices) => {
   const forgetUpstream = createForgetUpstream(async () =>
     config.leads.sources.find((source) => source.kind === 'http'),
   );
-  const leads = { desk: createLeadDesk(config), place: config, forgetUpstream };
+  const leads = { desk: createLeadTasks(config), place: config, forgetUpstream };
   const document = memoizeAsync(async () => {
     const { createOperatorOpenApi } = await import('./operator-openapi.ts');
     return createOperatorOpenApi({ brand: config.brand, publicUrl: services.publicUrl() });

@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { ErrorCode } from '../kit/errors.ts';
 import type { JsonObject } from '../kit/json.ts';
-import type { LeadDesk } from '../leads/lead-desk.ts';
+import type { LeadTasks } from '../leads/lead-tasks.ts';
 import type { ForgetUpstream } from '../leads/upstream/forget-upstream.ts';
 import type { StoreSettings } from '../store/store-settings.ts';
 import type { DescribedOperation } from '../operations/definition.ts';
@@ -33,7 +33,7 @@ export interface GatewayParts {
   providers: Pick<Providers, 'health'>;
   /** Null: no upstream is paid by x402. */
   buyer: Pick<Buyer, 'problems'> | null;
-  leads: { desk: LeadDesk; place: StoreSettings; forgetUpstream: ForgetUpstream };
+  leads: { desk: LeadTasks; place: StoreSettings; forgetUpstream: ForgetUpstream };
   /** The body of the request, for operations that `accept` one which is not JSON. */
   body: Readable;
   /** Aborts when the client disconnects. */

@@ -130,15 +130,6 @@ const entryChecks: LedgerCheck[] = [
 
 const paymentChecks: LedgerCheck[] = [
   {
-    text: `select job_id, min(payment) as payment, max(payment) as other from (
-        select job_id, identity as payment from payments where job_id is not null and refunded = 0
-        union select h.job_id, h.payment from holds h join payments p on p.identity = h.payment
-          where h.debited = 0 and h.state <> 'released' and p.state in ('settled', 'delivered')
-      ) as claims group by job_id having count(*) > 1`,
-    line: (row) =>
-      `job ${row.job_id}: it has two payments, ${row.payment} and ${row.other}; refund the one that did not pay for it`,
-  },
-  {
     text: `select p.identity, p.credited, coalesce(e.total, 0) as total
       from payments p
       left join (

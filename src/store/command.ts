@@ -1,4 +1,11 @@
-import type { EngineKind, JobAnnouncement, SqlValue, Statement } from './statement.ts';
+import type { ColumnList } from './columns.ts';
+import {
+  firstOf,
+  type EngineKind,
+  type JobAnnouncement,
+  type SqlValue,
+  type Statement,
+} from './statement.ts';
 
 /** Runs the steps of a command. SQLite answers at once, PostgreSQL with a promise. */
 export interface Engine {
@@ -71,6 +78,14 @@ export const read = <Input, Output>(
   return command;
 };
 
+/** Declares the read of the row of `table` that has a text in its unique column `key`; null if there is none. */
+export const readBy = <Row>(table: string, key: string, { list, read: toRow }: ColumnList<Row>) =>
+  read({
+    text: `select ${list()} from ${table} where ${key} = $1`,
+    values: (text: string) => [text],
+    read: firstOf(toRow),
+  });
+
 /** Declares a write that is one statement. It can also be a step of other commands. */
 export const write = <Input, Output>(
   declared: Statement<Input, Output>,
@@ -90,8 +105,12 @@ export const writeSteps = <Input, Output>(
   options: Pick<Part<Input, Output>, 'queuesJobs'> = {},
 ): Command<'write', Input, Output> => ({ ...options, kind: 'write', steps });
 
-/** Declares a write of several statements in one transaction. */
+/** Declares a write of several statements in one transaction. `accountOf`: the account whose row they lock. */
 export const writeTransaction = <Input, Output>(
   steps: Part<Input, Output>['steps'],
-  options: Pick<Part<Input, Output>, 'queuesJobs'> = {},
-): Command<'write', Input, Output> => writeSteps((input, kind) => inTransaction(steps(input, kind)), options);
+  {
+    accountOf,
+    ...options
+  }: Pick<Part<Input, Output>, 'queuesJobs'> & { accountOf?: (input: Input) => string | null } = {},
+): Command<'write', Input, Output> =>
+  writeSteps((input, kind) => inTransaction(steps(input, kind), accountOf?.(input) ?? undefined), options);

@@ -61,6 +61,25 @@ export const givenRows = (columns: string): string => {
   )`;
 };
 
+/** Null for an absent value, 1 for true, JSON text for a list or an object. */
+export const toSqlValue = (value: SqlValue | boolean | object | undefined): SqlValue => {
+  if (typeof value === 'boolean') return value ? 1 : 0;
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : (value ?? null);
+};
+
+type Given = Parameters<typeof toSqlValue>[0];
+type GivenField<Input> = {
+  [Field in keyof Input & string]-?: Input[Field] extends Given ? Field : never;
+}[keyof Input & string];
+
+/** Makes the values of a statement of these members of its input. */
+export const valuesOf =
+  <Input>(...fields: GivenField<Input>[]) =>
+  (input: Input): SqlValue[] =>
+    // The type of `fields` names no others.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    fields.map((field) => toSqlValue(input[field] as Given));
+
 export const firstOf =
   <Row, Output>(map: (row: Row) => Output) =>
   (rows: Row[]): Output | null =>

@@ -1,32 +1,12 @@
 import type { LedgerReport } from './check-ledger.ts';
 import type { CommandMethods } from './commands.ts';
 
-export type * from './commands/accounts.ts';
-export type * from './commands/bought-payments.ts';
-export type * from './commands/connections.ts';
-export type * from './commands/finish-job.ts';
-export type * from './commands/forgotten.ts';
-export type * from './commands/gauges.ts';
+export type * from './command-files.ts';
 export type * from './commands/history-page.ts';
 export type * from './commands/job-table.ts';
 export type * from './commands/key-table.ts';
-export type * from './commands/keys.ts';
-export type * from './commands/ledger.ts';
 export type * from './commands/ledger-table.ts';
-export type * from './commands/list-payments.ts';
-export type * from './commands/media.ts';
-export type * from './commands/oauth-records.ts';
-export type * from './commands/open-job.ts';
-export type * from './commands/operator.ts';
-export type { Risk } from './commands/payment-risk.ts';
 export type * from './commands/payment-table.ts';
-export type * from './commands/payment-upkeep.ts';
-export type * from './commands/payments.ts';
-export type * from './commands/purchases.ts';
-export type * from './commands/refunds.ts';
-export type * from './commands/wallets.ts';
-export type * from './commands/webhooks.ts';
-export type { UsageSum } from './commands/jobs.ts';
 export type { LedgerReport } from './check-ledger.ts';
 
 /** Is told how many commands were committed, or sent to PostgreSQL, together. */

@@ -1,7 +1,7 @@
 import { cp, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { lockKeeper } from '../../src/leads/sqlite/keeper-lock.ts';
+import { lockProfiles } from '../../src/leads/sqlite/profiles-folder.ts';
 import { read, type Body } from '../e2e/account-calls.ts';
 import { startTestGateway, type TestGateway } from '../e2e/start-test-gateway.ts';
 import { operatorOf, runCli, runHere, temporaryFolder } from './run-cli.ts';
@@ -100,7 +100,7 @@ test('a backup that cannot be made whole leaves nothing behind', async () => {
   });
   expect(await operator.refusal('backup', backups)).toMatchObject({ code: 'file_exists' });
   await mkdir(join(dataDir, 'leads'));
-  const lock = lockKeeper(join(dataDir, 'leads'));
+  const lock = lockProfiles(join(dataDir, 'leads'));
   expect(await operator.refusal('backup', backup)).toMatchObject({ exitCode: 1, code: 'leads_busy' });
   lock.release();
   await writeFile(join(dataDir, 'causeway.db'), 'this is no database');

@@ -5,7 +5,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
-import { openLeadKeeper } from '../../src/leads/open-lead-keeper.ts';
+import { openLeadIndex } from '../../src/leads/open-lead-index.ts';
 import type { Lead } from '../../src/leads/lead-source.ts';
 import { createRecordedLog } from '../limits/recorded-log.ts';
 import { buildLead } from '../leads/build-lead.ts';
@@ -63,7 +63,7 @@ const statusOf = async ({ gateway }: Pick<Sale, 'gateway'>, path: string): Promi
   (await gateway.call(path, { apiKey: null })).status;
 
 const importLeads = async ({ gateway }: Sale, leads: Lead[]): Promise<void> => {
-  const keeper = await openLeadKeeper(gateway.services.config);
+  const keeper = await openLeadIndex(gateway.services.config);
   await keeper.importLeads({
     input: leadInputOf(leads),
     mode: 'upsert',

@@ -3,7 +3,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { openLeadKeeper } from '../../src/leads/open-lead-keeper.ts';
+import { openLeadIndex } from '../../src/leads/open-lead-index.ts';
 import { embeddedStoreFile } from '../../src/store/open-store.ts';
 import { buildLead } from '../leads/build-lead.ts';
 import { startStubService, type StubService } from '../leads/upstream/stub-service.ts';
@@ -91,7 +91,7 @@ describe('a paid search over another service', () => {
     const proof = await paid.prove();
     expect(await (await search('both', proof)).json()).toMatchObject({ count: 2 });
     const { config } = paid.gateway.services;
-    const keeper = await openLeadKeeper(config);
+    const keeper = await openLeadIndex(config);
     await keeper.forget(['bert'], { signal: new AbortController().signal });
     const again = await search('both', proof);
     expect(again.headers.get('idempotent-replayed')).toBe('true');

@@ -3,7 +3,7 @@ import { createCache, type BoundedCache } from '../../src/limits/bounded-cache.t
 import { createRedisConnection, type RedisConnection } from '../../src/limits/redis-connection.ts';
 import { AppError } from '../../src/kit/errors.ts';
 import { createCachedLeads } from '../../src/leads/cached-leads.ts';
-import { InconclusiveError } from '../../src/leads/inconclusive-error.ts';
+import { InconclusiveError } from '../../src/leads/search-errors.ts';
 import type { Lead, LeadQuery, LeadSource, LeadStatus } from '../../src/leads/lead-source.ts';
 import { silentLog } from '../../src/kit/log.ts';
 import { openSharedRedis } from '../limits/shared-redis.ts';

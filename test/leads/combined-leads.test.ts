@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../src/kit/errors.ts';
 import { createCombinedLeads, type CombinedSource } from '../../src/leads/combined-leads.ts';
-import { InconclusiveError } from '../../src/leads/inconclusive-error.ts';
+import { InconclusiveError } from '../../src/leads/search-errors.ts';
 import type { Lead, LeadSource, LeadStatus } from '../../src/leads/lead-source.ts';
 import { silentLog } from '../../src/kit/log.ts';
 import { createRecordedLog } from '../limits/recorded-log.ts';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Lead, LeadQuery } from '../../src/leads/lead-source.ts';
-import { compareLeads } from '../../src/leads/query/lead-order.ts';
+import { compareLeads } from '../../src/leads/query/lead-filters.ts';
 import { generateLeads } from '../../src/leads/synthetic/generate-leads.ts';
 import { arbitraryLeads, arbitraryQuery } from './arbitrary-leads.ts';
 import { buildLead } from './build-lead.ts';

@@ -1,4 +1,4 @@
-import type { LeadInput } from '../../src/leads/lead-keeper.ts';
+import type { LeadInput } from '../../src/leads/lead-index.ts';
 import type { Lead } from '../../src/leads/lead-source.ts';
 
 export interface LeadInputOptions {

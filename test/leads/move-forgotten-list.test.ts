@@ -10,6 +10,8 @@ import { createS3Client, defaultS3Limits } from '../../src/http/s3/s3-client.ts'
 import type { S3Values } from '../../src/http/s3/s3-settings.ts';
 import { openForgottenPeople, type ForgottenPeople } from '../../src/leads/forgotten-people.ts';
 import { moveForgottenLists, type OldForgottenLists } from '../../src/leads/move-forgotten-list.ts';
+import { buildFictional } from '../../src/leads/sqlite/build-fictional.ts';
+import { silentLog } from '../../src/kit/log.ts';
 import { startS3Server } from '../media/s3-server.ts';
 import { testEngines, type TestStore } from '../store/open-test-store.ts';
 
@@ -267,7 +269,7 @@ describe.each(testEngines())('the lists of earlier versions, in a store on $kind
     const leads = await lay('leads');
     await damage(join(leads, 'forgotten.db'));
     await expect(move()).rejects.toMatchObject({
-      name: 'LeadKeeperError',
+      name: 'LeadIndexError',
       problem: 'damaged',
       message: expect.toSatisfy((text: string) => reason.test(text) && text.includes('restore it')),
     });
@@ -280,6 +282,29 @@ describe.each(testEngines())('the lists of earlier versions, in a store on $kind
     await writeFile(join(leads, 'current.json'), '{');
     await expect(move()).rejects.toMatchObject({ problem: 'damaged' });
   });
+
+  it('are none where a damaged manifest is beside fictional profiles of this version alone', async () => {
+    const leads = join(dataDir, 'leads');
+    await mkdir(leads);
+    await buildFictional(leads, { set: { seed: 1, profiles: 30 }, log: silentLog, signal });
+    await writeFile(join(leads, 'current.json'), '{');
+    expect(await move()).toEqual({ moved: 0 });
+    // A list that is there is taken over, whatever the manifest says.
+    await cp(join(madeByOldVersion, 'leads', 'forgotten.db'), join(leads, 'forgotten.db'));
+    expect((await move()).moved).toBeGreaterThan(0);
+  });
+
+  it.each(['profiles-0123.db', 'fictional-0123.db', 'base-481f8ee105ac2260.db'])(
+    'are refused if a damaged manifest is beside a file such as %s, which an earlier version may have left',
+    async (name) => {
+      const leads = join(dataDir, 'leads');
+      await mkdir(leads);
+      await buildFictional(leads, { set: { seed: 1, profiles: 30 }, log: silentLog, signal });
+      await writeFile(join(leads, 'current.json'), '{');
+      runSql(join(leads, name), 'CREATE TABLE people (digest BLOB PRIMARY KEY) STRICT');
+      await expect(move()).rejects.toMatchObject({ problem: 'damaged' });
+    },
+  );
 
   it('are refused while their place is away, or its manifest cannot be read', async () => {
     const place = { url: join(folder, 'place'), values: noS3 };

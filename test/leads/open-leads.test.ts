@@ -7,7 +7,7 @@ import { readConfig } from '../../src/config/config.ts';
 import type { Lead, Leads, LeadSource } from '../../src/leads/lead-source.ts';
 import { openForgottenPeople, type ForgottenPeople } from '../../src/leads/forgotten-people.ts';
 import { openLeads } from '../../src/leads/open-leads.ts';
-import { openSqliteKeeper } from '../../src/leads/sqlite/open-sqlite-keeper.ts';
+import { openSqliteIndex } from '../../src/leads/sqlite/open-sqlite-index.ts';
 import { silentLog } from '../../src/kit/log.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
 import { StoreError } from '../../src/store/store-error.ts';
@@ -58,7 +58,7 @@ const search = (source: LeadSource): Promise<Lead[]> =>
 const names = async (source: LeadSource): Promise<string[]> =>
   (await search(source)).map(({ username }) => username);
 
-const openKeeper = () => openSqliteKeeper({ folder: join(dataDir, 'leads'), people });
+const openKeeper = () => openSqliteIndex({ folder: join(dataDir, 'leads'), people });
 const sweep = async (): Promise<void> => (await openKeeper()).sweep();
 
 const importProfiles = async (...usernames: string[]): Promise<void> => {

@@ -1,5 +1,4 @@
-import { compareLeads } from '../../src/leads/query/lead-order.ts';
-import { passesFilters } from '../../src/leads/query/lead-filters.ts';
+import { compareLeads, passesFilters } from '../../src/leads/query/lead-filters.ts';
 import type { Lead, LeadQuery } from '../../src/leads/lead-source.ts';
 import { leadTerms } from '../../src/leads/query/lead-terms.ts';
 import { meetsTerms, queryTerms } from '../../src/leads/query/search-terms.ts';

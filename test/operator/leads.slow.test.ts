@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { stringify } from 'yaml';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { lockKeeper } from '../../src/leads/sqlite/keeper-lock.ts';
+import { lockProfiles } from '../../src/leads/sqlite/profiles-folder.ts';
 import { operatorOf } from '../cli/run-cli.ts';
 import { startTestGateway, type TestGateway } from '../e2e/start-test-gateway.ts';
 import { startStubService } from '../leads/upstream/stub-service.ts';
@@ -165,7 +165,7 @@ describe('profiles over HTTP', () => {
 
   it('are refused during another import, while people can be forgotten', async () => {
     await send(header + rowsOf(10));
-    const lock = lockKeeper(`${gateway.dataDir}/leads`);
+    const lock = lockProfiles(`${gateway.dataDir}/leads`);
     try {
       expect(codeOf(await send(header + rowsOf(20_000)))).toEqual([409, 'leads_busy']);
       const forgotten = await client.post('/leads/forget', { usernames: ['person_1'] });

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createLog } from '../../../src/kit/log.ts';
 import { openForgottenPeople } from '../../../src/leads/forgotten-people.ts';
-import { leadsFolder, openLeadKeeper } from '../../../src/leads/open-lead-keeper.ts';
+import { leadsFolder, openLeadIndex } from '../../../src/leads/open-lead-index.ts';
 import { openSqliteLeads } from '../../../src/leads/sqlite/open-sqlite-leads.ts';
 import { createSearch, openToRead } from '../../../src/leads/sqlite/profiles-file.ts';
 import { readManifest } from '../../../src/leads/sqlite/profiles-folder.ts';
@@ -20,7 +20,7 @@ const settingsOf = ({ folder }: BenchPlace) => ({
 export const embeddedEngine: BenchEngine = {
   load: async (place) => {
     await embeddedEngine.remove(place);
-    return importProfiles(await openLeadKeeper(settingsOf(place)), place);
+    return importProfiles(await openLeadIndex(settingsOf(place)), place);
   },
   open: {
     gateway: async (place) => {

@@ -1,5 +1,5 @@
 import { openLeadInput } from '../../../src/leads/import/open-lead-input.ts';
-import type { LeadKeeper } from '../../../src/leads/lead-keeper.ts';
+import type { LeadIndex } from '../../../src/leads/lead-index.ts';
 import type { BenchPlace, LoadedProfiles } from './engine.ts';
 
 /**
@@ -7,7 +7,7 @@ import type { BenchPlace, LoadedProfiles } from './engine.ts';
  * Throws when a row is refused or lost.
  */
 export const importProfiles = async (
-  keeper: LeadKeeper,
+  keeper: LeadIndex,
   { csvFile, profileCount }: BenchPlace,
 ): Promise<LoadedProfiles> => {
   try {

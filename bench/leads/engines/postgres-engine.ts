@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { Client } from 'pg';
 import { createLog } from '../../../src/kit/log.ts';
 import { openForgottenPeople } from '../../../src/leads/forgotten-people.ts';
-import { openLeadKeeper } from '../../../src/leads/open-lead-keeper.ts';
+import { openLeadIndex } from '../../../src/leads/open-lead-index.ts';
 import { findLeads } from '../../../src/leads/postgres/lead-set.ts';
 import { openPostgresLeads } from '../../../src/leads/postgres/open-postgres-leads.ts';
 import { openStore } from '../../../src/store/open-store.ts';
@@ -45,7 +45,7 @@ export const postgresEngine: BenchEngine = {
     const { name, ...settings } = settingsOf(place);
     await runOnServer(`create database ${name}`);
     const { result, seconds } = await withBackendSeconds(settings.databaseUrl, async () =>
-      importProfiles(await openLeadKeeper(settings), place),
+      importProfiles(await openLeadIndex(settings), place),
     );
     return { ...result, serverCpuSeconds: seconds };
   },

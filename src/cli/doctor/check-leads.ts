@@ -1,5 +1,5 @@
 import type { Config } from '../../config/config.ts';
-import { leadsFolder } from '../../leads/open-lead-keeper.ts';
+import { leadsFolder } from '../../leads/open-lead-index.ts';
 import { leftInFolder, readManifest } from '../../leads/sqlite/profiles-folder.ts';
 import { directAddress } from '../../store/store-settings.ts';
 import { formatCount } from '../leads/figures.ts';

@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import { leadFields } from '../../leads/lead-fields.ts';
-import type { LeadKeeper } from '../../leads/lead-keeper.ts';
+import type { LeadIndex } from '../../leads/lead-index.ts';
 import type { Lead } from '../../leads/lead-source.ts';
 import type { LeadSession } from '../command-context.ts';
 import type { LeadCommandDefinition } from '../command-definition.ts';
@@ -45,7 +45,7 @@ const writeRows = async (
 };
 
 /** Says the number of profiles, and why there may be none. */
-const describeCount = async (keeper: LeadKeeper, count: number): Promise<string> =>
+const describeCount = async (keeper: LeadIndex, count: number): Promise<string> =>
   count === 0 && (await keeper.stats()).synthetic
     ? '0 profiles: there are only generated ones, which are not exported.'
     : `${countOf(count, 'profile')}.`;

@@ -1,5 +1,5 @@
 import type { InputProgress, RejectedRow } from '../../leads/import/input-options.ts';
-import type { ImportedProfiles } from '../../leads/lead-keeper.ts';
+import type { ImportedProfiles } from '../../leads/lead-index.ts';
 import { importView } from '../../operator/leads/import-leads.ts';
 import type { Answer } from '../command-context.ts';
 import { sanitizeLine } from '../../kit/sanitize-line.ts';

@@ -1,6 +1,5 @@
 import { Argument, InvalidArgumentError, Option } from 'commander';
-import type { InputFormat } from '../../leads/import/input-options.ts';
-import { LeadInputError } from '../../leads/import/lead-input-error.ts';
+import { LeadInputError, type InputFormat } from '../../leads/import/input-options.ts';
 import {
   readColumn,
   readDefault,

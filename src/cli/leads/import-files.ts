@@ -50,7 +50,7 @@ export const toInputOptions = (
   stdin: files.includes(standardInput) ? stdin() : undefined,
 });
 
-/** Imports the files. Throws CommandError, LeadKeeperError, LeadInputError and AppError. */
+/** Imports the files. Throws CommandError, LeadIndexError, LeadInputError and AppError. */
 export const importFiles = async (
   session: LeadSession,
   files: readonly string[],

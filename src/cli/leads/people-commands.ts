@@ -2,8 +2,8 @@ import { createReadStream } from 'node:fs';
 import { Argument, Option } from 'commander';
 import { fieldNamed } from '../../leads/import/column-names.ts';
 import { fileProblem } from '../../leads/import/raw-bytes.ts';
-import { LeadKeeperError } from '../../leads/lead-keeper.ts';
-import { readUsername } from '../../leads/query/read-username.ts';
+import { LeadIndexError } from '../../leads/lead-index.ts';
+import { readUsername } from '../../leads/query/check-lead.ts';
 import { usernameKey } from '../../leads/query/username-key.ts';
 import { forgetPeople, loggedPeople, restorePeople } from '../../operator/leads/leads.ts';
 import type { LeadSession } from '../command-context.ts';
@@ -107,8 +107,8 @@ const people = {
 
 /** Adds that nobody was forgotten, which must not be mistaken. */
 const sayNobody = (error: unknown): never => {
-  throw error instanceof LeadKeeperError && error.problem === 'busy'
-    ? new LeadKeeperError('busy', `${error.message} Nobody was forgotten.`, { cause: error })
+  throw error instanceof LeadIndexError && error.problem === 'busy'
+    ? new LeadIndexError('busy', `${error.message} Nobody was forgotten.`, { cause: error })
     : error;
 };
 

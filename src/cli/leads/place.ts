@@ -4,7 +4,7 @@ import { loadEnvironment, type SettingOptions } from '../../config/load-config.t
 import { readVariables } from '../../config/read-variables.ts';
 import { s3Variables } from '../../http/s3/s3-settings.ts';
 import { leadsVariables, readFormerPlace, type FormerPlace } from '../../leads/leads-settings.ts';
-import { leadsFolder } from '../../leads/open-lead-keeper.ts';
+import { leadsFolder } from '../../leads/open-lead-index.ts';
 import { refuseMisspelt, type Environment } from '../../config/setting-names.ts';
 import { embeddedStoreFile } from '../../store/open-store.ts';
 import { readStoreSettings, storeVariables, type StoreSettings } from '../../store/store-settings.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '../../kit/clock.ts';
 import type { InputProgress } from '../../leads/import/input-options.ts';
-import type { ImportPhase, ImportProgress } from '../../leads/lead-keeper.ts';
+import type { ImportPhase, ImportProgress } from '../../leads/lead-index.ts';
 import type { ProgressOutput } from '../command-context.ts';
 import { countOf, formatCount, formatDuration } from './figures.ts';
 

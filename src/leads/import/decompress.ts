@@ -1,6 +1,6 @@
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip, createZstdDecompress, type ZstdDecompress } from 'node:zlib';
-import { LeadInputError } from './lead-input-error.ts';
+import { LeadInputError } from './input-options.ts';
 
 export type Compression = 'gzip' | 'zstd';
 

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
+import { AppError, KnownFault } from '../../kit/errors.ts';
 import type { LeadDefaults } from '../lead-fields.ts';
-import type { LeadInput } from '../lead-keeper.ts';
+import type { LeadInput } from '../lead-index.ts';
 import type { Lead } from '../lead-source.ts';
 import type { RejectedLimit } from './rejected-limit.ts';
 
@@ -66,4 +67,13 @@ export interface InputProgress {
  */
 export interface FileLeadInput extends LeadInput {
   progress(): InputProgress;
+}
+
+/** An input cannot be read further. The message is one sentence with the file, the line if known, and what to do. */
+export class LeadInputError extends KnownFault {
+  override readonly name = 'LeadInputError';
+
+  toAppError(): AppError {
+    return new AppError('input_failed', this.message, { cause: this.cause });
+  }
 }

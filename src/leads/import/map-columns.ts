@@ -1,7 +1,6 @@
 import { leadFields, noFields, type LeadField } from '../lead-fields.ts';
 import { fieldNamed, isSameColumn, shownColumn } from './column-names.ts';
-import type { ColumnMap } from './input-options.ts';
-import { LeadInputError } from './lead-input-error.ts';
+import { LeadInputError, type ColumnMap } from './input-options.ts';
 
 export interface MappedColumns {
   /** The column of each field; -1 for none. */
@@ -82,8 +81,8 @@ const findColumn = (
   const exact = same.filter(({ name }) => name === column);
   const found = oneOf(exact.length > 0 ? exact : same, file, field);
   if (found !== -1) return found;
-  const place = /^#([1-9][0-9]{0,4})$/.exec(column)?.[1];
-  if (place !== undefined && Number(place) <= names.length) return Number(place) - 1;
+  const position = /^#([1-9][0-9]{0,4})$/.exec(column)?.[1];
+  if (position !== undefined && Number(position) <= names.length) return Number(position) - 1;
   const hint = /^[1-9][0-9]{0,4}$/.test(column) ? ` To name a column by its position, write #${column}.` : '';
   throw new LeadInputError(
     `${file} has no column ${column} (for ${field}). Its columns: ${listed(names)}.${hint}`,

@@ -1,7 +1,6 @@
 import { stat } from 'node:fs/promises';
 import type { Lead } from '../lead-source.ts';
-import type { FileLeadInput, LeadInputOptions } from './input-options.ts';
-import { LeadInputError } from './lead-input-error.ts';
+import { LeadInputError, type FileLeadInput, type LeadInputOptions } from './input-options.ts';
 import { fileProblem } from './raw-bytes.ts';
 import { readFileRows } from './read-file-rows.ts';
 import { checkRejected, defaultRejectedLimit } from './rejected-limit.ts';

@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { promisify } from 'node:util';
-import { LeadInputError } from './lead-input-error.ts';
+import { LeadInputError } from './input-options.ts';
 
 const blockBytes = 256 * 1024;
 

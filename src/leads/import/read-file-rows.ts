@@ -1,8 +1,6 @@
 import { peekStream } from '../../kit/peek-stream.ts';
 import { compressionOf, decompress } from './decompress.ts';
-import { checkReadable, formatOfName, formatOfText, isParquet } from './file-format.ts';
-import type { LeadInputOptions } from './input-options.ts';
-import { LeadInputError } from './lead-input-error.ts';
+import { LeadInputError, type InputFormat, type LeadInputOptions } from './input-options.ts';
 import { rawBytes } from './raw-bytes.ts';
 import { readCsv } from './read-csv.ts';
 import { readJsonl } from './read-jsonl.ts';
@@ -68,3 +66,60 @@ export async function* readFileRows(options: FileRowsOptions): AsyncGenerator<Ro
     await raw.close();
   }
 }
+
+const formatOfName = (file: string): InputFormat | null => {
+  const name = file.toLowerCase().replace(/\.(?:gz|gzip|zst|zstd)$/, '');
+  if (/\.(?:csv|tsv)$/.test(name)) return 'csv';
+  if (/\.(?:jsonl|ndjson)$/.test(name)) return 'jsonl';
+  return /\.(?:parquet|pq)$/.test(name) ? 'parquet' : null;
+};
+
+const isParquet = (head: Buffer): boolean => head.subarray(0, 4).toString('latin1') === 'PAR1';
+
+const unreadable: readonly (readonly [magic: string, what: string])[] = [
+  ['504b0304', 'is a ZIP archive or an Excel workbook; unpack it, or save the sheet as CSV (UTF-8)'],
+  ['d0cf11e0', 'is an old Excel workbook; save the sheet as CSV (UTF-8)'],
+  ['425a68', 'is compressed with bzip2; decompress it first: bunzip2'],
+  ['fd377a585a00', 'is compressed with xz; decompress it first: unxz'],
+  ['04224d18', 'is compressed with LZ4; decompress it first: unlz4'],
+  ['fffe', 'is UTF-16; convert it first: iconv -f UTF-16 -t UTF-8 OLD > NEW'],
+  ['feff', 'is UTF-16; convert it first: iconv -f UTF-16 -t UTF-8 OLD > NEW'],
+  ['4f626a01', 'is an Avro file; convert it to Parquet or JSON Lines'],
+  ['4f5243', 'is an ORC file; convert it to Parquet or JSON Lines'],
+  ['4152524f5731', 'is an Arrow file; convert it to Parquet or JSON Lines'],
+];
+
+/** Throws LeadInputError if the first unpacked bytes belong to an unsupported kind of file. */
+const checkReadable = (file: string, head: Buffer): void => {
+  const hex = head.subarray(0, 16).toString('hex');
+  const found = unreadable.find(([magic]) => hex.startsWith(magic));
+  if (found !== undefined) throw new LeadInputError(`${file} ${found[1]}.`);
+  if (isParquet(head)) return;
+  const problem = problemOfZeros(head.subarray(0, judgedBytes));
+  if (problem !== null) throw new LeadInputError(`${file} ${problem}`);
+};
+
+/** Later in the file a NUL may be part of a valid text. */
+const judgedBytes = 64;
+
+/** Explains zeros among the first bytes of a text. In UTF-16 all are in the same half of each two bytes. */
+const problemOfZeros = (head: Buffer): string | null => {
+  const zeros = [...head.keys()].filter((index) => head[index] === 0);
+  const [first, second] = zeros;
+  if (first === undefined) return null;
+  if (second === undefined)
+    return `has a NUL character (byte ${first + 1}) and is not plain text; remove it first: tr -d '\\000' < OLD > NEW`;
+  if (zeros.every((index) => index % 2 === first % 2))
+    return `is not UTF-8 and looks like UTF-16. Convert it first: iconv -f UTF-16${first % 2 === 0 ? 'BE' : 'LE'} -t UTF-8 OLD > NEW`;
+  return 'is not a text file.';
+};
+
+/** Returns the format by the first bytes of a text. Throws LeadInputError for a JSON array. */
+const formatOfText = (file: string, head: Buffer): 'csv' | 'jsonl' => {
+  const begin = head.toString('latin1').replace(/^(?:\u00EF\u00BB\u00BF)?\s*/, '')[0];
+  if (begin === '[')
+    throw new LeadInputError(
+      `${file} is a JSON array; convert it to JSON Lines, one object per line: jq -c '.[]' OLD > NEW`,
+    );
+  return begin === '{' ? 'jsonl' : 'csv';
+};

@@ -1,5 +1,5 @@
 import { shownValue } from '../query/shown-value.ts';
-import { LeadInputError } from './lead-input-error.ts';
+import { LeadInputError } from './input-options.ts';
 import { fieldNotFound } from './map-columns.ts';
 import { createObjectMapper } from './map-object.ts';
 import { createBatchBuilder, type RowBatch, type RowOptions } from './row-batch.ts';

@@ -1,8 +1,6 @@
-import { checkLead } from '../query/check-lead.ts';
-import { anybody } from '../query/read-username.ts';
+import { anybody, checkLead } from '../query/check-lead.ts';
 import { defaultableFields, leadFields, type LeadDefaults } from '../lead-fields.ts';
-import type { ColumnMap } from './input-options.ts';
-import { LeadInputError } from './lead-input-error.ts';
+import { LeadInputError, type ColumnMap } from './input-options.ts';
 import type { RejectedLimit } from './rejected-limit.ts';
 
 /* Readers of the options of an import as people write them. Each throws LeadInputError, which describes the form. */

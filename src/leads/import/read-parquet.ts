@@ -11,7 +11,7 @@ import {
 } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
 import { follow } from '../json-pointer.ts';
-import { LeadInputError } from './lead-input-error.ts';
+import { LeadInputError } from './input-options.ts';
 import { fieldsOf, mapColumns } from './map-columns.ts';
 import { createBatchBuilder, type RowBatch, type RowOptions } from './row-batch.ts';
 

@@ -1,10 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { toFacets } from '../facets.ts';
 import type { ForgottenPeople, ForgottenSnapshot } from '../forgotten-people.ts';
-import { checkList } from '../keeper-errors.ts';
-import { toOutcome, type ImportOutcome, type ImportRequest } from '../lead-keeper.ts';
+import { checkList, toOutcome, type ImportOutcome, type ImportRequest } from '../lead-index.ts';
 import type { Lead, LeadFacets } from '../lead-source.ts';
-import { packLead, unpackLead } from '../pack-lead.ts';
+import { packLead, unpackLead } from '../lead-fields.ts';
 import { foldingVersion } from '../query/fold-text.ts';
 import { filterTerms, indexTerms } from '../query/index-terms.ts';
 import { usernameKey } from '../query/username-key.ts';
@@ -53,7 +52,7 @@ export const importSet = async (
   const staged = `${next}_staged`;
   const forgotten = await people.read();
   if (former !== null) checkList(former, forgotten);
-  await connection.query(`create unlogged table ${staged} (place bigint not null, ${columnTypes})`);
+  await connection.query(`create unlogged table ${staged} (position bigint not null, ${columnTypes})`);
   const outcome = await stageInput(connection, { request, staged, forgotten });
   const before = former?.profiles ?? 0;
   if (outcome.rows === 0) return toOutcome(outcome, { mode, profiles: before, before });
@@ -61,7 +60,7 @@ export const importSet = async (
   onProgress?.({ phase: 'indexing', done: 0, total: null });
   outcome.repeated = await changeRows(
     connection,
-    `delete from ${staged} as one using ${staged} as later where later.key = one.key and later.place > one.place`,
+    `delete from ${staged} as one using ${staged} as later where later.key = one.key and later.position > one.position`,
   );
   await connection.query(`analyze ${staged}`);
   if (former !== null) outcome.updated = await countKnown(connection, staged, former.name);
@@ -78,11 +77,11 @@ export const importSet = async (
   const floors = await createParts(connection, { next, rows, partSize });
   const profiles = await changeRows(connection, `insert into ${next} (${columns}) ${rows}`);
   await connection.query(`drop table ${staged}`);
-  for (const place of floors.keys()) {
+  for (const part of floors.keys()) {
     signal.throwIfAborted();
-    const done = Math.round((profiles * place) / floors.length);
+    const done = Math.round((profiles * part) / floors.length);
     onProgress?.({ phase: 'indexing', done, total: profiles });
-    await indexPart(connection, `${next}_${place + 1}`);
+    await indexPart(connection, `${next}_${part + 1}`);
   }
   const facets = await countFacets(connection, next);
   signal.throwIfAborted();
@@ -91,13 +90,13 @@ export const importSet = async (
   return toOutcome(outcome, { mode, profiles: await publish(connection, written, people), before });
 };
 
-/** The last row of a person has the greatest place. */
-const copyText = (staged: string): string => `copy ${staged} (place, ${columns}) from stdin`;
+/** The last row of a person has the greatest position. */
+const copyText = (staged: string): string => `copy ${staged} (position, ${columns}) from stdin`;
 
 /** Writes a row for COPY, whose text gives backslashes, tabs and line ends a meaning. */
-const stagedRow = (place: number, lead: Lead): string => {
+const stagedRow = (position: number, lead: Lead): string => {
   const terms = Array.from(indexTerms(lead), quoteTerm).join(' ');
-  const values = [place, usernameKey(lead.username), lead.username, lead.followers, packLead(lead), terms];
+  const values = [position, usernameKey(lead.username), lead.username, lead.followers, packLead(lead), terms];
   return `${values.map((value) => String(value).replace(/[\\\t\n\r]/g, (found) => escapes[found] ?? found)).join('\t')}\n`;
 };
 const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };
@@ -192,9 +191,9 @@ const createParts = async (
   );
   const floors = [...parts.slice(0, -1).map(({ floor }) => floor), '0'];
   await connection.query(`create table ${next} (${columnTypes}) partition by range (followers)`);
-  for (const [place, floor] of floors.entries())
+  for (const [part, floor] of floors.entries())
     await connection.query(
-      `create table ${next}_${place + 1} partition of ${next} for values from (${floor}) to (${floors[place - 1] ?? 'maxvalue'})`,
+      `create table ${next}_${part + 1} partition of ${next} for values from (${floor}) to (${floors[part - 1] ?? 'maxvalue'})`,
     );
   return floors;
 };

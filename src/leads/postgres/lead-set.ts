@@ -2,10 +2,10 @@ import { DatabaseError } from 'pg';
 import { silentLog } from '../../kit/log.ts';
 import { createPool, type ConnectionOptions, type Pool } from '../../store/postgres/connection.ts';
 import type { Lead, LeadFacets, LeadQuery } from '../lead-source.ts';
-import { unpackLead } from '../pack-lead.ts';
+import { unpackLead } from '../lead-fields.ts';
 import { queryConditions } from '../query/index-terms.ts';
 
-export interface PostgresPlace {
+export interface PostgresAddress {
   /** The address of PostgreSQL itself, not of a pooler. */
   url: string;
   schema?: string;
@@ -13,7 +13,7 @@ export interface PostgresPlace {
 
 /** Returns the settings of connections to the imported profiles. Their tables are in the schema of the store. */
 export const connectionTo = (
-  { url, schema = 'public' }: PostgresPlace,
+  { url, schema = 'public' }: PostgresAddress,
   { statementTimeoutMs }: Pick<ConnectionOptions, 'statementTimeoutMs'>,
 ): ConnectionOptions => ({ url, schema, statementTimeoutMs, connectTimeoutMs: 5_000, isPooled: false });
 

@@ -6,20 +6,20 @@ import { pause } from '../../kit/repeat.ts';
 import { unlessAborted } from '../../kit/unless-aborted.ts';
 import { createPool, type Pool } from '../../store/postgres/connection.ts';
 import type { ForgottenPeople } from '../forgotten-people.ts';
-import { checkList } from '../keeper-errors.ts';
+import { checkList } from '../lead-index.ts';
 import type { Lead, LeadQuery, LeadSource, LeadStatus } from '../lead-source.ts';
 import { foldingVersion } from '../query/fold-text.ts';
-import { searchError } from '../search-error.ts';
+import { searchError } from '../search-errors.ts';
 import {
   connectionTo,
   findLeads,
   onCurrentSet,
   readSet,
   type LeadSet,
-  type PostgresPlace,
+  type PostgresAddress,
 } from './lead-set.ts';
 
-export interface PostgresLeadsOptions extends PostgresPlace {
+export interface PostgresLeadsOptions extends PostgresAddress {
   people: Pick<ForgottenPeople, 'read'>;
   /** Erases forgotten people who are still stored. Called where a deletion ended early. */
   sweep: () => Promise<void>;

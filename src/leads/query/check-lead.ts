@@ -44,7 +44,7 @@ export const checkLead = (
   fields: Record<string, unknown>,
   defaults: LeadDefaults = noDefaults,
 ): CheckedLead => {
-  const username = readUsername(fields['username']);
+  const username = checkUsername(fields['username']);
   if (typeof username !== 'string') return username;
   const fullName = readFullName(fields['full_name']) ?? defaults.full_name;
   if (typeof fullName === 'object') return fullName;
@@ -152,7 +152,7 @@ const plainUsername = /^[A-Za-z0-9_.]{1,200}$/;
 const notInUsername = /[\s\p{Cc}\p{Cf}/\uFFFD@"',;|\\]/u;
 const usernameForm = `only the name, 1 to ${longestUsername} characters without spaces, slashes, quotes or commas`;
 
-const readUsername = (value: unknown): string | Wrong => {
+const checkUsername = (value: unknown): string | Wrong => {
   if (typeof value === 'string' && plainUsername.test(value)) return value;
   if (value === undefined || value === null) return missing('username', usernameForm);
   if (typeof value === 'bigint' || (typeof value === 'number' && Number.isSafeInteger(value)))
@@ -260,4 +260,13 @@ const readUrl = (value: unknown): string | Wrong => {
   return /^https?:\/\/[^\s/]\S*$/i.test(text)
     ? text
     : wrong('profile_pic_url', value, 'an http or https address');
+};
+
+/** The required fields but the username, to check one field of a profile. */
+export const anybody = { full_name: '', followers: 0, following: 0, is_verified: false, is_business: false };
+
+/** Reads a name as profiles have it, without its at-sign. */
+export const readUsername = (text: string): { name: string } | { problem: string } => {
+  const checked = checkLead({ ...anybody, username: text });
+  return 'lead' in checked ? { name: checked.lead.username } : checked;
 };

@@ -1,6 +1,5 @@
 import { isAscii } from './fold-text.ts';
 import type { Lead, LeadQuery } from '../lead-source.ts';
-import { compareLeads } from './lead-order.ts';
 
 /**
  * Returns the form in which countries are compared: two upper-case ASCII letters, with GB for UK; null if `country` is
@@ -32,3 +31,12 @@ const sameCountry = (country: string | undefined, wanted: string): boolean => {
   const key = countryKey(wanted);
   return key !== null && country !== undefined && countryKey(country) === key;
 };
+
+type RankedLead = Pick<Lead, 'followers' | 'username'>;
+
+/**
+ * Compares by result order: followers descending, then username ascending by code points. That is the order of UTF-8
+ * bytes, SQLite's BINARY and PostgreSQL's "C", but not of UTF-16 units.
+ */
+export const compareLeads = (a: RankedLead, b: RankedLead): number =>
+  b.followers - a.followers || Buffer.compare(Buffer.from(a.username), Buffer.from(b.username));

@@ -1,8 +1,7 @@
 import { generateLeads } from '../synthetic/generate-leads.ts';
 import { fictionalSource, type BuildOutcome, type BuildRequest } from './build-fictional.ts';
 import { inBatches, openNext } from './import-profiles.ts';
-import { waitForLock } from './keeper-lock.ts';
-import { hasRealFiles, removeOthers } from './profiles-folder.ts';
+import { hasRealFiles, removeOthers, waitForLock } from './profiles-folder.ts';
 
 /**
  * Makes fictional profiles current and returns their number. Returns null if real ones have appeared, which are never

@@ -1,12 +1,18 @@
 import type { Log } from '../../kit/log.ts';
 import { pause } from '../../kit/repeat.ts';
 import type { ForgottenPeople } from '../forgotten-people.ts';
-import { checkList } from '../keeper-errors.ts';
-import { LeadKeeperError } from '../lead-keeper.ts';
+import { checkList, LeadIndexError } from '../lead-index.ts';
 import { foldingVersion } from '../query/fold-text.ts';
 import { buildFictional, fictionalSource, type FictionalSet } from './build-fictional.ts';
 import { ProfilesDamagedError } from './profiles-file.ts';
-import { assertWhole, hasRealFiles, readManifest, stampOf, type Manifest } from './profiles-folder.ts';
+import {
+  assertWhole,
+  hasOnlyFictional,
+  hasRealFiles,
+  readManifest,
+  stampOf,
+  type Manifest,
+} from './profiles-folder.ts';
 
 export interface FollowFolderOptions {
   folder: string;
@@ -38,7 +44,7 @@ export const followFolder = (options: FollowFolderOptions, signal: AbortSignal) 
   let hadReal = false;
   /** The folder as the last look has found it. The same is not judged again. */
   let judged: string | null = null;
-  /** Whether the fictional profiles have proved damaged. */
+  /** Whether the fictional profiles, or their manifest, have proved damaged. */
   let isDamaged = false;
 
   const build = async (reason: string | null): Promise<void> => {
@@ -54,8 +60,8 @@ export const followFolder = (options: FollowFolderOptions, signal: AbortSignal) 
     if (hadReal) return current.state.kind === 'serving' ? undefined : current.wait('fault', missing);
     if (manifest === null && hasRealFiles(folder)) return current.wait('fault', unnamed);
     if (fictional.profiles === 0) return current.wait('empty', notImported);
-    if (manifest === null) return build(null);
     if (isDamaged) return build('it is damaged');
+    if (manifest === null) return build(null);
     if (manifest.fictional === fictionalSource(fictional)) return serve(manifest, options, current);
     return build('it has another set of profiles, or another version made it');
   };
@@ -66,11 +72,21 @@ export const followFolder = (options: FollowFolderOptions, signal: AbortSignal) 
     judged = null;
     current.enter({ kind: 'preparing' });
   };
+  /** Null without a manifest, and for a damaged one that can only have named fictional profiles. */
+  const readCurrent = (): Manifest | null => {
+    try {
+      return readManifest(folder);
+    } catch (error) {
+      if (hadReal || !(error instanceof ProfilesDamagedError) || !hasOnlyFictional(folder)) throw error;
+      isDamaged = true;
+      return null;
+    }
+  };
   /** Judges the folder if it has changed. Rejects if it should be judged again soon. */
   const look = async (): Promise<void> => {
     let isRead = false;
     try {
-      const manifest = readManifest(folder);
+      const manifest = readCurrent();
       isRead = true;
       const stamp = stampOf(folder, manifest);
       if (stamp === judged && current.state.kind !== 'preparing') return;
@@ -79,7 +95,7 @@ export const followFolder = (options: FollowFolderOptions, signal: AbortSignal) 
     } catch (error) {
       if (signal.aborted) return;
       const { state } = current;
-      const isLasting = error instanceof ProfilesDamagedError || error instanceof LeadKeeperError;
+      const isLasting = error instanceof ProfilesDamagedError || error instanceof LeadIndexError;
       const servesReal = state.kind === 'serving' && state.manifest.fictional === null;
       if (isLasting && isRead && !servesReal) return damaged(error.message);
       judged = null;

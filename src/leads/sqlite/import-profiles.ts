@@ -5,7 +5,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { syncToDisk } from '../../kit/sync-to-disk.ts';
 import { toFacets } from '../facets.ts';
 import type { ForgottenPeople, ForgottenSnapshot } from '../forgotten-people.ts';
-import { toOutcome, type ImportOutcome, type ImportRequest } from '../lead-keeper.ts';
+import { toOutcome, type ImportOutcome, type ImportRequest } from '../lead-index.ts';
 import type { Lead } from '../lead-source.ts';
 import { foldingVersion } from '../query/fold-text.ts';
 import { createYieldToLoop } from '../yield-to-loop.ts';

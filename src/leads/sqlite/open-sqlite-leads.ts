@@ -5,7 +5,7 @@ import { pause } from '../../kit/repeat.ts';
 import { ThreadError } from '../../kit/threads/thread-error.ts';
 import { createThreadPool } from '../../kit/threads/thread-pool.ts';
 import type { Lead, LeadQuery, LeadSource } from '../lead-source.ts';
-import { searchError } from '../search-error.ts';
+import { searchError } from '../search-errors.ts';
 import { followFolder, type FollowFolderOptions } from './follow-folder.ts';
 import { ProfilesDamagedError } from './profiles-file.ts';
 import { readManifest, type Manifest } from './profiles-folder.ts';

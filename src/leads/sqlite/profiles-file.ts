@@ -3,9 +3,9 @@ import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import type { Lead, LeadQuery } from '../lead-source.ts';
-import { packLead, unpackLead } from '../pack-lead.ts';
+import { packLead, unpackLead } from '../lead-fields.ts';
 import { filterTerms, indexTerms, queryConditions } from '../query/index-terms.ts';
-import { compareLeads } from '../query/lead-order.ts';
+import { compareLeads } from '../query/lead-filters.ts';
 import { usernameKey } from '../query/username-key.ts';
 
 /** Raise this with every change that makes older files unreadable. */
@@ -95,12 +95,12 @@ export const isDamage = (error: unknown): boolean =>
 
 const mostFollowers = 2 ** 31 - 1;
 /** How many profiles may have equally many followers. */
-const places = 2 ** 21;
+const idsPerCount = 2 ** 21;
 
 const firstIdOf = (followers: number): number =>
-  (mostFollowers - Math.min(followers, mostFollowers)) * places;
-const lastIdOf = (followers: number): number => firstIdOf(followers) + places - 1;
-const followersOf = (id: number): number => mostFollowers - Math.floor(id / places);
+  (mostFollowers - Math.min(followers, mostFollowers)) * idsPerCount;
+const lastIdOf = (followers: number): number => firstIdOf(followers) + idsPerCount - 1;
+const followersOf = (id: number): number => mostFollowers - Math.floor(id / idsPerCount);
 
 const readLead = (row: Record<string, unknown> | undefined): Lead => {
   try {
@@ -127,7 +127,7 @@ const matchOf = (query: LeadQuery): string | null => {
   const bands = bandOf(Math.min(query.maxFollowers ?? mostFollowers, mostFollowers)) - first + 1;
   if (parts.length > 0 && bands > 0 && bands <= mostBands)
     parts.push(
-      `(${Array.from({ length: bands }, (_, place) => `"${bandTerm(first + place)}"`).join(' OR ')})`,
+      `(${Array.from({ length: bands }, (_, index) => `"${bandTerm(first + index)}"`).join(' OR ')})`,
     );
   return parts.join(' AND ');
 };
@@ -255,7 +255,9 @@ export const createWriter = (
       }
       id += 1;
       if (id > lastIdOf(group))
-        throw new RangeError(`more than ${places.toLocaleString('en-US')} profiles have ${group} followers`);
+        throw new RangeError(
+          `more than ${idsPerCount.toLocaleString('en-US')} profiles have ${group} followers`,
+        );
       insert.run(id, key, lead.username, packLead(lead), number);
       index.run(id, termsOf(lead));
     }

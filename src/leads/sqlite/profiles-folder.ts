@@ -2,9 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { syncToDisk } from '../../kit/sync-to-disk.ts';
+import { busyError, LeadIndexError } from '../lead-index.ts';
 import { fileFormat, isDamage, ProfilesDamagedError, useProfiles } from './profiles-file.ts';
+import { toIndexError } from './to-index-error.ts';
 
 /*
  * The folder of the imported profiles, or of fictional ones:
@@ -15,7 +19,7 @@ import { fileFormat, isDamage, ProfilesDamagedError, useProfiles } from './profi
  *   early and is not continued.
  * - `keeper.lock` allows one change of the manifest at a time.
  */
-export const lockFile = (folder: string): string => join(folder, 'keeper.lock');
+const lockFile = (folder: string): string => join(folder, 'keeper.lock');
 const manifestFile = (folder: string): string => join(folder, 'current.json');
 
 /** Returns a name that no file or generation has had. */
@@ -89,7 +93,9 @@ export const stampOf = (folder: string, manifest: Manifest | null): string | nul
 export const assertWhole = (folder: string, { file }: Pick<Manifest, 'file'>): void => {
   try {
     // SQLite compares the length of the file with its first page.
-    useProfiles(join(folder, file), (database) => database.prepare('SELECT 1 FROM people LIMIT 1').get());
+    useProfiles(join(folder, file), (database) =>
+      database.prepare('SELECT key, lead FROM people LIMIT 1').get(),
+    );
   } catch (cause) {
     throw isDamage(cause) ? new ProfilesDamagedError(`${join(folder, file)} is damaged or missing`) : cause;
   }
@@ -101,6 +107,26 @@ const made = /^(?:profiles|fictional|next)-/;
 /** Returns true if there are files of real profiles, named by a manifest or not. */
 export const hasRealFiles = (folder: string): boolean =>
   readdirSync(folder).some((name) => name.startsWith('profiles-'));
+
+/**
+ * Returns true if `folder` has fictional profiles in files of this version, and no others. No earlier version has left
+ * anything there then, such as a list of forgotten people.
+ */
+export const hasOnlyFictional = (folder: string): boolean => {
+  const files = readdirSync(folder).filter((name) => !/^(?:current\.json|keeper\.lock|building-)/.test(name));
+  return (
+    files.length > 0 && files.every((file) => /^fictional-[0-9a-f]+\.db$/.test(file) && isWhole(folder, file))
+  );
+};
+
+const isWhole = (folder: string, file: string): boolean => {
+  try {
+    assertWhole(folder, { file });
+    return true;
+  } catch {
+    return false;
+  }
+};
 
 /** Returns a warning if `folder` has imported profiles, which are not searched with DATABASE_URL; null if it has none. */
 export const leftInFolder = (folder: string): string | null =>
@@ -129,3 +155,42 @@ const removeFiles = (folder: string, isMeant: (name: string) => boolean): void =
     }
   }
 };
+
+/** How long a change waits for another one, which may be as short as a switch of generations. */
+const waitMs = 500;
+
+/**
+ * Locks the profiles in `folder` for one change. The lock is SQLite's own, on a separate file, so the operating system
+ * releases it however the process ends. It writes nothing, so it works on a full disk too. Throws LeadIndexError
+ * `busy` while another change runs. Waits synchronously, by default for half a second.
+ */
+export const lockProfiles = (folder: string, timeout = waitMs): { release(): void } => {
+  let database: DatabaseSync | null = null;
+  try {
+    const opened = new DatabaseSync(lockFile(folder), { timeout });
+    database = opened;
+    opened.exec('PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
+    return { release: () => opened.close() };
+  } catch (error) {
+    database?.close();
+    throw isLocked(error) ? busyError(error) : toIndexError(error, folder);
+  }
+};
+
+const retryMs = 100;
+
+/** Takes the lock after the current change ends, even after hours. Never blocks the thread. */
+export const waitForLock = async (folder: string): Promise<{ release(): void }> => {
+  for (;;) {
+    try {
+      return lockProfiles(folder, 0);
+    } catch (error) {
+      if (!(error instanceof LeadIndexError && error.problem === 'busy')) throw error;
+    }
+    await delay(retryMs);
+  }
+};
+
+/** SQLITE_BUSY. */
+const isLocked = (error: unknown): boolean =>
+  error instanceof Error && 'errcode' in error && error.errcode === 5;

@@ -1,10 +1,9 @@
 import type { Lead } from '../lead-source.ts';
-import { inventBio } from './invent-bio.ts';
 import { inventNames, inventUsername } from './invent-names.ts';
-import { places } from './places.ts';
+import { places, type Place } from './places.ts';
 import { createRandom, type Random } from './random.ts';
 import { syntheticPictures } from './synthetic-mark.ts';
-import { listTopics } from './topics.ts';
+import { listTopics, type Topic } from './topics.ts';
 
 /** Raise this with every change that makes other profiles from the same seed and number. */
 export const generatorVersion = 2;
@@ -68,4 +67,39 @@ const tail = 0.75;
 const inventFollowers = (random: Random): number => {
   const beyond = 1 - (minFollowers / maxFollowers) ** tail;
   return Math.floor(minFollowers / (1 - random.fraction() * beyond) ** (1 / tail));
+};
+
+const maxBioCharacters = 150;
+
+const separators = ['\n', '\n', ' | ', ' • ', '. '] as const;
+
+/** Invents a few lines that people might write about themselves, at most 150 characters, the platform's limit. */
+const inventBio = (
+  {
+    topic,
+    place,
+    city,
+    email,
+  }: { topic: Topic; place: Place | undefined } & Record<'city' | 'email', string | undefined>,
+  random: Random,
+): string => {
+  const { words, roles, emojis } = topic;
+  const separator = random.pick(separators);
+  const topicWords = [words, words, words].map((list) => random.pickSkewed(list));
+  const [firstPhrase, ...phrases] = place?.phrases ?? [];
+  const pieces = [
+    random.chance(0.7) && `${random.pickSkewed(roles)}${random.chance(0.4) ? ` ${random.pick(emojis)}` : ''}`,
+    random.chance(0.75) && [...new Set(topicWords)].join(', '),
+    random.chance(0.35) && firstPhrase !== undefined && random.pick([firstPhrase, ...phrases]),
+    random.chance(0.4) && city !== undefined && `${random.pick(['📍', 'Based in ', 'From '])}${city}`,
+    random.chance(0.15) && `#${random.pickSkewed(words).replaceAll(' ', '')}`,
+    random.chance(0.15) && email !== undefined && `📩 ${email}`,
+  ];
+  let bio = '';
+  for (const piece of pieces) {
+    if (piece === false) continue;
+    const longer = bio === '' ? piece : `${bio}${separator}${piece}`;
+    if (longer.length <= maxBioCharacters) bio = longer;
+  }
+  return bio;
 };

@@ -26,7 +26,7 @@ export interface UpstreamAnswer {
 export type AskUpstream = ReturnType<typeof createAskUpstream>;
 
 export interface AskUpstreamOptions {
-  /** Up to the last byte; a wait for a place counts too. */
+  /** Up to the last byte; a wait for other calls counts too. */
   timeoutMs: number;
   /** The limit of an answer with a good status. */
   maxBytes: number;

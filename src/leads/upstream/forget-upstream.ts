@@ -1,12 +1,12 @@
 import { ConfigError } from '../../kit/errors.ts';
-import { LeadKeeperError } from '../lead-keeper.ts';
+import { LeadIndexError } from '../lead-index.ts';
 import { usernameKey } from '../query/username-key.ts';
 import { createAskUpstream, isGood, type UpstreamRequest } from './ask-upstream.ts';
 import type { HttpLeadsConfig } from './http-source.ts';
 
 /**
  * Deletes forgotten people in the service of `leads.http`. Resolves with false if it has no request for that. Rejects
- * with LeadKeeperError; then the same call can be made again.
+ * with LeadIndexError; then the same call can be made again.
  */
 export type ForgetUpstream = (usernames: readonly string[]) => Promise<boolean>;
 
@@ -62,8 +62,8 @@ const requestsOf = function* (
   }
 };
 
-const stillThere = (problem: string, cause?: unknown): LeadKeeperError =>
-  new LeadKeeperError(
+const stillThere = (problem: string, cause?: unknown): LeadIndexError =>
+  new LeadIndexError(
     'failed',
     'These people are forgotten, and no search finds them. But the service of leads.http may still have their data: ' +
       `${problem}. Run the same again.`,

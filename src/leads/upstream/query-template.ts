@@ -15,8 +15,8 @@ export type QueryField =
   | 'limit'
   | 'after';
 
-interface Place {
-  /** The part of the search that a request with this place holds. */
+interface Placeholder {
+  /** The part of the search that a request with this placeholder holds. */
   field: QueryField;
   /** Undefined: the search does not have it. */
   text: (query: LeadQuery) => string | number | undefined;
@@ -29,8 +29,8 @@ const termsOf = ({ query }: LeadQuery): QueryTerm[] | undefined => {
   return terms.length === 0 ? undefined : terms;
 };
 
-/** The places of a request, `{name}`, that each search fills. */
-const places: Record<string, Place> = {
+/** The placeholders of a request, `{name}`, that each search fills. */
+const placeholders: Record<string, Placeholder> = {
   query: { field: 'query', text: ({ query }) => query },
   terms: {
     field: 'query',
@@ -71,7 +71,7 @@ export interface Template<Value extends Json> {
   fieldsIn(query: LeadQuery): readonly QueryField[];
 }
 
-type TextPart = string | Place;
+type TextPart = string | Placeholder;
 
 export interface TemplateOrigin {
   setting: string;
@@ -79,19 +79,19 @@ export interface TemplateOrigin {
 }
 
 /**
- * `${NAME}` or `{name}`. A `{name}` that is no place is refused as a mistake. Braces with blanks in them are plain text,
- * so that a query language can be written out.
+ * `${NAME}` or `{name}`. A `{name}` that is no placeholder is refused as a mistake. Braces with blanks in them are plain
+ * text, so that a query language can be written out.
  */
-const placePattern = /\$\{([A-Za-z_]\w*)\}|\{([A-Za-z_][\w-]*)\}/g;
+const placeholderPattern = /\$\{([A-Za-z_]\w*)\}|\{([A-Za-z_][\w-]*)\}/g;
 
 const readParts = (text: string, { setting, environment }: TemplateOrigin): TextPart[] => {
   const parts: TextPart[] = [];
   let end = 0;
-  for (const match of text.matchAll(placePattern)) {
+  for (const match of text.matchAll(placeholderPattern)) {
     const [whole, variable, name = ''] = match;
     if (match.index > end) parts.push(text.slice(end, match.index));
     end = match.index + whole.length;
-    if (variable === undefined) parts.push(placeOf(name, setting));
+    if (variable === undefined) parts.push(placeholderOf(name, setting));
     else parts.push(readVariable(variable, { setting, environment }));
   }
   if (end < text.length) parts.push(text.slice(end));
@@ -99,8 +99,8 @@ const readParts = (text: string, { setting, environment }: TemplateOrigin): Text
 };
 
 /**
- * Reads text with places: `{query}` is a field of the search, `${NAME}` an environment variable. The value of a variable
- * is plain text, even when it has braces. Throws ConfigError for an unknown name; its message has no values.
+ * Reads text with placeholders: `{query}` is a field of the search, `${NAME}` an environment variable. The value of a
+ * variable is plain text, even when it has braces. Throws ConfigError for an unknown name; its message has no values.
  */
 export const readTextTemplate = (text: string, origin: TemplateOrigin): Template<string> =>
   textTemplate(readParts(text, origin));
@@ -117,8 +117,8 @@ const textTemplate = (parts: readonly TextPart[]): Template<string> => {
 };
 
 /**
- * Reads every text in `value` as a template. Names of members are plain text. A text that is one place alone becomes
- * its value, numbers as numbers. Members and items that depend on an absent field are left out.
+ * Reads every text in `value` as a template. Names of members are plain text. A text that is one placeholder alone
+ * becomes its value, numbers as numbers. Members and items that depend on an absent field are left out.
  */
 export const readJsonTemplate = (value: Json, origin: TemplateOrigin): Template<Json> => {
   if (typeof value === 'string') {
@@ -159,10 +159,10 @@ export const readFixedText = (text: string, origin: TemplateOrigin): string =>
     })
     .join('');
 
-const placeOf = (name: string, setting: string): Place => {
-  const place = Object.hasOwn(places, name) ? places[name] : undefined;
-  if (place !== undefined) return place;
-  const known = Object.keys(places).map((each) => `{${each}}`);
+const placeholderOf = (name: string, setting: string): Placeholder => {
+  const placeholder = Object.hasOwn(placeholders, name) ? placeholders[name] : undefined;
+  if (placeholder !== undefined) return placeholder;
+  const known = Object.keys(placeholders).map((each) => `{${each}}`);
   throw new ConfigError(`${setting}: there is no {${name}}; there are ${known.join(', ')}`);
 };
 
@@ -185,7 +185,7 @@ export const searchedFields = [
 
 /** Returns the fields of the words and filters that a search has. */
 export const fieldsSearched = (query: LeadQuery): QueryField[] =>
-  searchedFields.filter((field) => places[field]?.text(query) !== undefined);
+  searchedFields.filter((field) => placeholders[field]?.text(query) !== undefined);
 
 /** Characters that end a quoted text, or have a special meaning in one. */
 const unquotable = /["'`\\\p{Cc}\u2028\u2029]/gu;
@@ -195,9 +195,9 @@ const unquotable = /["'`\\\p{Cc}\u2028\u2029]/gu;
  * character that cannot stand between quotes becomes a blank, which divides words as well. A category would change its
  * meaning without the character: it counts as absent, and the answers are filtered by it.
  */
-const textWithin = (query: LeadQuery, place: Place): string | number | undefined => {
-  const text = place.text(query);
+const textWithin = (query: LeadQuery, placeholder: Placeholder): string | number | undefined => {
+  const text = placeholder.text(query);
   if (typeof text !== 'string') return text;
-  if (place.field === 'query') return text.replace(unquotable, ' ');
+  if (placeholder.field === 'query') return text.replace(unquotable, ' ');
   return text.search(unquotable) >= 0 ? undefined : text;
 };

@@ -1,7 +1,6 @@
 import type { LeadDefaults } from '../lead-fields.ts';
 import { checkLead } from '../query/check-lead.ts';
-import { passesFilters } from '../query/lead-filters.ts';
-import { compareLeads } from '../query/lead-order.ts';
+import { compareLeads, passesFilters } from '../query/lead-filters.ts';
 import type { Lead, LeadQuery } from '../lead-source.ts';
 import { leadTerms } from '../query/lead-terms.ts';
 import { meetsTerms, queryTerms } from '../query/search-terms.ts';

@@ -1,5 +1,10 @@
 import { z } from 'zod';
-import { LeadInputError } from '../../leads/import/lead-input-error.ts';
+import {
+  LeadInputError,
+  type ColumnMap,
+  type InputProgress,
+  type RejectedRow,
+} from '../../leads/import/input-options.ts';
 import {
   readColumn,
   readDefault,
@@ -7,8 +12,7 @@ import {
   readRejectedLimit,
 } from '../../leads/import/read-options.ts';
 import type { LeadDefaults } from '../../leads/lead-fields.ts';
-import type { ColumnMap, InputProgress, RejectedRow } from '../../leads/import/input-options.ts';
-import type { ImportedProfiles } from '../../leads/lead-keeper.ts';
+import type { ImportedProfiles } from '../../leads/lead-index.ts';
 import type { StoreSettings } from '../../store/store-settings.ts';
 import { inGateway, operatorWrite } from '../operator-operation.ts';
 import { defineView } from '../view.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isoOrNull } from '../../kit/clock.ts';
-import type { LeadStats } from '../../leads/lead-keeper.ts';
-import { readUsername } from '../../leads/query/read-username.ts';
+import type { LeadStats } from '../../leads/lead-index.ts';
+import { readUsername } from '../../leads/query/check-lead.ts';
 import { usernameKey } from '../../leads/query/username-key.ts';
 import { time } from '../../operations/answer-fields.ts';
 import type { StoreSettings } from '../../store/store-settings.ts';

@@ -1,6 +1,6 @@
 import { columns, flag, int64, named, orNull, text, time, type RowOf } from '../columns.ts';
-import { read, write } from '../command.ts';
-import { eachOf, firstOf, onlyOf } from '../statement.ts';
+import { read, readBy, write } from '../command.ts';
+import { eachOf, firstOf, onlyOf, valuesOf } from '../statement.ts';
 import { callerKeys } from './key-table.ts';
 
 export type AccountStatus = 'pending' | 'active' | 'suspended';
@@ -46,32 +46,28 @@ export const createAccount = write({
   read: onlyOf(accounts.read),
 });
 
-export const getAccount = read({
-  text: `select ${accounts.list()} from accounts where id = $1`,
-  values: (id: string) => [id],
-  read: firstOf(accounts.read),
-});
+export const getAccount = readBy('accounts', 'id', accounts);
 
 /** Lists the oldest first, after the account `afterId` if given. */
 export const listAccounts = read({
   text: `select ${accounts.list()} from accounts
     where cast($2 as text) is null or (created_at, id) > (select created_at, id from accounts where id = $2)
     order by created_at, id limit $1`,
-  values: ({ limit, afterId }: { limit: number; afterId?: string }) => [limit, afterId ?? null],
+  values: valuesOf<{ limit: number; afterId?: string }>('limit', 'afterId'),
   read: eachOf(accounts.read),
 });
 
 /** Null if there is no such account. */
 export const setAccountStatus = write({
   text: `update accounts set status = $2, status_changed_at = $3 where id = $1 returning ${accounts.list()}`,
-  values: ({ id, status, now }: { id: string; status: AccountStatus; now: number }) => [id, status, now],
+  values: valuesOf<{ id: string; status: AccountStatus; now: number }>('id', 'status', 'now'),
   read: firstOf(accounts.read),
 });
 
 /** Replaces the account's own terms (JSON text, see src/accounts/catalog); null for the defaults. Null if there is no such account. */
 export const setAccountTerms = write({
   text: `update accounts set terms = $2 where id = $1 returning ${accounts.list()}`,
-  values: ({ id, terms }: { id: string; terms: string | null }) => [id, terms],
+  values: valuesOf<{ id: string; terms: string | null }>('id', 'terms'),
   read: firstOf(accounts.read),
 });
 
@@ -109,28 +105,22 @@ export interface WebhookSecrets {
   previous: { secret: string; until: number } | null;
 }
 
-interface SecretsRow {
-  webhook_secret: string;
-  webhook_secret_previous: string | null;
-  webhook_previous_until: bigint | null;
-}
-
-const secretColumns = 'webhook_secret, webhook_secret_previous, webhook_previous_until';
-
-const toSecrets = ({
-  webhook_secret: current,
-  webhook_secret_previous: secret,
-  webhook_previous_until: until,
-}: SecretsRow): WebhookSecrets => ({
-  current,
-  previous: secret === null || until === null ? null : { secret, until: Number(until) },
+const secrets = columns({
+  current: named('webhook_secret', text()),
+  secret: named('webhook_secret_previous', orNull(text())),
+  until: named('webhook_previous_until', orNull(time())),
 });
+
+const toSecrets = (row: Record<string, never>): WebhookSecrets => {
+  const { current, secret, until } = secrets.read(row);
+  return { current, previous: secret === null || until === null ? null : { secret, until } };
+};
 
 /** Returns the account's webhook secrets; `secret` is the first one if it has none. Null if there is no such account. */
 export const ensureWebhookSecret = write({
   text: `update accounts set webhook_secret = coalesce(webhook_secret, $2) where id = $1
-    returning ${secretColumns}`,
-  values: ({ accountId, secret }: { accountId: string; secret: string }) => [accountId, secret],
+    returning ${secrets.list()}`,
+  values: valuesOf<{ accountId: string; secret: string }>('accountId', 'secret'),
   read: firstOf(toSecrets),
 });
 
@@ -146,18 +136,18 @@ export const rotateWebhookSecret = write({
         when webhook_secret = $2 then webhook_previous_until
         when webhook_secret is not null then cast($3 as bigint) end,
       webhook_secret = $2
-    where id = $1 returning ${secretColumns}`,
-  values: (input: { accountId: string; secret: string; previousUntil: number }) => [
-    input.accountId,
-    input.secret,
-    input.previousUntil,
-  ],
+    where id = $1 returning ${secrets.list()}`,
+  values: valuesOf<{ accountId: string; secret: string; previousUntil: number }>(
+    'accountId',
+    'secret',
+    'previousUntil',
+  ),
   read: firstOf(toSecrets),
 });
 
 /** Null if there is no such account, or it has no secret yet. */
 export const getWebhookSecrets = read({
-  text: `select ${secretColumns} from accounts where id = $1 and webhook_secret is not null`,
+  text: `select ${secrets.list()} from accounts where id = $1 and webhook_secret is not null`,
   values: (accountId: string) => [accountId],
   read: firstOf(toSecrets),
 });

@@ -2,6 +2,7 @@ import { columns, int64, integer, named, orNull, text, time, type RowOf } from '
 import {
   inTransaction,
   read,
+  readBy,
   run,
   unlessRaced,
   write,
@@ -9,7 +10,7 @@ import {
   writeTransaction,
   type Steps,
 } from '../command.ts';
-import { eachOf, firstOf, hasRows, nothing, statement } from '../statement.ts';
+import { eachOf, firstOf, hasRows, nothing, statement, valuesOf } from '../statement.ts';
 import { periodNames } from '../../rules/key-limits.ts';
 
 /**
@@ -75,12 +76,7 @@ export const resumeBoughtPayment = write({
     where request = $1 and ((job_id is not null and state <> 'unused')
       or (job_id is null and state = 'sent' and lease_until <= $2 and created_at > $4))
     returning ${bought.list()}`,
-  values: ({ request, now, leaseUntil, createdAfter }: Resumption) => [
-    request,
-    now,
-    leaseUntil,
-    createdAfter,
-  ],
+  values: valuesOf<Resumption>('request', 'now', 'leaseUntil', 'createdAfter'),
   read: firstOf(bought.read),
 });
 
@@ -98,7 +94,7 @@ const dayOf = (now: number): string => periodNames(now)[0];
 const findOfJob = statement({
   text: `select 1 as found from bought_payments
     where request = $1 and job_id is not null and state <> 'unused' limit 1`,
-  values: ({ request }: NewBoughtPayment) => [request],
+  values: valuesOf<NewBoughtPayment>('request'),
   read: hasRows,
 });
 
@@ -114,28 +110,17 @@ const spend = statement({
 });
 
 const insert = statement({
-  text: `insert into bought_payments (identity, request, upstream, operation, job_id, sold_payment, network, asset,
-      pay_to, amount, price, day, payload, requirements, state, lease_until, check_at, created_at, updated_at)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 'sent', $15, $16, $17, $17)`,
-  values: (payment: NewBoughtPayment) => [
-    payment.identity,
-    payment.request,
-    payment.upstream,
-    payment.operation,
-    payment.jobId,
-    payment.soldPayment,
-    payment.network,
-    payment.asset,
-    payment.payTo,
-    payment.amount,
-    payment.price,
-    dayOf(payment.now),
-    payment.payload,
-    payment.requirements,
-    payment.leaseUntil,
-    payment.checkAt,
-    payment.now,
-  ],
+  text: `insert into bought_payments (${bought.list()}) values (${bought.parameters()})`,
+  values: ({ now, ...payment }: NewBoughtPayment) =>
+    bought.values({
+      ...payment,
+      day: dayOf(now),
+      state: 'sent',
+      transaction: null,
+      reason: null,
+      createdAt: now,
+      updatedAt: now,
+    }),
   read: nothing,
 });
 
@@ -177,22 +162,13 @@ const move = statement({
       reason = $5, check_at = $6, lease_until = $7, updated_at = $7
     where identity = $1 and ${isOneOf('state', '$2')} and lease_until = coalesce(cast($8 as bigint), lease_until)
     returning ${bought.list()}`,
-  values: ({ identity, from, to, transaction, reason, checkAt, leaseUntil, now }: Move) => [
-    identity,
-    JSON.stringify(from),
-    to,
-    transaction,
-    reason,
-    checkAt,
-    now,
-    leaseUntil ?? null,
-  ],
+  values: valuesOf<Move>('identity', 'from', 'to', 'transaction', 'reason', 'checkAt', 'now', 'leaseUntil'),
   read: firstOf(bought.read),
 });
 
 const giveBack = statement({
   text: 'update bought_days set spent = spent - $3 where upstream = $1 and day = $2',
-  values: ({ upstream, day, price }: BoughtPayment) => [upstream, day, price],
+  values: valuesOf<BoughtPayment>('upstream', 'day', 'price'),
   read: nothing,
 });
 
@@ -211,7 +187,7 @@ export const claimBoughtChecks = write({
     )
     update bought_payments set check_at = $2 where identity in (select identity from due)
     returning ${bought.list()}`,
-  values: ({ now, until, limit }: { now: number; until: number; limit: number }) => [now, until, limit],
+  values: valuesOf<{ now: number; until: number; limit: number }>('now', 'until', 'limit'),
   read: eachOf(bought.read),
 });
 
@@ -230,11 +206,7 @@ export const listBoughtPayments = read({
   read: eachOf(bought.read),
 });
 
-export const getBoughtPayment = read({
-  text: `select ${bought.list()} from bought_payments where identity = $1`,
-  values: (identity: string) => [identity],
-  read: firstOf(bought.read),
-});
+export const getBoughtPayment = readBy('bought_payments', 'identity', bought);
 
 const sumFields = {
   operation: text(),
@@ -270,7 +242,7 @@ export const sumBoughtPayments = read({
     left join payments p on p.identity = u.sold_payment and p.state in ('settled', 'delivered')
     group by u.operation, p.amount, p.network, p.asset
     order by u.operation, p.network, p.asset, p.amount`,
-  values: ({ from, to }: { from: number; to: number }) => [from, to],
+  values: valuesOf<{ from: number; to: number }>('from', 'to'),
   read: eachOf(sums.read),
 });
 

@@ -1,5 +1,5 @@
 import { run, type Steps } from '../command.ts';
-import { firstOf, firstRow, nothing, statement } from '../statement.ts';
+import { firstOf, firstRow, nothing, statement, valuesOf } from '../statement.ts';
 import { findJob, jobColumns, toJob, type Job } from './job-table.ts';
 import { getPayment } from './payments.ts';
 import { freesItsKey } from '../../rules/jobs.ts';
@@ -14,13 +14,13 @@ export interface Claimed {
 const findJobOfPayment = statement({
   text: `select ${jobColumns} from payments p join jobs j on j.id = p.job_id join holds h on h.job_id = j.id
     where p.identity = $1 and j.account_id = $2`,
-  values: ({ identity, accountId }: { identity: string; accountId: string }) => [identity, accountId],
+  values: valuesOf<{ identity: string; accountId: string }>('identity', 'accountId'),
   read: firstOf(toJob),
 });
 
 export const claimJob = statement({
-  text: 'update payments set job_id = $2, shares_job = 0, call_claim = null where identity = $1',
-  values: ({ identity, jobId }: { identity: string; jobId: string }) => [identity, jobId],
+  text: 'update payments set job_id = $2, call_claim = null where identity = $1',
+  values: valuesOf<{ identity: string; jobId: string }>('identity', 'jobId'),
   read: nothing,
 });
 
@@ -28,7 +28,7 @@ export const claimJob = statement({
 const findClaim = statement({
   text: `select job_id, body_hash, expires_at from idempotency_keys
     where account_id = $1 and endpoint = $2 and idempotency_key = $3`,
-  values: ({ accountId, endpoint, key }: Claimed) => [accountId, endpoint, key],
+  values: valuesOf<Claimed>('accountId', 'endpoint', 'key'),
   read: firstRow<{ job_id: string; body_hash: string; expires_at: bigint }>(),
 });
 

@@ -1,6 +1,7 @@
 import type { Nano } from '../../kit/money.ts';
+import { columns, flag, int64, integer, named, orNull, text } from '../columns.ts';
 import { inTransaction, run, writeSteps, type Steps } from '../command.ts';
-import { firstOf, firstRow, givenRows, nothing, statement, type EngineKind } from '../statement.ts';
+import { firstOf, firstRow, givenRows, nothing, statement, valuesOf, type EngineKind } from '../statement.ts';
 import { findJob, type EndedFields, type Job, type JobEnd } from './job-table.ts';
 import { countCapture, type CountedJob } from './key-budgets.ts';
 import type { Media } from './media.ts';
@@ -56,31 +57,10 @@ const eventColumns = 'id, body, next_attempt_at, created_at, updated_at, account
 const eventValues = ({ id, body, now }: Record<'id' | 'body' | 'now', string>): string =>
   `${id}, ${body}, ${now}, ${now}, ${now}, j.account_id, j.id, j.webhook_url, 'pending'`;
 
-const endValues = ({ id, owner, status, result, error, metadata, now }: FinishJobInput) => [
-  id,
-  owner,
-  status,
-  result,
-  error === null ? null : JSON.stringify(error),
-  metadata,
-  now,
-];
+const endValues = valuesOf<FinishJobInput>('id', 'owner', 'status', 'result', 'error', 'metadata', 'now');
 
-interface EndedRow {
-  progress: bigint;
-  provider_task: string | null;
-}
-
-const toFinished = (
-  { progress, provider_task: providerTask }: EndedRow,
-  { captured, available }: { captured: Nano; available: Nano },
-): FinishJobOutcome => ({
-  outcome: 'finished',
-  progress: Number(progress),
-  providerTask,
-  charged: captured,
-  available,
-});
+const endedFields = { progress: integer(), providerTask: orNull(text()) };
+const finished = columns({ ...endedFields, charged: named('captured', int64()), available: int64() });
 
 /**
  * One statement: every part depends on the compare-and-set on the job, so the loser changes nothing. Rows are locked in
@@ -148,7 +128,10 @@ const finishAtOnce = statement({
     input.webhook?.eventId ?? null,
     input.webhook?.body ?? null,
   ],
-  read: firstOf((row: EndedRow & { captured: Nano; available: Nano }) => toFinished(row, row)),
+  read: firstOf((row: Record<string, never>): FinishJobOutcome => ({
+    outcome: 'finished',
+    ...finished.read(row),
+  })),
 });
 
 const endJob = statement({
@@ -158,14 +141,14 @@ const endJob = statement({
     returning progress, provider_task,
       exists (select 1 from media where job_id = $1 and role = 'input') as has_inputs`,
   values: endValues,
-  read: firstRow<EndedRow & { has_inputs: bigint }>(),
+  read: firstOf(columns({ ...endedFields, hasInputs: flag() }).read),
 });
 
 const endHold = statement({
   text: `update holds set captured = min(amount, $2), ended_at = $3,
       state = case when min(amount, $2) > 0 then 'captured' else 'released' end
     where job_id = $1 and state = 'open' returning account_id, amount, captured, payment`,
-  values: ({ id, charge, now }: FinishJobInput) => [id, charge, now],
+  values: valuesOf<FinishJobInput>('id', 'charge', 'now'),
   read: firstRow<HoldRow>(),
 });
 
@@ -200,35 +183,35 @@ const insertDebit = statement({
 
 const expireInputs = statement({
   text: `update media set expires_at = $2 where job_id = $1 and role = 'input' and expires_at > $2`,
-  values: ({ id, now }: FinishJobInput) => [id, now],
+  values: valuesOf<FinishJobInput>('id', 'now'),
   read: nothing,
 });
 
 const takeResult = statement({
   text: `insert into media (${mediaColumns}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9) ${takeReserved}`,
-  values: (file: NewMedia & { position: number; now: number }) => [
-    file.id,
-    file.accountId,
-    file.jobId,
-    file.role,
-    file.position,
-    file.contentType,
-    file.sizeBytes,
-    file.now,
-    file.expiresAt,
-  ],
+  values: valuesOf<NewMedia & { position: number; now: number }>(
+    'id',
+    'accountId',
+    'jobId',
+    'role',
+    'position',
+    'contentType',
+    'sizeBytes',
+    'now',
+    'expiresAt',
+  ),
   read: nothing,
 });
 
 const insertEvent = statement({
   text: `insert into webhook_events (${eventColumns})
     select ${eventValues({ id: '$2', body: '$3', now: '$4' })} from jobs j where j.id = $1`,
-  values: ({ id, eventId, body, now }: { id: string; eventId: string; body: string; now: number }) => [
-    id,
-    eventId,
-    body,
-    now,
-  ],
+  values: valuesOf<{ id: string; eventId: string; body: string; now: number }>(
+    'id',
+    'eventId',
+    'body',
+    'now',
+  ),
   read: nothing,
 });
 
@@ -236,15 +219,16 @@ function* finishInSteps(input: FinishJobInput): Steps<FinishJobOutcome | null> {
   const { id, media, webhook, now } = input;
   const ended = yield* run(endJob, input);
   if (ended === null) return null;
+  const { progress, providerTask, hasInputs } = ended;
   const hold = yield* run(endHold, input);
   if (hold === null) throw new Error(`job ${id} has no open hold`);
   const account = yield* run(settleAccount, hold);
   if (account === null) throw new Error(`job ${id} has no account`);
   if (hold.captured > 0n && hold.payment === null) yield* run(insertDebit, { ...input, ...hold });
-  if (ended.has_inputs === 1n) yield* run(expireInputs, input);
+  if (hasInputs) yield* run(expireInputs, input);
   for (const [position, file] of media.entries()) yield* run(takeResult, { ...file, position, now });
   if (webhook !== null) yield* run(insertEvent, { ...webhook, id, now });
-  return toFinished(ended, { ...account, captured: hold.captured });
+  return { outcome: 'finished', progress, providerTask, charged: hold.captured, ...account };
 }
 
 const finish = (input: FinishJobInput, kind: EngineKind): Steps<FinishJobOutcome | null> =>

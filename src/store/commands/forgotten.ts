@@ -1,5 +1,5 @@
 import { read, run, write, writeTransaction } from '../command.ts';
-import { eachOf, nothing, onlyOf, statement } from '../statement.ts';
+import { eachOf, nothing, onlyOf, statement, valuesOf } from '../statement.ts';
 
 /** A list of people who asked to be forgotten. */
 export interface ForgottenListRow {
@@ -49,7 +49,7 @@ export const countForgotten = read({
 /** Returns up to `limit` digests behind `after`, in their order. */
 export const listForgotten = read({
   text: `select digest from forgotten_people where digest > $1 order by digest limit $2`,
-  values: ({ after, limit }: { after: string; limit: number }) => [after, limit],
+  values: valuesOf<{ after: string; limit: number }>('after', 'limit'),
   read: eachOf(({ digest }: { digest: string }) => digest),
 });
 
@@ -63,7 +63,7 @@ const raiseRevision = statement({
 
 const insertList = statement({
   text: `insert into forgotten_lists (id, salt, position) values ($1, $2, $3)`,
-  values: ({ id, salt, position }: { id: string; salt: string; position: number }) => [id, salt, position],
+  values: valuesOf<{ id: string; salt: string; position: number }>('id', 'salt', 'position'),
   read: nothing,
 });
 
@@ -82,7 +82,7 @@ export const addForgottenList = writeTransaction(function* ({
 /** Notes the tally of an older list that was taken over as a whole. */
 export const noteMovedList = write({
   text: `update forgotten_lists set moved = coalesce(moved || ' ', '') || cast($2 as text) where id = $1`,
-  values: ({ id, tally }: { id: string; tally: string }) => [id, tally],
+  values: valuesOf<{ id: string; tally: string }>('id', 'tally'),
   read: nothing,
 });
 

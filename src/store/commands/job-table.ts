@@ -1,6 +1,18 @@
 import type { ErrorEnvelope } from '../../kit/errors.ts';
 import type { Nano } from '../../kit/money.ts';
-import { columns, int64, integer, json, named, orNull, pick, text, time, type RowOf } from '../columns.ts';
+import {
+  columns,
+  int64,
+  integer,
+  json,
+  named,
+  omit,
+  orNull,
+  pick,
+  text,
+  time,
+  type RowOf,
+} from '../columns.ts';
 import { firstOf, statement } from '../statement.ts';
 
 export type JobKind = 'chat' | 'image' | 'responses' | 'video';
@@ -45,6 +57,10 @@ const ownFields = {
   /** JSON text of facts for the answer's metadata, such as the provider's kind; never shown as it is. */
   metadata: orNull(text()),
 };
+
+/** The columns of a job that is opened. The others have no value yet. */
+const newFields = omit(ownFields, 'progress', 'providerTask', 'finishedAt', 'result', 'error', 'metadata');
+export const newJobs = columns(newFields);
 
 const holdFields = {
   holdState: text<'open' | 'captured' | 'released'>(),
@@ -97,23 +113,10 @@ export const findJob = statement({
   read: firstOf(toJob),
 });
 
-export interface NewJob extends Pick<
-  Job,
-  | 'id'
-  | 'accountId'
-  | 'keyId'
-  | 'kind'
-  | 'model'
-  | 'leaseOwner'
-  | 'leaseUntil'
-  | 'maxAttempts'
-  | 'deadlineAt'
-  | 'request'
-  | 'customData'
-  | 'parameters'
-  | 'webhookUrl'
-  | 'isBudgeted'
-> {
+export interface NewJob
+  extends
+    Omit<RowOf<typeof newFields>, 'status' | 'attempts' | 'createdAt' | 'startedAt'>,
+    Pick<Job, 'isBudgeted'> {
   /** `running` for a job that the calling process runs at once (then with `leaseOwner`), else `queued`. */
   status: 'queued' | 'running';
 }

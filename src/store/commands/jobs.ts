@@ -1,6 +1,15 @@
 import { columns, int64, integer, text, type RowOf } from '../columns.ts';
 import { read, run, write, writeSteps, writeTransaction, type Steps } from '../command.ts';
-import { eachOf, firstOf, hasRows, nothing, onlyOf, statement, type Dialect } from '../statement.ts';
+import {
+  eachOf,
+  firstOf,
+  hasRows,
+  nothing,
+  onlyOf,
+  statement,
+  valuesOf,
+  type Dialect,
+} from '../statement.ts';
 import { pageValues, type Page } from './history-page.ts';
 import {
   jobColumns,
@@ -16,7 +25,7 @@ import {
 export const getJob = read({
   text: `select ${jobColumns} from jobs j join holds h on h.job_id = j.id
     where j.id = $1 and j.account_id = $2`,
-  values: ({ id, accountId }: { id: string; accountId: string }) => [id, accountId],
+  values: valuesOf<{ id: string; accountId: string }>('id', 'accountId'),
   read: firstOf(toJob),
 });
 
@@ -33,7 +42,7 @@ export const listJobs = read({
 export const countActiveJobs = read({
   text: `select count(*) as active from jobs
     where account_id = $1 and kind = $2 and status in ('queued', 'running')`,
-  values: ({ accountId, kind }: { accountId: string; kind: JobKind }) => [accountId, kind],
+  values: valuesOf<{ accountId: string; kind: JobKind }>('accountId', 'kind'),
   read: onlyOf(({ active }: { active: bigint }) => Number(active)),
 });
 
@@ -62,7 +71,7 @@ export const sumUsage = read({
     from jobs j join holds h on h.job_id = j.id
     where j.account_id = $1 and j.created_at >= $2 and j.created_at < $3
     group by 1, 2, 3, 4 order by 4, 1, 2, 3`,
-  values: ({ accountId, from, to }: { accountId: string; from: number; to: number }) => [accountId, from, to],
+  values: valuesOf<{ accountId: string; from: number; to: number }>('accountId', 'from', 'to'),
   read: eachOf(columns(usageFields).read),
 });
 
@@ -86,11 +95,7 @@ const heldJobs = ({ isOneOf, lockRows }: Dialect, ids: string): string => `with 
 export const renewLeases = write({
   text: (dialect) => `${heldJobs(dialect, '$3')}
     update jobs set lease_until = $2 where id in (select id from held) returning id`,
-  values: ({ owner, ids, leaseUntil }: HeldJobs & { leaseUntil: number }) => [
-    owner,
-    leaseUntil,
-    JSON.stringify(ids),
-  ],
+  values: valuesOf<HeldJobs & { leaseUntil: number }>('owner', 'leaseUntil', 'ids'),
   read: eachOf(toId),
 });
 
@@ -102,7 +107,7 @@ const queueAgain = `update jobs set status = 'queued', lease_owner = null, lease
 export const releaseJobs = write({
   text: (dialect) => `${heldJobs(dialect, '$2')}
     ${queueAgain} where id in (select id from held) and attempts < max_attempts returning id`,
-  values: ({ owner, ids }: HeldJobs) => [owner, JSON.stringify(ids)],
+  values: valuesOf<HeldJobs>('owner', 'ids'),
   read: eachOf(toId),
 });
 
@@ -119,12 +124,7 @@ export const recordProgress = write({
   text: `update jobs set progress = coalesce(cast($3 as bigint), progress),
       provider_task = coalesce(cast($4 as text), provider_task)
     where id = $1 and status || '' = 'running' and lease_owner = $2 returning id`,
-  values: ({ id, owner, progress, providerTask }: Progress) => [
-    id,
-    owner,
-    progress ?? null,
-    providerTask ?? null,
-  ],
+  values: valuesOf<Progress>('id', 'owner', 'progress', 'providerTask'),
   read: hasRows,
 });
 
@@ -147,14 +147,14 @@ const claimAtOnce = statement({
       from due where jobs.id = due.id returning jobs.*
     )
     select ${jobColumns} from j join holds h on h.job_id = j.id order by j.turn, j.id`,
-  values: ({ kind, owner, leaseUntil, now, limit }: Claim) => [kind, owner, leaseUntil, now, limit],
+  values: valuesOf<Claim>('kind', 'owner', 'leaseUntil', 'now', 'limit'),
   read: eachOf(toJob),
 });
 
 /** As `claimAtOnce`. */
 const findQueued = statement({
   text: `select id from jobs where status = 'queued' and +deadline_at > $2 and kind = $1 order by turn, id limit $3`,
-  values: ({ kind, now, limit }: Claim) => [kind, now, limit],
+  values: valuesOf<Claim>('kind', 'now', 'limit'),
   read: eachOf(toId),
 });
 
@@ -163,13 +163,7 @@ const leaseJobs = statement({
   text: ({ isOneOf }) => `update jobs set status = 'running', attempts = attempts + $5, lease_owner = $2,
       lease_until = $3, started_at = coalesce(started_at, $4)
     where ${isOneOf('id', '$1')}`,
-  values: ({ ids, owner, leaseUntil, now, attempts }: HeldJobs & Lease) => [
-    JSON.stringify(ids),
-    owner,
-    leaseUntil,
-    now,
-    attempts,
-  ],
+  values: valuesOf<HeldJobs & Lease>('ids', 'owner', 'leaseUntil', 'now', 'attempts'),
   read: nothing,
 });
 
@@ -216,7 +210,7 @@ const findLapsed = statement({
   text: ({ lockFreeRows }) => `select id, attempts < max_attempts and deadline_at > $1 as may_retry from jobs
     where status = 'running' and lease_until <= $1
     order by lease_until limit $2 ${lockFreeRows}`,
-  values: ({ now, limit }: Reaping) => [now, limit],
+  values: valuesOf<Reaping>('now', 'limit'),
   read: eachOf((row: { id: string; may_retry: bigint | boolean }) => ({
     id: row.id,
     mayRetry: Boolean(row.may_retry),
@@ -226,7 +220,7 @@ const findLapsed = statement({
 const findLate = statement({
   text: ({ lockFreeRows }) => `select id from jobs where status = 'queued' and deadline_at <= $1
     order by deadline_at limit $2 ${lockFreeRows}`,
-  values: ({ now, limit }: Reaping) => [now, limit],
+  values: valuesOf<Reaping>('now', 'limit'),
   read: eachOf(toId),
 });
 

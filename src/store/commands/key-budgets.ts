@@ -2,7 +2,7 @@ import { toIso } from '../../kit/clock.ts';
 import { newId } from '../../kit/ids.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
 import { run, type Steps } from '../command.ts';
-import { nothing, statement } from '../statement.ts';
+import { nothing, statement, valuesOf } from '../statement.ts';
 import type { Job, NewJob } from './job-table.ts';
 import { countedKeys, type UsedKey } from './key-table.ts';
 import { listCountedKeys } from './keys.ts';
@@ -72,14 +72,14 @@ const moveHeld = statement({
 const insertAlert = statement({
   text: `insert into webhook_events (id, body, next_attempt_at, created_at, updated_at, account_id, job_id, url, state)
     values ($1, $2, $3, $3, $3, $4, $5, $6, 'pending')`,
-  values: (alert: {
+  values: valuesOf<{
     id: string;
     body: string;
     now: number;
     accountId: string;
     jobId: string;
     url: string;
-  }) => [alert.id, alert.body, alert.now, alert.accountId, alert.jobId, alert.url],
+  }>('id', 'body', 'now', 'accountId', 'jobId', 'url'),
   read: nothing,
 });
 

@@ -1,5 +1,5 @@
-import { columns, int64, json, orNull, pick, text, time, type RowOf } from '../columns.ts';
-import { onlyOf, statement, type SqlValue } from '../statement.ts';
+import { columns, int64, json, omit, orNull, text, time, type RowOf } from '../columns.ts';
+import { onlyOf, statement } from '../statement.ts';
 import { noLimits, type KeyLimits } from '../../rules/key-limits.ts';
 
 const limitFields = {
@@ -24,21 +24,29 @@ const keyFields = {
 };
 export type ApiKey = RowOf<typeof keyFields>;
 export const keys = columns(keyFields);
+export const limits = columns(limitFields);
+const newKeys = columns({ ...keyFields, hash: text() });
+
+export interface NewApiKey extends Pick<ApiKey, 'id' | 'accountId' | 'display' | 'label'> {
+  /** SHA-256 of the key; the key itself is never stored. */
+  hash: string;
+  /** Default: none. */
+  limits?: KeyLimits;
+  madeBy?: string | null;
+  /** The most keys, revoked ones too, that the account's own keys may have made then. Default: no limit. */
+  maxKeys?: number;
+  now: number;
+}
+
+export const insertKey = statement({
+  text: `insert into api_keys (${newKeys.list()}) values (${newKeys.parameters()}) returning ${keys.list()}`,
+  values: ({ now, madeBy = null, limits: given = noLimits, ...key }: NewApiKey) =>
+    newKeys.values({ ...key, ...given, madeBy, createdAt: now, revokedAt: null }),
+  read: onlyOf(keys.read),
+});
 
 /** The fields that decide what a caller may do, which are read on every call. */
-export const callerKeys = columns(
-  pick(
-    keyFields,
-    'id',
-    'accountId',
-    'madeBy',
-    'revokedAt',
-    'expiresAt',
-    'models',
-    'budgetDay',
-    'budgetMonth',
-  ),
-);
+export const callerKeys = columns(omit(keyFields, 'display', 'label', 'createdAt', 'alertUrl'));
 
 const useFields = { daySpent: int64(), dayHeld: int64(), monthSpent: int64(), monthHeld: int64() };
 /** A key with its use. */
@@ -60,45 +68,3 @@ export const selectUsedKeys = (
 /** SQL: the key, and the one that made it if it is a connection. A charge counts in the budgets of both. */
 export const countedKeys = (key: string): string =>
   `(${key}, coalesce((select parent_id from connections where id = ${key}), ${key}))`;
-
-export interface NewApiKey extends Pick<ApiKey, 'id' | 'accountId' | 'display' | 'label'> {
-  /** SHA-256 of the key; the key itself is never stored. */
-  hash: string;
-  /** Default: none. */
-  limits?: KeyLimits;
-  madeBy?: string | null;
-  /** The most keys, revoked ones too, that the account's own keys may have made then. Default: no limit. */
-  maxKeys?: number;
-  now: number;
-}
-
-export const limitValues = ({
-  expiresAt,
-  models,
-  budgetDay,
-  budgetMonth,
-  alertUrl,
-}: KeyLimits): SqlValue[] => [
-  expiresAt,
-  models === null ? null : JSON.stringify(models),
-  budgetDay,
-  budgetMonth,
-  alertUrl,
-];
-
-export const insertKey = statement({
-  text: `insert into api_keys (id, account_id, hash, display, label, created_at, made_by, expires_at, models,
-      budget_day, budget_month, alert_url)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) returning ${keys.list()}`,
-  values: ({ id, accountId, hash, display, label, now, madeBy = null, limits = noLimits }: NewApiKey) => [
-    id,
-    accountId,
-    hash,
-    display,
-    label,
-    now,
-    madeBy,
-    ...limitValues(limits),
-  ],
-  read: onlyOf(keys.read),
-});

@@ -1,11 +1,11 @@
-import { inTransaction, read, run, write, writeSteps, writeTransaction, type Steps } from '../command.ts';
-import { countRows, eachOf, firstOf, nothing, onlyOf, statement } from '../statement.ts';
+import { read, run, write, writeTransaction, type Steps } from '../command.ts';
+import { countRows, eachOf, firstOf, nothing, onlyOf, statement, valuesOf } from '../statement.ts';
 import { pageValues, type Page } from './history-page.ts';
 import {
   countedKeys,
   insertKey,
   keys,
-  limitValues,
+  limits,
   selectUsedKeys,
   usedKeys,
   type ApiKey,
@@ -32,18 +32,17 @@ const countKeys = statement({
 });
 
 /** Null if there are `maxKeys` keys already. */
-export const createKey = writeSteps((input: NewApiKey) =>
-  inTransaction(insertKeyUnderLock(input), input.accountId),
+export const createKey = writeTransaction(
+  function* (input: NewApiKey): Steps<ApiKey | null> {
+    const { accountId, maxKeys } = input;
+    if (maxKeys !== undefined) {
+      yield* run(lockAccount, accountId);
+      if ((yield* run(countKeys, accountId)) >= maxKeys) return null;
+    }
+    return yield* run(insertKey, input);
+  },
+  { accountOf: ({ accountId }) => accountId },
 );
-
-function* insertKeyUnderLock(input: NewApiKey): Steps<ApiKey | null> {
-  const { accountId, maxKeys } = input;
-  if (maxKeys !== undefined) {
-    yield* run(lockAccount, accountId);
-    if ((yield* run(countKeys, accountId)) >= maxKeys) return null;
-  }
-  return yield* run(insertKey, input);
-}
 
 export interface NewSignInKey extends Omit<NewApiKey, 'madeBy' | 'limits' | 'maxKeys'> {
   expiresAt: number;
@@ -64,16 +63,15 @@ const revokeOldest = statement({
 });
 
 /** Adds a key from a sign-in. When there are `maxKeys`, the oldest one is revoked. */
-export const createSignInKey = writeSteps((input: NewSignInKey) =>
-  inTransaction(insertSignInKey(input), input.accountId),
+export const createSignInKey = writeTransaction(
+  function* (input: NewSignInKey): Steps<ApiKey> {
+    yield* run(lockAccount, input.accountId);
+    yield* run(revokeOldest, input);
+    const { expiresAt, maxKeys: _maxKeys, ...key } = input;
+    return yield* run(insertKey, { ...key, madeBy: signInMaker, limits: { ...noLimits, expiresAt } });
+  },
+  { accountOf: ({ accountId }) => accountId },
 );
-
-function* insertSignInKey(input: NewSignInKey): Steps<ApiKey> {
-  yield* run(lockAccount, input.accountId);
-  yield* run(revokeOldest, input);
-  const { expiresAt, maxKeys: _maxKeys, ...key } = input;
-  return yield* run(insertKey, { ...key, madeBy: signInMaker, limits: { ...noLimits, expiresAt } });
-}
 
 /**
  * SQL: the key is no connection, and not the one for calls that a wallet pays one by one. Nobody sees or changes that
@@ -122,7 +120,7 @@ const writeKey = statement({
   text: `update api_keys set label = $2, expires_at = $3, models = $4, budget_day = $5, budget_month = $6,
       alert_url = $7
     where id = $1`,
-  values: (key: ApiKey) => [key.id, key.label, ...limitValues(key)],
+  values: (key: ApiKey) => [key.id, key.label, ...limits.values(key)],
   read: nothing,
 });
 
@@ -146,6 +144,6 @@ export const changeKey = writeTransaction(function* (changes: KeyChanges): Steps
 export const revokeKey = write({
   text: `update api_keys set revoked_at = coalesce(revoked_at, $2) where id = $1 and ${isIssued('api_keys')}
     returning ${keys.list()}`,
-  values: ({ id, now }: { id: string; now: number }) => [id, now],
+  values: valuesOf<{ id: string; now: number }>('id', 'now'),
   read: firstOf(keys.read),
 });

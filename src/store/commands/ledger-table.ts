@@ -1,7 +1,7 @@
 import type { Nano } from '../../kit/money.ts';
 import { columns, int64, orNull, text, time, type RowOf } from '../columns.ts';
 import { run, type Steps } from '../command.ts';
-import { firstOf, nothing, statement, type EngineKind, type SqlValue } from '../statement.ts';
+import { firstOf, nothing, statement, valuesOf, type EngineKind } from '../statement.ts';
 
 export type EntryType = 'topup' | 'debit' | 'refund' | 'adjustment';
 
@@ -21,23 +21,27 @@ export const entryFields = {
 export type LedgerEntry = RowOf<typeof entryFields>;
 export const entries = columns(entryFields);
 
-const entryValues = ({
-  id,
-  accountId,
-  type,
-  amount,
-  jobId,
-  note,
-  payment,
-  createdAt,
-}: LedgerEntry): SqlValue[] => [id, accountId, type, amount, jobId, note, payment, createdAt];
-
 const toAvailable = firstOf(({ available }: { available: Nano }) => available);
 
 export const readAvailable = statement({
   text: 'select balance - held as available from accounts where id = $1',
   values: (accountId: string) => [accountId],
   read: toAvailable,
+});
+
+/**
+ * Whoever opens or pays for a job must first lock the account's row, so nothing that is read under this lock can change,
+ * except that the key may be revoked.
+ */
+export const lockAccount = statement({
+  text: ({ lockRows }) => `select status, balance - held as available,
+      exists (select 1 from api_keys where id = $2 and account_id = $1 and revoked_at is null) as has_key
+    from accounts where id = $1 ${lockRows}`,
+  values: valuesOf<{ accountId: string; keyId: string }>('accountId', 'keyId'),
+  read: firstOf((row: { status: string; available: Nano; has_key: bigint | boolean }) => ({
+    available: row.available,
+    isUsable: row.status === 'active' && Boolean(row.has_key),
+  })),
 });
 
 /** Returns no row if the account is missing, its balance is too small, or the entry exists. */
@@ -52,19 +56,19 @@ const postAtOnce = statement({
       select $1, account.id, $3, $4, $5, $6, $7, $8 from account
     )
     select available from account`,
-  values: entryValues,
+  values: entries.values,
   read: toAvailable,
 });
 
 const addAlone = statement({
   text: addToBalance,
-  values: (entry: LedgerEntry) => entryValues(entry).slice(0, 4),
+  values: (entry: LedgerEntry) => entries.values(entry).slice(0, 4),
   read: toAvailable,
 });
 
 const insertEntry = statement({
-  text: `insert into ledger_entries (${entries.list()}) values ($1, $2, $3, $4, $5, $6, $7, $8)`,
-  values: entryValues,
+  text: `insert into ledger_entries (${entries.list()}) values (${entries.parameters()})`,
+  values: entries.values,
   read: nothing,
 });
 

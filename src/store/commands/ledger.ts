@@ -1,15 +1,11 @@
 import type { Nano } from '../../kit/money.ts';
 import { columns, int64, integer, orNull, text } from '../columns.ts';
-import { read, run, unlessRaced, writeSteps, writeTransaction, type Steps } from '../command.ts';
-import { eachOf, firstOf, firstRow, nothing, statement } from '../statement.ts';
+import { read, readBy, run, unlessRaced, writeSteps, writeTransaction, type Steps } from '../command.ts';
+import { eachOf, firstOf, firstRow, nothing, statement, valuesOf } from '../statement.ts';
 import { pageValues, type Page } from './history-page.ts';
 import { entries, entryFields, post, readAvailable, type LedgerEntry } from './ledger-table.ts';
 
-export const getEntry = read({
-  text: `select ${entries.list()} from ledger_entries where id = $1`,
-  values: (id: string) => [id],
-  read: firstOf(entries.read),
-});
+export const getEntry = readBy('ledger_entries', 'id', entries);
 
 /** The newer entries of an account that are summed at most to tell an earlier balance. */
 const maxNewerEntries = 10_000;
@@ -36,7 +32,7 @@ export const findEntry = read({
         - (select cast(coalesce(sum(amount), 0) as bigint) from newer) as balance,
       (select count(*) from newer) as newer
     from wanted`,
-  values: ({ accountId, id }: { accountId: string; id: string }) => [accountId, id],
+  values: valuesOf<{ accountId: string; id: string }>('accountId', 'id'),
   read: firstOf((row: Parameters<typeof balancedEntry.read>[0]) => {
     const { balance, newer, ...entry } = balancedEntry.read(row);
     return { ...entry, balanceAfter: newer > maxNewerEntries ? null : balance };
@@ -91,7 +87,7 @@ const lockHold = statement({
 
 const markRefunded = statement({
   text: 'update holds set refunded = refunded + $2 where job_id = $1',
-  values: ({ jobId, amount }: { jobId: string; amount: Nano }) => [jobId, amount],
+  values: valuesOf<{ jobId: string; amount: Nano }>('jobId', 'amount'),
   read: nothing,
 });
 

@@ -1,13 +1,14 @@
 import { read, readSteps, run } from '../command.ts';
-import { eachOf, statement, type Dialect, type SqlValue } from '../statement.ts';
-import { paymentColumns, toPayment, type Payment } from './payment-table.ts';
+import { eachOf, statement, valuesOf, type Dialect, type SqlValue } from '../statement.ts';
+import { pageValues as historyValues, type Page } from './history-page.ts';
+import { payments, type Payment } from './payment-table.ts';
 import { paymentStates, type PaymentState } from '../../rules/payments.ts';
 
 /** Finds the payments of a transaction, ordered by identity. Hexadecimal digits of `transaction` must be lower case. */
 export const findPaymentsByTransaction = read({
-  text: `select ${paymentColumns} from payments where transaction_name = $1 order by identity limit $2`,
-  values: ({ transaction, limit }: { transaction: string; limit: number }) => [transaction, limit],
-  read: eachOf(toPayment),
+  text: `select ${payments.list()} from payments where transaction_name = $1 order by identity limit $2`,
+  values: valuesOf<{ transaction: string; limit: number }>('transaction', 'limit'),
+  read: eachOf(payments.read),
 });
 
 /** Names of payments are printable ASCII, so every name with a prefix sorts between the prefix and the prefix plus this. */
@@ -23,12 +24,12 @@ const beginningBy = (column: 'identity' | 'reference' | 'transaction_name'): str
  * `prefix`. Returns at most `limit` for each of the three; exact matches are always among them. Ordered by identity.
  */
 export const findPaymentsByPrefix = read({
-  text: `select ${paymentColumns} from payments where identity in (
+  text: `select ${payments.list()} from payments where identity in (
       ${beginningBy('identity')} union ${beginningBy('reference')} union ${beginningBy('transaction_name')}
     )
     order by identity`,
   values: ({ prefix, limit }: { prefix: string; limit: number }) => [prefix, prefix + afterEveryName, limit],
-  read: eachOf(toPayment),
+  read: eachOf(payments.read),
 });
 
 /** The position of the last payment of a page. */
@@ -57,10 +58,10 @@ const pageValues = ({ updatedBefore, before = top, limit }: Filter): SqlValue[] 
 ];
 
 const listAll = statement({
-  text: `select ${paymentColumns} from payments
+  text: `select ${payments.list()} from payments
     where ${isOld} and (created_at, identity) < ($2, $3) ${newestFirst}`,
   values: (filter: Filter) => pageValues(filter),
-  read: eachOf(toPayment),
+  read: eachOf(payments.read),
 });
 
 /** The first column of an index on `created_at` and `identity`, and its value for a wanted state. */
@@ -85,7 +86,7 @@ const newestPerState =
   ({ key, wanted }: StateIndex) =>
   ({ kind }: Dialect): string =>
     kind === 'sqlite'
-      ? `select ${paymentColumns} from json_each($5) as wanted
+      ? `select ${payments.list()} from json_each($5) as wanted
     cross join payments on identity in (
       select identity from payments
       where ${key} = ${wanted} and (created_at, identity) < ($2, $3) and ${isOld} ${newestFirst}
@@ -93,7 +94,7 @@ const newestPerState =
     ${newestFirst}`
       : `select newest.* from json_array_elements_text(cast($5 as json)) as wanted (value)
     cross join lateral (
-      select ${paymentColumns} from payments
+      select ${payments.list()} from payments
       where ${key} >= ${wanted} and (${key}, created_at, identity) < (${wanted}, $2, $3) and ${isOld}
       order by ${key} desc, created_at desc, identity desc limit $4
     ) as newest
@@ -107,7 +108,7 @@ const listInStates = statement({
     ...pageValues(filter),
     statesValue(filter.states),
   ],
-  read: eachOf(toPayment),
+  read: eachOf(payments.read),
 });
 
 /** Without `states` it takes all states, so that one index serves both cases. */
@@ -118,7 +119,7 @@ const listOfNetwork = statement({
     statesValue(filter.states ?? paymentStates),
     filter.network,
   ],
-  read: eachOf(toPayment),
+  read: eachOf(payments.read),
 });
 
 /**
@@ -129,4 +130,37 @@ export const listPayments = readSteps((filter: Filter) => {
   const { states, network } = filter;
   if (network !== undefined) return run(listOfNetwork, { ...filter, network });
   return states === undefined ? run(listAll, filter) : run(listInStates, { ...filter, states });
+});
+
+/** A page of what an account bought by payments. */
+export interface PurchasePage extends Page {
+  /** The wallet that owns the account; null for none. `networks`: CAIP-2, those on which it pays for this account. */
+  wallet: { payer: string; networks: readonly string[] } | null;
+}
+
+const older = '(created_at, identity) < ($2, $3)';
+/** Nothing was paid in the other states. */
+const isBought = `state in ('broadcasting', 'unknown', 'settled', 'delivered')`;
+
+/**
+ * Lists the payments that raised the account's balance, and those of its wallet that bought answers, which need no
+ * account. By `createdAt`, then identity, both descending, after the position `before`.
+ */
+export const listPurchases = read({
+  text: ({ isOneOf }) => `select ${payments.list()} from payments where identity in (
+      select identity from (
+        select identity from payments where account_id = $1 and ${older} and ${isBought} ${newestFirst}
+      ) as by_account union select identity from (
+        select identity from payments
+        where lower(payer) = lower(cast($5 as text)) and payer is not null and credit is null
+          and (payer = $5 or network like 'eip155:%') and ${isOneOf('network', '$6')} and ${older} and ${isBought} ${newestFirst}
+      ) as by_payer
+    )
+    ${newestFirst}`,
+  values: ({ wallet, ...page }: PurchasePage) => [
+    ...historyValues(page),
+    wallet?.payer ?? null,
+    JSON.stringify(wallet?.networks ?? []),
+  ],
+  read: eachOf(payments.read),
 });

@@ -1,6 +1,6 @@
 import { columns, integer, orNull, text, time, type RowOf } from '../columns.ts';
-import { read, run, write, writeTransaction } from '../command.ts';
-import { eachOf, firstOf, nothing, statement } from '../statement.ts';
+import { read, readBy, run, write, writeTransaction } from '../command.ts';
+import { countRows, eachOf, firstOf, nothing, statement, valuesOf } from '../statement.ts';
 
 export type MediaRole = 'image' | 'video' | 'last_frame' | 'input';
 
@@ -36,22 +36,11 @@ export interface ReservedMedia extends Pick<
 export const reserveMedia = write({
   text: `insert into media (id, account_id, role, content_type, size_bytes, created_at, expires_at)
     values ($1, $2, $3, $4, 0, $5, $6)`,
-  values: ({ id, accountId, role, contentType, now, expiresAt }: ReservedMedia) => [
-    id,
-    accountId,
-    role,
-    contentType,
-    now,
-    expiresAt,
-  ],
+  values: valuesOf<ReservedMedia>('id', 'accountId', 'role', 'contentType', 'now', 'expiresAt'),
   read: nothing,
 });
 
-export const getMedia = read({
-  text: `select ${media.list()} from media where id = $1`,
-  values: (id: string) => [id],
-  read: firstOf(media.read),
-});
+export const getMedia = readBy('media', 'id', media);
 
 /** Lists the media of a job in the order in which they were attached: inputs when it was opened, results when it ended. */
 export const listMedia = read({
@@ -65,7 +54,7 @@ export const listMedia = read({
 export const listExpiredMedia = read({
   text: `select ${media.list()} from media where removed_at is null and expires_at <= $1
     order by expires_at, id limit $2`,
-  values: ({ now, limit }: { now: number; limit: number }) => [now, limit],
+  values: valuesOf<{ now: number; limit: number }>('now', 'limit'),
   read: eachOf(media.read),
 });
 
@@ -83,7 +72,7 @@ export const discardMedia = write({
       select id from media where ${isOneOf('id', '$1')} and job_id is null and expires_at > $2 order by id ${lockRows}
     )
     update media set expires_at = $2 where id in (select id from wanted)`,
-  values: ({ ids, now }: MediaAt) => [JSON.stringify(ids), now],
+  values: valuesOf<MediaAt>('ids', 'now'),
   read: nothing,
 });
 
@@ -93,13 +82,13 @@ const noteRemoval = statement({
       select id from media where ${isOneOf('id', '$1')} and removed_at is null order by id ${lockRows}
     )
     update media set removed_at = $2 where id in (select id from wanted)`,
-  values: ({ ids, now }: MediaAt) => [JSON.stringify(ids), now],
+  values: valuesOf<MediaAt>('ids', 'now'),
   read: nothing,
 });
 
 const dropUntaken = statement({
   text: ({ isOneOf }) => `delete from media where ${isOneOf('id', '$1')} and job_id is null`,
-  values: ({ ids }: MediaAt) => [JSON.stringify(ids)],
+  values: valuesOf<MediaAt>('ids'),
   read: nothing,
 });
 
@@ -107,4 +96,29 @@ const dropUntaken = statement({
 export const markMediaRemoved = writeTransaction(function* (input: MediaAt) {
   yield* run(noteRemoval, input);
   yield* run(dropUntaken, input);
+});
+
+/** Stores the length of a video that was made here, by the SHA-256 of its bytes. A second call keeps the first length. */
+export const noteMadeClip = write({
+  text: `insert into made_clips (digest, seconds, created_at) values ($1, $2, $3)
+    on conflict (digest) do update set created_at = excluded.created_at`,
+  values: valuesOf<{ digest: string; seconds: number; now: number }>('digest', 'seconds', 'now'),
+  read: nothing,
+});
+
+/** Returns the seconds; null for a video that was not made here. */
+export const findMadeClip = read({
+  text: 'select seconds from made_clips where digest = $1',
+  values: (digest: string) => [digest],
+  read: firstOf(({ seconds }: { seconds: bigint }) => Number(seconds)),
+});
+
+/** Deletes up to `limit` of these records, of videos last made before `madeBefore`. Returns how many. */
+export const sweepMadeClips = write({
+  text: ({ lockFreeRows }) => `with over as (
+      select digest from made_clips where created_at < $1 order by created_at limit $2 ${lockFreeRows}
+    )
+    delete from made_clips where digest in (select digest from over) returning 1 as removed`,
+  values: valuesOf<{ madeBefore: number; limit: number }>('madeBefore', 'limit'),
+  read: countRows,
 });

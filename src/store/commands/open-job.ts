@@ -6,12 +6,13 @@ import {
   givenRows,
   nothing,
   statement,
+  valuesOf,
   type EngineKind,
   type SqlValue,
 } from '../statement.ts';
 import { claimJob, findEarlier, type Claimed } from './earlier-job.ts';
-import { lockAccount } from './lock-account.ts';
-import { newJobRecord, type Job, type JobPayment, type NewJob } from './job-table.ts';
+import { lockAccount } from './ledger-table.ts';
+import { newJobRecord, newJobs, type Job, type JobPayment, type NewJob } from './job-table.ts';
 import { countActiveJobs } from './jobs.ts';
 import { countHold, findShortBudget } from './key-budgets.ts';
 import { pledgeHold } from './pledges.ts';
@@ -67,32 +68,7 @@ const turnOfGiven = `case when g.status = 'queued' then (
     where account_id = g.account_id and kind = g.kind and status = 'queued'
   ) + ${turnMs} * (row_number() over (partition by g.account_id, g.kind, g.status order by g.position) - 1) end`;
 
-/** The columns of a new job. Their values are those of `jobValues`, then `turn`. */
-const newJobColumns = `id, account_id, key_id, kind, model, status, attempts, max_attempts, lease_owner,
-  lease_until, deadline_at, created_at, started_at, request, custom_data, parameters, webhook_url, turn`;
-
-const jobValues = (input: OpenJobInput): SqlValue[] => {
-  const job = newJobRecord(input);
-  return [
-    job.id,
-    job.accountId,
-    job.keyId,
-    job.kind,
-    job.model,
-    job.status,
-    job.attempts,
-    job.maxAttempts,
-    job.leaseOwner,
-    job.leaseUntil,
-    job.deadlineAt,
-    job.createdAt,
-    job.startedAt,
-    job.request,
-    job.customData,
-    job.parameters,
-    job.webhookUrl,
-  ];
-};
+const jobValues = (input: OpenJobInput): SqlValue[] => newJobs.values(newJobRecord(input));
 
 const toAvailable = ({ available }: { available: Nano }): Nano => available;
 
@@ -104,9 +80,8 @@ const toAvailable = ({ available }: { available: Nano }): Nano => available;
  */
 const admitAtOnce = statement({
   gathers: true,
-  text: `with ${givenRows(`id, account_id, key_id, kind, model, status, attempts bigint, max_attempts bigint, lease_owner,
-      lease_until bigint, deadline_at bigint, created_at bigint, started_at bigint, request, custom_data, parameters,
-      webhook_url, hold bigint, endpoint, idempotency_key, body_hash, key_expires_at bigint, channel, sender`)}, sound as materialized (
+  text: `with ${givenRows(`${newJobs.typed()}, hold bigint, endpoint, idempotency_key, body_hash,
+      key_expires_at bigint, channel, sender`)}, sound as materialized (
       select * from given
       where account_id = (select k.account_id from api_keys k where k.id = key_id and k.revoked_at is null)
         and not exists (
@@ -125,8 +100,8 @@ const admitAtOnce = statement({
     ), g as materialized (
       select sound.*, account.available from sound join account on account.id = sound.account_id
     ), job as (
-      insert into jobs (${newJobColumns})
-      select ${newJobColumns.replace(/, turn$/, '')}, ${turnOfGiven} from g
+      insert into jobs (${newJobs.list()}, turn)
+      select ${newJobs.list()}, ${turnOfGiven} from g
     ), hold as (
       insert into holds (job_id, account_id, amount, state, expires_at)
       select id, account_id, hold, 'open', deadline_at from g
@@ -171,8 +146,7 @@ const placeHold = statement({
 });
 
 const insertJob = statement({
-  text: `insert into jobs (${newJobColumns})
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, ${turn})`,
+  text: `insert into jobs (${newJobs.list()}, turn) values (${newJobs.parameters()}, ${turn})`,
   values: (input: OpenJobInput) => jobValues(input),
   read: nothing,
 });
@@ -186,14 +160,7 @@ const insertHold = statement({
 const claimKey = statement({
   text: `insert into idempotency_keys (account_id, endpoint, idempotency_key, body_hash, job_id, expires_at)
     values ($1, $2, $3, $4, $5, $6)`,
-  values: ({ accountId, endpoint, key, bodyHash, jobId, expiresAt }: KeyClaim) => [
-    accountId,
-    endpoint,
-    key,
-    bodyHash,
-    jobId,
-    expiresAt,
-  ],
+  values: valuesOf<KeyClaim>('accountId', 'endpoint', 'key', 'bodyHash', 'jobId', 'expiresAt'),
   read: nothing,
 });
 
@@ -225,7 +192,7 @@ const findState = statement({
 
 const dropClaim = statement({
   text: `delete from idempotency_keys where account_id = $1 and endpoint = $2 and idempotency_key = $3`,
-  values: ({ accountId, endpoint, key }: Claimed) => [accountId, endpoint, key],
+  values: valuesOf<Claimed>('accountId', 'endpoint', 'key'),
   read: nothing,
 });
 
@@ -324,6 +291,6 @@ export const sweepIdempotencyKeys = write({
     delete from idempotency_keys
     where (account_id, endpoint, idempotency_key) in (select account_id, endpoint, idempotency_key from over)
     returning 1 as removed`,
-  values: ({ now, limit }: { now: number; limit: number }) => [now, limit],
+  values: valuesOf<{ now: number; limit: number }>('now', 'limit'),
   read: countRows,
 });

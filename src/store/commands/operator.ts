@@ -1,7 +1,7 @@
-import { columns, json, orNull, text, time, type RowOf } from '../columns.ts';
-import { read, readSteps, run, write } from '../command.ts';
-import { eachOf, firstOf, nothing, onlyOf, statement } from '../statement.ts';
 import type { JsonObject } from '../../kit/json.ts';
+import { columns, json, orNull, text, time, type RowOf } from '../columns.ts';
+import { read, readBy, readSteps, run, write } from '../command.ts';
+import { eachOf, firstOf, nothing, onlyOf, statement, valuesOf } from '../statement.ts';
 
 /** `read` looks at everything; `write` changes it, too. */
 export type OperatorRole = 'read' | 'write';
@@ -19,6 +19,7 @@ const keyFields = {
 };
 export type OperatorKey = RowOf<typeof keyFields>;
 const keys = columns(keyFields);
+const newKeys = columns({ ...keyFields, hash: text() });
 
 export interface NewOperatorKey extends Pick<OperatorKey, 'id' | 'display' | 'label' | 'role' | 'expiresAt'> {
   /** SHA-256 of the key; the key itself is never stored. */
@@ -27,26 +28,13 @@ export interface NewOperatorKey extends Pick<OperatorKey, 'id' | 'display' | 'la
 }
 
 export const createOperatorKey = write({
-  text: `insert into operator_keys (id, hash, display, label, role, created_at, expires_at)
-    values ($1, $2, $3, $4, $5, $6, $7) returning ${keys.list()}`,
-  values: ({ id, hash, display, label, role, now, expiresAt }: NewOperatorKey) => [
-    id,
-    hash,
-    display,
-    label,
-    role,
-    now,
-    expiresAt,
-  ],
+  text: `insert into operator_keys (${newKeys.list()}) values (${newKeys.parameters()}) returning ${keys.list()}`,
+  values: ({ now, ...key }: NewOperatorKey) => newKeys.values({ ...key, createdAt: now, revokedAt: null }),
   read: onlyOf(keys.read),
 });
 
 /** Finds the operator key with this SHA-256, revoked or not. */
-export const findOperatorKey = read({
-  text: `select ${keys.list()} from operator_keys where hash = $1`,
-  values: (hash: string) => [hash],
-  read: firstOf(keys.read),
-});
+export const findOperatorKey = readBy('operator_keys', 'hash', keys);
 
 /** Lists all operator keys, oldest first. */
 export const listOperatorKeys = read({
@@ -58,7 +46,7 @@ export const listOperatorKeys = read({
 /** Null if there is no such key. Revoking again keeps the first time. */
 export const revokeOperatorKey = write({
   text: `update operator_keys set revoked_at = coalesce(revoked_at, $2) where id = $1 returning ${keys.list()}`,
-  values: ({ id, now }: { id: string; now: number }) => [id, now],
+  values: valuesOf<{ id: string; now: number }>('id', 'now'),
   read: firstOf(keys.read),
 });
 
@@ -90,15 +78,7 @@ export interface NewAuditRow extends Omit<AuditRow, 'input' | 'outcome' | 'error
 export const startAudit = write({
   text: `insert into audit_log (id, at, actor, actor_label, operation, input, request_id)
     values ($1, $2, $3, $4, $5, $6, $7)`,
-  values: ({ id, at, actor, actorLabel, operation, input, requestId }: NewAuditRow) => [
-    id,
-    at,
-    actor,
-    actorLabel,
-    operation,
-    input,
-    requestId,
-  ],
+  values: valuesOf<NewAuditRow>('id', 'at', 'actor', 'actorLabel', 'operation', 'input', 'requestId'),
   read: nothing,
 });
 
@@ -114,11 +94,7 @@ export const finishAudit = write({
   read: nothing,
 });
 
-export const getAudit = read({
-  text: `select ${audit.list()} from audit_log where id = $1`,
-  values: (id: string) => [id],
-  read: firstOf(audit.read),
-});
+export const getAudit = readBy('audit_log', 'id', audit);
 
 export interface AuditFilter {
   limit: number;

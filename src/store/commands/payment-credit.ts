@@ -1,10 +1,10 @@
 import { newId } from '../../kit/ids.ts';
 import type { Nano } from '../../kit/money.ts';
 import { run, type Steps } from '../command.ts';
-import { firstOf, onlyOf, statement, type EngineKind } from '../statement.ts';
+import { firstOf, onlyOf, statement, valuesOf, type EngineKind } from '../statement.ts';
 import { post } from './ledger-table.ts';
 import { isMade, owedCredit } from '../../rules/payments.ts';
-import { paymentColumns, toPayment, type Payment } from './payment-table.ts';
+import { payments, type Payment } from './payment-table.ts';
 
 /** Sums the refunds of a payment that did not fail. */
 export const sumRefunds = statement({
@@ -21,13 +21,13 @@ const lockAvailable = statement({
 });
 
 const setCredited = statement({
-  text: `update payments set credited = $2, credit_entry = $3 where identity = $1 returning ${paymentColumns}`,
-  values: ({ identity, credited, creditEntry }: Pick<Payment, 'identity' | 'credited' | 'creditEntry'>) => [
-    identity,
-    credited,
-    creditEntry,
-  ],
-  read: firstOf(toPayment),
+  text: `update payments set credited = $2, credit_entry = $3 where identity = $1 returning ${payments.list()}`,
+  values: valuesOf<Pick<Payment, 'identity' | 'credited' | 'creditEntry'>>(
+    'identity',
+    'credited',
+    'creditEntry',
+  ),
+  read: firstOf(payments.read),
 });
 
 export type CreditMove =

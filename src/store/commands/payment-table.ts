@@ -1,5 +1,5 @@
+import { columns, flag, int64, integer, named, orNull, pick, text, time, type RowOf } from '../columns.ts';
 import type { PaymentState } from '../../rules/payments.ts';
-import { columns, flag, int64, integer, named, orNull, text, time, type RowOf } from '../columns.ts';
 
 const paymentFields = {
   /** Unique: EVM chain, token, payer and nonce; Solana cluster and message hash. */
@@ -63,9 +63,31 @@ const paymentFields = {
 };
 export type Payment = RowOf<typeof paymentFields>;
 
-const payments = columns(paymentFields);
-export const toPayment = payments.read;
-export const paymentColumns = payments.list();
+export const payments = columns(paymentFields);
+
+const settableFields = pick(
+  paymentFields,
+  'payer',
+  'source',
+  'client',
+  'result',
+  'transaction',
+  'rawTransaction',
+  'receipt',
+  'reason',
+  'leaseOwner',
+  'leaseUntil',
+  'facilitator',
+  'checkAt',
+  'settledAt',
+  'reverts',
+  'accountId',
+  'settledAmount',
+  'credit',
+);
+/** The fields that may change with the state. */
+export type SettableFields = RowOf<typeof settableFields>;
+export const settable = columns(settableFields);
 
 /** `amountOf` in SQL. */
 export const amountColumn = 'coalesce(settled_amount, amount)';

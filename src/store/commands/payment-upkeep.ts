@@ -1,7 +1,7 @@
-import { columns, text, time, type RowOf } from '../columns.ts';
+import { columns, int64, integer, text, time, type RowOf } from '../columns.ts';
 import { read, run, write, writeSteps } from '../command.ts';
-import { countRows, eachOf, hasRows, nothing, statement } from '../statement.ts';
-import { amountColumn, paymentColumns, toPayment } from './payment-table.ts';
+import { countRows, eachOf, hasRows, nothing, statement, valuesOf } from '../statement.ts';
+import { amountColumn, payments } from './payment-table.ts';
 import type { PaymentState } from '../../rules/payments.ts';
 
 interface DueChecks {
@@ -21,14 +21,9 @@ export const claimPaymentChecks = write({
       order by check_at limit $3 ${lockFreeRows}
     )
     update payments set check_at = $2 where identity in (select identity from due)
-    returning ${paymentColumns}`,
-  values: ({ now, until, states, limit }: DueChecks) => [
-    now,
-    until,
-    limit,
-    states === undefined ? null : JSON.stringify(states),
-  ],
-  read: eachOf(toPayment),
+    returning ${payments.list()}`,
+  values: valuesOf<DueChecks>('now', 'until', 'limit', 'states'),
+  read: eachOf(payments.read),
 });
 
 interface OldPayments {
@@ -43,7 +38,7 @@ const deleteRejected = statement({
       order by updated_at limit $2 ${lockFreeRows}
     )
     delete from payments where identity in (select identity from old) returning 1 as removed`,
-  values: ({ before, limit }: OldPayments) => [before, limit],
+  values: valuesOf<OldPayments>('before', 'limit'),
   read: countRows,
 });
 
@@ -55,7 +50,7 @@ const forget = (column: string, condition: string) =>
       order by updated_at limit $2 ${lockFreeRows}
     )
     update payments set ${column} = null where identity in (select identity from old) returning 1 as removed`,
-    values: ({ before, limit }: OldPayments) => [before, limit],
+    values: valuesOf<OldPayments>('before', 'limit'),
     read: countRows,
   });
 const forgetAnswers = forget('result', `state = 'delivered' and result is not null`);
@@ -86,7 +81,7 @@ interface Settled {
 /** Lists payments settled from `from` (inclusive) to `to` (exclusive) by time of settlement, after the row `after`. */
 export const listSettledPayments = read({
   isLong: true,
-  text: `select ${paymentColumns} from payments
+  text: `select ${payments.list()} from payments
     where settled_at >= $1 and settled_at < $2 and (settled_at, identity) > ($3, $4)
     order by settled_at, identity limit $5`,
   values: ({ from, to, after, limit }: Settled) => [
@@ -97,7 +92,7 @@ export const listSettledPayments = read({
     after?.identity ?? '',
     limit,
   ],
-  read: eachOf(toPayment),
+  read: eachOf(payments.read),
 });
 
 const msPerDay = 86_400_000;
@@ -105,17 +100,17 @@ const msPerDay = 86_400_000;
 /** A 64-bit sum of an asset with 18 decimals overflows at nine dollars, so amounts are summed in two parts. */
 const part = 1_000_000_000n;
 
-interface SumRow {
-  network: string;
-  asset: string;
-  day: bigint;
-  payments: bigint;
-  refunds: bigint;
-  amount_high: bigint;
-  amount_low: bigint;
-  refunded_high: bigint;
-  refunded_low: bigint;
-}
+const sums = columns({
+  network: text(),
+  asset: text(),
+  day: integer(),
+  payments: integer(),
+  refunds: integer(),
+  amountHigh: int64(),
+  amountLow: int64(),
+  refundedHigh: int64(),
+  refundedLow: int64(),
+});
 
 const moves = `select network, asset, settled_at / ${msPerDay} as day, 1 as is_payment,
       ${amountColumn} as amount
@@ -148,16 +143,16 @@ export const sumPayments = read({
       ${sumOf(`amount / ${part}`, 0)} as refunded_high, ${sumOf(`amount % ${part}`, 0)} as refunded_low
     from (${moves}) as moves
     group by network, asset, day order by network, asset, day`,
-  values: ({ from, to }: { from: number; to: number }) => [from, to],
-  read: eachOf((row: SumRow): PaymentSum => ({
-    network: row.network,
-    asset: row.asset,
-    day: new Date(Number(row.day) * msPerDay).toISOString().slice(0, 10),
-    payments: Number(row.payments),
-    amount: row.amount_high * part + row.amount_low,
-    refunds: Number(row.refunds),
-    refunded: row.refunded_high * part + row.refunded_low,
-  })),
+  values: valuesOf<{ from: number; to: number }>('from', 'to'),
+  read: eachOf((row: Record<string, never>): PaymentSum => {
+    const { day, amountHigh, amountLow, refundedHigh, refundedLow, ...sum } = sums.read(row);
+    return {
+      ...sum,
+      day: new Date(day * msPerDay).toISOString().slice(0, 10),
+      amount: amountHigh * part + amountLow,
+      refunded: refundedHigh * part + refundedLow,
+    };
+  }),
 });
 
 const offeredFields = {
@@ -177,13 +172,13 @@ const insertOffer = statement({
   text: `insert into offered_terms (fingerprint, terms, offered_at) values ($1, $2, $3)
     on conflict (fingerprint) do update set offered_at = excluded.offered_at
     where offered_terms.offered_at < excluded.offered_at`,
-  values: ({ fingerprint, terms, offeredAt }: Offer) => [fingerprint, terms, offeredAt],
+  values: valuesOf<Offer>('fingerprint', 'terms', 'offeredAt'),
   read: nothing,
 });
 
 const forgetOffers = statement({
   text: 'delete from offered_terms where offered_at < $1',
-  values: ({ forgetBefore }: Offer) => [forgetBefore],
+  values: valuesOf<Offer>('forgetBefore'),
   read: nothing,
 });
 
@@ -196,7 +191,7 @@ export const noteOfferedTerms = writeSteps(function* (offer: Offer) {
 /** Lists the terms that were offered at `since` or later. */
 export const listOfferedTerms = read({
   text: `select ${offered.list()} from offered_terms where offered_at >= $1 order by offered_at desc limit 100`,
-  values: ({ since }: { since: number }) => [since],
+  values: valuesOf<{ since: number }>('since'),
   read: eachOf(offered.read),
 });
 
@@ -211,18 +206,13 @@ export const takeAccountLease = write({
     on conflict (sender) do update set owner = excluded.owner, until = excluded.until
     where sender_turns.owner = excluded.owner or sender_turns.until <= $4
     returning 1 as taken`,
-  values: ({ sender, owner, until, now }: AccountLease & { until: number; now: number }) => [
-    sender,
-    owner,
-    until,
-    now,
-  ],
+  values: valuesOf<AccountLease & { until: number; now: number }>('sender', 'owner', 'until', 'now'),
   read: hasRows,
 });
 
 /** Ends the lease if `owner` still has it. */
 export const endAccountLease = write({
   text: 'delete from sender_turns where sender = $1 and owner = $2',
-  values: ({ sender, owner }: AccountLease) => [sender, owner],
+  values: valuesOf<AccountLease>('sender', 'owner'),
   read: nothing,
 });

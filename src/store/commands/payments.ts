@@ -1,33 +1,15 @@
-import {
-  inTransaction,
-  read,
-  run,
-  unlessRaced,
-  write,
-  writeSteps,
-  writeTransaction,
-  type Steps,
-} from '../command.ts';
-import { firstOf, nothing, statement, type EngineKind } from '../statement.ts';
-import { amountColumn, paymentColumns, toPayment, type Payment } from './payment-table.ts';
+import { readBy, run, unlessRaced, write, writeSteps, writeTransaction, type Steps } from '../command.ts';
+import { firstOf, statement, valuesOf } from '../statement.ts';
+import { payments, settable, type Payment, type SettableFields } from './payment-table.ts';
 import { moveCredit } from './payment-credit.ts';
 import { readAvailable } from './ledger-table.ts';
 import { debitPledged } from './pledges.ts';
-import { isTooRisky, type Risk } from './payment-risk.ts';
-import { neverSettledMs, type PaymentState } from '../../rules/payments.ts';
+import type { PaymentState } from '../../rules/payments.ts';
 
-export const getPayment = read({
-  text: `select ${paymentColumns} from payments where identity = $1`,
-  values: (identity: string) => [identity],
-  read: firstOf(toPayment),
-});
+export const getPayment = readBy('payments', 'identity', payments);
 
 /** Finds the payment that has the buyer's identifier. */
-export const findPaymentById = read({
-  text: `select ${paymentColumns} from payments where payment_id = $1`,
-  values: (paymentId: string) => [paymentId],
-  read: firstOf(toPayment),
-});
+export const findPaymentById = readBy('payments', 'payment_id', payments);
 
 export interface NewPayment extends Pick<
   Payment,
@@ -71,24 +53,24 @@ const insertPayment = statement({
       job_id = case when payments.request_hash = excluded.request_hash then payments.job_id end,
       updated_at = excluded.updated_at
     where payments.state = 'rejected'
-    returning ${paymentColumns}`,
-  values: (payment: NewPayment) => [
-    payment.identity,
-    payment.requestHash,
-    payment.network,
-    payment.asset,
-    payment.payTo,
-    payment.amount,
-    payment.payload,
-    payment.requirements,
-    payment.leaseOwner,
-    payment.leaseUntil,
-    payment.now,
-    payment.paymentId,
-    payment.accountId,
-    payment.credit,
-  ],
-  read: firstOf(toPayment),
+    returning ${payments.list()}`,
+  values: valuesOf<NewPayment>(
+    'identity',
+    'requestHash',
+    'network',
+    'asset',
+    'payTo',
+    'amount',
+    'payload',
+    'requirements',
+    'leaseOwner',
+    'leaseUntil',
+    'now',
+    'paymentId',
+    'accountId',
+    'credit',
+  ),
+  read: firstOf(payments.read),
 });
 
 const maxAttempts = 3;
@@ -113,41 +95,13 @@ export const reservePayment = writeSteps(function* (
   throw new Error('a payment was neither inserted nor found');
 });
 
-const settable = [
-  ['payer', 'payer'],
-  ['source', 'source'],
-  ['client', 'client'],
-  ['result', 'result'],
-  ['transaction', 'transaction_id'],
-  ['rawTransaction', 'raw_transaction'],
-  ['receipt', 'receipt'],
-  ['reason', 'reason'],
-  ['leaseOwner', 'lease_owner'],
-  ['leaseUntil', 'lease_until'],
-  ['facilitator', 'facilitator'],
-  ['checkAt', 'check_at'],
-  ['settledAt', 'settled_at'],
-  ['reverts', 'reverts'],
-  ['accountId', 'account_id'],
-  ['settledAmount', 'settled_amount'],
-  ['credit', 'credit'],
-] as const satisfies readonly (readonly [keyof Payment, string])[];
 const fixedParameters = 5;
-const numbers: ReadonlySet<string> = new Set([
-  'lease_until',
-  'check_at',
-  'settled_at',
-  'settled_amount',
-  'credit',
-  'reverts',
-]);
 
-/** Each settable column has two parameters: 1 if it changes, and its new value. */
-const assignments = settable
-  .map(([, column], index) => {
+/** Each column that may be set has two parameters: 1 if it changes, and its new value. */
+const assignments = settable.all
+  .map(({ name, type = 'text' }, index) => {
     const changes = fixedParameters + 1 + index * 2;
-    const type = numbers.has(column) ? 'bigint' : 'text';
-    return `${column} = case when $${changes} = 1 then cast($${changes + 1} as ${type}) else ${column} end`;
+    return `${name} = case when $${changes} = 1 then cast($${changes + 1} as ${type}) else ${name} end`;
   })
   .join(', ');
 
@@ -157,7 +111,7 @@ export interface AdvancePaymentInput {
   to: PaymentState;
   owner?: string;
   /** Only these fields change; null clears one. */
-  set?: Partial<Pick<Payment, (typeof settable)[number][0]>>;
+  set?: Partial<SettableFields>;
   now: number;
 }
 
@@ -172,42 +126,20 @@ export const advancePayment = write({
       call_claim = case when cast($3 as text) in ('rejected', 'failed') then null else call_claim end
     where identity = $1 and ${isOneOf('state', '$2')}
       and (cast($5 as text) is null or lease_owner = $5)
-    returning ${paymentColumns}`,
+    returning ${payments.list()}`,
   values: ({ identity, from, to, owner, set = {}, now }: AdvancePaymentInput) => [
     identity,
     JSON.stringify(from),
     to,
     now,
     owner ?? null,
-    ...settable.flatMap(([field]) => {
+    ...settable.all.flatMap(({ field }) => {
       const value = set[field];
-      return value === undefined ? [0, null] : [1, typeof value === 'boolean' ? Number(value) : value];
+      return value === undefined ? [0, null] : [1, value];
     }),
   ],
-  read: firstOf(toPayment),
+  read: firstOf(payments.read),
 });
-
-/**
- * Makes the change, and keeps the balance of the account in step: a payment that becomes settled raises it
- * once; one that is proven not to have happened takes that back, as far as it is not spent or held.
- */
-function* advanceWithCredit(
-  change: AdvancePaymentInput,
-  entryId: string,
-  kind: EngineKind,
-): Steps<Payment | null> {
-  const payment = yield* run(advancePayment, change);
-  if (payment === null) return null;
-  const { identity, accountId, creditEntry } = payment;
-  const moved = yield* moveCredit(payment, { now: change.now, entryId }, kind);
-  if (moved.outcome !== 'moved') return payment;
-  if (accountId !== null && creditEntry === null && moved.payment.creditEntry !== null) {
-    const available = (yield* run(readAvailable, accountId)) ?? 0n;
-    const before = available - (moved.payment.credited - payment.credited);
-    yield* debitPledged({ accountId, payment: identity, before, now: change.now }, kind);
-  }
-  return moved.payment;
-}
 
 export interface AdvanceCreditInput {
   change: AdvancePaymentInput;
@@ -217,112 +149,24 @@ export interface AdvanceCreditInput {
   entryId: string;
 }
 
-/** As `advancePayment`, for a payment with a `credit`: the entry of that credit is posted, or undone, in the same unit. */
-export const advanceCredit = writeSteps(({ change, accountId, entryId }: AdvanceCreditInput, kind) =>
-  inTransaction(advanceWithCredit(change, entryId, kind), accountId ?? undefined),
+/**
+ * As `advancePayment`, for a payment with a `credit`, and keeps the balance of the account in step in the same unit: a
+ * payment that becomes settled raises it once; one that is proven not to have happened takes that back, as far as it is
+ * not spent or held.
+ */
+export const advanceCredit = writeTransaction(
+  function* ({ change, entryId }: AdvanceCreditInput, kind): Steps<Payment | null> {
+    const payment = yield* run(advancePayment, change);
+    if (payment === null) return null;
+    const { identity, accountId, creditEntry } = payment;
+    const moved = yield* moveCredit(payment, { now: change.now, entryId }, kind);
+    if (moved.outcome !== 'moved') return payment;
+    if (accountId !== null && creditEntry === null && moved.payment.creditEntry !== null) {
+      const available = (yield* run(readAvailable, accountId)) ?? 0n;
+      const before = available - (moved.payment.credited - payment.credited);
+      yield* debitPledged({ accountId, payment: identity, before, now: change.now }, kind);
+    }
+    return moved.payment;
+  },
+  { accountOf: ({ accountId }) => accountId },
 );
-
-/** Locks a name until the end of the transaction. Rows that another transaction has not inserted yet cannot be locked. */
-const lockName = statement({
-  only: 'postgres',
-  text: 'select pg_advisory_xact_lock(hashtextextended($1, 0))',
-  values: (name: string) => [name],
-  read: nothing,
-});
-
-interface OpenAmount {
-  state: PaymentState;
-  amount: bigint;
-  lease_until: bigint | null;
-}
-
-/**
- * Lists the other open payments of the payment's source that can still be settled. The states are written as in the
- * index for these rows.
- */
-const listOpenAmounts = statement({
-  text: `select state, ${amountColumn} as amount, lease_until from payments
-    where source = $1 and network = $2 and asset = $3 and identity <> $4 and created_at > $5
-      and state in ('verified', 'produced', 'broadcasting', 'unknown')`,
-  values: ({ source, payment, now }: { source: string; payment: Payment; now: number }) => [
-    source,
-    payment.network,
-    payment.asset,
-    payment.identity,
-    now - neverSettledMs,
-  ],
-  read: (rows: OpenAmount[]) => rows,
-});
-
-/** Counts the reverted transactions of a source's payments on one network that changed since then. */
-export const countReverts = read({
-  text: `select cast(coalesce(sum(reverts), 0) as bigint) as reverts from payments
-    where source = $1 and network = $2 and reverts > 0 and updated_at > $3`,
-  values: ({ source, network, since }: { source: string; network: string; since: number }) => [
-    source,
-    network,
-    since,
-  ],
-  read: ([row]: { reverts: bigint }[]) => Number(row?.reverts ?? 0n),
-});
-
-const sumOf = (amounts: { amount: bigint }[]): bigint =>
-  amounts.reduce((total, { amount }) => total + amount, 0n);
-
-const isUnsent = ({ state, lease_until: leaseUntil }: OpenAmount, now: number): boolean =>
-  (state === 'verified' || state === 'produced') && leaseUntil !== null && leaseUntil > now;
-
-export interface VerifyPaymentInput {
-  /** Applied if the funds cover the payment; it sets `source`. */
-  change: AdvancePaymentInput;
-  source: string;
-  /** A lower bound of what payments can take from `source`, in the asset's smallest unit. */
-  funds: bigint;
-  /** The most payments from `source` in one asset that are open at once. */
-  maxOpen: number;
-  /** The number of reverted settlements since `since` that bars a source. */
-  reverts: { limit: number; since: number };
-  /** Set for a payment that is settled after the work. */
-  risk?: Risk | null;
-}
-
-export type VerifyPaymentOutcome =
-  | { outcome: 'verified'; payment: Payment }
-  /** Sums of the other open payments: `unsent` are being worked on, `sent` were sent or given up. */
-  | { outcome: 'uncovered'; unsent: bigint; sent: bigint }
-  | { outcome: 'too_many_open' }
-  | { outcome: 'too_many_reverts' }
-  /** It must be paid before the work. */
-  | { outcome: 'too_risky' };
-
-/**
- * Makes the change if `funds` cover this payment and all other open payments from `source` in the same asset. Payments
- * that are a day old do not count, because they can never be settled. Calls for one source run one after another. Null
- * as in `advancePayment`.
- */
-export const verifyPayment = writeTransaction(function* ({
-  change,
-  source,
-  funds,
-  maxOpen,
-  reverts,
-  risk = null,
-}: VerifyPaymentInput): Steps<VerifyPaymentOutcome | null> {
-  yield* run(lockName, `payments from ${source}`);
-  const payment = yield* run(getPayment, change.identity);
-  if (payment === null) return null;
-  const { network } = payment;
-  const reverted = yield* run(countReverts, { source, network, since: reverts.since });
-  if (reverted >= reverts.limit) return { outcome: 'too_many_reverts' };
-  const open = yield* run(listOpenAmounts, { source, payment, now: change.now });
-  if (open.length >= maxOpen) return { outcome: 'too_many_open' };
-  if (risk !== null) {
-    yield* run(lockName, 'payments after the work');
-    if (yield* isTooRisky(payment, { source, ...risk })) return { outcome: 'too_risky' };
-  }
-  const unsent = sumOf(open.filter((one) => isUnsent(one, change.now)));
-  const sent = sumOf(open) - unsent;
-  if (payment.amount + unsent + sent > funds) return { outcome: 'uncovered', unsent, sent };
-  const verified = yield* run(advancePayment, change);
-  return verified === null ? null : { outcome: 'verified', payment: verified };
-});

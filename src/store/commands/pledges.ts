@@ -1,16 +1,12 @@
 import type { Nano } from '../../kit/money.ts';
 import { run, type Steps } from '../command.ts';
-import { eachOf, nothing, statement, type EngineKind } from '../statement.ts';
+import { eachOf, nothing, statement, valuesOf, type EngineKind } from '../statement.ts';
 import { post } from './ledger-table.ts';
 
 /** Makes the hold of a new job, which holds nothing of the balance, the pledge of a payment. */
 export const pledgeHold = statement({
   text: 'update holds set amount = $2, payment = $3, debited = 0 where job_id = $1',
-  values: ({ jobId, most, payment }: { jobId: string; most: Nano; payment: string }) => [
-    jobId,
-    most,
-    payment,
-  ],
+  values: valuesOf<{ jobId: string; most: Nano; payment: string }>('jobId', 'most', 'payment'),
   read: nothing,
 });
 
@@ -34,7 +30,7 @@ const listOwed = statement({
   text: `select job_id, captured, payment from holds
     where account_id = $1 and ${isOwed}
     order by case when payment = $2 then 0 else 1 end, ended_at desc limit 100`,
-  values: ({ accountId, payment }: { accountId: string; payment: string }) => [accountId, payment],
+  values: valuesOf<{ accountId: string; payment: string }>('accountId', 'payment'),
   read: eachOf((row: OwedHold) => row),
 });
 

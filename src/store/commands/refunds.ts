@@ -1,9 +1,8 @@
 import { columns, flag, int64, named, orNull, text, time, type RowOf } from '../columns.ts';
-import { read, readSteps, run, writeTransaction, type Steps } from '../command.ts';
-import { eachOf, firstOf, nothing, onlyOf, statement } from '../statement.ts';
+import { read, readBy, readSteps, run, writeTransaction, type Steps } from '../command.ts';
+import { eachOf, firstOf, nothing, statement, valuesOf } from '../statement.ts';
 import { top, type HistoryPosition } from './history-page.ts';
 import { moveCredit, sumRefunds, type CreditMove } from './payment-credit.ts';
-import type { Payment } from './payment-table.ts';
 import { getPayment } from './payments.ts';
 import { amountOf } from '../../rules/payments.ts';
 
@@ -41,11 +40,7 @@ const refundFields = {
 export type PaymentRefund = RowOf<typeof refundFields>;
 const refunds = columns(refundFields);
 
-export const getRefund = read({
-  text: `select ${refunds.list()} from payment_refunds where id = $1`,
-  values: (id: string) => [id],
-  read: firstOf(refunds.read),
-});
+export const getRefund = readBy('payment_refunds', 'id', refunds);
 
 /** Locks the payment until the end of the transaction, so that two refunds see each other. */
 const lockPayment = statement({
@@ -65,29 +60,14 @@ const findOpenRefund = statement({
 
 const markRefunded = statement({
   text: 'update payments set refunded = $2 where identity = $1',
-  values: ({ identity, isRefunded }: { identity: string; isRefunded: boolean }) => [
-    identity,
-    isRefunded ? 1 : 0,
-  ],
+  values: valuesOf<{ identity: string; isRefunded: boolean }>('identity', 'isRefunded'),
   read: nothing,
 });
 
 const insertRefund = statement({
-  text: `insert into payment_refunds (id, payment, network, asset, recipient, amount, state, note, accepts_unknown,
-      created_at, updated_at)
-    values ($1, $2, $3, $4, $5, $6, 'planned', $7, $8, $9, $9) returning ${refunds.list()}`,
-  values: ({ plan, payment, recipient, amount }: Allowed & { plan: NewPaymentRefund }) => [
-    plan.id,
-    payment.identity,
-    payment.network,
-    payment.asset,
-    recipient,
-    amount,
-    plan.note,
-    plan.acceptsUnknown ? 1 : 0,
-    plan.now,
-  ],
-  read: onlyOf(refunds.read),
+  text: `insert into payment_refunds (${refunds.list()}) values (${refunds.parameters()})`,
+  values: refunds.values,
+  read: nothing,
 });
 
 export interface NewPaymentRefund extends Pick<PaymentRefund, 'id' | 'payment' | 'note'> {
@@ -110,12 +90,6 @@ export type PlanRefundOutcome =
 
 /** The payment raised the balance of an account, which does not have the refunded part of it any more. */
 type SpentCredit = Extract<CreditMove, { outcome: 'spent' }>;
-
-interface Allowed {
-  payment: Payment;
-  recipient: string;
-  amount: bigint;
-}
 
 /**
  * Compares the payer, which may only be a facilitator's claim, with the signer in the identity. An EVM identity is
@@ -156,7 +130,24 @@ export const planRefund = writeTransaction(function* (
   const moved = yield* moveCredit(payment, { refunded: earlier + amount, now: plan.now }, kind);
   if (moved.outcome === 'spent') return moved;
   if (amount === left) yield* run(markRefunded, { identity, isRefunded: true });
-  const refund = yield* run(insertRefund, { plan, payment, recipient, amount });
+  const refund: PaymentRefund = {
+    id: plan.id,
+    payment: identity,
+    network: payment.network,
+    asset: payment.asset,
+    recipient,
+    amount,
+    state: 'planned',
+    sender: null,
+    transaction: null,
+    rawTransaction: null,
+    reason: null,
+    note: plan.note,
+    acceptsUnknown: plan.acceptsUnknown,
+    createdAt: plan.now,
+    updatedAt: plan.now,
+  };
+  yield* run(insertRefund, refund);
   return { outcome: 'planned', refund };
 });
 
@@ -221,7 +212,7 @@ export const advanceRefund = writeTransaction(function* (
 
 const listRefundsOf = statement({
   text: `select ${refunds.list()} from payment_refunds where payment = $1 order by created_at, id limit $2`,
-  values: ({ payment, limit }: { payment: string; limit: number }) => [payment, limit],
+  values: valuesOf<{ payment: string; limit: number }>('payment', 'limit'),
   read: eachOf(refunds.read),
 });
 

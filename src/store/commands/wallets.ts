@@ -1,39 +1,28 @@
-import { inTransaction, read, run, unlessRaced, writeSteps, type Steps } from '../command.ts';
-import { firstOf, nothing, onlyOf, statement } from '../statement.ts';
+import { columns, flag, int64, named, orNull, text, type RowOf } from '../columns.ts';
+import { inTransaction, read, run, unlessRaced, write, writeSteps, type Steps } from '../command.ts';
+import { countRows, firstOf, hasRows, nothing, onlyOf, statement, valuesOf } from '../statement.ts';
+import { insertKey } from './key-table.ts';
 import { isOwed } from './pledges.ts';
 import type { AccountStatus } from './accounts.ts';
 
-/** The account of a wallet, as a buyer. */
-export interface WalletAccount {
-  id: string;
-  status: AccountStatus;
-  terms: string | null;
-  isSandbox: boolean;
-  available: bigint;
+const walletFields = {
+  id: text(),
+  status: text<AccountStatus>(),
+  terms: orNull(text()),
+  isSandbox: named('sandbox', flag()),
+  available: int64(),
   /** The key for calls that the wallet pays one by one. Nobody knows its secret. */
-  keyId: string;
-}
-
-interface WalletAccountRow {
-  id: string;
-  status: AccountStatus;
-  terms: string | null;
-  sandbox: bigint;
-  available: bigint;
-  wallet_key: string;
-}
-
-const toWalletAccount = ({ sandbox, wallet_key: keyId, ...row }: WalletAccountRow): WalletAccount => ({
-  ...row,
-  isSandbox: sandbox !== 0n,
-  keyId,
-});
+  keyId: named('wallet_key', text()),
+};
+/** The account of a wallet, as a buyer. */
+export type WalletAccount = RowOf<typeof walletFields>;
+const toWalletAccount = columns(walletFields).read;
 
 const walletAccountColumns = 'id, status, terms, sandbox, balance - held as available, wallet_key';
 
 export const findWalletAccount = read({
   text: `select ${walletAccountColumns} from accounts where wallet = $1 and sandbox = $2`,
-  values: ({ wallet, isSandbox }: { wallet: string; isSandbox: boolean }) => [wallet, isSandbox ? 1 : 0],
+  values: valuesOf<{ wallet: string; isSandbox: boolean }>('wallet', 'isSandbox'),
   read: firstOf(toWalletAccount),
 });
 
@@ -65,16 +54,10 @@ const insertAccount = statement({
   read: nothing,
 });
 
-const insertKey = statement({
-  text: `insert into api_keys (id, account_id, hash, display, label, created_at, made_by)
-    values ($1, $2, $3, $4, 'calls paid one by one', $5, 'operator')`,
-  values: ({ id, key, now }: NewWalletAccount) => [key.id, id, key.hash, key.display, now],
-  read: nothing,
-});
-
 function* insertWallet(input: NewWalletAccount): Steps<true> {
   yield* run(insertAccount, input);
-  yield* run(insertKey, input);
+  const { key, id: accountId, now } = input;
+  yield* run(insertKey, { ...key, accountId, label: 'calls paid one by one', madeBy: 'operator', now });
   return true;
 }
 
@@ -93,4 +76,22 @@ export const owesForJobs = read({
   text: `select exists (select 1 from holds where account_id = $1 and ${isOwed}) as owes`,
   values: (accountId: string) => [accountId],
   read: onlyOf(({ owes }: { owes: bigint | boolean }) => Boolean(owes)),
+});
+
+/** Marks the nonce of a sign-in as used, for all processes, until `expiresAt`. False if it was used before. */
+export const spendNonce = write({
+  text: `insert into spent_nonces (nonce, expires_at) values ($1, $2)
+    on conflict (nonce) do nothing returning 1 as spent`,
+  values: valuesOf<{ nonce: string; expiresAt: number }>('nonce', 'expiresAt'),
+  read: hasRows,
+});
+
+/** Deletes up to `limit` nonces that have expired. Returns how many. */
+export const sweepSpentNonces = write({
+  text: ({ lockFreeRows }) => `with over as (
+      select nonce from spent_nonces where expires_at <= $1 order by expires_at limit $2 ${lockFreeRows}
+    )
+    delete from spent_nonces where nonce in (select nonce from over) returning 1 as removed`,
+  values: valuesOf<{ now: number; limit: number }>('now', 'limit'),
+  read: countRows,
 });

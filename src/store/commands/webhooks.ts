@@ -1,6 +1,6 @@
-import { columns, integer, orNull, pick, text, time, type RowOf } from '../columns.ts';
-import { read, readSteps, run, write, writeTransaction } from '../command.ts';
-import { eachOf, firstOf, nothing, statement, type Dialect } from '../statement.ts';
+import { columns, int64, integer, orNull, pick, text, time, type RowOf } from '../columns.ts';
+import { read, readBy, readSteps, run, write, writeTransaction } from '../command.ts';
+import { eachOf, firstOf, nothing, statement, valuesOf, type Dialect } from '../statement.ts';
 
 /** pending: to be sent. delivered: acknowledged. stopped: the receiver answered 410. exhausted: no attempts left. */
 export type WebhookState = 'pending' | 'delivered' | 'stopped' | 'exhausted';
@@ -39,6 +39,7 @@ const attemptFields = {
 };
 export type WebhookAttempt = RowOf<typeof attemptFields>;
 const attempts = columns(attemptFields);
+const loggedAttempts = columns({ ...attemptFields, number: int64() });
 
 /** True if nobody sends the event now. Statements also compare its next attempt, to use the index on pending events. */
 const isFree = (now: string): string => `(lease_until is null or lease_until <= ${now})`;
@@ -84,7 +85,7 @@ export const claimWebhooks = write({
     )
     update webhook_events set lease_owner = $1, lease_until = $2 where id in (select id from due)
     returning ${events.list()}`,
-  values: ({ owner, leaseUntil, ids, now }: Claim) => [owner, leaseUntil, JSON.stringify(ids), now],
+  values: valuesOf<Claim>('owner', 'leaseUntil', 'ids', 'now'),
   read: eachOf(events.read),
 });
 
@@ -113,16 +114,8 @@ const moveWebhook = statement({
 });
 
 const logWebhookAttempt = statement({
-  text: `insert into webhook_attempts (event_id, number, at, duration_ms, http_status, failure)
-    values ($1, $2, $3, $4, $5, $6)`,
-  values: ({ eventId, number, at, durationMs, httpStatus, failure }: WebhookAttempt & { number: bigint }) => [
-    eventId,
-    number,
-    at,
-    durationMs,
-    httpStatus,
-    failure,
-  ],
+  text: `insert into webhook_attempts (${loggedAttempts.list()}) values (${loggedAttempts.parameters()})`,
+  values: loggedAttempts.values,
   read: nothing,
 });
 
@@ -134,11 +127,7 @@ export const recordWebhookAttempt = writeTransaction(function* (input: WebhookAt
   return true;
 });
 
-export const getWebhook = read({
-  text: `select ${events.list()} from webhook_events where id = $1`,
-  values: (id: string) => [id],
-  read: firstOf(events.read),
-});
+export const getWebhook = readBy('webhook_events', 'id', events);
 
 /** Lists the delivery attempts of an event, oldest first. */
 export const listWebhookAttempts = read({
@@ -155,7 +144,7 @@ export const redeliverWebhook = write({
   text: `update webhook_events set state = 'pending', attempts = 0, next_attempt_at = $2, updated_at = $2,
       lease_owner = null, lease_until = null
     where id = $1 returning ${events.list()}`,
-  values: ({ eventId, now }: { eventId: string; now: number }) => [eventId, now],
+  values: valuesOf<{ eventId: string; now: number }>('eventId', 'now'),
   read: firstOf(events.read),
 });
 
@@ -170,26 +159,19 @@ const newestFirst = 'order by created_at desc, id desc limit';
 /** True if the event is in one of the wanted states, or all states are wanted. */
 const inStates = ({ isOneOf }: Dialect, parameter: string): string =>
   `(cast(${parameter} as text) is null or ${isOneOf('state', parameter)})`;
-const statesValue = ({ states }: Filter): string | null =>
-  states === undefined ? null : JSON.stringify(states);
 
 const listOfJob = statement({
   text: (dialect) => `select ${events.list()} from webhook_events
     where job_id = $1 and (cast($2 as text) is null or account_id = $2) and ${inStates(dialect, '$3')}
     ${newestFirst} $4`,
-  values: (input: Filter & { jobId: string }) => [
-    input.jobId,
-    input.accountId ?? null,
-    statesValue(input),
-    input.limit,
-  ],
+  values: valuesOf<Filter & { jobId: string }>('jobId', 'accountId', 'states', 'limit'),
   read: eachOf(events.read),
 });
 
 const listOfAccount = statement({
   text: (dialect) => `select ${events.list()} from webhook_events
     where account_id = $1 and ${inStates(dialect, '$2')} ${newestFirst} $3`,
-  values: (input: Filter & { accountId: string }) => [input.accountId, statesValue(input), input.limit],
+  values: valuesOf<Filter & { accountId: string }>('accountId', 'states', 'limit'),
   read: eachOf(events.read),
 });
 
@@ -204,16 +186,13 @@ const listInStates = statement({
     );
     return `select * from (${newest.join(' union all ')}) as newest ${newestFirst} $2`;
   },
-  values: ({ states, limit }: { states: readonly WebhookState[]; limit: number }) => [
-    JSON.stringify(states),
-    limit,
-  ],
+  values: valuesOf<{ states: readonly WebhookState[]; limit: number }>('states', 'limit'),
   read: eachOf(events.read),
 });
 
 const listAll = statement({
   text: `select ${events.list()} from webhook_events ${newestFirst} $1`,
-  values: ({ limit }: Filter) => [limit],
+  values: valuesOf<Filter>('limit'),
   read: eachOf(events.read),
 });
 

@@ -1,13 +1,8 @@
 import { accounts } from './0001-schema/accounts.ts';
 import { connections } from './0001-schema/connections.ts';
 import { jobs } from './0001-schema/jobs.ts';
-import { ledger } from './0001-schema/ledger.ts';
-import { media } from './0001-schema/media.ts';
-import { operators } from './0001-schema/operators.ts';
 import { payments } from './0001-schema/payments.ts';
 import { profiles } from './0001-schema/profiles.ts';
-import { upstreamPayments } from './0001-schema/upstream-payments.ts';
-import { webhooks } from './0001-schema/webhooks.ts';
 import type { Engine } from './engine.ts';
 
 /** A deployment's own secrets, which all its processes share. */
@@ -24,12 +19,7 @@ export const schema = (engine: Engine): string[] => [
   ...accounts(engine),
   ...connections(engine),
   ...jobs(engine),
-  ...ledger(engine),
-  ...media(engine),
-  ...webhooks(engine),
   ...payments(engine),
-  ...upstreamPayments(engine),
-  ...operators(engine),
   ...profiles(engine),
   ...secrets(engine),
   ...writeProbe(engine),

@@ -71,3 +71,20 @@ export const createPool = (
   pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
 };
+
+/** For migrations and the ledger check, which read whole tables. */
+const longStatementTimeoutMs = 600_000;
+
+/** Does `work` on connections whose statements may take long. */
+export const withPoolForLongWork = async <T>(
+  connection: ConnectionOptions,
+  log: Log,
+  work: (pool: Pool) => Promise<T>,
+): Promise<T> => {
+  const pool = createPool({ ...connection, statementTimeoutMs: longStatementTimeoutMs }, { size: 2, log });
+  try {
+    return await work(pool);
+  } finally {
+    await pool.end();
+  }
+};

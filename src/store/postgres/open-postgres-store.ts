@@ -1,18 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { createJobSignal } from '../job-signal.ts';
-import { shareRunning } from '../../kit/share-running.ts';
+import { Client, DatabaseError, escapeIdentifier, type ClientConfig } from 'pg';
 import { silentLog, type Log } from '../../kit/log.ts';
-import { StoreError } from '../store-error.ts';
+import { pause } from '../../kit/repeat.ts';
+import { shareRunning } from '../../kit/share-running.ts';
 import { checkLedger } from '../check-ledger.ts';
 import { commandMethods } from '../commands.ts';
+import { createJobSignal } from '../job-signal.ts';
 import type { JobAnnouncement } from '../statement.ts';
+import { StoreError, type StoreFailure } from '../store-error.ts';
 import type { OnGroup, Store } from '../store.ts';
-import { createCommandGate } from './command-gate.ts';
-import { assertKeepsSessions, checkPooler, poolerProblem } from './check-pooler.ts';
-import { clientConfig, createPool, type ConnectionOptions, type Pool } from './connection.ts';
-import { listenForJobs } from './job-listener.ts';
-import { migrateSchema } from './migrate-schema.ts';
+import { clientConfig, createPool, withPoolForLongWork, type ConnectionOptions } from './connection.ts';
 import { answered, createEngine } from './engine.ts';
+import { prepareDatabase } from './prepare-database.ts';
 
 export interface PostgresStoreOptions {
   /** `postgres://` URL. */
@@ -32,8 +31,6 @@ export interface PostgresStoreOptions {
   onGroup?: OnGroup;
 }
 
-/** For migrations and the ledger check, which read whole tables. */
-const longStatementTimeoutMs = 600_000;
 const schemaPattern = /^[a-z_][a-z0-9_]{0,39}$/;
 
 /**
@@ -103,50 +100,117 @@ export const openPostgresStore = async ({
   };
 };
 
-const withPoolForLongWork = async <T>(
-  connection: ConnectionOptions,
-  log: Log,
-  work: (pool: Pool) => Promise<T>,
-): Promise<T> => {
-  const pool = createPool({ ...connection, statementTimeoutMs: longStatementTimeoutMs }, { size: 2, log });
-  try {
-    return await work(pool);
-  } finally {
-    await pool.end();
-  }
+/** Limits the number of running commands, and lets `close` wait for them. */
+const createCommandGate = ({ maxWaiting }: { maxWaiting: number }) => {
+  const running = new Set<Promise<unknown>>();
+  let isClosed = false;
+  return {
+    /** Rejects with StoreError. */
+    run: async <T>(work: () => Promise<T>): Promise<T> => {
+      if (isClosed) throw new StoreError('closed', 'the store was closed');
+      if (running.size >= maxWaiting)
+        throw new StoreError(
+          'overloaded',
+          `${running.size} commands wait for PostgreSQL; this one was not tried`,
+        );
+      const command = work();
+      running.add(command);
+      try {
+        return await command;
+      } catch (cause) {
+        if (cause instanceof StoreError) throw cause;
+        const message = cause instanceof Error ? cause.message : String(cause);
+        throw new StoreError(reasonOf(cause), message, { cause });
+      } finally {
+        running.delete(command);
+      }
+    },
+    /** Refuses new commands and waits for the running ones. */
+    close: async (): Promise<void> => {
+      isClosed = true;
+      await Promise.allSettled(running);
+    },
+  };
 };
 
-interface Connections {
-  direct: ConnectionOptions;
-  /** Null without a pooler. */
-  pooled: Pool | null;
+const diskFull = '53100';
+/**
+ * SQLSTATEs that mean that the server cannot work now: connections (08), deadlocks (40), resources (53), shutdown and
+ * time-outs (57), the system (58), log-ins (28), a missing database (3D), a standby (25006), idle transactions and
+ * locks.
+ */
+const outage = /^(?:08|28|3D|40|53|57|58)|^(?:25006|25P03|25P04|55P03)$/;
+
+const reasonOf = (error: unknown): StoreFailure => {
+  const state = error instanceof DatabaseError ? (error.code ?? '') : '';
+  if (state === diskFull) return 'full';
+  return outage.test(state) ? 'unavailable' : 'failed';
+};
+
+interface JobListenerOptions {
+  config: ClientConfig;
+  announcement: JobAnnouncement;
   log: Log;
+  /** Called when another process announces a job, and when an announcement may have been missed. */
+  onQueued: () => void;
 }
 
-const prepareDatabase = async ({ direct, pooled, log }: Connections): Promise<void> => {
-  const { schema } = direct;
-  try {
-    await withPoolForLongWork(direct, log, async (pool) => {
-      await assertKeepsSessions(pool);
-      await migrateSchema(pool, schema);
-      await warnWhenCommitsCanBeLost(pool, log);
-      if (pooled !== null) await checkPooler({ pooled, direct: pool }, { schema, log });
-    });
-  } catch (cause) {
-    await pooled?.end();
-    const message = cause instanceof Error ? cause.message : String(cause);
-    const problem = message.includes('unsupported startup parameter') ? poolerProblem : message;
-    throw new StoreError('failed', `PostgreSQL could not be opened: ${problem}`, { cause });
+const firstRetryMs = 250;
+const lastRetryMs = 5_000;
+/** A connection that a firewall dropped shows only when it is used. */
+const probeEveryMs = 30_000;
+const endWithinMs = 5_000;
+
+/** Listens for queued jobs on one connection, and reconnects when it is lost. */
+const listenForJobs = (options: JobListenerOptions): { stop(): Promise<void> } => {
+  const stopping = new AbortController();
+  const running = listenUntilStopped(options, stopping.signal);
+  return {
+    stop: async () => {
+      stopping.abort();
+      await running;
+    },
+  };
+};
+
+const listenUntilStopped = async (options: JobListenerOptions, signal: AbortSignal): Promise<void> => {
+  let retryMs = firstRetryMs;
+  while (!signal.aborted) {
+    const startedAt = performance.now();
+    try {
+      await listenOnce(options, signal);
+    } catch (error) {
+      if (!signal.aborted) options.log.warn({ err: error }, 'listening for queued jobs broke off');
+    }
+    retryMs = performance.now() - startedAt > lastRetryMs ? firstRetryMs : Math.min(retryMs * 2, lastRetryMs);
+    await pause(retryMs, signal);
   }
 };
 
-/** Warns about server settings with which an acknowledged write may not be on disk. */
-const warnWhenCommitsCanBeLost = async (pool: Pool, log: Log): Promise<void> => {
-  const { rows }: { rows: { name: string }[] } = await pool.query(
-    `select name from pg_settings where name in ('fsync', 'synchronous_commit') and setting = 'off'`,
-  );
-  for (const { name } of rows)
-    log.warn(
-      `PostgreSQL runs with ${name} = off: a crash of the server can lose money that was acknowledged`,
-    );
+/** Listens on one connection until it ends or `signal` aborts. */
+const listenOnce = async (
+  { config, announcement, onQueued }: JobListenerOptions,
+  signal: AbortSignal,
+): Promise<void> => {
+  const client = new Client(config);
+  const ended = new AbortController();
+  const endWith = (reason?: unknown): void => ended.abort(reason);
+  client.on('error', endWith);
+  client.on('end', () => endWith(new Error('the server closed the connection')));
+  client.on('notification', ({ payload }) => {
+    if (payload !== announcement.sender) onQueued();
+  });
+  const either = AbortSignal.any([signal, ended.signal]);
+  try {
+    await client.connect();
+    await client.query(`listen ${escapeIdentifier(announcement.channel)}`);
+    onQueued();
+    while (!either.aborted) {
+      await pause(probeEveryMs, either);
+      if (!either.aborted) await client.query('select 1');
+    }
+    if (!signal.aborted) throw ended.signal.reason;
+  } finally {
+    await Promise.race([client.end(), pause(endWithinMs)]);
+  }
 };

@@ -1,8 +1,8 @@
-import { emptyLog, openDatabase } from './database.ts';
-import type { ConnectionSettings, Reply, Request } from './messages.ts';
-import { migrateDatabase } from './migrate-database.ts';
-import { createReader } from './reader.ts';
-import { createWriter } from './writer.ts';
+import type { DatabaseSync } from 'node:sqlite';
+import { checkLedger } from '../check-ledger.ts';
+import { emptyLog, migrateDatabase, openDatabase } from './database.ts';
+import { requestRunner, sqliteEngine } from './engine.ts';
+import { toFailure, type ConnectionSettings, type Reply, type Request, type RunCommand } from './messages.ts';
 
 /** One connection to the file. */
 export interface Connection {
@@ -39,4 +39,148 @@ export const openConnection = (
       database.close();
     },
   };
+};
+
+/** Limits how long the first command of a group waits for the last. */
+const maxGroup = 512;
+
+export interface RequestHandler {
+  take(requests: readonly Request[]): void;
+  /** Runs and answers all waiting requests. */
+  drain(): void;
+}
+
+/**
+ * Commits the writes that have arrived as one group. The port delivers all messages that came during the last fsync
+ * before the next turn of the loop, so groups grow with the load.
+ */
+export const createWriter = (database: DatabaseSync, send: (replies: Reply[]) => void): RequestHandler => {
+  const run = requestRunner('write', sqliteEngine(database), {
+    ping: () => null,
+    probe: probeCommand(database),
+  });
+  const commitGroup = groupCommit(database, run);
+  let waiting: Request[] = [];
+
+  const runGroup = (): void => {
+    const group = waiting.slice(0, maxGroup);
+    waiting = waiting.slice(maxGroup);
+    if (waiting.length > 0) setImmediate(runGroup);
+    if (group.length > 0) send(commit(group));
+  };
+  // A probe that fails on a full disk must not make other commands fail.
+  const commit = (group: Request[]): Reply[] => {
+    const commands = group.filter(({ input }) => input.name !== 'probe');
+    const probes = group.filter(({ input }) => input.name === 'probe');
+    return [
+      ...(commands.length > 0 ? commitGroup(commands) : []),
+      ...probes.flatMap((probe) => commitGroup([probe])),
+    ];
+  };
+
+  return {
+    take: (requests) => {
+      if (waiting.length === 0) setImmediate(runGroup);
+      for (const request of requests) waiting.push(request);
+    },
+    drain: () => {
+      while (waiting.length > 0) {
+        send(commit(waiting.slice(0, maxGroup)));
+        waiting = waiting.slice(maxGroup);
+      }
+    },
+  };
+};
+
+/** Far more than a new job needs. */
+const probeBytes = 16_384;
+
+/** Writes as much as a new job does, before it deletes the last probe's row, so that the file needs the space. */
+const probeCommand = (database: DatabaseSync): (() => null) => {
+  const write = database.prepare('insert into write_probe (filler) values (zeroblob(?))');
+  const remove = database.prepare('delete from write_probe where id < last_insert_rowid()');
+  return () => {
+    write.run(probeBytes);
+    remove.run();
+    return null;
+  };
+};
+
+/**
+ * Runs requests as one transaction. When this returns, the COMMIT is fsync'd, so send the replies only then. If a command
+ * throws, the group is undone and runs again with a savepoint for each command, so that this one fails alone. If the
+ * transaction itself fails, all replies are failures and nothing was changed.
+ */
+export const groupCommit = (database: DatabaseSync, run: RunCommand): ((requests: Request[]) => Reply[]) => {
+  const begin = database.prepare('begin immediate');
+  const commit = database.prepare('commit');
+  const save = database.prepare('savepoint command');
+  const release = database.prepare('release command');
+  const undo = database.prepare('rollback to command');
+
+  const runFreely = ({ id, input }: Request): Reply => ({ id, output: { value: run(input) } });
+  const runGuarded = (request: Request): Reply => {
+    save.run();
+    try {
+      const reply = runFreely(request);
+      release.run();
+      return reply;
+    } catch (error) {
+      // SQLite rolls back the whole transaction by itself if the disk is full or fails.
+      if (!database.isTransaction) throw error;
+      undo.run();
+      release.run();
+      return toFailure(request.id, error);
+    }
+  };
+  const commitAll = (requests: Request[], runOne: (request: Request) => Reply): Reply[] => {
+    begin.run();
+    const replies = requests.map(runOne);
+    commit.run();
+    return replies;
+  };
+
+  return (requests) => {
+    let runOne = runFreely;
+    for (;;)
+      try {
+        return commitAll(requests, runOne);
+      } catch (error) {
+        const mayRepeat = database.isTransaction && runOne === runFreely;
+        if (database.isTransaction) database.exec('rollback');
+        if (!mayRepeat) return requests.map(({ id }) => toFailure(id, error));
+        runOne = runGuarded;
+      }
+  };
+};
+
+/**
+ * Answers reads one after another, those of one message on one snapshot, because each would lock the file for itself. It
+ * has everything that was committed before the message came.
+ */
+const createReader = (database: DatabaseSync, send: (replies: Reply[]) => void): RequestHandler => {
+  database.exec('pragma query_only = on');
+  const trivialRead = database.prepare('select count(*) from sqlite_schema');
+  const begin = database.prepare('begin');
+  const commit = database.prepare('commit');
+  const drive = sqliteEngine(database);
+  const run = requestRunner('read', drive, {
+    ping: () => trivialRead.get() && null,
+    checkLedger: () => drive(checkLedger()),
+  });
+  const answer = ({ id, input }: Request): Reply => {
+    try {
+      return { id, output: { value: run(input) } };
+    } catch (error) {
+      return toFailure(id, error);
+    }
+  };
+  const take = (requests: readonly Request[]): void => {
+    begin.run();
+    const replies = requests.map(answer);
+    // SQLite ends the transaction by itself when the disk fails.
+    if (database.isTransaction) commit.run();
+    send(replies);
+  };
+  return { take, drain: () => {} };
 };

@@ -3,8 +3,7 @@ import { commandMethods } from '../commands.ts';
 import type { LedgerReport } from '../check-ledger.ts';
 import { createJobSignal } from '../job-signal.ts';
 import type { OnGroup, Store } from '../store.ts';
-import { linkOnDemand } from './link-on-demand.ts';
-import { openLocalLink, openWorkerLink, type StoreLink } from './worker-link.ts';
+import { linkOnDemand, openLocalLink, openWorkerLink, type StoreLink } from './worker-link.ts';
 
 export interface SqliteStoreOptions {
   /** Path of the database file. A missing file is created, a missing folder is not. */

@@ -1,16 +1,16 @@
-import { compareLeads } from '../../../src/leads/query/lead-order.ts';
+import { compareLeads } from '../../../src/leads/query/lead-filters.ts';
 import {
-  LeadKeeperError,
+  LeadIndexError,
   toOutcome,
   type ImportOutcome,
   type ImportRequest,
-  type LeadKeeper,
-} from '../../../src/leads/lead-keeper.ts';
+  type LeadIndex,
+} from '../../../src/leads/lead-index.ts';
 import type { Lead } from '../../../src/leads/lead-source.ts';
 import { usernameKey } from '../../../src/leads/query/username-key.ts';
 
 /** A keeper of profiles in memory, which outlives its closing as the real ones do. */
-export interface MemoryKeeper extends LeadKeeper {
+export interface MemoryKeeper extends LeadIndex {
   profiles: Map<string, Lead>;
   isBusy: boolean;
   isDamaged: boolean;
@@ -20,7 +20,7 @@ export interface MemoryKeeper extends LeadKeeper {
   closed: number;
 }
 
-/** Takes all profiles over at the end, as LeadKeeper says. */
+/** Takes all profiles over at the end, as LeadIndex says. */
 export const createMemoryKeeper = (leads: readonly Lead[] = []): MemoryKeeper => {
   const forgotten = new Set<string>();
 
@@ -59,13 +59,13 @@ export const createMemoryKeeper = (leads: readonly Lead[] = []): MemoryKeeper =>
     opened: 0,
     closed: 0,
     importLeads: async (request) => {
-      if (keeper.isBusy) throw new LeadKeeperError('busy', 'Another import is under way.');
+      if (keeper.isBusy) throw new LeadIndexError('busy', 'Another import is under way.');
       if (keeper.isDamaged && request.mode === 'upsert')
-        throw new LeadKeeperError('damaged', 'The index is damaged.');
+        throw new LeadIndexError('damaged', 'The index is damaged.');
       return takeOver(await readAll(request), request.mode);
     },
     stats: async () => {
-      if (keeper.isDamaged) throw new LeadKeeperError('damaged', 'The index is damaged.');
+      if (keeper.isDamaged) throw new LeadIndexError('damaged', 'The index is damaged.');
       return {
         profiles: keeper.profiles.size,
         synthetic: false,
@@ -79,7 +79,7 @@ export const createMemoryKeeper = (leads: readonly Lead[] = []): MemoryKeeper =>
       yield* [...keeper.profiles.values()].sort(compareLeads);
     },
     forget: async (usernames) => {
-      if (keeper.isBusy) throw new LeadKeeperError('busy', 'Another import is under way.');
+      if (keeper.isBusy) throw new LeadIndexError('busy', 'Another import is under way.');
       let removed = 0;
       for (const key of usernames.map(usernameKey)) {
         forgotten.add(key);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createProgressLine } from '../../../src/cli/leads/progress.ts';
 import type { InputProgress } from '../../../src/leads/import/input-options.ts';
-import type { ImportProgress } from '../../../src/leads/lead-keeper.ts';
+import type { ImportProgress } from '../../../src/leads/lead-index.ts';
 
 /** An import at a time that the test moves; `written` is what stood on stderr so far. */
 const createWatching = ({ isTerminal }: { isTerminal: boolean }) => {

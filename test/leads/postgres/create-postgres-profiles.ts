@@ -5,9 +5,9 @@ import {
   connectionTo,
   findLeads,
   readSet,
-  type PostgresPlace,
+  type PostgresAddress,
 } from '../../../src/leads/postgres/lead-set.ts';
-import { openPostgresKeeper } from '../../../src/leads/postgres/open-postgres-keeper.ts';
+import { openPostgresIndex } from '../../../src/leads/postgres/open-postgres-index.ts';
 import { createPool } from '../../../src/store/postgres/connection.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { postgresUrl } from '../../store/open-store-at.ts';
@@ -15,7 +15,7 @@ import { testEngines, type TestStore } from '../../store/open-test-store.ts';
 import type { TestProfiles } from '../test-profiles.ts';
 
 export interface PostgresProfiles extends TestProfiles, Pick<TestStore, 'sql'> {
-  place: Required<PostgresPlace>;
+  place: Required<PostgresAddress>;
   store: Store;
   /** Locks a table, as its removal does. */
   lockTable(name: string): Promise<LockedTable>;
@@ -44,7 +44,7 @@ export const createPostgresProfiles = async (): Promise<PostgresProfiles> => {
     store,
     people,
     sql,
-    openKeeper: async (list = people) => openPostgresKeeper({ ...place, people: list, partSize }),
+    openKeeper: async (list = people) => openPostgresIndex({ ...place, people: list, partSize }),
     search: (queries) => Promise.all(queries.map((query) => findLeads(pool, query))),
     facets: async () => (await readSet(pool))?.facets,
     lockTable: async (name) => {

@@ -6,8 +6,8 @@ import { leadsCheck } from '../../../src/cli/doctor/check-leads.ts';
 import { readConfig, type Config } from '../../../src/config/config.ts';
 import { silentLog } from '../../../src/kit/log.ts';
 import { openForgottenPeople } from '../../../src/leads/forgotten-people.ts';
-import { createLeadDesk } from '../../../src/leads/lead-desk.ts';
-import { openLeadKeeper } from '../../../src/leads/open-lead-keeper.ts';
+import { createLeadTasks } from '../../../src/leads/lead-tasks.ts';
+import { openLeadIndex } from '../../../src/leads/open-lead-index.ts';
 import type { Lead, Leads } from '../../../src/leads/lead-source.ts';
 import { openLeads } from '../../../src/leads/open-leads.ts';
 import { openStore } from '../../../src/store/open-store.ts';
@@ -42,16 +42,16 @@ const openGateway = async (name: string, log = silentLog): Promise<Leads> => {
     redis: null,
     log,
     people: await openForgottenPeople(store),
-    sweep: () => createLeadDesk(config).sweep(),
+    sweep: () => createLeadTasks(config).sweep(),
   });
   ends.push(() => leads.close());
   return leads;
 };
 const withKeeper = async <T>(
   config: Config,
-  work: (keeper: Awaited<ReturnType<typeof openLeadKeeper>>) => Promise<T>,
+  work: (keeper: Awaited<ReturnType<typeof openLeadIndex>>) => Promise<T>,
 ): Promise<T> => {
-  const keeper = await openLeadKeeper(config);
+  const keeper = await openLeadIndex(config);
   try {
     return await work(keeper);
   } finally {
@@ -90,7 +90,7 @@ describe.runIf(hasService('PostgreSQL'))('the gateways of a fleet', () => {
     }
     await withKeeper(configOf('two'), (keeper) => keeper.forget(['BOB'], { signal }));
     expect(await names(one)).toEqual(['ann', 'carl']);
-    expect(await createLeadDesk(configOf('three')).stats()).toMatchObject({
+    expect(await createLeadTasks(configOf('three')).stats()).toMatchObject({
       profiles: 2,
       forgotten: 1,
     });

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { LeadKeeper } from '../../../src/leads/lead-keeper.ts';
+import type { LeadIndex } from '../../../src/leads/lead-index.ts';
 import type { Lead } from '../../../src/leads/lead-source.ts';
 import { generateLeads } from '../../../src/leads/synthetic/generate-leads.ts';
 import { hasService } from '../../outside-services.ts';
@@ -17,7 +17,7 @@ const imported = 40_000;
 const leads = [...generateLeads({ seed: 1, profiles: 1_000 })];
 
 let made: PostgresProfiles;
-let keeper: LeadKeeper;
+let keeper: LeadIndex;
 
 interface Line {
   row?: number;

@@ -1,5 +1,5 @@
 import { openForgottenPeople } from '../../../src/leads/forgotten-people.ts';
-import { openPostgresKeeper } from '../../../src/leads/postgres/open-postgres-keeper.ts';
+import { openPostgresIndex } from '../../../src/leads/postgres/open-postgres-index.ts';
 import { generateLeads } from '../../../src/leads/synthetic/generate-leads.ts';
 import { openStoreAt } from '../../store/open-store-at.ts';
 import { leadInputOf } from '../lead-input-of.ts';
@@ -19,7 +19,7 @@ const { signal } = new AbortController();
 const store = await openStoreAt('postgres', schema);
 const people = await openForgottenPeople(store);
 if (/^\d+$/.test(change)) {
-  const keeper = openPostgresKeeper({ url, schema, people, partSize: 2_000 });
+  const keeper = openPostgresIndex({ url, schema, people, partSize: 2_000 });
   const input = leadInputOf([...generateLeads({ seed: 2, profiles: Number(change) })], {
     batchRows: 1_000,
     beforeBatch: (row) => tell({ row }),
@@ -33,7 +33,7 @@ if (/^\d+$/.test(change)) {
   tell({ outcome });
   await keeper.close();
 } else {
-  const keeper = openPostgresKeeper({
+  const keeper = openPostgresIndex({
     url,
     schema,
     people: {

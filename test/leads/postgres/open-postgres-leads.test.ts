@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { silentLog } from '../../../src/kit/log.ts';
-import type { LeadKeeper } from '../../../src/leads/lead-keeper.ts';
+import type { LeadIndex } from '../../../src/leads/lead-index.ts';
 import type { Lead, LeadSource } from '../../../src/leads/lead-source.ts';
 import {
   openPostgresLeads,
@@ -19,7 +19,7 @@ import {
 
 const { signal } = new AbortController();
 let profiles: PostgresProfiles;
-let keeper: LeadKeeper;
+let keeper: LeadIndex;
 let opened: LeadSource[] = [];
 
 const people = (count: number, bio: string): Lead[] =>

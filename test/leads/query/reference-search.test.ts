@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compareLeads } from '../../../src/leads/query/lead-order.ts';
+import { compareLeads } from '../../../src/leads/query/lead-filters.ts';
 import { createReferenceSearch } from '../reference-search.ts';
 import { arbitraryCharacters } from './arbitrary-characters.ts';
 import { buildLead } from '../build-lead.ts';

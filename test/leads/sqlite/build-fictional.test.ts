@@ -6,8 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/kit/log.ts';
 import { buildFictional } from '../../../src/leads/sqlite/build-fictional.ts';
-import { lockKeeper } from '../../../src/leads/sqlite/keeper-lock.ts';
-import { readManifest } from '../../../src/leads/sqlite/profiles-folder.ts';
+import { lockProfiles, readManifest } from '../../../src/leads/sqlite/profiles-folder.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -66,7 +65,7 @@ describe('a build of fictional profiles', () => {
   });
 
   it('waits for a running change', async () => {
-    const lock = lockKeeper(folder);
+    const lock = lockProfiles(folder);
     let isMade = false;
     const making = build(30).then(() => (isMade = true));
     await expect.poll(() => filesLike(/^building-/)).toHaveLength(1);

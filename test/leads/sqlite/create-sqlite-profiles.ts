@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openForgottenPeople } from '../../../src/leads/forgotten-people.ts';
-import { openSqliteKeeper } from '../../../src/leads/sqlite/open-sqlite-keeper.ts';
+import { openSqliteIndex } from '../../../src/leads/sqlite/open-sqlite-index.ts';
 import { createSearch, openToRead } from '../../../src/leads/sqlite/profiles-file.ts';
 import { readManifest } from '../../../src/leads/sqlite/profiles-folder.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open-sqlite-store.ts';
@@ -26,7 +26,7 @@ export const createSqliteProfiles = async (): Promise<SqliteProfiles> => {
     folder,
     storeFile,
     people,
-    openKeeper: (list = people) => openSqliteKeeper({ folder, people: list }),
+    openKeeper: (list = people) => openSqliteIndex({ folder, people: list }),
     search: async (queries) => {
       const manifest = readManifest(folder);
       if (manifest === null) return queries.map(() => []);

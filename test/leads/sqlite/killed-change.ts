@@ -1,5 +1,5 @@
 import { openForgottenPeople } from '../../../src/leads/forgotten-people.ts';
-import { openSqliteKeeper } from '../../../src/leads/sqlite/open-sqlite-keeper.ts';
+import { openSqliteIndex } from '../../../src/leads/sqlite/open-sqlite-index.ts';
 import { generateLeads } from '../../../src/leads/synthetic/generate-leads.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open-sqlite-store.ts';
 import { leadInputOf } from '../lead-input-of.ts';
@@ -19,7 +19,7 @@ const { signal } = new AbortController();
 const store = await openSqliteStore({ file: storeFile, inThisThread: true });
 const people = await openForgottenPeople(store);
 if (/^\d+$/.test(change)) {
-  const keeper = await openSqliteKeeper({ folder, people });
+  const keeper = await openSqliteIndex({ folder, people });
   const input = leadInputOf([...generateLeads({ seed: 2, profiles: Number(change) })], {
     batchRows: 2_000,
     // A turn of the event loop, and time to be killed in.
@@ -36,7 +36,7 @@ if (/^\d+$/.test(change)) {
   });
   tell({ outcome });
 } else {
-  const keeper = await openSqliteKeeper({
+  const keeper = await openSqliteIndex({
     folder,
     people: {
       ...people,

@@ -189,6 +189,33 @@ describe('the leads of SQLite with an index in place', () => {
     expect(logged('index built')).toHaveLength(2);
   });
 
+  it.each([
+    ['is cut off', '{ "format": 3, "file": "fict'],
+    ['is empty', ''],
+    ['lacks a value', '{ "format": 3 }'],
+  ])('rebuild it and log a line when the manifest of fictional profiles alone %s', async (_, text) => {
+    await (await startReady()).close();
+    writeFileSync(join(data, 'current.json'), text);
+    await expectAnswersAsReference(await startReady());
+    expect(logged('is unusable')).toMatchObject([{ level: 40, reason: 'it is damaged' }]);
+    expect(logged('index built')).toHaveLength(2);
+    expect(filesLike('fictional-')).toHaveLength(1);
+  });
+
+  it.each([
+    ['of real profiles', 'profiles-0123.db'],
+    ['of an earlier version', 'base-481f8ee105ac2260.db'],
+  ])('wait where a damaged manifest may have named a file %s', async (_, file) => {
+    await (await startReady()).close();
+    writeFileSync(join(data, 'current.json'), '{');
+    writeFileSync(join(data, file), 'of a backup');
+    const leads = await start();
+    await expect.poll(() => logged('there are no profiles to search')).toMatchObject([{ level: 50 }]);
+    await expect(leads.search({ limit: 1 }, { signal })).rejects.toMatchObject({ code: 'upstream_error' });
+    expect(logged('is unusable')).toEqual([]);
+    expect(readdirSync(data)).toContain(file);
+  });
+
   it('rebuild it for another number or seed of profiles', async () => {
     await (await startReady({ fictional: { seed: 1, profiles: 100 } })).close();
     await (await startReady({ fictional: { seed: 2, profiles } })).close();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createAnswerReader } from '../../../src/leads/upstream/answer-reader.ts';
+import { createAnswerReader } from '../../../src/leads/upstream/http-leads.ts';
 import { buildLead } from '../build-lead.ts';
 
 const answerOf = (value: unknown, blanks = 0) => ({

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/kit/log.ts';
-import { InconclusiveError } from '../../../src/leads/inconclusive-error.ts';
+import { InconclusiveError } from '../../../src/leads/search-errors.ts';
 import type { Lead, LeadQuery, LeadSource } from '../../../src/leads/lead-source.ts';
 import { createHttpLeads } from '../../../src/leads/upstream/http-leads.ts';
 import { readHttpSettings } from './read-http-settings.ts';

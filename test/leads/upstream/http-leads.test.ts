@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/kit/errors.ts';
-import { InconclusiveError } from '../../../src/leads/inconclusive-error.ts';
+import { InconclusiveError } from '../../../src/leads/search-errors.ts';
 import type { Lead, LeadQuery, LeadSource } from '../../../src/leads/lead-source.ts';
 import { createHttpLeads } from '../../../src/leads/upstream/http-leads.ts';
 import { silentLog, type Log } from '../../../src/kit/log.ts';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/kit/errors.ts';
 import type { JsonObject } from '../../../src/kit/json.ts';
 import type { Lead } from '../../../src/leads/lead-source.ts';
-import { compareLeads } from '../../../src/leads/query/lead-order.ts';
+import { compareLeads } from '../../../src/leads/query/lead-filters.ts';
 import { countryNames } from '../../../src/leads/query/country-names.ts';
 import type { Services } from '../../../src/operations/call.ts';
 import { createSearchLeads } from '../../../src/operations/search/search-leads.ts';

@@ -69,12 +69,12 @@ describe.each(testEngines())('a store on $kind', ({ kind, createPlace }) => {
     expect(await executed()).toEqual(['0001-initial', '0020-lead-set']);
   });
 
-  it('names the jobs whose payments are noted twice, until one of them is refunded', async () => {
+  it('refuses two payments that name one job, in whatever way they come', async () => {
     const store = await place.openAnother();
-    const payment = (identity: string) =>
+    const payment = (identity: string, job: string) =>
       `insert into payments (identity, request_hash, network, asset, pay_to, amount, payload, requirements, state,
-         job_id, shares_job, created_at, updated_at)
-       values ('${identity}', '', 'eip155:8453', '0xusdc', '0xseller', 1, '{}', '{}', 'delivered', 'job', 1, 0, 0)`;
+         job_id, created_at, updated_at)
+       values ('${identity}', '', 'eip155:8453', '0xusdc', '0xseller', 1, '{}', '{}', 'delivered', ${job}, 0, 0)`;
     await place.sql(
       `insert into accounts (id, name, status, status_changed_at, created_at) values ('a', '', 'active', 0, 0)`,
       `insert into api_keys (id, account_id, hash, display, label, created_at) values ('k', 'a', '', '', '', 0)`,
@@ -82,16 +82,18 @@ describe.each(testEngines())('a store on $kind', ({ kind, createPlace }) => {
          finished_at, request) values ('job', 'a', 'k', 'chat', '', 'failed', 0, 1, 0, 0, 0, '')`,
       `insert into holds (job_id, account_id, amount, state, expires_at, ended_at)
          values ('job', 'a', 0, 'released', 0, 0)`,
-      payment('one'),
-      payment('two'),
+      payment('one', `'job'`),
+      payment('two', 'null'),
     );
-    expect(await store.listSharedJobs(undefined)).toEqual(['job']);
-    expect((await store.checkLedger()).problems).toEqual([
-      'job job: it has two payments, one and two; refund the one that did not pay for it',
-    ]);
-    expect(await store.findPaymentOfJob('job')).toBeNull();
-    await place.sql(`update payments set refunded = 1 where identity = 'two'`);
-    expect(await store.listSharedJobs(undefined)).toEqual([]);
+    const refusal = /unique/i;
+    await expect(place.sql(payment('three', `'job'`))).rejects.toThrow(refusal);
+    await expect(place.sql(`update payments set job_id = 'job' where identity = 'two'`)).rejects.toThrow(
+      refusal,
+    );
+    await expect(
+      place.sql(`update payments set job_id = 'job', refunded = 1 where identity = 'two'`),
+    ).rejects.toThrow(refusal);
+    expect((await store.findPaymentOfJob('job'))?.identity).toBe('one');
     expect((await store.checkLedger()).problems).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import { DatabaseError } from 'pg';
 import { expect, it } from 'vitest';
-import { createGatherer } from '../../../src/store/postgres/gather.ts';
+import { createGatherer } from '../../../src/store/postgres/engine.ts';
 import { statement, type SqlValue } from '../../../src/store/statement.ts';
 
 const any = statement({ gathers: true, text: '', values: () => [], read: () => null });

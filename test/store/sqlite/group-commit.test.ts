@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { groupCommit } from '../../../src/store/sqlite/group-commit.ts';
+import { groupCommit } from '../../../src/store/sqlite/connection.ts';
 import type { Command, Request } from '../../../src/store/sqlite/messages.ts';
 
 /** Each request inserts its input as a child of the parent with that number; only the COMMIT checks the parent. */

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { linkOnDemand } from '../../../src/store/sqlite/link-on-demand.ts';
-import type { StoreLink } from '../../../src/store/sqlite/worker-link.ts';
+import { linkOnDemand, type StoreLink } from '../../../src/store/sqlite/worker-link.ts';
 import { StoreError } from '../../../src/store/store-error.ts';
 
 /** Links that answer with their own number, or fail with what `failures` has for the call. */

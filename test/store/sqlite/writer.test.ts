@@ -3,10 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openDatabase } from '../../../src/store/sqlite/database.ts';
+import { createWriter } from '../../../src/store/sqlite/connection.ts';
+import { migrateDatabase, openDatabase } from '../../../src/store/sqlite/database.ts';
 import type { Command, Reply } from '../../../src/store/sqlite/messages.ts';
-import { migrateDatabase } from '../../../src/store/sqlite/migrate-database.ts';
-import { createWriter } from '../../../src/store/sqlite/writer.ts';
 
 describe('the writer of a file that cannot grow', () => {
   let folder: string;

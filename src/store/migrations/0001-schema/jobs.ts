@@ -80,9 +80,128 @@ const idempotencyKeys = ({ int64, id, tableEnd }: Engine): string[] => [
   `create index idempotency_keys_by_expiry on idempotency_keys (expires_at)`,
 ];
 
-/** Jobs, the money that they hold, and the keys of their calls. */
+const appendOnly = {
+  sqlite: [
+    `create trigger ledger_entries_refuse_update before update on ledger_entries
+      begin select raise(abort, 'ledger entries are append-only'); end`,
+    `create trigger ledger_entries_refuse_delete before delete on ledger_entries
+      begin select raise(abort, 'ledger entries are append-only'); end`,
+  ],
+  postgres: [
+    `create function refuse_ledger_change() returns trigger language plpgsql as
+      $$ begin raise exception 'ledger entries are append-only'; end $$`,
+    `create trigger ledger_entries_refuse_change before update or delete on ledger_entries
+      for each row execute function refuse_ledger_change()`,
+    `create trigger ledger_entries_refuse_truncate before truncate on ledger_entries
+      for each statement execute function refuse_ledger_change()`,
+  ],
+} satisfies Record<Engine['kind'], string[]>;
+
+/** All movements of money. `payment`: the payment that an entry comes from. */
+const ledger = ({ kind, int64, id, tableEnd }: Engine): string[] => [
+  `create table ledger_entries (
+    id ${id} not null primary key,
+    account_id ${id} not null references accounts (id),
+    type text not null check (type in ('topup', 'debit', 'refund', 'adjustment')),
+    amount ${int64} not null,
+    job_id ${id} references jobs (id),
+    payment ${id},
+    note text,
+    created_at ${int64} not null,
+    check (
+      (type = 'topup' and amount > 0 and job_id is null)
+      or (type = 'debit' and amount < 0 and job_id is not null)
+      or (type = 'refund' and amount > 0 and job_id is not null)
+      or (type = 'adjustment' and job_id is null)
+    )
+  )${tableEnd}`,
+  `create index ledger_entries_by_account on ledger_entries (account_id, created_at desc, id desc)`,
+  `create unique index ledger_entries_one_debit_per_job on ledger_entries (job_id) where type = 'debit'`,
+  `create index ledger_entries_of_payments on ledger_entries (payment) where payment is not null`,
+  ...appendOnly[kind],
+];
+
+/**
+ * Inputs and results; `job_id` is null until a job takes them. `made_clips`: videos that were made here, by the hexadecimal
+ * SHA-256 of their bytes, with their ordered seconds.
+ */
+const media = ({ int64, id, tableEnd }: Engine): string[] => [
+  `create table media (
+    id ${id} not null primary key,
+    account_id ${id} not null references accounts (id),
+    job_id ${id} references jobs (id),
+    role text not null default 'image' check (role in ('image', 'video', 'last_frame', 'input')),
+    position ${int64} not null default 0,
+    content_type text not null,
+    size_bytes ${int64} not null check (size_bytes >= 0),
+    created_at ${int64} not null,
+    expires_at ${int64} not null,
+    removed_at ${int64}
+  )${tableEnd}`,
+  `create index media_by_job on media (job_id) where job_id is not null`,
+  `create index media_to_remove on media (expires_at, id) where removed_at is null`,
+  `create table made_clips (
+    digest ${id} not null primary key,
+    seconds ${int64} not null,
+    created_at ${int64} not null
+  )${tableEnd}`,
+  `create index made_clips_by_age on made_clips (created_at)`,
+];
+
+const slashed = `replace(replace(replace(url, '\\', '/'), '?', '/'), '#', '/')`;
+const withoutScheme = `substr(${slashed}, instr(${slashed}, '//') + 2)`;
+
+/** The text between `//` and the path: good enough to tell receivers apart, not to connect. */
+const hostOfUrl = {
+  sqlite: `substr(${withoutScheme}, 1, instr(${withoutScheme} || '/', '/') - 1)`,
+  postgres: `split_part(translate(url, '\\?#', '///'), '/', 3)`,
+} satisfies Record<Engine['kind'], string>;
+
+/** Events and their deliveries. `receiver`: an account and its host; each has its own queue. */
+const webhooks = ({ kind, int64, id, tableEnd }: Engine): string[] => [
+  `create table webhook_events (
+    id ${id} not null primary key,
+    account_id ${id} not null references accounts (id),
+    job_id ${id} not null references jobs (id),
+    url text not null,
+    receiver ${id} generated always as (account_id || ' ' || lower(${hostOfUrl[kind]})) stored,
+    body text not null,
+    state text not null check (state in ('pending', 'delivered', 'stopped', 'exhausted')),
+    attempts ${int64} not null default 0,
+    attempts_logged ${int64} not null default 0,
+    next_attempt_at ${int64},
+    lease_owner text,
+    lease_until ${int64},
+    created_at ${int64} not null,
+    updated_at ${int64} not null,
+    check (attempts >= 0 and attempts <= attempts_logged),
+    check ((state = 'pending') = (next_attempt_at is not null)),
+    check ((lease_owner is null) = (lease_until is null)),
+    check (lease_owner is null or state = 'pending')
+  )${tableEnd}`,
+  `create index webhook_events_due on webhook_events (receiver, next_attempt_at, created_at, id)
+    where next_attempt_at is not null`,
+  `create index webhook_events_by_age on webhook_events (created_at desc, id desc)`,
+  `create index webhook_events_by_state on webhook_events (state, created_at desc, id desc)`,
+  `create index webhook_events_by_account on webhook_events (account_id, created_at desc, id desc)`,
+  `create index webhook_events_by_job on webhook_events (job_id)`,
+  `create table webhook_attempts (
+    event_id ${id} not null references webhook_events (id),
+    number ${int64} not null,
+    at ${int64} not null,
+    duration_ms ${int64} not null check (duration_ms >= 0),
+    http_status ${int64},
+    failure text,
+    primary key (event_id, number)
+  )${tableEnd}`,
+];
+
+/** Jobs, the money that they hold and move, their media and events. */
 export const jobs = (engine: Engine): string[] => [
   ...jobTable(engine),
   ...holds(engine),
   ...idempotencyKeys(engine),
+  ...ledger(engine),
+  ...media(engine),
+  ...webhooks(engine),
 ];

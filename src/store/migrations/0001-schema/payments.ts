@@ -60,7 +60,6 @@ const paymentTable = ({ kind, int64, id, tableEnd }: Engine): string =>
     credited ${int64} not null default 0 check (credited >= 0),
     call_claim ${id},
     job_id ${id} references jobs (id),
-    shares_job ${int64} not null default 0,
     check_at ${int64},
     settled_at ${int64},
     created_at ${int64} not null,
@@ -83,8 +82,7 @@ const paymentIndexes = [
     where account_id is not null`,
   `create index payments_by_payer on payments (lower(payer), created_at desc, identity desc)
     where payer is not null and credit is null`,
-  `create unique index payments_one_per_job on payments (job_id) where job_id is not null and shares_job = 0`,
-  `create index payments_sharing_jobs on payments (job_id) where shares_job = 1`,
+  `create unique index payments_one_per_job on payments (job_id) where job_id is not null`,
   `create unique index payments_one_per_call on payments (account_id, call_claim) where call_claim is not null`,
   `create index payments_open_of_source on payments (source, network, asset)
     where state in ('verified', 'produced', 'broadcasting', 'unknown')`,
@@ -134,10 +132,52 @@ const termsAndTurns = ({ int64, id, tableEnd }: Engine): string[] => [
   )${tableEnd}`,
 ];
 
-/** Payments by x402, their refunds, and what their settlement needs. */
+/**
+ * Payments to upstreams. `request`: digest of the upstream, the job and the request. `price`: nano-dollars. `day`: the UTC
+ * day in whose budget it counts, such as `2026-11-23`. `bought_days`: the sums of these days.
+ */
+const upstreamPayments = ({ int64, id, tableEnd }: Engine): string[] => [
+  `create table bought_payments (
+    identity ${id} not null primary key,
+    request ${id} not null,
+    upstream ${id} not null,
+    operation ${id} not null,
+    job_id ${id},
+    sold_payment ${id},
+    network text not null,
+    asset text not null,
+    pay_to text not null,
+    amount ${int64} not null check (amount > 0),
+    price ${int64} not null check (price > 0),
+    day ${id} not null,
+    payload text not null,
+    requirements text not null,
+    state text not null check (state in ('sent', 'answered', 'lost', 'unused')),
+    transaction_id text,
+    reason text,
+    lease_until ${int64} not null,
+    check_at ${int64},
+    created_at ${int64} not null,
+    updated_at ${int64} not null
+  )${tableEnd}`,
+  `create unique index bought_payments_of_jobs on bought_payments (request)
+    where job_id is not null and state <> 'unused'`,
+  `create index bought_payments_by_request on bought_payments (request, created_at)`,
+  `create index bought_payments_to_check on bought_payments (check_at) where check_at is not null`,
+  `create index bought_payments_by_time on bought_payments (created_at, identity)`,
+  `create table bought_days (
+    upstream ${id} not null,
+    day ${id} not null,
+    spent ${int64} not null check (spent >= 0),
+    primary key (upstream, day)
+  )${tableEnd}`,
+];
+
+/** Payments by x402, their refunds, what their settlement needs, and payments to upstreams. */
 export const payments = (engine: Engine): string[] => [
   paymentTable(engine),
   ...paymentIndexes,
   ...refunds(engine),
   ...termsAndTurns(engine),
+  ...upstreamPayments(engine),
 ];

@@ -1,5 +1,7 @@
 import { AppError, KnownFault } from '../kit/errors.ts';
+import { revisionBefore, type ForgottenPeople, type ForgottenSnapshot } from './forgotten-people.ts';
 import type { FindForgotten, Lead } from './lead-source.ts';
+import { usernameKey } from './query/username-key.ts';
 
 /** Profiles to import. */
 export interface LeadInput {
@@ -74,9 +76,9 @@ export interface LeadStats {
 
 /**
  * Changes the profiles that gateways search, for the operator's commands. Running gateways see each change within
- * seconds, and never half of one. Errors are LeadKeeperError.
+ * seconds, and never half of one. Errors are LeadIndexError.
  */
-export interface LeadKeeper {
+export interface LeadIndex {
   /**
    * Imports the profiles of `request.input`. Searches see all of them at once, at the end. An import that ends early, or
    * is killed, changes nothing.
@@ -99,19 +101,19 @@ export interface LeadKeeper {
   close(): Promise<void>;
 }
 
-export type LeadKeeperProblem =
+export type LeadIndexProblem =
   /** Another import or change is under way. */
   | 'busy'
   /** The index or the list of forgotten people cannot be read. The message says what to do. */
   | 'damaged'
   | 'failed';
 
-export class LeadKeeperError extends KnownFault {
-  readonly problem: LeadKeeperProblem;
+export class LeadIndexError extends KnownFault {
+  readonly problem: LeadIndexProblem;
 
-  constructor(problem: LeadKeeperProblem, message: string, options?: ErrorOptions) {
+  constructor(problem: LeadIndexProblem, message: string, options?: ErrorOptions) {
     super(message, options);
-    this.name = 'LeadKeeperError';
+    this.name = 'LeadIndexError';
     this.problem = problem;
   }
 
@@ -119,8 +121,66 @@ export class LeadKeeperError extends KnownFault {
   toAppError(): AppError {
     const { cause, problem, message } = this;
     if (cause instanceof AppError) return cause;
-    return cause instanceof KnownFault && !(cause instanceof LeadKeeperError)
+    return cause instanceof KnownFault && !(cause instanceof LeadIndexError)
       ? cause.toAppError()
       : new AppError(`leads_${problem}`, message, { cause: this });
   }
 }
+
+/** Describes a change that failed, for the operator. */
+export const changeFailed = (reason: string): string =>
+  `The profiles could not be changed (${reason}). Searches use the former profiles.`;
+
+export const busyError = (cause?: unknown): LeadIndexError =>
+  new LeadIndexError(
+    'busy',
+    'Another import or change of the profiles is under way. Try again when it has ended.',
+    { cause },
+  );
+
+/** Throws if the profiles were compared with a list of forgotten people that the store does not have. */
+export const checkList = ({ list }: { list: string }, { ids }: Pick<ForgottenSnapshot, 'ids'>): void => {
+  if (!ids.includes(list))
+    throw new LeadIndexError(
+      'damaged',
+      'The store does not have the list of forgotten people that these profiles were compared with. Restore the store and the profiles from one backup, or import all profiles again into an empty place.',
+    );
+};
+
+/** People who raised the revision of the list from `before` to `revision`. */
+export interface AddedPeople {
+  keys: readonly string[];
+  revision: number;
+  before: number;
+}
+
+export interface ForgottenMethodsOptions {
+  /** Deletes the profiles of people. Returns how many had one. */
+  erase(added: AddedPeople): Promise<number>;
+  /** Explains an error to the operator; `describe` formats a cause that has no message of its own. */
+  toError(cause: unknown, describe: (reason: string) => string): LeadIndexError;
+}
+
+/** The part of an index that changes the list of forgotten people, which is the same for every engine. */
+export const forgottenMethods = (
+  people: ForgottenPeople,
+  { erase, toError }: ForgottenMethodsOptions,
+): Pick<LeadIndex, 'forget' | 'findForgotten' | 'remember'> => ({
+  forget: async (usernames, { signal }) => {
+    signal.throwIfAborted();
+    const revision = await people.add(usernames);
+    const before = revisionBefore(revision, usernames);
+    try {
+      return { removed: await erase({ keys: usernames.map(usernameKey), revision, before }) };
+    } catch (error) {
+      const cause = toError(error, (reason) => `Some data could not be erased (${reason}).`);
+      throw new LeadIndexError(
+        cause.problem,
+        `${cause.message} Searches no longer find these people, but their profiles are still on the disk. Run the command again.`,
+        { cause },
+      );
+    }
+  },
+  findForgotten: people.find,
+  remember: async (usernames) => ({ restored: await people.remove(usernames) }),
+});

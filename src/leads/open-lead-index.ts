@@ -4,27 +4,27 @@ import { openStore } from '../store/open-store.ts';
 import { directAddress, type StoreSettings } from '../store/store-settings.ts';
 import type { Store } from '../store/store.ts';
 import { openForgottenPeople } from './forgotten-people.ts';
-import type { LeadKeeper } from './lead-keeper.ts';
+import type { LeadIndex } from './lead-index.ts';
 
 /** The folder of the imported profiles in a data folder. */
 export const leadsFolder = (dataDir: string): string => join(dataDir, 'leads');
 
 /**
- * Opens the keeper of the profiles, and the store with the list of forgotten people, both of which work in this thread.
- * `prepare` runs on the store before the list is read. Rejects with LeadKeeperError, ConfigError or StoreError.
+ * Opens the index of the profiles, and the store with the list of forgotten people, both of which work in this thread.
+ * `prepare` runs on the store before the list is read. Rejects with LeadIndexError, ConfigError or StoreError.
  */
-export const openLeadKeeper = async (
+export const openLeadIndex = async (
   settings: StoreSettings,
   prepare?: (store: Store) => Promise<unknown>,
-): Promise<LeadKeeper> => {
+): Promise<LeadIndex> => {
   const store = await openStore(settings, { log: silentLog, inThisThread: true });
   try {
     await prepare?.(store);
-    const keeper = await openKeeper(settings, store);
+    const index = await openIndex(settings, store);
     return {
-      ...keeper,
+      ...index,
       close: async () => {
-        await keeper.close();
+        await index.close();
         await store.close();
       },
     };
@@ -34,13 +34,13 @@ export const openLeadKeeper = async (
   }
 };
 
-const openKeeper = async (settings: StoreSettings, store: Store): Promise<LeadKeeper> => {
+const openIndex = async (settings: StoreSettings, store: Store): Promise<LeadIndex> => {
   const people = await openForgottenPeople(store);
   const url = directAddress(settings);
   if (url === null) {
-    const { openSqliteKeeper } = await import('./sqlite/open-sqlite-keeper.ts');
-    return openSqliteKeeper({ folder: leadsFolder(settings.dataDir), people });
+    const { openSqliteIndex } = await import('./sqlite/open-sqlite-index.ts');
+    return openSqliteIndex({ folder: leadsFolder(settings.dataDir), people });
   }
-  const { openPostgresKeeper } = await import('./postgres/open-postgres-keeper.ts');
-  return openPostgresKeeper({ url, people });
+  const { openPostgresIndex } = await import('./postgres/open-postgres-index.ts');
+  return openPostgresIndex({ url, people });
 };

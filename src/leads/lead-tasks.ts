@@ -5,50 +5,62 @@ import { AppError, type ErrorCode } from '../kit/errors.ts';
 import { createFairShareLimiter } from '../kit/fair-share-limiter.ts';
 import { ThreadError } from '../kit/threads/thread-error.ts';
 import type { StoreSettings } from '../store/store-settings.ts';
-import type { LeadKeeper, LeadStats } from './lead-keeper.ts';
-import type { ImportedStream, StreamImport } from './import/import-stream.ts';
+import type { InputProgress, LeadInputOptions, RejectedRow } from './import/input-options.ts';
+import type { ImportedProfiles, ImportRequest, LeadIndex, LeadStats } from './lead-index.ts';
+
+export interface StreamImport
+  extends
+    Pick<ImportRequest, 'mode'>,
+    Pick<LeadInputOptions, 'columns' | 'defaults' | 'delimiter' | 'hasHeader' | 'maxRejected'> {
+  format?: 'csv' | 'jsonl' | undefined;
+}
+
+export interface ImportedStream extends ImportedProfiles {
+  input: InputProgress;
+  firstRejected: readonly RejectedRow[];
+}
 
 /** Changes the profiles beside a gateway that serves them. Rejects with AppError. */
-export interface LeadDesk {
+export interface LeadTasks {
   stats(): Promise<LeadStats>;
-  forget(usernames: readonly string[]): ReturnType<LeadKeeper['forget']>;
-  remember(usernames: readonly string[]): ReturnType<LeadKeeper['remember']>;
+  forget(usernames: readonly string[]): ReturnType<LeadIndex['forget']>;
+  remember(usernames: readonly string[]): ReturnType<LeadIndex['remember']>;
   /** Erases forgotten people who are still stored. */
   sweep(): Promise<void>;
   /** Imports a stream that can be read once. One that breaks off changes nothing. */
   importStream(options: StreamImport, body: Readable): Promise<ImportedStream>;
 }
 
-export type KeeperTask =
+export type LeadTask =
   | { kind: 'stats' | 'sweep' }
   | { kind: 'forget' | 'remember'; usernames: readonly string[] }
   | { kind: 'import'; options: StreamImport; body: ReadableStream };
 
 /** The data of a thread. */
-export interface KeeperOrder {
-  place: StoreSettings;
-  task: KeeperTask;
+export interface TaskOrder {
+  settings: StoreSettings;
+  task: LeadTask;
 }
 
-export type KeeperAnswer = { output: unknown } | { error: { code: ErrorCode; message: string } };
+export type TaskAnswer = { output: unknown } | { error: { code: ErrorCode; message: string } };
 
 const tasksAtOnce = 4;
 /** A hostile file ends its own thread. */
 const maxHeapMb = 1_024;
 
-/** Does each task in a thread of its own, as a keeper blocks its thread for long. */
-export const createLeadDesk = ({ dataDir, databaseUrl, databaseDirectUrl }: StoreSettings): LeadDesk => {
+/** Does each task in a thread of its own, as an index blocks its thread for long. */
+export const createLeadTasks = ({ dataDir, databaseUrl, databaseDirectUrl }: StoreSettings): LeadTasks => {
   // A thread cannot be sent all settings of a gateway.
-  const place = { dataDir, databaseUrl, databaseDirectUrl };
+  const settings = { dataDir, databaseUrl, databaseDirectUrl };
   const limiter = createFairShareLimiter({ total: tasksAtOnce });
-  const run = async <T>(task: KeeperTask): Promise<T> => {
+  const run = async <T>(task: LeadTask): Promise<T> => {
     const release = limiter.tryAcquire({});
     if (release === null)
       throw new AppError('overloaded', 'Other work on the profiles is under way. Try again.', {
         retryAfterSeconds: 5,
       });
     try {
-      return (await runInThread({ place, task })) as T;
+      return (await runInThread({ settings, task })) as T;
     } finally {
       release();
     }
@@ -81,7 +93,7 @@ const copyOf = (body: Readable): PassThrough => {
   return copy;
 };
 
-const runInThread = async (order: KeeperOrder): Promise<unknown> => {
+const runInThread = async (order: TaskOrder): Promise<unknown> => {
   const worker = new Worker(new URL('./worker.ts', import.meta.url), {
     workerData: order,
     transferList: order.task.kind === 'import' ? [order.task.body] : [],
@@ -89,7 +101,7 @@ const runInThread = async (order: KeeperOrder): Promise<unknown> => {
     env: {},
     resourceLimits: { maxOldGenerationSizeMb: maxHeapMb },
   });
-  const answered = Promise.withResolvers<KeeperAnswer>();
+  const answered = Promise.withResolvers<TaskAnswer>();
   worker.once('message', answered.resolve);
   worker.once('error', (cause) =>
     answered.reject(new ThreadError('crashed', 'the thread of the profiles ended', { cause })),

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { ImportOutcome } from '../../src/leads/lead-keeper.ts';
+import type { ImportOutcome } from '../../src/leads/lead-index.ts';
 import type { Lead } from '../../src/leads/lead-source.ts';
-import { compareLeads } from '../../src/leads/query/lead-order.ts';
+import { compareLeads } from '../../src/leads/query/lead-filters.ts';
 import { usernameKey } from '../../src/leads/query/username-key.ts';
 import { arbitraryLead, arbitraryQuery } from './arbitrary-leads.ts';
 import { leadEngines } from './lead-engines.ts';

@@ -3,13 +3,27 @@ import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { ignoreEnoent } from '../../kit/ignore-enoent.ts';
 import type { ForgottenPeople, ForgottenSnapshot } from '../forgotten-people.ts';
-import { keepForgotten, type AddedPeople } from '../keep-forgotten.ts';
-import { checkList } from '../keeper-errors.ts';
-import { LeadKeeperError, type ImportOutcome, type ImportRequest, type LeadKeeper } from '../lead-keeper.ts';
+import {
+  checkList,
+  forgottenMethods,
+  LeadIndexError,
+  type AddedPeople,
+  type ImportOutcome,
+  type ImportRequest,
+  type LeadIndex,
+} from '../lead-index.ts';
 import type { Lead } from '../lead-source.ts';
 import { createYieldToLoop } from '../yield-to-loop.ts';
 import { readDiskRoom, withinRoom, type ReadDiskRoom } from './disk-room.ts';
-import { lockKeeper } from './keeper-lock.ts';
+import {
+  lockProfiles,
+  newId,
+  readManifest,
+  removeOthers,
+  removeUnfinished,
+  writeManifest,
+  type Manifest,
+} from './profiles-folder.ts';
 import {
   changeTimeoutMs,
   deletePeople,
@@ -20,18 +34,10 @@ import {
   storedCount,
   useProfiles,
 } from './profiles-file.ts';
-import {
-  newId,
-  readManifest,
-  removeOthers,
-  removeUnfinished,
-  writeManifest,
-  type Manifest,
-} from './profiles-folder.ts';
-import { toKeeperError } from './to-keeper-error.ts';
+import { toIndexError } from './to-index-error.ts';
 import { writeProfiles } from './import-profiles.ts';
 
-export interface SqliteKeeperOptions {
+export interface SqliteIndexOptions {
   folder: string;
   people: ForgottenPeople;
   readRoom?: ReadDiskRoom;
@@ -41,16 +47,16 @@ export interface SqliteKeeperOptions {
  * Changes the profiles in `folder`, which is created if it is missing. Blocks the calling thread for long periods, so
  * use another thread or process beside a gateway that serves the same folder.
  */
-export const openSqliteKeeper = async ({
+export const openSqliteIndex = async ({
   folder,
   people,
   readRoom = readDiskRoom,
-}: SqliteKeeperOptions): Promise<LeadKeeper> => {
+}: SqliteIndexOptions): Promise<LeadIndex> => {
   const explained = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await work();
     } catch (error) {
-      throw toKeeperError(error, folder, { readRoom });
+      throw toIndexError(error, folder, { readRoom });
     }
   };
   await explained(() => mkdir(folder, { recursive: true }));
@@ -69,9 +75,9 @@ export const openSqliteKeeper = async ({
         };
       }),
     exportLeads: ({ signal }) => exportLeads(folder, { people, signal }),
-    ...keepForgotten(people, {
+    ...forgottenMethods(people, {
       erase: (added) => erase(folder, added),
-      toError: (cause, describe) => toKeeperError(cause, folder, { describe }),
+      toError: (cause, describe) => toIndexError(cause, folder, { describe }),
     }),
     sweep: () =>
       explained(async () => {
@@ -89,11 +95,11 @@ export const openSqliteKeeper = async ({
 };
 
 const importLeads = async (
-  { folder, people, readRoom }: Required<SqliteKeeperOptions>,
+  { folder, people, readRoom }: Required<SqliteIndexOptions>,
   request: ImportRequest,
 ): Promise<ImportOutcome> => {
   const { mode, signal } = request;
-  const lock = lockKeeper(folder);
+  const lock = lockProfiles(folder);
   try {
     const found = readCurrent(folder, mode);
     const current = found !== 'damaged' && found?.fictional === null ? found : null;
@@ -108,7 +114,7 @@ const importLeads = async (
     return found === 'damaged' ? { ...outcome, removed: null } : outcome;
   } catch (error) {
     signal.throwIfAborted();
-    throw toKeeperError(error, folder, { readRoom });
+    throw toIndexError(error, folder, { readRoom });
   } finally {
     lock.release();
   }
@@ -169,11 +175,11 @@ const deleteFrom = (database: DatabaseSync, keys: readonly string[]): number => 
   return removed;
 };
 
-const lockUnlessBusy = (folder: string): ReturnType<typeof lockKeeper> | null => {
+const lockUnlessBusy = (folder: string): ReturnType<typeof lockProfiles> | null => {
   try {
-    return lockKeeper(folder);
+    return lockProfiles(folder);
   } catch (error) {
-    if (error instanceof LeadKeeperError && error.problem === 'busy') return null;
+    if (error instanceof LeadIndexError && error.problem === 'busy') return null;
     throw error;
   }
 };
@@ -198,7 +204,7 @@ async function* exportLeads(
     }
   } catch (error) {
     if (signal.aborted) throw error;
-    throw toKeeperError(error, folder);
+    throw toIndexError(error, folder);
   }
 }
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { toKeeperError } from '../../../src/leads/sqlite/to-keeper-error.ts';
+import { toIndexError } from '../../../src/leads/sqlite/to-index-error.ts';
 
 it.each([
   { error: { code: 'ENOSPC' }, says: /^There is not enough free space on the disk of \/.*: .* MB are free/ },
@@ -23,7 +23,7 @@ it.each([
   const folder = await mkdtemp(join(tmpdir(), 'leads-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   const cause = Object.assign(new Error('it went wrong'), error);
-  expect(toKeeperError(cause, folder)).toMatchObject({
+  expect(toIndexError(cause, folder)).toMatchObject({
     problem: 'failed',
     message: expect.stringMatching(says),
     cause,
@@ -32,7 +32,7 @@ it.each([
 
 it('suggests a read-only disk for a folder that cannot be created', () => {
   const cause = Object.assign(new Error('ENOENT'), { code: 'ENOENT' });
-  expect(toKeeperError(cause, '/nowhere/leads').message).toBe(
+  expect(toIndexError(cause, '/nowhere/leads').message).toBe(
     '/nowhere/leads cannot be used: it does not exist and cannot be created; the disk may be read-only.',
   );
 });

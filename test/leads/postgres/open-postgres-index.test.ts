@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ImportPhase, LeadKeeper } from '../../../src/leads/lead-keeper.ts';
+import type { ImportPhase, LeadIndex } from '../../../src/leads/lead-index.ts';
 import type { Lead } from '../../../src/leads/lead-source.ts';
 import { hasService } from '../../outside-services.ts';
 import { buildLead } from '../build-lead.ts';
@@ -8,7 +8,7 @@ import { createPostgresProfiles, type PostgresProfiles } from './create-postgres
 
 const { signal } = new AbortController();
 let profiles: PostgresProfiles;
-let keeper: LeadKeeper;
+let keeper: LeadIndex;
 
 const people = (count: number, fields: Partial<Lead> = {}, from = 0): Lead[] =>
   Array.from({ length: count }, (_, index) =>

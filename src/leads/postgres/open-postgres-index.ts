@@ -3,11 +3,19 @@ import { Client, DatabaseError } from 'pg';
 import { silentLog } from '../../kit/log.ts';
 import { clientConfig, createPool, type Pool } from '../../store/postgres/connection.ts';
 import type { ForgottenPeople } from '../forgotten-people.ts';
-import { keepForgotten, type AddedPeople } from '../keep-forgotten.ts';
-import { busyError, changeFailed, checkList } from '../keeper-errors.ts';
-import { LeadKeeperError, type ImportOutcome, type ImportRequest, type LeadKeeper } from '../lead-keeper.ts';
+import {
+  busyError,
+  changeFailed,
+  checkList,
+  forgottenMethods,
+  LeadIndexError,
+  type AddedPeople,
+  type ImportOutcome,
+  type ImportRequest,
+  type LeadIndex,
+} from '../lead-index.ts';
 import type { Lead } from '../lead-source.ts';
-import { unpackLead } from '../pack-lead.ts';
+import { unpackLead } from '../lead-fields.ts';
 import { importSet, profilesInPart } from './import-set.ts';
 import {
   bytesOfSets,
@@ -20,10 +28,10 @@ import {
   onCurrentSet,
   readSet,
   type Connection,
-  type PostgresPlace,
+  type PostgresAddress,
 } from './lead-set.ts';
 
-export interface PostgresKeeperOptions extends PostgresPlace {
+export interface PostgresIndexOptions extends PostgresAddress {
   people: ForgottenPeople;
   /** About how many profiles are in a part of a set. */
   partSize?: number;
@@ -35,7 +43,7 @@ const statementTimeoutMs = 60_000;
 const keysAtOnce = 10_000;
 
 /** Changes the profiles in PostgreSQL. The store, which has the list of forgotten people, must be open. */
-export const openPostgresKeeper = (options: PostgresKeeperOptions): LeadKeeper => {
+export const openPostgresIndex = (options: PostgresIndexOptions): LeadIndex => {
   const { people } = options;
   const pool = createPool(connectionTo(options, { statementTimeoutMs }), { size: 2, log: silentLog });
   return {
@@ -53,7 +61,7 @@ export const openPostgresKeeper = (options: PostgresKeeperOptions): LeadKeeper =
         };
       }),
     exportLeads: ({ signal }) => exportLeads(pool, { people, signal }),
-    ...keepForgotten(people, { erase: (added) => erase(pool, added), toError: toKeeperError }),
+    ...forgottenMethods(people, { erase: (added) => erase(pool, added), toError: toIndexError }),
     sweep: () => explained(() => sweep(pool, people)),
     close: () => pool.end(),
   };
@@ -63,17 +71,17 @@ const explained = async <T>(work: () => Promise<T>): Promise<T> => {
   try {
     return await work();
   } catch (error) {
-    throw toKeeperError(error);
+    throw toIndexError(error);
   }
 };
 
 const diskFull = '53100';
 
-const toKeeperError = (cause: unknown, describe = changeFailed): LeadKeeperError => {
-  if (cause instanceof LeadKeeperError) return cause;
+const toIndexError = (cause: unknown, describe = changeFailed): LeadIndexError => {
+  if (cause instanceof LeadIndexError) return cause;
   const isFull = cause instanceof DatabaseError && cause.code === diskFull;
   const reason = cause instanceof Error ? cause.message : String(cause);
-  return new LeadKeeperError(
+  return new LeadIndexError(
     'failed',
     describe(isFull ? `the disk of PostgreSQL is full: ${reason}` : reason),
     { cause },
@@ -82,12 +90,12 @@ const toKeeperError = (cause: unknown, describe = changeFailed): LeadKeeperError
 
 /** The lock of an import belongs to its connection, and ends with it. */
 const importLeads = async (
-  { people, partSize = profilesInPart, ...place }: PostgresKeeperOptions,
+  { people, partSize = profilesInPart, ...address }: PostgresIndexOptions,
   pool: Pool,
   request: ImportRequest,
 ): Promise<ImportOutcome> => {
   const { signal } = request;
-  const config = clientConfig(connectionTo(place, { statementTimeoutMs }));
+  const config = clientConfig(connectionTo(address, { statementTimeoutMs }));
   const client = new Client({ ...config, query_timeout: 0 });
   // A lost connection fails the statement that runs.
   client.on('error', () => undefined);
@@ -113,7 +121,7 @@ const importLeads = async (
     }
   } catch (error) {
     signal.throwIfAborted();
-    throw toKeeperError(error);
+    throw toIndexError(error);
   } finally {
     await client.end();
   }
@@ -205,6 +213,6 @@ async function* exportLeads(
     }
   } catch (error) {
     if (signal.aborted) throw error;
-    throw toKeeperError(error);
+    throw toIndexError(error);
   }
 }

@@ -1,25 +1,24 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import { userName } from '../../kit/user-name.ts';
-import { changeFailed } from '../keeper-errors.ts';
-import { LeadKeeperError } from '../lead-keeper.ts';
+import { changeFailed, LeadIndexError } from '../lead-index.ts';
 import { isDamage } from './profiles-file.ts';
 import { readDiskRoom, reserveOf, type ReadDiskRoom } from './disk-room.ts';
 
-export interface KeeperErrorOptions {
+export interface IndexErrorOptions {
   /** Formats a cause that has no message of its own. */
   describe?: (reason: string) => string;
   readRoom?: ReadDiskRoom;
 }
 
 /** Explains to an operator what is wrong with the profiles in `folder`. */
-export const toKeeperError = (
+export const toIndexError = (
   cause: unknown,
   folder: string,
-  { describe = changeFailed, readRoom = readDiskRoom }: KeeperErrorOptions = {},
-): LeadKeeperError => {
-  if (cause instanceof LeadKeeperError) return cause;
-  const make = (problem: 'damaged' | 'failed', message: string): LeadKeeperError =>
-    new LeadKeeperError(problem, message, { cause });
+  { describe = changeFailed, readRoom = readDiskRoom }: IndexErrorOptions = {},
+): LeadIndexError => {
+  if (cause instanceof LeadIndexError) return cause;
+  const make = (problem: 'damaged' | 'failed', message: string): LeadIndexError =>
+    new LeadIndexError(problem, message, { cause });
   const trouble = folderTrouble(cause, folder);
   if (trouble !== null) return make('failed', `${folder} cannot be used: ${trouble}.`);
   if (isDamage(cause))

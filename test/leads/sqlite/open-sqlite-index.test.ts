@@ -13,13 +13,12 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ForgottenPeople } from '../../../src/leads/forgotten-people.ts';
-import type { ImportOutcome, ImportRequest, LeadKeeper } from '../../../src/leads/lead-keeper.ts';
+import type { ImportOutcome, ImportRequest, LeadIndex } from '../../../src/leads/lead-index.ts';
 import type { Lead } from '../../../src/leads/lead-source.ts';
-import { compareLeads } from '../../../src/leads/query/lead-order.ts';
+import { compareLeads } from '../../../src/leads/query/lead-filters.ts';
 import type { DiskRoom } from '../../../src/leads/sqlite/disk-room.ts';
-import { lockKeeper } from '../../../src/leads/sqlite/keeper-lock.ts';
-import { openSqliteKeeper } from '../../../src/leads/sqlite/open-sqlite-keeper.ts';
-import { readManifest, writeManifest } from '../../../src/leads/sqlite/profiles-folder.ts';
+import { lockProfiles, readManifest, writeManifest } from '../../../src/leads/sqlite/profiles-folder.ts';
+import { openSqliteIndex } from '../../../src/leads/sqlite/open-sqlite-index.ts';
 import { generateLeads } from '../../../src/leads/synthetic/generate-leads.ts';
 import { buildLead } from '../build-lead.ts';
 import { leadInputOf, type LeadInputOptions } from '../lead-input-of.ts';
@@ -36,7 +35,7 @@ beforeEach(async () => {
 });
 afterEach(() => made.remove());
 
-const open = (): Promise<LeadKeeper> => made.openKeeper();
+const open = (): Promise<LeadIndex> => made.openKeeper();
 
 const take = async (
   given: readonly Lead[],
@@ -104,7 +103,7 @@ describe('the keeper of an empty folder', () => {
 
   it('is created if it is missing, above it too', async () => {
     const below = join(folder, 'a', 'b');
-    const keeper = await openSqliteKeeper({ folder: below, people: made.people });
+    const keeper = await openSqliteIndex({ folder: below, people: made.people });
     const outcome = await keeper.importLeads({ input: leadInputOf(leads), mode: 'upsert', signal });
     expect([outcome.profiles, readManifest(below)?.profiles]).toEqual([300, 300]);
   });
@@ -226,7 +225,7 @@ describe('a keeper on a disk that fills up', () => {
   const roomy: DiskRoom = { free: 90e9, whole: 100e9 };
   const scarce: DiskRoom = { free: 255e6, whole: 100e9 };
   const importWith = async (readRoom: () => DiskRoom | null, input: LeadInputOptions = {}) => {
-    const keeper = await openSqliteKeeper({ folder, people: made.people, readRoom });
+    const keeper = await openSqliteIndex({ folder, people: made.people, readRoom });
     return keeper.importLeads({ signal, mode: 'upsert', input: leadInputOf(leads, input) });
   };
   /** While it holds, whatever SQLite commits to the files that `isFull` picks finds no room. */
@@ -326,7 +325,7 @@ describe('a keeper whose folder cannot be used', () => {
   ])('says so where it $what', async ({ at, says }) => {
     mkdirSync(folder);
     writeFileSync(join(folder, 'file'), '');
-    await expect(openSqliteKeeper({ folder: at(), people: made.people })).rejects.toMatchObject({
+    await expect(openSqliteIndex({ folder: at(), people: made.people })).rejects.toMatchObject({
       problem: 'failed',
       message: expect.stringMatching(says),
     });
@@ -413,7 +412,7 @@ describe('a keeper of damaged profiles', () => {
     const manifest = readFileSync(join(folder, 'current.json'));
     const other = await createSqliteProfiles();
     onTestFinished(() => other.remove());
-    const keeper = await openSqliteKeeper({ folder, people: other.people });
+    const keeper = await openSqliteIndex({ folder, people: other.people });
     const refused = {
       problem: 'damaged',
       message: expect.stringContaining('Restore the store and the profiles from one backup'),
@@ -581,7 +580,7 @@ describe('a person who asks to be forgotten', () => {
 
   it('is forgotten beside another change of the manifest', async () => {
     await take([...leads, person]);
-    const lock = lockKeeper(folder);
+    const lock = lockProfiles(folder);
     expect(await (await open()).forget([person.username], { signal })).toEqual({ removed: 1 });
     expect(holdsPerson()).toEqual([]);
     lock.release();

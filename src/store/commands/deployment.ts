@@ -1,5 +1,12 @@
 import { read, run, writeSteps } from '../command.ts';
-import { firstOf, onlyOf, statement } from '../statement.ts';
+import { eachOf, firstOf, onlyOf, statement, valuesOf } from '../statement.ts';
+
+/** Returns the names of the migrations that the store has, in their order. */
+export const listMigrations = read({
+  text: `select name from kysely_migration order by name`,
+  values: () => [],
+  read: eachOf(({ name }: { name: string }) => name),
+});
 
 /** Null if there is no secret of that name. */
 export const findSecret = read({
@@ -12,7 +19,7 @@ export const findSecret = read({
 const createSecret = statement({
   text: `insert into secrets (name, value) values ($1, $2)
     on conflict (name) do update set value = secrets.value returning value`,
-  values: ({ name, value }: { name: string; value: string }) => [name, value],
+  values: valuesOf<{ name: string; value: string }>('name', 'value'),
   read: onlyOf(({ value }: { value: string }) => value),
 });
 
