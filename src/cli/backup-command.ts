@@ -4,8 +4,7 @@ import { copyFile, mkdir, readdir, realpath, rename, rm, stat, utimes } from 'no
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { Argument } from 'commander';
 import type { Config } from '../config/config.ts';
-import { ignoreEnoent } from '../kit/ignore-enoent.ts';
-import { syncToDisk } from '../kit/sync-to-disk.ts';
+import { ignoreEnoent, syncToDisk } from '../kit/files.ts';
 import { leadsFolder } from '../leads/open-lead-keeper.ts';
 import { lockKeeper } from '../leads/sqlite/keeper-lock.ts';
 import { copyProfiles } from '../leads/sqlite/profiles-file.ts';

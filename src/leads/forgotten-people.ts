@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { sha256 } from '../kit/ids.ts';
-import { unlessAborted } from '../kit/unless-aborted.ts';
+import { unlessAborted } from '../kit/deadline.ts';
 import type { ForgottenListRow, Store } from '../store/store.ts';
 import type { FindForgotten } from './lead-source.ts';
 import { usernameKey } from './query/username-key.ts';

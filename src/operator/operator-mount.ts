@@ -1,14 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Config } from '../config/config.ts';
 import { AppError, methodNotAllowed } from '../kit/errors.ts';
-import type { RequestNote } from '../kit/log-request.ts';
+import { type RequestNote, watchClient } from '../kit/log-request.ts';
 import type { Log } from '../kit/log.ts';
 import { isJsonObject } from '../kit/json.ts';
-import { memoizeAsync } from '../kit/memoize-async.ts';
-import { watchClient } from '../kit/watch-client.ts';
-import { writeError } from '../kit/write-error.ts';
-import { writeJson } from '../kit/write-json.ts';
-import { addressBucket } from '../limits/address-bucket.ts';
+import { memoizeAsync } from '../kit/memoize.ts';
+import { writeError, writeJson } from '../kit/write-answer.ts';
+import { addressBucket } from '../limits/address-limiter.ts';
 import { createLeadDesk } from '../leads/lead-desk.ts';
 import { createForgetUpstream } from '../leads/upstream/forget-upstream.ts';
 import { readJsonBody } from '../rest/read-json-body.ts';

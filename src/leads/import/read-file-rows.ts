@@ -1,4 +1,4 @@
-import { peekStream } from '../../kit/peek-stream.ts';
+import { peekStream } from '../../kit/streams.ts';
 import { compressionOf, decompress } from './decompress.ts';
 import { checkReadable, formatOfName, formatOfText, isParquet } from './file-format.ts';
 import type { LeadInputOptions } from './input-options.ts';

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } f
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { syncToDisk } from '../../kit/sync-to-disk.ts';
+import { syncToDisk } from '../../kit/files.ts';
 import { fileFormat, isDamage, ProfilesDamagedError, useProfiles } from './profiles-file.ts';
 
 /*

@@ -1,5 +1,5 @@
 import { accessSync, constants, existsSync } from 'node:fs';
-import { userName } from '../../kit/user-name.ts';
+import { userName } from '../../kit/process.ts';
 import { changeFailed } from '../keeper-errors.ts';
 import { LeadKeeperError } from '../lead-keeper.ts';
 import { isDamage } from './profiles-file.ts';

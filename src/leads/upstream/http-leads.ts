@@ -2,7 +2,7 @@ import type { HttpClient } from '../../http/http-client.ts';
 import type { PayFor } from '../../http/pay-settings.ts';
 import { AppError } from '../../kit/errors.ts';
 import type { Log } from '../../kit/log.ts';
-import { throttle } from '../../kit/throttle.ts';
+import { throttle } from '../../kit/repeat.ts';
 import { InconclusiveError } from '../inconclusive-error.ts';
 import type { LeadQuery, LeadSource } from '../lead-source.ts';
 import { createAnswerReader } from './answer-reader.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createJobSignal } from '../job-signal.ts';
-import { shareRunning } from '../../kit/share-running.ts';
+import { shareRunning } from '../../kit/memoize.ts';
 import { silentLog, type Log } from '../../kit/log.ts';
 import { StoreError } from '../store-error.ts';
 import { checkLedger } from '../check-ledger.ts';
