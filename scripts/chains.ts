@@ -3,7 +3,7 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { startChains, type Chains } from '../test/chains/start-chains.ts';
-import { whenOrphaned } from '../src/kit/when-orphaned.ts';
+import { whenOrphaned } from '../src/kit/process.ts';
 
 interface Options {
   basePort: number;

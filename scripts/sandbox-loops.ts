@@ -18,8 +18,13 @@ import {
   VideoSampleSource,
 } from 'mediabunny';
 import sharp from 'sharp';
-import { videoRatios, videoResolutions } from '../src/providers/video/video-provider.ts';
-import { ratioProportion, videoSize, type FrameSize } from '../src/providers/video/video-size.ts';
+import {
+  type FrameSize,
+  ratioProportion,
+  videoRatios,
+  videoResolutions,
+  videoSize,
+} from '../src/providers/video/video-provider.ts';
 
 const folder = fileURLToPath(new URL('../src/providers/sandbox/loops/', import.meta.url));
 const require = createRequire(import.meta.url);

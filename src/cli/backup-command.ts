@@ -4,8 +4,8 @@ import { copyFile, mkdir, readdir, realpath, rename, rm, stat, utimes } from 'no
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { Argument } from 'commander';
 import type { Config } from '../config/config.ts';
-import { ignoreEnoent } from '../kit/ignore-enoent.ts';
-import { syncToDisk } from '../kit/sync-to-disk.ts';
+import { ignoreEnoent } from '../kit/files.ts';
+import { syncToDisk } from '../kit/files.ts';
 import { leadsFolder } from '../leads/open-lead-index.ts';
 import { lockProfiles } from '../leads/sqlite/profiles-folder.ts';
 import { copyProfiles } from '../leads/sqlite/profiles-file.ts';

@@ -3,7 +3,7 @@ import { loadConfig, loadHttpLeads } from '../config/load-config.ts';
 import type { Environment } from '../config/setting-names.ts';
 import { systemClock } from '../kit/clock.ts';
 import { silentLog } from '../kit/log.ts';
-import { userName } from '../kit/user-name.ts';
+import { userName } from '../kit/process.ts';
 import { moveForgottenLists } from '../leads/move-forgotten-list.ts';
 import { openLeadIndex } from '../leads/open-lead-index.ts';
 import type { LeadIndex } from '../leads/lead-index.ts';

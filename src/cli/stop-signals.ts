@@ -1,4 +1,4 @@
-import { onStopSignals } from '../kit/on-stop-signals.ts';
+import { onStopSignals } from '../kit/process.ts';
 import { CommandError } from './command-error.ts';
 
 /** A terminal and the parent process may send the same signal both. */

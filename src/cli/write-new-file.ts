@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { constants, copyFileSync, linkSync, rmSync } from 'node:fs';
 import { lstat, open, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { onStopSignals } from '../kit/on-stop-signals.ts';
+import { onStopSignals } from '../kit/process.ts';
 import { CommandError } from './command-error.ts';
 
 const problems: Record<string, string> = {

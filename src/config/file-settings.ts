@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { modelsSection, moderationSection } from '../accounts/catalog/model-settings.ts';
 import { walletTermsSection } from '../accounts/catalog/wallet-settings.ts';
 import { ConfigError } from '../kit/errors.ts';
-import { nearestName } from '../kit/nearest-name.ts';
+import { nearestName } from '../kit/text.ts';
 import { leadsSection } from '../leads/leads-settings.ts';
 import { x402Section } from '../payments/x402-settings.ts';
 import { providersSection } from '../providers/index.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ConfigError } from '../kit/errors.ts';
 import { refuseMisspelt, type Environment } from './setting-names.ts';
-import type { VariableValues } from '../kit/variables.ts';
+import type { VariableValues } from '../kit/settings.ts';
 
 /**
  * Reads the variables of one table, and no others. Empty variables count as unset. Throws ConfigError with one line that

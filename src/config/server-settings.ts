@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { plainUrl } from '../kit/url-settings.ts';
-import { commaList, oneOf, secret, wholeNumber, type VariableValues } from '../kit/variables.ts';
+import { commaList, oneOf, plainUrl, secret, type VariableValues, wholeNumber } from '../kit/settings.ts';
 
 export const serverVariables = {
   HOST: z.string().default('127.0.0.1').describe('address to listen on'),

@@ -1,5 +1,5 @@
 import { ConfigError } from '../kit/errors.ts';
-import { nearestName } from '../kit/nearest-name.ts';
+import { nearestName } from '../kit/text.ts';
 import { removedVariables } from './variables.ts';
 
 export type Environment = Record<string, string | undefined>;

@@ -3,13 +3,13 @@ import { randomUUID } from 'node:crypto';
 import { createAuthenticate, createAuthenticateConnection } from '../accounts/authenticate.ts';
 import { clientAddress } from './client-address.ts';
 import { AppError, messages } from '../kit/errors.ts';
-import { memoizeAsync } from '../kit/memoize-async.ts';
+import { memoizeAsync } from '../kit/memoize.ts';
 import type { McpRequestFacts } from '../mcp/mount-mcp.ts';
 import { logRequest, type RequestNote } from '../kit/log-request.ts';
 import { discardUnread } from '../rest/discard-unread.ts';
 import { refuseConnect, refuseUnreadable } from '../rest/refuse-unreadable.ts';
 import { createRestRoutes, type RequestContext } from '../rest/rest-routes.ts';
-import { writeError } from '../kit/write-error.ts';
+import { writeError } from '../kit/write-answer.ts';
 import type { GatewayServices } from './services.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 

@@ -1,9 +1,9 @@
 import express from 'express';
 import { clientAddress } from './client-address.ts';
-import { brandTitle } from '../kit/brand-title.ts';
+import { brandTitle } from '../kit/text.ts';
 import { AppError, methodNotAllowed, messages } from '../kit/errors.ts';
-import { memoizeAsync } from '../kit/memoize-async.ts';
-import { writeError } from '../kit/write-error.ts';
+import { memoizeAsync } from '../kit/memoize.ts';
+import { writeError } from '../kit/write-answer.ts';
 import { createSwitchedOff } from '../operations/index.ts';
 import { createOffered, offerOf } from '../operations/sale-rules.ts';
 import type { Operation } from '../operations/definition.ts';

@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts';
-import { callWithin } from '../kit/call-within.ts';
+import { callWithin } from '../kit/deadline.ts';
 import type { LeadStatus } from '../leads/lead-source.ts';
 import type { PlaceState, Sweeps } from '../media/sweeps.ts';
 import type { Services } from '../operations/call.ts';

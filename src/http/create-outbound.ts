@@ -1,10 +1,14 @@
 import { startDeadline } from '../kit/deadline.ts';
 import { createFairShareLimiter } from '../kit/fair-share-limiter.ts';
 import { checkUrl, type CheckedUrl } from './check-url.ts';
-import { checkedConnector, type ConnectOptions } from './connect-checked.ts';
-import { loadUndici } from './load-undici.ts';
+import {
+  checkedConnector,
+  type ConnectOptions,
+  createResolveHost,
+  type ResolveHost,
+} from './connect-checked.ts';
+import { loadUndici } from './http-client.ts';
 import { OutboundError, type Outbound } from './outbound.ts';
-import { createResolveHost, type ResolveHost } from './resolve-host.ts';
 import { sendRequest, tooLarge, type HttpAnswer, type HttpRequest } from './send-request.ts';
 
 export interface OutboundOptions {

@@ -1,4 +1,3 @@
-import { loadUndici } from './load-undici.ts';
 import { toConnectFailure } from './outbound.ts';
 import {
   receive,
@@ -8,6 +7,8 @@ import {
   type HttpRequest,
   type ReceiveRequest,
 } from './send-request.ts';
+import { createRequire } from 'node:module';
+import type * as undici from 'undici';
 
 export interface HttpClientOptions {
   /** How long a connection may take, its TLS handshake included. */
@@ -62,4 +63,32 @@ const openAgent = ({ connectMs, maxRedirects = 0, allowsHttp2 = true }: HttpClie
   });
   const follow = redirect({ maxRedirections: maxRedirects });
   return { agent, dispatcher: maxRedirects === 0 ? agent : agent.compose(follow) };
+};
+
+type Undici = Pick<typeof undici, 'Agent' | 'Client' | 'buildConnector'> & {
+  redirect: typeof undici.interceptors.redirect;
+};
+
+const require = createRequire(import.meta.url);
+let loaded: Undici | null = null;
+
+/**
+ * Loads the parts of undici that are used. Its index would load all others too: caches, mocks, web sockets, which take
+ * 12 MB. The version is pinned, so its files are known.
+ */
+export const loadUndici = (): Undici => {
+  // The types are declared for the index alone.
+  const part = (name: string): never => require(`undici/lib/${name}.js`) as never;
+  const load = (): Undici => {
+    const dispatcher: typeof undici.Dispatcher = part('dispatcher/dispatcher');
+    // The index does the same, so that a dispatcher has `request`.
+    Object.assign(dispatcher.prototype, part('api/index'));
+    return {
+      Agent: part('dispatcher/agent'),
+      Client: part('dispatcher/client'),
+      buildConnector: part('core/connect'),
+      redirect: part('interceptor/redirect'),
+    };
+  };
+  return (loaded ??= load());
 };

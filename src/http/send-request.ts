@@ -1,6 +1,8 @@
 import type { Dispatcher } from 'undici';
 import { startDeadline, type Deadline } from '../kit/deadline.ts';
 import { OutboundError } from './outbound.ts';
+import { promisify } from 'node:util';
+import { unzip } from 'node:zlib';
 
 export interface HttpRequest {
   /** By default GET. */
@@ -236,3 +238,26 @@ const toOutboundError = (cause: unknown): OutboundError =>
   cause instanceof OutboundError
     ? cause
     : new OutboundError('broken_off', 'The connection was closed before the answer ended.', { cause });
+
+/**
+ * Reads the body of an answer as text. Decodes gzip and deflate, which some proxies send although nobody asked for them.
+ * Throws when the decoded text is longer than `maxBytes`, or the body cannot be read.
+ */
+export const readText = async ({ headers, body }: HttpAnswer, maxBytes: number): Promise<string> => {
+  const encoding = headers['content-encoding'];
+  if (encoding === undefined || encoding === 'identity') return body.text();
+  const bytes = await promisify(unzip)(await body.bytes(), { maxOutputLength: maxBytes });
+  return bytes.toString('utf8');
+};
+
+/** An HTTP date in the preferred or one of the two obsolete forms (RFC 9110, 5.6.7). All are in UTC. */
+const httpDate = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? .+\d\d:\d\d:\d\d/;
+
+/** Reads a `Retry-After` header, seconds or a date. Returns the milliseconds to wait from `now`; undefined if it is neither. */
+export const retryAfterMs = (header: unknown, now: number): number | undefined => {
+  if (typeof header !== 'string') return undefined;
+  const text = header.trim();
+  const date = httpDate.test(text) ? Date.parse(text.endsWith('GMT') ? text : `${text} GMT`) : Number.NaN;
+  const ms = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) * 1_000 : date - now;
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, ms), Number.MAX_SAFE_INTEGER);
+};

@@ -1,8 +1,7 @@
 import type { Clock } from '../kit/clock.ts';
 import type { Log } from '../kit/log.ts';
-import { repeat } from '../kit/repeat.ts';
+import { LeaseLostError, repeat } from '../kit/repeat.ts';
 import type { Job, JobKind, Store } from '../store/store.ts';
-import { LeaseLostError } from '../kit/outlive-outage.ts';
 
 /** A worker counts as dead this long after its last heartbeat. */
 export const leaseMs = 30_000;

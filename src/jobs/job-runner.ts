@@ -1,19 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { withPurpose } from '../kit/call-purpose.ts';
+import { withPurpose } from '../http/pay-settings.ts';
 import type { ErrorEnvelope } from '../kit/errors.ts';
 import { newId } from '../kit/ids.ts';
 import type { Nano } from '../kit/money.ts';
-import { isJsonObject, type JsonObject } from '../kit/json.ts';
-import { writeKept } from '../kit/json-text.ts';
-import { pause } from '../kit/repeat.ts';
+import { isJsonObject, type JsonObject, writeKept } from '../kit/json.ts';
+import { LeaseLostError, outliveOutage, pause } from '../kit/repeat.ts';
 import { endedJobRecord } from '../store/commands/job-table.ts';
 import type { Job, JobKind } from '../store/store.ts';
 import type { Executor, ExecutorContext, JobEvent, JobOutcome } from './executor.ts';
 import { createJobFeed, type JobFeed } from './job-feed.ts';
 import { createJobQueue, type JobQueueOptions } from './job-queue.ts';
-import { LeaseLostError, outliveOutage } from '../kit/outlive-outage.ts';
 import { isTerminal, toWebhookEvent } from './public-job.ts';
-import { callWithin } from '../kit/call-within.ts';
+import { callWithin } from '../kit/deadline.ts';
 
 /** Time for aborted jobs to write their end. */
 const lastWordsMs = 1_000;

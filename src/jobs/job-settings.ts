@@ -1,4 +1,4 @@
-import { wholeNumber, type VariableValues } from '../kit/variables.ts';
+import { wholeNumber, type VariableValues } from '../kit/settings.ts';
 
 const hourMs = 3_600_000;
 

@@ -1,7 +1,6 @@
 import { isoOrNull, toIso } from '../kit/clock.ts';
 import { newId } from '../kit/ids.ts';
-import type { Json, JsonObject } from '../kit/json.ts';
-import { parseVerbatim, toJsonText } from '../kit/json-text.ts';
+import { type Json, type JsonObject, parseVerbatim, toJsonText } from '../kit/json.ts';
 import { formatUsd, type Nano } from '../kit/money.ts';
 import type { Job } from '../store/store.ts';
 

@@ -50,3 +50,38 @@ export const startDeadline = ({ totalMs, signals, toError = toTimeoutError }: De
 
 const toTimeoutError = (totalMs: number): Error =>
   Object.assign(new Error(`no answer within ${Math.round(totalMs)} ms`), { name: 'TimeoutError' });
+
+export interface CallWithinOptions<T> {
+  /** Its signal aborts when the time is over or the caller aborts. */
+  call: (signal: AbortSignal) => Promise<T>;
+  /** By default no limit of time. */
+  timeoutMs?: number;
+  signal?: AbortSignal;
+}
+
+/**
+ * Returns the outcome of `call`. Rejects when its time is over (`TimeoutError`) or `signal` aborts (with its reason), even
+ * if the call itself goes on.
+ */
+export const callWithin = async <T>({ call, timeoutMs, signal }: CallWithinOptions<T>): Promise<T> => {
+  signal?.throwIfAborted();
+  const deadline = startDeadline({ totalMs: timeoutMs, signals: signal === undefined ? [] : [signal] });
+  try {
+    return await Promise.race([call(deadline.signal), deadline.expired]);
+  } finally {
+    deadline.end();
+  }
+};
+
+/** Waits for `outcome`. Rejects with the signal's reason when that comes first; the work itself goes on. */
+export const unlessAborted = async <T>(outcome: Promise<T>, signal: AbortSignal): Promise<T> => {
+  const aborted = Promise.withResolvers<never>();
+  const abort = (): void => aborted.reject(signal.reason);
+  if (signal.aborted) abort();
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([outcome, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+};

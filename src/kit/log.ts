@@ -1,5 +1,5 @@
 import { pino, type Logger } from 'pino';
-import { createLogOutput, type LogOutput } from './log-output.ts';
+import { constants, fstatSync, openSync, write, writeSync } from 'node:fs';
 
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error' | 'child'>;
 
@@ -24,3 +24,139 @@ export const createLog = (
 
 /** A log without output, for tests and commands. */
 export const silentLog: Log = pino({ level: 'silent' });
+
+/** The output of the log. Its methods do not throw, and callers do not wait until a line is written. */
+export interface LogOutput {
+  write(line: string): void;
+  /** Resolves when every line is written or dropped, or after `timeoutMs`. */
+  flush(timeoutMs: number): Promise<void>;
+  /** Writes what waits at once, for a process that ends now. */
+  writeLast(): void;
+}
+
+/** Writes some or all of the bytes, and passes their number to `done`. Calls `done` once, after it has returned. */
+export type WriteBytes = (
+  bytes: Uint8Array,
+  done: (error: NodeJS.ErrnoException | null | undefined, written: number) => void,
+) => void;
+
+const maxWaitingCharacters = 1024 ** 2;
+const retryMs = 50;
+/** Lines that come within this time are written together: each write has a price of its own. */
+const gatherMs = 10;
+
+/**
+ * Writes lines in batches. Drops and counts lines while the output fails (a full disk), or while more than `maxWaiting`
+ * characters wait (a pipe that nobody reads). The next written batch begins with their number.
+ */
+export const createLogOutput = (
+  writeBytes: WriteBytes = openStandardError(),
+  {
+    maxWaiting = maxWaitingCharacters,
+    writeNow = (text) => writeSync(2, text),
+  }: { maxWaiting?: number; writeNow?: (text: string) => unknown } = {},
+): LogOutput => {
+  let waiting: string[] = [];
+  let waitingCharacters = 0;
+  let isWriting = false;
+  let isLineTorn = false;
+  let untold = 0;
+  let idle = Promise.withResolvers<void>();
+
+  const writeNext = (): void => {
+    isWriting = waiting.length > 0;
+    if (!isWriting) return idle.resolve();
+    const lines = waiting;
+    const told = untold;
+    waiting = [];
+    waitingCharacters = 0;
+    const head = `${isLineTorn ? '\n' : ''}${told > 0 ? noticeOf(told) : ''}`;
+    const batch = Buffer.from(head + lines.join(''));
+
+    const attempt = (rest: Buffer): void =>
+      writeBytes(rest, (error, written) => {
+        if (error?.code === 'EAGAIN') {
+          setTimeout(attempt, retryMs, rest).unref();
+          return;
+        }
+        if (error) {
+          if (batch.length - rest.length >= head.length) untold -= told;
+          // The head was written first, so the remaining line breaks are those of lost lines.
+          untold += Math.min(lines.length, rest.toString().split('\n').length - 1);
+          writeNext();
+          return;
+        }
+        const left = rest.subarray(written);
+        isLineTorn = rest[written - 1] !== newline;
+        if (left.length > 0) return attempt(left);
+        untold -= told;
+        writeNext();
+      });
+    attempt(batch);
+  };
+
+  return {
+    write: (line) => {
+      if (waitingCharacters + line.length > maxWaiting) {
+        untold += 1;
+        return;
+      }
+      waiting.push(line);
+      waitingCharacters += line.length;
+      if (isWriting) return;
+      isWriting = true;
+      idle = Promise.withResolvers();
+      setTimeout(writeNext, gatherMs);
+    },
+    flush: async (timeoutMs) => {
+      if (!isWriting) return;
+      const late = Promise.withResolvers<void>();
+      const timer = setTimeout(late.resolve, timeoutMs);
+      await Promise.race([idle.promise, late.promise]);
+      clearTimeout(timer);
+    },
+    writeLast: () => {
+      try {
+        if (waiting.length > 0) writeNow(waiting.splice(0).join(''));
+      } catch {
+        // The output cannot be written, so there is no place to report it.
+      }
+    },
+  };
+};
+
+const newline = 0x0a;
+
+const noticeOf = (dropped: number): string =>
+  `${JSON.stringify({
+    level: 40,
+    time: Date.now(),
+    dropped,
+    msg: 'log lines were dropped: the output could not be written, or was not read in time',
+  })}\n`;
+
+/**
+ * Opens standard error so that neither the event loop nor a thread of the pool waits for its reader. A waiting thread
+ * would keep the process from ending.
+ */
+const openStandardError = (): WriteBytes => {
+  const stat = fstatSync(2);
+  if (stat.isFIFO() || stat.isSocket()) {
+    const { stderr } = process;
+    // The callback of each write gets its error.
+    stderr.on('error', () => {});
+    return (bytes, done) => void stderr.write(bytes, (error) => done(error, bytes.length));
+  }
+  const fd = stat.isCharacterDevice() ? openAgain() : 2;
+  return (bytes, done) => write(fd, bytes, done);
+};
+
+/** Opens the terminal again in its own mode, so that a stopped terminal refuses bytes instead of making the writer wait. */
+const openAgain = (): number => {
+  try {
+    return openSync('/proc/self/fd/2', constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
+  } catch {
+    // Not Linux, or this user may not open it.
+    return 2;
+  }
+};

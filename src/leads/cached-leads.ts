@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { BoundedCache } from '../limits/bounded-cache.ts';
 import { systemClock, type Clock } from '../kit/clock.ts';
 import { canonicalJson } from '../kit/json.ts';
-import { unlessAborted } from '../kit/unless-aborted.ts';
+import { unlessAborted } from '../kit/deadline.ts';
 import { inconclusiveSeconds, InconclusiveError } from './search-errors.ts';
 import { leadSchema, type Lead, type LeadQuery, type LeadSource } from './lead-source.ts';
 

@@ -1,5 +1,5 @@
-import { throttle } from '../kit/throttle.ts';
-import { callWithin } from '../kit/call-within.ts';
+import { throttle } from '../kit/repeat.ts';
+import { callWithin } from '../kit/deadline.ts';
 import { createCircuitBreaker, failuresInARow } from '../kit/circuit-breaker.ts';
 import { AppError } from '../kit/errors.ts';
 import type { Log } from '../kit/log.ts';

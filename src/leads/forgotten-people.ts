@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { AppError } from '../kit/errors.ts';
 import { sha256 } from '../kit/ids.ts';
-import { unlessAborted } from '../kit/unless-aborted.ts';
+import { unlessAborted } from '../kit/deadline.ts';
 import type { ForgottenListRow, Store } from '../store/store.ts';
 import type { FindForgotten, LeadSource } from './lead-source.ts';
 import { usernameKey } from './query/username-key.ts';

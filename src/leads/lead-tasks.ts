@@ -3,7 +3,7 @@ import type { ReadableStream } from 'node:stream/web';
 import { Worker } from 'node:worker_threads';
 import { AppError, type ErrorCode } from '../kit/errors.ts';
 import { createFairShareLimiter } from '../kit/fair-share-limiter.ts';
-import { ThreadError } from '../kit/threads/thread-error.ts';
+import { ThreadError } from '../kit/threads/connect-thread.ts';
 import type { StoreSettings } from '../store/store-settings.ts';
 import type { InputProgress, LeadInputOptions, RejectedRow } from './import/input-options.ts';
 import type { ImportedProfiles, ImportRequest, LeadIndex, LeadStats } from './lead-index.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { S3Values } from '../http/s3/s3-settings.ts';
 import { ConfigError } from '../kit/errors.ts';
-import { commaList, wholeNumber } from '../kit/variables.ts';
+import { commaList, wholeNumber } from '../kit/settings.ts';
 import { httpSection, maxSearchMs, readHttpSource, type HttpLeadsConfig } from './upstream/http-source.ts';
 
 export type LeadSourceConfig = { kind: 'embedded'; timeoutMs: number } | HttpLeadsConfig;

@@ -5,7 +5,7 @@ import { basename, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { z } from 'zod';
-import { nullWhenMissing } from '../http/s3/s3-error.ts';
+import { nullWhenMissing } from '../http/s3/s3-client.ts';
 import { readS3Config, s3Url, type S3Config } from '../http/s3/s3-settings.ts';
 import { ConfigError } from '../kit/errors.ts';
 import type { Store } from '../store/store.ts';

@@ -1,6 +1,6 @@
 import { Keyv } from 'keyv';
 import { LRUCache } from 'lru-cache';
-import { throttle } from '../kit/throttle.ts';
+import { throttle } from '../kit/repeat.ts';
 import type { Log } from '../kit/log.ts';
 import type { CacheStore, RedisConnection } from './redis-connection.ts';
 

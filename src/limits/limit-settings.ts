@@ -1,4 +1,4 @@
-import { wholeNumber, type VariableValues } from '../kit/variables.ts';
+import { wholeNumber, type VariableValues } from '../kit/settings.ts';
 
 export const limitVariables = {
   REQUESTS_PER_MINUTE: wholeNumber(1, 1_000_000, 600).describe(

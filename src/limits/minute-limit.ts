@@ -1,7 +1,7 @@
 import type { RateLimiterRedis } from 'rate-limiter-flexible';
 import { AppError } from '../kit/errors.ts';
-import { memoizeAsync } from '../kit/memoize-async.ts';
-import { createWindowCounter, type WindowCount } from './window-counter.ts';
+import { memoizeAsync } from '../kit/memoize.ts';
+import { hash, randomUUID } from 'node:crypto';
 
 /** The part of a connection to Redis that a limit uses; RedisConnection has it. */
 export interface LimiterRedis {
@@ -72,5 +72,69 @@ const openRedisCounter = async ({ client }: LimiterRedis, keyPrefix: string) => 
   return async (bucket: string): Promise<WindowCount> => {
     const { consumedPoints, msBeforeNext } = await limiter.consume(bucket);
     return { count: consumedPoints, msLeft: msBeforeNext };
+  };
+};
+
+export type AccountLimiter = ReturnType<typeof createAccountLimiter>;
+
+/** Limits the calls of each account, by whichever of its keys and over whichever transport. */
+export const createAccountLimiter = (counting: MinuteLimitOptions) => {
+  const count = createMinuteLimit('account', counting);
+  return {
+    /** Counts one call against the calls that the account may make in a minute. Throws as `createMinuteLimit`. */
+    consume: (accountId: string, ratePerMinute: number): Promise<void> =>
+      count(accountId, 'Too many calls of this account', ratePerMinute),
+  };
+};
+
+/** The uses of a bucket in its window, this use included. */
+export interface WindowCount {
+  count: number;
+  msLeft: number;
+}
+
+export interface WindowCounterOptions {
+  windowMs: number;
+  /** The buckets that are counted separately at one time. */
+  maxBuckets: number;
+  /** A clock that never goes back. */
+  nowMs?: () => number;
+}
+
+/** The shared buckets that count all buckets beyond `maxBuckets`. */
+const overflowBuckets = 1_024;
+
+/**
+ * Counts uses in fixed windows that begin with a bucket's first use. Memory is bounded by `maxBuckets` and the shared
+ * buckets: further buckets are counted together, so a flood of addresses makes the limit stricter for newcomers and lifts
+ * it for nobody. The returned function counts one use.
+ */
+export const createWindowCounter = ({
+  windowMs,
+  maxBuckets,
+  nowMs = () => performance.now(),
+}: WindowCounterOptions): ((bucket: string) => WindowCount) => {
+  // It is secret, so that nobody can aim at another's shared bucket.
+  const seed = randomUUID();
+  /** All windows have one length, so the order of insertion is the order in which they end. */
+  const windows = new Map<string, { count: number; endsAtMs: number }>();
+
+  const dropEnded = (now: number): void => {
+    for (const [bucket, { endsAtMs }] of windows) {
+      if (endsAtMs > now) return;
+      windows.delete(bucket);
+    }
+  };
+  const sharedName = (bucket: string): string =>
+    `overflow:${Number.parseInt(hash('sha256', seed + bucket).slice(0, 8), 16) % overflowBuckets}`;
+
+  return (bucket) => {
+    const now = nowMs();
+    dropEnded(now);
+    const name = windows.has(bucket) || windows.size < maxBuckets ? bucket : sharedName(bucket);
+    const window = windows.get(name) ?? { count: 0, endsAtMs: now + windowMs };
+    window.count += 1;
+    windows.set(name, window);
+    return { count: window.count, msLeft: window.endsAtMs - now };
   };
 };

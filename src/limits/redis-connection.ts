@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import KeyvRedis, { createClient } from '@keyv/redis';
-import { throttle } from '../kit/throttle.ts';
+import { throttle } from '../kit/repeat.ts';
 import type { Log } from '../kit/log.ts';
-import { callWithin } from '../kit/call-within.ts';
+import { callWithin } from '../kit/deadline.ts';
 import { createCircuitBreaker, failuresInARow } from '../kit/circuit-breaker.ts';
 
 /** The store of a cache: text by key. */

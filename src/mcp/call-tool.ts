@@ -7,7 +7,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { AppError, toAppError } from '../kit/errors.ts';
 import type { Log } from '../kit/log.ts';
-import { logFailure } from '../kit/log-failure.ts';
+import { logFailure } from '../kit/write-answer.ts';
 import { execute } from '../operations/execute.ts';
 import { longestIdempotencyKey } from '../operations/prepaid-call.ts';
 import type { Answer } from '../operations/answer.ts';

@@ -7,7 +7,7 @@ import {
   type CallToolRequestParams,
 } from '@modelcontextprotocol/server';
 import { isJsonObject } from '../kit/json.ts';
-import { keepFrozen } from '../kit/keep-frozen.ts';
+import { keepFrozen } from '../kit/write-answer.ts';
 import type { McpMethods } from './create-mcp-methods.ts';
 import type { McpIdentity } from './mcp-identity.ts';
 

@@ -10,17 +10,15 @@ import {
 import { bearerKey } from '../accounts/authenticate.ts';
 import { AppError } from '../kit/errors.ts';
 import { bodyCost, maxBodyOf, smallBodyBytes, textJobShare } from '../limits/memory-budget.ts';
-import { createRequestMemory } from '../limits/request-memory.ts';
-import { watchSender, type WatchSenderOptions } from '../limits/watch-sender.ts';
-import type { RequestNote } from '../kit/log-request.ts';
+import { createRequestMemory, watchSender, type WatchSenderOptions } from '../limits/request-memory.ts';
+import { type RequestNote, watchClient } from '../kit/log-request.ts';
 import type { Call, Services } from '../operations/call.ts';
 import type { Operation } from '../operations/definition.ts';
 import { createMcpMethods, type McpMethods } from './create-mcp-methods.ts';
 import { createAnswerDirectly, readDirectCall } from './direct-call.ts';
 import type { ToolGroup } from './tool-list.ts';
 import type { McpIdentity } from './mcp-identity.ts';
-import { watchClient } from '../kit/watch-client.ts';
-import { writeError } from '../kit/write-error.ts';
+import { writeError } from '../kit/write-answer.ts';
 
 export interface McpRequestFacts extends Pick<Call, 'requestId' | 'clientAddress'> {
   url: URL;

@@ -7,10 +7,10 @@ import {
   type ReadResourceResult,
 } from '@modelcontextprotocol/server';
 import { AppError, toAppError } from '../kit/errors.ts';
-import { toJsonText } from '../kit/json-text.ts';
-import { logFailure } from '../kit/log-failure.ts';
+import { toJsonText } from '../kit/json.ts';
+import { logFailure } from '../kit/write-answer.ts';
 import { createPathMatcher } from '../kit/path-matcher.ts';
-import { isGone } from '../media/is-gone.ts';
+import { isGone } from '../media/media-library.ts';
 import { execute } from '../operations/execute.ts';
 import type { AccountCall, Call, Services } from '../operations/call.ts';
 import type { Operation, ResourceBinding } from '../operations/definition.ts';

@@ -1,7 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { AppError } from '../kit/errors.ts';
-import { toJsonText } from '../kit/json-text.ts';
-import { keepFrozen } from '../kit/keep-frozen.ts';
+import { toJsonText } from '../kit/json.ts';
+import { keepFrozen } from '../kit/write-answer.ts';
 import { billHeaderTexts } from '../operations/bill-headers.ts';
 import type { JsonAnswer, PaymentRequiredAnswer } from '../operations/answer.ts';
 

@@ -1,6 +1,6 @@
 import type { ListToolsResult } from '@modelcontextprotocol/server';
 import type { ModelConfig } from '../accounts/catalog/model.ts';
-import { firstSentence } from '../kit/first-sentence.ts';
+import { firstSentence } from '../kit/text.ts';
 import type { ToolOperation } from '../operations/definition.ts';
 import { needsKey, toTool } from './tool-list.ts';
 import { toMainInputSchema, type JsonSchema } from './tool-schemas.ts';

@@ -2,11 +2,10 @@ import { constants, createReadStream } from 'node:fs';
 import { access, mkdir, open, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { addAbortSignal } from 'node:stream';
-import { ignoreEnoent } from '../kit/ignore-enoent.ts';
+import { ignoreEnoent, syncToDisk } from '../kit/files.ts';
 import { checkedMediaId, type MediaFiles } from './media-files.ts';
 import { removeOldWrites, unfinishedName } from './remove-old-writes.ts';
-import { untilAborted } from '../kit/until-aborted.ts';
-import { syncToDisk } from '../kit/sync-to-disk.ts';
+import { untilAborted } from '../kit/streams.ts';
 
 /** An empty file. Its time is the first use of the folder. */
 export const markName = 'used-since';

@@ -1,13 +1,17 @@
 import type { Metadata, Sharp } from 'sharp';
 import { createMemoryBudget } from '../limits/memory-budget.ts';
 import type { Outbound } from '../http/outbound.ts';
-import { checkImage } from '../providers/image/check-image.ts';
-import { isConverted } from '../providers/image/input-image-type.ts';
-import { isDataUri } from './data-uri-input.ts';
-import { refuseImage } from './refuse-image.ts';
-import { refuseInput } from './refuse-input.ts';
-import type { InputKind } from './sniff-input.ts';
-import { createStreamInput, type StreamInputOptions } from './stream-input.ts';
+import { checkImage, type ImageProblem, maxPixels } from '../providers/image/decode-image.ts';
+import { isConverted } from '../providers/content-type.ts';
+import { isDataUri } from './data-uri.ts';
+import {
+  createStreamInput,
+  expectedInput,
+  type InputKind,
+  refuseInput,
+  type StreamInputOptions,
+} from './stream-input.ts';
+import { AppError } from '../kit/errors.ts';
 
 const megabyte = 1024 ** 2;
 const photographQuality = 92;
@@ -102,4 +106,22 @@ const gather = async (source: Uint8Array | AsyncIterable<Uint8Array>): Promise<U
   const chunks: Uint8Array[] = [];
   for await (const chunk of source) chunks.push(chunk);
   return Buffer.concat(chunks);
+};
+
+const texts = {
+  other_type: `is not ${expectedInput(['image'])}`,
+  too_many_pixels: `has more than ${maxPixels / 1_000_000} million pixels`,
+  too_many_parts:
+    'is an image with far more scans, texts, frames, chunks or boxes than images need; save it again',
+  undecodable: 'is an image that is broken or cut off',
+};
+
+/** Makes the 422 for an image with a problem, or the 503 if it could not be checked now. */
+export const refuseImage = (problem: ImageProblem | 'busy', param: string): AppError => {
+  if (problem !== 'too_slow' && problem !== 'busy') return refuseInput(param, texts[problem]);
+  const text =
+    problem === 'busy'
+      ? 'The service is checking too many images. Try again shortly.'
+      : `${param}: could not be checked in time. Try again shortly.`;
+  return new AppError('overloaded', text, { retryAfterSeconds: 5 });
 };

@@ -1,7 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { newId } from '../kit/ids.ts';
-import { removeOldFiles } from '../kit/remove-old-files.ts';
+import { removeOldFiles } from '../kit/files.ts';
 import { createMemoryBudget, type ReserveOptions } from '../limits/memory-budget.ts';
 
 export interface HoldOptions extends ReserveOptions {

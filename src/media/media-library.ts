@@ -1,9 +1,21 @@
 import type { Clock } from '../kit/clock.ts';
 import { randomBase62 } from '../kit/ids.ts';
-import type { MediaRole, Store } from '../store/store.ts';
+import type { Media, MediaRole, Store } from '../store/store.ts';
 import type { MediaFiles, ReadMediaOptions } from './media-files.ts';
-import { extensionOf } from './media-types.ts';
 import type { VideoInput } from '../providers/video/video-provider.ts';
+
+const extensions = new Map([
+  ['image/png', 'png'],
+  ['image/jpeg', 'jpg'],
+  ['image/webp', 'webp'],
+  ['video/mp4', 'mp4'],
+  ['video/quicktime', 'mov'],
+  ['audio/mpeg', 'mp3'],
+  ['audio/wav', 'wav'],
+]);
+
+/** Returns the file name extension of a content type, without a dot; null for a type that is not stored. */
+export const extensionOf = (contentType: string): string | null => extensions.get(contentType) ?? null;
 
 /** Base62 characters. Whoever knows the id in a result URL may read the bytes. */
 const idLength = 43;
@@ -91,3 +103,6 @@ export const toVideoInput =
       return Buffer.concat(await stream.toArray({ signal }));
     },
   });
+
+export const isGone = (media: Pick<Media, 'removedAt' | 'expiresAt'>, now: number): boolean =>
+  media.removedAt !== null || media.expiresAt <= now;

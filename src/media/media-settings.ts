@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { readS3Config, s3Url, type s3Variables, type S3Config } from '../http/s3/s3-settings.ts';
 import { ConfigError } from '../kit/errors.ts';
-import { wholeNumber, type VariableValues } from '../kit/variables.ts';
+import { wholeNumber, type VariableValues } from '../kit/settings.ts';
 
 export const mediaVariables = {
   MEDIA_RETENTION_DAYS: wholeNumber(1, 3650, 30).describe('how long results are served'),

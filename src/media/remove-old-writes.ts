@@ -1,7 +1,6 @@
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ignoreEnoent } from '../kit/ignore-enoent.ts';
-import { listDirectory } from '../kit/list-directory.ts';
+import { ignoreEnoent, listDirectory } from '../kit/files.ts';
 
 /** The name of a file while it is written. */
 export const unfinishedName = (id: string): string => `${id}.tmp`;

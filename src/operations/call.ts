@@ -6,7 +6,7 @@ import type { ModelConfig } from '../accounts/catalog/model.ts';
 import type { JobRunner } from '../jobs/job-runner.ts';
 import type { JobSettings } from '../jobs/job-settings.ts';
 import type { Leads } from '../leads/lead-source.ts';
-import type { AccountLimiter } from '../limits/account-limiter.ts';
+import type { AccountLimiter } from '../limits/minute-limit.ts';
 import type { AddressLimiter } from '../limits/address-limiter.ts';
 import type { LimitSettings } from '../limits/limit-settings.ts';
 import type { MemoryBudget } from '../limits/memory-budget.ts';

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { isJsonObject, type JsonObject } from '../kit/json.ts';
-import { parseVerbatim, sourceText } from '../kit/json-text.ts';
+import { isJsonObject, type JsonObject, parseVerbatim, sourceText } from '../kit/json.ts';
 
 const maxBytes = 4_096;
 

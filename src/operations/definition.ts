@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { ModelConfig } from '../accounts/catalog/model.ts';
 import type { ErrorCode } from '../kit/errors.ts';
-import type { ValidationForm } from '../kit/write-error.ts';
+import type { ValidationForm } from '../kit/write-answer.ts';
 import type { PriceRange } from '../payments/sale/gate.ts';
 import type { AccountCall, Services } from './call.ts';
 import type { OperationDocs } from './operation-docs.ts';

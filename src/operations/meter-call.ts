@@ -1,5 +1,5 @@
 import { leaseMs } from '../jobs/job-queue.ts';
-import { outliveOutage } from '../kit/outlive-outage.ts';
+import { outliveOutage } from '../kit/repeat.ts';
 import { isTerminal } from '../jobs/public-job.ts';
 import { AppError } from '../kit/errors.ts';
 import type { PayOutcome } from '../payments/sale/gate.ts';
@@ -7,7 +7,7 @@ import { WorkNotEndedError, type UptoSale } from '../payments/sale/upto.ts';
 import type { Job, Payment } from '../store/store.ts';
 import type { Answer, StreamAnswer } from './answer.ts';
 import type { AccountCall, Call, Services } from './call.ts';
-import { addressBucket } from '../limits/address-bucket.ts';
+import { addressBucket } from '../limits/address-limiter.ts';
 import { runPrepaid, type PrepaidOrder } from './prepaid-call.ts';
 
 /** The longest deadline of a metered call. A payment is worked on for hardly longer (move-payment.ts). */

@@ -1,7 +1,6 @@
 import { AppError } from '../kit/errors.ts';
 import { sha256 } from '../kit/ids.ts';
-import { canonicalJson, type JsonObject } from '../kit/json.ts';
-import { writeKept } from '../kit/json-text.ts';
+import { canonicalJson, type JsonObject, writeKept } from '../kit/json.ts';
 import { formatUsd } from '../kit/money.ts';
 import type { Receipt } from '../payments/sale/gate.ts';
 import { jsonAnswer, type Answer, type JsonAnswer } from './answer.ts';

@@ -1,7 +1,6 @@
-import { jsonExcess } from '../kit/bounded-json.ts';
+import { isJsonObject, jsonExcess } from '../kit/json.ts';
 import { AppError, type ValidationIssue } from '../kit/errors.ts';
-import { isJsonObject } from '../kit/json.ts';
-import { nearestName } from '../kit/nearest-name.ts';
+import { nearestName } from '../kit/text.ts';
 import type { Call } from './call.ts';
 import type { DescribedOperation } from './definition.ts';
 import { isSold, rulesOf } from './sale-rules.ts';

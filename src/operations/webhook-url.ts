@@ -1,6 +1,6 @@
 import type { Caller } from '../accounts/caller.ts';
 import { AppError } from '../kit/errors.ts';
-import { refuseInput } from '../media/refuse-input.ts';
+import { refuseInput } from '../media/stream-input.ts';
 import { ensureWebhookSecret } from '../jobs/webhooks/ensure-webhook-secret.ts';
 import type { WebhookSettings } from '../jobs/webhooks/webhook-settings.ts';
 import { webhookTargetProblem } from '../jobs/webhooks/webhook-target.ts';

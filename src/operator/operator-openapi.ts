@@ -1,4 +1,4 @@
-import { brandTitle } from '../kit/brand-title.ts';
+import { brandTitle } from '../kit/text.ts';
 import { errorTable } from '../kit/errors.ts';
 import { envelopeOf } from '../operations/answer-fields.ts';
 import { assembleOpenApi } from '../rest/openapi/assemble-openapi.ts';

@@ -1,4 +1,4 @@
-import { createWindowCounter } from '../limits/window-counter.ts';
+import { createWindowCounter } from '../limits/minute-limit.ts';
 
 const hourMs = 3_600_000;
 const maxPerActor = 20;

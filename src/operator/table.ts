@@ -1,4 +1,4 @@
-import { sanitizeLine } from '../kit/sanitize-line.ts';
+import { sanitizeLine } from '../kit/text.ts';
 
 const toText = (cell: unknown): string => {
   if (cell === null || cell === undefined) return '-';

@@ -1,6 +1,13 @@
 import { z } from 'zod';
-import { nodeUrl, plainUrl } from '../kit/url-settings.ts';
-import { commaList, secret, toggle, wholeNumber, type VariableValues } from '../kit/variables.ts';
+import {
+  commaList,
+  nodeUrl,
+  plainUrl,
+  secret,
+  toggle,
+  type VariableValues,
+  wholeNumber,
+} from '../kit/settings.ts';
 import type { FamilyVariable, NetworkFamily, PaymentAsset } from './chains/core/network-family.ts';
 import { findFamily, networkFamilies } from './chains/families.ts';
 

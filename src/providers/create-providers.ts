@@ -2,13 +2,17 @@ import { join } from 'node:path';
 import type { Log } from '../kit/log.ts';
 import { checkProvider } from './check-provider.ts';
 import { definitionOf, isSandbox, isSandboxModel } from './index.ts';
-import type { Moderator } from './moderation/moderator.ts';
+import type {
+  ModelKind,
+  Moderator,
+  Provider,
+  ProviderConfig,
+  ProviderContext,
+  RouteConfig,
+} from './provider.ts';
 import { ProviderError } from './provider-error.ts';
-import type { ModelKind, Provider, ProviderConfig, ProviderContext, RouteConfig } from './provider.ts';
-import { createRetryBudget } from './retry-budget.ts';
-import type { Route, RouterOptions } from './route-attempts.ts';
+import { createRetryBudget, createServedModels, type Route, type RouterOptions } from './route-attempts.ts';
 import { createImageRouter, createTextRouter, createVideoRouter } from './router.ts';
-import { createServedModels } from './served-models.ts';
 import { createTokenCounter } from './tokens/token-counter.ts';
 import { createMovMaker } from './video/to-mov.ts';
 

@@ -3,7 +3,7 @@ import { modelarkProvider } from './modelark/modelark-provider.ts';
 import { openAiProvider } from './openai/openai-provider.ts';
 import type { ProviderConfig, ProviderDefinition, RouteConfig } from './provider.ts';
 import { sandboxProvider } from './sandbox/sandbox-provider.ts';
-import { videosProvider } from './videos/videos-provider.ts';
+import { videosProvider } from './reseller/reseller-provider.ts';
 
 /** All types of providers. Settings, their documentation, the check at start and the wiring follow from this list. */
 export const providerDefinitions: readonly [ProviderDefinition, ...ProviderDefinition[]] = [

@@ -4,7 +4,6 @@ import type { PayFor } from '../http/pay-settings.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { Log } from '../kit/log.ts';
 import type { ImageProvider } from './image/image-provider.ts';
-import type { Moderator } from './moderation/moderator.ts';
 import type { TextProvider } from './text/text-provider.ts';
 import type { TokenCounter } from './tokens/token-counter.ts';
 import type { MovMaker } from './video/to-mov.ts';
@@ -75,4 +74,20 @@ export interface ProviderDefinition<Config extends ProviderConfig = ProviderConf
   listModels?(config: Config, signal: AbortSignal): Promise<string[]>;
   /** Loads the adapter. Connections, threads and heavy packages come with the first use. */
   create(config: Config, context: ProviderContext): Promise<Provider>;
+}
+
+/** The words and pictures of a request. */
+export interface ModerationInput {
+  text: string;
+  /** By the bytes' own magic number: `image/png`, `image/jpeg` or `image/webp`. */
+  images: readonly { contentType: string; load(signal: AbortSignal): Promise<Uint8Array> }[];
+}
+
+/** Checks requests before they are carried out, in addition to the refusals of models. */
+export interface Moderator {
+  /**
+   * Resolves when nothing is flagged. Throws ProviderError with `content_policy_violation` for a flagged request, and with
+   * another code when the check failed. Throws the signal's reason when it aborts.
+   */
+  check(input: ModerationInput, options: { signal: AbortSignal }): Promise<void>;
 }

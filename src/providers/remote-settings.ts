@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ConfigError } from '../kit/errors.ts';
 import { paySettings, readPay, type PayConfig } from '../http/pay-settings.ts';
-import { httpUrl, withoutTrailingSlash } from '../kit/url-settings.ts';
+import { httpUrl, withoutTrailingSlash } from '../kit/settings.ts';
 import type { ProviderConfig, SettingsOrigin } from './provider.ts';
 
 export interface ProviderTimeouts {

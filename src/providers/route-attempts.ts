@@ -2,9 +2,39 @@ import { createCircuitBreaker, type BreakerPass, type CircuitBreaker } from '../
 import type { Clock } from '../kit/clock.ts';
 import type { Log } from '../kit/log.ts';
 import { pause as pauseFor } from '../kit/repeat.ts';
-import { ProviderError, type EarlierFailure } from './provider-error.ts';
-import type { RetryBudget } from './retry-budget.ts';
-import { createRouteHealth, type RouteHealth } from './route-health.ts';
+import {
+  type EarlierFailure,
+  ProviderError,
+  type ProviderErrorCode,
+  type ProviderFailure,
+} from './provider-error.ts';
+import type { ModelKind, RouteConfig } from './provider.ts';
+
+/** In tenths of a retry, as whole numbers add up exactly: a full budget, and what each request adds. */
+const fullTenths = 100;
+const perRequestTenths = 1;
+const perRetryTenths = 10;
+
+export type RetryBudget = ReturnType<typeof createRetryBudget>;
+
+/** Limits a provider's retries to a tenth of its requests, and ten at once, so that they never multiply an outage. */
+export const createRetryBudget = () => {
+  let tenths = fullTenths;
+  return {
+    /** The retries that can be paid now. */
+    left: (): number => Math.floor(tenths / perRetryTenths),
+    /** Tells of a first attempt. */
+    deposit: (): void => {
+      tenths = Math.min(fullTenths, tenths + perRequestTenths);
+    },
+    /** Pays for one retry; false when there is nothing left. */
+    spend: (): boolean => {
+      if (tenths < perRetryTenths) return false;
+      tenths -= perRetryTenths;
+      return true;
+    },
+  };
+};
 
 /** The route that served an answer. */
 export interface ServedRoute {
@@ -188,3 +218,55 @@ const allResting = (routes: readonly { breaker: CircuitBreaker }[]): ProviderErr
     code: 'upstream_unavailable',
     retryAfterMs: restMsOf(routes),
   });
+
+export type RouteHealth = ReturnType<typeof createRouteHealth>;
+
+/** Remembers the last success and the last failure of one provider's model, for the operator. */
+const createRouteHealth = (clock: Clock) => {
+  let lastSuccessAt: number | null = null;
+  let lastFailure: { failure: ProviderFailure; code: ProviderErrorCode; at: number } | null = null;
+  return {
+    succeeded: (): void => {
+      lastSuccessAt = clock.now();
+    },
+    /** A wrong request says nothing about the provider. */
+    failed: ({ failure, code }: ProviderError): void => {
+      if (failure !== 'fatal') lastFailure = { failure, code, at: clock.now() };
+    },
+    read: () => ({ lastSuccessAt, lastFailure }),
+  };
+};
+
+/** A model of a provider, and the SKUs that it serves. */
+interface ServedModel extends RouteConfig {
+  kind: ModelKind;
+  skus: string[];
+  breaker: RouteBreaker;
+}
+
+/** Keeps one breaker for each upstream model. */
+export const createServedModels = (clock: Clock) => {
+  const models = new Map<string, ServedModel>();
+  return {
+    /** SKUs that share an upstream model share its breaker. */
+    breakerOf: (sku: string, kind: ModelKind, { provider, model }: RouteConfig): RouteBreaker => {
+      const name = JSON.stringify([kind, provider, model]);
+      const known = models.get(name);
+      const breaker = known?.breaker ?? createRouteBreaker(clock);
+      models.set(name, { kind, provider, model, skus: [...(known?.skus ?? []), sku], breaker });
+      return breaker;
+    },
+    /** Tells of the models of a provider how their last calls from this process went. */
+    healthOf: (name: string) =>
+      [...models.values()]
+        .filter(({ provider }) => provider === name)
+        .map(({ kind, model, skus, breaker }) => ({
+          kind,
+          model,
+          skus,
+          state: breaker.state(),
+          restMs: breaker.restMs(),
+          ...breaker.health.read(),
+        })),
+  };
+};

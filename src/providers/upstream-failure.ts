@@ -1,5 +1,4 @@
-import { retryAfterMs } from '../kit/retry-after-ms.ts';
-import type { AnswerHead } from '../http/send-request.ts';
+import { type AnswerHead, retryAfterMs } from '../http/send-request.ts';
 import { ProviderError, type ProviderErrorCode, type ProviderFailure } from './provider-error.ts';
 import type { UpstreamAnswer } from './upstream.ts';
 

@@ -1,6 +1,5 @@
 import type { ModelConfig, Price } from '../accounts/catalog/model.ts';
-import { brandTitle } from '../kit/brand-title.ts';
-import { firstSentence } from '../kit/first-sentence.ts';
+import { brandTitle, firstSentence } from '../kit/text.ts';
 import type { JsonObject } from '../kit/json.ts';
 import { formatRate, formatUsd } from '../kit/money.ts';
 import { createOffered, rulesOf } from '../operations/sale-rules.ts';

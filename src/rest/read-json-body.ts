@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError, messages } from '../kit/errors.ts';
-import { keepMemberText } from '../kit/json-text.ts';
-import { watchSender, type WatchSenderOptions } from '../limits/watch-sender.ts';
+import { keepMemberText } from '../kit/json.ts';
+import { watchSender, type WatchSenderOptions } from '../limits/request-memory.ts';
 
 export interface ReadJsonBodyOptions {
   maxBytes: number;

@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AppError, messages } from '../kit/errors.ts';
-import type { RequestNote } from '../kit/log-request.ts';
-import { watchClient } from '../kit/watch-client.ts';
-import { writeError } from '../kit/write-error.ts';
+import { type RequestNote, watchClient } from '../kit/log-request.ts';
+import { writeError, writeJson } from '../kit/write-answer.ts';
 import { bodyCost, maxBodyOf } from '../limits/memory-budget.ts';
 import { createRequestMemory, type BodyMemory } from '../limits/request-memory.ts';
 import { execute } from '../operations/execute.ts';
@@ -18,7 +17,6 @@ import { writePaymentRequired } from './paywall/paywall-answer.ts';
 import { createRouteTable, refuseMethod, routeFor, type FoundRoute } from './route-table.ts';
 import { createServeContent, type ServeContent } from './serve-content.ts';
 import { writeEvents } from './write-events.ts';
-import { writeJson } from '../kit/write-json.ts';
 
 /** The facts of a request before its route is known. */
 export interface RequestContext extends Pick<Call, 'requestId' | 'clientAddress'> {

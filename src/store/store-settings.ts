@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ConfigError } from '../kit/errors.ts';
-import { postgresUrl, type VariableValues } from '../kit/variables.ts';
+import { postgresUrl, type VariableValues } from '../kit/settings.ts';
 
 export const storeVariables = {
   DATA_DIR: z

@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import { monitorEventLoopDelay, performance as nodePerformance } from 'node:perf_hooks';
-import { callWithin } from '../kit/call-within.ts';
+import { callWithin } from '../kit/deadline.ts';
 import type { Log } from '../kit/log.ts';
 import { nanoPerUsd } from '../kit/money.ts';
 import type { MemoryBudget } from '../limits/memory-budget.ts';

@@ -4,7 +4,7 @@ import { parseKeyPairsIntoRecord } from '@opentelemetry/core';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import packageJson from '../../package.json' with { type: 'json' };
 import { silentLog, type Log } from '../kit/log.ts';
-import { throttle } from '../kit/throttle.ts';
+import { throttle } from '../kit/repeat.ts';
 import { readGauges } from './gauges.ts';
 import { createMetering } from './metering.ts';
 import { listenForScrapes } from './metrics-listener.ts';

@@ -1,7 +1,14 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { httpUrl, withoutTrailingSlash } from '../kit/url-settings.ts';
-import { oneOf, secret, toggle, wholeNumber, type VariableValues } from '../kit/variables.ts';
+import {
+  httpUrl,
+  oneOf,
+  secret,
+  toggle,
+  type VariableValues,
+  wholeNumber,
+  withoutTrailingSlash,
+} from '../kit/settings.ts';
 
 const listenAddress = z
   .string()

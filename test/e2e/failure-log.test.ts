@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { toFailedOutcome } from '../../src/jobs/provider-failure.ts';
-import { logFailure } from '../../src/kit/log-failure.ts';
+import { logFailure } from '../../src/kit/write-answer.ts';
 import { toJobError } from '../../src/operations/jobs/job-answer.ts';
 import { createRecordedLog } from '../limits/recorded-log.ts';
 import { clientKinds } from '../mcp/clients.ts';

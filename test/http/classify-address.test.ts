@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { classifyAddress } from '../../src/http/classify-address.ts';
+import { classifyAddress } from '../../src/http/check-url.ts';
 
 const publicAddresses = [
   '1.1.1.1',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createResolveHost } from '../../src/http/resolve-host.ts';
+import { createResolveHost } from '../../src/http/connect-checked.ts';
 import { failing, limits, openOutbound, startHttp } from './local-hosts.ts';
 import { startNameServer, type Records } from './name-server.ts';
 

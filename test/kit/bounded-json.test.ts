@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { jsonExcess } from '../../src/kit/bounded-json.ts';
+import { jsonExcess } from '../../src/kit/json.ts';
 
 const nested = (levels: number): unknown => {
   let value: unknown = 0;

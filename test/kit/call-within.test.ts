@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { callWithin } from '../../src/kit/call-within.ts';
+import { callWithin } from '../../src/kit/deadline.ts';
 import { listeningPort } from '../limits/listening-port.ts';
 
 const within = <T>(timeoutMs: number, work: Promise<T>): Promise<T> =>

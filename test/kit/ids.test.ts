@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isUuid, newApiKey, newId, randomBase62, sha256 } from '../../src/kit/ids.ts';
-import { canonicalJson } from '../../src/kit/json.ts';
-import { parseVerbatim } from '../../src/kit/json-text.ts';
+import { canonicalJson, parseVerbatim } from '../../src/kit/json.ts';
 
 describe('identifiers', () => {
   it('makes keys of the brand with 43 base62 characters', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { keepMemberText, parseKept, parseVerbatim, sourceText, toJsonText } from '../../src/kit/json-text.ts';
+import { keepMemberText, parseKept, parseVerbatim, sourceText, toJsonText } from '../../src/kit/json.ts';
 
 describe('the text of a member', () => {
   it('is that of the last member of its name, in any surroundings', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createLogOutput, type WriteBytes } from '../../src/kit/log-output.ts';
+import { createLogOutput, type WriteBytes } from '../../src/kit/log.ts';
 
 type Done = Parameters<WriteBytes>[1];
 

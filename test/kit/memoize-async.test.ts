@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { memoizeAsync } from '../../src/kit/memoize-async.ts';
+import { memoizeAsync } from '../../src/kit/memoize.ts';
 
 it('makes a thing once for all who ask, and anew after a failure', async () => {
   let calls = 0;

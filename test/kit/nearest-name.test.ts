@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nearestName } from '../../src/kit/nearest-name.ts';
+import { nearestName } from '../../src/kit/text.ts';
 
 const known = ['query', 'country', 'category', 'gender', 'min_followers', 'max_followers', 'limit'];
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { retryAfterMs } from '../../src/kit/retry-after-ms.ts';
+import { retryAfterMs } from '../../src/http/send-request.ts';
 
 const now = Date.UTC(1994, 10, 6, 8, 49, 0);
 

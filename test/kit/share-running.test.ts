@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { shareRunning } from '../../src/kit/share-running.ts';
+import { shareRunning } from '../../src/kit/memoize.ts';
 
 it('gives one run to all who ask while it runs, and begins another one afterwards', async () => {
   let runs = 0;

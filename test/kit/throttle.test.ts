@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { throttle } from '../../src/kit/throttle.ts';
+import { throttle } from '../../src/kit/repeat.ts';
 
 it('acts at most once in the interval, and says how many calls were left out', () => {
   let now = 5;

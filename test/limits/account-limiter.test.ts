@@ -1,7 +1,7 @@
 import { afterAll, afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createRedisConnection, type RedisConnection } from '../../src/limits/redis-connection.ts';
 import { AppError } from '../../src/kit/errors.ts';
-import { createAccountLimiter, type AccountLimiter } from '../../src/limits/account-limiter.ts';
+import { createAccountLimiter, type AccountLimiter } from '../../src/limits/minute-limit.ts';
 import { silentLog } from '../../src/kit/log.ts';
 import { createBlackHole } from './black-hole.ts';
 import { createRedisServer } from './redis-server.ts';

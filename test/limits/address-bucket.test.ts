@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { addressBucket, unreadableBucket } from '../../src/limits/address-bucket.ts';
+import { addressBucket, unreadableBucket } from '../../src/limits/address-limiter.ts';
 
 const group = fc.integer({ min: 0, max: 0xffff });
 const groups = fc.tuple(group, group, group, group, group, group, group, group);

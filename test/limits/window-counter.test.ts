@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createWindowCounter } from '../../src/limits/window-counter.ts';
+import { createWindowCounter } from '../../src/limits/minute-limit.ts';
 
 const setUp = (maxBuckets = 1_000) => {
   const time = { nowMs: 1_000 };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeBase64 } from '../../src/media/base64-input.ts';
+import { decodeBase64 } from '../../src/media/data-uri.ts';
 
 /** Four letters at a time, the last ones padded, and no spare bits. */
 const isProper = (text: string): boolean =>

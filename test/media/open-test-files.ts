@@ -6,7 +6,7 @@ import { createDiskMedia } from '../../src/media/disk-media.ts';
 import type { ByteRange, MediaFiles } from '../../src/media/media-files.ts';
 import { createS3Media } from '../../src/media/s3/s3-media.ts';
 import type { S3Config } from '../../src/http/s3/s3-settings.ts';
-import { listDirectory } from '../../src/kit/list-directory.ts';
+import { listDirectory } from '../../src/kit/files.ts';
 import { silentLog } from '../../src/kit/log.ts';
 import { randomBase62 } from '../../src/kit/ids.ts';
 import { startS3Server } from './s3-server.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { refuseImage } from '../../src/media/refuse-image.ts';
+import { refuseImage } from '../../src/media/fetch-input.ts';
 
 test.each(['busy', 'too_slow'] as const)(
   'an image that was not judged (%s) is not blamed: the same request may succeed later',

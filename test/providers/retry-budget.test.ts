@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createRetryBudget } from '../../src/providers/retry-budget.ts';
+import { createRetryBudget } from '../../src/providers/route-attempts.ts';
 
 describe('a retry budget', () => {
   it('pays for ten retries at once, then for one in ten requests', () => {

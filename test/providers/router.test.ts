@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { silentLog } from '../../src/kit/log.ts';
-import { createRouteBreaker } from '../../src/providers/route-attempts.ts';
+import {
+  createRetryBudget,
+  createRouteBreaker,
+  type Route,
+  type ServedRoute,
+} from '../../src/providers/route-attempts.ts';
 import type { GeneratedImage, ImageProvider } from '../../src/providers/image/image-provider.ts';
 import { ProviderError, type ProviderErrorOptions } from '../../src/providers/provider-error.ts';
-import { createRetryBudget } from '../../src/providers/retry-budget.ts';
-import type { Route, ServedRoute } from '../../src/providers/route-attempts.ts';
 import { createImageRouter, createTextRouter, createVideoRouter } from '../../src/providers/router.ts';
 import type { TextEvent, TextProvider } from '../../src/providers/text/text-provider.ts';
 import type { VideoProvider } from '../../src/providers/video/video-provider.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { silentLog } from '../../src/kit/log.ts';
-import { writeError } from '../../src/kit/write-error.ts';
+import { writeError } from '../../src/kit/write-answer.ts';
 import { createServeResult } from '../../src/rest/serve-result.ts';
 import { listenOnLoopback, type Listening } from '../mcp/listen-on-loopback.ts';
 import { newMedia, now } from './serve-media.ts';

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createMediaLibrary, type MediaLibrary } from '../../src/media/media-library.ts';
-import { writeError } from '../../src/kit/write-error.ts';
+import { writeError } from '../../src/kit/write-answer.ts';
 import { createServeResult } from '../../src/rest/serve-result.ts';
 import type { MediaRole } from '../../src/store/store.ts';
 import { createRecordedLog } from '../limits/recorded-log.ts';

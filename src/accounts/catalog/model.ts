@@ -1,6 +1,6 @@
 import type { ModelKind, RouteConfig } from '../../providers/provider.ts';
 import { z } from 'zod';
-import { amountText } from '../../kit/amount-text.ts';
+import { amountText } from '../../kit/settings.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { formatRate, formatUsd, parseRate, parseUsd } from '../../kit/money.ts';
 import { videoResolutions } from '../../providers/video/video-provider.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ConfigError } from '../../kit/errors.ts';
-import { toggle, type VariableValues } from '../../kit/variables.ts';
+import { toggle, type VariableValues } from '../../kit/settings.ts';
 import { AccountTermsError, checkAccountTerms, readAccountTerms, toTermsText } from './account-terms.ts';
 import type { ModelConfig } from './model.ts';
 

@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import type { Config } from '../../config/config.ts';
 import { createHttpClient } from '../../http/http-client.ts';
 import { OutboundError } from '../../http/outbound.ts';
-import { readText } from '../../http/read-text.ts';
+import { readText } from '../../http/send-request.ts';
 import { judgeDateHeader, ok, problem, warning, type Check, type Finding } from './finding.ts';
 
 const timeoutMs = 5_000;

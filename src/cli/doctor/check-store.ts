@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { Client } from 'pg';
 import type { Config } from '../../config/config.ts';
-import { ignoreEnoent } from '../../kit/ignore-enoent.ts';
+import { ignoreEnoent } from '../../kit/files.ts';
 import { toIso } from '../../kit/clock.ts';
 import { isSandbox } from '../../providers/index.ts';
 import { describeForeignSchema, migrations } from '../../store/migrations/migrations.ts';

@@ -1,4 +1,4 @@
-import { sanitizeLine } from '../../kit/sanitize-line.ts';
+import { sanitizeLine } from '../../kit/text.ts';
 import type { Answer } from '../command-context.ts';
 import type { ConfigCommandDefinition } from '../command-definition.ts';
 import type { Report } from './run-checks.ts';

@@ -1,5 +1,5 @@
 import type { Config } from '../../config/config.ts';
-import { callWithin } from '../../kit/call-within.ts';
+import { callWithin } from '../../kit/deadline.ts';
 import { ConfigError } from '../../kit/errors.ts';
 import { addressesCheck } from './check-addresses.ts';
 import { foldersCheck } from './check-folders.ts';

@@ -2,7 +2,7 @@ import type { InputProgress, RejectedRow } from '../../leads/import/input-option
 import type { ImportedProfiles } from '../../leads/lead-index.ts';
 import { importView } from '../../operator/leads/import-leads.ts';
 import type { Answer } from '../command-context.ts';
-import { sanitizeLine } from '../../kit/sanitize-line.ts';
+import { sanitizeLine } from '../../kit/text.ts';
 import { countOf, figureLines, formatCount, formatDuration } from './figures.ts';
 import { describePlace, type LeadPlace } from './place.ts';
 

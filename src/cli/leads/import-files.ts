@@ -5,7 +5,7 @@ import type { RejectedLimit } from '../../leads/import/rejected-limit.ts';
 import type { LeadDefaults } from '../../leads/lead-fields.ts';
 import { importLeads } from '../../operator/leads/import-leads.ts';
 import type { Answer, LeadSession } from '../command-context.ts';
-import { sanitizeLine } from '../../kit/sanitize-line.ts';
+import { sanitizeLine } from '../../kit/text.ts';
 import { stoppingAtSignals } from '../stop-signals.ts';
 import { describeLeftOut, importAnswer, type LeftOut } from './import-answer.ts';
 import { createProgressLine } from './progress.ts';

@@ -9,7 +9,7 @@ import { forgetPeople, loggedPeople, restorePeople } from '../../operator/leads/
 import type { LeadSession } from '../command-context.ts';
 import type { LeadCommandDefinition } from '../command-definition.ts';
 import { CommandError } from '../command-error.ts';
-import { sanitizeLine } from '../../kit/sanitize-line.ts';
+import { sanitizeLine } from '../../kit/text.ts';
 import { countOf, formatCount } from './figures.ts';
 
 /** All names are changed together, in memory. */

@@ -9,7 +9,7 @@ import { refuseMisspelt, type Environment } from '../../config/setting-names.ts'
 import { embeddedStoreFile } from '../../store/open-store.ts';
 import { readStoreSettings, storeVariables, type StoreSettings } from '../../store/store-settings.ts';
 import { ConfigError } from '../../kit/errors.ts';
-import { userName } from '../../kit/user-name.ts';
+import { userName } from '../../kit/process.ts';
 import { CommandError } from '../command-error.ts';
 import { codeOf } from '../write-new-file.ts';
 

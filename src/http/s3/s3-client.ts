@@ -1,12 +1,50 @@
-import { createHash } from 'node:crypto';
+import { createHash, webcrypto } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { AwsV4Signer } from 'aws4fetch';
 import { createHttpClient } from '../http-client.ts';
 import type { HttpAnswer, HttpTimeouts } from '../send-request.ts';
 import { pause } from '../../kit/repeat.ts';
-import type { S3Body } from './s3-body.ts';
-import { S3Error } from './s3-error.ts';
 import type { S3Config } from './s3-settings.ts';
+
+/** S3's codes that mean "try again", with any status. */
+const temporaryCodes = new Set(['RequestTimeout', 'SlowDown', 'InternalError', 'ServiceUnavailable']);
+
+/** A failed call to the bucket. Contains no credentials, no headers, and of the service's text only its code. */
+export class S3Error extends Error {
+  override readonly name = 'S3Error';
+  /** Null if no answer came. */
+  readonly status: number | null;
+  /** S3's code, such as `NoSuchKey`; null if there was none. */
+  readonly code: string | null;
+
+  constructor(message: string, facts: { status: number | null; code: string | null; cause?: unknown }) {
+    super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
+    this.status = facts.status;
+    this.code = facts.code;
+  }
+
+  /** True if the same call may succeed later. */
+  get isTemporary(): boolean {
+    if (this.status === null || (this.code !== null && temporaryCodes.has(this.code))) return true;
+    return this.status === 429 || (this.status >= 500 && this.status !== 501);
+  }
+}
+
+/**
+ * Resolves with null on a 404 with this code, which only S3 writes. A 404 without a code may come from a proxy and
+ * proves nothing about the object. The answer to HEAD never has a code (null), so it proves nothing either.
+ */
+export const nullWhenMissing = async <T>(
+  promise: Promise<T>,
+  code: 'NoSuchKey' | null = 'NoSuchKey',
+): Promise<T | null> => {
+  try {
+    return await promise;
+  } catch (error) {
+    if (error instanceof S3Error && error.status === 404 && error.code === code) return null;
+    throw error;
+  }
+};
 
 export interface S3Request {
   method: 'GET' | 'HEAD' | 'PUT' | 'DELETE';
@@ -184,3 +222,23 @@ const toS3Error = (request: S3Request, status: number, text: string): S3Error =>
 
 /** For the log: what was asked, without the address and its ids, which are authorities. */
 const nameOf = ({ method, key }: S3Request): string => `${method} ${key === null ? 'bucket' : 'object'}`;
+
+/** Bytes to upload. Each attempt reads them from the start. */
+export interface S3Body {
+  sizeBytes: number;
+  /** In hex. The service refuses what was changed on its way. */
+  sha256: string;
+  read(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+}
+
+const chunkBytes = 64 * 1024;
+
+/** Hashes off the event loop: a picture has megabytes. */
+export const toS3Body = async (bytes: Uint8Array): Promise<S3Body> => ({
+  sizeBytes: bytes.byteLength,
+  sha256: Buffer.from(await webcrypto.subtle.digest('SHA-256', bytes)).toString('hex'),
+  read: function* () {
+    for (let start = 0; start < bytes.byteLength; start += chunkBytes)
+      yield bytes.subarray(start, start + chunkBytes);
+  },
+});

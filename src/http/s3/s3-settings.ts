@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { ConfigError } from '../../kit/errors.ts';
-import { plainUrl } from '../../kit/url-settings.ts';
-import { secret, type VariableValues } from '../../kit/variables.ts';
+import { plainUrl, secret, type VariableValues } from '../../kit/settings.ts';
 
 /** The environment variables of the service with all buckets. */
 export const s3Variables = {

@@ -1,6 +1,6 @@
-import { brandTitle } from '../../kit/brand-title.ts';
+import { brandTitle } from '../../kit/text.ts';
 import { OutboundError, type Outbound } from '../../http/outbound.ts';
-import { retryAfterMs } from '../../kit/retry-after-ms.ts';
+import { retryAfterMs } from '../../http/send-request.ts';
 import type { WebhookEvent, WebhookSecrets } from '../../store/store.ts';
 import { signWebhook } from './webhook-signature.ts';
 

@@ -1,4 +1,4 @@
-import { toggle, type VariableValues } from '../../kit/variables.ts';
+import { toggle, type VariableValues } from '../../kit/settings.ts';
 
 export const webhookVariables = {
   WEBHOOKS: toggle('on', 'off', 'on').describe(

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { brandTitle } from '../../kit/brand-title.ts';
+import { brandTitle } from '../../kit/text.ts';
 import type { WebhookSecrets } from '../../store/store.ts';
 import { webhookSecretPrefix } from './ensure-webhook-secret.ts';
 

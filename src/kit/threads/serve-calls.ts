@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import type { FromThread, ThreadAnswer, ThreadCall, ToThread } from './messages.ts';
+import type { FromThread, ThreadAnswer, ThreadCall, ToThread } from './connect-thread.ts';
 
 type AnswerCall<Input, Output> = (input: Input, signal: AbortSignal) => Output | Promise<Output>;
 

@@ -1,8 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { createFairShareLimiter } from '../fair-share-limiter.ts';
-import { unlessAborted } from '../unless-aborted.ts';
-import { connectThread, type Thread } from './connect-thread.ts';
-import { ThreadError } from './thread-error.ts';
+import { unlessAborted } from '../deadline.ts';
+import { connectThread, type Thread, ThreadError } from './connect-thread.ts';
 
 export interface ThreadPoolOptions {
   /** The threads' module, which serves calls (serve-calls.ts). */

@@ -1,4 +1,4 @@
-import { peekStream } from '../../kit/peek-stream.ts';
+import { peekStream } from '../../kit/streams.ts';
 import { compressionOf, decompress } from './decompress.ts';
 import { LeadInputError, type InputFormat, type LeadInputOptions } from './input-options.ts';
 import { rawBytes } from './raw-bytes.ts';

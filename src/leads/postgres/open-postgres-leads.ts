@@ -3,7 +3,7 @@ import { AppError } from '../../kit/errors.ts';
 import { createFairShareLimiter } from '../../kit/fair-share-limiter.ts';
 import type { Log } from '../../kit/log.ts';
 import { pause } from '../../kit/repeat.ts';
-import { unlessAborted } from '../../kit/unless-aborted.ts';
+import { unlessAborted } from '../../kit/deadline.ts';
 import { createPool, type Pool } from '../../store/postgres/connection.ts';
 import type { ForgottenPeople } from '../forgotten-people.ts';
 import { checkList } from '../lead-index.ts';

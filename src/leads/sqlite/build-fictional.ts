@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ignoreEnoent } from '../../kit/ignore-enoent.ts';
+import { ignoreEnoent } from '../../kit/files.ts';
 import type { Log } from '../../kit/log.ts';
 import { foldingVersion } from '../query/fold-text.ts';
 import { generatorVersion } from '../synthetic/generate-leads.ts';

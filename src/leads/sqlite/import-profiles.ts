@@ -2,7 +2,7 @@ import { existsSync, renameSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { syncToDisk } from '../../kit/sync-to-disk.ts';
+import { syncToDisk } from '../../kit/files.ts';
 import { toFacets } from '../facets.ts';
 import type { ForgottenPeople, ForgottenSnapshot } from '../forgotten-people.ts';
 import { toOutcome, type ImportOutcome, type ImportRequest } from '../lead-index.ts';

@@ -1,7 +1,7 @@
 import { mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { ignoreEnoent } from '../../kit/ignore-enoent.ts';
+import { ignoreEnoent } from '../../kit/files.ts';
 import type { ForgottenPeople, ForgottenSnapshot } from '../forgotten-people.ts';
 import {
   checkList,

@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../../kit/errors.ts';
 import { pause } from '../../kit/repeat.ts';
-import { ThreadError } from '../../kit/threads/thread-error.ts';
+import { ThreadError } from '../../kit/threads/connect-thread.ts';
 import { createThreadPool } from '../../kit/threads/thread-pool.ts';
 import type { Lead, LeadQuery, LeadSource } from '../lead-source.ts';
 import { searchError } from '../search-errors.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import { syncToDisk } from '../../kit/sync-to-disk.ts';
+import { syncToDisk } from '../../kit/files.ts';
 import { busyError, LeadIndexError } from '../lead-index.ts';
 import { fileFormat, isDamage, ProfilesDamagedError, useProfiles } from './profiles-file.ts';
 import { toIndexError } from './to-index-error.ts';

@@ -1,5 +1,5 @@
 import { accessSync, constants, existsSync } from 'node:fs';
-import { userName } from '../../kit/user-name.ts';
+import { userName } from '../../kit/process.ts';
 import { changeFailed, LeadIndexError } from '../lead-index.ts';
 import { isDamage } from './profiles-file.ts';
 import { readDiskRoom, reserveOf, type ReadDiskRoom } from './disk-room.ts';

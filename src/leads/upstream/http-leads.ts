@@ -3,7 +3,7 @@ import type { PayFor } from '../../http/pay-settings.ts';
 import { AppError } from '../../kit/errors.ts';
 import type { Log } from '../../kit/log.ts';
 import { createThreadPool } from '../../kit/threads/thread-pool.ts';
-import { throttle } from '../../kit/throttle.ts';
+import { throttle } from '../../kit/repeat.ts';
 import { InconclusiveError } from '../search-errors.ts';
 import type { LeadQuery, LeadSource } from '../lead-source.ts';
 import { createAskUpstream, isGood, type UpstreamAnswer, type UpstreamRequest } from './ask-upstream.ts';

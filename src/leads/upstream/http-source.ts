@@ -3,8 +3,7 @@ import { paySettings, readPay, type PayConfig } from '../../http/pay-settings.ts
 import { ConfigError } from '../../kit/errors.ts';
 import { sha256 } from '../../kit/ids.ts';
 import { canonicalJson, type Json } from '../../kit/json.ts';
-import { httpUrl } from '../../kit/url-settings.ts';
-import { secret } from '../../kit/variables.ts';
+import { httpUrl, secret } from '../../kit/settings.ts';
 import { defaultableFields, leadFields, type LeadDefaults, type LeadField } from '../lead-fields.ts';
 import {
   readFixedText,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { amountText } from '../../kit/amount-text.ts';
+import { amountText } from '../../kit/settings.ts';
 import { nanoPerUsd, parseUsd, formatUsd } from '../../kit/money.ts';
 import { usualPriceLimit } from '../per-call-sale.ts';
 import { usd } from '../answer-fields.ts';

@@ -1,5 +1,5 @@
 import { AppError } from '../../kit/errors.ts';
-import { parseKept } from '../../kit/json-text.ts';
+import { parseKept } from '../../kit/json.ts';
 import { isSandboxJob, isTerminal } from '../../jobs/public-job.ts';
 import type { JobEvent } from '../../jobs/executor.ts';
 import type { KnownJob, LiveJob } from '../../jobs/job-runner.ts';

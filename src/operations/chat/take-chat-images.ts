@@ -1,9 +1,8 @@
 import { textJobCostPerByte } from '../../limits/memory-budget.ts';
-import { decodeBase64 } from '../../media/base64-input.ts';
-import { isDataUri } from '../../media/data-uri-input.ts';
+import { decodeBase64, isDataUri } from '../../media/data-uri.ts';
 import { maxInputBytes } from '../../media/fetch-input.ts';
-import { refuseInput } from '../../media/refuse-input.ts';
-import { isConverted } from '../../providers/image/input-image-type.ts';
+import { refuseInput } from '../../media/stream-input.ts';
+import { isConverted } from '../../providers/content-type.ts';
 import { checkInputs } from '../media/check-inputs.ts';
 import { takeAll } from '../media/take-all.ts';
 import type { AccountCall, Services } from '../call.ts';

@@ -5,7 +5,7 @@ import type { WebhookSettings } from '../../jobs/webhooks/webhook-settings.ts';
 import { AppError } from '../../kit/errors.ts';
 import type { ImageJobInput, ImageJobRequest } from './run-image.ts';
 import { parsedShare } from '../../limits/memory-budget.ts';
-import { refuseInput } from '../../media/refuse-input.ts';
+import { refuseInput } from '../../media/stream-input.ts';
 import { formatUsd } from '../../kit/money.ts';
 import { aspectRatios, type AspectRatio } from '../../providers/image/image-provider.ts';
 import { assertAffordable } from '../assert-affordable.ts';

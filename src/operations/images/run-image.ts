@@ -6,7 +6,7 @@ import type { AspectRatio, GeneratedImage, InputImage } from '../../providers/im
 import type { ServedRoute } from '../../providers/route-attempts.ts';
 import type { RoutedImage } from '../../providers/router.ts';
 import type { Executor, SaveResult } from '../../jobs/executor.ts';
-import { outliveOutage } from '../../kit/outlive-outage.ts';
+import { outliveOutage } from '../../kit/repeat.ts';
 import { madeBy, toFailedOutcome } from '../../jobs/provider-failure.ts';
 
 /** An image that a job edits: our own checked copy. */

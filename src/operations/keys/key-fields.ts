@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { amountText } from '../../kit/amount-text.ts';
+import { amountText } from '../../kit/settings.ts';
 import { formatUsd, parseUsd, type Nano } from '../../kit/money.ts';
 import { instant } from '../account/get-usage.ts';
 import { idField } from '../id-field.ts';

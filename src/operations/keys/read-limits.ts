@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { refuseInput } from '../../media/refuse-input.ts';
+import { refuseInput } from '../../media/stream-input.ts';
 import { checkWebhookUrl } from '../webhook-url.ts';
 import type { limitFields } from './key-fields.ts';
 import type { LimitChanges } from '../../rules/key-limits.ts';

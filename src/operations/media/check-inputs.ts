@@ -1,4 +1,4 @@
-import { isDataUri } from '../../media/data-uri-input.ts';
+import { isDataUri } from '../../media/data-uri.ts';
 import { maxInputBytes } from '../../media/fetch-input.ts';
 import { checkInputUrl } from '../../media/stream-input.ts';
 import type { AccountCall, Services } from '../call.ts';

@@ -2,7 +2,7 @@ import type { Catalogs } from '../../accounts/catalog/catalog.ts';
 import type { Executor } from '../../jobs/executor.ts';
 import { toFailedOutcome } from '../../jobs/provider-failure.ts';
 import type { Log } from '../../kit/log.ts';
-import { outliveOutage } from '../../kit/outlive-outage.ts';
+import { outliveOutage } from '../../kit/repeat.ts';
 import { ProviderError } from '../../providers/provider-error.ts';
 import type { Job, Store } from '../../store/store.ts';
 

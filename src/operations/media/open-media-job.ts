@@ -1,8 +1,7 @@
 import { leaseMs } from '../../jobs/job-queue.ts';
 import { AppError } from '../../kit/errors.ts';
 import { newId } from '../../kit/ids.ts';
-import type { JsonObject } from '../../kit/json.ts';
-import { sourceText } from '../../kit/json-text.ts';
+import { type JsonObject, sourceText } from '../../kit/json.ts';
 import type { Nano } from '../../kit/money.ts';
 import { insufficient, openPrepaid } from '../prepaid.ts';
 import type { AccountCall, Idempotency, OpenedJob, Services } from '../call.ts';

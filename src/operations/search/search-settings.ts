@@ -1,4 +1,4 @@
-import { oneOf, toggle, wholeNumber, type VariableValues } from '../../kit/variables.ts';
+import { oneOf, toggle, wholeNumber, type VariableValues } from '../../kit/settings.ts';
 
 export const searchVariables = {
   SEARCH_PRICING: oneOf('dynamic', 'flat')

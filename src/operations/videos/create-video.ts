@@ -3,7 +3,7 @@ import { toPricing, type ModelConfig, type DurationRule, type Price } from '../.
 import { AppError } from '../../kit/errors.ts';
 import type { VideoJobRequest } from './run-video.ts';
 import { parsedShare } from '../../limits/memory-budget.ts';
-import { refuseInput } from '../../media/refuse-input.ts';
+import { refuseInput } from '../../media/stream-input.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
 import type { VideoRatio, VideoResolution } from '../../providers/video/video-provider.ts';
 import { tooManyActive } from '../prepaid.ts';

@@ -3,16 +3,15 @@ import type { Clock } from '../../kit/clock.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { createMemoryBudget, type MemoryBudget } from '../../limits/memory-budget.ts';
 import type { Log } from '../../kit/log.ts';
-import { digesting } from '../../kit/digesting.ts';
+import { digesting } from '../../kit/streams.ts';
 import { parseUsd } from '../../kit/money.ts';
-import type { Moderator } from '../../providers/moderation/moderator.ts';
+import type { Moderator } from '../../providers/provider.ts';
 import { ProviderError } from '../../providers/provider-error.ts';
 import type { RoutedVideo, StartedVideo, VideoTaskHandle } from '../../providers/router.ts';
 import type { VideoInput, VideoReport, VideoRequest } from '../../providers/video/video-provider.ts';
-import { pause } from '../../kit/repeat.ts';
+import { LeaseLostError, outliveOutage, pause } from '../../kit/repeat.ts';
 import type { Job, Store } from '../../store/store.ts';
 import type { Executor, ExecutorContext, JobOutcome, ResultMedia, SaveResult } from '../../jobs/executor.ts';
-import { LeaseLostError, outliveOutage } from '../../kit/outlive-outage.ts';
 import { madeBy, toFailedOutcome } from '../../jobs/provider-failure.ts';
 
 /** A completed video can be downloaded for this long (docs/contract.md, "Video"). */

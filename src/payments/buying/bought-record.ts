@@ -1,4 +1,4 @@
-import { currentPurpose } from '../../kit/call-purpose.ts';
+import { currentPurpose } from '../../http/pay-settings.ts';
 import type { HttpRequest } from '../../http/send-request.ts';
 import type { Clock } from '../../kit/clock.ts';
 import { sha256 } from '../../kit/ids.ts';

@@ -1,12 +1,11 @@
 import { z } from 'zod';
 import { OutboundError } from '../../http/outbound.ts';
 import { PurchaseError } from '../../http/pay-settings.ts';
-import type { AnswerHead } from '../../http/send-request.ts';
+import { type AnswerHead, retryAfterMs } from '../../http/send-request.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { Log } from '../../kit/log.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
 import { pause } from '../../kit/repeat.ts';
-import { retryAfterMs } from '../../kit/retry-after-ms.ts';
 import { decodeBase64Json } from '../chains/core/base64-json.ts';
 import { findFamily } from '../chains/families.ts';
 import type { BoughtPayment, BoughtPaymentState, Store } from '../../store/store.ts';

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type { HttpClient } from '../../http/http-client.ts';
-import type { PayFor } from '../../http/pay-settings.ts';
+import { currentPurpose, type PayFor } from '../../http/pay-settings.ts';
 import {
   leaveBody,
   limitsFor,
@@ -9,11 +9,9 @@ import {
   type HttpAnswer,
   type HttpRequest,
 } from '../../http/send-request.ts';
-import { currentPurpose } from '../../kit/call-purpose.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { Log } from '../../kit/log.ts';
-import { repeat } from '../../kit/repeat.ts';
-import { throttle } from '../../kit/throttle.ts';
+import { repeat, throttle } from '../../kit/repeat.ts';
 import type { X402NetworkConfig } from '../x402-settings.ts';
 import type { BoughtPayment, Store } from '../../store/store.ts';
 import { findBoughtOutcome, toPaidCall } from './bought-record.ts';

@@ -1,8 +1,8 @@
 import type { PaymentRequired } from '@x402/core/types';
 import type { PayConfig } from '../../http/pay-settings.ts';
-import { callWithin } from '../../kit/call-within.ts';
+import { callWithin } from '../../kit/deadline.ts';
 import { ConfigError } from '../../kit/errors.ts';
-import { memoizeAsync } from '../../kit/memoize-async.ts';
+import { memoizeAsync } from '../../kit/memoize.ts';
 import { encodeBase64Json } from '../chains/core/base64-json.ts';
 import type { PaymentNetwork } from '../chains/core/network-family.ts';
 import type { PaymentPayload } from '../chains/core/wire.ts';

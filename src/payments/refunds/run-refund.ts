@@ -1,5 +1,5 @@
 import { AppError } from '../../kit/errors.ts';
-import { sanitizeLine } from '../../kit/sanitize-line.ts';
+import { sanitizeLine } from '../../kit/text.ts';
 import type { X402Config } from '../read-x402-settings.ts';
 import type { Payment } from '../../store/store.ts';
 import {

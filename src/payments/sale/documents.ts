@@ -2,7 +2,7 @@ import type { Log } from '../../kit/log.ts';
 import { createDocumentSigner, newSigningKey, type DocumentSigner } from '../wire/document-signer.ts';
 import { version } from '../wire/offer-receipt.ts';
 import type { JsonObject } from '../../kit/json.ts';
-import { memoizeAsync } from '../../kit/memoize-async.ts';
+import { memoizeAsync } from '../../kit/memoize.ts';
 import type { Store } from '../../store/store.ts';
 
 /** Shared by every process on one store, so that each can answer with the key of all. */

@@ -1,6 +1,6 @@
 import { AppError } from '../../kit/errors.ts';
 import { randomBase62 } from '../../kit/ids.ts';
-import { memoizeAsync } from '../../kit/memoize-async.ts';
+import { memoizeAsync } from '../../kit/memoize.ts';
 import type { Challenge, MppProblem } from '../wire/challenge.ts';
 import {
   mppProblem,

@@ -1,4 +1,4 @@
-import { withPurpose } from '../../kit/call-purpose.ts';
+import { withPurpose } from '../../http/pay-settings.ts';
 import { AppError } from '../../kit/errors.ts';
 import type { PaymentMethod } from '../wire/challenge.ts';
 import type { PaymentOrder } from '../chains/core/facilitator.ts';

@@ -2,7 +2,7 @@ import type { Clock } from '../../kit/clock.ts';
 import { AppError } from '../../kit/errors.ts';
 import { randomBase62 } from '../../kit/ids.ts';
 import type { Log } from '../../kit/log.ts';
-import { memoizeAsync } from '../../kit/memoize-async.ts';
+import { memoizeAsync } from '../../kit/memoize.ts';
 import { decodeBase64Json } from '../chains/core/base64-json.ts';
 import type { PaymentMethod } from '../wire/challenge.ts';
 import { isNodeTrouble } from '../chains/core/json-rpc.ts';

@@ -1,4 +1,4 @@
-import { throttle } from '../../kit/throttle.ts';
+import { throttle } from '../../kit/repeat.ts';
 import type { Log } from '../../kit/log.ts';
 import type { Extension, PaymentRequirements, SettleResponse } from '../chains/core/wire.ts';
 import type { DocumentSigner } from './document-signer.ts';

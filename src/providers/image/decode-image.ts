@@ -1,9 +1,9 @@
 import type SharpLibrary from 'sharp';
 import type { Metadata, Sharp } from 'sharp';
-import { createFairShareLimiter } from '../../kit/fair-share-limiter.ts';
-import { memoizeAsync } from '../../kit/memoize-async.ts';
+import { createFairShareLimiter, QueueFullError } from '../../kit/fair-share-limiter.ts';
+import { memoizeAsync } from '../../kit/memoize.ts';
 import { hasTooManyParts } from './image-parts.ts';
-import { inputImageType } from './input-image-type.ts';
+import { inputImageType } from '../content-type.ts';
 
 /** A decoded image of this size takes 200 to 400 MB. No upstream takes a larger one. */
 export const maxPixels = 50_000_000;
@@ -121,3 +121,47 @@ const loadSharp = memoizeAsync(async (): Promise<SharpModule> => {
   sharp.concurrency(1);
   return sharp;
 });
+
+const maxWaitMs = 20_000;
+
+/**
+ * Returns null for an image that `work` can decode, by default to its last row. Returns `busy` when too many are being
+ * checked, so that nothing is known of this one. Rejects with the signal's reason alone.
+ */
+export const checkImage = async (
+  bytes: Uint8Array,
+  { signal, accountId }: DecodeOptions,
+  work: (image: Sharp, header: Metadata) => Promise<unknown> = decodeAll,
+): Promise<ImageProblem | 'busy' | null> => {
+  const tooLong = AbortSignal.timeout(maxWaitMs);
+  try {
+    await decodeImage(bytes, work, { signal: AbortSignal.any([signal, tooLong]), accountId });
+    return null;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof ImageError) return error.problem;
+    if (error instanceof QueueFullError || error === tooLong.reason) return 'busy';
+    throw error;
+  }
+};
+
+/** WebP is decoded at this fraction of its size: a lossy one of 49 megapixels then takes 10 MB in place of 380 MB. */
+const webpShrink = 8;
+
+/** Decodes all rows and keeps almost nothing of them. */
+const decodeAll = (image: Sharp, { format, width, height }: Metadata): Promise<Buffer> =>
+  format === 'webp'
+    ? image
+        .resize({
+          width: Math.ceil(width / webpShrink),
+          height: Math.ceil(height / webpShrink),
+          fit: 'fill',
+          kernel: 'nearest',
+        })
+        .raw()
+        .toBuffer()
+    : // The decoder must read all rows to return the last one.
+      image
+        .extract({ left: 0, top: height - 1, width, height: 1 })
+        .raw()
+        .toBuffer();

@@ -1,4 +1,4 @@
-import { inputImageType } from './input-image-type.ts';
+import { inputImageType } from '../content-type.ts';
 
 type Part = 'scan' | 'text' | 'frame' | 'excess' | 'other';
 

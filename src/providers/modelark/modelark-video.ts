@@ -1,9 +1,14 @@
 import { ProviderError } from '../provider-error.ts';
-import { downloadResult, toContent } from '../video/result-content.ts';
-import { contentParts, createJsonBody, type JsonBody } from '../video/json-body.ts';
-import { createTaskVideo, type TaskVideoOptions } from '../video/task-video.ts';
+import {
+  contentParts,
+  createJsonBody,
+  createTaskVideo,
+  downloadResult,
+  type JsonBody,
+  type TaskVideoOptions,
+  toContent,
+} from '../video/task-video.ts';
 import type { VideoProvider, VideoRequest } from '../video/video-provider.ts';
-import { escapeFlags } from './escape-flags.ts';
 import { tasksUrl } from './tasks-url.ts';
 
 /** ModelArk takes requests of 64 MB; base64 makes a third more of an image. */
@@ -58,3 +63,10 @@ const toBody = async (request: VideoRequest, signal: AbortSignal): Promise<JsonB
     watermark: false,
   });
 };
+
+/**
+ * Replaces the two hyphens of a flag by a dash. ModelArk reads words such as `--duration 15` in a prompt as flags, which
+ * would override the fields of the request, and with them the price. Only the start of a run of hyphens is matched, so
+ * that a long run takes linear time.
+ */
+export const escapeFlags = (prompt: string): string => prompt.replaceAll(/(?<!-)-{2,}(?=\p{L})/gu, '–');

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { jsonExcess } from '../../kit/bounded-json.ts';
-import type { JsonObject } from '../../kit/json.ts';
+import { jsonExcess, type JsonObject } from '../../kit/json.ts';
 import type { FinishReason, TextEvent, TextExtras, TextUsage } from '../text/text-provider.ts';
 
 /** A member that counts as absent when it is missing, null or of another type. */

@@ -2,11 +2,17 @@ import { buffer } from 'node:stream/consumers';
 import { z } from 'zod';
 import type { ProviderTimeouts } from '../remote-settings.ts';
 import { OutboundError, type Outbound } from '../../http/outbound.ts';
-import { imageContentType } from '../image/input-image-type.ts';
-import type { GeneratedImage, ImageProvider, ImageRequest, InputImage } from '../image/image-provider.ts';
+import { imageContentType } from '../content-type.ts';
+import type {
+  AspectRatio,
+  GeneratedImage,
+  ImageProvider,
+  ImageRequest,
+  InputImage,
+} from '../image/image-provider.ts';
 import { ProviderError } from '../provider-error.ts';
-import { upstreamSize } from './image-size.ts';
 import type { OpenAiClient } from './openai-client.ts';
+import { ratioProportion } from '../video/video-provider.ts';
 
 export interface OpenAiImageOptions {
   client: OpenAiClient;
@@ -93,3 +99,31 @@ const download = async (
 /** The image was made, and perhaps paid for. Asking again would make another one. */
 const unusable = (message: string, cause?: OutboundError): ProviderError =>
   new ProviderError(message, { failure: 'ambiguous', cause });
+
+/** The sizes that a family of upstream models takes, and its name for a size of its own choice. */
+interface SizeFamily {
+  models: RegExp;
+  sizes: readonly string[];
+  /** Null: leave the size out. */
+  auto: string | null;
+}
+
+const families: readonly SizeFamily[] = [
+  { models: /dall-e-2/, sizes: ['1024x1024'], auto: null },
+  { models: /dall-e-3/, sizes: ['1024x1024', '1792x1024', '1024x1792'], auto: null },
+  { models: /gpt-image/, sizes: ['1024x1024', '1536x1024', '1024x1536'], auto: 'auto' },
+];
+
+const otherModels: Omit<SizeFamily, 'models'> = {
+  sizes: ['1024x1024', '1536x1024', '1024x1536'],
+  auto: null,
+};
+
+/** Returns the upstream's size nearest to a ratio; null to let the upstream choose. */
+export const upstreamSize = (model: string, ratio: AspectRatio): string | null => {
+  const { sizes, auto } = families.find((family) => family.models.test(model)) ?? otherModels;
+  if (ratio === 'auto') return auto;
+  const distance = (size: string): number =>
+    Math.abs(Math.log(ratioProportion(size) / ratioProportion(ratio)));
+  return [...sizes].sort((a, b) => distance(a) - distance(b))[0] ?? null;
+};

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Moderator } from '../moderation/moderator.ts';
+import type { Moderator } from '../provider.ts';
 import { ProviderError } from '../provider-error.ts';
 import type { OpenAiClient } from './openai-client.ts';
 

@@ -1,11 +1,16 @@
 import { ProviderError } from '../provider-error.ts';
-import type { TextCall, TextEvent, TextProvider, TextRequest, TextUsage } from '../text/text-provider.ts';
-import { promptText } from '../tokens/prompt-text.ts';
-import type { TokenCounter } from '../tokens/token-counter.ts';
-import { createAnswerPace, longestSilenceMs } from './answer-pace.ts';
+import type {
+  TextCall,
+  TextEvent,
+  TextMessage,
+  TextProvider,
+  TextRequest,
+  TextUsage,
+} from '../text/text-provider.ts';
+import { promptText, type TokenCounter } from '../tokens/token-counter.ts';
 import { createChunkReader } from './chunk-reader.ts';
 import type { OpenAiClient } from './openai-client.ts';
-import { limitField, toRequestBody } from './request-body.ts';
+import type { Json, JsonObject } from '../../kit/json.ts';
 
 export interface OpenAiTextOptions {
   client: OpenAiClient;
@@ -110,3 +115,114 @@ const countUsage = async ({
     reasoningTokens: null,
   };
 };
+
+/** Half of the shortest time after which proxies commonly cut a silent connection. */
+const longestSilenceMs = 30_000;
+/** An answer with fewer tokens counts as one with these, because it also waits for its first one. */
+const leastTokens = 50;
+/** The part of a faster answer in the known pace. */
+const fasterShare = 0.1;
+
+/**
+ * Knows how fast each model of an upstream has answered, to decide which answers may come in one piece. Until its last byte
+ * such an answer is silent, and proxies before an upstream cut a silent connection, many after a minute.
+ */
+const createAnswerPace = () => {
+  const msPerToken = new Map<string, number>();
+  const streaming = new Set<string>();
+  return {
+    /** How long the longest answer to a request may take. It is not known before the model's first answer. */
+    longestMs: ({ model, maxOutputTokens }: { model: string; maxOutputTokens: number }): number =>
+      streaming.has(model) ? Infinity : maxOutputTokens * (msPerToken.get(model) ?? Infinity),
+    /** Tells of an answer. A slower one counts at once, a faster one little by little. */
+    learn: (model: string, { ms, tokens }: { ms: number; tokens: number }): void => {
+      const pace = ms / Math.max(tokens, leastTokens);
+      const known = msPerToken.get(model) ?? pace;
+      msPerToken.set(model, Math.max(pace, known + (pace - known) * fasterShare));
+    },
+    /** An answer failed, perhaps because it was silent too long: the next one is a stream. */
+    forget: (model: string): void => void msPerToken.delete(model),
+    /** The model refuses to answer in one piece. */
+    mustStream: (model: string): void => void streaming.add(model),
+  };
+};
+
+/**
+ * The options that are sent upstream. `store`, `metadata`, `user`, `safety_identifier`, `prompt_cache_key` and options that
+ * multiply the output are not.
+ */
+const forwardedOptions = [
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'functions',
+  'function_call',
+  'response_format',
+  'temperature',
+  'top_p',
+  'presence_penalty',
+  'frequency_penalty',
+  'stop',
+  'seed',
+  'logit_bias',
+  'logprobs',
+  'top_logprobs',
+  'reasoning_effort',
+  'verbosity',
+  'service_tier',
+  'modalities',
+  'audio',
+  'prediction',
+  'moderation',
+  'web_search_options',
+  'prompt_cache_options',
+  'prompt_cache_retention',
+  'extra_body',
+];
+
+/** Newer models of OpenAI refuse `max_tokens`. Most compatible servers know no other name of the output limit. */
+const limitField = (baseUrl: string): string =>
+  /(^|\.)(openai\.com|azure\.com)$/.test(new URL(baseUrl).hostname) ? 'max_completion_tokens' : 'max_tokens';
+
+export interface RequestForm {
+  limitField: string;
+  isStreamed: boolean;
+}
+
+/** Makes the body of a chat completion. A stream always asks for usage, which a whole answer has anyway. */
+const toRequestBody = (
+  { model, messages, maxOutputTokens, options }: TextRequest,
+  form: RequestForm,
+): JsonObject => ({
+  ...pick(options, forwardedOptions),
+  model,
+  messages: messages.map(toUpstreamMessage),
+  [form.limitField]: maxOutputTokens,
+  stream: form.isStreamed,
+  ...(form.isStreamed
+    ? { stream_options: { ...asObject(options['stream_options']), include_usage: true } }
+    : {}),
+});
+
+/** Removes participant names from a message. Only the legacy `function` role needs one. */
+const toUpstreamMessage = (message: TextMessage): JsonObject => ({
+  role: message.role,
+  content: message.content ?? null,
+  ...(message.tool_calls === undefined ? {} : { tool_calls: message.tool_calls }),
+  ...(message.tool_call_id === undefined ? {} : { tool_call_id: message.tool_call_id }),
+  ...(message.function_call === undefined ? {} : { function_call: message.function_call }),
+  ...(typeof message.refusal === 'string' ? { refusal: message.refusal } : {}),
+  ...(message.audio === undefined ? {} : { audio: message.audio }),
+  ...(message.role === 'function' && message.name !== undefined ? { name: message.name } : {}),
+});
+
+const pick = (options: { [name: string]: Json }, names: readonly string[]): JsonObject =>
+  Object.fromEntries(
+    names.flatMap((name) => {
+      const value = options[name];
+      return value === undefined || value === null ? [] : [[name, value]];
+    }),
+  );
+
+const asObject = (value: Json | undefined): JsonObject =>
+  value !== null && typeof value === 'object' && !Array.isArray(value) ? value : {};

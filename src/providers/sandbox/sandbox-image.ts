@@ -1,14 +1,13 @@
-import { unlessAborted } from '../../kit/unless-aborted.ts';
+import { unlessAborted } from '../../kit/deadline.ts';
 import { createFairShareLimiter, QueueFullError } from '../../kit/fair-share-limiter.ts';
 import { ImageError } from '../image/decode-image.ts';
 import type { ImageProvider, ImageRequest } from '../image/image-provider.ts';
 import { ProviderError } from '../provider-error.ts';
-import { ThreadError } from '../../kit/threads/thread-error.ts';
+import { ThreadError } from '../../kit/threads/connect-thread.ts';
 import { createThreadPool } from '../../kit/threads/thread-pool.ts';
 import { excerpt } from './compose-text.ts';
-import { editPictures } from './pictures/edit-pictures.ts';
-import type { FrameSize } from '../video/video-size.ts';
-import { pictureSize } from './pictures/picture-size.ts';
+import { editPictures, pictureSize } from './pictures/edit-pictures.ts';
+import type { FrameSize } from '../video/video-provider.ts';
 import type { DrawTask } from './pictures/worker.ts';
 import { obeyTriggers, readTriggers, stall } from './triggers.ts';
 

@@ -9,7 +9,7 @@ export const sandboxProvider: ProviderDefinition = {
   serves: ['chat', 'image', 'video'],
   read: () => ({}),
   create: async (_config, { clock, counter, sandboxPieceDelayMs: pieceDelayMs }) => {
-    const { createExampleMaker } = await import('./examples/example-maker.ts');
+    const { createExampleMaker } = await import('./sandbox-text.ts');
     const { createSandboxImage } = await import('./sandbox-image.ts');
     const { createSandboxText } = await import('./sandbox-text.ts');
     const { createSandboxVideo } = await import('./sandbox-video.ts');

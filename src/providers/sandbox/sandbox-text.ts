@@ -3,8 +3,7 @@ import type { Json, JsonObject } from '../../kit/json.ts';
 import { pause } from '../../kit/repeat.ts';
 import { ProviderError } from '../provider-error.ts';
 import type { FinishReason, TextProvider, TextRequest } from '../text/text-provider.ts';
-import { promptText } from '../tokens/prompt-text.ts';
-import type { TokenCounter } from '../tokens/token-counter.ts';
+import { promptText, type TokenCounter } from '../tokens/token-counter.ts';
 import {
   composeText,
   countWords,
@@ -13,8 +12,9 @@ import {
   sandboxNotice,
   type Conversation,
 } from './compose-text.ts';
-import type { ExampleMaker } from './examples/example-maker.ts';
 import { obeyTriggers, readTriggers, stall } from './triggers.ts';
+import { ThreadError } from '../../kit/threads/connect-thread.ts';
+import { createThreadPool } from '../../kit/threads/thread-pool.ts';
 
 export interface SandboxTextOptions {
   counter: TokenCounter;
@@ -190,3 +190,36 @@ const definitions = (list: Json | undefined): FunctionDefinition[] => {
 
 const asObject = (value: Json | undefined): JsonObject | null =>
   value !== null && typeof value === 'object' && !Array.isArray(value) ? value : null;
+
+export type ExampleMaker = ReturnType<typeof createExampleMaker>;
+
+/** Makes example values of JSON schemas, in a thread because callers' schemas are not trusted. */
+export const createExampleMaker = () => {
+  const pool = createThreadPool<Json, string>({
+    file: new URL('./examples/worker.ts', import.meta.url),
+    size: 1,
+    queueLimit: 100,
+    timeoutMs: 5_000,
+    maxHeapMb: 256,
+  });
+  return {
+    /** Returns a valid value as JSON text, the same for the same schema. Throws ProviderError, or the signal's reason. */
+    make: async (schema: Json, signal: AbortSignal): Promise<string> => {
+      try {
+        return await pool.run(schema, signal);
+      } catch (error) {
+        throw error instanceof ThreadError ? toProviderError(error) : error;
+      }
+    },
+    close: () => pool.close(),
+  };
+};
+
+const toProviderError = (error: ThreadError): ProviderError => {
+  const isOverload = error.reason === 'full' || error.reason === 'closed';
+  return new ProviderError(`the sandbox has no example of the schema: ${error.message}`, {
+    failure: 'fatal',
+    code: isOverload ? 'upstream_unavailable' : 'invalid_parameter',
+    cause: error,
+  });
+};

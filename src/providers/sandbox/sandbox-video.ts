@@ -4,8 +4,7 @@ import type { Clock } from '../../kit/clock.ts';
 import { ProviderError } from '../provider-error.ts';
 import type { VideoProvider, VideoReport } from '../video/video-provider.ts';
 import { obeyTriggers, readTriggers, type SandboxTriggers } from './triggers.ts';
-import { loopUrl } from './video/loop-url.ts';
-import { planFilm, type FilmPlan } from './video/plan-film.ts';
+import { type FilmPlan, loopUrl, planFilm } from './video/plan-film.ts';
 
 /** A stalling film fails after this time, so that it does not count against its account for hours. */
 const stalledMs = 600_000;

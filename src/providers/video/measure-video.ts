@@ -1,5 +1,5 @@
 import { AppError } from '../../kit/errors.ts';
-import { ThreadError } from '../../kit/threads/thread-error.ts';
+import { ThreadError } from '../../kit/threads/connect-thread.ts';
 import { createThreadPool, type ThreadPool } from '../../kit/threads/thread-pool.ts';
 
 export interface VideoMeasure {

@@ -1,15 +1,17 @@
 import { Readable } from 'node:stream';
 import { z } from 'zod';
-import type { Outbound } from '../../http/outbound.ts';
-import { throttle } from '../../kit/throttle.ts';
+import { type Outbound, OutboundError } from '../../http/outbound.ts';
+import { throttle } from '../../kit/repeat.ts';
 import type { Log } from '../../kit/log.ts';
 import { ProviderError } from '../provider-error.ts';
 import type { ProviderTimeouts } from '../remote-settings.ts';
-import type { JsonBody } from './json-body.ts';
 import type { MovMaker } from './to-mov.ts';
 import { toPollFailure, toStartFailure, toTaskFailure } from '../upstream-failure.ts';
 import type { Upstream } from '../upstream.ts';
-import type { VideoContent, VideoProvider, VideoReport, VideoRequest } from './video-provider.ts';
+import type { VideoContent, VideoInput, VideoProvider, VideoReport, VideoRequest } from './video-provider.ts';
+import { peekStream } from '../../kit/streams.ts';
+import { imageContentType, videoContentType } from '../content-type.ts';
+import { randomUUID } from 'node:crypto';
 
 /** Options of the adapters of upstreams with video tasks. */
 export interface TaskVideoOptions {
@@ -127,3 +129,133 @@ const failed = (message: string): VideoReport => ({
   state: 'failed',
   error: new ProviderError(message, { failure: 'fatal' }),
 });
+
+/** The largest results that are taken over from an upstream. */
+export const largestResult = { video: 2 * 1024 ** 3, last_frame: 64 * 1024 ** 2 };
+
+/** Downloads a result from an address that an upstream named, through the guarded client. Throws ProviderError. */
+export const downloadResult = async (
+  url: string,
+  part: 'video' | 'last_frame',
+  options: { outbound: Pick<Outbound, 'download'>; timeouts: ProviderTimeouts; signal: AbortSignal },
+): Promise<AsyncGenerator<Uint8Array, void, undefined>> => {
+  const { outbound, timeouts, signal } = options;
+  const { idleMs, totalMs } = timeouts;
+  try {
+    const maxBytes = largestResult[part];
+    const { body } = await outbound.download(url, { lane: 'results', maxBytes, idleMs, totalMs, signal });
+    return resultBody(body, signal);
+  } catch (error) {
+    throw signal.aborted ? signal.reason : toResultFailure(error);
+  }
+};
+
+/** Reads a result at the reader's pace. A reader that stops early ends the body. Throws ProviderError, or the signal's reason. */
+export const resultBody = async function* (
+  body: Readable,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  try {
+    yield* body;
+  } catch (error) {
+    throw signal.aborted ? signal.reason : toResultFailure(error);
+  }
+};
+
+/** Maps a failure of a download: the task is done and its result is still there, so that it can be fetched again. */
+const toResultFailure = (error: unknown): unknown =>
+  error instanceof OutboundError
+    ? new ProviderError(`the upstream's result could not be fetched: ${error.message}`, {
+        failure: 'retry_same',
+        cause: error,
+      })
+    : error;
+
+/** The bytes that are enough to tell a type. */
+const headBytes = 12;
+
+/** Reads the type of a file from its first bytes. Returns null for a file of another kind, and reads no more of it. */
+export const toContent = async (
+  part: 'video' | 'last_frame',
+  source: AsyncIterable<Uint8Array>,
+): Promise<VideoContent | null> => {
+  const { head, body, close } = await peekStream(source, headBytes);
+  const contentType = part === 'video' ? videoContentType(head) : imageContentType(head);
+  if (contentType !== null) return { contentType, body };
+  await close();
+  return null;
+};
+
+/** A file that becomes a data URI in a JSON body. */
+export class DataUri {
+  readonly contentType: string;
+  readonly bytes: Uint8Array;
+
+  constructor(contentType: string, bytes: Uint8Array) {
+    this.contentType = contentType;
+    this.bytes = bytes;
+  }
+}
+
+export interface JsonBody {
+  lengthBytes: number;
+  /** Made when they are read, so that only a slice of a large file is in memory as base64. */
+  chunks: AsyncIterable<Uint8Array>;
+}
+
+/** Bytes that are encoded at once. A multiple of three, so that the pieces join to one base64 text. */
+const sliceBytes = 3 * 65_536;
+
+/** Makes the JSON text of a plain value. Each DataUri in it becomes a text. */
+export const createJsonBody = (value: object): JsonBody => {
+  const mark = randomUUID();
+  const files: DataUri[] = [];
+  const text = JSON.stringify(value, (_name, part: unknown) => {
+    if (!(part instanceof DataUri)) return part;
+    files.push(part);
+    return mark;
+  });
+  const texts = text.split(mark).map((piece) => Buffer.from(piece));
+  const textBytes = texts.reduce((sum, piece) => sum + piece.length, 0);
+  const fileBytes = files.reduce((sum, file) => sum + head(file).length + base64Length(file), 0);
+  return { lengthBytes: textBytes + fileBytes, chunks: join(texts, files) };
+};
+
+const head = ({ contentType }: DataUri): string => `data:${contentType};base64,`;
+
+const base64Length = ({ bytes }: DataUri): number => Math.ceil(bytes.length / 3) * 4;
+
+const join = async function* (
+  texts: readonly Buffer[],
+  files: readonly DataUri[],
+): AsyncGenerator<Uint8Array, void, undefined> {
+  for (const [index, text] of texts.entries()) {
+    yield text;
+    const file = files[index];
+    if (file === undefined) continue;
+    yield Buffer.from(head(file));
+    for (let start = 0; start < file.bytes.length; start += sliceBytes)
+      yield Buffer.from(Buffer.from(file.bytes.subarray(start, start + sliceBytes)).toString('base64'));
+  }
+};
+
+/**
+ * Makes the `content` parts of inputs, in their order. Images are sent in the request itself, as many as fit into
+ * `maxBytes` together; other images, videos and sounds are sent by their address.
+ */
+export const contentParts = async (
+  inputs: readonly VideoInput[],
+  { maxBytes, signal }: { maxBytes: number; signal: AbortSignal },
+): Promise<Record<string, unknown>[]> => {
+  const parts: Record<string, unknown>[] = [];
+  let leftBytes = maxBytes;
+  for (const input of inputs) {
+    const kind = input.contentType.slice(0, input.contentType.indexOf('/'));
+    const bytes = kind === 'image' && leftBytes > 0 ? await input.load(signal) : null;
+    const isInline = bytes !== null && bytes.length <= leftBytes;
+    if (isInline) leftBytes -= bytes.length;
+    const url = isInline ? new DataUri(input.contentType, bytes) : input.url;
+    parts.push({ type: `${kind}_url`, [`${kind}_url`]: { url }, role: input.role });
+  }
+  return parts;
+};

@@ -3,7 +3,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { newId } from '../../kit/ids.ts';
-import { removeOldFiles } from '../../kit/remove-old-files.ts';
+import { removeOldFiles } from '../../kit/files.ts';
 import { ProviderError } from '../provider-error.ts';
 import { createThreadPool } from '../../kit/threads/thread-pool.ts';
 import type { VideoContent } from './video-provider.ts';

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Provider } from 'oidc-provider';
 import { AppError } from '../../kit/errors.ts';
-import { brandTitle } from '../../kit/brand-title.ts';
+import { brandTitle } from '../../kit/text.ts';
 import { newId, sha256 } from '../../kit/ids.ts';
-import { memoizeAsync } from '../../kit/memoize-async.ts';
+import { memoizeAsync } from '../../kit/memoize.ts';
 import { parseUsd, type Nano } from '../../kit/money.ts';
 import type { Caller } from '../../accounts/caller.ts';
 import { pageHeaders } from '../page-shell.ts';

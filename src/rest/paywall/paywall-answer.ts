@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { brandTitle } from '../../kit/brand-title.ts';
-import { writeJson } from '../../kit/write-json.ts';
+import { brandTitle } from '../../kit/text.ts';
+import { writeJson } from '../../kit/write-answer.ts';
 import type { PaymentRequiredAnswer } from '../../operations/answer.ts';
 import type { Services } from '../../operations/call.ts';
 import type { Operation } from '../../operations/definition.ts';

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { Client, DatabaseError, escapeIdentifier, type ClientConfig } from 'pg';
+import { createJobSignal } from '../job-signal.ts';
+import { shareRunning } from '../../kit/memoize.ts';
 import { silentLog, type Log } from '../../kit/log.ts';
 import { pause } from '../../kit/repeat.ts';
-import { shareRunning } from '../../kit/share-running.ts';
 import { checkLedger } from '../check-ledger.ts';
 import { commandMethods } from '../commands.ts';
-import { createJobSignal } from '../job-signal.ts';
 import type { JobAnnouncement } from '../statement.ts';
 import { StoreError, type StoreFailure } from '../store-error.ts';
 import type { OnGroup, Store } from '../store.ts';

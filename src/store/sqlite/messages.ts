@@ -1,4 +1,4 @@
-import type { ThreadAnswer, ThreadCall } from '../../kit/threads/messages.ts';
+import type { ThreadAnswer, ThreadCall } from '../../kit/threads/connect-thread.ts';
 import type { CommandName } from '../commands.ts';
 import type { StoreFailure } from '../store-error.ts';
 

@@ -1,4 +1,4 @@
-import { shareRunning } from '../../kit/share-running.ts';
+import { shareRunning } from '../../kit/memoize.ts';
 import { commandMethods } from '../commands.ts';
 import type { LedgerReport } from '../check-ledger.ts';
 import { createJobSignal } from '../job-signal.ts';

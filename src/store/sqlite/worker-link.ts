@@ -1,6 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { connectThread } from '../../kit/threads/connect-thread.ts';
-import { ThreadError } from '../../kit/threads/thread-error.ts';
+import { connectThread, ThreadError } from '../../kit/threads/connect-thread.ts';
 import { StoreError, type StoreFailure } from '../store-error.ts';
 import type { OnGroup } from '../store.ts';
 import { openConnection } from './connection.ts';

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import type { FromThread, ToThread } from '../../kit/threads/messages.ts';
+import type { FromThread, ToThread } from '../../kit/threads/connect-thread.ts';
 import { openConnection } from './connection.ts';
 import {
   failureText,

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { createPendingCalls, type PendingCallsOptions } from '../../../src/kit/threads/pending-calls.ts';
-import { ThreadError } from '../../../src/kit/threads/thread-error.ts';
+import {
+  createPendingCalls,
+  type PendingCallsOptions,
+  ThreadError,
+} from '../../../src/kit/threads/connect-thread.ts';
 
 const pendingCalls = (changes: Partial<PendingCallsOptions> = {}) =>
   createPendingCalls<unknown>({ thread: 'the writer', maxCalls: 2, timeoutMs: 60_000, ...changes });

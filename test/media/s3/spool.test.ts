@@ -3,7 +3,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { createSpool, type SpoolOptions } from '../../../src/media/s3/spool.ts';
+import { createSpool, type SpoolOptions } from '../../../src/media/s3/s3-media.ts';
 import { newMediaId } from '../open-test-files.ts';
 
 const mebibyte = 1024 ** 2;

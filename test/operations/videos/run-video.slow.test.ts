@@ -8,7 +8,7 @@ import {
 } from '../../../src/operations/videos/run-video.ts';
 import { silentLog } from '../../../src/kit/log.ts';
 import { formatUsd } from '../../../src/kit/money.ts';
-import type { Moderator } from '../../../src/providers/moderation/moderator.ts';
+import type { Moderator } from '../../../src/providers/provider.ts';
 import { ProviderError } from '../../../src/providers/provider-error.ts';
 import type { RoutedVideo } from '../../../src/providers/router.ts';
 import type { VideoReport } from '../../../src/providers/video/video-provider.ts';

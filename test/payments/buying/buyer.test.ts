@@ -1,9 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { readConfig } from '../../../src/config/config.ts';
-import { withPurpose } from '../../../src/kit/call-purpose.ts';
+import { type PayConfig, PurchaseError, withPurpose } from '../../../src/http/pay-settings.ts';
 import { createHttpClient, type HttpClient } from '../../../src/http/http-client.ts';
 import { OutboundError } from '../../../src/http/outbound.ts';
-import { PurchaseError, type PayConfig } from '../../../src/http/pay-settings.ts';
 import { silentLog } from '../../../src/kit/log.ts';
 import { parseUsd } from '../../../src/kit/money.ts';
 import { evmFamily } from '../../../src/payments/chains/evm/evm-family.ts';

@@ -8,8 +8,7 @@ import { parseUsd } from '../../../src/kit/money.ts';
 import { createX402Gate, type X402Gate, type X402GateOptions } from '../../../src/payments/sale/gate.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { describeSale } from '../wire/sale.ts';
-import { overMcp, overRest } from '../wire/sale.ts';
+import { describeSale, overMcp, overRest } from '../wire/sale.ts';
 import { layStore } from '../../data-template.ts';
 
 let dataDir: string;

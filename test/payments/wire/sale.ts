@@ -1,5 +1,5 @@
 import { readConfig } from '../../../src/config/config.ts';
-import { brandTitle } from '../../../src/kit/brand-title.ts';
+import { brandTitle } from '../../../src/kit/text.ts';
 import { describeSales } from '../../../src/mcp/describe-sales.ts';
 import { createOperations } from '../../../src/operations/index.ts';
 import type { Services } from '../../../src/operations/call.ts';

@@ -1,7 +1,6 @@
 import sharp from 'sharp';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { checkImage } from '../../../src/providers/image/check-image.ts';
-import { maxPixels, withSharp } from '../../../src/providers/image/decode-image.ts';
+import { checkImage, maxPixels, withSharp } from '../../../src/providers/image/decode-image.ts';
 import { makeBomb, makeImage, makeNoise, svg } from '../../media/input-images.ts';
 import { noAbort, rejectionOf } from '../collect.ts';
 

@@ -1,8 +1,7 @@
 import { stat } from 'node:fs/promises';
 import sharp from 'sharp';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { checkImage } from '../../../src/providers/image/check-image.ts';
-import { decodeImage, withSharp } from '../../../src/providers/image/decode-image.ts';
+import { checkImage, decodeImage, withSharp } from '../../../src/providers/image/decode-image.ts';
 import { makeBomb, makeImage } from '../../media/input-images.ts';
 import { noAbort, rejectionOf } from '../collect.ts';
 

@@ -1,7 +1,7 @@
 import { deflateSync } from 'node:zlib';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { checkImage } from '../../../src/providers/image/check-image.ts';
+import { checkImage } from '../../../src/providers/image/decode-image.ts';
 import { hasTooManyParts } from '../../../src/providers/image/image-parts.ts';
 import {
   makeFrames,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { escapeFlags } from '../../../src/providers/modelark/escape-flags.ts';
+import { escapeFlags } from '../../../src/providers/modelark/modelark-video.ts';
 
 it.each([
   ['A harbour --duration 15', 'A harbour –duration 15'],

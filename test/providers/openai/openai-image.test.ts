@@ -1,8 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ImageRequest } from '../../../src/providers/image/image-provider.ts';
-import { upstreamSize } from '../../../src/providers/openai/image-size.ts';
+import {
+  createOpenAiImage,
+  type OpenAiImageOptions,
+  upstreamSize,
+} from '../../../src/providers/openai/openai-image.ts';
 import { createOpenAiClient, type OpenAiClient } from '../../../src/providers/openai/openai-client.ts';
-import { createOpenAiImage, type OpenAiImageOptions } from '../../../src/providers/openai/openai-image.ts';
 import { failing, limits, openOutbound, startRaw } from '../../http/local-hosts.ts';
 import { noAbort, rejectionOf } from '../collect.ts';
 import { contentPolicyRefusal, startStubUpstream, type StubUpstream } from '../stub-upstream.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Moderator } from '../../../src/providers/moderation/moderator.ts';
+import type { Moderator } from '../../../src/providers/provider.ts';
 import { createOpenAiClient, type OpenAiClient } from '../../../src/providers/openai/openai-client.ts';
 import { createOpenAiModerator } from '../../../src/providers/openai/openai-moderator.ts';
 import { noAbort, rejectionOf } from '../collect.ts';

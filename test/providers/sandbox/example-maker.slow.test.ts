@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import * as fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { Json, JsonObject } from '../../../src/kit/json.ts';
-import { createExampleMaker } from '../../../src/providers/sandbox/examples/example-maker.ts';
+import { createExampleMaker } from '../../../src/providers/sandbox/sandbox-text.ts';
 import { noAbort, rejectionOf } from '../collect.ts';
 
 const examples = createExampleMaker();

@@ -5,8 +5,7 @@ import {
   type AspectRatio,
   type InputImage,
 } from '../../../src/providers/image/image-provider.ts';
-import { layOutTiles } from '../../../src/providers/sandbox/pictures/edit-pictures.ts';
-import { sizeOfShape } from '../../../src/providers/sandbox/pictures/picture-size.ts';
+import { layOutTiles, sizeOfShape } from '../../../src/providers/sandbox/pictures/edit-pictures.ts';
 import { createSandboxImage } from '../../../src/providers/sandbox/sandbox-image.ts';
 import { makeImage, makeScans, type ImageShape } from '../../media/input-images.ts';
 import { noAbort, rejectionOf } from '../collect.ts';

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { aspectRatios, type AspectRatio } from '../../../src/providers/image/image-provider.ts';
-import { layOutCaption } from '../../../src/providers/sandbox/pictures/lay-out-caption.ts';
+import { layOutCaption } from '../../../src/providers/sandbox/pictures/draw-picture.ts';
 import { createSandboxImage } from '../../../src/providers/sandbox/sandbox-image.ts';
 import { noAbort, rejectionOf } from '../collect.ts';
 

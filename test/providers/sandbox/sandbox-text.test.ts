@@ -1,8 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/kit/log.ts';
-import { createExampleMaker } from '../../../src/providers/sandbox/examples/example-maker.ts';
-import { createSandboxText } from '../../../src/providers/sandbox/sandbox-text.ts';
+import { createExampleMaker, createSandboxText } from '../../../src/providers/sandbox/sandbox-text.ts';
 import type { TextEvent, TextMessage, TextRequest } from '../../../src/providers/text/text-provider.ts';
 import { createTokenCounter } from '../../../src/providers/tokens/token-counter.ts';
 import { argumentsOf, collect, contentOf, finishOf, noAbort, rejectionOf, usageOf } from '../collect.ts';

@@ -4,13 +4,14 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createSandboxVideo } from '../../../src/providers/sandbox/sandbox-video.ts';
 import { measureVideo } from '../../../src/providers/video/measure-video.ts';
 import {
-  videoRatios,
-  videoResolutions,
+  ratioProportion,
   type VideoProvider,
+  videoRatios,
   type VideoReport,
   type VideoRequest,
+  videoResolutions,
+  videoSize,
 } from '../../../src/providers/video/video-provider.ts';
-import { ratioProportion, videoSize } from '../../../src/providers/video/video-size.ts';
 import { makeImage, makeScans } from '../../media/input-images.ts';
 import { noAbort, rejectionOf } from '../collect.ts';
 import { collectBytes } from '../video/collect-bytes.ts';

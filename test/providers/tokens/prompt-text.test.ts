@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { promptText } from '../../../src/providers/tokens/prompt-text.ts';
+import { promptText } from '../../../src/providers/tokens/token-counter.ts';
 
 describe('what is counted of a prompt', () => {
   it('is the text of all messages, calls and tools, and a fixed amount for pictures', () => {

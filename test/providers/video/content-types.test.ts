@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { audioContentType, videoContentType } from '../../../src/providers/video/content-type.ts';
-import { toContent } from '../../../src/providers/video/result-content.ts';
+import { audioContentType, videoContentType } from '../../../src/providers/content-type.ts';
+import { toContent } from '../../../src/providers/video/task-video.ts';
 import { collectBytes } from './collect-bytes.ts';
 
 const latin1 = (text: string): Buffer => Buffer.from(text, 'latin1');

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { createJsonBody, DataUri } from '../../../src/providers/video/json-body.ts';
+import { createJsonBody, DataUri } from '../../../src/providers/video/task-video.ts';
 import { collectBytes } from './collect-bytes.ts';
 
 describe('a JSON body with files', () => {

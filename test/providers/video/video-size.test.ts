@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { videoResolutions } from '../../../src/providers/video/video-provider.ts';
-import { videoRatios, type VideoRatio } from '../../../src/providers/video/video-provider.ts';
-import { ratioProportion, videoSize } from '../../../src/providers/video/video-size.ts';
+import {
+  ratioProportion,
+  type VideoRatio,
+  videoRatios,
+  videoResolutions,
+  videoSize,
+} from '../../../src/providers/video/video-provider.ts';
 
 const named = videoRatios.filter((ratio): ratio is Exclude<VideoRatio, 'adaptive'> => ratio !== 'adaptive');
 

@@ -9,10 +9,10 @@ import { namedInputs, promptOf } from '../../../src/operations/videos/video-inpu
 import { createOutbound } from '../../../src/http/create-outbound.ts';
 import type { Outbound } from '../../../src/http/outbound.ts';
 import { createMovMaker, type MovMaker } from '../../../src/providers/video/to-mov.ts';
-import { videoContentType } from '../../../src/providers/video/content-type.ts';
+import { videoContentType } from '../../../src/providers/content-type.ts';
 import type { VideoProvider } from '../../../src/providers/video/video-provider.ts';
 import { createUpstream, type Upstream } from '../../../src/providers/upstream.ts';
-import { createResellerVideo } from '../../../src/providers/videos/reseller-video.ts';
+import { createResellerVideo } from '../../../src/providers/reseller/reseller-video.ts';
 import { failing, limits, openOutbound, startRaw } from '../../http/local-hosts.ts';
 import { noAbort, rejectionOf } from '../collect.ts';
 import { collectBytes } from '../video/collect-bytes.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { createHttpClient } from '../../../http/http-client.ts';
 import { OutboundError } from '../../../http/outbound.ts';
-import { readText } from '../../../http/read-text.ts';
+import { readText } from '../../../http/send-request.ts';
 
 /** The node gave no usable answer: it says nothing about what was asked. The message carries no address. */
 export class RpcOutage extends Error {

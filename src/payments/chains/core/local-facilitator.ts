@@ -1,5 +1,5 @@
 import { ConfigError } from '../../../kit/errors.ts';
-import { memoizeAsync } from '../../../kit/memoize-async.ts';
+import { memoizeAsync } from '../../../kit/memoize.ts';
 import type { Facilitator, SupportedKind } from './facilitator.ts';
 import { RpcRefusal } from './json-rpc.ts';
 import type { LocalEngine, LocalEngineOptions } from './network-family.ts';

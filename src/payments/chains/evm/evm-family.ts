@@ -1,8 +1,7 @@
 import { createECDH } from 'node:crypto';
 import { keccak_256 } from '@noble/hashes/sha3';
 import { z } from 'zod';
-import { nodeUrl } from '../../../kit/url-settings.ts';
-import { secret } from '../../../kit/variables.ts';
+import { nodeUrl, secret } from '../../../kit/settings.ts';
 import type { NetworkFamily } from '../core/network-family.ts';
 import { createEvmChain } from './evm-chain.ts';
 import { evmPayloadSchema, findEvmMismatch, permit2Contracts, toEvmPayload } from './evm-payload.ts';

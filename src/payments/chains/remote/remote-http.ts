@@ -1,7 +1,6 @@
 import { createHttpClient } from '../../../http/http-client.ts';
 import { OutboundError } from '../../../http/outbound.ts';
-import { readText } from '../../../http/read-text.ts';
-import type { HttpAnswer } from '../../../http/send-request.ts';
+import { type HttpAnswer, readText } from '../../../http/send-request.ts';
 import type { SignCdpRequest } from './cdp-jwt.ts';
 
 export type RemoteAnswer =

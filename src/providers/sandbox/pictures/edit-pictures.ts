@@ -1,8 +1,7 @@
 import type { OverlayOptions } from 'sharp';
 import { decodeImage, readImageHeader, withSharp } from '../../image/decode-image.ts';
 import type { AspectRatio, InputImage } from '../../image/image-provider.ts';
-import type { FrameSize } from '../../video/video-size.ts';
-import { pictureSize, sizeOfShape } from './picture-size.ts';
+import { even, type FrameSize, ratioProportion } from '../../video/video-provider.ts';
 
 export interface EditRequest {
   /** At least one. */
@@ -94,3 +93,19 @@ export const layOutTiles = (count: number, canvas: FrameSize): Tile[] => {
 };
 
 const edge = (index: number, parts: number, length: number): number => Math.round((index * length) / parts);
+
+const longerSide = 1024;
+
+export const pictureSize = (ratio: AspectRatio): FrameSize =>
+  sizeOfShape(ratio === 'auto' ? 1 : ratioProportion(ratio));
+
+/** The most extreme shape. A narrower picture would have no room for words. */
+const extremeShape = 4;
+
+/** Returns the size by width over height, with a longer side of 1,024 and even sides. */
+export const sizeOfShape = (shape: number): FrameSize => {
+  const clamped = Math.min(Math.max(shape, 1 / extremeShape), extremeShape);
+  return clamped >= 1
+    ? { width: longerSide, height: even(longerSide / clamped) }
+    : { width: even(longerSide * clamped), height: longerSide };
+};

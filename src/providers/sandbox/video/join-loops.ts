@@ -14,8 +14,7 @@ import {
   type EncodedPacket,
   type InputTrack,
 } from 'mediabunny';
-import { loopUrl } from './loop-url.ts';
-import type { FilmPlan } from './plan-film.ts';
+import { type FilmPlan, loopUrl } from './plan-film.ts';
 
 /** A packet of AAC. */
 const packetSamples = 1_024;

@@ -1,8 +1,14 @@
 import { ImageError, readImageHeader } from '../../image/decode-image.ts';
 import { ProviderError } from '../../provider-error.ts';
 import { measureVideo, type VideoMeasure } from '../../video/measure-video.ts';
-import { videoRatios, type VideoInput, type VideoRequest } from '../../video/video-provider.ts';
-import { ratioProportion, videoSize, type FrameSize } from '../../video/video-size.ts';
+import {
+  type FrameSize,
+  ratioProportion,
+  type VideoInput,
+  videoRatios,
+  type VideoRequest,
+  videoSize,
+} from '../../video/video-provider.ts';
 import { sandboxHolder } from '../pictures/edit-pictures.ts';
 
 /** All that a film depends on. Plain JSON, without words of the request. */
@@ -80,3 +86,6 @@ const adapted = (images: readonly Shape[], clip: VideoMeasure | null): number =>
 
 const unusable = (message: string, cause?: unknown): ProviderError =>
   new ProviderError(message, { failure: 'fatal', code: 'invalid_parameter', cause });
+
+/** Returns the address of a file that scripts/sandbox-loops.ts made. */
+export const loopUrl = (name: string): URL => new URL(`../loops/${name}`, import.meta.url);

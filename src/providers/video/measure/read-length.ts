@@ -1,5 +1,6 @@
 import {
   DoubtfulFilm,
+  type FilmBytes,
   isTiming,
   readBoxHeader,
   readChildren,
@@ -7,9 +8,7 @@ import {
   readTimes,
   readVersion,
 } from './boxes.ts';
-import type { FilmBytes } from './boxes.ts';
-import { readFragment, type FragmentedTrack } from './read-fragment.ts';
-import { readTrack, type Track } from './read-track.ts';
+import { readSampleTable, type Span } from './sample-table.ts';
 
 /** How much longer a header or a track may be than the pictures, and how late these may begin: codecs add padding. */
 export const toleranceSeconds = 0.5;
@@ -164,4 +163,139 @@ const readingOf = (track: Track, fragments: FragmentedTrack | null): Reading => 
     end: delay + shownTo - from,
     claimed,
   };
+};
+
+export interface Track {
+  id: number;
+  isPicture: boolean;
+  /** Units of the track's time in a second. */
+  timescale: number;
+  /** The part of the track that plays, after a delay. Null: the whole track plays. */
+  edit: {
+    /** Time before it begins, in seconds. */
+    delay: number;
+    /** Begin, in the track's time. */
+    from: number;
+    /** Length in seconds; 0: to the end. */
+    seconds: number;
+  } | null;
+  /** Span of the samples in the table; null when it has none. */
+  span: Span | null;
+  /** Play time by its header; 0 where it has none. */
+  claimedSeconds: number;
+  /** Length of its samples without edits, by the header of its media; 0 where it has none. */
+  claimedMediaSeconds: number;
+}
+
+const maxEdits = 100;
+
+/** Reads the body of a `trak`. */
+const readTrack = (body: Buffer, movieTimescale: number): Track => {
+  const boxes = readChildren(body, ['tkhd', 'edts', 'mdia']);
+  const head = boxes.get('tkhd');
+  const idAt = readVersion(head) === 1 ? 20 : 12;
+  const media = readChildren(boxes.get('mdia'), ['mdhd', 'hdlr', 'minf']);
+  const edits = boxes.find('edts');
+  const list = edits === null ? null : readChildren(edits, ['elst']).find('elst');
+  const tables = readChildren(media.get('minf'), ['stbl']);
+  const { timescale, durationSeconds } = readTimes(media.get('mdhd'));
+  return {
+    id: head.readUInt32BE(idAt),
+    isPicture: media.get('hdlr').toString('latin1', 8, 12) === 'vide',
+    timescale,
+    edit: list === null ? null : readEdit(list, movieTimescale),
+    span: readSampleTable(tables.get('stbl')),
+    claimedSeconds: readDuration(head, idAt + 8) / movieTimescale,
+    claimedMediaSeconds: durationSeconds,
+  };
+};
+
+/** Reads a list of empty edits and then one edit, at the normal rate. Players differ about any other list. */
+const readEdit = (body: Buffer, movieTimescale: number): Track['edit'] => {
+  const isLong = readVersion(body) === 1;
+  const numberBytes = isLong ? 8 : 4;
+  const editBytes = 2 * numberBytes + 4;
+  const count = body.readUInt32BE(4);
+  if (count > maxEdits) throw new DoubtfulFilm('too many edits');
+  // FFmpeg reads all edits in the box.
+  if (count !== Math.floor((body.length - 8) / editBytes))
+    throw new DoubtfulFilm('edits that are not counted');
+  let delay = 0;
+  for (let index = 0; index < count; index += 1) {
+    const at = 8 + index * editBytes;
+    const seconds = readDuration(body, at) / movieTimescale;
+    const fromAt = at + numberBytes;
+    const from = isLong ? Number(body.readBigInt64BE(fromAt)) : body.readInt32BE(fromAt);
+    if (body.readUInt32BE(fromAt + numberBytes) !== normalRate)
+      throw new DoubtfulFilm('an edit at another rate');
+    const isLast = index === count - 1;
+    if (from === -1 && !isLast) delay += seconds;
+    else if (from >= 0 && isLast) return { delay, from, seconds };
+    else throw new DoubtfulFilm('several edits');
+  }
+  return null;
+};
+
+/** The state of reading a track of a fragmented film. */
+export interface FragmentedTrack {
+  /** Duration of samples whose fragment has none, from the film's header. */
+  defaultDuration: number;
+  span: Span;
+  /** Start of the next fragment that has none of its own. */
+  next: number;
+  /** Start of the sample read last. */
+  last: number;
+  samples: number;
+}
+
+const maxFragmentSamples = 500_000;
+
+/** Adds the samples of a `moof` to the tracks, by their ids. */
+const readFragment = (body: Buffer, tracks: ReadonlyMap<number, FragmentedTrack>): void => {
+  for (const traf of readChildren(body, [], ['traf']).all('traf')) {
+    const boxes = readChildren(traf, ['tfhd', 'tfdt'], ['trun']);
+    const head = boxes.get('tfhd');
+    const track = tracks.get(head.readUInt32BE(4));
+    if (track === undefined) throw new DoubtfulFilm('a fragment of no track');
+    const duration = defaultDurationOf(head) ?? track.defaultDuration;
+    const start = boxes.find('tfdt');
+    if (start !== null)
+      track.next = readVersion(start) === 1 ? Number(start.readBigUInt64BE(4)) : start.readUInt32BE(4);
+    for (const run of boxes.all('trun')) readRun(run, track, duration);
+  }
+};
+
+const defaultDurationOf = (head: Buffer): number | null => {
+  const flags = head.readUInt32BE(0);
+  if ((flags & 0x8) === 0) return null;
+  return head.readUInt32BE(8 + ((flags & 0x1) === 0 ? 0 : 8) + ((flags & 0x2) === 0 ? 0 : 4));
+};
+
+const readRun = (run: Buffer, track: FragmentedTrack, defaultDuration: number): void => {
+  const flags = run.readUInt32BE(0);
+  const has = (flag: number): boolean => (flags & flag) !== 0;
+  const count = run.readUInt32BE(4);
+  track.samples += count;
+  if (track.samples > maxFragmentSamples) throw new DoubtfulFilm('too many samples');
+  let at = 8 + (has(0x1) ? 4 : 0) + (has(0x4) ? 4 : 0);
+  for (let index = 0; index < count; index += 1) {
+    if (track.next <= track.last) track.span.isCertain = false;
+    track.last = track.next;
+    let duration = defaultDuration;
+    if (has(0x100)) {
+      duration = run.readUInt32BE(at);
+      at += 4;
+    }
+    at += (has(0x200) ? 4 : 0) + (has(0x400) ? 4 : 0);
+    let shown = track.next;
+    if (has(0x800)) {
+      shown += run.readInt32BE(at);
+      at += 4;
+    }
+    track.next += duration;
+    track.span.total += duration;
+    track.span.first = Math.min(track.span.first, shown);
+    track.span.end = Math.max(track.span.end, shown + duration);
+    track.span.longest = Math.max(track.span.longest, duration);
+  }
 };

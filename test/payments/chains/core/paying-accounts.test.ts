@@ -2,6 +2,7 @@ import {
   AccountRole,
   address,
   appendTransactionMessageInstruction,
+  blockhash,
   compileTransaction,
   createTransactionMessage,
   getBase64EncodedWireTransaction,
@@ -12,7 +13,6 @@ import {
   setTransactionMessageFeePayer,
   setTransactionMessageLifetimeUsingBlockhash,
 } from '@solana/kit';
-import { blockhash } from '@solana/kit';
 import { describe, expect, it } from 'vitest';
 import { encodeBase58 } from '../../../../src/payments/chains/solana/base58.ts';
 import type { PaymentRequirements } from '../../../../src/payments/chains/core/wire.ts';

@@ -1,12 +1,24 @@
 import { newId } from '../../kit/ids.ts';
-import { downloadResult, largestResult, resultBody, toContent } from '../video/result-content.ts';
+import {
+  contentParts,
+  createJsonBody,
+  createTaskVideo,
+  downloadResult,
+  type JsonBody,
+  largestResult,
+  resultBody,
+  type TaskVideoOptions,
+  toContent,
+} from '../video/task-video.ts';
 import { leaveBody } from '../../http/send-request.ts';
-import { contentParts, createJsonBody, type JsonBody } from '../video/json-body.ts';
-import { createTaskVideo, type TaskVideoOptions } from '../video/task-video.ts';
 import { toPollFailure } from '../upstream-failure.ts';
 import { ProviderError } from '../provider-error.ts';
-import type { VideoProvider, VideoRequest } from '../video/video-provider.ts';
-import { ratioProportion, videoSize } from '../video/video-size.ts';
+import {
+  ratioProportion,
+  type VideoProvider,
+  type VideoRequest,
+  videoSize,
+} from '../video/video-provider.ts';
 
 /** Many services take bodies of 20 MB at most; base64 makes a third more of an image. */
 const maxInlineBytes = 12 * 1024 ** 2;

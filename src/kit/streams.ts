@@ -1,4 +1,42 @@
+import type { Hash } from 'node:crypto';
 import { Readable } from 'node:stream';
+
+/**
+ * Reads the first bytes of a source, fewer than `length` only if it ends. `body` yields all bytes, also those of `head`,
+ * and closes the source when its reader stops. `close` closes it in place of reading `body`. Throws the source's error.
+ */
+export const peekStream = async <Chunk extends Uint8Array>(source: AsyncIterable<Chunk>, length: number) => {
+  const chunks = source[Symbol.asyncIterator]();
+  const close = async (): Promise<void> => void (await chunks.return?.());
+  const read: Uint8Array[] = [];
+  for (let bytes = 0; bytes < length;) {
+    const next = await chunks.next();
+    if (next.done === true) break;
+    read.push(next.value);
+    bytes += next.value.length;
+  }
+  const head = Buffer.concat(read);
+  const readOn = async function* (): AsyncGenerator<Buffer | Chunk, void, undefined> {
+    try {
+      yield head;
+      yield* { [Symbol.asyncIterator]: () => chunks };
+    } finally {
+      await close();
+    }
+  };
+  return { head, body: readOn(), close };
+};
+
+/** Yields the same bytes and adds them to the hash. */
+export const digesting = async function* (
+  source: AsyncIterable<Uint8Array>,
+  hash: Hash,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  for await (const chunk of source) {
+    hash.update(chunk);
+    yield chunk;
+  }
+};
 
 /**
  * Yields the chunks of a source. Throws the signal's reason as soon as it aborts, also while the source is silent.

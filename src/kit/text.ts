@@ -1,3 +1,16 @@
+/** Characters that move the cursor, colour, hide or reverse the text of a terminal. */
+const control = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+
+/** Removes control characters, so that text from outside stays on one line of a terminal. */
+export const sanitizeLine = (text: string): string => text.replace(control, '');
+
+/** Returns the brand as people read it. */
+export const brandTitle = ({ brand }: { brand: string }): string =>
+  `${brand.charAt(0).toUpperCase()}${brand.slice(1)}`;
+
+/** Returns the first sentence of a text; the whole text when it has no end. */
+export const firstSentence = (text: string): string => /^.*?[.](?=\s|$)/s.exec(text)?.[0] ?? text;
+
 /** Finds the name with the fewest edits from `text`, at most `maxEdits`; null if there is none. */
 export const nearestName = (text: string, names: readonly string[], maxEdits: number): string | null => {
   let nearest: string | null = null;

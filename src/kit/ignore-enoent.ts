@@ -1,9 +1,0 @@
-/** Returns the outcome of a read, or null if there is no such file or folder (ENOENT). */
-export const ignoreEnoent = async <T>(reading: Promise<T>): Promise<T | null> => {
-  try {
-    return await reading;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
-    throw error;
-  }
-};
