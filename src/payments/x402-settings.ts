@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { nodeUrl, plainUrl } from '../kit/url-settings.ts';
 import { commaList, secret, toggle, wholeNumber, type VariableValues } from '../kit/variables.ts';
 import type { FamilyVariable, NetworkFamily, PaymentAsset } from './chains/core/network-family.ts';
-import { findFamily, networkFamilies } from './chains/families.ts';
+import { findFamily, networkFamilies } from './chains/networks.ts';
 
 export interface X402NetworkConfig {
   /** CAIP-2, one of the networks known to src/payments/chains/networks.ts. */

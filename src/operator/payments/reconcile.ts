@@ -4,7 +4,7 @@ import { AppError } from '../../kit/errors.ts';
 import { idField } from '../../operations/id-field.ts';
 import { requirePayment } from '../../payments/records/find-payments.ts';
 import { refundNotPossible } from '../../payments/refunds/refund-intent.ts';
-import { createRefundUpkeep } from '../../payments/refunds/refund-upkeep.ts';
+import { createRefundUpkeep } from '../../payments/refunds/check-refunds.ts';
 import { openCheckingGate, reconcilePayments as check } from '../../payments/sale/reconcile-payments.ts';
 import type { X402Gate } from '../../payments/sale/gate.ts';
 import { limitField } from '../fields.ts';

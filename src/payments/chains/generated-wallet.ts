@@ -6,8 +6,7 @@ import type { X402NetworkConfig } from '../x402-settings.ts';
 import { ConfigError } from '../../kit/errors.ts';
 import { ignoreEnoent } from '../../kit/ignore-enoent.ts';
 import { syncToDisk } from '../../kit/sync-to-disk.ts';
-import { networkFamilies } from './families.ts';
-import { requireNetwork } from './networks.ts';
+import { networkFamilies, requireNetwork } from './networks.ts';
 import type { PayableNetwork } from './payment-methods.ts';
 
 const fileName = 'wallets.json';

@@ -11,7 +11,7 @@ import {
   type WantedRefund,
 } from './refund-intent.ts';
 import { createRefunding, type RefundEnd } from './refund-payment.ts';
-import { findRefundPlace, type RefundPlace } from './refund-place.ts';
+import { findRefundPlace, type RefundPlace } from './refund-chain.ts';
 import {
   formatCoins,
   previewRefund,

@@ -1,11 +1,9 @@
 import type { Clock } from '../../kit/clock.ts';
 import { AppError } from '../../kit/errors.ts';
 import type { Log } from '../../kit/log.ts';
-import { encodeBase64Json } from '../chains/core/base64-json.ts';
-import type { DocumentSigner } from '../wire/document-signer.ts';
-import { offerReceipt, signReceipt } from '../wire/offer-receipt.ts';
+import { encodeBase64Json, type SettleResponse } from '../chains/core/wire.ts';
+import { offerReceipt, signReceipt, type DocumentSigner } from '../wire/signed-documents.ts';
 import { findNetwork } from '../chains/networks.ts';
-import type { SettleResponse } from '../chains/core/wire.ts';
 import type { Payment } from '../../store/store.ts';
 
 /** The end of a settlement, as the buyer is told. */

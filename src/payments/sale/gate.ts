@@ -7,18 +7,16 @@ import {
   supportedKinds,
   type PaymentMethod,
 } from '../wire/challenge.ts';
-import type { PriceRange, SaleDescription } from '../wire/sale-description.ts';
-import { createSignOffers } from '../wire/offer-receipt.ts';
+import { createSoldResources, type PriceRange, type SaleDescription } from '../wire/sold-resources.ts';
+import { createSignOffers, createPaymentDocuments } from '../wire/signed-documents.ts';
 import { createPaymentMethods, type PaymentMethodsOptions } from '../chains/payment-methods.ts';
 import type { Payment, Store } from '../../store/store.ts';
 import { defaultHeaderBytes } from '../x402-settings.ts';
 import { movePayment } from './move-payment.ts';
-import type { X402Context } from './context.ts';
+import type { X402Context, AnswerOrder, CreditOrder, PayOutcome, PayRequest, SoldOutcome } from './context.ts';
 import { createFindToken, createTokenTexts } from '../records/token-amount.ts';
-import { createPaymentDocuments } from './documents.ts';
-import { createFormerTermsRegistry } from './former-terms.ts';
+import { createFormerTermsRegistry } from './find-terms.ts';
 import { createPaymentHealth, type NetworkStatus } from './health.ts';
-import type { AnswerOrder, CreditOrder, PayOutcome, PayRequest, SoldOutcome } from './pay-request.ts';
 import { createMppDialect } from './mpp.ts';
 import { pay as payByProof } from './purchase.ts';
 import {
@@ -29,20 +27,19 @@ import {
   type ReconcileReport,
 } from './reconcile.ts';
 import { createAccountLeases } from './account-lease.ts';
-import { createSoldResources } from './resources.ts';
 import { createSignIn } from './sign-in.ts';
 import { beginUpkeep } from './upkeep.ts';
 
 export type { Challenge } from '../wire/challenge.ts';
-export type { PriceRange, SaleDescription } from '../wire/sale-description.ts';
+export type { PriceRange, SaleDescription } from '../wire/sold-resources.ts';
 export { hasProof, type Proofs } from '../wire/parse-proof.ts';
 export { signInFields, signInHeader, toSignedText } from '../wire/sign-in-with-x.ts';
 export { signInPath } from './sign-in.ts';
 export type { Receipt } from './answers.ts';
 export type { NetworkStatus } from './health.ts';
-export type { AnswerOrder, Credit, CreditOrder, PayOutcome, SoldOutcome } from './pay-request.ts';
+export type { AnswerOrder, Credit, CreditOrder, PayOutcome, SoldOutcome } from './context.ts';
 export type { ReconcileOptions, ReconcileReport } from './reconcile.ts';
-export type { SoldOver } from './resources.ts';
+export type { SoldOver } from '../wire/sold-resources.ts';
 
 /** Each network has its wallet (see assignWallets). `publicUrl` is read when terms are made. */
 export interface X402GateOptions extends Pick<

@@ -13,8 +13,7 @@ import {
 } from '../wire/mpp.ts';
 import { hasProof, type Proofs } from '../wire/parse-proof.ts';
 import type { Payment } from '../../store/store.ts';
-import type { PayOutcome, PayRequest } from './pay-request.ts';
-import type { X402Context } from './context.ts';
+import type { PayOutcome, PayRequest, X402Context } from './context.ts';
 import { findPayment, pay } from './purchase.ts';
 
 /** The parts of a request that its terms depend on. */

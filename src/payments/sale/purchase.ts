@@ -2,7 +2,7 @@ import { withPurpose } from '../../kit/call-purpose.ts';
 import { AppError } from '../../kit/errors.ts';
 import type { PaymentMethod } from '../wire/challenge.ts';
 import type { PaymentOrder } from '../chains/core/facilitator.ts';
-import { matchTerms, type TermsMatch } from '../wire/match-terms.ts';
+import { matchTerms, methodsUnder, pricingOf, type TermsMatch } from './find-terms.ts';
 import { hasProof, parseProof, paymentIdentity, type Proof, type Proofs } from '../wire/parse-proof.ts';
 import type { Payment } from '../../store/store.ts';
 import { isLeased, movePayment, newLease, whileLeased } from './move-payment.ts';
@@ -18,10 +18,8 @@ import {
   tooManyReverts,
   type Receipt,
 } from './answers.ts';
-import type { X402Context } from './context.ts';
-import { methodsUnder, pricingOf } from './former-terms.ts';
+import type { X402Context, PayOutcome, PayRequest } from './context.ts';
 import { findMethod, isSameProof, toNewPayment, toSigned } from './record.ts';
-import type { PayOutcome, PayRequest } from './pay-request.ts';
 import {
   appeal,
   isBarred,

@@ -1,11 +1,11 @@
 import { canonicalJson } from '../../kit/json.ts';
 import type { PaymentMethod } from '../wire/challenge.ts';
 import type { BegunPayment, PaymentOrder } from '../chains/core/facilitator.ts';
-import { gasSponsoring, gasSponsoringDeclaration } from '../wire/gas-sponsoring.ts';
+import { gasSponsoring, gasSponsoringDeclaration } from '../wire/extensions.ts';
 import type { Proof } from '../wire/parse-proof.ts';
 import type { PaymentPayload, PaymentRequirements, ResourceInfo } from '../chains/core/wire.ts';
 import type { NewPayment, Payment } from '../../store/store.ts';
-import type { SoldResources } from './resources.ts';
+import type { SoldResources } from '../wire/sold-resources.ts';
 
 /** Returns a proof with the terms that it answers in v2 form, in whichever form it came. */
 export const toSigned = (

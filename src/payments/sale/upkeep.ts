@@ -1,8 +1,8 @@
 import { repeat } from '../../kit/repeat.ts';
-import type { RefundNetwork } from '../refunds/refund-place.ts';
-import { createRefundUpkeep } from '../refunds/refund-upkeep.ts';
+import type { RefundNetwork } from '../refunds/refund-chain.ts';
+import { createRefundUpkeep } from '../refunds/check-refunds.ts';
 import type { X402Context } from './context.ts';
-import { noteTermsEveryMs } from './former-terms.ts';
+import { noteTermsEveryMs } from './find-terms.ts';
 import { replayLifeMs } from './purchase.ts';
 import { reconcile } from './reconcile.ts';
 

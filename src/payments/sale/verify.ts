@@ -5,7 +5,7 @@ import type { PaymentOrder } from '../chains/core/facilitator.ts';
 import type { PayingAccounts } from '../chains/core/network-family.ts';
 import { changeOf, whileLeased } from './move-payment.ts';
 import { openWalletAccount } from '../records/wallet-account.ts';
-import type { Credit } from './pay-request.ts';
+import type { Credit, X402Context } from './context.ts';
 import {
   accountSuspended,
   payerUnknown,
@@ -15,7 +15,6 @@ import {
   tooManyOpen,
   tooManyReverts,
 } from './answers.ts';
-import type { X402Context } from './context.ts';
 import { toBegunPayment } from './record.ts';
 import { revertLimit } from './settlement.ts';
 import { riskOf, type UptoSale } from './upto.ts';

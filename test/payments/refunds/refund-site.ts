@@ -9,7 +9,7 @@ import {
   type RefundEnd,
   type RefundTimings,
 } from '../../../src/payments/refunds/refund-payment.ts';
-import { openRefundChain } from '../../../src/payments/refunds/refund-place.ts';
+import { openRefundChain } from '../../../src/payments/refunds/refund-chain.ts';
 import type { Payment, PaymentRefund, Store } from '../../../src/store/store.ts';
 import { localEvmKeys } from '../../chains/local-keys.ts';
 import { signUsdcTransfer } from '../../chains/sign-usdc-transfer.ts';

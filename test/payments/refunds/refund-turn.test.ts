@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { inAccountLease } from '../../../src/payments/refunds/refund-turn.ts';
+import { inAccountLease } from '../../../src/payments/refunds/refund-payment.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { testEngines, type TestStore } from '../../store/open-test-store.ts';
 

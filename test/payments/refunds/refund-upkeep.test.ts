@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/kit/clock.ts';
-import { createRefundUpkeep, type RefundLook } from '../../../src/payments/refunds/refund-upkeep.ts';
+import { createRefundUpkeep, type RefundLook } from '../../../src/payments/refunds/check-refunds.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { startChains, type Chains } from '../../chains/start-chains.ts';
 import { testEngines, type TestStore } from '../../store/open-test-store.ts';

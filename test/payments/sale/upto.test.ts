@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { createPublicClient, http } from 'viem';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { decodeBase64Json, encodeBase64Json } from '../../../src/payments/chains/core/base64-json.ts';
+import { decodeBase64Json, encodeBase64Json } from '../../../src/payments/chains/core/wire.ts';
 import { parseProof, paymentIdentity } from '../../../src/payments/wire/parse-proof.ts';
 import { toChargedUnits, WorkNotEndedError } from '../../../src/payments/sale/upto.ts';
 import type { Challenge, AnswerOrder, Proofs, X402Gate } from '../../../src/payments/sale/gate.ts';

@@ -6,12 +6,7 @@ import {
 } from '@x402/extensions/offer-receipt';
 import { describe, expect, it } from 'vitest';
 import { silentLog, type Log } from '../../../src/kit/log.ts';
-import {
-  createDocumentSigner,
-  newSigningKey,
-  type DocumentSigner,
-} from '../../../src/payments/wire/document-signer.ts';
-import { createSignOffers } from '../../../src/payments/wire/offer-receipt.ts';
+import { createDocumentSigner, newSigningKey, createSignOffers, type DocumentSigner } from '../../../src/payments/wire/signed-documents.ts';
 import type { PaymentRequirements } from '../../../src/payments/chains/core/wire.ts';
 
 const resourceUrl = 'https://leads.example/v1/search';

@@ -4,9 +4,8 @@ import { z } from 'zod';
 import { nodeUrl } from '../../../kit/url-settings.ts';
 import { secret } from '../../../kit/variables.ts';
 import type { NetworkFamily } from '../core/network-family.ts';
-import { createEvmChain } from './evm-chain.ts';
+import { createEvmChain, nameEvmWallet } from './evm-chain.ts';
 import { evmPayloadSchema, findEvmMismatch, permit2Contracts, toEvmPayload } from './evm-payload.ts';
-import { nameEvmWallet } from './name-evm-wallet.ts';
 
 const addressSchema = z
   .string()
@@ -142,7 +141,7 @@ export const evmFamily: NetworkFamily = {
     return new ExactEvmScheme(privateKeyToAccount(`0x${key.slice(2)}`));
   },
 
-  openRefundChain: async (options) => (await import('./evm-refund-chain.ts')).createEvmRefundChain(options),
+  openRefundChain: async (options) => (await import('./evm-refund.ts')).createEvmRefundChain(options),
   openRefundWallet: async (options, key) =>
-    (await import('./evm-refund-wallet.ts')).createEvmRefundWallet(options, `0x${key.slice(2)}`),
+    (await import('./evm-refund.ts')).createEvmRefundWallet(options, `0x${key.slice(2)}`),
 };

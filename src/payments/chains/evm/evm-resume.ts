@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { readSender, readSignedCall, type EvmAccount, type EvmSending } from './evm-account.ts';
 import type { MinedTransaction } from './evm-authorization.ts';
-import { isOutbid, raiseFees, readFeeMarket } from './evm-fees.ts';
+import { isOutbid, raiseFees, readFeeMarket } from './evm-chain.ts';
 import { isSameHex } from './evm-payload.ts';
 import { findMined, newCallRecord, waitForEvmReceipt, type EvmCallRecord } from './evm-signer.ts';
 

@@ -1,7 +1,7 @@
 import { domainSeparator, parseAbi, zeroAddress, zeroHash, type Hex } from 'viem';
 import type { PaymentAsset, PaymentNetwork } from '../core/network-family.ts';
 import { chainIdOf, isRevert, type EvmChain } from './evm-chain.ts';
-import { eip3009Abi } from './eip3009-authorization.ts';
+import { eip3009Abi } from './evm-authorization.ts';
 import { isSameHex, permit2Contracts } from './evm-payload.ts';
 import { readContract, UnreadableAnswer } from './evm-token.ts';
 

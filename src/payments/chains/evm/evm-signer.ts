@@ -4,8 +4,7 @@ import { RpcRefusal } from '../core/json-rpc.ts';
 import type { SchemeRecord } from '../core/local-engine.ts';
 import type { EvmAccount, EvmSending, EvmSent } from './evm-account.ts';
 import type { MinedTransaction } from './evm-authorization.ts';
-import { isRevert, type EvmChain, type EvmReceipt } from './evm-chain.ts';
-import { readFeeMarket } from './evm-fees.ts';
+import { isRevert, readFeeMarket, type EvmChain, type EvmReceipt } from './evm-chain.ts';
 import { pause } from '../../../kit/repeat.ts';
 
 /** The events of one call of the x402 scheme, whose own answer does not tell chain, contract and proof apart. */

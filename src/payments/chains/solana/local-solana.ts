@@ -29,8 +29,7 @@ import {
   type SolanaCallRecord,
   type SolanaKeys,
 } from './solana-signer.ts';
-import { findTokenAccount } from './solana-token-account.ts';
-import { readSolanaTransaction, signatureOf } from './solana-transaction.ts';
+import { findTokenAccount, readSolanaTransaction, signatureOf } from './solana-transaction.ts';
 
 /**
  * The buyer writes the transaction and we pay its fees: a transfer takes about 20,000 compute units and two
