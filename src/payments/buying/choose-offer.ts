@@ -1,7 +1,12 @@
 import { z } from 'zod';
 import { PurchaseError } from '../../http/pay-settings.ts';
 import { formatUsd, nanoPerUsd, type Nano } from '../../kit/money.ts';
-import { decodeBase64Json, integerText, type PaymentRequirements, type ResourceInfo } from '../chains/core/wire.ts';
+import {
+  decodeBase64Json,
+  integerText,
+  type PaymentRequirements,
+  type ResourceInfo,
+} from '../chains/core/wire.ts';
 import type { PaymentNetwork } from '../chains/core/network-family.ts';
 
 /** Terms of an upstream that may be paid. */

@@ -1,10 +1,21 @@
 import type { X402NetworkConfig } from '../x402-settings.ts';
 import type { Log } from '../../kit/log.ts';
 import type { PaymentMethod } from '../wire/challenge.ts';
-import { defaultFacilitatorTimeouts, type FacilitatorTimeouts, type Facilitator, type SupportedKind } from './core/facilitator.ts';
+import {
+  defaultFacilitatorTimeouts,
+  type FacilitatorTimeouts,
+  type Facilitator,
+  type SupportedKind,
+} from './core/facilitator.ts';
 import { createFacilitatorGroup } from './remote/facilitator-group.ts';
 import { createJsonRpc, isNodeTrouble, RpcRefusal, type JsonRpc } from './core/json-rpc.ts';
-import type { AccountLease, NodeAccess, PaymentNetwork, LocalEngine, LocalEngineOptions } from './core/network-family.ts';
+import type {
+  AccountLease,
+  NodeAccess,
+  PaymentNetwork,
+  LocalEngine,
+  LocalEngineOptions,
+} from './core/network-family.ts';
 import { configuredNetwork } from './networks.ts';
 import { ConfigError } from '../../kit/errors.ts';
 import { memoizeAsync } from '../../kit/memoize-async.ts';
@@ -16,9 +27,7 @@ const notLoaded = { outcome: 'unavailable', reason: 'chain_not_set_up' } as cons
  * chain are loaded with the first call that needs them. `address` tells what it settles: this service is its own
  * facilitator. Throws ConfigError for a key of the wrong form.
  */
-const createLocalFacilitator = (
-  options: LocalEngineOptions & { address: () => string },
-): Facilitator => {
+const createLocalFacilitator = (options: LocalEngineOptions & { address: () => string }): Facilitator => {
   const { network, log } = options;
   const { family } = network;
   const problem = family.secretKeyProblem(options.privateKey);
@@ -67,17 +76,12 @@ const createLocalFacilitator = (
  */
 const withSelfCheck = (
   facilitator: Facilitator,
-  {
-    network,
-    payTo,
-    rpc,
-    timeoutMs,
-  }: { network: PaymentNetwork; payTo: string; rpc: JsonRpc; timeoutMs: number },
+  { network, payTo, rpc, timeouts }: Pick<LocalEngineOptions, 'network' | 'payTo' | 'rpc' | 'timeouts'>,
 ): Facilitator => {
   let hasAgreed = false;
   let faults: string[] = [];
   const ask = async (outer: AbortSignal): Promise<void> => {
-    const signal = AbortSignal.any([outer, AbortSignal.timeout(timeoutMs)]);
+    const signal = AbortSignal.any([outer, AbortSignal.timeout(timeouts.queryMs)]);
     try {
       faults = await network.family.findFaults({ network, payTo }, { rpc, signal });
       hasAgreed = faults.length === 0;
@@ -120,7 +124,7 @@ export const createPaymentMethods = (options: PaymentMethodsOptions): PaymentMet
     const network = configuredNetwork(id, asset ?? null);
     const url = settings.rpcUrl ?? network.publicRpcUrl;
     const rpc = createJsonRpc({ url, timeoutMs: timeouts.rpcMs });
-    const shared = { ...options, rpc, timeouts };
+    const shared = { ...options, network, payTo, rpc, timeouts };
     const ask = async <T>(question: (node: NodeAccess) => Promise<T>): Promise<T | null> => {
       try {
         return await question({ rpc, signal: AbortSignal.timeout(timeouts.queryMs) });
@@ -129,19 +133,15 @@ export const createPaymentMethods = (options: PaymentMethodsOptions): PaymentMet
         throw error;
       }
     };
-    const address = (): string => `${options.publicUrl()}/x402`;
     const facilitator =
       settings.kind === 'local'
         ? createLocalFacilitator({
             ...shared,
-            network,
-            payTo,
             privateKey: settings.privateKey,
-            address,
+            address: () => `${options.publicUrl()}/x402`,
           })
         : createFacilitatorGroup({
             ...shared,
-            network,
             endpoints: settings.endpoints,
             log: options.log.child({ network: id }),
             onTrouble: options.onTrouble ?? (() => undefined),
@@ -150,10 +150,7 @@ export const createPaymentMethods = (options: PaymentMethodsOptions): PaymentMet
       network,
       payTo,
       // A public node is not asked for more than has to be.
-      facilitator:
-        settings.rpcUrl === null
-          ? facilitator
-          : withSelfCheck(facilitator, { network, payTo, rpc, timeoutMs: timeouts.queryMs }),
+      facilitator: settings.rpcUrl === null ? facilitator : withSelfCheck(facilitator, shared),
       findSigner: (signed, signal) => network.family.findSigner(signed, { rpc, signal }),
       readFunds: (of) => ask((node) => network.family.readFunds(of, node)),
       findWallet: (of) => ask((node) => network.family.findWallet({ ...of, network }, node)),

@@ -1,6 +1,8 @@
 import type { PaymentSum, Store, BoughtSum } from '../../store/store.ts';
-import { formatTokenAmount, type FindToken } from './token-amount.ts';
+import { formatTokenAmount, type TokenTexts } from './token-amount.ts';
 import { formatUsd, nanoPerUsd, type Nano } from '../../kit/money.ts';
+
+type FindToken = TokenTexts['findToken'];
 
 /** Dollars are summed in 10^-18, which is exact for every token. */
 const usdDecimals = 18;

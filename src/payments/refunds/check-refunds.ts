@@ -1,8 +1,8 @@
 import type { Clock } from '../../kit/clock.ts';
-import type { PaymentRefund, Store, Payment } from '../../store/store.ts';
-import { openRefundPlace, type RefundNetwork } from './refund-chain.ts';
 import { isNodeTrouble } from '../chains/core/json-rpc.ts';
 import type { BegunTransfer, RefundChain, TransferOutcome } from '../chains/core/refund-transfer.ts';
+import type { Payment, PaymentRefund, Store } from '../../store/store.ts';
+import { openRefundChain, type RefundNetwork } from './refund-chain.ts';
 import { moveRefund } from './refund-events.ts';
 
 /** Returns the signed transfer of a refund. Throws Error when none was signed, which is a bug. */
@@ -24,14 +24,17 @@ export const toBegunTransfer = (refund: PaymentRefund, payment: Payment): BegunT
   };
 };
 
+/** The limit for one question to the chain. */
+const queryMs = 45_000;
+
 /** Asks the chain about a transfer. A node without a usable answer leaves it open. */
-export const lookForTransfer = async (
+export const findTransfer = async (
   chain: RefundChain,
   transfer: BegunTransfer,
-  { lookMs, signal }: { lookMs: number; signal: AbortSignal },
+  { signal, timeoutMs = queryMs }: { signal: AbortSignal; timeoutMs?: number },
 ): Promise<TransferOutcome> => {
   try {
-    return await chain.findOutcome(transfer, AbortSignal.any([signal, AbortSignal.timeout(lookMs)]));
+    return await chain.findOutcome(transfer, AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]));
   } catch (error) {
     signal.throwIfAborted();
     if (isNodeTrouble(error)) return { outcome: 'open', reason: 'rpc_unavailable' };
@@ -52,18 +55,23 @@ export const endRefund = async (
   return refund;
 };
 
-/** The limit for one question to the chain. */
-const lookMs = 45_000;
 const concurrency = 4;
 const maxOpen = 10_000;
 
-export interface RefundLook {
-  /** The refund after the look. */
+export interface RefundCheck {
+  /** The refund after the check. */
   refund: PaymentRefund;
   /** `landed`: a fork can still undo it. */
-  outcome: 'settled' | 'landed' | 'failed' | 'open';
+  outcome: TransferOutcome['outcome'];
   /** Why it is open; null otherwise. */
   reason: string | null;
+}
+
+interface CheckContext {
+  store: Pick<Store, 'listRefunds' | 'getPayment' | 'getRefund' | 'advanceRefund'>;
+  networks: readonly RefundNetwork[];
+  clock: Clock;
+  signal: AbortSignal;
 }
 
 /**
@@ -71,47 +79,40 @@ export interface RefundLook {
  * Skips networks and tokens that are not configured. Throws what the store throws, and ConfigError, after it has asked
  * about the others.
  */
-export const createRefundUpkeep =
-  (context: {
-    store: Pick<Store, 'listRefunds' | 'getPayment' | 'getRefund' | 'advanceRefund'>;
-    networks: readonly RefundNetwork[];
-    clock: Clock;
-  }) =>
-  async ({ limit, signal }: { limit: number; signal: AbortSignal }): Promise<RefundLook[]> => {
-    const { store, networks, clock } = context;
-
-    const lookAt = async (refund: PaymentRefund): Promise<RefundLook | null> => {
-      const place = await openRefundPlace(networks, refund, () => clock.now());
-      if (typeof place === 'string') return null;
-      const payment = await store.getPayment(refund.payment);
-      if (payment === null) throw new Error(`the payment of refund ${refund.id} is gone`);
-      const transfer = toBegunTransfer(refund, payment);
-      const found = await lookForTransfer(place.opened.chain, transfer, { lookMs, signal });
-      if (found.outcome === 'open') return { refund, ...found };
-      if (found.outcome === 'landed') return { refund, outcome: 'landed', reason: null };
-      const ended = await endRefund(context, refund, found);
-      return { refund: ended, outcome: found.outcome, reason: null };
-    };
-
-    // Planned refunds, and those on networks that are not configured, must not use up the limit.
-    const open = await store.listRefunds({ payment: null, limit: maxOpen });
-    const isKnown = new Set(networks.map(({ network }) => network));
-    const queue = open
-      .filter(({ state, network }) => state === 'sending' && isKnown.has(network))
-      .slice(0, limit);
-    const looks: RefundLook[] = [];
-    const faults: unknown[] = [];
-    const work = async (): Promise<void> => {
-      for (let refund = queue.shift(); refund !== undefined && !signal.aborted; refund = queue.shift()) {
-        try {
-          const look = await lookAt(refund);
-          if (look !== null) looks.push(look);
-        } catch (error) {
-          faults.push(error);
-        }
+export const checkRefunds = async (context: CheckContext & { limit: number }): Promise<RefundCheck[]> => {
+  const { store, networks, signal, limit } = context;
+  // Planned refunds, and those on networks that are not configured, must not use up the limit.
+  const open = await store.listRefunds({ payment: null, limit: maxOpen });
+  const isKnown = new Set(networks.map(({ network }) => network));
+  const queue = open
+    .filter(({ state, network }) => state === 'sending' && isKnown.has(network))
+    .slice(0, limit);
+  const checks: RefundCheck[] = [];
+  const faults: unknown[] = [];
+  const work = async (): Promise<void> => {
+    for (let refund = queue.shift(); refund !== undefined && !signal.aborted; refund = queue.shift()) {
+      try {
+        const checked = await checkRefund(context, refund);
+        if (checked !== null) checks.push(checked);
+      } catch (error) {
+        faults.push(error);
       }
-    };
-    await Promise.all(Array.from({ length: concurrency }, work));
-    if (faults.length > 0) throw faults[0];
-    return looks;
+    }
   };
+  await Promise.all(Array.from({ length: concurrency }, work));
+  if (faults.length > 0) throw faults[0];
+  return checks;
+};
+
+/** Null: its token is not configured. */
+const checkRefund = async (context: CheckContext, refund: PaymentRefund): Promise<RefundCheck | null> => {
+  const { store, networks, clock, signal } = context;
+  const opened = await openRefundChain(networks, refund, { now: () => clock.now() });
+  if (typeof opened === 'string') return null;
+  const payment = await store.getPayment(refund.payment);
+  if (payment === null) throw new Error(`the payment of refund ${refund.id} is gone`);
+  const found = await findTransfer(opened.chain, toBegunTransfer(refund, payment), { signal });
+  if (found.outcome === 'open') return { refund, ...found };
+  if (found.outcome === 'landed') return { refund, outcome: 'landed', reason: null };
+  return { refund: await endRefund(context, refund, found), outcome: found.outcome, reason: null };
+};

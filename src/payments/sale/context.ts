@@ -1,14 +1,13 @@
 import type { Nano } from '../../kit/money.ts';
 import type { Challenge, PaymentMethod, UptoTerms } from '../wire/challenge.ts';
-import type { FeePayers } from '../chains/core/facilitator.ts';
 import type { DocumentSigner } from '../wire/signed-documents.ts';
 import type { Payment } from '../../store/store.ts';
 import type { MoveContext } from './move-payment.ts';
-import type { createFormerTermsRegistry } from './find-terms.ts';
+import type { TermsRegistry } from './find-terms.ts';
 import type { SoldOver, SoldResources } from '../wire/sold-resources.ts';
 import type { Proofs } from '../wire/parse-proof.ts';
 import type { Receipt } from './answers.ts';
-import type { UptoSale } from './upto.ts';
+import type { UptoSale } from './scheme.ts';
 
 /** What every purchase needs of its sale, and of its request. */
 interface Order extends SoldOver {
@@ -83,17 +82,16 @@ interface Served<Result> {
 export type SoldOutcome = Unpaid | Served<string>;
 
 /** The surroundings of every step of a payment. */
-export interface X402Context extends MoveContext {
+export interface SaleContext extends MoveContext {
   methods: readonly PaymentMethod[];
   resources: SoldResources;
   /** Signs receipts. Null until its key is loaded. */
   signer: () => DocumentSigner | null;
-  recentFeePayers: FeePayers;
-  formerTerms: ReturnType<typeof createFormerTermsRegistry>;
+  terms: TermsRegistry;
   /** `reason`: why a proof was refused. */
   challenge: (request: SoldOver & { price: Nano; reason?: string; upto?: UptoTerms | null }) => Challenge;
-  /** Notes, in the background, that the buyer is being answered. */
-  noteDelivery: (payment: Payment) => void;
+  /** Lets work go on that the gate waits for when it closes. */
+  inBackground: (work: Promise<void>) => void;
   /** Aborts when the gate closes. */
   closing: AbortSignal;
 }

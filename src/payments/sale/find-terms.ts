@@ -18,6 +18,17 @@ export type TermsMatch =
   /** The network is configured, and its terms are not known right now. */
   | { outcome: 'unavailable' };
 
+/** The terms under which a request may be paid. */
+interface WantedTerms {
+  /** Names the operation. */
+  sale: string;
+  price: Nano;
+  /** The prices under the rules of those names, which may have been offered until lately. */
+  formerPrices?: Readonly<Record<string, Nano>> | undefined;
+  /** Null: `exact` alone. */
+  upto: UptoTerms | null;
+}
+
 /** Returns the first contradiction between a proof and our terms; null when the proof pays them, by its own words. */
 const findMismatch = (
   { accepted, payload, network: { family } }: Proof,
@@ -36,17 +47,18 @@ const findMismatch = (
  * Finds our terms that a proof answers. Terms do not change while a process runs, except for a Solana fee payer;
  * `recentFeePayers` has the fee payers of recent offers.
  */
-export const matchTerms = (
+const matchTerms = (
   proof: Proof,
-  options: {
+  {
+    methods,
+    price,
+    upto,
+    recentFeePayers,
+  }: Pick<WantedTerms, 'price' | 'upto'> & {
     methods: readonly PaymentMethod[];
-    price: Nano;
     recentFeePayers: Pick<FeePayers, 'has'>;
-    /** Absent: `exact` alone. */
-    upto?: UptoTerms | null;
   },
 ): TermsMatch => {
-  const { methods, price, recentFeePayers, upto = null } = options;
   const method = methods.find(({ network }) => network.id === proof.network.id);
   if (method === undefined) return { outcome: 'mismatch', reason: 'payment_network_mismatch' };
   const offers = offeredTerms([method], price, upto);
@@ -94,7 +106,7 @@ const termsSchema = z.object({
 type FormerTerms = z.infer<typeof termsSchema>;
 
 /** Returns the payment methods with the wallets and tokens of those terms. */
-export const methodsUnder = ({ networks }: FormerTerms, methods: readonly PaymentMethod[]): PaymentMethod[] =>
+const methodsUnder = ({ networks }: FormerTerms, methods: readonly PaymentMethod[]): PaymentMethod[] =>
   methods.flatMap((method) => {
     const former = networks[method.network.id];
     return former === undefined
@@ -103,17 +115,20 @@ export const methodsUnder = ({ networks }: FormerTerms, methods: readonly Paymen
   });
 
 /** Returns the name of the price rule of an operation under those terms; null when it was not sold. */
-export const pricingOf = ({ pricing }: FormerTerms, sale: string): string | null =>
+const pricingOf = ({ pricing }: FormerTerms, sale: string): string | null =>
   typeof pricing === 'string' ? pricing : (pricing[sale] ?? null);
 
+export type TermsRegistry = ReturnType<typeof createTermsRegistry>;
+
 /** Keeps terms valid for as long as they promised, across a restart with another price or wallet. */
-export const createFormerTermsRegistry = (context: {
+export const createTermsRegistry = (context: {
   store: Pick<Store, 'noteOfferedTerms' | 'listOfferedTerms'>;
   methods: readonly PaymentMethod[];
   sales: readonly Pick<SaleDescription, 'name' | 'pricing'>[];
+  recentFeePayers: Pick<FeePayers, 'has'>;
   clock: Clock;
 }) => {
-  const { store, methods, sales, clock } = context;
+  const { store, methods, sales, recentFeePayers, clock } = context;
   const present: FormerTerms = {
     pricing: Object.fromEntries(sales.map(({ name, pricing }) => [name, pricing])),
     networks: Object.fromEntries(
@@ -132,6 +147,18 @@ export const createFormerTermsRegistry = (context: {
     });
   };
 
+  /** Lists other terms for which a proof may still come, newest first. */
+  const list = async (): Promise<readonly FormerTerms[]> => {
+    const now = clock.now();
+    if (listed === null || now - listed.at >= listFreshMs) listed = { at: now, terms: read() };
+    try {
+      return await listed.terms;
+    } catch (error) {
+      listed = null;
+      throw error;
+    }
+  };
+
   return {
     /** Stores that the present terms are offered. */
     note: (): Promise<void> => {
@@ -143,16 +170,23 @@ export const createFormerTermsRegistry = (context: {
         forgetBefore: now - validMs,
       });
     },
-    /** Lists other terms for which a proof may still come, newest first. */
-    list: async (): Promise<readonly FormerTerms[]> => {
-      const now = clock.now();
-      if (listed === null || now - listed.at >= listFreshMs) listed = { at: now, terms: read() };
-      try {
-        return await listed.terms;
-      } catch (error) {
-        listed = null;
-        throw error;
+    /** Matches a proof with the present terms, or else with recent ones. */
+    find: async (proof: Proof, { sale, price, formerPrices, upto }: WantedTerms): Promise<TermsMatch> => {
+      const present = matchTerms(proof, { methods, price, recentFeePayers, upto });
+      if (present.outcome !== 'mismatch' || formerPrices === undefined) return present;
+      for (const former of await list()) {
+        const pricing = pricingOf(former, sale);
+        const formerPrice = pricing === null ? undefined : formerPrices[pricing];
+        if (formerPrice === undefined) continue;
+        const found = matchTerms(proof, {
+          methods: methodsUnder(former, methods),
+          price: formerPrice,
+          recentFeePayers,
+          upto,
+        });
+        if (found.outcome === 'match') return found;
       }
+      return present;
     },
   };
 };

@@ -12,13 +12,18 @@ import { createSignOffers, createPaymentDocuments } from '../wire/signed-documen
 import { createPaymentMethods, type PaymentMethodsOptions } from '../chains/payment-methods.ts';
 import type { Payment, Store } from '../../store/store.ts';
 import { defaultHeaderBytes } from '../x402-settings.ts';
-import { movePayment } from './move-payment.ts';
-import type { X402Context, AnswerOrder, CreditOrder, PayOutcome, PayRequest, SoldOutcome } from './context.ts';
-import { createFindToken, createTokenTexts } from '../records/token-amount.ts';
-import { createFormerTermsRegistry } from './find-terms.ts';
+import type {
+  SaleContext,
+  AnswerOrder,
+  CreditOrder,
+  PayOutcome,
+  PayRequest,
+  SoldOutcome,
+} from './context.ts';
+import { createTokenTexts } from '../records/token-amount.ts';
+import { createTermsRegistry } from './find-terms.ts';
 import { createPaymentHealth, type NetworkStatus } from './health.ts';
 import { createMppDialect } from './mpp.ts';
-import { pay as payByProof } from './purchase.ts';
 import {
   reconcile,
   reconcileOne,
@@ -28,7 +33,7 @@ import {
 } from './reconcile.ts';
 import { createAccountLeases } from './account-lease.ts';
 import { createSignIn } from './sign-in.ts';
-import { beginUpkeep } from './upkeep.ts';
+import { beginBackgroundWork } from './background-work.ts';
 
 export type { Challenge } from '../wire/challenge.ts';
 export type { PriceRange, SaleDescription } from '../wire/sold-resources.ts';
@@ -77,7 +82,7 @@ export const createX402Gate = (options: X402GateOptions) => {
     { ...options, log },
     { inBackground, closing: closing.signal },
   );
-  const context: X402Context = {
+  const context: SaleContext = {
     store,
     clock,
     log,
@@ -86,17 +91,23 @@ export const createX402Gate = (options: X402GateOptions) => {
     methods,
     resources,
     signer: documents.signer,
-    recentFeePayers: health.recentFeePayers,
-    formerTerms: createFormerTermsRegistry({ store, methods, sales: options.sales, clock }),
+    terms: createTermsRegistry({ ...options, methods, recentFeePayers: health.recentFeePayers }),
     challenge: ({ sale, transport, isSandbox, ...request }) => {
       const { offersSignIn, ...sold } = resources.find({ sale, transport, isSandbox });
       const ownExtensions = offersSignIn ? signIn.declare() : null;
       return challenges.challenge({ ...request, ...sold, ...(ownExtensions && { ownExtensions }) });
     },
-    noteDelivery: (payment) => inBackground(noteDelivery(context, payment)),
+    inBackground,
     closing: closing.signal,
   };
   const mpp = createMppDialect(context, options.publicUrl);
+  const pay = (request: PayRequest): Promise<PayOutcome> => {
+    const paying = mpp.pay(request);
+    const ended = (): void => undefined;
+    // Metered calls are settled before the store is closed. Their errors reach the caller.
+    if (request.upto !== undefined) inBackground(paying.then(ended, ended));
+    return paying;
+  };
   return {
     /**
      * Returns the terms for a request without payment; `reason` says why a payment was refused. Throws AppError
@@ -105,7 +116,15 @@ export const createX402Gate = (options: X402GateOptions) => {
     challenge: context.challenge,
     /** Returns the same for a request that may ask for the terms in MPP, too. */
     offer: mpp.offer,
-    ...createVerbs(context, { mpp, inBackground }),
+    /**
+     * Sells an answer: serves a request once for each proof. Throws AppError: `invalid_payment` (the proof cannot be read),
+     * `payment_conflict` (it paid another request), `payment_in_progress` (it is being worked on), `payment_pending`
+     * (its settlement may or may not have happened), `payment_unavailable` (nothing was taken), and whatever `produce`
+     * throws.
+     */
+    sellAnswer: async (order: AnswerOrder): Promise<SoldOutcome> => toSold(await pay(order)),
+    /** Takes a payment that raises a balance, in the same way. */
+    takeCredit: (order: CreditOrder): Promise<PayOutcome> => pay(order),
     findPayment: mpp.findPayment,
     signIn: signIn.check,
     /** Asks the chains about the payments that are due for a look, and ends them where that is safe. */
@@ -119,7 +138,7 @@ export const createX402Gate = (options: X402GateOptions) => {
     /** Returns the DID document with the key of offers and receipts, as JSON text. Rejects when the store does. */
     didDocument: documents.didDocument,
     /** Returns an amount in whole tokens, such as `0.10`; null for an unknown token. */
-    tokenAmount: createTokenTexts(createFindToken(options.networks)).tokenAmount,
+    tokenAmount: createTokenTexts(options.networks).tokenAmount,
     /** Signs what a receipt of an account says, as a JWS with that key. Rejects when the store does. */
     signReceipt: documents.signReceipt,
     /** Loads the modules of the networks and asks the facilitators, now and every few minutes until `close`. */
@@ -128,7 +147,7 @@ export const createX402Gate = (options: X402GateOptions) => {
     },
     /** Reconciles payments, deletes old ones, and notes which terms are offered, until the signal aborts. */
     begin: (signal: AbortSignal): Promise<void> =>
-      beginUpkeep(context, { networks: options.networks, signal }),
+      beginBackgroundWork(context, { networks: options.networks, signal }),
     /** Ends what runs in the background, and waits for pending writes and for calls that are paid after the work. */
     close: async (): Promise<void> => {
       closing.abort();
@@ -155,46 +174,12 @@ const payableNow = (
   };
 };
 
-/** Speaks MPP to requests that have `proofs.mpp`. */
-const createVerbs = (
-  context: X402Context,
-  options: { mpp: ReturnType<typeof createMppDialect>; inBackground: (work: Promise<void>) => void },
-) => {
-  const pay = (request: PayRequest): Promise<PayOutcome> => {
-    const proof = request.proofs?.mpp;
-    const paying = proof === undefined ? payByProof(context, request) : options.mpp.pay(request, proof);
-    const ended = (): void => undefined;
-    // Metered calls are settled before the store is closed. Their errors reach the caller.
-    if (request.upto !== undefined) options.inBackground(paying.then(ended, ended));
-    return paying;
-  };
-  return {
-    /**
-     * Sells an answer: serves a request once for each proof. Throws AppError: `invalid_payment` (the proof cannot be read),
-     * `payment_conflict` (it paid another request), `payment_in_progress` (it is being worked on), `payment_pending`
-     * (its settlement may or may not have happened), `payment_unavailable` (nothing was taken), and whatever `produce`
-     * throws.
-     */
-    sellAnswer: async (order: AnswerOrder): Promise<SoldOutcome> => toSold(await pay(order)),
-    /** Takes a payment that raises a balance, in the same way. */
-    takeCredit: (order: CreditOrder): Promise<PayOutcome> => pay(order),
-  };
-};
-
 const toSold = (outcome: PayOutcome): SoldOutcome => {
   if (outcome.outcome === 'unpaid') return outcome;
   const { result } = outcome;
   if (result === null)
     throw new AppError('server_error', 'The paid result is missing. Contact the operator.');
   return { ...outcome, result };
-};
-
-const noteDelivery = async (context: X402Context, payment: Payment): Promise<void> => {
-  try {
-    await movePayment(context, payment, 'delivered', {});
-  } catch (error) {
-    context.log.error({ err: error, payment: payment.identity }, 'marking a payment as delivered failed');
-  }
 };
 
 /** Creates the parts of a gate that inform each other of changed terms. */

@@ -6,7 +6,17 @@ import { memoizeAsync } from '../../kit/memoize-async.ts';
 import { decodeBase64Json, type Extensions } from '../chains/core/wire.ts';
 import type { PaymentMethod } from '../wire/challenge.ts';
 import { isNodeTrouble } from '../chains/core/json-rpc.ts';
-import { newSignInNonce, readSignInNonce, declareSignIn, findSignInFault, parseSignedMessage, toSignedText, signInLifeMs, signInWithX, type SignedMessage } from '../wire/sign-in-with-x.ts';
+import {
+  newSignInNonce,
+  readSignInNonce,
+  declareSignIn,
+  findSignInFault,
+  parseSignedMessage,
+  toSignedText,
+  signInLifeMs,
+  signInWithX,
+  type SignedMessage,
+} from '../wire/sign-in-with-x.ts';
 import type { Store } from '../../store/store.ts';
 
 /** Where wallets sign in, below the base URL. */

@@ -1,7 +1,16 @@
 import { LRUCache } from 'lru-cache';
 import { AppError } from '../../kit/errors.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
-import { encodeBase64Json, type Extensions, type PaymentRequired, type PaymentRequiredBody, type PaymentRequirements, type PaymentRequirementsV1, type PaymentScheme, type ResourceInfo } from '../chains/core/wire.ts';
+import {
+  encodeBase64Json,
+  type Extensions,
+  type PaymentRequired,
+  type PaymentRequiredBody,
+  type PaymentRequirements,
+  type PaymentRequirementsV1,
+  type PaymentScheme,
+  type ResourceInfo,
+} from '../chains/core/wire.ts';
 import { offerReceipt, toOffersExtension, type SignedOffer, type SignOffers } from './signed-documents.ts';
 import { gasSponsoring, gasSponsoringDeclaration } from './extensions.ts';
 import type {

@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import { AppError } from '../../kit/errors.ts';
-import { decodeBase64Json, integerText, UnreadablePayload, type PaymentScheme, type SignedPayload } from '../chains/core/wire.ts';
+import {
+  decodeBase64Json,
+  integerText,
+  UnreadablePayload,
+  type PaymentScheme,
+  type SignedPayload,
+} from '../chains/core/wire.ts';
 import type { MppRequest } from './mpp.ts';
 import { readPaymentIdentifier, readGasPermit, type GasPermit } from './extensions.ts';
 import type { PaymentNetwork } from '../chains/core/network-family.ts';

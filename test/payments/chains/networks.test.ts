@@ -3,7 +3,13 @@ import { describe, expect, it } from 'vitest';
 import type { PaymentAsset } from '../../../src/payments/chains/core/network-family.ts';
 import { toSmallestUnit } from '../../../src/payments/wire/challenge.ts';
 import { parseUsd } from '../../../src/kit/money.ts';
-import { configuredNetwork, findNetwork, paymentNetworks, requireNetwork, findFamily } from '../../../src/payments/chains/networks.ts';
+import {
+  configuredNetwork,
+  findNetwork,
+  paymentNetworks,
+  requireNetwork,
+  findFamily,
+} from '../../../src/payments/chains/networks.ts';
 import { permit2Contracts } from '../../../src/payments/chains/evm/evm-payload.ts';
 
 describe('the networks', () => {

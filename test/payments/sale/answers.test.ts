@@ -2,7 +2,11 @@ import { extractReceiptPayload, verifyReceiptSignatureJWS } from '@x402/extensio
 import { importJWK, type JWK } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { silentLog, type Log } from '../../../src/kit/log.ts';
-import { createDocumentSigner, newSigningKey, type DocumentSigner } from '../../../src/payments/wire/signed-documents.ts';
+import {
+  createDocumentSigner,
+  newSigningKey,
+  type DocumentSigner,
+} from '../../../src/payments/wire/signed-documents.ts';
 import { addReceipt, toSettleResponse } from '../../../src/payments/sale/answers.ts';
 
 const signer = createDocumentSigner({ key: newSigningKey(), publicUrl: () => 'https://leads.example' });

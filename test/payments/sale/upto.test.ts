@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { decodeBase64Json, encodeBase64Json } from '../../../src/payments/chains/core/wire.ts';
 import { parseProof, paymentIdentity } from '../../../src/payments/wire/parse-proof.ts';
-import { toChargedUnits, WorkNotEndedError } from '../../../src/payments/sale/upto.ts';
+import { toChargedUnits, WorkNotEndedError } from '../../../src/payments/sale/scheme.ts';
 import type { Challenge, AnswerOrder, Proofs, X402Gate } from '../../../src/payments/sale/gate.ts';
 import type { Payment } from '../../../src/store/store.ts';
 import { permit2Addresses } from '../../chains/permit2-code.ts';

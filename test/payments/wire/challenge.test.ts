@@ -4,14 +4,22 @@ import { describe, expect, it } from 'vitest';
 import { extractOffersFromPaymentRequired } from '@x402/extensions/offer-receipt';
 import { silentLog } from '../../../src/kit/log.ts';
 import { parseUsd } from '../../../src/kit/money.ts';
-import { decodeBase64Json, encodeBase64Json, type PaymentRequired } from '../../../src/payments/chains/core/wire.ts';
+import {
+  decodeBase64Json,
+  encodeBase64Json,
+  type PaymentRequired,
+} from '../../../src/payments/chains/core/wire.ts';
 import {
   createChallengeRegistry,
   type ChallengeRegistry,
   type PaymentMethod,
 } from '../../../src/payments/wire/challenge.ts';
 import { declareExtensions } from '../../../src/payments/wire/sold-resources.ts';
-import { createDocumentSigner, newSigningKey, createSignOffers } from '../../../src/payments/wire/signed-documents.ts';
+import {
+  createDocumentSigner,
+  newSigningKey,
+  createSignOffers,
+} from '../../../src/payments/wire/signed-documents.ts';
 import { declareSignIn } from '../../../src/payments/wire/sign-in-with-x.ts';
 import type { Facilitator, SupportedKind } from '../../../src/payments/chains/core/facilitator.ts';
 import { requireNetwork } from '../../../src/payments/chains/networks.ts';

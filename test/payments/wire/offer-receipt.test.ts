@@ -6,7 +6,12 @@ import {
 } from '@x402/extensions/offer-receipt';
 import { describe, expect, it } from 'vitest';
 import { silentLog, type Log } from '../../../src/kit/log.ts';
-import { createDocumentSigner, newSigningKey, createSignOffers, type DocumentSigner } from '../../../src/payments/wire/signed-documents.ts';
+import {
+  createDocumentSigner,
+  newSigningKey,
+  createSignOffers,
+  type DocumentSigner,
+} from '../../../src/payments/wire/signed-documents.ts';
 import type { PaymentRequirements } from '../../../src/payments/chains/core/wire.ts';
 
 const resourceUrl = 'https://leads.example/v1/search';

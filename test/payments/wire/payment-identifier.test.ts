@@ -5,7 +5,11 @@ import {
   validatePaymentIdentifier,
 } from '@x402/extensions/payment-identifier';
 import { describe, expect, it } from 'vitest';
-import { paymentIdentifier, paymentIdentifierDeclaration, readPaymentIdentifier } from '../../../src/payments/wire/extensions.ts';
+import {
+  paymentIdentifier,
+  paymentIdentifierDeclaration,
+  readPaymentIdentifier,
+} from '../../../src/payments/wire/extensions.ts';
 
 const withId = (id: unknown) => ({ [paymentIdentifier]: { info: { required: false, id } } });
 

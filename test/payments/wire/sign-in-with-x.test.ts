@@ -3,7 +3,14 @@ import { createSIWxMessage } from '@x402/extensions/sign-in-with-x';
 import fc from 'fast-check';
 import { getAddress } from 'viem';
 import { describe, expect, it } from 'vitest';
-import { newSignInNonce, readSignInNonce, findSignInFault, parseSignedMessage, toSignedText, type SignedMessage } from '../../../src/payments/wire/sign-in-with-x.ts';
+import {
+  newSignInNonce,
+  readSignInNonce,
+  findSignInFault,
+  parseSignedMessage,
+  toSignedText,
+  type SignedMessage,
+} from '../../../src/payments/wire/sign-in-with-x.ts';
 import { encodeBase58 } from '../../../src/payments/chains/solana/base58.ts';
 
 const now = Date.UTC(2026, 10, 23, 12);

@@ -1,4 +1,10 @@
-import { toReasonCode, toSettleOutcome, type FoundOutcome, type PaymentOrder, type SettleOutcome } from '../core/facilitator.ts';
+import {
+  toReasonCode,
+  toSettleOutcome,
+  type FoundOutcome,
+  type PaymentOrder,
+  type SettleOutcome,
+} from '../core/facilitator.ts';
 import { RpcOutage } from '../core/json-rpc.ts';
 import { createEip3009Authorization, type EvmAuthorization } from './evm-authorization.ts';
 import type { EvmChain } from './evm-chain.ts';

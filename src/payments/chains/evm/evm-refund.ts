@@ -1,7 +1,26 @@
 import { isHex, parseTransaction, keccak256, type Hex } from 'viem';
 import type { RefundOptions } from '../core/network-family.ts';
-import { readRefusal, FeesTooHigh, type BegunTransfer, type RefundChain, type SignedTransfer, type TransferOutcome, type RefundTransfer, type RefundWallet, type TransferPreview } from '../core/refund-transfer.ts';
-import { createEvmChain, findFirstBlock, chainIdOf, isRevert, readFeeMarket, type EvmChain, type EvmReceipt, type EvmFees } from './evm-chain.ts';
+import {
+  readRefusal,
+  FeesTooHigh,
+  type BegunTransfer,
+  type RefundChain,
+  type SignedTransfer,
+  type TransferOutcome,
+  type RefundTransfer,
+  type RefundWallet,
+  type TransferPreview,
+} from '../core/refund-transfer.ts';
+import {
+  createEvmChain,
+  findFirstBlock,
+  chainIdOf,
+  isRevert,
+  readFeeMarket,
+  type EvmChain,
+  type EvmReceipt,
+  type EvmFees,
+} from './evm-chain.ts';
 import { isSameHex } from './evm-payload.ts';
 import { isTransferLog, encodeTransfer, readTokenBalance } from './evm-token.ts';
 import { privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts';

@@ -5,7 +5,17 @@ import type { PaymentScheme } from '../core/wire.ts';
 import type { EvmAuthorization } from './evm-authorization.ts';
 import { findFirstBlock, type EvmChain, type EvmLog, type EvmTransaction } from './evm-chain.ts';
 import { isSameHex, permit2Contracts, type Permit2Payload } from './evm-payload.ts';
-import { isTransferLog, oldestSearched, readBlockTransfers, readContract, readPermit2Allowance, readTokenBalance, searchLogs, transferTopics, type TokenTransfer } from './evm-token.ts';
+import {
+  isTransferLog,
+  oldestSearched,
+  readBlockTransfers,
+  readContract,
+  readPermit2Allowance,
+  readTokenBalance,
+  searchLogs,
+  transferTopics,
+  type TokenTransfer,
+} from './evm-token.ts';
 
 const permits = [
   'struct Permitted { address token; uint256 amount; }',

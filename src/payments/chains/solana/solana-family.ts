@@ -128,8 +128,7 @@ export const solanaFamily: NetworkFamily = {
     return new ExactSvmScheme(await createKeyPairSignerFromBytes(decodeKey(key)), { rpcUrl });
   },
 
-  openRefundChain: async (options) =>
-    (await import('./solana-refund.ts')).createSolanaRefundChain(options),
+  openRefundChain: async (options) => (await import('./solana-refund.ts')).createSolanaRefundChain(options),
   openRefundWallet: async (options, key) =>
     (await import('./solana-refund.ts')).createSolanaRefundWallet(options, decodeKey(key)),
 };

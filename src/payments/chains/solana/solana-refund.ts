@@ -1,9 +1,43 @@
 import type { RefundOptions } from '../core/network-family.ts';
-import { readRefusal, type RefundChain, type TransferOutcome, type RefundTransfer, type RefundWallet, type TransferPreview } from '../core/refund-transfer.ts';
+import {
+  readRefusal,
+  type RefundChain,
+  type TransferOutcome,
+  type RefundTransfer,
+  type RefundWallet,
+  type TransferPreview,
+} from '../core/refund-transfer.ts';
 import { createSolanaChain, type SolanaStatus } from './solana-chain.ts';
 import { expiryMs, readTip, remembersSince } from './solana-outcome.ts';
-import { readSolanaTransaction, associatedTokenProgram, findTokenAccount, tokenProgram } from './solana-transaction.ts';
-import { blockhash as toBlockhash, compileTransaction, createKeyPairSignerFromBytes, getBase64EncodedWireTransaction, getSignatureFromTransaction, signTransactionMessageWithSigners, AccountRole, address, appendTransactionMessageInstructions, createTransactionMessage, getTupleEncoder, getU32Encoder, getU64Encoder, getU8Encoder, getUtf8Encoder, pipe, setTransactionMessageFeePayerSigner, setTransactionMessageLifetimeUsingBlockhash, type KeyPairSigner, type Blockhash, type Instruction } from '@solana/kit';
+import {
+  readSolanaTransaction,
+  associatedTokenProgram,
+  findTokenAccount,
+  tokenProgram,
+} from './solana-transaction.ts';
+import {
+  blockhash as toBlockhash,
+  compileTransaction,
+  createKeyPairSignerFromBytes,
+  getBase64EncodedWireTransaction,
+  getSignatureFromTransaction,
+  signTransactionMessageWithSigners,
+  AccountRole,
+  address,
+  appendTransactionMessageInstructions,
+  createTransactionMessage,
+  getTupleEncoder,
+  getU32Encoder,
+  getU64Encoder,
+  getU8Encoder,
+  getUtf8Encoder,
+  pipe,
+  setTransactionMessageFeePayerSigner,
+  setTransactionMessageLifetimeUsingBlockhash,
+  type KeyPairSigner,
+  type Blockhash,
+  type Instruction,
+} from '@solana/kit';
 
 /** The clocks of this machine and of the cluster may differ by so much. */
 const memoryMarginSeconds = 300;

@@ -1,4 +1,15 @@
-import { getBase64Encoder, getCompiledTransactionMessageDecoder, getCompiledTransactionMessageEncoder, getSignatureFromTransaction, getTransactionDecoder, getU64Decoder, isSolanaError, address, getAddressEncoder, getProgramDerivedAddress } from '@solana/kit';
+import {
+  getBase64Encoder,
+  getCompiledTransactionMessageDecoder,
+  getCompiledTransactionMessageEncoder,
+  getSignatureFromTransaction,
+  getTransactionDecoder,
+  getU64Decoder,
+  isSolanaError,
+  address,
+  getAddressEncoder,
+  getProgramDerivedAddress,
+} from '@solana/kit';
 import type { PayingAccounts } from '../core/network-family.ts';
 import { UnreadablePayload, type PaymentRequirements } from '../core/wire.ts';
 

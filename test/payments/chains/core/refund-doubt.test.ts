@@ -8,7 +8,10 @@ import {
 import { privateKeyToAccount } from 'viem/accounts';
 import { describe, expect, it } from 'vitest';
 import { createEvmRefundChain } from '../../../../src/payments/chains/evm/evm-refund.ts';
-import { createSolanaRefundChain, buildTransferMessage } from '../../../../src/payments/chains/solana/solana-refund.ts';
+import {
+  createSolanaRefundChain,
+  buildTransferMessage,
+} from '../../../../src/payments/chains/solana/solana-refund.ts';
 
 const signal = new AbortController().signal;
 const now = 1_800_000_000_000;
