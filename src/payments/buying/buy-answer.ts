@@ -9,11 +9,16 @@ import { pause } from '../../kit/repeat.ts';
 import { retryAfterMs } from '../../kit/retry-after-ms.ts';
 import type { FoundOutcome } from '../chains/core/facilitator.ts';
 import { createJsonRpc } from '../chains/core/json-rpc.ts';
-import { decodeBase64Json, type PaymentPayload, type PaymentRequirements } from '../chains/core/wire.ts';
+import {
+  decodeBase64Json,
+  encodeBase64Json,
+  type PaymentPayload,
+  type PaymentRequirements,
+} from '../chains/core/wire.ts';
 import { findFamily } from '../chains/networks.ts';
 import type { BoughtPayment, BoughtPaymentState, Store } from '../../store/store.ts';
 import { chooseOffer, readRequired } from './choose-offer.ts';
-import { proofHeaders, type BuyingNetwork, type BuyingWallet } from './open-wallet.ts';
+import type { BuyingNetwork, BuyingWallet } from './open-wallet.ts';
 
 /** A call of an upstream that may have to be paid. */
 export interface PaidCall extends Pick<
@@ -173,10 +178,11 @@ const present = async <Answer extends AnswerHead>(
   { call, payment, isNew }: Presented,
   exchange: Exchange<Answer>,
 ): Promise<Answer> => {
+  const proof = { 'payment-signature': encodeBase64Json(JSON.parse(payment.payload)) };
   for (let sends = 1; ; sends += 1) {
     let exchanged: Exchanged<Answer>;
     try {
-      exchanged = await exchange(proofHeaders(payment.payload), endsPayment);
+      exchanged = await exchange(proof, endsPayment);
     } catch (error) {
       throw await endUnanswered(context, payment, { error, isUnknown: isNew && sends === 1 });
     }

@@ -8,14 +8,8 @@ import {
   type SupportedKind,
 } from './core/facilitator.ts';
 import { createFacilitatorGroup } from './remote/facilitator-group.ts';
-import { createJsonRpc, isNodeTrouble, RpcRefusal, type JsonRpc } from './core/json-rpc.ts';
-import type {
-  AccountLease,
-  NodeAccess,
-  PaymentNetwork,
-  LocalEngine,
-  LocalEngineOptions,
-} from './core/network-family.ts';
+import { createJsonRpc, isNodeTrouble, RpcRefusal } from './core/json-rpc.ts';
+import type { AccountLease, NodeAccess, LocalEngine, LocalEngineOptions } from './core/network-family.ts';
 import { configuredNetwork } from './networks.ts';
 import { ConfigError } from '../../kit/errors.ts';
 import { memoizeAsync } from '../../kit/memoize-async.ts';

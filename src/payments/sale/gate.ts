@@ -24,13 +24,7 @@ import { createTokenTexts } from '../records/token-amount.ts';
 import { createTermsRegistry } from './find-terms.ts';
 import { createPaymentHealth, type NetworkStatus } from './health.ts';
 import { createMppDialect } from './mpp.ts';
-import {
-  reconcile,
-  reconcileOne,
-  type NamedPayment,
-  type ReconcileOptions,
-  type ReconcileReport,
-} from './reconcile.ts';
+import { reconcile, reconcileOne, type NamedPayment, type ReconcileReport } from './reconcile.ts';
 import { createAccountLeases } from './account-lease.ts';
 import { createSignIn } from './sign-in.ts';
 import { beginBackgroundWork } from './background-work.ts';
@@ -42,9 +36,8 @@ export { signInFields, signInHeader, toSignedText } from '../wire/sign-in-with-x
 export { signInPath } from './sign-in.ts';
 export type { Receipt } from './answers.ts';
 export type { NetworkStatus } from './health.ts';
-export type { AnswerOrder, Credit, CreditOrder, PayOutcome, SoldOutcome } from './context.ts';
-export type { ReconcileOptions, ReconcileReport } from './reconcile.ts';
-export type { SoldOver } from '../wire/sold-resources.ts';
+export type { AnswerOrder, Credit, PayOutcome, SoldOutcome } from './context.ts';
+export type { ReconcileReport } from './reconcile.ts';
 
 /** Each network has its wallet (see assignWallets). `publicUrl` is read when terms are made. */
 export interface X402GateOptions extends Pick<
@@ -70,36 +63,15 @@ export type X402Gate = ReturnType<typeof createX402Gate>;
 
 /** Throws ConfigError for a network or key that cannot be used. Loads no heavy module and sends no request yet. */
 export const createX402Gate = (options: X402GateOptions) => {
-  const { store, clock, owner } = options;
-  const log = options.log.child({ part: 'x402' });
   const closing = new AbortController();
   const underWay = new Set<Promise<void>>();
   const inBackground = (work: Promise<void>): void => {
     const ending = work.finally(() => underWay.delete(ending));
     underWay.add(ending);
   };
-  const { methods, resources, documents, challenges, signIn, health, descriptions } = createParts(
-    { ...options, log },
-    { inBackground, closing: closing.signal },
-  );
-  const context: SaleContext = {
-    store,
-    clock,
-    log,
-    owner,
-    leaseMs: options.leaseMs ?? defaultLeaseMs,
-    methods,
-    resources,
-    signer: documents.signer,
-    terms: createTermsRegistry({ ...options, methods, recentFeePayers: health.recentFeePayers }),
-    challenge: ({ sale, transport, isSandbox, ...request }) => {
-      const { offersSignIn, ...sold } = resources.find({ sale, transport, isSandbox });
-      const ownExtensions = offersSignIn ? signIn.declare() : null;
-      return challenges.challenge({ ...request, ...sold, ...(ownExtensions && { ownExtensions }) });
-    },
-    inBackground,
-    closing: closing.signal,
-  };
+  const log = options.log.child({ part: 'x402' });
+  const { context, documents, signIn, health } = createParts({ ...options, log }, { inBackground, closing });
+  const { methods } = context;
   const mpp = createMppDialect(context, options.publicUrl);
   const pay = (request: PayRequest): Promise<PayOutcome> => {
     const paying = mpp.pay(request);
@@ -127,14 +99,17 @@ export const createX402Gate = (options: X402GateOptions) => {
     takeCredit: (order: CreditOrder): Promise<PayOutcome> => pay(order),
     findPayment: mpp.findPayment,
     signIn: signIn.check,
-    /** Asks the chains about the payments that are due for a look, and ends them where that is safe. */
-    reconcile: (limits: ReconcileOptions): Promise<ReconcileReport> => reconcile(context, limits),
+    /** Asks the chains about payments that are due, at most `limit`, and ends them where that is safe. */
+    reconcile: (options: { limit: number }): Promise<ReconcileReport> => reconcile(context, options),
     /** Does the same for one payment. Null: there is none, or another process works on it. */
     reconcileOne: (named: NamedPayment): Promise<Payment | null> => reconcileOne(context, named),
     status: health.status,
     /** Returns what the facilitator in this process settles, as JSON text; null when there is none. */
     supported: (): string | null => supportedKinds(methods),
-    ...descriptions,
+    /** Everything that is sold. */
+    sales: options.sales,
+    /** Returns the part of a range of prices that can be paid, and the terms of the least price on the ready networks. */
+    payable: (range: PriceRange) => payableNow(methods, { range, health: health.status() }),
     /** Returns the DID document with the key of offers and receipts, as JSON text. Rejects when the store does. */
     didDocument: documents.didDocument,
     /** Returns an amount in whole tokens, such as `0.10`; null for an unknown token. */
@@ -185,9 +160,9 @@ const toSold = (outcome: PayOutcome): SoldOutcome => {
 /** Creates the parts of a gate that inform each other of changed terms. */
 const createParts = (
   options: X402GateOptions,
-  { inBackground, closing }: { inBackground: (work: Promise<void>) => void; closing: AbortSignal },
+  { inBackground, closing: { signal } }: Pick<SaleContext, 'inBackground'> & { closing: AbortController },
 ) => {
-  const { store, owner, publicUrl, sales, clock, log } = options;
+  const { store, owner, publicUrl, sales, clock, log, leaseMs = defaultLeaseMs } = options;
   const { now } = clock;
   const methods = createPaymentMethods({
     ...options,
@@ -197,8 +172,9 @@ const createParts = (
   });
   const resources = createSoldResources(sales, publicUrl);
   const documents = createPaymentDocuments({ store, publicUrl, log, onSigner: () => challenges.clear() });
+  const { signer } = documents;
   const challenges = createChallengeRegistry(methods, {
-    signOffers: createSignOffers({ signer: documents.signer, now, log }),
+    signOffers: createSignOffers({ signer, now, log }),
     headerBytes: options.headerBytes ?? defaultHeaderBytes,
     now,
   });
@@ -212,13 +188,26 @@ const createParts = (
       inBackground(signIn.load());
     },
     inBackground,
-    signal: closing,
+    signal,
   });
-  const descriptions = {
-    /** Everything that is sold. */
-    sales,
-    /** Returns the part of a range of prices that can be paid, and the terms of the least price on the ready networks. */
-    payable: (range: PriceRange) => payableNow(methods, { range, health: health.status() }),
+  const { recentFeePayers } = health;
+  const context: SaleContext = {
+    store,
+    clock,
+    log,
+    owner,
+    leaseMs,
+    methods,
+    resources,
+    signer,
+    inBackground,
+    closing: signal,
+    terms: createTermsRegistry({ store, methods, sales, recentFeePayers, clock }),
+    challenge: ({ sale, transport, isSandbox, ...request }) => {
+      const { offersSignIn, ...sold } = resources.find({ sale, transport, isSandbox });
+      const ownExtensions = offersSignIn ? signIn.declare() : null;
+      return challenges.challenge({ ...request, ...sold, ...(ownExtensions && { ownExtensions }) });
+    },
   };
-  return { methods, resources, documents, challenges, signIn, health, descriptions };
+  return { context, documents, signIn, health };
 };

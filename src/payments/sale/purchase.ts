@@ -92,10 +92,9 @@ const reserve = async (context: SaleContext, purchase: Purchase, terms: Terms): 
   const { resource } = context.resources.find(request);
   const signed = toSigned(proof, { requirements: terms.requirements, resource });
   const { outcome, payment } = await context.store.reservePayment(
-    toNewPayment({
+    toNewPayment(signed, {
       identity,
       requestHash: request.requestHash,
-      signed,
       paymentId: proof.paymentId,
       accountId: request.credit?.accountId ?? null,
       credit: request.credit === undefined ? null : request.price,
@@ -106,11 +105,10 @@ const reserve = async (context: SaleContext, purchase: Purchase, terms: Terms): 
   switch (outcome) {
     case 'reserved': {
       const { method, requirements } = terms;
-      const { sale, signal, upto } = request;
       const scheme =
-        requirements.scheme === 'upto' && upto !== undefined
-          ? uptoScheme(upto, method.network.asset.decimals)
-          : exactScheme({ sale, produce: (verified) => request.produce(signal, verified) });
+        requirements.scheme === 'upto' && request.upto !== undefined
+          ? uptoScheme(request.upto, method.network.asset.decimals)
+          : exactScheme(request);
       return serve(context, payment, { request, method, signed, scheme });
     }
     case 'exists':
@@ -139,8 +137,8 @@ const serve = async (context: SaleContext, payment: Payment, order: Order): Prom
       ? toReceipt({ ...toSettleResponse(verified, { transaction: null }), amount: '0' })
       : undefined;
     const { identity, accountId } = verified;
-    const served = { result, receipt, replayed: false, transaction: null, identity, accountId };
-    return { outcome: 'served', ...served, settledAt: null };
+    const nothing = { receipt, replayed: false, transaction: null, settledAt: null };
+    return { outcome: 'served', result, identity, accountId, ...nothing };
   }
   const { decimals } = method.network.asset;
   const produced = await movePayment(context, verified, 'produced', {
@@ -201,11 +199,10 @@ const finish = (
   { request, replayed }: { request: PayRequest; replayed: boolean },
 ): PayOutcome => {
   if (settled.outcome === 'failed') return unpaid(context, request, settled.reason, settled.receipt);
-  const { payment, result, receipt, transaction } = settled;
+  const { payment, receipt, transaction } = settled;
   if (payment.state !== 'delivered') context.inBackground(noteDelivery(context, payment));
-  const { identity, accountId, settledAt } = payment;
-  const done = { result, receipt, replayed, transaction, identity, accountId, settledAt };
-  return { outcome: 'served', ...done };
+  const { result, identity, accountId, settledAt } = payment;
+  return { outcome: 'served', result, receipt, replayed, transaction, identity, accountId, settledAt };
 };
 
 /** Notes that the buyer is being answered. */

@@ -5,13 +5,8 @@ import type { Payment } from '../../store/store.ts';
 import { isLeased, movePayment } from './move-payment.ts';
 import type { SaleContext } from './context.ts';
 import { findMethod } from './record.ts';
-import { isBarred, look, settle } from './settlement.ts';
+import { askChain, isBarred, settle } from './settlement.ts';
 import { neverSettledMs, openStates, type PaymentState } from '../../rules/payments.ts';
-
-export interface ReconcileOptions {
-  /** The most payments in one run. */
-  limit: number;
-}
 
 export interface ReconcileReport {
   /** The payments that were due and that nobody works on. */
@@ -44,7 +39,7 @@ const finalForSureMs = 7 * 24 * 3_600_000;
  */
 export const reconcile = async (
   context: SaleContext,
-  { limit }: ReconcileOptions,
+  { limit }: { limit: number },
 ): Promise<ReconcileReport> => {
   const { log, closing } = context;
   const queue = await claimDue(context, limit);
@@ -193,5 +188,5 @@ const ask = async (context: SaleContext, payment: Payment): Promise<FoundOutcome
   const method: PaymentMethod | null = findMethod(context.methods, payment.network);
   return method === null
     ? { outcome: 'unknown', reason: 'network_not_configured' }
-    : look(context, payment, { method, signal: context.closing });
+    : askChain(context, payment, { method, signal: context.closing });
 };

@@ -31,12 +31,10 @@ export interface Scheme {
 }
 
 /** The whole price is taken, for work that is done before. */
-export const exactScheme = ({
-  sale,
-  produce,
-}: {
+export const exactScheme = (request: {
   sale: string;
-  produce: (payment: Payment) => Promise<string | null | { free: string | null }>;
+  signal: AbortSignal;
+  produce: (signal: AbortSignal, payment: Payment) => Promise<string | null | { free: string | null }>;
 }): Scheme => ({
   client: undefined,
   maxOpen: 30,
@@ -45,8 +43,8 @@ export const exactScheme = ({
   exactOnly: {},
   riskOf: () => null,
   produce: async (payment) => {
-    const purpose = { operation: sale, jobId: null, soldPayment: payment.identity };
-    const made = await withPurpose(purpose, () => produce(payment));
+    const purpose = { operation: request.sale, jobId: null, soldPayment: payment.identity };
+    const made = await withPurpose(purpose, () => request.produce(request.signal, payment));
     return made === null || typeof made === 'string'
       ? { result: made, charge: undefined }
       : { result: made.free, charge: 0n };

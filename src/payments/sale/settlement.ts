@@ -14,7 +14,7 @@ import type { SaleContext } from './context.ts';
 import { toBegunPayment, toPayload } from './record.ts';
 
 export type Settled =
-  | { outcome: 'settled'; payment: Payment; result: string | null; receipt: Receipt; transaction: string }
+  | { outcome: 'settled'; payment: Payment; receipt: Receipt; transaction: string }
   /** It is proven that the buyer was not charged. */
   | { outcome: 'failed'; reason: string; receipt: Receipt };
 
@@ -103,7 +103,10 @@ const storeSettled = async (
 ): Promise<Settled> => {
   const { store, clock, log } = context;
   const { identity } = payment;
-  const response = receiptOf(context, payment, transaction);
+  const response = addReceipt(context, toSettleResponse(payment, { transaction }), {
+    identity,
+    resourceUrl: toPayload(payment).resource.url,
+  });
   const settledAt = clock.now();
   try {
     const settled = await movePayment(context, payment, 'settled', {
@@ -126,7 +129,6 @@ const storeSettled = async (
   return {
     outcome: 'settled',
     payment: { ...payment, settledAt },
-    result: payment.result,
     receipt: toReceipt(response),
     transaction,
   };
@@ -231,7 +233,7 @@ export const appeal = async (
 };
 
 /** Asks the chain alone. Marks the payment as settled when that is new. */
-export const look = async (
+export const askChain = async (
   context: SaleContext,
   payment: Payment,
   asking: { method: PaymentMethod; signal: AbortSignal },
@@ -253,17 +255,5 @@ export const replay = (payment: Payment): Extract<Settled, { outcome: 'settled' 
   const { transaction, receipt } = payment;
   const response: SettleResponse =
     receipt === null ? toSettleResponse(payment, { transaction }) : JSON.parse(receipt);
-  return {
-    outcome: 'settled',
-    payment,
-    result: payment.result,
-    receipt: toReceipt(response),
-    transaction: response.transaction,
-  };
+  return { outcome: 'settled', payment, receipt: toReceipt(response), transaction: response.transaction };
 };
-
-const receiptOf = (context: SaleContext, payment: Payment, transaction: string): SettleResponse =>
-  addReceipt(context, toSettleResponse(payment, { transaction }), {
-    identity: payment.identity,
-    resourceUrl: toPayload(payment).resource.url,
-  });

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import type { Hex } from 'viem';
 import { askWithin, RpcRefusal, type JsonRpc } from '../core/json-rpc.ts';
-import { judgeFunds } from '../core/local-engine.ts';
-import type { FacilitatorHealth } from '../core/facilitator.ts';
+import { judgeFunds, type FacilitatorHealth } from '../core/facilitator.ts';
 import type { PaymentNetwork, TransferMethod } from '../core/network-family.ts';
 
 /** Wei a unit of gas. */

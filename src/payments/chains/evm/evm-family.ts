@@ -84,8 +84,8 @@ export const evmFamily: NetworkFamily = {
     const isEip3009 = 'authorization' in signed;
     const { from, nonce } = isEip3009 ? signed.authorization : signed.permit2Authorization;
     // The network's own USDC stands for every token: v1 proofs do not name theirs, and the configured one may change.
-    const keeper = isEip3009 ? asset.address : permit2Contracts.permit2;
-    return `${id}:${keeper}:${from}:${nonce}`.toLowerCase();
+    const contract = isEip3009 ? asset.address : permit2Contracts.permit2;
+    return `${id}:${contract}:${from}:${nonce}`.toLowerCase();
   },
   findMismatch: (payload, { terms, asset }) => {
     const signed = toEvmPayload(payload);

@@ -6,19 +6,17 @@ import type { Hex } from 'viem';
 import { uptoSecondsLeft } from '../../wire/challenge.ts';
 import {
   toSettleOutcome,
+  sendNothing,
+  settleByScheme,
+  signalWithin,
+  verifyByScheme,
+  watchBeforeBroadcast,
   type OutgoingTransaction,
   type PaymentOrder,
   type SettleOptions,
   type SettleOutcome,
   type VerifyOutcome,
 } from '../core/facilitator.ts';
-import {
-  sendNothing,
-  settleByScheme,
-  signalWithin,
-  verifyByScheme,
-  watchBeforeBroadcast,
-} from '../core/local-engine.ts';
 import { isNodeTrouble } from '../core/json-rpc.ts';
 import type { LocalEngine, LocalEngineOptions } from '../core/network-family.ts';
 import { createEvmAccount, type EvmAccount, type EvmSending } from './evm-account.ts';
@@ -27,8 +25,14 @@ import { askEvmOutcome, authorizationOf, judgeSettlement, refineReason } from '.
 import type { EvmAuthorization } from './evm-authorization.ts';
 import { permit2Contracts } from './evm-payload.ts';
 import { createContractPayers, hasCode, watchPayer, type ContractPayers } from './evm-payer-watch.ts';
-import { createTransactionAges, resumeEvmTransaction, type TransactionAges } from './evm-resume.ts';
-import { createEvmSigner, newCallRecord, type EvmCallRecord } from './evm-signer.ts';
+import {
+  createTransactionAges,
+  resumeEvmTransaction,
+  createEvmSigner,
+  newCallRecord,
+  type TransactionAges,
+  type EvmCallRecord,
+} from './evm-signer.ts';
 
 /** The reason code of payers whose wallet reverted a settlement lately. */
 const restingReason = 'payer_contract_reverted';

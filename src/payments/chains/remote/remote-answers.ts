@@ -1,6 +1,11 @@
 import { z } from 'zod';
 import type { PaymentNetwork } from '../core/network-family.ts';
-import { toReasonCode, type SettleOutcome, type SupportedKind, type VerifyOutcome } from '../core/facilitator.ts';
+import {
+  toReasonCode,
+  type SettleOutcome,
+  type SupportedKind,
+  type VerifyOutcome,
+} from '../core/facilitator.ts';
 import { createHttpClient } from '../../../http/http-client.ts';
 import { OutboundError } from '../../../http/outbound.ts';
 import { readText } from '../../../http/read-text.ts';

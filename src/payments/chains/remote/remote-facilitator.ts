@@ -1,9 +1,24 @@
 import type { Log } from '../../../kit/log.ts';
-import { createFeePayers, type PaymentOrder, type SettleOptions, type SettleOutcome, type SupportedKind, type VerifyOutcome } from '../core/facilitator.ts';
-import { signalWithin } from '../core/local-engine.ts';
+import {
+  createFeePayers,
+  signalWithin,
+  type PaymentOrder,
+  type SettleOptions,
+  type SettleOutcome,
+  type SupportedKind,
+  type VerifyOutcome,
+} from '../core/facilitator.ts';
 import type { FacilitatorEndpoint } from '../../x402-settings.ts';
 import { createCdpSigner } from './cdp-jwt.ts';
-import { findTrouble, notUnderstood, readSettlement, readSupported, readVerification, createRemoteHttp, type Trouble } from './remote-answers.ts';
+import {
+  findTrouble,
+  notUnderstood,
+  readSettlement,
+  readSupported,
+  readVerification,
+  createRemoteHttp,
+  type Trouble,
+} from './remote-answers.ts';
 import { confirmClaim, type ChainWitness } from './remote-outcome.ts';
 import { createCircuitBreaker, failuresInARow } from '../../../kit/circuit-breaker.ts';
 

@@ -26,25 +26,16 @@ const maxListed = 1_000;
 /** Transactions read at once. */
 const concurrency = 8;
 
-interface SolanaSearchOptions {
-  /** The account that signed the transaction. */
-  buyer: string;
-  message: Uint8Array;
-  /** Seconds since 1970; the transaction cannot have landed before. */
-  sinceSeconds: number;
-}
-
 /**
- * Searches the signature of a landed transaction whose fees somebody else paid; null when it is not there. A second
- * call reads only new transactions. Rejects with RpcOutage or RpcRefusal, also when the node cannot show all of the
- * buyer's transactions or there are too many.
+ * Creates a search for the signature of a landed transaction whose fees somebody else paid; it finds null when that is not
+ * there. `buyer`: the account that signed it. `sinceSeconds`: since 1970; it cannot have landed before. A second call
+ * reads only new transactions. Rejects with RpcOutage or RpcRefusal, also when the node cannot show all of the buyer's
+ * transactions or there are too many.
  */
-type SolanaSearch = (minSlot?: number) => Promise<string | null>;
-
 export const createSolanaSearch = (
   chain: SolanaChain,
-  { buyer, message, sinceSeconds }: SolanaSearchOptions,
-): SolanaSearch => {
+  { buyer, message, sinceSeconds }: { buyer: string; message: Uint8Array; sinceSeconds: number },
+) => {
   const others = new Set<string>();
 
   /** Lists all signatures since then, oldest first: the payment came soon after. */
@@ -63,7 +54,7 @@ export const createSolanaSearch = (
     throw new RpcOutage('the buyer made too many transactions to search');
   };
 
-  return async (minSlot) => {
+  return async (minSlot?: number): Promise<string | null> => {
     const candidates = (await list(minSlot)).filter((signature) => !others.has(signature));
     let isHidden = false;
     for (let from = 0; from < candidates.length; from += concurrency) {
@@ -89,16 +80,6 @@ export const createSolanaSearch = (
 /** The buyer may have sent the transaction so long before it was stored, and clocks differ. */
 const marginMs = 300_000;
 
-interface SolanaQuestion {
-  /**
-   * The only signature under which the transaction can land, where this process has the key of its fee payer; null
-   * otherwise.
-   */
-  ownSignature: string | null;
-  /** Epoch milliseconds. */
-  now: number;
-}
-
 /** Returns the signature of the stored transaction, if that is this payment; null otherwise. */
 const storedSignature = (rawTransaction: string | null, message: Uint8Array): string | null =>
   rawTransaction !== null && Buffer.compare(readSolanaTransaction(rawTransaction).message, message) === 0
@@ -122,7 +103,7 @@ const searchFor = (
   chain: SolanaChain,
   { accounts, message }: { accounts: string[]; message: Uint8Array },
   createdAt: number,
-): SolanaSearch => {
+) => {
   // The fee payer comes first; the next signer is the buyer, who is in far fewer transactions.
   const buyer = accounts[1];
   if (buyer === undefined) throw new RpcOutage('the transaction has no buyer to search by');
@@ -131,13 +112,14 @@ const searchFor = (
 
 /**
  * Asks the chain for the outcome of a payment, whoever paid its fees. Looks it up by its signature if that is known,
- * then under the signature that somebody named, then among the buyer's transactions. Throws RpcOutage or RpcRefusal,
- * and for a transaction that cannot be read.
+ * then under the signature that somebody named, then among the buyer's transactions. `ownSignature`: the only one
+ * under which the transaction can land, where this process has the key of its fee payer; null otherwise. `now`: epoch
+ * milliseconds. Throws RpcOutage or RpcRefusal, and for a transaction that cannot be read.
  */
 export const findSolanaPayment = async (
   chain: SolanaChain,
   payment: BegunPayment,
-  { ownSignature, now }: SolanaQuestion,
+  { ownSignature, now }: { ownSignature: string | null; now: number },
 ): Promise<FoundOutcome> => {
   const { transaction: hint, rawTransaction, createdAt, requirements } = payment;
   const { message, blockhash, accounts } = readSolanaTransaction(transactionOf(payment.payload.payload));
@@ -149,7 +131,7 @@ export const findSolanaPayment = async (
     if (status === null) throw new RpcOutage('the node has no status of a transaction that it has');
     return { signature, status };
   };
-  const look = async (minSlot?: number): Promise<SeenTransaction | null> => {
+  const find = async (minSlot?: number): Promise<SeenTransaction | null> => {
     if (sure !== null) {
       const status = await chain.getStatus(sure, minSlot);
       if (status !== null) return { signature: sure, status };
@@ -160,7 +142,7 @@ export const findSolanaPayment = async (
     return found === null ? null : seen(found);
   };
   return findSolanaOutcome(chain, {
-    look,
+    find,
     blockhash,
     network: requirements.network,
     sentAfter: createdAt - marginMs,

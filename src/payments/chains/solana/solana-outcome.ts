@@ -62,7 +62,7 @@ export interface SeenTransaction {
 
 interface SolanaTrace {
   /** Null when it is not there, by a node that is not behind `minSlot`. */
-  look: (minSlot?: number) => Promise<SeenTransaction | null>;
+  find: (minSlot?: number) => Promise<SeenTransaction | null>;
   blockhash: string;
   /** CAIP-2. */
   network: string;
@@ -107,11 +107,11 @@ const judgeUnseen = async (
 
 /** Asks the chain for the outcome of a transaction that may have been sent. Throws RpcOutage or RpcRefusal. */
 export const findSolanaOutcome = async (chain: SolanaChain, trace: SolanaTrace): Promise<FoundOutcome> => {
-  const first = await trace.look();
+  const first = await trace.find();
   if (first !== null) return judgeSeen(first);
   const { outcome, slot } = await judgeUnseen(chain, trace);
   if (outcome.outcome === 'unknown') return outcome;
   // It may have landed between the questions, or another node of the same address answered first.
-  const last = await trace.look(slot);
+  const last = await trace.find(slot);
   return last === null ? outcome : judgeSeen(last);
 };
