@@ -3,7 +3,7 @@ import { outliveOutage } from '../kit/repeat.ts';
 import { isTerminal } from '../jobs/public-job.ts';
 import { AppError } from '../kit/errors.ts';
 import type { PayOutcome } from '../payments/sale/gate.ts';
-import { WorkNotEndedError, type UptoSale } from '../payments/sale/upto.ts';
+import { WorkNotEndedError, type UptoSale } from '../payments/sale/scheme.ts';
 import type { Job, Payment } from '../store/store.ts';
 import type { Answer, StreamAnswer } from './answer.ts';
 import type { AccountCall, Call, Services } from './call.ts';

@@ -5,7 +5,7 @@ import { formatUsd, type Nano } from '../kit/money.ts';
 import type { EarlierJob } from './prepaid.ts';
 import { paymentInProgress, type Receipt } from '../payments/sale/answers.ts';
 import { hasProof } from '../payments/sale/gate.ts';
-import { maxOfOne } from '../payments/sale/upto.ts';
+import { maxOfOne } from '../payments/sale/scheme.ts';
 import type { Payment } from '../store/store.ts';
 import type { Answer } from './answer.ts';
 import type { AccountCall, Call, Services } from './call.ts';

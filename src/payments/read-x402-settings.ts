@@ -2,8 +2,7 @@ import type { z } from 'zod';
 import { ConfigError } from '../kit/errors.ts';
 import { withoutTrailingSlash } from '../kit/settings.ts';
 import type { NetworkFamily, PaymentAsset } from './chains/core/network-family.ts';
-import { paymentNetworks } from './chains/networks.ts';
-import { findFamily, networkFamilies } from './chains/families.ts';
+import { paymentNetworks, findFamily, networkFamilies } from './chains/networks.ts';
 import type {
   CdpKey,
   FacilitatorEndpoint,

@@ -9,7 +9,7 @@ import {
   wholeNumber,
 } from '../kit/settings.ts';
 import type { FamilyVariable, NetworkFamily, PaymentAsset } from './chains/core/network-family.ts';
-import { findFamily, networkFamilies } from './chains/families.ts';
+import { findFamily, networkFamilies } from './chains/networks.ts';
 
 export interface X402NetworkConfig {
   /** CAIP-2, one of the networks known to src/payments/chains/networks.ts. */

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { issueKey } from '../../src/accounts/issue-key.ts';
 import { formatUsd, parseUsd } from '../../src/kit/money.ts';
 import { runRefund } from '../../src/payments/refunds/run-refund.ts';
-import { createFindToken, createTokenTexts } from '../../src/payments/records/token-amount.ts';
+import { createTokenTexts } from '../../src/payments/records/token-amount.ts';
 import {
   connectAssistant,
   image,
@@ -231,7 +231,7 @@ describe('the purchases of a wallet', () => {
       store,
       clock,
       x402: { networks, refundKeys: { ...config.x402.refundKeys, evm: base.facilitator.privateKey } },
-      tokens: createTokenTexts(createFindToken(networks)),
+      tokens: createTokenTexts(networks),
     };
     const refund = (amount: string) =>
       runRefund(

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { encodeBase64Json } from '../../src/payments/chains/core/base64-json.ts';
+import { encodeBase64Json } from '../../src/payments/chains/core/wire.ts';
 import { sendExactly, type ExactAnswer, type ExactRequest } from './send-exactly.ts';
 import { startPaidSearch, type PaidSearch } from './start-paid-search.ts';
 

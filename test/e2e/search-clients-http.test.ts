@@ -9,7 +9,7 @@ import { ExactSvmScheme } from '@x402/svm/exact/client';
 import { privateKeyToAccount } from 'viem/accounts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { decodeBase64Json, encodeBase64Json } from '../../src/payments/chains/core/base64-json.ts';
+import { decodeBase64Json, encodeBase64Json } from '../../src/payments/chains/core/wire.ts';
 import type { ChainName } from '../payments/support/buyer.ts';
 import { sendExactly, type ExactAnswer, type ExactRequest } from './send-exactly.ts';
 import { searchPrice, startPaidSearch, type PaidSearch } from './start-paid-search.ts';

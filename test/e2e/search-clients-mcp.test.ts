@@ -3,7 +3,7 @@ import { ExactEvmScheme } from '@x402/evm/exact/client';
 import { privateKeyToAccount } from 'viem/accounts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { decodeBase64Json } from '../../src/payments/chains/core/base64-json.ts';
+import { decodeBase64Json } from '../../src/payments/chains/core/wire.ts';
 import { clientKinds, type TestClient, type ToolResult } from '../mcp/clients.ts';
 import { readExchange } from '../payments/fixtures/read-exchange.ts';
 import { sendExactly } from './send-exactly.ts';

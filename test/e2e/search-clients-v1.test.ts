@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { decodeBase64Json, encodeBase64Json } from '../../src/payments/chains/core/base64-json.ts';
+import { decodeBase64Json, encodeBase64Json } from '../../src/payments/chains/core/wire.ts';
 import { readExchange, type Exchange } from '../payments/fixtures/read-exchange.ts';
 import { v1Receipt, v1Terms } from '../payments/fixtures/v1-terms.ts';
 import { renewBlockhash } from '../payments/support/renew-blockhash.ts';

@@ -20,7 +20,7 @@ import { ExactSvmScheme } from '@x402/svm/exact/client';
 import { createKeyPairSignerFromBytes, getBase58Encoder } from '@solana/kit';
 import { privateKeyToAccount } from 'viem/accounts';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { decodeBase64Json } from '../../src/payments/chains/core/base64-json.ts';
+import { decodeBase64Json } from '../../src/payments/chains/core/wire.ts';
 import { startChains, type Chains } from '../chains/start-chains.ts';
 import { startTestGateway, whenSearchReady, type TestGateway } from './start-test-gateway.ts';
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { decodeBase64Json } from '../../src/payments/chains/core/base64-json.ts';
+import { decodeBase64Json } from '../../src/payments/chains/core/wire.ts';
 import { parseUsd } from '../../src/kit/money.ts';
 import { startChains, type Chains } from '../chains/start-chains.ts';
 import { createBuyer } from '../payments/support/buyer.ts';

@@ -5,7 +5,7 @@ import { validateDiscoveryExtension } from '@x402/extensions/bazaar';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import { createOperations } from '../../src/operations/index.ts';
-import { decodeBase64Json } from '../../src/payments/chains/core/base64-json.ts';
+import { decodeBase64Json } from '../../src/payments/chains/core/wire.ts';
 import { startStubFacilitator, stubNetwork, type StubFacilitator } from '../mcp/stub-facilitator.ts';
 import { toProof } from '../mcp/to-proof.ts';
 import { sellHoroscope } from '../operations/sell-horoscope.ts';

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { decodeBase64Json, encodeBase64Json } from '../../src/payments/chains/core/base64-json.ts';
+import { decodeBase64Json, encodeBase64Json } from '../../src/payments/chains/core/wire.ts';
 import { listenOnLoopback, type Listening } from '../mcp/listen-on-loopback.ts';
 import { stubNetwork, stubPayer } from '../mcp/stub-facilitator.ts';
 import { toProof } from '../mcp/to-proof.ts';

@@ -3,7 +3,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import type { PaymentRequired } from '@x402/core/types';
 import { extractDiscoveryInfo, validateDiscoveryExtension } from '@x402/extensions/bazaar';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { decodeBase64Json } from '../../src/payments/chains/core/base64-json.ts';
+import { decodeBase64Json } from '../../src/payments/chains/core/wire.ts';
 import type { Description } from './interface-description.ts';
 import { startPaidSearch, type PaidSearch } from './start-paid-search.ts';
 

@@ -1,7 +1,7 @@
 import { paymentField } from '../../operator/payments/payment-view.ts';
 import { reconcilePayment, reconcilePayments } from '../../operator/payments/reconcile.ts';
 import { formatTable } from '../../operator/table.ts';
-import { networkFamilies } from '../../payments/chains/families.ts';
+import { networkFamilies } from '../../payments/chains/networks.ts';
 import { isOpenPayment } from '../../payments/sale/reconcile-payments.ts';
 import type { Answer, Session } from '../command-context.ts';
 import { CommandError } from '../command-error.ts';

@@ -3,7 +3,7 @@ import { toIso } from '../../kit/clock.ts';
 import { formatUsd } from '../../kit/money.ts';
 import { time } from '../../operations/answer-fields.ts';
 import { idField } from '../../operations/id-field.ts';
-import { sumBought } from '../../payments/buying/sum-bought.ts';
+import { sumBought } from '../../payments/records/sum-payments.ts';
 import type { BoughtPayment } from '../../store/store.ts';
 import { limitField } from '../fields.ts';
 import { operatorRead } from '../operator-operation.ts';

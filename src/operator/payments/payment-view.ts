@@ -5,7 +5,7 @@ import { formatUsd, type Nano } from '../../kit/money.ts';
 import { time } from '../../operations/answer-fields.ts';
 import { idField } from '../../operations/id-field.ts';
 import { ownPartOf } from '../../payments/records/find-payments.ts';
-import { createFindToken, createTokenTexts, type TokenTexts } from '../../payments/records/token-amount.ts';
+import { createTokenTexts, type TokenTexts } from '../../payments/records/token-amount.ts';
 import type { Payment, PaymentRefund } from '../../store/store.ts';
 import type { OperatorServices } from '../operator-operation.ts';
 import { formatTable } from '../table.ts';
@@ -90,9 +90,9 @@ type RefundShown = typeof refundView.example;
  */
 export const openTokenTexts = async ({ config }: Pick<OperatorServices, 'config'>): Promise<TokenTexts> => {
   try {
-    return createTokenTexts(createFindToken((await config()).x402.networks));
+    return createTokenTexts((await config()).x402.networks);
   } catch (error) {
-    if (error instanceof ConfigError) return createTokenTexts(createFindToken([]));
+    if (error instanceof ConfigError) return createTokenTexts([]);
     throw error;
   }
 };

@@ -2,10 +2,14 @@ import { z } from 'zod';
 import { isoOrNull } from '../../kit/clock.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { time } from '../../operations/answer-fields.ts';
-import { maxRefunds, requirePayment } from '../../payments/records/find-payments.ts';
-import { listPayments as findPayments } from '../../payments/records/list-payments.ts';
-import { tellPayment } from '../../payments/records/tell-payment.ts';
-import { findKnownNetwork, type TokenTexts } from '../../payments/records/token-amount.ts';
+import {
+  maxRefunds,
+  requirePayment,
+  listPayments as findPayments,
+} from '../../payments/records/find-payments.ts';
+import { describePayment } from '../../payments/records/describe-payment.ts';
+import { findNetwork } from '../../payments/chains/networks.ts';
+import type { TokenTexts } from '../../payments/records/token-amount.ts';
 import type { Payment } from '../../store/store.ts';
 import { limitField } from '../fields.ts';
 import { operatorRead } from '../operator-operation.ts';
@@ -31,7 +35,7 @@ const networkField = z
   .string()
   .max(100)
   .transform((text, context) => {
-    const network = findKnownNetwork(text);
+    const network = findNetwork(text);
     if (network !== null) return network.id;
     context.addIssue({
       code: 'custom',
@@ -177,7 +181,7 @@ export const getPayment = operatorRead({
     return {
       payment: wholePaymentView.show(payment, tokens),
       refunds: refunds.map((refund) => refundView.show(refund, tokens)),
-      ...tellPayment(payment, clock.now()),
+      ...describePayment(payment, clock.now()),
     };
   },
 });

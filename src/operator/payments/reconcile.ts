@@ -4,7 +4,7 @@ import { AppError } from '../../kit/errors.ts';
 import { idField } from '../../operations/id-field.ts';
 import { requirePayment } from '../../payments/records/find-payments.ts';
 import { refundNotPossible } from '../../payments/refunds/refund-intent.ts';
-import { createRefundUpkeep } from '../../payments/refunds/refund-upkeep.ts';
+import { checkRefunds } from '../../payments/refunds/check-refunds.ts';
 import { openCheckingGate, reconcilePayments as check } from '../../payments/sale/reconcile-payments.ts';
 import type { X402Gate } from '../../payments/sale/gate.ts';
 import { limitField } from '../fields.ts';
@@ -65,7 +65,7 @@ export const reconcilePayments = operatorWrite({
       const { store } = services;
       const { signal } = services.gateway ?? new AbortController();
       const checked = await check({ store, gate, networks, limit, signal });
-      const upkeep = await createRefundUpkeep({ ...services, networks })({ limit, signal });
+      const refunds = await checkRefunds({ ...services, networks, limit, signal });
       const { examined } = checked;
       const open = checked.open.map(({ identity, state, reason }) => ({ payment: identity, state, reason }));
       return {
@@ -75,7 +75,7 @@ export const reconcilePayments = operatorWrite({
         in_progress: checked.inProgress,
         not_configured: Object.fromEntries(checked.notConfigured),
         open,
-        refunds: upkeep.map(({ refund, outcome, reason }) => ({ refund: refund.id, outcome, reason })),
+        refunds: refunds.map(({ refund, outcome, reason }) => ({ refund: refund.id, outcome, reason })),
       };
     }),
 });

@@ -5,7 +5,7 @@ import { moveRefund } from '../../payments/refunds/refund-events.ts';
 import type { WantedRefund } from '../../payments/refunds/refund-intent.ts';
 import type { RefundEnd } from '../../payments/refunds/refund-payment.ts';
 import { checkRefund, runRefund, type RefundContext } from '../../payments/refunds/run-refund.ts';
-import { createFindToken, createTokenTexts, type TokenTexts } from '../../payments/records/token-amount.ts';
+import { createTokenTexts, type TokenTexts } from '../../payments/records/token-amount.ts';
 import type { PaymentRefund, Store } from '../../store/store.ts';
 import { limitField, lineField, uuidField } from '../fields.ts';
 import { operatorRead, operatorWrite, type OperatorServices } from '../operator-operation.ts';
@@ -141,7 +141,7 @@ const openRefundContext = async ({
   config,
 }: Pick<OperatorServices, 'store' | 'clock' | 'config'>): Promise<RefundContext> => {
   const { x402 } = await config();
-  return { store, clock, x402, tokens: createTokenTexts(createFindToken(x402.networks)) };
+  return { store, clock, x402, tokens: createTokenTexts(x402.networks) };
 };
 
 /** The answer of a refund that ended, or that stopped on its way. */

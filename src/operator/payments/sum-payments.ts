@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { sumPayments as addUp } from '../../payments/records/sum-payments.ts';
-import { findKnownNetwork } from '../../payments/records/token-amount.ts';
+import { findNetwork } from '../../payments/chains/networks.ts';
 import { operatorRead } from '../operator-operation.ts';
 import { formatTable } from '../table.ts';
 import { like } from '../view.ts';
@@ -34,7 +34,7 @@ const sumSchema = z.strictObject({
 
 const columns = 'label=NETWORK day >payments >received_usd >refunds >refunded_usd >net_usd';
 
-const labelOf = (network: string): string => findKnownNetwork(network)?.label ?? network;
+const labelOf = (network: string): string => findNetwork(network)?.label ?? network;
 
 export const sumPayments = operatorRead({
   name: 'sum_payments',

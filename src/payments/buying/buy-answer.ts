@@ -6,12 +6,22 @@ import type { Clock } from '../../kit/clock.ts';
 import type { Log } from '../../kit/log.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
 import { pause } from '../../kit/repeat.ts';
-import { decodeBase64Json } from '../chains/core/base64-json.ts';
-import { findFamily } from '../chains/families.ts';
+import { decodeBase64Json } from '../chains/core/wire.ts';
+import { findFamily } from '../chains/networks.ts';
+import type { FoundOutcome } from '../chains/core/facilitator.ts';
+import { createJsonRpc } from '../chains/core/json-rpc.ts';
+import { encodeBase64Json, type PaymentPayload, type PaymentRequirements } from '../chains/core/wire.ts';
 import type { BoughtPayment, BoughtPaymentState, Store } from '../../store/store.ts';
-import { findBoughtOutcome, type PaidCall } from './bought-record.ts';
 import { chooseOffer, readRequired } from './choose-offer.ts';
-import { proofHeaders, type BuyingWallet } from './open-wallet.ts';
+import type { BuyingNetwork, BuyingWallet } from './open-wallet.ts';
+
+/** A call of an upstream that may have to be paid. */
+export interface PaidCall extends Pick<
+  BoughtPayment,
+  'upstream' | 'request' | 'operation' | 'jobId' | 'soldPayment'
+> {
+  signal: AbortSignal | null;
+}
 
 /** One answer of the upstream. */
 export interface Exchanged<Answer extends AnswerHead> {
@@ -163,10 +173,11 @@ const present = async <Answer extends AnswerHead>(
   { call, payment, isNew }: Presented,
   exchange: Exchange<Answer>,
 ): Promise<Answer> => {
+  const proof = { 'payment-signature': encodeBase64Json(JSON.parse(payment.payload)) };
   for (let sends = 1; ; sends += 1) {
     let exchanged: Exchanged<Answer>;
     try {
-      exchanged = await exchange(proofHeaders(payment.payload), endsPayment);
+      exchanged = await exchange(proof, endsPayment);
     } catch (error) {
       throw await endUnanswered(context, payment, { error, isUnknown: isNew && sends === 1 });
     }
@@ -292,5 +303,38 @@ const change = async (
     });
   } catch (error) {
     log.error({ err: error, payment: identity, to }, 'the end of a payment to an upstream was not written');
+  }
+};
+
+/** One question to the chain. */
+const queryMs = 10_000;
+const rpcMs = 5_000;
+
+/** Asks the chain for the outcome of a payment. `failed`: it did not happen, and cannot any more. */
+export const findBoughtOutcome = async (
+  payment: BoughtPayment,
+  { networks, clock }: { networks: readonly BuyingNetwork[]; clock: Clock },
+): Promise<FoundOutcome> => {
+  const network = networks.find(({ id }) => id === payment.network);
+  if (network === undefined) return { outcome: 'unknown', reason: 'network_not_configured' };
+  const { transaction, createdAt } = payment;
+  const begun = {
+    payload: JSON.parse(payment.payload) as PaymentPayload,
+    requirements: JSON.parse(payment.requirements) as PaymentRequirements,
+    transaction,
+    rawTransaction: null,
+    facilitator: null,
+    createdAt,
+  };
+  const rpc = createJsonRpc({ url: network.rpcUrl, timeoutMs: rpcMs });
+  try {
+    return await network.family.findOutcome(begun, {
+      rpc,
+      signal: AbortSignal.timeout(queryMs),
+      now: clock.now(),
+    });
+  } catch {
+    // The node does not tell: it is asked again later.
+    return { outcome: 'unknown', reason: 'rpc_unavailable' };
   }
 };

@@ -1,9 +1,13 @@
 import { z } from 'zod';
 import { PurchaseError } from '../../http/pay-settings.ts';
 import { formatUsd, nanoPerUsd, type Nano } from '../../kit/money.ts';
-import { decodeBase64Json } from '../chains/core/base64-json.ts';
+import {
+  decodeBase64Json,
+  integerText,
+  type PaymentRequirements,
+  type ResourceInfo,
+} from '../chains/core/wire.ts';
 import type { PaymentNetwork } from '../chains/core/network-family.ts';
-import { integerText, type PaymentRequirements, type ResourceInfo } from '../chains/core/wire.ts';
 
 /** Terms of an upstream that may be paid. */
 export interface Offer {

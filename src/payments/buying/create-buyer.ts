@@ -10,12 +10,12 @@ import {
   type HttpRequest,
 } from '../../http/send-request.ts';
 import type { Clock } from '../../kit/clock.ts';
+import { sha256 } from '../../kit/ids.ts';
 import type { Log } from '../../kit/log.ts';
 import { repeat, throttle } from '../../kit/repeat.ts';
 import type { X402NetworkConfig } from '../x402-settings.ts';
 import type { BoughtPayment, Store } from '../../store/store.ts';
-import { findBoughtOutcome, toPaidCall } from './bought-record.ts';
-import { buyAnswer, type BuyContext } from './buy-answer.ts';
+import { buyAnswer, findBoughtOutcome, type BuyContext, type PaidCall } from './buy-answer.ts';
 import { openWallet, type BuyingNetwork } from './open-wallet.ts';
 
 export interface BuyerOptions {
@@ -168,4 +168,22 @@ const withWholeBody = async <Request extends HttpRequest>(
   if (!(body instanceof Readable)) throw new TypeError('a form is encoded before it is sent');
   const bytes = await buffer(body);
   return { request: { ...request, body: bytes }, body: bytes };
+};
+
+/** A form's boundary is random, and differs when a job is tried again. */
+const withoutBoundary = (bytes: Buffer, contentType: string): string | Buffer => {
+  const boundary = /boundary="?([^";]+)/i.exec(contentType)?.[1];
+  return boundary === undefined ? bytes : bytes.toString('latin1').replaceAll(boundary, '');
+};
+
+/** Names what a call asks for. `body` is whole. */
+const toPaidCall = (
+  upstream: string,
+  { url, request, body }: { url: string; request: HttpRequest; body: string | Uint8Array | null },
+): PaidCall => {
+  const purpose = currentPurpose();
+  const { method = 'GET', headers = {}, signal = null } = request;
+  const digest = sha256(withoutBoundary(Buffer.from(body ?? ''), headers['content-type'] ?? ''));
+  const named = [upstream, purpose.jobId, method, url, digest];
+  return { ...purpose, upstream, signal, request: sha256(JSON.stringify(named)) };
 };

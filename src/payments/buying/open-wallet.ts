@@ -3,7 +3,6 @@ import type { PayConfig } from '../../http/pay-settings.ts';
 import { callWithin } from '../../kit/deadline.ts';
 import { ConfigError } from '../../kit/errors.ts';
 import { memoizeAsync } from '../../kit/memoize.ts';
-import { encodeBase64Json } from '../chains/core/base64-json.ts';
 import type { PaymentNetwork } from '../chains/core/network-family.ts';
 import type { PaymentPayload } from '../chains/core/wire.ts';
 import { configuredNetwork, findNetwork } from '../chains/networks.ts';
@@ -18,12 +17,6 @@ export interface BuyingNetwork extends PaymentNetwork {
 
 /** Solana's proofs need a fresh block hash from the node. The client of the chain has no time-out of its own. */
 const signMs = 15_000;
-
-/** A proof that is signed and was not sent. */
-export interface SignedProof {
-  payload: PaymentPayload;
-  identity: string;
-}
 
 /** Returns the networks of `pay` in its order. Throws ConfigError for a network or key that cannot be right. */
 const readNetworks = (
@@ -63,11 +56,11 @@ export const openWallet = (pay: PayConfig, sold: readonly X402NetworkConfig[]) =
   return {
     networks,
     maxPerCall: pay.maxPerCall,
-    /** Signs a proof for an offer. Throws Error when it is not one for just these terms. */
+    /** Signs a proof for an offer, and sends nothing. Throws Error when it is not one for just these terms. */
     sign: async (
       { network, requirements, resource }: Offer,
       signal: AbortSignal | null,
-    ): Promise<SignedProof> => {
+    ): Promise<{ payload: PaymentPayload; identity: string }> => {
       const required: PaymentRequired = { x402Version: 2, resource, accepts: [requirements] };
       const signed = await callWithin({
         call: async () => (await openClient()).createPaymentPayload(required),
@@ -90,8 +83,3 @@ export const openWallet = (pay: PayConfig, sold: readonly X402NetworkConfig[]) =
     },
   };
 };
-
-/** The headers that send a proof. */
-export const proofHeaders = (payload: string): Record<string, string> => ({
-  'payment-signature': encodeBase64Json(JSON.parse(payload)),
-});

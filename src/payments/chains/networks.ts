@@ -1,7 +1,7 @@
 import { ConfigError } from '../../kit/errors.ts';
 import { evmFamily } from './evm/evm-family.ts';
 import { solanaFamily } from './solana/solana-family.ts';
-import type { PaymentAsset, PaymentNetwork } from './core/network-family.ts';
+import type { PaymentAsset, PaymentNetwork, NetworkFamily } from './core/network-family.ts';
 
 const eip3009Usdc = (address: string, name: string): PaymentAsset => ({
   symbol: 'USDC',
@@ -155,4 +155,33 @@ export const configuredNetwork = (id: string, asset: PaymentAsset | null): Payme
   if (problem !== null)
     throw new ConfigError(`causeway.yaml: x402.networks.${id}.asset.address: ${asset.address} ${problem}`);
   return { ...network, asset };
+};
+
+/** The families of networks that payments are taken on. */
+export const networkFamilies: readonly NetworkFamily[] = [evmFamily, solanaFamily];
+
+/** Finds the family of a CAIP-2 name; null for one that this service does not know. */
+export const findFamily = (network: string): NetworkFamily | null =>
+  networkFamilies.find(({ namespace }) => network.startsWith(`${namespace}:`)) ?? null;
+
+/**
+ * Writes a program (an ES module) that gets `url` and pays for it on `network` (CAIP-2) with the official x402 client.
+ * Texts from outside stand in it as string literals. Empty for a network of no known family.
+ */
+export const clientSnippet = ({ url, network }: { url: string; network: string }): string => {
+  const client = findFamily(network)?.client;
+  if (client === undefined) return '';
+  const { packages, imports, signer, scheme } = client;
+  return [
+    `// npm install @x402/fetch ${packages}`,
+    "import { wrapFetchWithPaymentFromConfig } from '@x402/fetch';",
+    ...imports,
+    '',
+    signer,
+    'const payingFetch = wrapFetchWithPaymentFromConfig(fetch, {',
+    `  schemes: [{ network: ${JSON.stringify(network)}, client: new ${scheme}(signer) }],`,
+    '});',
+    `const response = await payingFetch(${JSON.stringify(url)});`,
+    'console.log(await response.json());',
+  ].join('\n');
 };

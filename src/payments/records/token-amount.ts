@@ -1,27 +1,10 @@
 import type { X402NetworkConfig } from '../x402-settings.ts';
 import { findNetwork } from '../chains/networks.ts';
 
-/** A token that is built in or configured. */
-export interface KnownToken {
+interface KnownToken {
   symbol: string;
   decimals: number;
 }
-
-/** Returns the network of that CAIP-2 or v1 name, configured or not; null for an unknown one. */
-export const findKnownNetwork = (name: string): { id: string; label: string } | null => findNetwork(name);
-
-/** Returns the token of that address on that network; null for one that is neither built in nor configured. */
-export type FindToken = (of: { network: string; asset: string }) => KnownToken | null;
-
-export const createFindToken =
-  (configured: readonly { network: string; asset?: X402NetworkConfig['asset'] }[]): FindToken =>
-  ({ network, asset }) =>
-    [
-      ...configured
-        .filter((candidate) => candidate.network === network)
-        .map(({ asset: token }) => token ?? null),
-      findNetwork(network)?.asset ?? null,
-    ].find((known) => known !== null && known.address.toLowerCase() === asset.toLowerCase()) ?? null;
 
 /** Writes an amount given in the smallest unit, exactly: at least two decimals, no trailing zeros after them. */
 export const formatTokenAmount = (amount: bigint, decimals: number): string => {
@@ -40,16 +23,24 @@ export const parseTokenAmount = (text: string, decimals: number): bigint | null 
   return amount > 0n ? amount : null;
 };
 
-interface AssetAmount {
+interface Asset {
   network: string;
   asset: string;
-  amount: bigint;
 }
+
+type AssetAmount = Asset & { amount: bigint };
 
 export type TokenTexts = ReturnType<typeof createTokenTexts>;
 
-/** Creates writers of amounts in the tokens that are known. */
-export const createTokenTexts = (findToken: FindToken) => {
+/** Creates writers of amounts in the tokens that are built in or configured. */
+export const createTokenTexts = (
+  configured: readonly { network: string; asset?: X402NetworkConfig['asset'] }[],
+) => {
+  /** Null for an unknown token. */
+  const findToken = ({ network, asset }: Asset): KnownToken | null =>
+    [...configured.filter((one) => one.network === network), findNetwork(network)]
+      .map((one) => one?.asset ?? null)
+      .find((known) => known !== null && known.address.toLowerCase() === asset.toLowerCase()) ?? null;
   /** `0.10`, null for an unknown token. */
   const tokenAmount = (of: AssetAmount): string | null => {
     const token = findToken(of);

@@ -23,9 +23,9 @@ export const openWalletAccount = (
 export const walletOf = ({ wallet, isSandbox }: Account): PurchasePage['wallet'] => {
   if (wallet === null) return null;
   const colon = wallet.lastIndexOf(':');
-  const place = wallet.slice(0, colon);
+  const chain = wallet.slice(0, colon);
   const networks = paymentNetworks
-    .filter(({ id, isTest }) => isTest === isSandbox && (id === place || id.startsWith(`${place}:`)))
+    .filter(({ id, isTest }) => isTest === isSandbox && (id === chain || id.startsWith(`${chain}:`)))
     .map(({ id }) => id);
   return { payer: wallet.slice(colon + 1), networks };
 };

@@ -11,8 +11,89 @@ import {
 } from '../chains/core/refund-transfer.ts';
 import type { Payment, PaymentRefund, Store } from '../../store/store.ts';
 import { moveRefund } from './refund-events.ts';
-import { endRefund, lookForTransfer, toBegunTransfer } from './refund-look.ts';
-import { inAccountLease, type TurnTimings } from './refund-turn.ts';
+import { endRefund, findTransfer, toBegunTransfer } from './check-refunds.ts';
+import { newId } from '../../kit/ids.ts';
+import { pause } from '../../kit/repeat.ts';
+
+/** Milliseconds. */
+export interface RefundTimings {
+  /** How long a dead process keeps the account. A living one renews its lease before. */
+  leaseMs: number;
+  /** How long to wait for the account. Above `leaseMs`, the lease of a dead process runs out meanwhile. */
+  leaseWaitMs: number;
+  /** Signing and sending together. */
+  signMs: number;
+  /** One question to the chain. */
+  queryMs: number;
+  /** How long to wait until the chain shows the transfer. */
+  settleMs: number;
+  pollMs: number;
+  /** The interval in which a transaction is sent again until the chain shows it. */
+  resendMs: number;
+}
+
+const defaultTimings: RefundTimings = {
+  leaseMs: 5_000,
+  leaseWaitMs: 30_000,
+  signMs: 15_000,
+  queryMs: 45_000,
+  settleMs: 90_000,
+  pollMs: 1_000,
+  resendMs: 5_000,
+};
+
+const leasePollMs = 100;
+const shortestRenewalMs = 10;
+
+/**
+ * Runs `work` while this process has the account alone; null when the account was not free in time. The work calls
+ * `isOurs` before it uses what it found out. The lease is renewed while the work runs, and ends with it.
+ */
+export const inAccountLease = async <T>(
+  {
+    store,
+    clock,
+    timings: { leaseMs, leaseWaitMs },
+  }: {
+    store: Pick<Store, 'takeAccountLease' | 'endAccountLease'>;
+    clock: Clock;
+    timings: Pick<RefundTimings, 'leaseMs' | 'leaseWaitMs'>;
+  },
+  { sender, signal }: { sender: string; signal: AbortSignal },
+  work: (isOurs: () => boolean) => Promise<T>,
+): Promise<{ value: T } | null> => {
+  const owner = `refund/${newId()}`;
+  let until = 0;
+  const take = async (): Promise<boolean> => {
+    const now = clock.now();
+    const isTaken = await store.takeAccountLease({ sender, owner, until: now + leaseMs, now });
+    if (isTaken) until = now + leaseMs;
+    return isTaken;
+  };
+  /** A lease that ran out is not taken again: another process may have sent meanwhile. */
+  const renew = async (ended: AbortSignal): Promise<void> => {
+    for (;;) {
+      await pause(Math.max(leaseMs / 3, shortestRenewalMs), ended, { keepsAlive: true });
+      if (ended.aborted || clock.now() >= until || !(await take())) return;
+    }
+  };
+
+  const giveUpAt = clock.now() + leaseWaitMs;
+  while (!(await take())) {
+    if (clock.now() >= giveUpAt) return null;
+    await sleep(leasePollMs, undefined, { signal });
+  }
+  const ending = new AbortController();
+  const renewing = Promise.allSettled([renew(ending.signal)]);
+  try {
+    return { value: await work(() => clock.now() < until) };
+  } finally {
+    ending.abort();
+    // When the store fails here, the lease runs out, and the next write of the work fails too.
+    await renewing;
+    await store.endAccountLease({ sender, owner });
+  }
+};
 
 /** The result of one run over a refund. */
 export type RefundEnd =
@@ -35,29 +116,6 @@ export type RefundEnd =
   /** Nothing was signed. */
   | { outcome: 'postponed'; refund: PaymentRefund; reason: string };
 
-/** Milliseconds. */
-export interface RefundTimings extends TurnTimings {
-  /** Signing and sending together. */
-  signMs: number;
-  /** One question to the chain. */
-  lookMs: number;
-  /** How long to wait until the chain shows the transfer. */
-  settleMs: number;
-  pollMs: number;
-  /** The interval in which a transaction is sent again until the chain shows it. */
-  resendMs: number;
-}
-
-const defaultRefundTimings: RefundTimings = {
-  turnMs: 5_000,
-  turnWaitMs: 30_000,
-  signMs: 15_000,
-  lookMs: 45_000,
-  settleMs: 90_000,
-  pollMs: 1_000,
-  resendMs: 5_000,
-};
-
 interface RefundContext {
   store: Pick<Store, 'getRefund' | 'advanceRefund' | 'takeAccountLease' | 'endAccountLease'>;
   clock: Clock;
@@ -73,19 +131,12 @@ interface RefundContext {
  * each refund has only one: its bytes are durable before they are sent, and the same bytes are sent again until the
  * chain has them or proves that it never will. Throws what the store throws.
  */
-export const createRefunding =
-  ({
-    timings,
-    ...context
-  }: Omit<RefundContext, 'timings' | 'signal'> & { timings?: Partial<RefundTimings> }) =>
-  (planned: PaymentRefund, payment: Payment, signal: AbortSignal): Promise<RefundEnd> =>
-    refundPayment({ ...context, timings: { ...defaultRefundTimings, ...timings }, signal }, planned, payment);
-
-const refundPayment = async (
-  context: RefundContext,
+export const refundPayment = async (
+  options: Omit<RefundContext, 'timings'> & { timings?: Partial<RefundTimings> },
   planned: PaymentRefund,
   payment: Payment,
 ): Promise<RefundEnd> => {
+  const context: RefundContext = { ...options, timings: { ...defaultTimings, ...options.timings } };
   const postponed = planned.state === 'planned' ? await sign(context, planned) : null;
   if (postponed !== null) return postponed;
   const refund = await read(context, planned.id);
@@ -121,7 +172,7 @@ const within = (ms: number, signal: AbortSignal): AbortSignal =>
 /** Signs and sends a refund while this process has the wallet alone. Null: it is signed, by this process or another. */
 const sign = async (context: RefundContext, planned: PaymentRefund): Promise<RefundEnd | null> => {
   const wallet = await context.openWallet();
-  // Every sender from the account takes this turn.
+  // Every sender from the account takes this lease.
   const sender = `${planned.network}:${wallet.address.toLowerCase()}`;
   const ended = await inAccountLease(context, { sender, signal: context.signal }, async (isOurs) => {
     const refund = await read(context, planned.id);
@@ -171,11 +222,11 @@ const follow = async (
   let nextSendAt = 0;
   let refusal: string | null = null;
   for (;;) {
-    const found = await lookForTransfer(chain, transfer, { lookMs: timings.lookMs, signal });
+    const found = await findTransfer(chain, transfer, { timeoutMs: timings.queryMs, signal });
     if (found.outcome !== 'open' || performance.now() >= giveUpAt) return { found, refusal };
     if (performance.now() >= nextSendAt) {
       nextSendAt = performance.now() + timings.resendMs;
-      refusal = await chain.send(transfer, within(timings.lookMs, signal));
+      refusal = await chain.send(transfer, within(timings.queryMs, signal));
     }
     await sleep(timings.pollMs, undefined, { signal });
   }

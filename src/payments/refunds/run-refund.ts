@@ -1,7 +1,11 @@
 import { AppError } from '../../kit/errors.ts';
 import { sanitizeLine } from '../../kit/text.ts';
+import { isNodeTrouble } from '../chains/core/json-rpc.ts';
+import type { RefundWallet, TransferObstacle, TransferPreview } from '../chains/core/refund-transfer.ts';
 import type { X402Config } from '../read-x402-settings.ts';
+import { formatTokenAmount } from '../records/token-amount.ts';
 import type { Payment } from '../../store/store.ts';
+import { openRefundChain, type OpenedRefundChain } from './refund-chain.ts';
 import {
   planRefund,
   readRefundIntent,
@@ -10,21 +14,17 @@ import {
   type RefundIntent,
   type WantedRefund,
 } from './refund-intent.ts';
-import { createRefunding, type RefundEnd } from './refund-payment.ts';
-import { findRefundPlace, type RefundPlace } from './refund-place.ts';
-import {
-  formatCoins,
-  previewRefund,
-  type RefundPreview,
-  type RefundWallet,
-  type TransferObstacle,
-} from './refund-preview.ts';
+import { refundPayment, type RefundEnd } from './refund-payment.ts';
 
 export interface RefundContext extends IntentContext {
   x402: Pick<X402Config, 'networks' | 'refundKeys'>;
 }
 
-type FoundPlace = Extract<RefundPlace, { outcome: 'found' }>;
+interface RefundPreview extends Pick<TransferPreview, 'opensAccount'> {
+  sender: string;
+  /** The highest fee with its coin, such as `0.00001 ETH`; null when it is not known. */
+  cost: string | null;
+}
 
 /** A refund that can be made now, or has ended. */
 type CheckedRefund =
@@ -32,7 +32,7 @@ type CheckedRefund =
   | {
       outcome: 'possible';
       intent: RefundIntent;
-      place: FoundPlace;
+      opened: OpenedRefundChain;
       /** Null: only a signed transaction is left to follow, which needs neither key nor money any more. */
       preview: RefundPreview | null;
     };
@@ -43,10 +43,14 @@ export const checkRefund = async (wanted: WantedRefund, context: RefundContext):
   const { payment, existing } = intent;
   if (existing?.state === 'settled' || existing?.state === 'failed')
     return { outcome: 'ended', end: { outcome: existing.state, refund: existing } };
-  const place = await findRefundPlace(context.x402, payment, () => context.clock.now());
-  if (place.outcome !== 'found') throw refundNotPossible(place.outcome, payment);
-  const preview = existing?.state === 'sending' ? null : await previewTransfer(place, intent, context);
-  return { outcome: 'possible', intent, place, preview };
+  const opened = await openRefundChain(context.x402.networks, payment, {
+    now: () => context.clock.now(),
+  });
+  if (typeof opened === 'string') throw refundNotPossible(opened, payment);
+  if (payment.payer === null || opened.network.family.addressProblem(payment.payer) !== null)
+    throw refundNotPossible('no_payer', payment);
+  const preview = existing?.state === 'sending' ? null : await previewTransfer(opened, intent, context);
+  return { outcome: 'possible', intent, opened, preview };
 };
 
 /**
@@ -59,62 +63,70 @@ export const runRefund = async (
 ): Promise<RefundEnd> => {
   const checked = await checkRefund(wanted, context);
   if (checked.outcome === 'ended') return checked.end;
-  const { intent, place } = checked;
+  const { intent, opened } = checked;
   const planned = intent.existing ?? (await planRefund(intent, note, context));
   const { store, clock } = context;
-  const run = createRefunding({
-    store,
-    clock,
-    chain: place.opened.chain,
-    openWallet: () => openWallet(place),
-  });
+  const { chain } = opened;
   // A client that leaves does not stop a transfer that was begun.
-  return run(planned, intent.payment, new AbortController().signal);
+  const { signal } = new AbortController();
+  return refundPayment(
+    { store, clock, chain, signal, openWallet: () => openWallet(opened, context) },
+    planned,
+    intent.payment,
+  );
 };
 
 /** Throws AppError, which never shows the key. */
-const openWallet = async ({ openWallet, keySetting, label }: FoundPlace): Promise<RefundWallet> => {
-  const wallet = await openWallet().catch((error: unknown) => {
-    const problem = error instanceof TypeError ? error.message : 'it cannot be used';
-    throw new AppError('invalid_setting', `${keySetting}: ${problem}`);
-  });
-  if (wallet === null)
+const openWallet = async (
+  { network: { family, label }, openWallet }: OpenedRefundChain,
+  { x402 }: RefundContext,
+): Promise<RefundWallet> => {
+  const setting = `${family.settingPrefix}_REFUND_KEY`;
+  const key = x402.refundKeys[family.name] ?? null;
+  if (key === null)
     throw new AppError(
       'invalid_setting',
-      `${keySetting}: must be set (or ${keySetting}_FILE): the key of the wallet that pays refunds on ${label}`,
+      `${setting}: must be set (or ${setting}_FILE): the key of the wallet that pays refunds on ${label}`,
     );
-  return wallet;
+  return openWallet(key).catch((error: unknown) => {
+    const problem = error instanceof TypeError ? error.message : 'it cannot be used';
+    throw new AppError('invalid_setting', `${setting}: ${problem}`);
+  });
 };
 
+const previewMs = 30_000;
+
 const previewTransfer = async (
-  place: FoundPlace,
+  opened: OpenedRefundChain,
   { id, payment, recipient, amount }: RefundIntent,
   context: RefundContext,
 ): Promise<RefundPreview> => {
-  const wallet = await openWallet(place);
-  const found = await previewRefund(wallet, { id, asset: payment.asset, recipient, amount });
-  if (found === null)
+  const wallet = await openWallet(opened, context);
+  const transfer = { id, asset: payment.asset, recipient, amount };
+  const preview = wallet.preview(transfer, AbortSignal.timeout(previewMs));
+  const { obstacle, cost, opensAccount } = await preview.catch((error: unknown) => {
+    if (!isNodeTrouble(error)) throw error;
     throw new AppError(
       'chain_unavailable',
-      `The node of ${place.label} gives no usable answer. Nothing was done; try again.`,
+      `The node of ${opened.network.label} gives no usable answer. Nothing was done; try again.`,
     );
-  const { obstacle, sender } = found;
-  if (obstacle === null) return found;
-  throw new AppError('refund_not_possible', describeObstacle(obstacle, { payment, sender, wallet, context }));
+  });
+  if (obstacle !== null)
+    throw new AppError('refund_not_possible', describeObstacle(obstacle, { payment, wallet, context }));
+  return { opensAccount, sender: wallet.address, cost: cost === null ? null : coinText(cost, wallet) };
 };
+
+const coinText = (amount: bigint, { coin }: RefundWallet): string =>
+  `${formatTokenAmount(amount, coin.decimals)} ${coin.symbol}`;
 
 /** Describes the obstacle of a transfer, with the missing amount. */
 const describeObstacle = (
   obstacle: TransferObstacle,
-  {
-    payment,
-    sender,
-    wallet: { coin },
-    context,
-  }: { payment: Payment; sender: string; wallet: RefundWallet; context: RefundContext },
+  { payment, wallet, context }: { payment: Payment; wallet: RefundWallet; context: RefundContext },
 ): string => {
+  const sender = wallet.address;
   const tokens = (amount: bigint): string => context.tokens.amountText({ ...payment, amount });
-  const coins = (amount: bigint): string => formatCoins(amount, coin);
+  const coins = (amount: bigint): string => coinText(amount, wallet);
   switch (obstacle.kind) {
     case 'wrong_chain':
       return `The RPC that is configured for ${payment.network} serves ${obstacle.actual}. Nothing was done.`;

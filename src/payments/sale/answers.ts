@@ -1,11 +1,9 @@
 import type { Clock } from '../../kit/clock.ts';
 import { AppError } from '../../kit/errors.ts';
 import type { Log } from '../../kit/log.ts';
-import { encodeBase64Json } from '../chains/core/base64-json.ts';
-import type { DocumentSigner } from '../wire/document-signer.ts';
-import { offerReceipt, signReceipt } from '../wire/offer-receipt.ts';
+import { encodeBase64Json, type SettleResponse } from '../chains/core/wire.ts';
+import { offerReceipt, signReceipt, type DocumentSigner } from '../wire/signed-documents.ts';
 import { findNetwork } from '../chains/networks.ts';
-import type { SettleResponse } from '../chains/core/wire.ts';
 import type { Payment } from '../../store/store.ts';
 
 /** The end of a settlement, as the buyer is told. */
@@ -70,23 +68,6 @@ export const addReceipt = (
 const conflict = (message: string): AppError =>
   new AppError('payment_conflict', message, { headers: { 'x-should-retry': 'false' } });
 
-export const paymentConflict = (): AppError =>
-  conflict('This payment proof was used for a different request. Sign a new payment for this request.');
-
-export const paymentIdConflict = (): AppError =>
-  conflict(
-    'The identifier of this payment (extensions.payment-identifier) came with another payment that may have been ' +
-      'charged. To get its answer, send that payment again as it was; for a new purchase, use a new identifier.',
-  );
-
-export const paymentRefunded = (): AppError =>
-  conflict('This payment was given back, so nothing is served for it any more. Sign a new payment.');
-
-export const paymentSpent = (): AppError =>
-  conflict(
-    'This payment proof was used, and its answer was delivered more than a day ago. Sign a new payment.',
-  );
-
 export const paymentInProgress = (): AppError =>
   new AppError(
     'payment_in_progress',
@@ -95,65 +76,76 @@ export const paymentInProgress = (): AppError =>
     { retryAfterSeconds: 1 },
   );
 
-export const payerUnknown = (): AppError =>
-  conflict(
-    'This payment does not tell which wallet pays, so its balance could belong to nobody. Nothing was charged. Pay ' +
-      'from a wallet that signs for its own tokens.',
-  );
-
-export const accountSuspended = (): AppError =>
-  new AppError(
-    'permission_denied',
-    'The account of this wallet is suspended, so it cannot buy. Nothing was charged. Ask the operator.',
-  );
-
-export const paymentUnavailable = (): AppError =>
-  new AppError(
-    'payment_unavailable',
-    'Payments cannot be checked or settled right now, and nothing was charged. Send the same request with the same ' +
-      'payment proof again shortly.',
-    { retryAfterSeconds: 5 },
-  );
-
-export const paymentUncovered = (): AppError =>
-  new AppError(
-    'payment_unavailable',
-    'Other payments of this wallet are not settled yet, and its balance may not cover this one as well. Nothing was ' +
-      'charged for this one. If an earlier request with a payment proof was broken off, send it again with that proof to ' +
-      'get its result; else send the same request with the same payment proof again shortly.',
-    { retryAfterSeconds: 5 },
-  );
-
-export const tooManyOpen = (): AppError =>
-  new AppError(
-    'rate_limit_exceeded',
-    'Too many payments of this wallet are not settled yet. Nothing was charged for this one. Send the same request with ' +
-      'the same payment proof again shortly.',
-    { retryAfterSeconds: 5 },
-  );
-
-export const tooManyReverts = (barredMs: number): AppError =>
-  new AppError(
-    'rate_limit_exceeded',
-    'The chain has reverted several settlements of this wallet, because its money or its permission was gone by then. ' +
-      'Nothing was charged. Pay from another wallet, or wait as long as Retry-After says.',
-    { retryAfterSeconds: Math.ceil(barredMs / 1_000), headers: { 'x-should-retry': 'false' } },
-  );
-
-/** `payment` carries the transaction where it is known. */
-export const paymentPending = (payment: Pick<Payment, 'network' | 'payer' | 'transaction'>): AppError => {
-  const { transaction } = payment;
-  const receipt = toReceipt(toSettleResponse(payment, { transaction, errorReason: 'settlement_pending' }));
-  return new AppError(
-    'payment_pending',
-    `The outcome of the payment${transaction === null ? '' : ` (transaction ${transaction})`} is not known yet. Send ` +
-      'the same request with the same payment proof again to get the result; do not pay again.',
-    {
-      retryAfterSeconds: 5,
-      headers: {
-        ...receipt.headers,
-        ...(transaction === null ? {} : { 'x-payment-transaction': transaction }),
+/** Why a payment is refused, or has no answer yet. */
+export const refusals = {
+  conflict: (): AppError =>
+    conflict('This payment proof was used for a different request. Sign a new payment for this request.'),
+  idConflict: (): AppError =>
+    conflict(
+      'The identifier of this payment (extensions.payment-identifier) came with another payment that may have been ' +
+        'charged. To get its answer, send that payment again as it was; for a new purchase, use a new identifier.',
+    ),
+  refunded: (): AppError =>
+    conflict('This payment was given back, so nothing is served for it any more. Sign a new payment.'),
+  spent: (): AppError =>
+    conflict(
+      'This payment proof was used, and its answer was delivered more than a day ago. Sign a new payment.',
+    ),
+  inProgress: paymentInProgress,
+  payerUnknown: (): AppError =>
+    conflict(
+      'This payment does not tell which wallet pays, so its balance could belong to nobody. Nothing was charged. Pay ' +
+        'from a wallet that signs for its own tokens.',
+    ),
+  accountSuspended: (): AppError =>
+    new AppError(
+      'permission_denied',
+      'The account of this wallet is suspended, so it cannot buy. Nothing was charged. Ask the operator.',
+    ),
+  unavailable: (): AppError =>
+    new AppError(
+      'payment_unavailable',
+      'Payments cannot be checked or settled right now, and nothing was charged. Send the same request with the same ' +
+        'payment proof again shortly.',
+      { retryAfterSeconds: 5 },
+    ),
+  uncovered: (): AppError =>
+    new AppError(
+      'payment_unavailable',
+      'Other payments of this wallet are not settled yet, and its balance may not cover this one as well. Nothing was ' +
+        'charged for this one. If an earlier request with a payment proof was broken off, send it again with that proof to ' +
+        'get its result; else send the same request with the same payment proof again shortly.',
+      { retryAfterSeconds: 5 },
+    ),
+  tooManyOpen: (): AppError =>
+    new AppError(
+      'rate_limit_exceeded',
+      'Too many payments of this wallet are not settled yet. Nothing was charged for this one. Send the same request with ' +
+        'the same payment proof again shortly.',
+      { retryAfterSeconds: 5 },
+    ),
+  tooManyReverts: (barredMs: number): AppError =>
+    new AppError(
+      'rate_limit_exceeded',
+      'The chain has reverted several settlements of this wallet, because its money or its permission was gone by then. ' +
+        'Nothing was charged. Pay from another wallet, or wait as long as Retry-After says.',
+      { retryAfterSeconds: Math.ceil(barredMs / 1_000), headers: { 'x-should-retry': 'false' } },
+    ),
+  /** `payment` carries the transaction where it is known. */
+  pending: (payment: Pick<Payment, 'network' | 'payer' | 'transaction'>): AppError => {
+    const { transaction } = payment;
+    const receipt = toReceipt(toSettleResponse(payment, { transaction, errorReason: 'settlement_pending' }));
+    return new AppError(
+      'payment_pending',
+      `The outcome of the payment${transaction === null ? '' : ` (transaction ${transaction})`} is not known yet. Send ` +
+        'the same request with the same payment proof again to get the result; do not pay again.',
+      {
+        retryAfterSeconds: 5,
+        headers: {
+          ...receipt.headers,
+          ...(transaction === null ? {} : { 'x-payment-transaction': transaction }),
+        },
       },
-    },
-  );
+    );
+  },
 };

@@ -1,24 +1,97 @@
 import type { Nano } from '../../kit/money.ts';
 import type { Challenge, PaymentMethod, UptoTerms } from '../wire/challenge.ts';
-import type { FeePayers } from '../chains/core/facilitator.ts';
-import type { DocumentSigner } from '../wire/document-signer.ts';
+import type { DocumentSigner } from '../wire/signed-documents.ts';
 import type { Payment } from '../../store/store.ts';
 import type { MoveContext } from './move-payment.ts';
-import type { createFormerTermsRegistry } from './former-terms.ts';
-import type { SoldOver, SoldResources } from './resources.ts';
+import type { TermsRegistry } from './find-terms.ts';
+import type { SoldOver, SoldResources } from '../wire/sold-resources.ts';
+import type { Proofs } from '../wire/parse-proof.ts';
+import type { Receipt } from './answers.ts';
+import type { UptoSale } from './scheme.ts';
+
+/** What every purchase needs of its sale, and of its request. */
+interface Order extends SoldOver {
+  price: Nano;
+  /** The prices under the rules of those names, which may have been offered until lately. */
+  formerPrices?: Readonly<Record<string, Nano>>;
+  /** The proofs as they came, unread; null for none. */
+  proofs: Proofs | null;
+  /** The hash of the canonical request: a proof pays one request. */
+  requestHash: string;
+  /** Offers the scheme `upto`, too, for which this does the work; absent: `exact` alone. */
+  upto?: UptoSale;
+  /** Aborts when the client has gone. Ends the work before the settlement, and never a settlement. */
+  signal: AbortSignal;
+}
+
+/** Buys an answer alone. */
+export interface AnswerOrder extends Order {
+  /**
+   * Makes the JSON text that is sold for a verified payment, or one that is given away. When it throws, nothing is charged
+   * and the error is passed on.
+   */
+  produce: (signal: AbortSignal, payment: Payment) => Promise<string | { free: string }>;
+}
+
+/** Raises a balance by the price, or by what the payment takes. */
+export interface CreditOrder extends Order {
+  credit: Credit;
+  /**
+   * Checks a verified payment, and makes the JSON text that is stored with it; null: none. `free`: nothing is charged. When
+   * it throws, nothing is charged and the error is passed on.
+   */
+  produce: (signal: AbortSignal, payment: Payment) => Promise<string | null | { free: string | null }>;
+}
+
+/** Both, as the steps of a payment take them. */
+export type PayRequest = Order & Pick<CreditOrder, 'produce'> & Partial<Pick<CreditOrder, 'credit'>>;
+
+export interface Credit {
+  /** The account whose balance is raised; null: that of the wallet that pays, which is made if needed. */
+  accountId: string | null;
+  /** Whether that is an account for sandbox credit. */
+  isSandbox: boolean;
+}
+
+export type PayOutcome = Unpaid | Served<string | null>;
+
+interface Unpaid {
+  outcome: 'unpaid';
+  challenge: Challenge;
+  /** Of a settlement that failed. */
+  receipt?: Receipt;
+}
+
+interface Served<Result> {
+  outcome: 'served';
+  result: Result;
+  /** Undefined for a result that was given away. */
+  receipt: Receipt | undefined;
+  /** Whether the result was made for an earlier request with the same proof. */
+  replayed: boolean;
+  transaction: string | null;
+  /** Names the payment. */
+  identity: string;
+  /** The account whose balance it raised; null for none. */
+  accountId: string | null;
+  /** Null for a result that was given away. */
+  settledAt: number | null;
+}
+
+/** The outcome of a sale, which always has a result. */
+export type SoldOutcome = Unpaid | Served<string>;
 
 /** The surroundings of every step of a payment. */
-export interface X402Context extends MoveContext {
+export interface SaleContext extends MoveContext {
   methods: readonly PaymentMethod[];
   resources: SoldResources;
   /** Signs receipts. Null until its key is loaded. */
   signer: () => DocumentSigner | null;
-  recentFeePayers: FeePayers;
-  formerTerms: ReturnType<typeof createFormerTermsRegistry>;
+  terms: TermsRegistry;
   /** `reason`: why a proof was refused. */
   challenge: (request: SoldOver & { price: Nano; reason?: string; upto?: UptoTerms | null }) => Challenge;
-  /** Notes, in the background, that the buyer is being answered. */
-  noteDelivery: (payment: Payment) => void;
+  /** Lets work go on that the gate waits for when it closes. */
+  inBackground: (work: Promise<void>) => void;
   /** Aborts when the gate closes. */
   closing: AbortSignal;
 }

@@ -7,42 +7,37 @@ import {
   supportedKinds,
   type PaymentMethod,
 } from '../wire/challenge.ts';
-import type { PriceRange, SaleDescription } from '../wire/sale-description.ts';
-import { createSignOffers } from '../wire/offer-receipt.ts';
+import { createSoldResources, type PriceRange, type SaleDescription } from '../wire/sold-resources.ts';
+import { createSignOffers, createPaymentDocuments } from '../wire/signed-documents.ts';
 import { createPaymentMethods, type PaymentMethodsOptions } from '../chains/payment-methods.ts';
 import type { Payment, Store } from '../../store/store.ts';
 import { defaultHeaderBytes } from '../x402-settings.ts';
-import { movePayment } from './move-payment.ts';
-import type { X402Context } from './context.ts';
-import { createFindToken, createTokenTexts } from '../records/token-amount.ts';
-import { createPaymentDocuments } from './documents.ts';
-import { createFormerTermsRegistry } from './former-terms.ts';
+import type {
+  SaleContext,
+  AnswerOrder,
+  CreditOrder,
+  PayOutcome,
+  PayRequest,
+  SoldOutcome,
+} from './context.ts';
+import { createTokenTexts } from '../records/token-amount.ts';
+import { createTermsRegistry } from './find-terms.ts';
 import { createPaymentHealth, type NetworkStatus } from './health.ts';
-import type { AnswerOrder, CreditOrder, PayOutcome, PayRequest, SoldOutcome } from './pay-request.ts';
 import { createMppDialect } from './mpp.ts';
-import { pay as payByProof } from './purchase.ts';
-import {
-  reconcile,
-  reconcileOne,
-  type NamedPayment,
-  type ReconcileOptions,
-  type ReconcileReport,
-} from './reconcile.ts';
+import { reconcile, reconcileOne, type NamedPayment, type ReconcileReport } from './reconcile.ts';
 import { createAccountLeases } from './account-lease.ts';
-import { createSoldResources } from './resources.ts';
 import { createSignIn } from './sign-in.ts';
-import { beginUpkeep } from './upkeep.ts';
+import { beginBackgroundWork } from './background-work.ts';
 
 export type { Challenge } from '../wire/challenge.ts';
-export type { PriceRange, SaleDescription } from '../wire/sale-description.ts';
+export type { PriceRange, SaleDescription } from '../wire/sold-resources.ts';
 export { hasProof, type Proofs } from '../wire/parse-proof.ts';
 export { signInFields, signInHeader, toSignedText } from '../wire/sign-in-with-x.ts';
 export { signInPath } from './sign-in.ts';
 export type { Receipt } from './answers.ts';
 export type { NetworkStatus } from './health.ts';
-export type { AnswerOrder, Credit, CreditOrder, PayOutcome, SoldOutcome } from './pay-request.ts';
-export type { ReconcileOptions, ReconcileReport } from './reconcile.ts';
-export type { SoldOver } from './resources.ts';
+export type { AnswerOrder, Credit, PayOutcome, SoldOutcome } from './context.ts';
+export type { ReconcileReport } from './reconcile.ts';
 
 /** Each network has its wallet (see assignWallets). `publicUrl` is read when terms are made. */
 export interface X402GateOptions extends Pick<
@@ -68,38 +63,23 @@ export type X402Gate = ReturnType<typeof createX402Gate>;
 
 /** Throws ConfigError for a network or key that cannot be used. Loads no heavy module and sends no request yet. */
 export const createX402Gate = (options: X402GateOptions) => {
-  const { store, clock, owner } = options;
-  const log = options.log.child({ part: 'x402' });
   const closing = new AbortController();
   const underWay = new Set<Promise<void>>();
   const inBackground = (work: Promise<void>): void => {
     const ending = work.finally(() => underWay.delete(ending));
     underWay.add(ending);
   };
-  const { methods, resources, documents, challenges, signIn, health, descriptions } = createParts(
-    { ...options, log },
-    { inBackground, closing: closing.signal },
-  );
-  const context: X402Context = {
-    store,
-    clock,
-    log,
-    owner,
-    leaseMs: options.leaseMs ?? defaultLeaseMs,
-    methods,
-    resources,
-    signer: documents.signer,
-    recentFeePayers: health.recentFeePayers,
-    formerTerms: createFormerTermsRegistry({ store, methods, sales: options.sales, clock }),
-    challenge: ({ sale, transport, isSandbox, ...request }) => {
-      const { offersSignIn, ...sold } = resources.find({ sale, transport, isSandbox });
-      const ownExtensions = offersSignIn ? signIn.declare() : null;
-      return challenges.challenge({ ...request, ...sold, ...(ownExtensions && { ownExtensions }) });
-    },
-    noteDelivery: (payment) => inBackground(noteDelivery(context, payment)),
-    closing: closing.signal,
-  };
+  const log = options.log.child({ part: 'x402' });
+  const { context, documents, signIn, health } = createParts({ ...options, log }, { inBackground, closing });
+  const { methods } = context;
   const mpp = createMppDialect(context, options.publicUrl);
+  const pay = (request: PayRequest): Promise<PayOutcome> => {
+    const paying = mpp.pay(request);
+    const ended = (): void => undefined;
+    // Metered calls are settled before the store is closed. Their errors reach the caller.
+    if (request.upto !== undefined) inBackground(paying.then(ended, ended));
+    return paying;
+  };
   return {
     /**
      * Returns the terms for a request without payment; `reason` says why a payment was refused. Throws AppError
@@ -108,21 +88,32 @@ export const createX402Gate = (options: X402GateOptions) => {
     challenge: context.challenge,
     /** Returns the same for a request that may ask for the terms in MPP, too. */
     offer: mpp.offer,
-    ...createVerbs(context, { mpp, inBackground }),
+    /**
+     * Sells an answer: serves a request once for each proof. Throws AppError: `invalid_payment` (the proof cannot be read),
+     * `payment_conflict` (it paid another request), `payment_in_progress` (it is being worked on), `payment_pending`
+     * (its settlement may or may not have happened), `payment_unavailable` (nothing was taken), and whatever `produce`
+     * throws.
+     */
+    sellAnswer: async (order: AnswerOrder): Promise<SoldOutcome> => toSold(await pay(order)),
+    /** Takes a payment that raises a balance, in the same way. */
+    takeCredit: (order: CreditOrder): Promise<PayOutcome> => pay(order),
     findPayment: mpp.findPayment,
     signIn: signIn.check,
-    /** Asks the chains about the payments that are due for a look, and ends them where that is safe. */
-    reconcile: (limits: ReconcileOptions): Promise<ReconcileReport> => reconcile(context, limits),
+    /** Asks the chains about payments that are due, at most `limit`, and ends them where that is safe. */
+    reconcile: (options: { limit: number }): Promise<ReconcileReport> => reconcile(context, options),
     /** Does the same for one payment. Null: there is none, or another process works on it. */
     reconcileOne: (named: NamedPayment): Promise<Payment | null> => reconcileOne(context, named),
     status: health.status,
     /** Returns what the facilitator in this process settles, as JSON text; null when there is none. */
     supported: (): string | null => supportedKinds(methods),
-    ...descriptions,
+    /** Everything that is sold. */
+    sales: options.sales,
+    /** Returns the part of a range of prices that can be paid, and the terms of the least price on the ready networks. */
+    payable: (range: PriceRange) => payableNow(methods, { range, health: health.status() }),
     /** Returns the DID document with the key of offers and receipts, as JSON text. Rejects when the store does. */
     didDocument: documents.didDocument,
     /** Returns an amount in whole tokens, such as `0.10`; null for an unknown token. */
-    tokenAmount: createTokenTexts(createFindToken(options.networks)).tokenAmount,
+    tokenAmount: createTokenTexts(options.networks).tokenAmount,
     /** Signs what a receipt of an account says, as a JWS with that key. Rejects when the store does. */
     signReceipt: documents.signReceipt,
     /** Loads the modules of the networks and asks the facilitators, now and every few minutes until `close`. */
@@ -131,7 +122,7 @@ export const createX402Gate = (options: X402GateOptions) => {
     },
     /** Reconciles payments, deletes old ones, and notes which terms are offered, until the signal aborts. */
     begin: (signal: AbortSignal): Promise<void> =>
-      beginUpkeep(context, { networks: options.networks, signal }),
+      beginBackgroundWork(context, { networks: options.networks, signal }),
     /** Ends what runs in the background, and waits for pending writes and for calls that are paid after the work. */
     close: async (): Promise<void> => {
       closing.abort();
@@ -158,32 +149,6 @@ const payableNow = (
   };
 };
 
-/** Speaks MPP to requests that have `proofs.mpp`. */
-const createVerbs = (
-  context: X402Context,
-  options: { mpp: ReturnType<typeof createMppDialect>; inBackground: (work: Promise<void>) => void },
-) => {
-  const pay = (request: PayRequest): Promise<PayOutcome> => {
-    const proof = request.proofs?.mpp;
-    const paying = proof === undefined ? payByProof(context, request) : options.mpp.pay(request, proof);
-    const ended = (): void => undefined;
-    // Metered calls are settled before the store is closed. Their errors reach the caller.
-    if (request.upto !== undefined) options.inBackground(paying.then(ended, ended));
-    return paying;
-  };
-  return {
-    /**
-     * Sells an answer: serves a request once for each proof. Throws AppError: `invalid_payment` (the proof cannot be read),
-     * `payment_conflict` (it paid another request), `payment_in_progress` (it is being worked on), `payment_pending`
-     * (its settlement may or may not have happened), `payment_unavailable` (nothing was taken), and whatever `produce`
-     * throws.
-     */
-    sellAnswer: async (order: AnswerOrder): Promise<SoldOutcome> => toSold(await pay(order)),
-    /** Takes a payment that raises a balance, in the same way. */
-    takeCredit: (order: CreditOrder): Promise<PayOutcome> => pay(order),
-  };
-};
-
 const toSold = (outcome: PayOutcome): SoldOutcome => {
   if (outcome.outcome === 'unpaid') return outcome;
   const { result } = outcome;
@@ -192,20 +157,12 @@ const toSold = (outcome: PayOutcome): SoldOutcome => {
   return { ...outcome, result };
 };
 
-const noteDelivery = async (context: X402Context, payment: Payment): Promise<void> => {
-  try {
-    await movePayment(context, payment, 'delivered', {});
-  } catch (error) {
-    context.log.error({ err: error, payment: payment.identity }, 'marking a payment as delivered failed');
-  }
-};
-
 /** Creates the parts of a gate that inform each other of changed terms. */
 const createParts = (
   options: X402GateOptions,
-  { inBackground, closing }: { inBackground: (work: Promise<void>) => void; closing: AbortSignal },
+  { inBackground, closing: { signal } }: Pick<SaleContext, 'inBackground'> & { closing: AbortController },
 ) => {
-  const { store, owner, publicUrl, sales, clock, log } = options;
+  const { store, owner, publicUrl, sales, clock, log, leaseMs = defaultLeaseMs } = options;
   const { now } = clock;
   const methods = createPaymentMethods({
     ...options,
@@ -215,8 +172,9 @@ const createParts = (
   });
   const resources = createSoldResources(sales, publicUrl);
   const documents = createPaymentDocuments({ store, publicUrl, log, onSigner: () => challenges.clear() });
+  const { signer } = documents;
   const challenges = createChallengeRegistry(methods, {
-    signOffers: createSignOffers({ signer: documents.signer, now, log }),
+    signOffers: createSignOffers({ signer, now, log }),
     headerBytes: options.headerBytes ?? defaultHeaderBytes,
     now,
   });
@@ -230,13 +188,26 @@ const createParts = (
       inBackground(signIn.load());
     },
     inBackground,
-    signal: closing,
+    signal,
   });
-  const descriptions = {
-    /** Everything that is sold. */
-    sales,
-    /** Returns the part of a range of prices that can be paid, and the terms of the least price on the ready networks. */
-    payable: (range: PriceRange) => payableNow(methods, { range, health: health.status() }),
+  const { recentFeePayers } = health;
+  const context: SaleContext = {
+    store,
+    clock,
+    log,
+    owner,
+    leaseMs,
+    methods,
+    resources,
+    signer,
+    inBackground,
+    closing: signal,
+    terms: createTermsRegistry({ store, methods, sales, recentFeePayers, clock }),
+    challenge: ({ sale, transport, isSandbox, ...request }) => {
+      const { offersSignIn, ...sold } = resources.find({ sale, transport, isSandbox });
+      const ownExtensions = offersSignIn ? signIn.declare() : null;
+      return challenges.challenge({ ...request, ...sold, ...(ownExtensions && { ownExtensions }) });
+    },
   };
-  return { methods, resources, documents, challenges, signIn, health, descriptions };
+  return { context, documents, signIn, health };
 };

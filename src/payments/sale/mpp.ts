@@ -13,99 +13,87 @@ import {
 } from '../wire/mpp.ts';
 import { hasProof, type Proofs } from '../wire/parse-proof.ts';
 import type { Payment } from '../../store/store.ts';
-import type { PayOutcome, PayRequest } from './pay-request.ts';
-import type { X402Context } from './context.ts';
+import type { PayOutcome, PayRequest, SaleContext } from './context.ts';
 import { findPayment, pay } from './purchase.ts';
 
-/** The parts of a request that its terms depend on. */
-type OfferRequest = Pick<PayRequest, 'sale' | 'transport' | 'isSandbox' | 'price' | 'proofs' | 'requestHash'>;
-
 /** The parts of a request that name its payment. */
-type KnownRequest = Pick<PayRequest, 'requestHash'> & { proofs: Proofs };
+type KnownRequest = Pick<PayRequest, 'requestHash' | 'proofs'>;
 
-interface MppContext extends X402Context {
-  publicUrl: () => string;
-  loadKey: () => Promise<string>;
-}
+/** The parts of a request that its terms depend on. */
+type OfferRequest = KnownRequest & Pick<PayRequest, 'sale' | 'transport' | 'isSandbox' | 'price'>;
 
 /**
- * Speaks MPP to requests over HTTP, beside x402. A credential of MPP is rewritten as an x402 proof. So both have the
- * same identity, and everything after that is the same.
+ * Speaks MPP to requests over HTTP that have `proofs.mpp`, beside x402. A credential of MPP is rewritten as an x402 proof.
+ * So both have the same identity, and everything after that is the same.
  */
-export const createMppDialect = (x402: X402Context, publicUrl: () => string) => {
+export const createMppDialect = (context: SaleContext, publicUrl: () => string) => {
+  const { store, methods, clock } = context;
   const loadKey = memoizeAsync(() =>
-    x402.store.getOrCreateSecret({ name: 'mpp-challenges', value: randomBase62(43) }),
+    store.getOrCreateSecret({ name: 'mpp-challenges', value: randomBase62(43) }),
   );
-  const context: MppContext = { ...x402, publicUrl, loadKey };
+  const bind = async ({ requestHash }: KnownRequest, { field }: MppRequest): Promise<MppBinding> => ({
+    key: await loadKey(),
+    requestHash,
+    field,
+  });
+
+  /**
+   * Reads the credential of MPP that counts; null for none. Some wallets may send both, and are charged once: an x402
+   * proof always wins, so that a repetition is the same.
+   */
+  const readCredential = async (request: KnownRequest) => {
+    const { mpp, ...proofs } = request.proofs ?? {};
+    if (mpp === undefined || mpp.credential === null || hasProof(proofs)) return null;
+    return readMppCredential(mpp.credential, await bind(request, mpp));
+  };
+
+  /** Adds the terms of MPP to those of x402 for a request that speaks it. */
+  const translate = async (
+    challenge: Challenge,
+    request: OfferRequest,
+    problem: MppProblem | null,
+  ): Promise<Challenge> => {
+    const mpp = request.proofs?.mpp;
+    if (mpp === undefined) return challenge;
+    const terms = { methods, price: request.price, realm: new URL(publicUrl()).host, now: clock.now() };
+    const header = writeMppChallenges(terms, await bind(request, mpp));
+    const headers = header === '' ? {} : { 'www-authenticate': header };
+    return { ...challenge, mpp: { headers, problem } };
+  };
+
   return {
     /** Returns the terms for a request without payment. */
-    offer: async (request: OfferRequest): Promise<Challenge> => {
-      const challenge = x402.challenge(request);
-      const mpp = request.proofs?.mpp;
-      return mpp === undefined ? challenge : translate(context, challenge, { request, mpp, problem: null });
-    },
+    offer: async (request: OfferRequest): Promise<Challenge> =>
+      translate(context.challenge(request), request, null),
     /** Finds the payment that the proof of a request has begun or made; null for a new proof, and for one that cannot be read. */
-    findPayment: async (request: KnownRequest): Promise<Payment | null> => {
-      const { mpp, ...proofs } = request.proofs;
-      const credential = credentialIn(request.proofs);
-      if (mpp === undefined || credential === null) return findPayment(x402, proofs);
-      const read = readMppCredential(credential, await bind(context, request, mpp));
-      return 'problem' in read ? null : findPayment(x402, { meta: read.proof });
+    findPayment: async (request: KnownRequest & { proofs: Proofs }): Promise<Payment | null> => {
+      const read = await readCredential(request);
+      if (read === null) return findPayment(context, request.proofs);
+      return 'problem' in read ? null : findPayment(context, { meta: read.proof });
     },
     /** Serves a request in the dialect of its proof. */
-    pay: async (request: PayRequest, mpp: MppRequest): Promise<PayOutcome> => {
-      const { mpp: _mpp, ...proofs } = request.proofs ?? {};
-      const credential = credentialIn({ ...proofs, mpp });
+    pay: async (request: PayRequest): Promise<PayOutcome> => {
+      const read = await readCredential(request);
       const { outcome, problem } =
-        credential === null
-          ? { outcome: await pay(x402, { ...request, proofs }), problem: null }
-          : await payByCredential(context, request, { ...mpp, credential });
+        read === null
+          ? { outcome: await pay(context, request), problem: null }
+          : await payByCredential(context, request, read);
       if (outcome.outcome === 'served') return outcome;
-      return {
-        ...outcome,
-        challenge: await translate(context, outcome.challenge, { request, mpp, problem }),
-      };
+      return { ...outcome, challenge: await translate(outcome.challenge, request, problem) };
     },
   };
 };
 
-/**
- * Returns the credential of MPP that counts; null for none. Some wallets may send both, and are charged once: an x402
- * proof always wins, so that a repetition is the same.
- */
-const credentialIn = ({ mpp, ...proofs }: Proofs): string | null =>
-  hasProof(proofs) ? null : (mpp?.credential ?? null);
-
-const bind = async (
-  { loadKey }: MppContext,
-  { requestHash }: Pick<OfferRequest, 'requestHash'>,
-  { field }: MppRequest,
-): Promise<MppBinding> => ({ key: await loadKey(), requestHash, field });
-
-/** Adds the terms of MPP to those of x402. */
-const translate = async (
-  context: MppContext,
-  challenge: Challenge,
-  { request, mpp, problem }: { request: OfferRequest; mpp: MppRequest; problem: MppProblem | null },
-): Promise<Challenge> => {
-  const { methods, publicUrl, clock } = context;
-  const terms = { methods, price: request.price, realm: new URL(publicUrl()).host, now: clock.now() };
-  const header = writeMppChallenges(terms, await bind(context, request, mpp));
-  const headers = header === '' ? {} : { 'www-authenticate': header };
-  return { ...challenge, mpp: { headers, problem } };
-};
-
 /** Pays with a credential. `problem` says why it was refused; null when it was served. */
 const payByCredential = async (
-  context: MppContext,
+  context: SaleContext,
   request: PayRequest,
-  mpp: MppRequest & { credential: string },
+  read: ReturnType<typeof readMppCredential>,
 ): Promise<{ outcome: PayOutcome; problem: MppProblem | null }> => {
   const refuse = async (problem: MppProblem) => ({
     outcome: await pay(context, { ...request, proofs: null }),
     problem,
   });
-  const read = readMppCredential(mpp.credential, await bind(context, request, mpp));
   if ('problem' in read) return refuse(read.problem);
   try {
     const outcome = await pay(context, { ...request, proofs: { meta: read.proof } });
@@ -125,7 +113,7 @@ const payByCredential = async (
 };
 
 const withReceipt = (
-  { clock }: MppContext,
+  { clock }: SaleContext,
   served: Extract<PayOutcome, { outcome: 'served' }>,
   credential: MppCredential,
 ): PayOutcome => {

@@ -1,27 +1,13 @@
-import { withPurpose } from '../../http/pay-settings.ts';
 import { AppError } from '../../kit/errors.ts';
 import type { PaymentMethod } from '../wire/challenge.ts';
 import type { PaymentOrder } from '../chains/core/facilitator.ts';
-import { matchTerms, type TermsMatch } from '../wire/match-terms.ts';
+import type { TermsMatch } from './find-terms.ts';
 import { hasProof, parseProof, paymentIdentity, type Proof, type Proofs } from '../wire/parse-proof.ts';
 import type { Payment } from '../../store/store.ts';
 import { isLeased, movePayment, newLease, whileLeased } from './move-payment.ts';
-import {
-  paymentConflict,
-  paymentIdConflict,
-  paymentInProgress,
-  paymentRefunded,
-  paymentSpent,
-  paymentUnavailable,
-  toReceipt,
-  toSettleResponse,
-  tooManyReverts,
-  type Receipt,
-} from './answers.ts';
-import type { X402Context } from './context.ts';
-import { methodsUnder, pricingOf } from './former-terms.ts';
+import { refusals, toReceipt, toSettleResponse, type Receipt } from './answers.ts';
+import type { SaleContext, PayOutcome, PayRequest } from './context.ts';
 import { findMethod, isSameProof, toNewPayment, toSigned } from './record.ts';
-import type { PayOutcome, PayRequest } from './pay-request.ts';
 import {
   appeal,
   isBarred,
@@ -33,7 +19,7 @@ import {
   settle,
   type Settled,
 } from './settlement.ts';
-import { toChargedUnits, toNano, uptoTermsOf, WorkNotEndedError, type UptoSale } from './upto.ts';
+import { exactScheme, toNano, uptoScheme, uptoTermsOf, WorkNotEndedError, type Scheme } from './scheme.ts';
 import { verify } from './verify.ts';
 
 /** For how long a delivered answer is given again. Later its proof, public on the chain, may be sent by anybody. */
@@ -52,8 +38,7 @@ interface Order {
   method: PaymentMethod;
   /** The proof with the terms that it answers. */
   signed: PaymentOrder;
-  /** Null for the scheme `exact`. */
-  upto: UptoSale | null;
+  scheme: Scheme;
 }
 
 /** Our terms that a proof answers. */
@@ -64,23 +49,24 @@ type Terms = Omit<Extract<TermsMatch, { outcome: 'match' }>, 'outcome'>;
  * verified, result stored, about to be sent, settled (payment-events.ts). A proof that is found half way is being worked
  * on, was left by a process that died, or has an unknown outcome; each goes on from where it stands.
  */
-export const pay = async (context: X402Context, request: PayRequest): Promise<PayOutcome> => {
+export const pay = async (context: SaleContext, request: PayRequest): Promise<PayOutcome> => {
   const { store } = context;
   if (!hasProof(request.proofs)) return unpaid(context, request);
   const purchase = { request, ...(await readProof(context, request.proofs)) };
   const { proof } = purchase;
-  const matched = await findTerms(context, purchase);
+  const upto = uptoTermsOf(request.upto);
+  const matched = await context.terms.find(proof, { ...request, upto });
   if (matched.outcome === 'match') return reserve(context, purchase, matched);
   const known = await store.getPayment(purchase.identity);
   if (known !== null && known.state !== 'rejected') return resume(context, known, { purchase, terms: null });
   if (proof.paymentId !== null && (await store.findPaymentById(proof.paymentId)) !== null)
-    throw paymentIdConflict();
-  if (matched.outcome === 'unavailable') throw paymentUnavailable();
+    throw refusals.idConflict();
+  if (matched.outcome === 'unavailable') throw refusals.unavailable();
   return unpaid(context, request, matched.reason);
 };
 
 const readProof = async (
-  { methods }: X402Context,
+  { methods }: SaleContext,
   proofs: Proofs,
 ): Promise<{ proof: Proof; identity: string }> => {
   const proof = parseProof(
@@ -91,7 +77,7 @@ const readProof = async (
 };
 
 /** Finds the payment that a proof has begun or made; null for a new proof, and for one that cannot be read. */
-export const findPayment = async (context: X402Context, proofs: Proofs): Promise<Payment | null> => {
+export const findPayment = async (context: SaleContext, proofs: Proofs): Promise<Payment | null> => {
   try {
     const { identity } = await readProof(context, proofs);
     return await context.store.getPayment(identity);
@@ -101,38 +87,14 @@ export const findPayment = async (context: X402Context, proofs: Proofs): Promise
   }
 };
 
-/** Matches a proof with the present terms, or else with recent ones. */
-const findTerms = async (
-  { methods, recentFeePayers, formerTerms }: X402Context,
-  { proof, request: { price, formerPrices, sale, upto: metered } }: Purchase,
-): Promise<TermsMatch> => {
-  const upto = uptoTermsOf(metered);
-  const present = matchTerms(proof, { methods, price, recentFeePayers, upto });
-  if (present.outcome !== 'mismatch' || formerPrices === undefined) return present;
-  for (const former of await formerTerms.list()) {
-    const pricing = pricingOf(former, sale);
-    const formerPrice = pricing === null ? undefined : formerPrices[pricing];
-    if (formerPrice === undefined) continue;
-    const found = matchTerms(proof, {
-      methods: methodsUnder(former, methods),
-      price: formerPrice,
-      recentFeePayers,
-      upto,
-    });
-    if (found.outcome === 'match') return found;
-  }
-  return present;
-};
-
-const reserve = async (context: X402Context, purchase: Purchase, terms: Terms): Promise<PayOutcome> => {
+const reserve = async (context: SaleContext, purchase: Purchase, terms: Terms): Promise<PayOutcome> => {
   const { request, proof, identity } = purchase;
   const { resource } = context.resources.find(request);
   const signed = toSigned(proof, { requirements: terms.requirements, resource });
   const { outcome, payment } = await context.store.reservePayment(
-    toNewPayment({
+    toNewPayment(signed, {
       identity,
       requestHash: request.requestHash,
-      signed,
       paymentId: proof.paymentId,
       accountId: request.credit?.accountId ?? null,
       credit: request.credit === undefined ? null : request.price,
@@ -141,25 +103,26 @@ const reserve = async (context: X402Context, purchase: Purchase, terms: Terms): 
     }),
   );
   switch (outcome) {
-    case 'reserved':
-      return serve(context, payment, {
-        request,
-        method: terms.method,
-        signed,
-        upto: (terms.requirements.scheme === 'upto' && request.upto) || null,
-      });
+    case 'reserved': {
+      const { method, requirements } = terms;
+      const scheme =
+        requirements.scheme === 'upto' && request.upto !== undefined
+          ? uptoScheme(request.upto, method.network.asset.decimals)
+          : exactScheme(request);
+      return serve(context, payment, { request, method, signed, scheme });
+    }
     case 'exists':
       return resume(context, payment, { purchase, terms });
     case 'payment_id_taken':
-      throw paymentIdConflict();
+      throw refusals.idConflict();
   }
 };
 
 /** Goes from our own reservation to the answer. */
-const serve = async (context: X402Context, payment: Payment, order: Order): Promise<PayOutcome> => {
-  const { request, method, signed, upto } = order;
+const serve = async (context: SaleContext, payment: Payment, order: Order): Promise<PayOutcome> => {
+  const { request, method, signed, scheme } = order;
   const { credit, signal } = request;
-  const verification = await verify(context, payment, { method, signed, credit, upto, signal });
+  const verification = await verify(context, payment, { method, signed, credit, scheme, signal });
   if (verification.outcome === 'refused') {
     const { reason, error, isExactOnly } = verification;
     await refuse(context, payment, reason);
@@ -170,13 +133,12 @@ const serve = async (context: X402Context, payment: Payment, order: Order): Prom
   const { result, charge } = await produce(context, verified, order);
   if (charge === 0n) {
     await refuse(context, payment, 'not_charged');
-    const receipt =
-      upto === null
-        ? undefined
-        : toReceipt({ ...toSettleResponse(verified, { transaction: null }), amount: '0' });
+    const receipt = scheme.givesReceiptOfNothing
+      ? toReceipt({ ...toSettleResponse(verified, { transaction: null }), amount: '0' })
+      : undefined;
     const { identity, accountId } = verified;
-    const served = { result, receipt, replayed: false, transaction: null, identity, accountId };
-    return { outcome: 'served', ...served, settledAt: null };
+    const nothing = { receipt, replayed: false, transaction: null, settledAt: null };
+    return { outcome: 'served', result, identity, accountId, ...nothing };
   }
   const { decimals } = method.network.asset;
   const produced = await movePayment(context, verified, 'produced', {
@@ -184,35 +146,23 @@ const serve = async (context: X402Context, payment: Payment, order: Order): Prom
     settledAmount: charge,
     credit: charge === undefined || verified.credit === null ? undefined : toNano(charge, decimals),
   });
-  if (produced === null) throw paymentInProgress();
+  if (produced === null) throw refusals.inProgress();
   return settleProduced(context, produced, { request, method, signed, replayed: false });
 };
 
-/** Makes the result, and the amount that is charged: undefined for all of it. Frees the proof before it throws, unless work goes on. */
+/** Makes the result. Frees the proof before it throws, unless work goes on. */
 const produce = async (
-  context: X402Context,
+  context: SaleContext,
   payment: Payment,
-  { request, method, upto }: Order,
-): Promise<{ result: string | null; charge: bigint | undefined }> => {
+  { request, scheme }: Order,
+): ReturnType<Scheme['produce']> => {
   try {
-    const { signal } = request;
-    signal.throwIfAborted();
-    if (upto === null) {
-      const purpose = { operation: request.sale, jobId: null, soldPayment: payment.identity };
-      const made = await whileLeased(context, payment, () =>
-        withPurpose(purpose, () => request.produce(signal, payment)),
-      );
-      return made === null || typeof made === 'string'
-        ? { result: made, charge: undefined }
-        : { result: made.free, charge: 0n };
-    }
-    const { result, charge } = await whileLeased(context, payment, () => upto.produce(payment));
-    const { decimals } = method.network.asset;
-    return { result, charge: toChargedUnits(charge, { decimals, most: payment.amount }) };
+    request.signal.throwIfAborted();
+    return await whileLeased(context, payment, () => scheme.produce(payment));
   } catch (error) {
     if (error instanceof WorkNotEndedError) {
       context.log.error({ err: error, payment: payment.identity }, 'what a paid call costs is not known');
-      throw paymentInProgress();
+      throw refusals.inProgress();
     }
     await refuse(context, payment, 'not_produced').catch((failure: unknown) =>
       context.log.error(
@@ -225,7 +175,7 @@ const produce = async (
 };
 
 const settleProduced = async (
-  context: X402Context,
+  context: SaleContext,
   payment: Payment,
   {
     request,
@@ -244,20 +194,28 @@ const settleProduced = async (
 };
 
 const finish = (
-  context: X402Context,
+  context: SaleContext,
   settled: Settled,
   { request, replayed }: { request: PayRequest; replayed: boolean },
 ): PayOutcome => {
   if (settled.outcome === 'failed') return unpaid(context, request, settled.reason, settled.receipt);
-  const { payment, result, receipt, transaction } = settled;
-  if (payment.state !== 'delivered') context.noteDelivery(payment);
-  const { identity, accountId, settledAt } = payment;
-  const done = { result, receipt, replayed, transaction, identity, accountId, settledAt };
-  return { outcome: 'served', ...done };
+  const { payment, receipt, transaction } = settled;
+  if (payment.state !== 'delivered') context.inBackground(noteDelivery(context, payment));
+  const { result, identity, accountId, settledAt } = payment;
+  return { outcome: 'served', result, receipt, replayed, transaction, identity, accountId, settledAt };
+};
+
+/** Notes that the buyer is being answered. */
+const noteDelivery = async (context: SaleContext, payment: Payment): Promise<void> => {
+  try {
+    await movePayment(context, payment, 'delivered', {});
+  } catch (error) {
+    context.log.error({ err: error, payment: payment.identity }, 'marking a payment as delivered failed');
+  }
 };
 
 const unpaid = (
-  { challenge }: X402Context,
+  { challenge }: SaleContext,
   { price, sale, transport, isSandbox, upto }: PayRequest,
   reason?: string,
   receipt?: Receipt,
@@ -269,23 +227,23 @@ const unpaid = (
 
 /** Goes on with a known proof. `terms` is null when it would not be accepted as a new one. */
 const resume = async (
-  context: X402Context,
+  context: SaleContext,
   payment: Payment,
   { purchase, terms }: { purchase: Purchase; terms: Terms | null },
 ): Promise<PayOutcome> => {
   const { request, proof } = purchase;
-  if (payment.requestHash !== request.requestHash || !isSameProof(payment, proof)) throw paymentConflict();
-  if (payment.isRefunded) throw paymentRefunded();
+  if (payment.requestHash !== request.requestHash || !isSameProof(payment, proof)) throw refusals.conflict();
+  if (payment.isRefunded) throw refusals.refunded();
   switch (payment.state) {
     case 'delivered':
-      if (context.clock.now() - payment.updatedAt > replayLifeMs) throw paymentSpent();
+      if (context.clock.now() - payment.updatedAt > replayLifeMs) throw refusals.spent();
       return finish(context, replay(payment), { request, replayed: true });
     case 'settled':
       return finish(context, replay(payment), { request, replayed: true });
     case 'rejected':
       // The proof was freed between our reservation and this read.
       if (terms === null) return unpaid(context, request, payment.reason ?? undefined);
-      throw paymentInProgress();
+      throw refusals.inProgress();
     case 'failed':
       return resumeFailed(context, payment, request);
     case 'unknown':
@@ -295,15 +253,15 @@ const resume = async (
       return resumeProduced(context, payment, request);
     case 'reserved':
     case 'verified':
-      if (isLeased(context, payment)) throw paymentInProgress();
-      if (terms === null) throw paymentUnavailable();
-      if ((await movePayment(context, payment, 'interrupted', {})) === null) throw paymentInProgress();
+      if (isLeased(context, payment)) throw refusals.inProgress();
+      if (terms === null) throw refusals.unavailable();
+      if ((await movePayment(context, payment, 'interrupted', {})) === null) throw refusals.inProgress();
       return reserve(context, purchase, terms);
   }
 };
 
 const resumeFailed = async (
-  context: X402Context,
+  context: SaleContext,
   payment: Payment,
   request: PayRequest,
 ): Promise<PayOutcome> => {
@@ -315,7 +273,7 @@ const resumeFailed = async (
 };
 
 const resumeSent = async (
-  context: X402Context,
+  context: SaleContext,
   payment: Payment,
   request: PayRequest,
 ): Promise<PayOutcome> => {
@@ -327,31 +285,31 @@ const resumeSent = async (
       transaction: undefined,
       reverts: undefined,
     });
-    throw paymentRefunded();
+    throw refusals.refunded();
   }
   return finish(context, await resolve(context, taken, method), { request, replayed: true });
 };
 
 const resumeProduced = async (
-  context: X402Context,
+  context: SaleContext,
   payment: Payment,
   request: PayRequest,
 ): Promise<PayOutcome> => {
-  if (await isBarred(context, payment)) throw tooManyReverts(revertLimit.withinMs);
+  if (await isBarred(context, payment)) throw refusals.tooManyReverts(revertLimit.withinMs);
   const { taken, method } = await takeOver(context, payment, 'continued');
   return settleProduced(context, taken, { request, method, replayed: true });
 };
 
 /** Takes the lease of a payment that a process left behind. Throws AppError when another process has it. */
 const takeOver = async (
-  context: X402Context,
+  context: SaleContext,
   payment: Payment,
   event: 'continued' | 'resumed',
 ): Promise<{ taken: Payment; method: PaymentMethod }> => {
-  if (isLeased(context, payment)) throw paymentInProgress();
+  if (isLeased(context, payment)) throw refusals.inProgress();
   const method = findMethod(context.methods, payment.network);
-  if (method === null) throw paymentUnavailable();
+  if (method === null) throw refusals.unavailable();
   const taken = await movePayment(context, payment, event, {});
-  if (taken === null) throw paymentInProgress();
+  if (taken === null) throw refusals.inProgress();
   return { taken, method };
 };

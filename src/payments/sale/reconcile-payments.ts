@@ -4,7 +4,7 @@ import { silentLog } from '../../kit/log.ts';
 import { configuredNetwork } from '../chains/networks.ts';
 import type { X402NetworkConfig } from '../x402-settings.ts';
 import type { Payment, Store } from '../../store/store.ts';
-import { readPayments } from '../records/list-payments.ts';
+import { readPayments } from '../records/find-payments.ts';
 import { createX402Gate, type X402Gate } from './gate.ts';
 import type { PaymentState } from '../../rules/payments.ts';
 

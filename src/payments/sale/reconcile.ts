@@ -3,15 +3,10 @@ import type { FoundOutcome } from '../chains/core/facilitator.ts';
 import { AppError } from '../../kit/errors.ts';
 import type { Payment } from '../../store/store.ts';
 import { isLeased, movePayment } from './move-payment.ts';
-import type { X402Context } from './context.ts';
+import type { SaleContext } from './context.ts';
 import { findMethod } from './record.ts';
-import { isBarred, look, settle } from './settlement.ts';
+import { askChain, isBarred, settle } from './settlement.ts';
 import { neverSettledMs, openStates, type PaymentState } from '../../rules/payments.ts';
-
-export interface ReconcileOptions {
-  /** The most payments in one run. */
-  limit: number;
-}
 
 export interface ReconcileReport {
   /** The payments that were due and that nobody works on. */
@@ -43,8 +38,8 @@ const finalForSureMs = 7 * 24 * 3_600_000;
  * call: a buyer who wants another result comes back with the proof, and until that has run out everything waits for it.
  */
 export const reconcile = async (
-  context: X402Context,
-  { limit }: ReconcileOptions,
+  context: SaleContext,
+  { limit }: { limit: number },
 ): Promise<ReconcileReport> => {
   const { log, closing } = context;
   const queue = await claimDue(context, limit);
@@ -64,7 +59,7 @@ export const reconcile = async (
 };
 
 /** Claims open payments before ended ones. */
-const claimDue = async (context: X402Context, limit: number): Promise<Payment[]> => {
+const claimDue = async (context: SaleContext, limit: number): Promise<Payment[]> => {
   const { store, clock } = context;
   const now = clock.now();
   const claim = (states: readonly PaymentState[], max: number): Promise<Payment[]> =>
@@ -78,7 +73,7 @@ const claimDue = async (context: X402Context, limit: number): Promise<Payment[]>
 
 /** Checks one payment, due or not. Null: there is none, or another process works on it. */
 export const reconcileOne = async (
-  context: X402Context,
+  context: SaleContext,
   { identity, transaction }: NamedPayment,
 ): Promise<Payment | null> => {
   const { store, clock } = context;
@@ -90,7 +85,7 @@ export const reconcileOne = async (
 };
 
 /** True: it needs no further check. */
-const check = async (context: X402Context, payment: Payment, isDue: boolean): Promise<boolean> => {
+const check = async (context: SaleContext, payment: Payment, isDue: boolean): Promise<boolean> => {
   switch (payment.state) {
     case 'reserved':
     case 'verified':
@@ -113,7 +108,7 @@ const check = async (context: X402Context, payment: Payment, isDue: boolean): Pr
 };
 
 /** Nothing was sent. The buyer may come back until the proof has run out, but not for a metered call. */
-const checkProduced = async (context: X402Context, payment: Payment): Promise<boolean> => {
+const checkProduced = async (context: SaleContext, payment: Payment): Promise<boolean> => {
   const found = await ask(context, payment);
   if (found.outcome === 'settled') return true;
   const isOver = context.clock.now() - payment.createdAt > neverSettledMs;
@@ -124,7 +119,7 @@ const checkProduced = async (context: X402Context, payment: Payment): Promise<bo
 };
 
 /** Settles a call that was answered while it was made, so that its buyer may have no reason to come back. */
-const settleMetered = async (context: X402Context, payment: Payment): Promise<boolean> => {
+const settleMetered = async (context: SaleContext, payment: Payment): Promise<boolean> => {
   const method = findMethod(context.methods, payment.network);
   if (method === null || (await isBarred(context, payment))) return checkLater(context, payment);
   const taken = await movePayment(context, payment, 'continued', {});
@@ -140,7 +135,7 @@ const settleMetered = async (context: X402Context, payment: Payment): Promise<bo
 };
 
 /** It may have been sent, so the chain is only asked. The buyer may have paid again, and is not charged now. */
-const checkSent = async (context: X402Context, payment: Payment): Promise<boolean> => {
+const checkSent = async (context: SaleContext, payment: Payment): Promise<boolean> => {
   const found = await ask(context, payment);
   if (found.outcome === 'settled') return true;
   if (found.outcome === 'failed')
@@ -152,14 +147,14 @@ const checkSent = async (context: X402Context, payment: Payment): Promise<boolea
 };
 
 /** Before the last check, which comes when no fork can change anything, only a settlement is news. */
-const checkFailed = async (context: X402Context, payment: Payment, isLast: boolean): Promise<boolean> => {
+const checkFailed = async (context: SaleContext, payment: Payment, isLast: boolean): Promise<boolean> => {
   const { outcome } = await ask(context, payment);
   if (!isLast) return false;
   return outcome === 'unknown' ? checkAgain(context, payment) : checkNoMore(context, payment);
 };
 
 /** Before the last check, only a loss is news. */
-const checkServed = async (context: X402Context, payment: Payment, isLast: boolean): Promise<boolean> => {
+const checkServed = async (context: SaleContext, payment: Payment, isLast: boolean): Promise<boolean> => {
   const found = await ask(context, payment);
   if (found.outcome === 'settled') return isLast && checkNoMore(context, payment);
   if (found.outcome === 'unknown') return isLast && checkAgain(context, payment);
@@ -172,26 +167,26 @@ const checkServed = async (context: X402Context, payment: Payment, isLast: boole
   return false;
 };
 
-const isFinalForSure = ({ clock }: X402Context, { updatedAt }: Payment): boolean =>
+const isFinalForSure = ({ clock }: SaleContext, { updatedAt }: Payment): boolean =>
   clock.now() - updatedAt > finalForSureMs;
 
-const checkLater = async (context: X402Context, payment: Payment): Promise<false> => {
+const checkLater = async (context: SaleContext, payment: Payment): Promise<false> => {
   await movePayment(context, payment, 'postponed', {});
   return false;
 };
 
-const checkNoMore = async (context: X402Context, payment: Payment): Promise<true> => {
+const checkNoMore = async (context: SaleContext, payment: Payment): Promise<true> => {
   await movePayment(context, payment, 'closed', {});
   return true;
 };
 
 /** Checks an ended payment later, as long as its chain may still say something. */
-const checkAgain = (context: X402Context, payment: Payment): Promise<boolean> =>
+const checkAgain = (context: SaleContext, payment: Payment): Promise<boolean> =>
   isFinalForSure(context, payment) ? checkNoMore(context, payment) : checkLater(context, payment);
 
-const ask = async (context: X402Context, payment: Payment): Promise<FoundOutcome> => {
+const ask = async (context: SaleContext, payment: Payment): Promise<FoundOutcome> => {
   const method: PaymentMethod | null = findMethod(context.methods, payment.network);
   return method === null
     ? { outcome: 'unknown', reason: 'network_not_configured' }
-    : look(context, payment, { method, signal: context.closing });
+    : askChain(context, payment, { method, signal: context.closing });
 };

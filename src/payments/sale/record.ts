@@ -1,11 +1,11 @@
 import { canonicalJson } from '../../kit/json.ts';
 import type { PaymentMethod } from '../wire/challenge.ts';
 import type { BegunPayment, PaymentOrder } from '../chains/core/facilitator.ts';
-import { gasSponsoring, gasSponsoringDeclaration } from '../wire/gas-sponsoring.ts';
+import { gasSponsoring, gasSponsoringDeclaration } from '../wire/extensions.ts';
 import type { Proof } from '../wire/parse-proof.ts';
 import type { PaymentPayload, PaymentRequirements, ResourceInfo } from '../chains/core/wire.ts';
 import type { NewPayment, Payment } from '../../store/store.ts';
-import type { SoldResources } from './resources.ts';
+import type { SoldResources } from '../wire/sold-resources.ts';
 
 /** Returns a proof with the terms that it answers in v2 form, in whichever form it came. */
 export const toSigned = (
@@ -25,13 +25,10 @@ export const toSigned = (
 });
 
 /** Returns a proof as it is stored. */
-export const toNewPayment = ({
-  signed: { payload, requirements },
-  ...payment
-}: { signed: PaymentOrder } & Omit<
-  NewPayment,
-  'network' | 'asset' | 'payTo' | 'amount' | 'payload' | 'requirements'
->): NewPayment => {
+export const toNewPayment = (
+  { payload, requirements }: PaymentOrder,
+  payment: Omit<NewPayment, 'network' | 'asset' | 'payTo' | 'amount' | 'payload' | 'requirements'>,
+): NewPayment => {
   const { network, asset, payTo, amount } = requirements;
   return {
     ...payment,
@@ -47,22 +44,16 @@ export const toNewPayment = ({
 /** Reads the stored proof. */
 export const toPayload = ({ payload }: Pick<Payment, 'payload'>): PaymentPayload => JSON.parse(payload);
 
-/** Reads the stored proof with the terms that it answers. */
-const readSigned = (payment: Pick<Payment, 'payload' | 'requirements'>): PaymentOrder => ({
-  payload: toPayload(payment),
-  requirements: JSON.parse(payment.requirements),
-});
-
 /** Returns a payment as a facilitator takes it. Of the buyer's extensions it has the permit for Permit2 alone. */
 export const toBegunPayment = (
   payment: Payment,
-  {
-    resources,
-    signed = readSigned(payment),
-  }: { resources: SoldResources; signed?: PaymentOrder | undefined },
+  { resources, signed }: { resources: SoldResources; signed?: PaymentOrder | undefined },
 ): BegunPayment => {
   const { settledAmount, transaction, rawTransaction, facilitator, createdAt } = payment;
-  const { payload, requirements } = signed;
+  const { payload, requirements }: PaymentOrder = signed ?? {
+    payload: toPayload(payment),
+    requirements: JSON.parse(payment.requirements),
+  };
   const declared = resources.declaredFor(payload.resource);
   return {
     payload: declared === null ? payload : { ...payload, extensions: { ...declared, ...payload.extensions } },

@@ -9,20 +9,12 @@ import type {
 import type { SettleResponse } from '../chains/core/wire.ts';
 import type { Payment } from '../../store/store.ts';
 import { movePayment, whileLeased } from './move-payment.ts';
-import {
-  addReceipt,
-  paymentInProgress,
-  paymentPending,
-  paymentUnavailable,
-  toReceipt,
-  toSettleResponse,
-  type Receipt,
-} from './answers.ts';
-import type { X402Context } from './context.ts';
+import { refusals, addReceipt, toReceipt, toSettleResponse, type Receipt } from './answers.ts';
+import type { SaleContext } from './context.ts';
 import { toBegunPayment, toPayload } from './record.ts';
 
 export type Settled =
-  | { outcome: 'settled'; payment: Payment; result: string | null; receipt: Receipt; transaction: string }
+  | { outcome: 'settled'; payment: Payment; receipt: Receipt; transaction: string }
   /** It is proven that the buyer was not charged. */
   | { outcome: 'failed'; reason: string; receipt: Receipt };
 
@@ -36,7 +28,7 @@ class LeaseLost extends Error {
  * sent. `signed` absent: it is read from the payment. Throws AppError when there is no end yet.
  */
 export const settle = async (
-  context: X402Context,
+  context: SaleContext,
   payment: Payment,
   {
     method,
@@ -55,15 +47,15 @@ export const settle = async (
   const ended = await whileLeased(context, payment, () =>
     method.facilitator.settle(order, { earlier, beforeBroadcast }),
   ).catch((error: unknown) => {
-    if (error instanceof LeaseLost) throw paymentInProgress();
+    if (error instanceof LeaseLost) throw refusals.inProgress();
     if (!isSent) throw error;
     // Nothing was sent this time, but an earlier try may have moved the money.
     log.error({ err: error, payment: identity }, 'a settlement could not be repeated');
-    throw paymentPending(payment);
+    throw refusals.pending(payment);
   });
   if (ended.outcome === 'unavailable' && !isSent) {
     await pause(context, payment);
-    throw paymentUnavailable();
+    throw refusals.unavailable();
   }
   try {
     return await storeEnd(context, payment, ended);
@@ -71,13 +63,13 @@ export const settle = async (
     if (error instanceof AppError || !isSent) throw error;
     // The store failed when money may have moved: the buyer must not be told to pay again.
     log.error({ err: error, payment: identity }, 'the end of a settlement could not be stored');
-    throw paymentPending({ ...payment, transaction: transactionIn(ended) ?? payment.transaction });
+    throw refusals.pending({ ...payment, transaction: transactionIn(ended) ?? payment.transaction });
   }
 };
 
 /** Stores a transaction before it is sent. A facilitator elsewhere makes its own, so the stored one is kept. */
 const noteSent = (
-  context: X402Context,
+  context: SaleContext,
   payment: Payment,
   { transaction, rawTransaction, facilitator }: OutgoingTransaction,
 ): Promise<Payment | null> =>
@@ -90,7 +82,7 @@ const noteSent = (
 const transactionIn = (ended: SettleOutcome): string | null =>
   ended.outcome === 'unavailable' ? null : ended.transaction;
 
-const storeEnd = (context: X402Context, payment: Payment, ended: SettleOutcome): Promise<Settled> => {
+const storeEnd = (context: SaleContext, payment: Payment, ended: SettleOutcome): Promise<Settled> => {
   switch (ended.outcome) {
     case 'settled':
       return storeSettled(context, payment, ended);
@@ -105,13 +97,16 @@ const storeEnd = (context: X402Context, payment: Payment, ended: SettleOutcome):
 
 /** A fact of the chain counts without the lease. The buyer gets it even if it cannot be stored. */
 const storeSettled = async (
-  context: X402Context,
+  context: SaleContext,
   payment: Payment,
   { transaction }: { transaction: string },
 ): Promise<Settled> => {
   const { store, clock, log } = context;
   const { identity } = payment;
-  const response = receiptOf(context, payment, transaction);
+  const response = addReceipt(context, toSettleResponse(payment, { transaction }), {
+    identity,
+    resourceUrl: toPayload(payment).resource.url,
+  });
   const settledAt = clock.now();
   try {
     const settled = await movePayment(context, payment, 'settled', {
@@ -134,7 +129,6 @@ const storeSettled = async (
   return {
     outcome: 'settled',
     payment: { ...payment, settledAt },
-    result: payment.result,
     receipt: toReceipt(response),
     transaction,
   };
@@ -148,7 +142,7 @@ interface Doubt {
 }
 
 /** Returns the fields of an end without money. Logs a revert, for which this service paid. */
-const fieldsOf = ({ log }: X402Context, payment: Payment, { reason, transaction, isReverted }: Doubt) => {
+const fieldsOf = ({ log }: SaleContext, payment: Payment, { reason, transaction, isReverted }: Doubt) => {
   if (isReverted === true)
     log.warn(
       { payment: payment.identity, payer: payment.source, network: payment.network, transaction },
@@ -161,15 +155,15 @@ const fieldsOf = ({ log }: X402Context, payment: Payment, { reason, transaction,
   };
 };
 
-const storeFailed = async (context: X402Context, payment: Payment, doubt: Doubt): Promise<Settled> => {
+const storeFailed = async (context: SaleContext, payment: Payment, doubt: Doubt): Promise<Settled> => {
   const { reason, transaction } = doubt;
   const fields = fieldsOf(context, payment, doubt);
-  if ((await movePayment(context, payment, 'failed', fields)) === null) throw paymentInProgress();
+  if ((await movePayment(context, payment, 'failed', fields)) === null) throw refusals.inProgress();
   const response = toSettleResponse(payment, { transaction, errorReason: reason });
   return { outcome: 'failed', reason, receipt: toReceipt(response) };
 };
 
-const storeUnknown = async (context: X402Context, payment: Payment, doubt: Doubt): Promise<never> => {
+const storeUnknown = async (context: SaleContext, payment: Payment, doubt: Doubt): Promise<never> => {
   const { reason, transaction } = doubt;
   const fields = fieldsOf(context, payment, doubt);
   const unknown = await movePayment(context, payment, 'doubted', fields);
@@ -177,11 +171,11 @@ const storeUnknown = async (context: X402Context, payment: Payment, doubt: Doubt
     { payment: payment.identity, reason, transaction },
     'the outcome of a payment is not known',
   );
-  throw unknown === null ? paymentInProgress() : paymentPending(unknown);
+  throw unknown === null ? refusals.inProgress() : refusals.pending(unknown);
 };
 
 /** Ends our lease on a payment before anything was sent. The next request goes on from the stored result. */
-export const pause = async (context: X402Context, payment: Payment): Promise<void> => {
+export const pause = async (context: SaleContext, payment: Payment): Promise<void> => {
   await movePayment(context, payment, 'paused', {});
 };
 
@@ -189,7 +183,7 @@ export const pause = async (context: X402Context, payment: Payment): Promise<voi
 export const revertLimit = { limit: 3, withinMs: 3_600_000 };
 
 export const isBarred = async (
-  { store, clock }: X402Context,
+  { store, clock }: SaleContext,
   { source, network }: Payment,
 ): Promise<boolean> =>
   source !== null &&
@@ -197,13 +191,13 @@ export const isBarred = async (
     revertLimit.limit;
 
 /** Frees a proof that bought nothing. */
-export const refuse = async (context: X402Context, payment: Payment, reason: string): Promise<void> => {
+export const refuse = async (context: SaleContext, payment: Payment, reason: string): Promise<void> => {
   await movePayment(context, payment, 'refused', { reason });
 };
 
 /** Finds out how a settlement ended that this process has taken over, and settles again where that is safe. */
 export const resolve = async (
-  context: X402Context,
+  context: SaleContext,
   payment: Payment,
   method: PaymentMethod,
 ): Promise<Settled> => {
@@ -229,7 +223,7 @@ export const resolve = async (
 
 /** Asks the chain again about a failed payment. Null: it has not settled. */
 export const appeal = async (
-  context: X402Context,
+  context: SaleContext,
   payment: Payment,
   asking: { method: PaymentMethod; signal: AbortSignal },
 ): Promise<Settled | null> => {
@@ -239,8 +233,8 @@ export const appeal = async (
 };
 
 /** Asks the chain alone. Marks the payment as settled when that is new. */
-export const look = async (
-  context: X402Context,
+export const askChain = async (
+  context: SaleContext,
   payment: Payment,
   asking: { method: PaymentMethod; signal: AbortSignal },
 ): Promise<FoundOutcome> => {
@@ -251,7 +245,7 @@ export const look = async (
 };
 
 const find = (
-  context: X402Context,
+  context: SaleContext,
   payment: Payment,
   { method, signal }: { method: PaymentMethod; signal: AbortSignal },
 ): Promise<FoundOutcome> => method.facilitator.findOutcome(toBegunPayment(payment, context), signal);
@@ -261,17 +255,5 @@ export const replay = (payment: Payment): Extract<Settled, { outcome: 'settled' 
   const { transaction, receipt } = payment;
   const response: SettleResponse =
     receipt === null ? toSettleResponse(payment, { transaction }) : JSON.parse(receipt);
-  return {
-    outcome: 'settled',
-    payment,
-    result: payment.result,
-    receipt: toReceipt(response),
-    transaction: response.transaction,
-  };
+  return { outcome: 'settled', payment, receipt: toReceipt(response), transaction: response.transaction };
 };
-
-const receiptOf = (context: X402Context, payment: Payment, transaction: string): SettleResponse =>
-  addReceipt(context, toSettleResponse(payment, { transaction }), {
-    identity: payment.identity,
-    resourceUrl: toPayload(payment).resource.url,
-  });

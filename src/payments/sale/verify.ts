@@ -5,20 +5,11 @@ import type { PaymentOrder } from '../chains/core/facilitator.ts';
 import type { PayingAccounts } from '../chains/core/network-family.ts';
 import { changeOf, whileLeased } from './move-payment.ts';
 import { openWalletAccount } from '../records/wallet-account.ts';
-import type { Credit } from './pay-request.ts';
-import {
-  accountSuspended,
-  payerUnknown,
-  paymentInProgress,
-  paymentUnavailable,
-  paymentUncovered,
-  tooManyOpen,
-  tooManyReverts,
-} from './answers.ts';
-import type { X402Context } from './context.ts';
+import type { Credit, SaleContext } from './context.ts';
+import { refusals } from './answers.ts';
 import { toBegunPayment } from './record.ts';
 import { revertLimit } from './settlement.ts';
-import { riskOf, type UptoSale } from './upto.ts';
+import type { Scheme } from './scheme.ts';
 
 /** Why a proof buys nothing. */
 interface Refused {
@@ -43,19 +34,13 @@ interface Asked {
   method: PaymentMethod;
   signed: PaymentOrder;
   credit: Credit | undefined;
-  /** Null for the scheme `exact`. */
-  upto: UptoSale | null;
+  scheme: Scheme;
   /** The signal of the request, which aborts the calls. */
   signal: AbortSignal;
 }
 
-/** The accounts that pay, and the one whose balance rises; null for none. `client`: only for the scheme `upto`. */
-type CreditedAccounts = PayingAccounts & Pick<Payment, 'accountId'> & { client: string | undefined };
-
-/** One movement of a payer's money can revert all its open settlements, and the chain's fees for them are ours. */
-const maxOpenPayments = 30;
-/** One with the scheme `upto` included: the same movement makes calls free whose work is done. */
-const maxOpenWithUpto = 2;
+/** The accounts that pay, and the one whose balance rises; null for none. */
+type CreditedAccounts = PayingAccounts & Pick<Payment, 'accountId'>;
 
 const noTransfer = 'invalid_exact_svm_payload_no_transfer_instruction';
 
@@ -63,8 +48,8 @@ const noTransfer = 'invalid_exact_svm_payload_no_transfer_instruction';
  * Asks the facilitator, and then whether the account that pays covers all its payments; marks the payment as verified.
  * Finds the account whose balance it raises, too.
  */
-export const verify = async (context: X402Context, payment: Payment, asked: Asked): Promise<Verification> => {
-  const { method, upto, signed } = asked;
+export const verify = async (context: SaleContext, payment: Payment, asked: Asked): Promise<Verification> => {
+  const { method, scheme, signed } = asked;
   const refusal = await askFacilitator(context, payment, asked);
   if (refusal !== null) return refusal;
   const accounts = await method.network.family.findPayingAccounts(signed);
@@ -73,17 +58,14 @@ export const verify = async (context: X402Context, payment: Payment, asked: Aske
     findCredited(context, payment, { ...asked, accounts }),
   );
   if ('outcome' in credited) return credited;
-  const covered = await cover(context, payment, {
-    ...asked,
-    accounts: { ...accounts, ...credited, client: upto?.client },
-  });
-  if (covered.outcome === 'refused' || upto === null) return covered;
+  const covered = await cover(context, payment, { ...asked, accounts: { ...accounts, ...credited } });
+  if (covered.outcome === 'refused' || !scheme.isVerifiedTwice) return covered;
   // An earlier payment may have used the permit, or the money, since the facilitator was asked.
   return (await askFacilitator(context, covered.payment, asked)) ?? covered;
 };
 
 const askFacilitator = async (
-  context: X402Context,
+  context: SaleContext,
   payment: Payment,
   { method, signal, signed }: Asked,
 ): Promise<Refused | null> => {
@@ -92,23 +74,23 @@ const askFacilitator = async (
   );
   if (verified.outcome === 'valid') return null;
   const { outcome, reason } = verified;
-  return refused(reason, outcome === 'unavailable' ? { error: paymentUnavailable() } : {});
+  return refused(reason, outcome === 'unavailable' ? { error: refusals.unavailable() } : {});
 };
 
 /** Finds the account whose balance the payment raises; null for none. */
 const findCredited = async (
-  context: X402Context,
+  context: SaleContext,
   payment: Payment,
   { credit, method, signed, accounts: { payer } }: Asked & { accounts: PayingAccounts },
 ): Promise<{ accountId: string | null } | Refused> => {
   if (credit === undefined || credit.accountId !== null) return { accountId: payment.accountId };
-  if (payer === null) return refused('payer_unknown', { error: payerUnknown() });
+  if (payer === null) return refused('payer_unknown', { error: refusals.payerUnknown() });
   const wallet = await method.findWallet({ address: payer, payload: signed.payload.payload });
-  if (wallet === null) return refused('rpc_unavailable', { error: paymentUnavailable() });
+  if (wallet === null) return refused('rpc_unavailable', { error: refusals.unavailable() });
   const account = await openWalletAccount(context, { wallet, isSandbox: credit.isSandbox });
   return account.status === 'active'
     ? { accountId: account.id }
-    : refused('account_suspended', { error: accountSuspended() });
+    : refused('account_suspended', { error: refusals.accountSuspended() });
 };
 
 /**
@@ -116,52 +98,52 @@ const findCredited = async (
  * of them the same money until the first one lands.
  */
 const cover = async (
-  context: X402Context,
+  context: SaleContext,
   payment: Payment,
-  { method, signed, accounts }: Pick<Asked, 'method' | 'signed'> & { accounts: CreditedAccounts },
+  asked: Asked & { accounts: CreditedAccounts },
 ): Promise<Verification> => {
+  const { method, signed, scheme, accounts } = asked;
   const { amount, asset } = payment;
   const { source } = accounts;
   // The facilitator has checked that the money covers this payment alone.
-  const alone = await storeVerified(context, payment, { accounts, funds: amount });
+  const alone = await storeVerified(context, payment, { ...asked, funds: amount });
   if (alone.outcome !== 'uncovered') return alone;
   const { payload } = signed.payload;
   const funds = await whileLeased(context, payment, () => method.readFunds({ source, asset, payload }));
-  if (funds === null) return refused('rpc_unavailable', { error: paymentUnavailable() });
-  const beside = await storeVerified(context, payment, { accounts, funds });
+  if (funds === null) return refused('rpc_unavailable', { error: refusals.unavailable() });
+  const beside = await storeVerified(context, payment, { ...asked, funds });
   if (beside.outcome !== 'uncovered') return beside;
-  // Permits for Permit2 have sequential nonces: of two that are signed at once, one is lost.
-  if (accounts.client !== undefined) return refused('upto_payments_open', { isExactOnly: true });
+  if (scheme.exactOnly.uncovered !== undefined)
+    return refused(scheme.exactOnly.uncovered, { isExactOnly: true });
   // Payments that were sent may have left the balance already, and others may never be sent: only the unsent ones
   // prove that there is too little.
-  return refused('insufficient_funds', amount + beside.unsent > funds ? {} : { error: paymentUncovered() });
+  return refused('insufficient_funds', amount + beside.unsent > funds ? {} : { error: refusals.uncovered() });
 };
 
 const storeVerified = async (
-  context: X402Context,
+  context: SaleContext,
   payment: Payment,
-  { accounts, funds }: { accounts: CreditedAccounts; funds: bigint },
+  { accounts, scheme, funds }: Pick<Asked, 'scheme'> & { accounts: CreditedAccounts; funds: bigint },
 ): Promise<Extract<VerifyPaymentOutcome, { outcome: 'verified' | 'uncovered' }> | Refused> => {
   const { store, clock, log } = context;
-  const { source, accountId, client } = accounts;
+  const { source, accountId } = accounts;
   const now = clock.now();
   const { limit, withinMs } = revertLimit;
   const verified = await store.verifyPayment({
-    change: changeOf(context, payment, ['verified', accounts]),
+    change: changeOf(context, payment, ['verified', { ...accounts, client: scheme.client }]),
     source,
     funds,
-    maxOpen: client === undefined ? maxOpenPayments : maxOpenWithUpto,
+    maxOpen: scheme.maxOpen,
     reverts: { limit, since: now - withinMs },
-    risk: client === undefined ? null : riskOf({ client, accountId, now }),
+    risk: scheme.riskOf({ accountId, now }),
   });
-  if (verified === null) throw paymentInProgress();
+  if (verified === null) throw refusals.inProgress();
   const { outcome } = verified;
   if (outcome === 'verified' || outcome === 'uncovered') return verified;
-  if (outcome === 'too_risky') return refused('upto_not_trusted', { isExactOnly: true });
-  if (client !== undefined && outcome === 'too_many_open')
-    return refused('upto_payments_open', { isExactOnly: true });
+  const reason = scheme.exactOnly[outcome];
+  if (reason !== undefined) return refused(reason, { isExactOnly: true });
   log.warn({ payer: source, network: payment.network, reason: outcome }, 'a payer is refused for a while');
   return refused(outcome, {
-    error: outcome === 'too_many_open' ? tooManyOpen() : tooManyReverts(withinMs),
+    error: outcome === 'too_many_open' ? refusals.tooManyOpen() : refusals.tooManyReverts(withinMs),
   });
 };

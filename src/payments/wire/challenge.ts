@@ -1,9 +1,18 @@
 import { LRUCache } from 'lru-cache';
 import { AppError } from '../../kit/errors.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
-import { encodeBase64Json } from '../chains/core/base64-json.ts';
-import { offerReceipt, toOffersExtension, type SignedOffer, type SignOffers } from './offer-receipt.ts';
-import { gasSponsoring, gasSponsoringDeclaration } from './gas-sponsoring.ts';
+import {
+  encodeBase64Json,
+  type Extensions,
+  type PaymentRequired,
+  type PaymentRequiredBody,
+  type PaymentRequirements,
+  type PaymentRequirementsV1,
+  type PaymentScheme,
+  type ResourceInfo,
+} from '../chains/core/wire.ts';
+import { offerReceipt, toOffersExtension, type SignedOffer, type SignOffers } from './signed-documents.ts';
+import { gasSponsoring, gasSponsoringDeclaration } from './extensions.ts';
 import type {
   FundsQuestion,
   PayingWallet,
@@ -11,15 +20,6 @@ import type {
   SignedText,
 } from '../chains/core/network-family.ts';
 import type { Facilitator } from '../chains/core/facilitator.ts';
-import type {
-  Extensions,
-  PaymentRequired,
-  PaymentRequiredBody,
-  PaymentRequirements,
-  PaymentRequirementsV1,
-  PaymentScheme,
-  ResourceInfo,
-} from '../chains/core/wire.ts';
 
 /** A way to pay this service: a network with a wallet and a facilitator. */
 export interface PaymentMethod {

@@ -5,7 +5,7 @@ import { toIso } from '../../kit/clock.ts';
 import { randomBase62 } from '../../kit/ids.ts';
 import { canonicalJson } from '../../kit/json.ts';
 import type { Nano } from '../../kit/money.ts';
-import { decodeBase64Json } from '../chains/core/base64-json.ts';
+import { decodeBase64Json, integerText } from '../chains/core/wire.ts';
 import {
   maxTimeoutSeconds,
   offeredTerms,
@@ -13,7 +13,6 @@ import {
   type OfferedTerms,
   type PaymentMethod,
 } from './challenge.ts';
-import { integerText } from '../chains/core/wire.ts';
 
 /**
  * MPP, the machine payments protocol over HTTP: the scheme "Payment" (draft-httpauth-payment-02) with the method "evm"

@@ -1,17 +1,16 @@
 import { z } from 'zod';
 import { AppError } from '../../kit/errors.ts';
-import { decodeBase64Json } from '../chains/core/base64-json.ts';
-import type { MppRequest } from './mpp.ts';
-import { readPaymentIdentifier } from './payment-identifier.ts';
-import type { PaymentNetwork } from '../chains/core/network-family.ts';
-import { findNetwork, requireNetwork } from '../chains/networks.ts';
-import { readGasPermit, type GasPermit } from './gas-sponsoring.ts';
 import {
+  decodeBase64Json,
   integerText,
   UnreadablePayload,
   type PaymentScheme,
   type SignedPayload,
 } from '../chains/core/wire.ts';
+import type { MppRequest } from './mpp.ts';
+import { readPaymentIdentifier, readGasPermit, type GasPermit } from './extensions.ts';
+import type { PaymentNetwork } from '../chains/core/network-family.ts';
+import { findNetwork, requireNetwork } from '../chains/networks.ts';
 
 /** Proofs as a transport received them. */
 export interface Proofs {

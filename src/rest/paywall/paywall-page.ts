@@ -1,7 +1,7 @@
 import type { Challenge } from '../../payments/sale/gate.ts';
 import { html, type Html } from '../docs/docs-page-html.ts';
 import { pageShell } from '../page-shell.ts';
-import { clientSnippet } from '../../payments/sale/client-snippet.ts';
+import { clientSnippet } from '../../payments/chains/networks.ts';
 
 /** The request as the page shows it. */
 export interface PaywallSubject {

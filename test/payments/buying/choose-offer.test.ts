@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PurchaseError } from '../../../src/http/pay-settings.ts';
 import { nanoPerUsd } from '../../../src/kit/money.ts';
-import { encodeBase64Json } from '../../../src/payments/chains/core/base64-json.ts';
+import { encodeBase64Json } from '../../../src/payments/chains/core/wire.ts';
 import { requireNetwork } from '../../../src/payments/chains/networks.ts';
 import { chooseOffer } from '../../../src/payments/buying/choose-offer.ts';
 import { openWallet } from '../../../src/payments/buying/open-wallet.ts';

@@ -8,8 +8,8 @@ import {
   findNetwork,
   paymentNetworks,
   requireNetwork,
+  findFamily,
 } from '../../../src/payments/chains/networks.ts';
-import { findFamily } from '../../../src/payments/chains/families.ts';
 import { permit2Contracts } from '../../../src/payments/chains/evm/evm-payload.ts';
 
 describe('the networks', () => {

@@ -210,7 +210,7 @@ describe.each(engines)('refunds on $kind', ({ kind, create }) => {
       const sender = `${payment.network}:${site.walletAddress.toLowerCase()}`;
       const now = Date.now();
       expect(await store.takeAccountLease({ sender, owner: 'gateway', until: now + 60_000, now })).toBe(true);
-      expect(await site.run(store, refund, { timings: { turnWaitMs: 50 } })).toMatchObject({
+      expect(await site.run(store, refund, { timings: { leaseWaitMs: 50 } })).toMatchObject({
         outcome: 'postponed',
         reason: 'account_busy',
         refund: { state: 'planned' },
@@ -229,7 +229,7 @@ describe.each(engines)('refunds on $kind', ({ kind, create }) => {
       const preparing = { base: 'eth_getTransactionCount', solana: 'getLatestBlockhash' }[chain];
       const looking = { base: 'eth_getTransactionReceipt', solana: 'getSignatureStatuses' }[chain];
       const asleep = controls.inject({ fault: 'hold', methods: [preparing], times: 1 });
-      const sleeper = site.run(store, refund, { timings: { turnMs: 600_000 } });
+      const sleeper = site.run(store, refund, { timings: { leaseMs: 600_000 } });
       await asleep.waitForHit();
       const blind = controls.inject({ fault: 'unavailable', methods: [looking] });
       const other = await site.run(store, refund, { aheadMs: 700_000, ...briefly });
@@ -246,7 +246,7 @@ describe.each(engines)('refunds on $kind', ({ kind, create }) => {
     it('throw away what was signed when their turn is over', async () => {
       const payment = await site.addPayment(store);
       const refund = await site.plan(store, payment);
-      expect(await site.run(store, refund, { timings: { turnMs: 0 } })).toMatchObject({
+      expect(await site.run(store, refund, { timings: { leaseMs: 0 } })).toMatchObject({
         outcome: 'postponed',
         reason: 'signing_too_slow',
         refund: { state: 'planned', rawTransaction: null },

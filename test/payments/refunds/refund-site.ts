@@ -3,13 +3,12 @@ import { createSolanaRpc, generateKeyPairSigner } from '@solana/kit';
 import { createTestClient, http, walletActions } from 'viem';
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts';
 import type { Clock } from '../../../src/kit/clock.ts';
-import { requireNetwork } from '../../../src/payments/chains/networks.ts';
 import {
-  createRefunding,
+  refundPayment,
   type RefundEnd,
   type RefundTimings,
 } from '../../../src/payments/refunds/refund-payment.ts';
-import { openRefundChain } from '../../../src/payments/refunds/refund-place.ts';
+import { openRefundChain } from '../../../src/payments/refunds/refund-chain.ts';
 import type { Payment, PaymentRefund, Store } from '../../../src/store/store.ts';
 import { localEvmKeys } from '../../chains/local-keys.ts';
 import { signUsdcTransfer } from '../../chains/sign-usdc-transfer.ts';
@@ -154,20 +153,18 @@ export const openRefundSite = async (chains: Chains, chain: ChainName): Promise<
       const [refund, payment] = await Promise.all([store.getRefund(id), store.getPayment(identity)]);
       if (refund === null || payment === null) throw new Error('there is no such refund');
       const clock: Clock = { now: () => Date.now() + aheadMs };
-      const opened = await openRefundChain({
-        network: requireNetwork(network),
-        rpcUrl,
-        rpcTimeoutMs: 30_000,
-        now: clock.now,
-      });
-      const refunding = createRefunding({
+      const networks = [{ network, facilitator: { rpcUrl } }];
+      const opened = await openRefundChain(networks, refund, { now: clock.now, rpcTimeoutMs: 30_000 });
+      if (typeof opened === 'string') throw new Error(opened);
+      const options = {
         store,
         clock,
         chain: opened.chain,
         openWallet: () => opened.openWallet(wallet.key),
         timings: { ...quick, ...timings },
-      });
-      return refunding(refund, payment, new AbortController().signal);
+        signal: new AbortController().signal,
+      };
+      return refundPayment(options, refund, payment);
     },
     finish: async (store, refund, options) => {
       const end = await site.run(store, refund, options);

@@ -6,7 +6,7 @@ import {
   createDocumentSigner,
   newSigningKey,
   type DocumentSigner,
-} from '../../../src/payments/wire/document-signer.ts';
+} from '../../../src/payments/wire/signed-documents.ts';
 import { addReceipt, toSettleResponse } from '../../../src/payments/sale/answers.ts';
 
 const signer = createDocumentSigner({ key: newSigningKey(), publicUrl: () => 'https://leads.example' });

@@ -11,7 +11,7 @@ import {
 import { generatePrivateKey, privateKeyToAccount, privateKeyToAddress } from 'viem/accounts';
 import { baseSepolia } from 'viem/chains';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { encodeBase64Json } from '../../../src/payments/chains/core/base64-json.ts';
+import { encodeBase64Json } from '../../../src/payments/chains/core/wire.ts';
 import { createJsonRpc } from '../../../src/payments/chains/core/json-rpc.ts';
 import type { Challenge, Proofs, X402Gate } from '../../../src/payments/sale/gate.ts';
 import { createSpender } from '../support/spender.ts';

@@ -1,4 +1,4 @@
-import { decodeBase64Json, encodeBase64Json } from '../../../src/payments/chains/core/base64-json.ts';
+import { decodeBase64Json, encodeBase64Json } from '../../../src/payments/chains/core/wire.ts';
 import { dieAt } from '../support/dying-store.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { X402GateOptions } from '../../../src/payments/sale/gate.ts';

@@ -4,7 +4,7 @@ import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts';
 import { z } from 'zod';
 import { AppError } from '../../../src/kit/errors.ts';
 import { parseUsd } from '../../../src/kit/money.ts';
-import { decodeBase64Json, encodeBase64Json } from '../../../src/payments/chains/core/base64-json.ts';
+import { decodeBase64Json, encodeBase64Json } from '../../../src/payments/chains/core/wire.ts';
 import type {
   Challenge,
   AnswerOrder,

@@ -3,7 +3,7 @@ import { evm } from 'mppx/client';
 import { privateKeyToAccount } from 'viem/accounts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseUsd } from '../../../src/kit/money.ts';
-import { encodeBase64Json } from '../../../src/payments/chains/core/base64-json.ts';
+import { encodeBase64Json } from '../../../src/payments/chains/core/wire.ts';
 import type { X402Gate } from '../../../src/payments/sale/gate.ts';
 import { describeSale } from '../wire/sale.ts';
 import {

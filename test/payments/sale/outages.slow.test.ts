@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { decodeBase64Json } from '../../../src/payments/chains/core/base64-json.ts';
+import { decodeBase64Json } from '../../../src/payments/chains/core/wire.ts';
 import type { Challenge, X402Gate } from '../../../src/payments/sale/gate.ts';
 import type { RpcFault } from '../../chains/rpc-faults.ts';
 import {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { decodeBase64Json, encodeBase64Json } from '../../../src/payments/chains/core/base64-json.ts';
+import { decodeBase64Json, encodeBase64Json } from '../../../src/payments/chains/core/wire.ts';
 import type { Challenge, Proofs, X402Gate } from '../../../src/payments/sale/gate.ts';
 import {
   codeOf,

@@ -4,7 +4,7 @@ import { decodePaymentResponseHeader, wrapFetchWithPayment } from '@x402/fetch';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { parseUsd } from '../../../src/kit/money.ts';
-import { decodeBase64Json, encodeBase64Json } from '../../../src/payments/chains/core/base64-json.ts';
+import { decodeBase64Json, encodeBase64Json } from '../../../src/payments/chains/core/wire.ts';
 import type { Challenge, Proofs, X402Gate } from '../../../src/payments/sale/gate.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { bnbPriceUnits, startBnbFixture, type BnbFixture } from '../support/bnb-fixture.ts';

@@ -4,19 +4,25 @@ import { describe, expect, it } from 'vitest';
 import { extractOffersFromPaymentRequired } from '@x402/extensions/offer-receipt';
 import { silentLog } from '../../../src/kit/log.ts';
 import { parseUsd } from '../../../src/kit/money.ts';
-import { decodeBase64Json, encodeBase64Json } from '../../../src/payments/chains/core/base64-json.ts';
+import {
+  decodeBase64Json,
+  encodeBase64Json,
+  type PaymentRequired,
+} from '../../../src/payments/chains/core/wire.ts';
 import {
   createChallengeRegistry,
   type ChallengeRegistry,
   type PaymentMethod,
 } from '../../../src/payments/wire/challenge.ts';
-import { declareExtensions } from '../../../src/payments/wire/declared-extensions.ts';
-import { createDocumentSigner, newSigningKey } from '../../../src/payments/wire/document-signer.ts';
+import { declareExtensions } from '../../../src/payments/wire/sold-resources.ts';
+import {
+  createDocumentSigner,
+  newSigningKey,
+  createSignOffers,
+} from '../../../src/payments/wire/signed-documents.ts';
 import { declareSignIn } from '../../../src/payments/wire/sign-in-with-x.ts';
-import { createSignOffers } from '../../../src/payments/wire/offer-receipt.ts';
 import type { Facilitator, SupportedKind } from '../../../src/payments/chains/core/facilitator.ts';
 import { requireNetwork } from '../../../src/payments/chains/networks.ts';
-import type { PaymentRequired } from '../../../src/payments/chains/core/wire.ts';
 import { describeSale } from './sale.ts';
 
 type Supported = SupportedKind | 'unsupported' | null;

@@ -1,6 +1,6 @@
 import { compactVerify, decodeProtectedHeader, importJWK, type JWK } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { createDocumentSigner, didOf, newSigningKey } from '../../../src/payments/wire/document-signer.ts';
+import { createDocumentSigner, didOf, newSigningKey } from '../../../src/payments/wire/signed-documents.ts';
 
 const publicUrl = () => 'https://leads.example';
 

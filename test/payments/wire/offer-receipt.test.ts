@@ -9,9 +9,9 @@ import { silentLog, type Log } from '../../../src/kit/log.ts';
 import {
   createDocumentSigner,
   newSigningKey,
+  createSignOffers,
   type DocumentSigner,
-} from '../../../src/payments/wire/document-signer.ts';
-import { createSignOffers } from '../../../src/payments/wire/offer-receipt.ts';
+} from '../../../src/payments/wire/signed-documents.ts';
 import type { PaymentRequirements } from '../../../src/payments/chains/core/wire.ts';
 
 const resourceUrl = 'https://leads.example/v1/search';

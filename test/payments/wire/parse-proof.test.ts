@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/kit/errors.ts';
-import { encodeBase64Json } from '../../../src/payments/chains/core/base64-json.ts';
+import { encodeBase64Json } from '../../../src/payments/chains/core/wire.ts';
 import { hasProof, parseProof, type Proofs } from '../../../src/payments/wire/parse-proof.ts';
 
 const authorization = {

@@ -9,7 +9,7 @@ import {
   paymentIdentifier,
   paymentIdentifierDeclaration,
   readPaymentIdentifier,
-} from '../../../src/payments/wire/payment-identifier.ts';
+} from '../../../src/payments/wire/extensions.ts';
 
 const withId = (id: unknown) => ({ [paymentIdentifier]: { info: { required: false, id } } });
 

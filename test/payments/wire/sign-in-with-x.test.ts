@@ -3,8 +3,9 @@ import { createSIWxMessage } from '@x402/extensions/sign-in-with-x';
 import fc from 'fast-check';
 import { getAddress } from 'viem';
 import { describe, expect, it } from 'vitest';
-import { newSignInNonce, readSignInNonce } from '../../../src/payments/wire/sign-in-nonce.ts';
 import {
+  newSignInNonce,
+  readSignInNonce,
   findSignInFault,
   parseSignedMessage,
   toSignedText,

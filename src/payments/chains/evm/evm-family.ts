@@ -3,9 +3,8 @@ import { keccak_256 } from '@noble/hashes/sha3';
 import { z } from 'zod';
 import { nodeUrl, secret } from '../../../kit/settings.ts';
 import type { NetworkFamily } from '../core/network-family.ts';
-import { createEvmChain } from './evm-chain.ts';
+import { createEvmChain, nameEvmWallet } from './evm-chain.ts';
 import { evmPayloadSchema, findEvmMismatch, permit2Contracts, toEvmPayload } from './evm-payload.ts';
-import { nameEvmWallet } from './name-evm-wallet.ts';
 
 const addressSchema = z
   .string()
@@ -84,8 +83,8 @@ export const evmFamily: NetworkFamily = {
     const isEip3009 = 'authorization' in signed;
     const { from, nonce } = isEip3009 ? signed.authorization : signed.permit2Authorization;
     // The network's own USDC stands for every token: v1 proofs do not name theirs, and the configured one may change.
-    const keeper = isEip3009 ? asset.address : permit2Contracts.permit2;
-    return `${id}:${keeper}:${from}:${nonce}`.toLowerCase();
+    const contract = isEip3009 ? asset.address : permit2Contracts.permit2;
+    return `${id}:${contract}:${from}:${nonce}`.toLowerCase();
   },
   findMismatch: (payload, { terms, asset }) => {
     const signed = toEvmPayload(payload);
@@ -141,7 +140,7 @@ export const evmFamily: NetworkFamily = {
     return new ExactEvmScheme(privateKeyToAccount(`0x${key.slice(2)}`));
   },
 
-  openRefundChain: async (options) => (await import('./evm-refund-chain.ts')).createEvmRefundChain(options),
+  openRefundChain: async (options) => (await import('./evm-refund.ts')).createEvmRefundChain(options),
   openRefundWallet: async (options, key) =>
-    (await import('./evm-refund-wallet.ts')).createEvmRefundWallet(options, `0x${key.slice(2)}`),
+    (await import('./evm-refund.ts')).createEvmRefundWallet(options, `0x${key.slice(2)}`),
 };

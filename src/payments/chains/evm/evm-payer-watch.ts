@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { EvmAuthorization } from './evm-authorization.ts';
-import type { EvmChain } from './evm-chain.ts';
-import { settlementGas } from './evm-fees.ts';
+import { settlementGas, type EvmChain } from './evm-chain.ts';
 
 const hourMs = 3_600_000;
 /** The budget of reverted settlements an hour, for all contract payers together. */

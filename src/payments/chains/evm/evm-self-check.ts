@@ -1,7 +1,7 @@
 import { domainSeparator, parseAbi, zeroAddress, zeroHash, type Hex } from 'viem';
-import type { PaymentAsset, PaymentNetwork } from '../core/network-family.ts';
+import type { PaymentNetwork } from '../core/network-family.ts';
 import { chainIdOf, isRevert, type EvmChain } from './evm-chain.ts';
-import { eip3009Abi } from './eip3009-authorization.ts';
+import { eip3009Abi } from './evm-authorization.ts';
 import { isSameHex, permit2Contracts } from './evm-payload.ts';
 import { readContract, UnreadableAnswer } from './evm-token.ts';
 
@@ -40,84 +40,56 @@ const mayHaveDomain = async (
   );
 };
 
-interface Question {
-  chain: EvmChain;
-  network: PaymentNetwork;
-  asset: PaymentAsset;
-  /** The token, for people. */
-  named: string;
-  /** The section of the network in causeway.yaml. */
-  setting: string;
-}
-
-const findDecimalsFault = async ({ chain, asset, named, setting }: Question): Promise<string | null> => {
-  const read = { address: asset.address, abi: tokenAbi, functionName: 'decimals', args: [] } as const;
-  const decimals = await ifKnown(readContract(chain, read));
-  return decimals === asset.decimals
-    ? null
-    : `${named} has ${decimals ?? 'no'} decimals, not ${asset.decimals}; set ${setting}.asset.decimals`;
-};
-
-const findEip3009Fault = async ({ chain, asset, named, setting }: Question): Promise<string | null> => {
-  if (asset.transfer !== 'eip3009') return null;
-  const state = await ifKnown(
-    readContract(chain, {
-      address: asset.address,
-      abi: eip3009Abi,
-      functionName: 'authorizationState',
-      args: [zeroAddress, zeroHash],
-    }),
-  );
-  return state === null ? `${named} has no ERC-3009; set ${setting}.asset with transfer: permit2` : null;
-};
-
-const findDomainFault = async ({
-  chain,
-  network,
-  asset,
-  named,
-  setting,
-}: Question): Promise<string | null> => {
-  if (asset.eip712 === null) return null;
-  const { name, version } = asset.eip712;
-  const verifyingContract: Hex = `0x${asset.address.slice(2)}`;
-  const domain = { name, version, chainId: chainIdOf(network.id), verifyingContract };
-  return (await mayHaveDomain(chain, domain))
-    ? null
-    : `${named} is not signed for as "${name}", version "${version}"; set ${setting}.asset.eip712`;
-};
-
-const findMissingContract = async (
-  { chain, network, asset, setting }: Question,
-  name: string,
-  address: string,
-): Promise<string | null> =>
-  asset.transfer === 'permit2' && (await chain.getCode(address)) === '0x'
-    ? `${name} is not at ${address} on ${network.label}; set ${setting}.asset to a token with ERC-3009`
-    : null;
-
 /**
  * Compares the configured network with the chain. Returns one line for each fault, with the setting to change. Throws
  * RpcOutage or RpcRefusal when the node does not tell.
  */
 export const findEvmFaults = async (chain: EvmChain, network: PaymentNetwork): Promise<string[]> => {
-  const { asset, id, label, family } = network;
+  const { id, label, family } = network;
+  const { address, symbol, decimals, eip712, transfer } = network.asset;
   const setting = `x402.networks.${id}`;
-  const chainId = await chain.chainId();
-  if (chainId !== BigInt(chainIdOf(id)))
+  const chainId = chainIdOf(id);
+  const served = await chain.chainId();
+  if (served !== BigInt(chainId))
     return [
-      `the RPC serves chain ${chainId}, not ${chainIdOf(id)}; set ${family.settingPrefix}_RPC_URL or ${setting}.rpc_url to one of ${label}`,
+      `the RPC serves chain ${served}, not ${chainId}; set ${family.settingPrefix}_RPC_URL or ${setting}.rpc_url to one of ${label}`,
     ];
-  const named = `${asset.symbol} at ${asset.address}`;
-  if ((await chain.getCode(asset.address)) === '0x')
+  const named = `${symbol} at ${address}`;
+  if ((await chain.getCode(address)) === '0x')
     return [`${named} is no contract on ${label}; set ${setting}.asset.address`];
-  const question: Question = { chain, network, asset, named, setting };
+
+  const findDecimalsFault = async (): Promise<string | null> => {
+    const read = { address, abi: tokenAbi, functionName: 'decimals', args: [] } as const;
+    const known = await ifKnown(readContract(chain, read));
+    return known === decimals
+      ? null
+      : `${named} has ${known ?? 'no'} decimals, not ${decimals}; set ${setting}.asset.decimals`;
+  };
+  const findEip3009Fault = async (): Promise<string | null> => {
+    if (transfer !== 'eip3009') return null;
+    const read = { address, abi: eip3009Abi, functionName: 'authorizationState' } as const;
+    const state = await ifKnown(readContract(chain, { ...read, args: [zeroAddress, zeroHash] }));
+    return state === null ? `${named} has no ERC-3009; set ${setting}.asset with transfer: permit2` : null;
+  };
+  const findDomainFault = async (): Promise<string | null> => {
+    if (eip712 === null) return null;
+    const { name, version } = eip712;
+    const domain = { name, version, chainId, verifyingContract: `0x${address.slice(2)}` } as const;
+    return (await mayHaveDomain(chain, domain))
+      ? null
+      : `${named} is not signed for as "${name}", version "${version}"; set ${setting}.asset.eip712`;
+  };
+  const findMissing = async (name: string, contract: string): Promise<string | null> =>
+    transfer === 'permit2' && (await chain.getCode(contract)) === '0x'
+      ? `${name} is not at ${contract} on ${label}; set ${setting}.asset to a token with ERC-3009`
+      : null;
+
   const faults = await Promise.all([
-    findDecimalsFault(question),
-    findEip3009Fault(question),
-    findDomainFault(question),
-    findMissingContract(question, 'Permit2', permit2Contracts.permit2),
-    findMissingContract(question, 'the Permit2 proxy of x402', permit2Contracts.proxy),
+    findDecimalsFault(),
+    findEip3009Fault(),
+    findDomainFault(),
+    findMissing('Permit2', permit2Contracts.permit2),
+    findMissing('the Permit2 proxy of x402', permit2Contracts.proxy),
   ]);
   return faults.filter((fault) => fault !== null);
 };

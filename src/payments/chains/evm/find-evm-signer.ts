@@ -10,8 +10,7 @@ import {
   type Hex,
 } from 'viem';
 import type { SignedText } from '../core/network-family.ts';
-import { isRevert, type EvmChain } from './evm-chain.ts';
-import { nameEvmWallet } from './name-evm-wallet.ts';
+import { isRevert, nameEvmWallet, type EvmChain } from './evm-chain.ts';
 
 interface Signed {
   address: Address;

@@ -6,31 +6,33 @@ import type { Hex } from 'viem';
 import { uptoSecondsLeft } from '../../wire/challenge.ts';
 import {
   toSettleOutcome,
+  sendNothing,
+  settleByScheme,
+  signalWithin,
+  verifyByScheme,
+  watchBeforeBroadcast,
   type OutgoingTransaction,
   type PaymentOrder,
   type SettleOptions,
   type SettleOutcome,
   type VerifyOutcome,
 } from '../core/facilitator.ts';
-import {
-  sendNothing,
-  settleByScheme,
-  signalWithin,
-  verifyByScheme,
-  watchBeforeBroadcast,
-} from '../core/local-engine.ts';
 import { isNodeTrouble } from '../core/json-rpc.ts';
 import type { LocalEngine, LocalEngineOptions } from '../core/network-family.ts';
 import { createEvmAccount, type EvmAccount, type EvmSending } from './evm-account.ts';
-import { chainIdOf, createEvmChain, type EvmChain } from './evm-chain.ts';
-import { checkEvmFunds } from './evm-fees.ts';
-import { askEvmOutcome, authorizationOf } from './evm-outcome.ts';
+import { chainIdOf, createEvmChain, checkEvmFunds, type EvmChain } from './evm-chain.ts';
+import { askEvmOutcome, authorizationOf, judgeSettlement, refineReason } from './evm-outcome.ts';
 import type { EvmAuthorization } from './evm-authorization.ts';
 import { permit2Contracts } from './evm-payload.ts';
 import { createContractPayers, hasCode, watchPayer, type ContractPayers } from './evm-payer-watch.ts';
-import { createTransactionAges, resumeEvmTransaction, type TransactionAges } from './evm-resume.ts';
-import { createEvmSigner, newCallRecord, type EvmCallRecord } from './evm-signer.ts';
-import { judgeSettlement, refineReason } from './evm-verdict.ts';
+import {
+  createTransactionAges,
+  resumeEvmTransaction,
+  createEvmSigner,
+  newCallRecord,
+  type TransactionAges,
+  type EvmCallRecord,
+} from './evm-signer.ts';
 
 /** The reason code of payers whose wallet reverted a settlement lately. */
 const restingReason = 'payer_contract_reverted';

@@ -3,6 +3,7 @@ import { ConfigError } from '../../../kit/errors.ts';
 import { sha256 } from '../../../kit/ids.ts';
 import {
   toSettleOutcome,
+  signalWithin,
   type Facilitator,
   type PaymentOrder,
   type SettleOptions,
@@ -10,7 +11,6 @@ import {
   type SupportedKind,
   type VerifyOutcome,
 } from '../core/facilitator.ts';
-import { signalWithin } from '../core/local-engine.ts';
 import type { FacilitatorEndpoint } from '../../x402-settings.ts';
 import {
   createRemoteFacilitator,

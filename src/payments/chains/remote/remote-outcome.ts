@@ -1,12 +1,12 @@
-import type {
-  BegunPayment,
-  FacilitatorTimeouts,
-  FoundOutcome,
-  PaymentOrder,
-  SettleOutcome,
+import {
+  signalWithin,
+  type BegunPayment,
+  type FacilitatorTimeouts,
+  type FoundOutcome,
+  type PaymentOrder,
+  type SettleOutcome,
 } from '../core/facilitator.ts';
 import type { JsonRpc } from '../core/json-rpc.ts';
-import { signalWithin } from '../core/local-engine.ts';
 import type { PaymentNetwork } from '../core/network-family.ts';
 import { pause } from '../../../kit/repeat.ts';
 

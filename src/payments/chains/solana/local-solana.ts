@@ -3,6 +3,12 @@ import { toFacilitatorSvmSigner } from '@x402/svm';
 import { ExactSvmScheme } from '@x402/svm/exact/facilitator';
 import {
   toReasonCode,
+  judgeFunds,
+  sendNothing,
+  settleByScheme,
+  signalWithin,
+  verifyByScheme,
+  watchBeforeBroadcast,
   type BegunPayment,
   type FacilitatorHealth,
   type FoundOutcome,
@@ -11,14 +17,6 @@ import {
   type SettleOutcome,
   type VerifyOutcome,
 } from '../core/facilitator.ts';
-import {
-  judgeFunds,
-  sendNothing,
-  settleByScheme,
-  signalWithin,
-  verifyByScheme,
-  watchBeforeBroadcast,
-} from '../core/local-engine.ts';
 import type { LocalEngine, LocalEngineOptions } from '../core/network-family.ts';
 import { findSolanaPayment } from './find-solana-payment.ts';
 import { createSolanaChain } from './solana-chain.ts';
@@ -29,8 +27,7 @@ import {
   type SolanaCallRecord,
   type SolanaKeys,
 } from './solana-signer.ts';
-import { findTokenAccount } from './solana-token-account.ts';
-import { readSolanaTransaction, signatureOf } from './solana-transaction.ts';
+import { findTokenAccount, readSolanaTransaction, signatureOf } from './solana-transaction.ts';
 
 /**
  * The buyer writes the transaction and we pay its fees: a transfer takes about 20,000 compute units and two

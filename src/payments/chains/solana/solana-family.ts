@@ -1,13 +1,28 @@
-import { generateKeyPair } from 'node:crypto';
+import { generateKeyPair, createPublicKey, verify } from 'node:crypto';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 import { sha256 } from '../../../kit/ids.ts';
 import { nodeUrl, secret } from '../../../kit/settings.ts';
 import type { NetworkFamily } from '../core/network-family.ts';
+import type { SignedText } from '../core/network-family.ts';
 import { decodeBase58, encodeBase58 } from './base58.ts';
-import { findSolanaSigner } from './find-solana-signer.ts';
 import { createSolanaChain } from './solana-chain.ts';
 import { solanaPayload, transactionOf } from './solana-payload.ts';
+
+const publicKeyBytes = 32;
+const signatureBytes = 64;
+
+/** Returns the wallet that signed; null when the signature is not that of the address. */
+const findSolanaSigner = ({ text, address, ...signed }: SignedText): string | null => {
+  const publicKey = decodeBase58(address);
+  const signature = decodeBase58(signed.signature);
+  if (publicKey?.length !== publicKeyBytes || signature?.length !== signatureBytes) return null;
+  const key = createPublicKey({
+    key: { kty: 'OKP', crv: 'Ed25519', x: Buffer.from(publicKey).toString('base64url') },
+    format: 'jwk',
+  });
+  return verify(null, Buffer.from(text), key, signature) ? `solana:${address}` : null;
+};
 
 const addressBytes = 32;
 /** The seed, and the public key, which is the address. */
@@ -113,8 +128,7 @@ export const solanaFamily: NetworkFamily = {
     return new ExactSvmScheme(await createKeyPairSignerFromBytes(decodeKey(key)), { rpcUrl });
   },
 
-  openRefundChain: async (options) =>
-    (await import('./solana-refund-chain.ts')).createSolanaRefundChain(options),
+  openRefundChain: async (options) => (await import('./solana-refund.ts')).createSolanaRefundChain(options),
   openRefundWallet: async (options, key) =>
-    (await import('./solana-refund-wallet.ts')).createSolanaRefundWallet(options, decodeKey(key)),
+    (await import('./solana-refund.ts')).createSolanaRefundWallet(options, decodeKey(key)),
 };

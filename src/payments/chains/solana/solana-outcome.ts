@@ -1,7 +1,53 @@
 import type { FoundOutcome } from '../core/facilitator.ts';
-import { RpcOutage } from '../core/json-rpc.ts';
-import type { SolanaChain, SolanaStatus } from './solana-chain.ts';
-import { readTip, remembersSince } from './solana-witness.ts';
+import { RpcOutage, RpcRefusal } from '../core/json-rpc.ts';
+import type { SolanaChain, SolanaStatus, SolanaTip } from './solana-chain.ts';
+
+/** More than any cluster makes. Too high a number does no harm. */
+const slotsPerSecond = 5;
+
+/** Reads the time of a block. Null when the node does not tell the time of blocks, or has forgotten this one. */
+const findBlockTime = async (chain: SolanaChain, slot: number): Promise<number | null> => {
+  try {
+    return await chain.getBlockTime(slot);
+  } catch (error) {
+    if (error instanceof RpcRefusal) return null;
+    throw error;
+  }
+};
+
+/** Finds the oldest block of a node. If the node does not say it: the oldest from `slot` on. Null: there is none. */
+const findFirstBlock = async (chain: SolanaChain, slot: number): Promise<number | null> => {
+  try {
+    return await chain.getFirstAvailableBlock();
+  } catch (error) {
+    if (error instanceof RpcRefusal) return chain.getBlockFrom(slot);
+    throw error;
+  }
+};
+
+/** Reads the newest block that no fork can take back. Throws RpcOutage or RpcRefusal. */
+export const readTip = async (chain: SolanaChain): Promise<SolanaTip> => {
+  const slot = await chain.getFinalizedSlot();
+  const blockTime = await findBlockTime(chain, slot);
+  return blockTime === null ? chain.readClock() : { slot, blockTime };
+};
+
+/**
+ * Tells whether the node still has a block from before that time, and so knows all that landed since. Throws RpcOutage
+ * or RpcRefusal.
+ */
+export const remembersSince = async (
+  chain: SolanaChain,
+  { tip, sinceSeconds }: { tip: SolanaTip; sinceSeconds: number },
+): Promise<boolean> => {
+  const slotsSince = Math.ceil((tip.blockTime - sinceSeconds) * slotsPerSecond);
+  const first = await findFirstBlock(chain, Math.max(0, tip.slot - 2 * slotsSince));
+  if (first === null) return false;
+  const firstTime = await findBlockTime(chain, first);
+  if (firstTime !== null) return firstTime < sinceSeconds;
+  // A block that many slots before the tip is older than that time.
+  return first <= Math.max(0, tip.slot - slotsSince);
+};
 
 /** Twice the life of a blockhash: after it no fork can land the transaction. */
 export const expiryMs = 180_000;
@@ -14,9 +60,9 @@ export interface SeenTransaction {
   status: SolanaStatus;
 }
 
-export interface SolanaTrace {
+interface SolanaTrace {
   /** Null when it is not there, by a node that is not behind `minSlot`. */
-  look: (minSlot?: number) => Promise<SeenTransaction | null>;
+  find: (minSlot?: number) => Promise<SeenTransaction | null>;
   blockhash: string;
   /** CAIP-2. */
   network: string;
@@ -61,11 +107,11 @@ const judgeUnseen = async (
 
 /** Asks the chain for the outcome of a transaction that may have been sent. Throws RpcOutage or RpcRefusal. */
 export const findSolanaOutcome = async (chain: SolanaChain, trace: SolanaTrace): Promise<FoundOutcome> => {
-  const first = await trace.look();
+  const first = await trace.find();
   if (first !== null) return judgeSeen(first);
   const { outcome, slot } = await judgeUnseen(chain, trace);
   if (outcome.outcome === 'unknown') return outcome;
   // It may have landed between the questions, or another node of the same address answered first.
-  const last = await trace.look(slot);
+  const last = await trace.find(slot);
   return last === null ? outcome : judgeSeen(last);
 };

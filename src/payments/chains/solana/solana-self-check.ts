@@ -1,6 +1,6 @@
 import type { PaymentNetwork } from '../core/network-family.ts';
 import type { SolanaChain } from './solana-chain.ts';
-import { findTokenAccount, tokenProgram } from './solana-token-account.ts';
+import { findTokenAccount, tokenProgram } from './solana-transaction.ts';
 
 /** The account of a mint, as the token program writes it. */
 const mintLayout = { bytes: 82, decimalsAt: 44 };

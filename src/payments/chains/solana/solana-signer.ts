@@ -1,8 +1,7 @@
 import type { FacilitatorSvmSigner } from '@x402/svm';
-import type { SettleOptions } from '../core/facilitator.ts';
+import type { SettleOptions, SchemeRecord } from '../core/facilitator.ts';
 import { isVerdict } from '../core/json-rpc.ts';
 import { pause } from '../../../kit/repeat.ts';
-import type { SchemeRecord } from '../core/local-engine.ts';
 import type { SolanaChain, SolanaStatus } from './solana-chain.ts';
 import { signatureOf } from './solana-transaction.ts';
 

@@ -6,12 +6,26 @@ import {
   getTransactionDecoder,
   getU64Decoder,
   isSolanaError,
+  address,
+  getAddressEncoder,
+  getProgramDerivedAddress,
 } from '@solana/kit';
 import type { PayingAccounts } from '../core/network-family.ts';
 import { UnreadablePayload, type PaymentRequirements } from '../core/wire.ts';
-import { findTokenAccount, tokenProgram } from './solana-token-account.ts';
 
-export interface SolanaTransaction {
+/** The program that keeps USDC. */
+export const tokenProgram = address('TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA');
+export const associatedTokenProgram = address('ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL');
+
+/** Returns the address of the one token account to which an owner's tokens of that mint are sent. */
+export const findTokenAccount = async (of: { owner: string; mint: string }): Promise<string> => {
+  const encoder = getAddressEncoder();
+  const seeds = [address(of.owner), tokenProgram, address(of.mint)].map((seed) => encoder.encode(seed));
+  const [account] = await getProgramDerivedAddress({ programAddress: associatedTokenProgram, seeds });
+  return account;
+};
+
+interface SolanaTransaction {
   /** The signed bytes: all of the transaction but its signatures. */
   message: Uint8Array;
   /** The blockhash that bounds its life. */

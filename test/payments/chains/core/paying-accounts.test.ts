@@ -19,7 +19,7 @@ import type { PaymentRequirements } from '../../../../src/payments/chains/core/w
 import { evmFamily } from '../../../../src/payments/chains/evm/evm-family.ts';
 import type { EvmPayload } from '../../../../src/payments/chains/evm/evm-payload.ts';
 import { solanaFamily } from '../../../../src/payments/chains/solana/solana-family.ts';
-import { findTokenAccount } from '../../../../src/payments/chains/solana/solana-token-account.ts';
+import { findTokenAccount } from '../../../../src/payments/chains/solana/solana-transaction.ts';
 
 const key = (seed: number): string => encodeBase58(new Uint8Array(32).fill(seed));
 const [mint, seller, feePayer, owner, delegate] = [1, 2, 3, 4, 5].map(key) as [

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { RpcOutage, RpcRefusal } from '../../../../src/payments/chains/core/json-rpc.ts';
-import { readRefusal } from '../../../../src/payments/chains/core/read-refusal.ts';
+import { readRefusal } from '../../../../src/payments/chains/core/refund-transfer.ts';
 
 const refusal = (message: string): Promise<string | null> =>
   readRefusal(Promise.reject(new RpcRefusal(-32_000, message)));

@@ -7,9 +7,11 @@ import {
 } from '@solana/kit';
 import { privateKeyToAccount } from 'viem/accounts';
 import { describe, expect, it } from 'vitest';
-import { createEvmRefundChain } from '../../../../src/payments/chains/evm/evm-refund-chain.ts';
-import { createSolanaRefundChain } from '../../../../src/payments/chains/solana/solana-refund-chain.ts';
-import { buildTransferMessage } from '../../../../src/payments/chains/solana/solana-transfer-message.ts';
+import { createEvmRefundChain } from '../../../../src/payments/chains/evm/evm-refund.ts';
+import {
+  createSolanaRefundChain,
+  buildTransferMessage,
+} from '../../../../src/payments/chains/solana/solana-refund.ts';
 
 const signal = new AbortController().signal;
 const now = 1_800_000_000_000;

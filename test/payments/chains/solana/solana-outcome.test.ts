@@ -59,7 +59,7 @@ const ask = ({
   const chain = nodeOf(asked);
   let looks = 0;
   return findSolanaOutcome(chain, {
-    look: async (minSlot) => {
+    find: async (minSlot) => {
       const status = await chain.getStatus(signature, minSlot);
       if (looks === 0) afterFirstLook();
       looks += 1;

@@ -2,7 +2,7 @@ import { createSolanaRpc } from '@solana/kit';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { createJsonRpc } from '../../../../src/payments/chains/core/json-rpc.ts';
 import { createSolanaChain } from '../../../../src/payments/chains/solana/solana-chain.ts';
-import { createSolanaSearch } from '../../../../src/payments/chains/solana/solana-search.ts';
+import { createSolanaSearch } from '../../../../src/payments/chains/solana/find-solana-payment.ts';
 import { readSolanaTransaction } from '../../../../src/payments/chains/solana/solana-transaction.ts';
 import type { RpcCall } from '../../../chains/json-rpc.ts';
 import { signUsdcTransfer } from '../../../chains/sign-usdc-transfer.ts';

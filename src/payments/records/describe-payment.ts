@@ -8,12 +8,12 @@ const unsent =
   'Its buyer gets the answer, and is charged, by sending the same proof again; otherwise it expires by itself.';
 const askChain = 'The gateway asks the chain again by itself; a reconciliation asks now.';
 
-/** Tells in whole sentences how far a payment got and what the operator can do. */
-export const tellPayment = (payment: Payment, now: number): { happened: string; advice: string } => {
+/** Says in whole sentences how far a payment got and what the operator can do. */
+export const describePayment = (payment: Payment, now: number): { happened: string; advice: string } => {
   const { state, leaseUntil, transaction } = payment;
   const because = payment.reason === null ? '' : ` (${payment.reason})`;
   const sent = transaction === null ? 'Its transaction is not known.' : `Its transaction is ${transaction}.`;
-  const told = (happened: string, advice: string) => ({ happened, advice });
+  const described = (happened: string, advice: string) => ({ happened, advice });
   /** A payment that a process works on needs no advice. */
   const unlessLeased = (advice: string): string =>
     leaseUntil !== null && leaseUntil > now
@@ -21,21 +21,21 @@ export const tellPayment = (payment: Payment, now: number): { happened: string; 
       : advice;
   switch (state) {
     case 'reserved':
-      return told(
+      return described(
         'The proof was received and is being verified. Nothing was charged.',
         unlessLeased(abandoned),
       );
     case 'verified':
-      return told(
+      return described(
         'The proof is valid, and the answer is being produced. Nothing was charged.',
         unlessLeased(abandoned),
       );
     case 'produced':
-      return told('The answer is stored, but not charged for yet.', unlessLeased(unsent));
+      return described('The answer is stored, but not charged for yet.', unlessLeased(unsent));
     case 'broadcasting':
-      return told(`The settlement has begun and may have been sent. ${sent}`, unlessLeased(askChain));
+      return described(`The settlement has begun and may have been sent. ${sent}`, unlessLeased(askChain));
     case 'unknown':
-      return told(`The buyer may have been charged, or may still be${because}. ${sent}`, askChain);
+      return described(`The buyer may have been charged, or may still be${because}. ${sent}`, askChain);
     case 'settled':
     case 'delivered': {
       const raised =
@@ -47,15 +47,15 @@ export const tellPayment = (payment: Payment, now: number): { happened: string; 
         state === 'settled'
           ? 'The store has no record that its buyer was answered; the same proof gets the answer.'
           : 'Its buyer was answered.';
-      return told(`The chain has the payment. ${answered}${raised}`, 'It can be refunded.');
+      return described(`The chain has the payment. ${answered}${raised}`, 'It can be refunded.');
     }
     case 'rejected':
-      return told(
+      return described(
         `The proof was refused${because}. Nothing was charged.`,
         'There is nothing to do. The same proof may be sent again.',
       );
     case 'failed':
-      return told(
+      return described(
         `The settlement failed${because}. It is proven that the buyer was not charged.`,
         'There is nothing to do. The buyer can pay again.',
       );

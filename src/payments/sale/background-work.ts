@@ -1,8 +1,8 @@
 import { repeat } from '../../kit/repeat.ts';
-import type { RefundNetwork } from '../refunds/refund-place.ts';
-import { createRefundUpkeep } from '../refunds/refund-upkeep.ts';
-import type { X402Context } from './context.ts';
-import { noteTermsEveryMs } from './former-terms.ts';
+import type { RefundNetwork } from '../refunds/refund-chain.ts';
+import { checkRefunds } from '../refunds/check-refunds.ts';
+import type { SaleContext } from './context.ts';
+import { noteTermsEveryMs } from './find-terms.ts';
 import { replayLifeMs } from './purchase.ts';
 import { reconcile } from './reconcile.ts';
 
@@ -18,12 +18,11 @@ const maxPruneBatches = 100;
 const rejectedLifeMs = 3_600_000;
 
 /** Runs the background work that ends every payment and deletes old ones. */
-export const beginUpkeep = async (
-  context: X402Context,
+export const beginBackgroundWork = async (
+  context: SaleContext,
   { networks, signal }: { networks: readonly RefundNetwork[]; signal: AbortSignal },
 ): Promise<void> => {
-  const { store, formerTerms, clock, log } = context;
-  const lookAtRefunds = createRefundUpkeep({ store, networks, clock });
+  const { store, terms, clock, log } = context;
   const every = (intervalMs: number, what: string, work: () => Promise<void>): Promise<void> =>
     repeat({ what, intervalMs, signal, log, work });
 
@@ -36,8 +35,8 @@ export const beginUpkeep = async (
       }
     }),
     every(refundsEveryMs, 'looking at refunds', async () => {
-      const looks = await lookAtRefunds({ limit: refundBatch, signal });
-      for (const { refund, outcome } of looks)
+      const checked = await checkRefunds({ store, networks, clock, limit: refundBatch, signal });
+      for (const { refund, outcome } of checked)
         if (outcome === 'settled' || outcome === 'failed')
           log.info({ refund: refund.id, outcome, reason: refund.reason }, 'a refund has ended');
     }),
@@ -52,6 +51,6 @@ export const beginUpkeep = async (
         if (pruned === 0) return;
       }
     }),
-    every(noteTermsEveryMs, 'noting the offered terms', () => formerTerms.note()),
+    every(noteTermsEveryMs, 'noting the offered terms', () => terms.note()),
   ]);
 };

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/kit/clock.ts';
-import { createRefundUpkeep, type RefundLook } from '../../../src/payments/refunds/refund-upkeep.ts';
+import { checkRefunds, type RefundCheck } from '../../../src/payments/refunds/check-refunds.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { startChains, type Chains } from '../../chains/start-chains.ts';
 import { testEngines, type TestStore } from '../../store/open-test-store.ts';
@@ -27,12 +27,14 @@ describe.each(['base', 'solana'] as const)('the upkeep of refunds on %s', (chain
     await data.remove();
   });
 
-  const look = (network: string = chains[chain].network): Promise<RefundLook[]> =>
-    createRefundUpkeep({
+  const look = (network: string = chains[chain].network): Promise<RefundCheck[]> =>
+    checkRefunds({
       store,
       networks: [{ network, facilitator: { rpcUrl: chains[chain].rpcUrl } }],
       clock: systemClock,
-    })({ limit: 10, signal: new AbortController().signal });
+      limit: 10,
+      signal: new AbortController().signal,
+    });
 
   it('calls a refund settled when it is final, and not before', async () => {
     const payment = await site.addPayment(store);

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { inAccountLease } from '../../../src/payments/refunds/refund-turn.ts';
+import { inAccountLease } from '../../../src/payments/refunds/refund-payment.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { testEngines, type TestStore } from '../../store/open-test-store.ts';
 
 const sender = 'eip155:8453:0xwallet';
-const turnMs = 60;
+const leaseMs = 60;
 
 describe.each(testEngines())('the turn of a refund on $kind', ({ create }) => {
   let data: TestStore;
@@ -31,13 +31,13 @@ describe.each(testEngines())('the turn of a refund on $kind', ({ create }) => {
           endAccountLease: (input) => store.endAccountLease(input),
         },
         clock: { now: () => time },
-        timings: { turnMs, turnWaitMs: 0 },
+        timings: { leaseMs, leaseWaitMs: 0 },
       },
       { sender, signal: new AbortController().signal },
       work,
     );
   const othersGetIt = (): Promise<boolean> =>
-    store.takeAccountLease({ sender, owner: 'other', until: time + turnMs, now: time });
+    store.takeAccountLease({ sender, owner: 'other', until: time + leaseMs, now: time });
   /** One that began after this was called: the first to be counted may have begun before. */
   const nextRenewal = async (): Promise<void> => {
     const before = takes;
@@ -47,7 +47,7 @@ describe.each(testEngines())('the turn of a refund on $kind', ({ create }) => {
   it('is kept for as long as the work takes, and over with it', async () => {
     await run(async (isOurs) => {
       for (let step = 0; step < 4; step += 1) {
-        time += turnMs / 2;
+        time += leaseMs / 2;
         await nextRenewal();
         expect(isOurs()).toBe(true);
         expect(await othersGetIt()).toBe(false);
@@ -66,12 +66,12 @@ describe.each(testEngines())('the turn of a refund on $kind', ({ create }) => {
 
   it('is not taken again once it ran out', async () => {
     await run(async (isOurs) => {
-      time += turnMs;
+      time += leaseMs;
       expect(isOurs()).toBe(false);
       expect(await othersGetIt()).toBe(true);
       await store.endAccountLease({ sender, owner: 'other' });
       const before = takes;
-      await new Promise((resolve) => setTimeout(resolve, 2 * turnMs));
+      await new Promise((resolve) => setTimeout(resolve, 2 * leaseMs));
       expect([takes, isOurs()]).toEqual([before, false]);
     });
   });
@@ -79,7 +79,7 @@ describe.each(testEngines())('the turn of a refund on $kind', ({ create }) => {
   it('is not had while another one keeps it', async () => {
     await othersGetIt();
     expect(await run(async () => 'done')).toBeNull();
-    time += turnMs;
+    time += leaseMs;
     expect(await run(async () => 'done')).toEqual({ value: 'done' });
   });
 });

@@ -6,7 +6,7 @@ import {
   validateDiscoveryExtensionSpec,
 } from '@x402/extensions/bazaar';
 import { describe, expect, it, vi } from 'vitest';
-import { bazaar, declareExtensions } from '../../../src/payments/wire/declared-extensions.ts';
+import { bazaar, declareExtensions } from '../../../src/payments/wire/sold-resources.ts';
 import type { Extension } from '../../../src/payments/chains/core/wire.ts';
 import { describeSale } from './sale.ts';
 

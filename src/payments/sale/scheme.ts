@@ -1,0 +1,130 @@
+import { withPurpose } from '../../http/pay-settings.ts';
+import { nanoPerUsd, type Nano } from '../../kit/money.ts';
+import type { UptoTerms } from '../wire/challenge.ts';
+import type { Payment, Risk, VerifyPaymentOutcome } from '../../store/store.ts';
+
+/** Why a payment is not marked as verified. */
+type Refusal = Exclude<VerifyPaymentOutcome['outcome'], 'verified'>;
+
+/** A scheme of x402 for one request: when the work is done, how much is taken for it, and what it risks. */
+export interface Scheme {
+  /** The network of the caller where it is stored with the payment; undefined: it is not. */
+  client: string | undefined;
+  /**
+   * The most payments of one payer that may be open: one movement of its money can revert all of their settlements, and the
+   * chain's fees for them are ours.
+   */
+  maxOpen: number;
+  /** Whether the proof is verified again when the payment is covered, as it may have been used in the meantime. */
+  isVerifiedTwice: boolean;
+  /** Whether a buyer gets a receipt for a payment of nothing. */
+  givesReceiptOfNothing: boolean;
+  /** The reason codes of refusals after which only the scheme `exact` is offered. */
+  exactOnly: Partial<Record<Refusal, string>>;
+  /** Bounds the loss from payers who spend the money during the work; null: there is none. */
+  riskOf: (of: Pick<Risk, 'accountId'> & { now: number }) => Risk | null;
+  /**
+   * Makes the JSON text that is stored with a verified payment. `charge`: what is taken, in the asset's smallest unit;
+   * undefined: all of it; zero: nothing.
+   */
+  produce: (payment: Payment) => Promise<{ result: string | null; charge: bigint | undefined }>;
+}
+
+/** The whole price is taken, for work that is done before. */
+export const exactScheme = (request: {
+  sale: string;
+  signal: AbortSignal;
+  produce: (signal: AbortSignal, payment: Payment) => Promise<string | null | { free: string | null }>;
+}): Scheme => ({
+  client: undefined,
+  maxOpen: 30,
+  isVerifiedTwice: false,
+  givesReceiptOfNothing: false,
+  exactOnly: {},
+  riskOf: () => null,
+  produce: async (payment) => {
+    const purpose = { operation: request.sale, jobId: null, soldPayment: payment.identity };
+    const made = await withPurpose(purpose, () => request.produce(request.signal, payment));
+    return made === null || typeof made === 'string'
+      ? { result: made, charge: undefined }
+      : { result: made.free, charge: 0n };
+  },
+});
+
+/** The use is taken, at most the price. `decimals`: those of the asset. */
+export const uptoScheme = (sale: UptoSale, decimals: number): Scheme => ({
+  client: sale.client,
+  // One movement of the payer's money also makes calls free whose work is done.
+  maxOpen: 2,
+  isVerifiedTwice: true,
+  givesReceiptOfNothing: true,
+  exactOnly: {
+    // Permits for Permit2 have sequential nonces: of two that are signed at once, one is lost.
+    uncovered: 'upto_payments_open',
+    too_many_open: 'upto_payments_open',
+    too_risky: 'upto_not_trusted',
+  },
+  // New wallets cost nothing, so they share half of it, and one of them, or one network, gets a tenth.
+  riskOf: ({ accountId, now }) => ({
+    limits: { all: maxAtRisk, strangers: maxAtRisk / 2n, each: maxOfOne },
+    since: now - dayMs,
+    client: sale.client,
+    accountId,
+  }),
+  produce: async (payment) => {
+    const { result, charge } = await sale.produce(payment);
+    return { result, charge: toChargedUnits(charge, { decimals, most: payment.amount }) };
+  },
+});
+
+/** The work was begun and its cost is not known, so its proof is neither freed nor settled. */
+export class WorkNotEndedError extends Error {
+  override readonly name = 'WorkNotEndedError';
+}
+
+/** How a request is sold by the scheme `upto`: it is paid after the work, at most the price. */
+export interface UptoSale {
+  /** The network of the caller: an IPv4 address, or the /64 of an IPv6 one. */
+  client: string;
+  /** The longest time that `produce` takes. */
+  longestMs: number;
+  /**
+   * Does the work, makes the JSON text that is stored with the payment (null: none), and says what the work costs: at most
+   * the price. Zero is not settled. When it throws,
+   * nothing is charged and the error is passed on; but a WorkNotEndedError leaves the payment as it is. Its charge is
+   * settled even if the client has gone.
+   */
+  produce: (payment: Payment) => Promise<{ result: string | null; charge: Nano }>;
+}
+
+export const uptoTermsOf = (sale: UptoSale | undefined): UptoTerms | null =>
+  sale === undefined ? null : { workSeconds: Math.ceil(sale.longestMs / 1_000) };
+
+const nanoDecimals = 9;
+
+/**
+ * Converts what was used to the asset's smallest unit, rounded up: a chain knows no smaller part. Never more than
+ * `most`, which the buyer signed. Throws RangeError below zero.
+ */
+export const toChargedUnits = (
+  charge: Nano,
+  { decimals, most }: { decimals: number; most: bigint },
+): bigint => {
+  if (charge < 0n) throw new RangeError('a charge cannot be below zero');
+  const scale = 10n ** BigInt(Math.abs(decimals - nanoDecimals));
+  const units = decimals < nanoDecimals ? (charge + scale - 1n) / scale : charge * scale;
+  return units < most ? units : most;
+};
+
+/** Converts an amount of the asset to what it is worth, rounded down. */
+export const toNano = (units: bigint, decimals: number): Nano =>
+  (units * 10n ** BigInt(nanoDecimals)) / 10n ** BigInt(decimals);
+
+const dayMs = 86_400_000;
+/**
+ * What all payers together may owe for calls under way, or have failed to pay within a day: as much as 50 of the dearest
+ * calls that stock clients pay ($1).
+ */
+const maxAtRisk = 50n * nanoPerUsd;
+/** The dearest call that is paid after the work, and the most that one payer, or one network, may owe. */
+export const maxOfOne = maxAtRisk / 10n;
