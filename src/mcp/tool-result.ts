@@ -2,8 +2,8 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { AppError } from '../kit/errors.ts';
 import { toJsonText } from '../kit/json-text.ts';
 import { keepFrozen } from '../kit/keep-frozen.ts';
-import { billHeaderTexts } from '../operations/bill-headers.ts';
 import type { JsonAnswer, PaymentRequiredAnswer } from '../operations/answer.ts';
+import { billHeaderTexts } from '../operations/jobs/job-answer.ts';
 
 /** Writes a body as structured content, and as text for clients that read only text. */
 const inBoth = (body: object): Pick<CallToolResult, 'content' | 'structuredContent'> => ({

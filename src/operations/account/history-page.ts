@@ -15,7 +15,7 @@ const input = z.object({
 });
 
 /** A list of the account. Cursors are bound to its name. */
-export interface HistoryList<Row extends HistoryPosition> extends Pick<
+export interface HistoryList<Row extends HistoryPosition, Needs = Services> extends Pick<
   ReadOperation,
   'name' | 'title' | 'description'
 > {
@@ -31,13 +31,13 @@ export interface HistoryList<Row extends HistoryPosition> extends Pick<
   read(
     position: { accountId: string; limit: number; before: HistoryPosition | null },
     call: AccountCall,
-    services: Services,
+    services: Needs,
   ): Promise<Row[]>;
-  toItem(row: Row, services: Services): JsonObject;
+  toItem(row: Row, services: Needs): JsonObject;
 }
 
 /** Makes the operation that answers a list page by page, newest first. Later rows shift no page. */
-export const historyOperation = <Row extends HistoryPosition>({
+export const historyOperation = <Row extends HistoryPosition, Needs = Services>({
   item,
   answer,
   examples,
@@ -45,7 +45,7 @@ export const historyOperation = <Row extends HistoryPosition>({
   read,
   toItem,
   ...parts
-}: HistoryList<Row>) =>
+}: HistoryList<Row, Needs>) =>
   readOperation({
     ...parts,
     input,
@@ -58,13 +58,10 @@ export const historyOperation = <Row extends HistoryPosition>({
     errors: ['invalid_cursor', ...errors],
     docs: {
       answer,
-      description: null,
       examples,
       wrong: { limit: 101 },
-      headers: {},
-      mayBeSandbox: false,
     },
-    handle: async ({ limit, cursor }, call, services) => {
+    handle: async ({ limit, cursor }, call, services: Needs & Pick<Services, 'historyCursors'>) => {
       const { accountId } = call.caller;
       const { historyCursors } = services;
       const scope = { accountId, list: parts.name };

@@ -1,8 +1,12 @@
+import type { Services } from '../call.ts';
 import { z } from 'zod';
-import { toTransaction } from '../../accounts/ledger/to-transaction.ts';
 import { time, usd } from '../answer-fields.ts';
 import { imageJobId } from '../images/image-examples.ts';
 import { historyOperation } from './history-page.ts';
+import { toIso } from '../../kit/clock.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import { formatUsd } from '../../kit/money.ts';
+import type { EntryWithModel } from '../../store/store.ts';
 
 const item = z.looseObject({
   id: z.string(),
@@ -12,6 +16,17 @@ const item = z.looseObject({
   created_at: time,
   job_id: z.string().nullable(),
   model: z.string().nullable(),
+});
+
+/** Makes the public form of a ledger entry (docs/contract.md, "History"), without the operator's note. */
+const toTransaction = (entry: EntryWithModel): JsonObject => ({
+  id: entry.id,
+  type: entry.type,
+  amount_usd: formatUsd(entry.amount),
+  currency: 'USD',
+  created_at: toIso(entry.createdAt),
+  job_id: entry.jobId,
+  model: entry.model,
 });
 
 export const listTransactions = historyOperation({
@@ -52,6 +67,6 @@ export const listTransactions = historyOperation({
       },
     },
   ],
-  read: (position, _call, { store }) => store.listEntries(position),
+  read: (position, _call, { store }: Pick<Services, 'store'>) => store.listEntries(position),
   toItem: toTransaction,
 });

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { issueSignInKey, maxSignInKeys } from '../../accounts/issue-sign-in-key.ts';
 import { toIso } from '../../kit/clock.ts';
 import { AppError } from '../../kit/errors.ts';
 import type { JsonObject } from '../../kit/json.ts';
@@ -11,6 +10,7 @@ import type { Services } from '../call.ts';
 import type { Operation } from '../definition.ts';
 import type { SignInSale } from '../sale.ts';
 import { leastTopUp, topUp } from './top-up.ts';
+import { issueSignInKey, maxSignInKeys } from '../../accounts/keys.ts';
 
 const usualSeconds = 24 * 3_600;
 const maxSeconds = 30 * usualSeconds;
@@ -26,6 +26,7 @@ const input = z.object({
 });
 
 type SignInInput = z.output<typeof input>;
+type SignInServices = Pick<Services, 'store' | 'clock' | 'config' | 'x402'>;
 
 const output = z.looseObject({
   object: z.literal('sign_in').describe('`topup`: a payment came in place of a signed message.'),
@@ -38,7 +39,7 @@ const output = z.looseObject({
 /** Exchanges a signed message for a key of the wallet's account. */
 const signIn = async (
   { expires_in: seconds, ...body }: SignInInput,
-  services: Services,
+  services: SignInServices,
   { header, signal }: { header: string | undefined; signal: AbortSignal },
 ): Promise<JsonObject> => {
   const wallet = await services.x402.signIn(header ?? body, signal);
@@ -68,7 +69,7 @@ const amount = formatUsd(leastTopUp);
  * offer. Who pays in place of signing gets the balance, and no key: everybody can read a proof on the chain. The balance
  * is that of the wallet that pays, whatever key comes with the call.
  */
-const sale: SignInSale<SignInInput> = {
+const sale: SignInSale<SignInInput, SignInServices> = {
   kind: 'signIn',
   description: 'Top-up of a balance, or a sign-in free of charge',
   unit: { one: 'sign-in', many: 'sign-ins' },
@@ -94,7 +95,7 @@ const sale: SignInSale<SignInInput> = {
 };
 
 /** Signs a wallet in. It is no tool, because a key must not pass through a model. */
-export const signInWithWallet: Operation<SignInInput, SignInSale<SignInInput>> = {
+export const signInWithWallet: Operation<SignInInput, typeof sale> = {
   name: 'sign_in',
   title: 'Sign in with a wallet',
   description:
@@ -117,6 +118,7 @@ export const signInWithWallet: Operation<SignInInput, SignInSale<SignInInput>> =
   docs: {
     answer: 'SignIn',
     description: null,
+    headers: {},
     examples: [
       {
         summary: 'A key for an hour, with the signed message in the header',
@@ -132,7 +134,6 @@ export const signInWithWallet: Operation<SignInInput, SignInSale<SignInInput>> =
       },
     ],
     wrong: { expires_in: 1 },
-    headers: {},
     mayBeSandbox: true,
   },
   sale,

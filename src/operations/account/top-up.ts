@@ -47,6 +47,7 @@ export const topUp: Operation<TopUpInput, CreditSale<TopUpInput>> = {
   docs: {
     answer: 'TopUp',
     description: null,
+    headers: {},
     examples: [
       {
         summary: 'One dollar, paid',
@@ -61,7 +62,6 @@ export const topUp: Operation<TopUpInput, CreditSale<TopUpInput>> = {
       },
     ],
     wrong: { amount_usd: '0.01' },
-    headers: {},
     mayBeSandbox: true,
   },
   sale: {

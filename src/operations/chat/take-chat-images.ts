@@ -4,10 +4,9 @@ import { isDataUri } from '../../media/data-uri-input.ts';
 import { maxInputBytes } from '../../media/fetch-input.ts';
 import { refuseInput } from '../../media/refuse-input.ts';
 import { isConverted } from '../../providers/image/input-image-type.ts';
-import { checkInputs } from '../media/check-inputs.ts';
-import { takeAll } from '../media/take-all.ts';
 import type { AccountCall, Services } from '../call.ts';
 import type { ChatInput } from './chat-input.ts';
+import { takeAll, checkInputs } from '../media/take-inputs.ts';
 
 /** The deadline for all images of one request. */
 const deadlineMs = 30_000;
@@ -82,7 +81,7 @@ const limitedImages = (messages: readonly Message[]): ReturnType<typeof remoteIm
 export const checkChatMedia = async (
   messages: readonly Message[],
   call: AccountCall,
-  services: Services,
+  services: Pick<Services, 'fetchInput' | 'config'>,
 ): Promise<void> => {
   await checkInlineMedia(messages);
   const images = limitedImages(messages);

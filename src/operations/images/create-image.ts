@@ -8,9 +8,6 @@ import { parsedShare } from '../../limits/memory-budget.ts';
 import { refuseInput } from '../../media/refuse-input.ts';
 import { formatUsd } from '../../kit/money.ts';
 import { aspectRatios, type AspectRatio } from '../../providers/image/image-provider.ts';
-import { assertAffordable } from '../assert-affordable.ts';
-import { checkInputs } from '../media/check-inputs.ts';
-import { assertRoute, openMediaJob, type MediaJobOrder } from '../media/open-media-job.ts';
 import { assertWebhooks, checkWebhookUrl, prepareWebhook } from '../webhook-url.ts';
 import { customData } from '../custom-data.ts';
 import { toJobAnswer, waitForEnd, jobSchema } from '../jobs/job-answer.ts';
@@ -20,7 +17,9 @@ import type { PrepaidSale } from '../sale.ts';
 import { createImageExamples, imageEvent } from './image-examples.ts';
 import { forRest, unlisted } from '../schema-marks.ts';
 import { maxInputBytes } from '../../media/fetch-input.ts';
-import { takeAll } from '../media/take-all.ts';
+import { assertAffordable } from '../prepaid.ts';
+import { takeAll, checkInputs } from '../media/take-inputs.ts';
+import { assertRoute, openMediaJob, type MediaJobOrder, type MediaServices } from '../media/media-job.ts';
 
 const maxImages = 16;
 /** A queued image that waits longer than this fails uncharged. */
@@ -63,7 +62,10 @@ const input = z.object({
 
 type Input = z.infer<typeof input>;
 
-export const createImage: Operation<Input, PrepaidSale<Input>> = {
+export const createImage: Operation<
+  Input,
+  PrepaidSale<Input, ReturnType<typeof findImageModel>, MediaServices>
+> = {
   name: 'create_image',
   title: 'Make an image',
   description:
@@ -96,10 +98,10 @@ export const createImage: Operation<Input, PrepaidSale<Input>> = {
   docs: {
     answer: 'Job',
     description: null,
+    headers: {},
     examples: createImageExamples,
     event: imageEvent,
     wrong: { model: 'imagemodel-1.0' },
-    headers: {},
     mayBeSandbox: true,
   },
   sale: {
@@ -117,17 +119,18 @@ export const createImage: Operation<Input, PrepaidSale<Input>> = {
         return { most: price.price, parts: { model: sku, pricing: toPricing(price) } };
       },
       check: async (request, call, services) => {
-        const { sku } = findImageModel(services.catalogs.for(call.caller), request.model);
-        assertRoute(services.providers.image(sku));
+        const model = findImageModel(services.catalogs.for(call.caller), request.model);
+        assertRoute(services.providers.image(model.sku));
         const named = namedImages(request).map((image) => ({ ...image, kind: 'image' as const }));
         await checkInputs(named, call, services);
+        return model;
       },
     },
 
-    open: async (request, call, services, idempotency) => {
+    open: async (request, call, services, { idempotency, checked }) => {
       const { caller } = call;
       refuseUnsupported(request, services.config);
-      const model = findImageModel(services.catalogs.for(caller), request.model);
+      const model = checked ?? findImageModel(services.catalogs.for(caller), request.model);
       await prepareWebhook(request.webhook_url, caller, services);
       const named = namedImages(request);
       const { price } = model.price;

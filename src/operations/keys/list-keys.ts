@@ -1,3 +1,4 @@
+import type { Services } from '../call.ts';
 import { historyOperation } from '../account/history-page.ts';
 import { assertManagesKeys, exampleKey, keySchema, toKeyAnswer } from './key-answer.ts';
 
@@ -20,7 +21,7 @@ export const listKeys = historyOperation({
   errors: ['permission_denied'],
   // A model must not manage keys.
   tool: null,
-  read: async (position, { caller }, { store, clock }) => {
+  read: async (position, { caller }, { store, clock }: Pick<Services, 'store' | 'clock'>) => {
     assertManagesKeys(caller);
     return store.listKeys({ ...position, now: clock.now() });
   },

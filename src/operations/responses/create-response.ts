@@ -1,3 +1,4 @@
+import type { TextServices } from '../chat/text-job.ts';
 import {
   type KeptRequest,
   responseId,
@@ -7,8 +8,8 @@ import {
   toShownRequest,
 } from './response-object.ts';
 import { smallBodyBytes, textJobCostPerByte } from '../../limits/memory-budget.ts';
-import { findTextModel, openTextJob, promptTokensUpperBound, quoteText } from '../chat/open-text-job.ts';
 import { needsAccount } from '../per-call-sale.ts';
+import type { ModelConfig } from '../../accounts/catalog/model.ts';
 import type { Operation } from '../definition.ts';
 import type { PrepaidSale } from '../sale.ts';
 import { responseEventSchema, responseSchema } from './response-schema.ts';
@@ -17,12 +18,21 @@ import { boundPart, responseInput, type ResponseInput, checkResponseRequest } fr
 import { toMessages, hasReferences, resolveReferences } from './response-messages.ts';
 import { createResponseStream } from './response-stream.ts';
 import { answerTextJob, isStreamed } from '../chat/answer-text-job.ts';
-import type { TextJobRequest } from '../chat/run-text-job.ts';
+import {
+  findTextModel,
+  openTextJob,
+  promptTokensUpperBound,
+  quoteText,
+  type TextJobRequest,
+} from '../chat/text-job.ts';
 
 const itemsOf = ({ input }: ResponseInput) =>
   typeof input === 'string' ? [{ role: 'user', content: input }] : input;
 
-export const createResponse: Operation<ResponseInput, PrepaidSale<ResponseInput>> = {
+export const createResponse: Operation<
+  ResponseInput,
+  PrepaidSale<ResponseInput, ModelConfig, TextServices>
+> = {
   name: 'create_response',
   title: 'Ask a text model, Responses form',
   description:
@@ -91,11 +101,13 @@ export const createResponse: Operation<ResponseInput, PrepaidSale<ResponseInput>
           outputLimit: request.max_output_tokens ?? null,
         });
       },
+      check: async ({ model }, { caller }, { catalogs }) =>
+        findTextModel(catalogs.for(caller), model ?? undefined),
     },
 
-    open: async (request, call, services, idempotency) => {
+    open: async (request, call, services, { idempotency, checked }) => {
       checkResponseRequest(request, services.config);
-      const model = findTextModel(services.catalogs.for(call.caller), request.model ?? undefined);
+      const model = checked ?? findTextModel(services.catalogs.for(call.caller), request.model ?? undefined);
       const { accountId } = call.caller;
       const items = itemsOf(request);
       const maxBytes = services.config.responsesMaxBytes;

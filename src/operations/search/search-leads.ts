@@ -1,3 +1,4 @@
+import type { Services } from '../call.ts';
 import { z } from 'zod';
 import type { SearchConfig } from './search-settings.ts';
 import { isJsonObject, type JsonObject } from '../../kit/json.ts';
@@ -7,10 +8,19 @@ import { queryProblem, type QueryProblem } from '../../leads/query/search-terms.
 import { isSynthetic } from '../../leads/synthetic/synthetic-mark.ts';
 import { nanoPerUsd, type Nano } from '../../kit/money.ts';
 import { countryNamed, isCountryCode } from '../../leads/query/country-names.ts';
-import { searchCursor } from './search-cursor.ts';
 import { invalidQuery } from '../validate.ts';
 import type { Operation } from '../definition.ts';
 import type { AnswerSale } from '../sale.ts';
+
+const form = /^(\d{1,15}):([^]{1,200})$/;
+
+/** Reads a cursor, `FOLLOWERS:USERNAME` of the last result of the page before. */
+export const searchCursor = z.string().transform((text, context) => {
+  const [, followers, username] = form.exec(text) ?? [];
+  if (username !== undefined) return { followers: Number(followers), username };
+  context.addIssue('must be FOLLOWERS:USERNAME of the last result, such as 48200:coffee.with.ana');
+  return z.NEVER;
+});
 
 const defaultLimit = 20;
 const countryCode = z
@@ -72,6 +82,7 @@ const asBoolean = (value: unknown): unknown =>
   value === 'true' || value === 'false' ? value === 'true' : leftOut(value);
 
 type Input = z.infer<ReturnType<typeof createInput>>;
+type SearchSale = AnswerSale<Input, Pick<Services, 'leads'>>;
 
 const lead = z.looseObject({
   username: z.string(),
@@ -108,7 +119,7 @@ const example = {
 };
 
 /** The search as it is sold under these settings. */
-export const createSearchLeads = (search: SearchConfig): Operation<Input, AnswerSale<Input>> => ({
+export const createSearchLeads = (search: SearchConfig): Operation<Input, SearchSale> => ({
   name: 'search_leads',
   title: 'Search influencers',
   description:
@@ -143,17 +154,17 @@ export const createSearchLeads = (search: SearchConfig): Operation<Input, Answer
   docs: {
     answer: 'SearchResult',
     description: null,
+    headers: {},
     examples: [
       { summary: 'Coffee in the US, paid', parameters: example.input, status: 200, answer: example.output },
     ],
     wrong: { gender: 'x' },
-    headers: {},
     mayBeSandbox: true,
   },
   sale: createSale(search),
 });
 
-const createSale = (search: SearchConfig): AnswerSale<Input> => ({
+const createSale = (search: SearchConfig): SearchSale => ({
   kind: 'answer',
   description: 'Influencer search',
   unit: { one: 'search', many: 'searches' },

@@ -29,6 +29,8 @@ const output = z.looseObject({
   expires_at: z.string(),
 });
 
+type ContentServices = Pick<Services, 'store' | 'clock' | 'log' | 'media' | 'publicUrl'>;
+
 export const getVideoContent = readOperation({
   name: 'get_video_content',
   title: 'Get a video’s content',
@@ -56,8 +58,6 @@ export const getVideoContent = readOperation({
       'completion. Free.',
     examples: getVideoContentExamples,
     wrong: { video_id: 'none', variant: 'x' },
-    headers: {},
-    mayBeSandbox: false,
     errors: { upstream_error: lostContent },
   },
   resource: {
@@ -65,7 +65,7 @@ export const getVideoContent = readOperation({
     name: 'video',
     title: 'The content of a completed video, or with variant=last_frame its last frame',
   },
-  handle: async ({ video_id: videoId, variant }, { caller, transport }, services) => {
+  handle: async ({ video_id: videoId, variant }, { caller, transport }, services: ContentServices) => {
     const job = await findVideo(services, { videoId, accountId: caller.accountId });
     if (job.status !== 'done')
       throw new AppError(
