@@ -32,8 +32,8 @@ export interface DescribedOperation {
 
 /**
  * One thing that the gateway does, defined once. MCP tools, REST routes, prices and documents are made from the list of
- * operations (index.ts). A definition is static data and functions that get the services which they name, so documents and checks
- * over all operations need no database.
+ * operations (index.ts). A definition is static data and functions that get the services which its type names, so
+ * documents and checks over all operations need no database.
  */
 export interface Operation<
   Input = unknown,

@@ -4,8 +4,8 @@ import { formatUsd } from '../../kit/money.ts';
 import { StoreError } from '../../store/store-error.ts';
 import { usd } from '../answer-fields.ts';
 import { jsonAnswer } from '../answer.ts';
-import { readOperation } from '../read-operation.ts';
 import { ensureWebhookSecret } from '../../jobs/webhooks/webhook-secrets.ts';
+import { readOperation } from '../define-operation.ts';
 
 const input = z.object({});
 
@@ -41,7 +41,6 @@ export const getBalance = readOperation({
   input,
   output,
   path: '/v1/balance',
-  errors: [],
   docs: {
     answer: 'Balance',
     examples: [

@@ -12,12 +12,12 @@ import { idField } from '../id-field.ts';
 import { imageJobId } from '../images/image-examples.ts';
 import { jsonAnswer } from '../answer.ts';
 import type { Services } from '../call.ts';
-import { readOperation } from '../read-operation.ts';
 import { opaque } from '../schema-marks.ts';
 import { boughtPaymentFields, paidStatus, paidStatuses, toBoughtPayment } from './bought-payment.ts';
 import type { ChargedUnits } from '../chat/text-job.ts';
 import { parametersOf } from '../videos/video-answer.ts';
 import { billingStatus, billingStatuses } from '../jobs/list-jobs.ts';
+import { readOperation } from '../define-operation.ts';
 
 const output = z.looseObject({
   id: z.string(),
@@ -171,15 +171,11 @@ const paymentReceipt = async (
   if (payment === null || payment.state === 'rejected') return null;
   const entry =
     payment.creditEntry === null ? null : await store.findEntry({ id: payment.creditEntry, accountId });
-  const receipt = {
-    id: payment.identity,
-    type: 'payment',
-    status: paidStatus(payment),
-    currency: 'USD',
-    created_at: toIso(payment.createdAt),
-    finished_at: isoOrNull(payment.settledAt),
-    balance_after_usd: balanceAfter(entry),
-  };
+  const { identity: id, createdAt, settledAt: finishedAt } = payment;
+  const receipt = toReceipt(
+    { id, createdAt, finishedAt },
+    { type: 'payment', status: paidStatus(payment), entry },
+  );
   return withPayment(receipt, payment, services);
 };
 
@@ -206,13 +202,7 @@ const withPayment = async (
 
 /** `debit`: the entry of the charge; null if there is none. */
 const jobReceipt = (job: Job, debit: FoundEntry | null): Receipt => ({
-  id: job.id,
-  type: 'job',
-  status: billingStatus(job),
-  currency: 'USD',
-  created_at: toIso(job.createdAt),
-  finished_at: isoOrNull(job.finishedAt),
-  balance_after_usd: balanceAfter(debit),
+  ...toReceipt(job, { type: 'job', status: billingStatus(job), entry: debit }),
   model: job.model,
   kind: job.kind,
   ...(chargedUnits(job) ?? { units: null, rate: null }),
@@ -222,18 +212,23 @@ const jobReceipt = (job: Job, debit: FoundEntry | null): Receipt => ({
 });
 
 const entryReceipt = (entry: FoundEntry): Receipt => ({
-  id: entry.id,
-  type: entry.type,
-  status: 'posted',
-  currency: 'USD',
-  created_at: toIso(entry.createdAt),
-  finished_at: toIso(entry.createdAt),
-  balance_after_usd: balanceAfter(entry),
+  ...toReceipt({ ...entry, finishedAt: entry.createdAt }, { type: entry.type, status: 'posted', entry }),
   amount_usd: formatUsd(entry.amount),
 });
 
-const balanceAfter = (entry: FoundEntry | null): string | null =>
-  entry === null || entry.balanceAfter === null ? null : formatUsd(entry.balanceAfter);
+/** The members of every receipt. `entry`: the one that changed the balance; null if there is none. */
+const toReceipt = (
+  { id, createdAt, finishedAt }: { id: string; createdAt: number; finishedAt: number | null },
+  { type, status, entry }: { type: string; status: string; entry: FoundEntry | null },
+): Receipt => ({
+  id,
+  type,
+  status,
+  currency: 'USD',
+  created_at: toIso(createdAt),
+  finished_at: isoOrNull(finishedAt),
+  balance_after_usd: entry === null || entry.balanceAfter === null ? null : formatUsd(entry.balanceAfter),
+});
 
 /**
  * Returns the units and the rate of a job's charge. For an image or a video, the charge is a whole multiple of the

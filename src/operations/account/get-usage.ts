@@ -5,9 +5,9 @@ import { time, usd } from '../answer-fields.ts';
 import { opaque } from '../schema-marks.ts';
 import { jsonAnswer } from '../answer.ts';
 import type { Services } from '../call.ts';
-import { readOperation } from '../read-operation.ts';
 import { formatUsd } from '../../kit/money.ts';
 import type { JobStatus, UsageSum } from '../../store/store.ts';
+import { readOperation } from '../define-operation.ts';
 
 const defaultSpanMs = 30 * 86_400_000;
 

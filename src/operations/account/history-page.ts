@@ -5,9 +5,8 @@ import type { HistoryPosition } from '../../store/store.ts';
 import { jsonAnswer } from '../answer.ts';
 import type { AccountCall, Services } from '../call.ts';
 import type { ReadOperation } from '../definition.ts';
-import type { OperationDocs } from '../operation-docs.ts';
-import { readOperation } from '../read-operation.ts';
 import { forRest } from '../schema-marks.ts';
+import { readOperation } from '../define-operation.ts';
 
 const input = z.object({
   limit: forRest(z.int().min(1).max(100).default(50), { description: 'How many items a page has.' }),
@@ -27,7 +26,7 @@ export interface HistoryList<Row extends HistoryPosition, Needs = Services> exte
   item: z.ZodType;
   /** The name of a page's schema. */
   answer: string;
-  examples: OperationDocs['examples'];
+  example: { summary: string; limit: number; data: JsonObject[]; nextCursor?: string };
   read(
     position: { accountId: string; limit: number; before: HistoryPosition | null },
     call: AccountCall,
@@ -40,7 +39,7 @@ export interface HistoryList<Row extends HistoryPosition, Needs = Services> exte
 export const historyOperation = <Row extends HistoryPosition, Needs = Services>({
   item,
   answer,
-  examples,
+  example: { summary, limit: exampleLimit, data, nextCursor = null },
   errors = [],
   read,
   toItem,
@@ -58,7 +57,14 @@ export const historyOperation = <Row extends HistoryPosition, Needs = Services>(
     errors: ['invalid_cursor', ...errors],
     docs: {
       answer,
-      examples,
+      examples: [
+        {
+          summary,
+          parameters: { limit: exampleLimit },
+          status: 200,
+          answer: { data, has_more: nextCursor !== null, next_cursor: nextCursor },
+        },
+      ],
       wrong: { limit: 101 },
     },
     handle: async ({ limit, cursor }, call, services: Needs & Pick<Services, 'historyCursors'>) => {

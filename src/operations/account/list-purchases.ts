@@ -37,14 +37,7 @@ export const createListPurchases = (sold: readonly Operation[]) =>
     tool: null,
     item,
     answer: 'PurchasePage',
-    examples: [
-      {
-        summary: 'An image that a wallet paid for',
-        parameters: { limit: 20 },
-        status: 200,
-        answer: { data: [example], has_more: false, next_cursor: null },
-      },
-    ],
+    example: { summary: 'An image that a wallet paid for', limit: 20, data: [example] },
     read: async ({ before, ...page }, { signal }, services: Services) => {
       const account = await services.store.getAccount(page.accountId);
       const payments = await services.store.listPurchases({

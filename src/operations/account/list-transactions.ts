@@ -36,37 +36,30 @@ export const listTransactions = historyOperation({
   path: '/v1/transactions',
   item,
   answer: 'TransactionPage',
-  examples: [
-    {
-      summary: 'The newest transactions',
-      parameters: { limit: 50 },
-      status: 200,
-      answer: {
-        data: [
-          {
-            id: '0d9e8f7a-6b5c-4d3e-9f2a-1b0c9d8e7f6a',
-            type: 'debit',
-            amount_usd: '-0.04',
-            currency: 'USD',
-            created_at: '2026-11-20T09:30:06.412Z',
-            job_id: imageJobId,
-            model: 'imagemodel-1.0',
-          },
-          {
-            id: '1e0f9a8b-7c6d-4e4f-8a3b-2c1d0e9f8a7b',
-            type: 'topup',
-            amount_usd: '25.00',
-            currency: 'USD',
-            created_at: '2026-11-01T08:00:00.000Z',
-            job_id: null,
-            model: null,
-          },
-        ],
-        has_more: false,
-        next_cursor: null,
+  example: {
+    summary: 'The newest transactions',
+    limit: 50,
+    data: [
+      {
+        id: '0d9e8f7a-6b5c-4d3e-9f2a-1b0c9d8e7f6a',
+        type: 'debit',
+        amount_usd: '-0.04',
+        currency: 'USD',
+        created_at: '2026-11-20T09:30:06.412Z',
+        job_id: imageJobId,
+        model: 'imagemodel-1.0',
       },
-    },
-  ],
+      {
+        id: '1e0f9a8b-7c6d-4e4f-8a3b-2c1d0e9f8a7b',
+        type: 'topup',
+        amount_usd: '25.00',
+        currency: 'USD',
+        created_at: '2026-11-01T08:00:00.000Z',
+        job_id: null,
+        model: null,
+      },
+    ],
+  },
   read: (position, _call, { store }: Pick<Services, 'store'>) => store.listEntries(position),
   toItem: toTransaction,
 });

@@ -1,3 +1,4 @@
+import { soldOperation } from '../define-operation.ts';
 import { z } from 'zod';
 import { toIso } from '../../kit/clock.ts';
 import { AppError } from '../../kit/errors.ts';
@@ -7,7 +8,6 @@ import { openWalletAccount } from '../../payments/records/wallet-account.ts';
 import { signInFields, signInPath } from '../../payments/sale/gate.ts';
 import { time, usd } from '../answer-fields.ts';
 import type { Services } from '../call.ts';
-import type { Operation } from '../definition.ts';
 import type { SignInSale } from '../sale.ts';
 import { leastTopUp, topUp } from './top-up.ts';
 import { issueSignInKey, maxSignInKeys } from '../../accounts/keys.ts';
@@ -95,7 +95,7 @@ const sale: SignInSale<SignInInput, SignInServices> = {
 };
 
 /** Signs a wallet in. It is no tool, because a key must not pass through a model. */
-export const signInWithWallet: Operation<SignInInput, typeof sale> = {
+export const signInWithWallet = soldOperation<SignInInput, typeof sale>({
   name: 'sign_in',
   title: 'Sign in with a wallet',
   description:
@@ -103,22 +103,16 @@ export const signInWithWallet: Operation<SignInInput, typeof sale> = {
     "an API key of the wallet's own account. The key is shown once, ends by itself, and is listed and revoked at /v1/keys. " +
     `A wallet can use ${maxSignInKeys} such keys at once; one more revokes the oldest. Without a signed message it answers 402 ` +
     'with a challenge to sign, good for five minutes and one use. Free.',
-  group: 'generation',
   input,
   output,
   rest: {
-    method: 'POST',
     path: signInPath,
-    query: [],
-    validation: 'envelope',
     isBodyOptional: true,
     errors: ['invalid_sign_in'],
   },
   tool: null,
   docs: {
     answer: 'SignIn',
-    description: null,
-    headers: {},
     examples: [
       {
         summary: 'A key for an hour, with the signed message in the header',
@@ -134,7 +128,6 @@ export const signInWithWallet: Operation<SignInInput, typeof sale> = {
       },
     ],
     wrong: { expires_in: 1 },
-    mayBeSandbox: true,
   },
   sale,
-};
+});

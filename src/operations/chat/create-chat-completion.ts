@@ -1,3 +1,4 @@
+import { soldOperation } from '../define-operation.ts';
 import type { TextServices } from './text-job.ts';
 import type { ChatJobRequest } from './run-chat.ts';
 import { textJobShare } from '../../limits/memory-budget.ts';
@@ -9,7 +10,6 @@ import { createChatCompletionExamples } from './chat-examples.ts';
 import { createChatStream } from './chat-stream.ts';
 import { checkChatMedia, checkInlineMedia, namesRemoteImages, takeChatImages } from './take-chat-images.ts';
 import type { ModelConfig } from '../../accounts/catalog/model.ts';
-import type { Operation } from '../definition.ts';
 import type { PrepaidSale } from '../sale.ts';
 import { answerTextJob, isStreamed } from './answer-text-job.ts';
 import { assertAffordable } from '../prepaid.ts';
@@ -18,39 +18,32 @@ import { findTextModel, leastTextHold, openTextJob, promptTokensUpperBound, quot
 /** The upper bound of prompt tokens for an image or audio part. Vision models bill less. */
 const tokensPerImage = 8_192;
 
-export const createChatCompletion: Operation<ChatInput, PrepaidSale<ChatInput, ModelConfig, TextServices>> = {
+export const createChatCompletion = soldOperation<
+  ChatInput,
+  PrepaidSale<ChatInput, ModelConfig, TextServices>
+>({
   name: 'create_chat_completion',
   title: 'Ask a text model',
   description:
     'Answers a conversation with a text model, OpenAI-compatible; priced by tokens used. An answer that takes ' +
     'longer than the wait goes on as a job: read it with get_job by the id in the error.',
-  group: 'generation',
   sells: 'chat',
   input: chatInput,
   output: chatCompletionSchema,
   rest: {
-    method: 'POST',
     path: '/v1/chat/completions',
-    query: [],
     validation: 'both',
     errors: ['content_policy_violation', 'request_timeout', 'upstream_error'],
   },
-  tool: {
-    readOnly: false,
-    idempotent: false,
-    openWorld: true,
-    main: ['messages', 'model', 'max_completion_tokens'],
-  },
+  tool: { main: ['messages', 'model', 'max_completion_tokens'] },
   docs: {
     answer: 'ChatCompletion',
-    description: null,
     examples: createChatCompletionExamples,
     wrong: {},
     headers: {
       'X-Chat-Completion-Id': '`chatcmpl-` and the job id: the way to recover the answer.',
       'X-Conversation-Id': 'The conversation_id of the request.',
     },
-    mayBeSandbox: true,
     stream: {
       description:
         'Server-sent events without names, each a ChatCompletionChunk as JSON: the role, pieces, finish_reason, then ' +
@@ -127,7 +120,7 @@ export const createChatCompletion: Operation<ChatInput, PrepaidSale<ChatInput, M
         services,
       ),
   },
-};
+});
 
 const readings = new WeakMap<ChatInput, ReturnType<typeof read>>();
 

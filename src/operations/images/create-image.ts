@@ -1,3 +1,4 @@
+import { soldOperation } from '../define-operation.ts';
 import { z } from 'zod';
 import type { Catalog } from '../../accounts/catalog/catalog.ts';
 import { toPricing } from '../../accounts/catalog/model.ts';
@@ -12,7 +13,6 @@ import { assertWebhooks, checkWebhookUrl, prepareWebhook } from '../webhook-url.
 import { customData } from '../custom-data.ts';
 import { toJobAnswer, waitForEnd, jobSchema } from '../jobs/job-answer.ts';
 import type { AccountCall, Services } from '../call.ts';
-import type { Operation } from '../definition.ts';
 import type { PrepaidSale } from '../sale.ts';
 import { createImageExamples, imageEvent } from './image-examples.ts';
 import { forRest, unlisted } from '../schema-marks.ts';
@@ -62,17 +62,15 @@ const input = z.object({
 
 type Input = z.infer<typeof input>;
 
-export const createImage: Operation<
-  Input,
-  PrepaidSale<Input, ReturnType<typeof findImageModel>, MediaServices>
-> = {
+type ImageSale = PrepaidSale<Input, ReturnType<typeof findImageModel>, MediaServices>;
+
+export const createImage = soldOperation<Input, ImageSale>({
   name: 'create_image',
   title: 'Make an image',
   description:
     'Makes an image from a text prompt, or edits images; priced by call and charged only when it succeeds. Waits for the result; ' +
     'with async=true, or when it takes long, it answers with a pending job: read it with get_job. ' +
     'The image URL in data can be shown to people as it is.',
-  group: 'generation',
   sells: 'image',
   input,
   otherNames: new Map([
@@ -83,26 +81,16 @@ export const createImage: Operation<
   ]),
   output: jobSchema,
   rest: {
-    method: 'POST',
     path: '/v1/images/generations',
     query: ['async'],
-    validation: 'envelope',
     errors: ['unsupported_response_format', 'webhook_temporarily_unavailable'],
   },
-  tool: {
-    readOnly: false,
-    idempotent: false,
-    openWorld: true,
-    main: ['model', 'prompt', 'aspect_ratio', 'image'],
-  },
+  tool: { main: ['model', 'prompt', 'aspect_ratio', 'image'] },
   docs: {
     answer: 'Job',
-    description: null,
-    headers: {},
     examples: createImageExamples,
     event: imageEvent,
     wrong: { model: 'imagemodel-1.0' },
-    mayBeSandbox: true,
   },
   sale: {
     kind: 'prepaid',
@@ -166,7 +154,7 @@ export const createImage: Operation<
       return toJobAnswer(await waitForEnd({ job, timeoutMs }, call, services), 200, services);
     },
   },
-};
+});
 
 const findImageModel = (catalog: Catalog, name: string) => {
   const model = catalog.find(name, 'image');

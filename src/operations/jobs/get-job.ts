@@ -5,7 +5,7 @@ import { isUuid } from '../../kit/ids.ts';
 import { type JobServices, toJobAnswer, waitMsField, waitForEnd, jobSchema } from './job-answer.ts';
 import { chatJobId, completionExample } from '../chat/chat-examples.ts';
 import { doneImage, failedImage, imageJobId } from '../images/image-examples.ts';
-import { readOperation } from '../read-operation.ts';
+import { readOperation } from '../define-operation.ts';
 
 const listedJobs = 20;
 

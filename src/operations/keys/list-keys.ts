@@ -10,14 +10,7 @@ export const listKeys = historyOperation({
   path: '/v1/keys',
   item: keySchema,
   answer: 'KeyPage',
-  examples: [
-    {
-      summary: 'The newest keys',
-      parameters: { limit: 50 },
-      status: 200,
-      answer: { data: [exampleKey], has_more: false, next_cursor: null },
-    },
-  ],
+  example: { summary: 'The newest keys', limit: 50, data: [exampleKey] },
   errors: ['permission_denied'],
   // A model must not manage keys.
   tool: null,

@@ -5,8 +5,8 @@ import { type ModelConfig, toPricing } from '../../accounts/catalog/model.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { usd } from '../answer-fields.ts';
 import { jsonAnswer } from '../answer.ts';
-import { readOperation } from '../read-operation.ts';
 import { AppError } from '../../kit/errors.ts';
+import { readOperation } from '../define-operation.ts';
 
 const someUsd = usd.optional();
 
@@ -60,7 +60,6 @@ export const listModels = readOperation({
   input: z.object({}),
   output: z.looseObject({ object: z.literal('list'), data: z.array(modelSchema) }),
   path: '/v1/models',
-  errors: [],
   tool: { instruction: 'list_models has the models and prices.' },
   docs: {
     answer: 'ModelList',

@@ -1,3 +1,4 @@
+import { soldOperation } from '../define-operation.ts';
 import type { TextServices } from '../chat/text-job.ts';
 import {
   type KeptRequest,
@@ -10,7 +11,6 @@ import {
 import { smallBodyBytes, textJobCostPerByte } from '../../limits/memory-budget.ts';
 import { needsAccount } from '../per-call-sale.ts';
 import type { ModelConfig } from '../../accounts/catalog/model.ts';
-import type { Operation } from '../definition.ts';
 import type { PrepaidSale } from '../sale.ts';
 import { responseEventSchema, responseSchema } from './response-schema.ts';
 import { createResponseExamples } from './response-examples.ts';
@@ -29,23 +29,20 @@ import {
 const itemsOf = ({ input }: ResponseInput) =>
   typeof input === 'string' ? [{ role: 'user', content: input }] : input;
 
-export const createResponse: Operation<
+export const createResponse = soldOperation<
   ResponseInput,
   PrepaidSale<ResponseInput, ModelConfig, TextServices>
-> = {
+>({
   name: 'create_response',
   title: 'Ask a text model, Responses form',
   description:
     "As create_chat_completion, in the form of OpenAI's Responses API, stateless: input is the whole conversation. " +
     'An answer that takes longer than the wait goes on: read it with get_response by the id in the error.',
-  group: 'generation',
   sells: 'chat',
   input: responseInput,
   output: responseSchema,
   rest: {
-    method: 'POST',
     path: '/v1/responses',
-    query: [],
     validation: 'both',
     errors: [
       'unknown_parameter',
@@ -56,19 +53,12 @@ export const createResponse: Operation<
       'upstream_error',
     ],
   },
-  tool: {
-    readOnly: false,
-    idempotent: false,
-    openWorld: true,
-    main: ['input', 'model', 'instructions', 'max_output_tokens'],
-  },
+  tool: { main: ['input', 'model', 'instructions', 'max_output_tokens'] },
   docs: {
     answer: 'Response',
-    description: null,
     examples: createResponseExamples,
     wrong: {},
     headers: responseIdHeader,
-    mayBeSandbox: true,
     stream: {
       description:
         'Server-sent events with names, each a ResponseStreamEvent as JSON. Ends with response.completed, ' +
@@ -149,4 +139,4 @@ export const createResponse: Operation<
         services,
       ),
   },
-};
+});

@@ -13,8 +13,8 @@ import {
 import { type JobServices, waitMsField, waitForEnd, billHeaders } from '../jobs/job-answer.ts';
 import { getResponseExamples } from './response-examples.ts';
 import { jsonAnswer } from '../answer.ts';
-import { readOperation } from '../read-operation.ts';
 import { responseSchema } from './response-schema.ts';
+import { readOperation } from '../define-operation.ts';
 
 const input = z.object({
   response_id: z

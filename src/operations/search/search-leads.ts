@@ -1,3 +1,4 @@
+import { soldOperation } from '../define-operation.ts';
 import type { Services } from '../call.ts';
 import { z } from 'zod';
 import type { SearchConfig } from './search-settings.ts';
@@ -9,7 +10,6 @@ import { isSynthetic } from '../../leads/synthetic/synthetic-mark.ts';
 import { nanoPerUsd, type Nano } from '../../kit/money.ts';
 import { countryNamed, isCountryCode } from '../../leads/query/country-names.ts';
 import { invalidQuery } from '../validate.ts';
-import type { Operation } from '../definition.ts';
 import type { AnswerSale } from '../sale.ts';
 
 const form = /^(\d{1,15}):([^]{1,200})$/;
@@ -119,50 +119,46 @@ const example = {
 };
 
 /** The search as it is sold under these settings. */
-export const createSearchLeads = (search: SearchConfig): Operation<Input, SearchSale> => ({
-  name: 'search_leads',
-  title: 'Search influencers',
-  description:
-    'Finds Instagram influencer profiles by words, category, country, gender and follower range, most followers ' +
-    `first. Each call is paid with USDC by x402, no account: ${priceInWords(search)}. An unpaid call answers the ` +
-    'payment terms.',
-  group: 'search',
-  input: createInput(search.maxLimit),
-  output: z.looseObject({
-    results: z.array(lead),
-    count: z.int().describe('Results returned; below limit when fewer match.'),
-  }),
-  rest: {
-    method: 'GET',
-    path: '/v1/search',
-    query: [
-      'query',
-      'country',
-      'category',
-      'gender',
-      'min_followers',
-      'max_followers',
-      'limit',
-      'count_only',
-      'cursor',
-    ],
-    validation: 'detail',
-    errors: ['upstream_error'],
-  },
-  // It charges, anew with each payment.
-  tool: { readOnly: false, idempotent: false, openWorld: true },
-  docs: {
-    answer: 'SearchResult',
-    description: null,
-    headers: {},
-    examples: [
-      { summary: 'Coffee in the US, paid', parameters: example.input, status: 200, answer: example.output },
-    ],
-    wrong: { gender: 'x' },
-    mayBeSandbox: true,
-  },
-  sale: createSale(search),
-});
+export const createSearchLeads = (search: SearchConfig) =>
+  soldOperation<Input, SearchSale>({
+    name: 'search_leads',
+    title: 'Search influencers',
+    description:
+      'Finds Instagram influencer profiles by words, category, country, gender and follower range, most followers ' +
+      `first. Each call is paid with USDC by x402, no account: ${priceInWords(search)}. An unpaid call answers the ` +
+      'payment terms.',
+    group: 'search',
+    input: createInput(search.maxLimit),
+    output: z.looseObject({
+      results: z.array(lead),
+      count: z.int().describe('Results returned; below limit when fewer match.'),
+    }),
+    rest: {
+      method: 'GET',
+      path: '/v1/search',
+      query: [
+        'query',
+        'country',
+        'category',
+        'gender',
+        'min_followers',
+        'max_followers',
+        'limit',
+        'count_only',
+        'cursor',
+      ],
+      validation: 'detail',
+      errors: ['upstream_error'],
+    },
+    docs: {
+      answer: 'SearchResult',
+      examples: [
+        { summary: 'Coffee in the US, paid', parameters: example.input, status: 200, answer: example.output },
+      ],
+      wrong: { gender: 'x' },
+    },
+    sale: createSale(search),
+  });
 
 const createSale = (search: SearchConfig): SearchSale => ({
   kind: 'answer',

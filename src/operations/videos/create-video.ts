@@ -1,3 +1,4 @@
+import { soldOperation } from '../define-operation.ts';
 import { accountLimits, type Catalog } from '../../accounts/catalog/catalog.ts';
 import { toPricing, type ModelConfig, type DurationRule, type Price } from '../../accounts/catalog/model.ts';
 import { AppError } from '../../kit/errors.ts';
@@ -10,7 +11,6 @@ import { tooManyActive, assertAffordable } from '../prepaid.ts';
 import type { WebhookSettings } from '../../jobs/webhooks/webhook-settings.ts';
 import { assertWebhooks, checkWebhookUrl, prepareWebhook } from '../webhook-url.ts';
 import type { AccountCall, Services } from '../call.ts';
-import type { Operation } from '../definition.ts';
 import type { PrepaidSale } from '../sale.ts';
 import { needsAccount } from '../per-call-sale.ts';
 import { createVideoExamples, videoEvent } from './video-examples.ts';
@@ -34,85 +34,75 @@ const deadlineMs = 6 * 3_600_000;
 const maxAttempts = 1_000;
 
 /** Makes the operation. Only a gateway whose operator wants it takes a `webhook_url`. */
-export const createVideo = (
-  webhooks: Pick<WebhookSettings, 'takesVideoWebhooks'>,
-): Operation<VideoInputBody, VideoSale> => ({
-  name: 'create_video',
-  title: 'Make a video',
-  description:
-    'Begins a video from text and, if wanted, input images, videos and audio; priced by output second and ' +
-    'resolution, charged only when it succeeds. Answers at once: poll get_video with wait_ms. The content can be ' +
-    'downloaded for 23 hours.',
-  group: 'generation',
-  sells: 'video',
-  input: createVideoInput(webhooks),
-  otherNames,
-  output: videoSchema,
-  rest: {
-    method: 'POST',
-    path: '/v1/videos',
-    query: [],
-    validation: 'envelope',
-    errors: [
-      'too_many_active_jobs',
-      ...(webhooks.takesVideoWebhooks ? (['webhook_temporarily_unavailable'] as const) : []),
-    ],
-  },
-  tool: {
-    readOnly: false,
-    idempotent: false,
-    openWorld: true,
-    main: ['model', 'prompt', 'image_url', 'duration', 'resolution'],
-  },
-  docs: {
-    answer: 'Video',
-    headers: {},
+export const createVideo = (webhooks: Pick<WebhookSettings, 'takesVideoWebhooks'>) =>
+  soldOperation<VideoInputBody, VideoSale>({
+    name: 'create_video',
+    title: 'Make a video',
     description:
-      'Begins a video from text and, if wanted, input images, videos and audio; priced by output second and resolution, ' +
-      'charged only when it succeeds. Answers at once: poll get_video until it has ended. The content can be downloaded ' +
-      'for 23 hours.',
-    examples: createVideoExamples,
-    ...(webhooks.takesVideoWebhooks ? { event: videoEvent } : {}),
-    wrong: { model: 'videomodel-2.0', resolution: '8k' },
-    mayBeSandbox: true,
-  },
-  sale: {
-    kind: 'prepaid',
-    idempotentPart: (input) => input,
-
-    perCall: {
-      description: 'Video',
-      unit: { one: 'video', many: 'videos' },
-      tags: ['video', 'generation'],
-      quote: (request, buyer, { catalogs, config }) => {
-        checkWebhookUrl(request.webhook_url, config);
-        assertWebhooks(request.webhook_url, config);
-        const { model, video, hasReferenceVideo } = readVideo(request, catalogs.for(buyer));
-        if (hasReferenceVideo)
-          throw needsAccount('content: the price with a reference video depends on its length');
-        const { price, seconds } = priceVideo(model.price, { ...video, referenceSeconds: [] });
-        return {
-          most: price,
-          parts: { model: model.sku, billed_seconds: seconds, pricing: toPricing(model.price) },
-        };
-      },
-      check: async (request, call, services) => {
-        const read = readVideo(request, services.catalogs.for(call.caller));
-        const { model, named } = read;
-        assertRoute(services.providers.video(model.sku));
-        await assertPlace(call, services);
-        const media = named.map(({ url, param, role }) => {
-          const kind: 'audio' | 'image' = role === 'reference_audio' ? 'audio' : 'image';
-          return { url, param, kind };
-        });
-        await checkMedia(media, call, services);
-        return read;
-      },
+      'Begins a video from text and, if wanted, input images, videos and audio; priced by output second and ' +
+      'resolution, charged only when it succeeds. Answers at once: poll get_video with wait_ms. The content can be ' +
+      'downloaded for 23 hours.',
+    sells: 'video',
+    input: createVideoInput(webhooks),
+    otherNames,
+    output: videoSchema,
+    rest: {
+      path: '/v1/videos',
+      errors: [
+        'too_many_active_jobs',
+        ...(webhooks.takesVideoWebhooks ? (['webhook_temporarily_unavailable'] as const) : []),
+      ],
     },
-    open: openVideo,
-    answer: ({ job }, _request, _call, services) => toVideoAnswer(job, 202, services),
-  },
-});
+    tool: {
+      main: ['model', 'prompt', 'image_url', 'duration', 'resolution'],
+    },
+    docs: {
+      answer: 'Video',
+      description:
+        'Begins a video from text and, if wanted, input images, videos and audio; priced by output second and resolution, ' +
+        'charged only when it succeeds. Answers at once: poll get_video until it has ended. The content can be downloaded ' +
+        'for 23 hours.',
+      examples: createVideoExamples,
+      ...(webhooks.takesVideoWebhooks ? { event: videoEvent } : {}),
+      wrong: { model: 'videomodel-2.0', resolution: '8k' },
+    },
+    sale: {
+      kind: 'prepaid',
+      idempotentPart: (input) => input,
+
+      perCall: {
+        description: 'Video',
+        unit: { one: 'video', many: 'videos' },
+        tags: ['video', 'generation'],
+        quote: (request, buyer, { catalogs, config }) => {
+          checkWebhookUrl(request.webhook_url, config);
+          assertWebhooks(request.webhook_url, config);
+          const { model, video, hasReferenceVideo } = readVideo(request, catalogs.for(buyer));
+          if (hasReferenceVideo)
+            throw needsAccount('content: the price with a reference video depends on its length');
+          const { price, seconds } = priceVideo(model.price, { ...video, referenceSeconds: [] });
+          return {
+            most: price,
+            parts: { model: model.sku, billed_seconds: seconds, pricing: toPricing(model.price) },
+          };
+        },
+        check: async (request, call, services) => {
+          const read = readVideo(request, services.catalogs.for(call.caller));
+          const { model, named } = read;
+          assertRoute(services.providers.video(model.sku));
+          await assertPlace(call, services);
+          const media = named.map(({ url, param, role }) => {
+            const kind: 'audio' | 'image' = role === 'reference_audio' ? 'audio' : 'image';
+            return { url, param, kind };
+          });
+          await checkMedia(media, call, services);
+          return read;
+        },
+      },
+      open: openVideo,
+      answer: ({ job }, _request, _call, services) => toVideoAnswer(job, 202, services),
+    },
+  });
 
 type Video = VideoJobRequest['request'];
 type VideoServices = MediaServices & InputServices & Pick<Services, 'publicUrl'>;

@@ -6,13 +6,13 @@ import { getVideoContentExamples } from './video-examples.ts';
 import { jsonAnswer } from '../answer.ts';
 import type { Services } from '../call.ts';
 import { lostContent } from '../operation-docs.ts';
-import { readOperation } from '../read-operation.ts';
 import { forRest } from '../schema-marks.ts';
 import { extensionOf } from '../../media/media-types.ts';
 import { isGone } from '../../media/is-gone.ts';
 import { refundRest } from '../../accounts/ledger/entries.ts';
 import { formatUsd } from '../../kit/money.ts';
 import type { Job, Media } from '../../store/store.ts';
+import { readOperation } from '../define-operation.ts';
 
 const input = z.object({
   video_id: forRest(z.string().min(1).max(128), { description: 'Of the video (UUID).' }),

@@ -3,8 +3,8 @@ import { findVideo, toVideoAnswer, videoSchema } from './video-answer.ts';
 import type { Services } from '../call.ts';
 import { type JobServices, waitMsField, waitForEnd } from '../jobs/job-answer.ts';
 import { getVideoExamples } from './video-examples.ts';
-import { readOperation } from '../read-operation.ts';
 import { forRest } from '../schema-marks.ts';
+import { readOperation } from '../define-operation.ts';
 
 const input = z.object({
   video_id: forRest(z.string().min(1).max(128), { description: 'Of the video (UUID).' }),
