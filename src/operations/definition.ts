@@ -49,7 +49,9 @@ export interface Operation<
 }
 
 /** Reads or changes the calling account's own data, free of charge. */
-export type ReadOperation<Input = unknown, Needs = Services> = Operation<Input, FreeSale<Input, Needs>>;
+export type ReadOperation<Input = unknown, Needs = Services> = Omit<Operation<Input>, 'sale'> & {
+  sale: FreeSale<Input, Needs>;
+};
 
 export interface RestBinding {
   method: 'GET' | 'POST' | 'DELETE';

@@ -26,7 +26,7 @@ export interface HistoryList<Row extends HistoryPosition, Needs = Services> exte
   item: z.ZodType;
   /** The name of a page's schema. */
   answer: string;
-  example: { summary: string; limit: number; data: JsonObject[]; nextCursor?: string };
+  example: { summary: string; limit: number; data: JsonObject[]; nextCursor?: string | null };
   read(
     position: { accountId: string; limit: number; before: HistoryPosition | null },
     call: AccountCall,

@@ -13,7 +13,7 @@ import {
   type ServerSentEvent,
   type StreamAnswer,
 } from '../answer.ts';
-import type { AccountCall, Services } from '../call.ts';
+import type { AccountCall } from '../call.ts';
 
 /** A stream waits this long for the first piece before its status line, so that an early failure is a plain error. */
 const streamStartMs = 10_000;
