@@ -111,7 +111,7 @@ export const findReplay = async (
  * Pays for a job that is owed from the balance, to which `payment` may have added. Throws AppError like `openPrepaid`, and
  * `insufficient_balance`.
  */
-export const payOwed = async (
+const payOwed = async (
   { store, clock }: { store: Store; clock: Clock },
   owed: { job: Job; keyId: string; payment: JobPayment | null },
 ): Promise<Job> => {
@@ -142,7 +142,7 @@ export const tooManyActive = (): AppError =>
   );
 
 /** Refuses a request because the balance is too low. `needed` is the smallest hold of the request. */
-export const insufficientBalance = ({ needed, available }: { needed: Nano; available: Nano }): AppError =>
+const insufficientBalance = ({ needed, available }: { needed: Nano; available: Nano }): AppError =>
   new AppError(
     'insufficient_balance',
     `The request needs $${formatUsd(needed)} of balance and the account has $${formatUsd(available)} available. ` +

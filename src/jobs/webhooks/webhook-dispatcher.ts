@@ -250,7 +250,7 @@ export interface Receiver {
   accountId: string;
 }
 
-export type FairScheduler = ReturnType<typeof createFairScheduler>;
+type FairScheduler = ReturnType<typeof createFairScheduler>;
 
 /** Lets accounts take turns, and the hosts of each account, when there is not room for all deliveries. */
 export const createFairScheduler = () => {
@@ -282,4 +282,4 @@ export const createFairScheduler = () => {
 };
 
 /** Names an account at a host. */
-export const receiverKey = ({ host, accountId }: Receiver): string => `${accountId} ${host}`;
+const receiverKey = ({ host, accountId }: Receiver): string => `${accountId} ${host}`;

@@ -6,7 +6,7 @@ import { forRest } from '../schema-marks.ts';
 
 const uuid = forRest(z.string(), { format: 'uuid' });
 
-export const imageEventSchema = z
+const imageEventSchema = z
   .looseObject({
     event_id: uuid.describe('The same in every delivery of this event.'),
     id: uuid.describe('Job id.'),

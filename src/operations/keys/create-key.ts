@@ -25,7 +25,7 @@ const schema = z
   })
   .describe('A key has spent a part of a budget.');
 
-export const budgetEvent: EventDocs = {
+const budgetEvent: EventDocs = {
   name: 'key_budget_reached',
   summary: 'A key has spent 80 % or 100 % of a budget',
   when: 'Sent to the alert_url of a key, once in a period for each of the two percentages.',
