@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Pool } from 'undici';
-import { issueKey } from '../../src/accounts/issue-key.ts';
 import { systemClock } from '../../src/kit/clock.ts';
 import { newId } from '../../src/kit/ids.ts';
 import { silentLog } from '../../src/kit/log.ts';
@@ -16,6 +15,7 @@ import { figure } from './row.ts';
 import { burst, withKey } from './run-works.ts';
 import { makeSite, startGateway, untilReady, type Site } from './start-gateway.ts';
 import { chat, read, works } from './workload.ts';
+import { issueKey } from '../../src/accounts/keys.ts';
 
 type Table = NonNullable<Section['tables']>[number];
 

@@ -1,10 +1,36 @@
 import type { WalletConfig } from './catalog/wallet-settings.ts';
-import type { Caller } from './caller.ts';
 import { toIso, type Clock } from '../kit/clock.ts';
 import { AppError } from '../kit/errors.ts';
 import { sha256 } from '../kit/ids.ts';
 import type { Store } from '../store/store.ts';
 import { signInMaker } from '../rules/key-limits.ts';
+import type { Nano } from '../kit/money.ts';
+
+/** The caller: a valid key of an active account, read from the store when the request arrived. */
+export interface Caller {
+  accountId: string;
+  keyId: string;
+  /** Balance minus open holds, at that moment. */
+  available: Nano;
+  /** The account's own SKUs, rates and limits (`Account.terms`). */
+  terms: string | null;
+  /** `Account.isSandbox` */
+  isSandbox: boolean;
+  /** The account's current one; null if it has none yet. */
+  webhookSecret: string | null;
+  /** True: the key is from a sign-in with the wallet that owns the account. */
+  isSignedIn?: boolean;
+  /** What the person allowed the assistant that calls; undefined: the caller has a key. */
+  scopes?: readonly string[];
+  /** The limits of the key; null: it has none, or only the expiry of a sign-in. */
+  limits: CallerLimits | null;
+}
+
+export interface CallerLimits {
+  /** `ApiKey.models` */
+  models: readonly string[] | null;
+  isBudgeted: boolean;
+}
 
 /**
  * Finds the caller of an `Authorization` header, and notes the account for the log; null without one. Throws AppError

@@ -1,8 +1,8 @@
-import { issueKey } from '../accounts/issue-key.ts';
 import { credit } from '../accounts/ledger/entries.ts';
 import { parseUsd } from '../kit/money.ts';
 import type { GatewayServices } from './services.ts';
 import { isSandboxOnly } from './start-notices.ts';
+import { issueKey } from '../accounts/keys.ts';
 
 const sandboxCredit = parseUsd('25.00');
 /** Fixed, so that no two starts on one store can make two such accounts. */

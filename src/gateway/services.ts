@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { createCatalogs, openRealSales } from '../accounts/catalog/catalog.ts';
 import { systemClock } from '../kit/clock.ts';
-import packageJson from '../../package.json' with { type: 'json' };
 import type { ModelConfig } from '../accounts/catalog/model.ts';
 import type { Config } from '../config/config.ts';
 import { refuseLocalPublicUrl } from '../config/refuse-local-public-url.ts';
@@ -10,7 +9,6 @@ import { randomBase62 } from '../kit/ids.ts';
 import { createPublicUrl } from '../kit/public-url.ts';
 import { createJobRunner, type JobRunner } from '../jobs/job-runner.ts';
 import { createRunChat } from '../operations/chat/run-chat.ts';
-import { ifSold } from '../operations/media/if-sold.ts';
 import { createRunImage } from '../operations/images/run-image.ts';
 import { createRunResponses } from '../operations/responses/run-responses.ts';
 import { toVideoEvent } from '../operations/videos/video-answer.ts';
@@ -36,7 +34,9 @@ import { createHistoryCursors } from '../operations/account/history-cursor.ts';
 import { createOperations } from '../operations/index.ts';
 import type { Services } from '../operations/call.ts';
 import type { Operation } from '../operations/definition.ts';
+import { unknownWallet } from '../operations/per-call-sale.ts';
 import { offerOf } from '../operations/sale-rules.ts';
+import type { Outbound } from '../http/outbound.ts';
 import { createOutbound } from '../http/create-outbound.ts';
 import { assignWallets } from '../payments/chains/generated-wallet.ts';
 import { createProviders, type Providers } from '../providers/create-providers.ts';
@@ -50,12 +50,16 @@ import { createReadiness, type Readiness } from './readiness.ts';
 import { startNotices } from './start-notices.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { createWebhookDispatcher, type WebhookDispatcher } from '../jobs/webhooks/webhook-dispatcher.ts';
+import { ifSold } from '../operations/media/media-job.ts';
+
+import packageJson from '../../package.json' with { type: 'json' };
 
 /** The services of the server, beside those of the operations. */
 export interface GatewayServices extends Services {
   config: Config;
   operations: readonly Operation[];
   providers: Providers;
+  outbound: Outbound;
   /** Null: no upstream is paid by x402. */
   buyer: Buyer | null;
   /** Limits the calls of the operator's API that fail for want of a key. */
@@ -114,7 +118,11 @@ export const createServices = async (
   const webhooks = createWebhookDispatcher({ store, outbound, clock, log, brand: config.brand });
   const jobs = createJobs({ config, store, catalogs, providers, media, webhooks, clock, log, telemetry });
   const leads = await openWatchedLeads(config, { store, redis, log, telemetry, ...buyer });
-  const sales = describeSales(operations, { serviceName: brandTitle(config), services: () => services });
+  const sales = describeSales(operations, {
+    serviceName: brandTitle(config),
+    models: catalogs.for(unknownWallet({ config })).list(),
+    services: () => services,
+  });
   const { owner } = jobs;
   const { wallets, x402 } = await openPayments(config, { store, publicUrl, sales, clock, log, owner });
   const sweeps = createSweeps({ store, files, inputFolder, clock, log });
@@ -170,6 +178,7 @@ interface Parts extends Services {
   config: Config;
   operations: readonly Operation[];
   providers: Providers;
+  outbound: Outbound;
   webhooks: WebhookDispatcher;
   sweeps: Sweeps;
   redis: RedisConnection | null;

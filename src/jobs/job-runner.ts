@@ -8,7 +8,6 @@ import { LeaseLostError, outliveOutage, pause } from '../kit/repeat.ts';
 import { endedJobRecord } from '../store/commands/job-table.ts';
 import type { Job, JobKind } from '../store/store.ts';
 import type { Executor, ExecutorContext, JobEvent, JobOutcome } from './executor.ts';
-import { createJobFeed, type JobFeed } from './job-feed.ts';
 import { createJobQueue, type JobQueueOptions } from './job-queue.ts';
 import { isTerminal, toWebhookEvent } from './public-job.ts';
 import { callWithin } from '../kit/deadline.ts';
@@ -329,4 +328,70 @@ const waitForJob = async (
     latest = (await read()) ?? latest;
   }
   return latest;
+};
+
+/**
+ * The events of a running job, for any number of readers in the same process. Each reader starts at the first event.
+ * The events are kept only while the job runs; its executor limits their size.
+ */
+export interface JobFeed<Event> {
+  emit(event: Event): void;
+  /** Ends the feed. Readers end after the last event. */
+  end(): void;
+  /** Resolves at the first event, at the end, or after `timeoutMs`. */
+  started(timeoutMs: number): Promise<void>;
+  /**
+   * Hands over all events from the first, then live ones: at a time as many as were emitted in one turn. Waits for the
+   * promise that `take` returns, if any. Resolves when the feed ends, or when `signal` aborts.
+   */
+  read(signal: AbortSignal, take: (events: Event[]) => Promise<void> | undefined): Promise<void>;
+}
+
+/** So many events are written together at most, so that no reader needs much memory, or time for one piece. */
+const atOnce = 256;
+
+export const createJobFeed = <Event>(): JobFeed<Event> => {
+  const events: Event[] = [];
+  let isEnded = false;
+  let change = Promise.withResolvers<void>();
+
+  const wake = (): void => {
+    change.resolve();
+    change = Promise.withResolvers();
+  };
+
+  return {
+    emit: (event) => {
+      events.push(event);
+      wake();
+    },
+    end: () => {
+      isEnded = true;
+      wake();
+    },
+    started: async (timeoutMs) => {
+      if (events.length > 0 || isEnded) return;
+      const late = Promise.withResolvers<true>();
+      const timer = setTimeout(late.resolve, timeoutMs, true);
+      while (events.length === 0 && !isEnded)
+        if ((await Promise.race([change.promise, late.promise])) === true) break;
+      clearTimeout(timer);
+    },
+    read: async (signal, take) => {
+      signal.addEventListener('abort', wake);
+      try {
+        for (let position = 0; !signal.aborted;) {
+          const due = events.slice(position, position + atOnce);
+          position += due.length;
+          if (due.length > 0) {
+            const room = take(due);
+            if (room !== undefined) await room;
+          } else if (isEnded) return;
+          else await change.promise;
+        }
+      } finally {
+        signal.removeEventListener('abort', wake);
+      }
+    },
+  };
 };

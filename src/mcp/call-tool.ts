@@ -9,7 +9,6 @@ import { AppError, toAppError } from '../kit/errors.ts';
 import type { Log } from '../kit/log.ts';
 import { logFailure } from '../kit/write-answer.ts';
 import { execute } from '../operations/execute.ts';
-import { longestIdempotencyKey } from '../operations/prepaid-call.ts';
 import type { Answer } from '../operations/answer.ts';
 import type { Call, Services } from '../operations/call.ts';
 import type { Operation } from '../operations/definition.ts';
@@ -17,6 +16,7 @@ import { rulesOf } from '../operations/sale-rules.ts';
 import type { ToolList } from './tool-list.ts';
 import { toErrorResult, toPaymentRequiredResult, toToolResult } from './tool-result.ts';
 import type { McpIdentity } from './mcp-identity.ts';
+import { longestIdempotencyKey } from '../operations/prepaid.ts';
 
 /** The part of the protocol's request context that a call needs. */
 export type ToolCallContext = {

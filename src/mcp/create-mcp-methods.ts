@@ -2,6 +2,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { Server, type CallToolRequestParams, type ListToolsResult } from '@modelcontextprotocol/server';
 import { brandTitle } from '../kit/text.ts';
 import { createOffered } from '../operations/sale-rules.ts';
+import { rulesOf } from '../operations/sale-rules.ts';
 import type { Log } from '../kit/log.ts';
 import { withoutKeys } from '../kit/log-request.ts';
 import type { Services } from '../operations/call.ts';
@@ -47,7 +48,7 @@ export const createMcpMethods = ({
     ...toolOperations.filter(needsKey).map(({ group }) => group),
   ]);
   /** Resources that need no key. */
-  const open = operations.filter(({ sale, resource }) => sale.kind === 'open' && resource !== undefined);
+  const open = operations.filter(({ sale, resource }) => rulesOf(sale).isOpen && resource !== undefined);
   const resourceGroups = new Set<ToolGroup>([...accountGroups, ...open.map(({ group }) => group)]);
   const serverInfo = { name: brand, title: brandTitle(services.config), version: packageJson.version };
   const logged = createLogged(services.log);
@@ -178,7 +179,7 @@ const toInstructions = (
     keyless.length === 0 ? null : payPerCall(keyless),
     keyless.length === 0 || hasKey || !wallets.isOn ? null : payFromWallet(publicUrl()),
     ...served.flatMap(({ sale, resource }) =>
-      sale.kind === 'open' && resource !== undefined
+      rulesOf(sale).isOpen && resource !== undefined
         ? [`Resource ${brand}://${resource.path}, free: ${resource.title}.`]
         : [],
     ),

@@ -1,4 +1,6 @@
 import { isOnSale, noticeOf, offerOf, rulesOf } from '../operations/sale-rules.ts';
+import type { ModelConfig } from '../accounts/catalog/model.ts';
+import { soldExample } from '../operations/per-call-sale.ts';
 import type { Services } from '../operations/call.ts';
 import type { Operation } from '../operations/definition.ts';
 import type { SaleDescription } from '../payments/sale/gate.ts';
@@ -7,12 +9,22 @@ import { toInputSchema, toMainInputSchema } from './tool-schemas.ts';
 /** Describes the operations that are sold by x402, for terms, catalogues and documents. */
 export const describeSales = (
   operations: readonly Operation[],
-  { serviceName, services }: { serviceName: string; services: () => Services },
+  {
+    serviceName,
+    models = [],
+    services,
+  }: {
+    serviceName: string;
+    /** The SKUs that wallets can buy. */
+    models?: readonly ModelConfig[];
+    services: () => Services;
+  },
 ): SaleDescription[] =>
   operations.flatMap((operation) => {
     const { name, title, rest, tool } = operation;
     const sale = offerOf(operation.sale);
     if (sale === null) return [];
+    const { isCredit, isPrepaid, isSignIn } = rulesOf(sale);
     return [
       {
         name,
@@ -26,12 +38,12 @@ export const describeSales = (
         method: rest.method === 'GET' ? 'GET' : 'POST',
         toolName: tool === null ? null : name,
         inputSchema: { ...(toMainInputSchema(operation) ?? toInputSchema(operation)) },
-        inputExample: sale.example.input,
+        inputExample: soldExample(operation, sale.example.input, models),
         outputExample: sale.example.output,
         pricing: sale.pricing,
-        isCredit: rulesOf(sale).isCredit,
-        isFree: sale.kind === 'signIn',
-        offersSignIn: sale.kind === 'credit' || sale.kind === 'signIn',
+        isCredit,
+        isFree: isSignIn,
+        offersSignIn: isCredit && !isPrepaid,
         price: () => (isOnSale(sale, services()) ? sale.priceRange(services()) : null),
       },
     ];

@@ -1,7 +1,7 @@
-import type { Caller } from '../accounts/caller.ts';
 import type { RequestNote } from '../kit/log-request.ts';
 import type { RequestMemory } from '../limits/request-memory.ts';
 import type { ToolGroup } from './tool-list.ts';
+import type { Caller } from '../accounts/authenticate.ts';
 
 /** The client of one HTTP request or one stdio connection, as the transport knows it. */
 export interface McpIdentity {

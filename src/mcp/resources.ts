@@ -12,13 +12,14 @@ import { logFailure } from '../kit/write-answer.ts';
 import { createPathMatcher } from '../kit/path-matcher.ts';
 import { isGone } from '../media/media-library.ts';
 import { execute } from '../operations/execute.ts';
+import { rulesOf } from '../operations/sale-rules.ts';
 import type { AccountCall, Call, Services } from '../operations/call.ts';
 import type { Operation, ResourceBinding } from '../operations/definition.ts';
-import { countAccountCall } from '../operations/prepaid-call.ts';
 import type { Media } from '../store/store.ts';
 import { toErrorResult } from './tool-result.ts';
 import type { McpIdentity } from './mcp-identity.ts';
 import { isIn } from './tool-list.ts';
+import { countAccountCall } from '../operations/prepaid.ts';
 
 /** Media above this are not put into a message; they are downloaded from their address. */
 const largestBlobBytes = 8 * 1024 ** 2;
@@ -67,7 +68,7 @@ export const createResources = (operations: readonly Operation[], services: Serv
         if (caller !== null) await countAccountCall(caller, services);
         const shown = documents.filter(
           ({ operation }) =>
-            isIn(identity.group, operation) && (caller !== null || operation.sale.kind === 'open'),
+            isIn(identity.group, operation) && (caller !== null || rulesOf(operation.sale).isOpen),
         );
         const listed = shown.map(async ({ resource, template }) =>
           template.includes('{')
@@ -171,7 +172,7 @@ const createReader = (
       address === null
         ? findResource(documents, afterStart(uri, scheme) ?? '')
         : findResource(downloads, path);
-    if (caller === null && found?.operation.sale.kind !== 'open')
+    if (caller === null && (found === null || !rulesOf(found.operation.sale).isOpen))
       throw new AppError('invalid_api_key', `This resource needs an API key. ${keyHint}`);
     if (found === null || !isIn(group, found.operation)) throw new ResourceNotFoundError(uri);
     const { operation, fields } = found;

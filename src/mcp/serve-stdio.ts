@@ -3,12 +3,12 @@ import { randomUUID } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
 import { serveStdio as serveConnection, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { AppError, ConfigError } from '../kit/errors.ts';
-import type { Caller } from '../accounts/caller.ts';
 import { unboundedMemory } from '../limits/request-memory.ts';
 import type { Services } from '../operations/call.ts';
 import type { Operation } from '../operations/definition.ts';
 import { createMcpMethods } from './create-mcp-methods.ts';
 import type { McpIdentity } from './mcp-identity.ts';
+import type { Caller } from '../accounts/authenticate.ts';
 
 export interface ServeStdioOptions {
   services: Services;

@@ -2,7 +2,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { AppError } from '../kit/errors.ts';
 import { toJsonText } from '../kit/json.ts';
 import { keepFrozen } from '../kit/write-answer.ts';
-import { billHeaderTexts } from '../operations/bill-headers.ts';
+import { billHeaderTexts } from '../operations/jobs/job-answer.ts';
 import type { JsonAnswer, PaymentRequiredAnswer } from '../operations/answer.ts';
 
 /** Writes a body as structured content, and as text for clients that read only text. */

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { longestIdempotencyKey } from '../operations/prepaid-call.ts';
 import type { Operation } from '../operations/definition.ts';
 import { rulesOf } from '../operations/sale-rules.ts';
 import type { Json, JsonObject } from '../kit/json.ts';
 import { opaqueMark, restMark, unlistedMark } from '../operations/schema-marks.ts';
+import { longestIdempotencyKey } from '../operations/prepaid.ts';
 
 /** A JSON Schema with an object at its root, as MCP requires for the input and the output of a tool. */
 export type ObjectSchema = { type: 'object'; properties: Record<string, JsonSchema>; required?: string[] };

@@ -1,4 +1,3 @@
-import type { Caller } from '../accounts/caller.ts';
 import type { Catalogs } from '../accounts/catalog/catalog.ts';
 import type { WalletConfig } from '../accounts/catalog/wallet-settings.ts';
 import type { Clock } from '../kit/clock.ts';
@@ -16,7 +15,6 @@ import type { FetchInput } from '../media/fetch-input.ts';
 import type { InputFolder } from '../media/input-folder.ts';
 import type { MediaLibrary } from '../media/media-library.ts';
 import type { StreamInput } from '../media/stream-input.ts';
-import type { Outbound } from '../http/outbound.ts';
 import type { Providers } from '../providers/create-providers.ts';
 import type { Proofs, X402Gate } from '../payments/sale/gate.ts';
 import type { Job, JobPayment, Store } from '../store/store.ts';
@@ -24,6 +22,7 @@ import type { WebhookSettings } from '../jobs/webhooks/webhook-settings.ts';
 import type { HistoryCursors } from './account/history-cursor.ts';
 import type { Answer } from './answer.ts';
 import type { SearchConfig } from './search/search-settings.ts';
+import type { Caller } from '../accounts/authenticate.ts';
 
 /** One call, as a transport hands it to `execute`. */
 export interface Call {
@@ -79,7 +78,7 @@ export interface OperationSettings
   allowedOrigins: string[];
 }
 
-/** The parts of the gateway that handlers use. Wired in src/services.ts. */
+/** The parts of the gateway that operations and transports use. An operation's type names those that it takes. */
 export interface Services {
   config: OperationSettings;
   clock: Clock;
@@ -98,7 +97,6 @@ export interface Services {
   /** The memory for large requests, and for text jobs that run from them. */
   bodyMemory: MemoryBudget;
   media: MediaLibrary;
-  outbound: Outbound;
   /** Downloads an input into memory: images and audio. */
   fetchInput: FetchInput;
   /** Downloads an input as a stream: videos. */

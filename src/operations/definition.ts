@@ -32,8 +32,8 @@ export interface DescribedOperation {
 
 /**
  * One thing that the gateway does, defined once. MCP tools, REST routes, prices and documents are made from the list of
- * operations (index.ts). A definition is static data and functions that get their `Services`, so documents and checks
- * over all operations need no database.
+ * operations (index.ts). A definition is static data and functions that get the services which its type names, so
+ * documents and checks over all operations need no database.
  */
 export interface Operation<
   Input = unknown,
@@ -49,7 +49,9 @@ export interface Operation<
 }
 
 /** Reads or changes the calling account's own data, free of charge. */
-export type ReadOperation<Input = unknown> = Operation<Input, FreeSale<Input>>;
+export type ReadOperation<Input = unknown, Needs = Services> = Omit<Operation<Input>, 'sale'> & {
+  sale: FreeSale<Input, Needs>;
+};
 
 export interface RestBinding {
   method: 'GET' | 'POST' | 'DELETE';

@@ -2,10 +2,10 @@ import type { Answer } from './answer.ts';
 import type { Call, Services } from './call.ts';
 import type { Operation } from './definition.ts';
 import { countCall } from './paid-call.ts';
-import { admit, runPrepaid } from './prepaid-call.ts';
 import { sellAnswer, takeCredit } from './sell-answer.ts';
 import { sellCall } from './sell-call.ts';
 import { validate } from './validate.ts';
+import { admit, runPrepaid } from './prepaid.ts';
 
 /**
  * Runs an operation for every transport: checks the caller and the input, takes the payment, works, answers. Throws

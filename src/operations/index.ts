@@ -8,7 +8,6 @@ import { createVideo } from './videos/create-video.ts';
 import { getBalance } from './account/get-balance.ts';
 import { getJob } from './jobs/get-job.ts';
 import { getReceipt } from './account/get-receipt.ts';
-import { getModel } from './models/get-model.ts';
 import { getResponse } from './responses/get-response.ts';
 import { getUsage } from './account/get-usage.ts';
 import { getVideo } from './videos/get-video.ts';
@@ -16,11 +15,7 @@ import { getVideoContent } from './videos/get-video-content.ts';
 import { listJobs } from './jobs/list-jobs.ts';
 import { endConnection, listConnections } from './keys/connections.ts';
 import { createKey } from './keys/create-key.ts';
-import { getKey } from './keys/get-key.ts';
 import { listKeys } from './keys/list-keys.ts';
-import { revokeKey } from './keys/revoke-key.ts';
-import { updateKey } from './keys/update-key.ts';
-import { listModels } from './models/list-models.ts';
 import { createListPurchases } from './account/list-purchases.ts';
 import { listTransactions } from './account/list-transactions.ts';
 import type { Operation } from './definition.ts';
@@ -29,6 +24,8 @@ import { getSearchFacets } from './search/get-search-facets.ts';
 import { createSearchLeads } from './search/search-leads.ts';
 import { signInWithWallet } from './account/sign-in.ts';
 import { topUp } from './account/top-up.ts';
+import { getKey, updateKey, revokeKey } from './keys/own-keys.ts';
+import { listModels, getModel } from './models/models.ts';
 
 /** Returns the operations of a gateway with these settings, in the order of tool lists and documents. */
 export const createOperations = (

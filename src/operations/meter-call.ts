@@ -8,7 +8,7 @@ import type { Job, Payment } from '../store/store.ts';
 import type { Answer, StreamAnswer } from './answer.ts';
 import type { AccountCall, Call, Services } from './call.ts';
 import { addressBucket } from '../limits/address-limiter.ts';
-import { runPrepaid, type PrepaidOrder } from './prepaid-call.ts';
+import { runPrepaid, type PrepaidOrder } from './prepaid.ts';
 
 /** The longest deadline of a metered call. A payment is worked on for hardly longer (move-payment.ts). */
 export const maxMeteredMs = 360_000;

@@ -1,4 +1,3 @@
-import type { Caller } from '../accounts/caller.ts';
 import { AppError } from '../kit/errors.ts';
 import type { JsonObject } from '../kit/json.ts';
 import type { Credit, PayOutcome } from '../payments/sale/gate.ts';
@@ -7,6 +6,7 @@ import type { Call, Services } from './call.ts';
 import type { Operation } from './definition.ts';
 import { isMadeUp, isOnSale, type PaidSale } from './sale-rules.ts';
 import type { Quote } from './sale.ts';
+import type { Caller } from '../accounts/authenticate.ts';
 
 /** Counts a call without a key against the limit of its address. */
 export const countCall = async (

@@ -6,6 +6,7 @@ import type { ModelConfig } from '../accounts/catalog/model.ts';
 import type { Job } from '../store/store.ts';
 import type { Services } from './call.ts';
 import type { Operation } from './definition.ts';
+import { prepaidOf } from './sale-rules.ts';
 import type { PerCall, PerCallSale, PrepaidSale, Quote } from './sale.ts';
 
 /** Prices are whole tenths of a cent, which every token can pay. */
@@ -56,9 +57,24 @@ const pricesOf = ({ price, duration }: ModelConfig): (Nano | null)[] => {
 /** Lets wallets without a key buy single calls of the prepaid operations. */
 export const soldToWallets = (operation: Operation): Operation => {
   const { sale } = operation;
-  return sale.kind !== 'prepaid' || sale.perCall === undefined
+  const prepaid = prepaidOf(sale);
+  return prepaid?.perCall === undefined
     ? operation
-    : { ...operation, sale: toPerCallSale(operation, sale, sale.perCall) };
+    : { ...operation, sale: toPerCallSale(operation, prepaid, prepaid.perCall) };
+};
+
+/** Returns the example with a SKU of `models`, which are sold, at its shortest length and first resolution. */
+export const soldExample = (
+  { sells }: Pick<Operation, 'sells'>,
+  example: JsonObject,
+  models: readonly ModelConfig[],
+): JsonObject => {
+  const model = models.find(({ kind }) => kind === sells);
+  if (model === undefined || models.some(({ sku }) => sku === example['model'])) return example;
+  const { sku, price, duration } = model;
+  return price.unit !== 'second' || duration === null
+    ? { ...example, model: sku }
+    : { ...example, model: sku, duration: duration.minimum, resolution: price.rates[0]?.resolution ?? null };
 };
 
 /** Leaves the texts and lists of an example: catalogues show it, but every buyer sends it back in a header. */

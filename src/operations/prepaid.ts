@@ -1,10 +1,19 @@
-import { AppError } from '../kit/errors.ts';
+import { AppError, isTransient, messages } from '../kit/errors.ts';
 import { formatUsd, type Nano } from '../kit/money.ts';
 import { newJobRecord } from '../store/commands/job-table.ts';
 import type { Job, JobPayment, NewJob, OpenJobInput, Store } from '../store/store.ts';
 import { toIso, type Clock } from '../kit/clock.ts';
 import { paymentInProgress } from '../payments/sale/answers.ts';
-import { periodEnd, type Budget } from '../rules/key-limits.ts';
+import { periodEnd, type Budget, shortBudget } from '../rules/key-limits.ts';
+import { accountLimits } from '../accounts/catalog/catalog.ts';
+import { sha256 } from '../kit/ids.ts';
+import { canonicalJson } from '../kit/json.ts';
+import { parsedShare } from '../limits/memory-budget.ts';
+import type { Answer } from './answer.ts';
+import type { AccountCall, Call, Idempotency, OpenedJob, Services } from './call.ts';
+import type { Operation } from './definition.ts';
+import type { PrepaidSale } from './sale.ts';
+import type { Caller } from '../accounts/authenticate.ts';
 
 /** Idempotency keys are kept this long; the contract promises at least 24 hours. */
 const idempotencyLifeMs = 48 * 3_600_000;
@@ -12,7 +21,7 @@ const idempotencyLifeMs = 48 * 3_600_000;
 /** The Retry-After of an account with too many active jobs. */
 const activeRetrySeconds = 10;
 
-export interface PrepaidOrder {
+export interface JobOrder {
   job: NewJob;
   /** The worst-case price, held until the job ends. */
   hold: Nano;
@@ -40,7 +49,7 @@ const lower = (one: Nano, other: Nano): Nano => (one < other ? one : other);
  */
 export const openPrepaid = async (
   { store, clock }: { store: Store; clock: Clock },
-  order: PrepaidOrder,
+  order: JobOrder,
 ): Promise<PrepaidOpened> => {
   const now = clock.now();
   const most = order.payment?.most ?? null;
@@ -89,7 +98,7 @@ export interface EarlierJob {
  */
 export const findReplay = async (
   { store, clock }: { store: Pick<Store, 'findReplay'>; clock: Clock },
-  sought: { accountId: string; payment: string | null } & Pick<PrepaidOrder, 'idempotency'>,
+  sought: { accountId: string; payment: string | null } & Pick<JobOrder, 'idempotency'>,
 ): Promise<EarlierJob | null> => {
   if (sought.idempotency === null && sought.payment === null) return null;
   const found = await store.findReplay({ ...sought, now: clock.now() });
@@ -102,7 +111,7 @@ export const findReplay = async (
  * Pays for a job that is owed from the balance, to which `payment` may have added. Throws AppError like `openPrepaid`, and
  * `insufficient_balance`.
  */
-export const payOwed = async (
+const payOwed = async (
   { store, clock }: { store: Store; clock: Clock },
   owed: { job: Job; keyId: string; payment: JobPayment | null },
 ): Promise<Job> => {
@@ -133,7 +142,7 @@ export const tooManyActive = (): AppError =>
   );
 
 /** Refuses a request because the balance is too low. `needed` is the smallest hold of the request. */
-export const insufficientBalance = ({ needed, available }: { needed: Nano; available: Nano }): AppError =>
+const insufficientBalance = ({ needed, available }: { needed: Nano; available: Nano }): AppError =>
   new AppError(
     'insufficient_balance',
     `The request needs $${formatUsd(needed)} of balance and the account has $${formatUsd(available)} available. ` +
@@ -156,4 +165,156 @@ export const insufficient = ({
       `${toIso(periodEnd(period, now))}. Raise it, use another key, or ask for something that costs less.`,
     { param: `budget_${period}_usd` },
   );
+};
+
+/** Refuses new work in a process that ends. Reading goes on. */
+export const assertNotDraining = ({ jobs }: Services): void => {
+  if (jobs.isDraining()) throw new AppError('shutting_down', messages.shutting_down);
+};
+
+export type PrepaidOrder = { operation: Operation; prepaid: PrepaidSale; input: unknown };
+
+/** Finds the job that was opened before with the call's payment or idempotency key; null for none. */
+export const findEarlier = (
+  order: PrepaidOrder,
+  call: AccountCall,
+  services: Services,
+): Promise<EarlierJob | null> =>
+  findReplay(services, {
+    accountId: call.caller.accountId,
+    idempotency: idempotencyOf(order, call),
+    payment: call.payment?.identity ?? null,
+  });
+
+/** Claims the call for a payment that is about to be settled. False: another payment for it is under way. */
+export const claimCall = async (
+  order: PrepaidOrder,
+  { call, payment }: { call: AccountCall; payment: string },
+  { store, clock }: Services,
+): Promise<boolean> => {
+  const idempotency = idempotencyOf(order, call);
+  const { accountId } = call.caller;
+  return idempotency === null || store.claimCall({ ...idempotency, accountId, payment, now: clock.now() });
+};
+
+/**
+ * Runs a prepaid call for an account. `onOpened` gets the job before it is answered. `checked`: what the sale's `check` found
+ * when the payment was taken, and the call had no job. Throws AppError.
+ */
+export const runPrepaid = async (
+  order: PrepaidOrder,
+  account: AccountCall,
+  services: Services,
+  { onOpened, checked }: { onOpened?: (job: Job) => void; checked?: unknown } = {},
+): Promise<Answer> => {
+  const opened = await openOrReplay(order, account, { services, checked });
+  onOpened?.(opened.job);
+  const answering = order.prepaid.answer(opened, order.input, account, services);
+  return opened.isReplayed ? markReplayed(answering) : answering;
+};
+
+/**
+ * Opens the job. A job that was admitted earlier is answered before anything else is checked, so that a replay does not
+ * depend on its SKU, the balance, or the addresses in its input.
+ */
+const openOrReplay = async (
+  order: PrepaidOrder,
+  call: AccountCall,
+  { services, checked }: { services: Services; checked: unknown },
+): Promise<OpenedJob> => {
+  const earlier = checked !== undefined ? null : await replayEarlier(order, call, services);
+  if (earlier !== null) {
+    call.memory.settleBody(parsedShare);
+    return earlier;
+  }
+  try {
+    assertNotDraining(services);
+    const idempotency = idempotencyOf(order, call);
+    return await order.prepaid.open(order.input, call, services, { idempotency, checked });
+  } catch (error) {
+    // The same request at the same time may have opened the job meanwhile, and taken the balance that this one needed.
+    const twin = error instanceof AppError ? await replayEarlier(order, call, services) : null;
+    if (twin === null) throw error;
+    return twin;
+  }
+};
+
+/** Returns the job that was opened before, and pays for it if it is owed; null for none. */
+const replayEarlier = async (
+  order: PrepaidOrder,
+  call: AccountCall,
+  services: Services,
+): Promise<OpenedJob | null> => {
+  const earlier = await findEarlier(order, call, services);
+  if (earlier === null) return null;
+  const { caller, payment = null } = call;
+  const { job, outcome } = earlier;
+  const paid = outcome === 'owed' ? await payOwed(services, { job, keyId: caller.keyId, payment }) : job;
+  return { job: paid, isReplayed: true };
+};
+
+/** Marks an answer as an earlier one. A refusal is final under its key unless it is transient, which frees the key. */
+const markReplayed = async (answering: Promise<Answer>): Promise<Answer> => {
+  const replayed = { 'idempotent-replayed': 'true' };
+  try {
+    const answer = await answering;
+    if ('headers' in answer) Object.assign(answer.headers, replayed);
+    return answer;
+  } catch (error) {
+    if (error instanceof AppError)
+      Object.assign(error.headers, replayed, isTransient(error.code) ? {} : { 'x-should-retry': 'false' });
+    throw error;
+  }
+};
+
+/** In characters, over every transport. */
+export const longestIdempotencyKey = 255;
+
+const idempotencyOf = (
+  { operation, prepaid, input }: PrepaidOrder,
+  call: AccountCall,
+): Idempotency | null => {
+  const key = call.idempotencyKey;
+  if (key === null) return null;
+  if (key.length < 1 || key.length > longestIdempotencyKey)
+    throw new AppError('invalid_parameter', 'Idempotency-Key: must be 1 to 255 characters', {
+      param: 'Idempotency-Key',
+      issues: [
+        { loc: ['header', 'Idempotency-Key'], msg: 'must be 1 to 255 characters', type: 'value_error' },
+      ],
+    });
+  return { endpoint: operation.name, key, bodyHash: sha256(canonicalJson(prepaid.idempotentPart(input))) };
+};
+
+/** Counts a call against the limit of its account. */
+export const countAccountCall = async (caller: Caller, services: Services): Promise<void> =>
+  services.accountLimiter.consume(caller.accountId, accountLimits(caller, services).requestsPerMinute);
+
+/** The call with its account, counted against the account's limit. */
+export const admit = async (call: Call, services: Services): Promise<AccountCall> => {
+  const { caller } = call;
+  if (caller === null)
+    throw new AppError(
+      'invalid_api_key',
+      'This needs an API key. Send it as "Authorization: Bearer <API_KEY>"; the operator of this service issues keys.',
+    );
+  await services.catalogs.refresh();
+  await countAccountCall(caller, services);
+  return { ...call, caller };
+};
+
+/**
+ * Refuses early, before inputs are downloaded, a request that the balance or a budget of the key does not cover. The
+ * store decides finally. Throws AppError `insufficient_balance`.
+ */
+export const assertAffordable = async (
+  needed: Nano,
+  { caller: { available, keyId, limits } }: AccountCall,
+  { store, clock }: Pick<Services, 'store' | 'clock'>,
+): Promise<void> => {
+  if (available < needed) throw insufficientBalance({ needed, available });
+  if (limits?.isBudgeted !== true) return;
+  const now = clock.now();
+  const short = shortBudget(await store.listCountedKeys({ keyId, time: now }), needed);
+  if (short !== null) throw insufficient({ outcome: 'insufficient', ...short, needed, now });
 };

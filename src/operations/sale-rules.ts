@@ -1,6 +1,14 @@
 import type { JsonObject } from '../kit/json.ts';
-import type { Services } from './call.ts';
-import type { AnswerSale, CreditSale, DescribedSale, PerCallSale, Sale, SignInSale } from './sale.ts';
+import type { Call, Services } from './call.ts';
+import type {
+  AnswerSale,
+  CreditSale,
+  DescribedSale,
+  PerCallSale,
+  PrepaidSale,
+  Sale,
+  SignInSale,
+} from './sale.ts';
 
 /** What is sold by x402. */
 export type PaidSale<Input = unknown> =
@@ -18,21 +26,33 @@ interface SaleRules {
   isPaid: boolean;
   /** A payment raises a balance. */
   isCredit: boolean;
+  /** An answer is sold. It is made before its payment is settled. */
+  isAnswer: boolean;
   /** A call is free of charge and needs no key. */
-  isFreeForAll: boolean;
+  isOpen: boolean;
+  /** As `isOpen`, for a call that signs a wallet in. */
+  isSignIn: boolean;
 }
 
-const none = { key: 'none', isPrepaid: false, isPaid: false, isCredit: false, isFreeForAll: false } as const;
+const none = {
+  key: 'none',
+  isPrepaid: false,
+  isPaid: false,
+  isCredit: false,
+  isAnswer: false,
+  isOpen: false,
+  isSignIn: false,
+} as const;
 
 const rules: Readonly<Record<Sale['kind'], SaleRules>> = {
   free: { ...none, key: 'needed' },
-  open: { ...none, isFreeForAll: true },
+  open: { ...none, isOpen: true },
   prepaid: { ...none, key: 'needed', isPrepaid: true },
-  answer: { ...none, isPaid: true },
+  answer: { ...none, isPaid: true, isAnswer: true },
   credit: { ...none, key: 'taken', isPaid: true, isCredit: true },
   perCall: { ...none, key: 'taken', isPrepaid: true, isPaid: true, isCredit: true },
   // It asks for no key, because it often replaces one that has ended.
-  signIn: { ...none, isPaid: true, isCredit: true, isFreeForAll: true },
+  signIn: { ...none, isPaid: true, isCredit: true, isSignIn: true },
 };
 
 /** Returns what holds for all sales of a kind. */
@@ -47,9 +67,28 @@ const isPaidSale = (sale: DescribedSale): sale is PaidSale => rules[sale.kind].i
 /** Returns what is sold by x402; null: nothing is. */
 export const offerOf = (sale: DescribedSale): PaidSale | null => (isPaidSale(sale) ? sale : null);
 
-/** Whether a refusal can report the failure of a job, because a call waits for its job. */
-export const waitsForJob = (sale: DescribedSale): boolean =>
-  (sale.kind === 'perCall' ? sale.prepaid : sale.kind === 'prepaid' ? sale : null)?.waits === true;
+/** Returns how calls with a key are prepaid; null: they are not. */
+export const prepaidOf = (sale: DescribedSale): PrepaidSale | null =>
+  sale.kind === 'perCall' ? sale.prepaid : sale.kind === 'prepaid' ? sale : null;
+
+/** Answers a call that is free of charge, although its operation is sold; null: this call is to be paid. */
+export const answerFree = (
+  sale: PaidSale,
+  input: unknown,
+  call: Pick<Call, 'signIn' | 'signal'>,
+  services: Services,
+): Promise<JsonObject> | null => {
+  if (sale.kind === 'answer') return sale.look?.(input, services, call.signal) ?? null;
+  return sale.kind === 'signIn' ? sale.signIn(input, call, services) : null;
+};
+
+/** Filters a stored answer before it is given again. */
+export const filterAnswer = async (
+  sale: PaidSale,
+  result: JsonObject,
+  { services, signal }: { services: Services; signal: AbortSignal },
+): Promise<JsonObject> =>
+  (sale.kind === 'answer' ? await sale.replay?.(result, services, signal) : undefined) ?? result;
 
 /**
  * Whether answers are made up: those that would be made now, or one that was made (`result`). Money that buys nothing but

@@ -5,7 +5,10 @@ import type { PriceRange } from '../payments/sale/gate.ts';
 import type { Answer, ContentAnswer, JsonAnswer } from './answer.ts';
 import type { AccountCall, Call, Idempotency, OpenedJob, Services } from './call.ts';
 
-/** How an operation is sold. `sale-rules.ts` alone reads its shape, and `execute.ts` runs each kind. */
+/**
+ * How an operation is sold. Only `sale-rules.ts` reads its kind, and `execute.ts`, which runs each. `Needs` has the
+ * services that it takes.
+ */
 export type Sale<Input = unknown> =
   | FreeSale<Input>
   | OpenSale<Input>
@@ -19,46 +22,53 @@ export type Sale<Input = unknown> =
 export type DescribedSale = Exclude<Sale, FreeSale> | Pick<FreeSale, 'kind'>;
 
 /** Reads or changes the calling account's own data, free of charge. */
-export interface FreeSale<Input = unknown> {
+export interface FreeSale<Input = unknown, Needs = Services> {
   kind: 'free';
-  handle(input: Input, call: AccountCall, services: Services): Promise<JsonAnswer | ContentAnswer>;
+  handle(input: Input, call: AccountCall, services: Needs): Promise<JsonAnswer | ContentAnswer>;
 }
 
 /** Answers anybody, free of charge. Such an operation is no tool. */
-export interface OpenSale<Input = unknown> {
+export interface OpenSale<Input = unknown, Needs = Services> {
   kind: 'open';
   /** Names the operation that is sold by x402 and whose limit of calls counts these calls, too. */
   countedWith: string;
-  handle(input: Input, call: Call, services: Services): Promise<JsonAnswer>;
+  handle(input: Input, call: Call, services: Needs): Promise<JsonAnswer>;
 }
 
 /** Opens a job under a hold on the balance of the account, and answers from it. */
-export interface PrepaidSale<Input = unknown> {
+export interface PrepaidSale<Input = unknown, Checked = unknown, Needs = Services> {
   kind: 'prepaid';
   /** The part of the input that an idempotency key is bound to. */
   idempotentPart(input: Input): unknown;
+  /** `checked`: what `perCall.check` found for a call that is paid by itself. */
   open(
     input: Input,
     call: AccountCall,
-    services: Services,
-    idempotency: Idempotency | null,
+    services: Needs,
+    opening: { idempotency: Idempotency | null; checked?: Checked | undefined },
   ): Promise<OpenedJob>;
-  answer(opened: OpenedJob, input: Input, call: AccountCall, services: Services): Promise<Answer>;
+  answer(opened: OpenedJob, input: Input, call: AccountCall, services: Needs): Promise<Answer>;
   /** A call always waits for the end of its job. So its refusals tell of the job, and it can be paid then, by what it used. */
   waits?: true;
   /** How a call is sold to a wallet that has no key. Absent: it is not. */
-  perCall?: PerCall<Input>;
+  perCall?: PerCall<Input, Checked, Needs>;
 }
 
 /** Describes the single calls of a prepaid operation, from which per-call-sale.ts makes a `PerCallSale`. */
-export interface PerCall<Input = unknown> extends Pick<Offer, 'description' | 'unit' | 'tags'> {
+export interface PerCall<Input = unknown, Checked = unknown, Needs = Services> extends Pick<
+  Offer,
+  'description' | 'unit' | 'tags'
+> {
   /**
    * Returns the most that a call can cost, and how it comes about. Reads nothing outside of the process. Throws AppError
    * for a call that cannot run, or whose price is not known before it runs.
    */
-  quote(input: Input, buyer: Buyer, services: Services): CallQuote;
-  /** Refuses, before the payment is settled, what `open` would refuse without reaching outside. Throws AppError. */
-  check?(input: Input, call: AccountCall, services: Services): Promise<void>;
+  quote(input: Input, buyer: Buyer, services: Needs): CallQuote;
+  /**
+   * Refuses, before the payment is settled, what `open` would refuse without reaching outside, and returns what `open` need
+   * not find again. Throws AppError.
+   */
+  check(input: Input, call: AccountCall, services: Needs): Promise<Checked>;
 }
 
 export interface CallQuote {
@@ -109,23 +119,23 @@ export interface Offer<Input = unknown> {
 }
 
 /** Sells answers without an account: a call is paid before its answer is given. */
-export interface AnswerSale<Input = unknown> extends Offer<Input> {
+export interface AnswerSale<Input = unknown, Needs = Services> extends Offer<Input> {
   kind: 'answer';
   /** Throws AppError on input that is well-formed but cannot run, before anybody pays. */
   check(input: Input): void;
   /** Answers a call that is free of charge and needs no proof; null: this call is sold. */
-  look?(input: Input, services: Services, signal: AbortSignal): Promise<JsonObject> | null;
+  look?(input: Input, services: Needs, signal: AbortSignal): Promise<JsonObject> | null;
   /** Makes the answer, which is stored as it is. Nothing is charged when this throws. */
-  produce(input: Input, services: Services, signal: AbortSignal): Promise<JsonObject>;
+  produce(input: Input, services: Needs, signal: AbortSignal): Promise<JsonObject>;
   /** Filters a stored answer before it is replayed. Returns the same object when nothing was removed. */
-  replay?(result: JsonObject, services: Services, signal: AbortSignal): Promise<JsonObject>;
+  replay?(result: JsonObject, services: Needs, signal: AbortSignal): Promise<JsonObject>;
   /** Whether an answer is given away. */
-  isFree(result: JsonObject, services: Services): boolean;
+  isFree(result: JsonObject, services: Needs): boolean;
   /**
    * Whether an answer is made up (null: an answer that would be made now). Such answers are marked, and not sold for
    * real money. An answer may be old, so its own data decide where they can tell.
    */
-  isSandbox(services: Services, result: JsonObject | null): boolean;
+  isSandbox(services: Needs, result: JsonObject | null): boolean;
 }
 
 /** A payment raises a balance by its price: of the caller's account, or of the account of the wallet that pays. */
@@ -136,10 +146,10 @@ export interface CreditSale<Input = unknown> extends Offer<Input> {
 }
 
 /** Signs a wallet in, free of charge. A call without a signed message is answered with a 402 that sells balance. */
-export interface SignInSale<Input = unknown> extends Omit<CreditSale<Input>, 'kind'> {
+export interface SignInSale<Input = unknown, Needs = Services> extends Omit<CreditSale<Input>, 'kind'> {
   kind: 'signIn';
   /** Null: there is no signed message. */
-  signIn(input: Input, call: Pick<Call, 'signIn' | 'signal'>, services: Services): Promise<JsonObject> | null;
+  signIn(input: Input, call: Pick<Call, 'signIn' | 'signal'>, services: Needs): Promise<JsonObject> | null;
 }
 
 /**
@@ -149,5 +159,5 @@ export interface SignInSale<Input = unknown> extends Omit<CreditSale<Input>, 'ki
 export interface PerCallSale<Input = unknown> extends Offer<Input> {
   kind: 'perCall';
   prepaid: PrepaidSale<Input>;
-  check?: PerCall<Input>['check'];
+  check: PerCall<Input>['check'];
 }

@@ -7,10 +7,10 @@ import { jsonAnswer, type Answer, type JsonAnswer } from './answer.ts';
 import type { Call, Services } from './call.ts';
 import type { Operation } from './definition.ts';
 import { assertOnSale, countCall, creditOf, toOrder, toTerms } from './paid-call.ts';
-import { assertNotDraining } from './prepaid-call.ts';
-import { isMadeUp, type PaidSale } from './sale-rules.ts';
+import { answerFree, filterAnswer, isMadeUp, type PaidSale } from './sale-rules.ts';
 import type { AnswerSale, CreditSale, SignInSale } from './sale.ts';
 import { validate } from './validate.ts';
+import { assertNotDraining } from './prepaid.ts';
 
 /** Sells an answer that is made before its payment is settled. */
 export const sellAnswer = async (
@@ -22,8 +22,8 @@ export const sellAnswer = async (
   // Checked before payment is asked for: nobody pays for a request that cannot run.
   const input = validate(operation, rawInput, call.transport);
   sale.check(input);
-  const look = sale.look?.(input, services, call.signal) ?? null;
-  if (look !== null) return answerFree(look, sale, services);
+  const look = answerFree(sale, input, call, services);
+  if (look !== null) return freeAnswer(look, sale, services);
   const quote = sale.quote(input, services);
   const requestHash = sha256(`${operation.name}\n${canonicalJson(input)}`);
   let made: JsonObject | null = null;
@@ -54,8 +54,8 @@ export const takeCredit = async (
 ): Promise<Answer> => {
   await countCall(operation, call, services);
   const input = validate(operation, rawInput, call.transport);
-  const signedIn = sale.kind === 'signIn' ? sale.signIn(input, call, services) : null;
-  if (signedIn !== null) return answerFree(signedIn, sale, services);
+  const signedIn = answerFree(sale, input, call, services);
+  if (signedIn !== null) return freeAnswer(signedIn, sale, services);
   const credit = creditOf(call.caller, services);
   const quote = sale.quote(input, services);
   const answer = sale.answer(input);
@@ -78,7 +78,7 @@ export const takeCredit = async (
   return soldAnswer({ ...answer, ...raised }, { ...paid, isSandbox: isMadeUp(sale, services) });
 };
 
-const answerFree = async (
+const freeAnswer = async (
   answering: Promise<JsonObject>,
   sale: PaidSale,
   services: Services,
@@ -120,13 +120,12 @@ const tellRaised = async (
 };
 
 const replay = async (
-  { replay: filter }: AnswerSale,
+  sale: AnswerSale,
   result: JsonObject,
   { services, signal, receipt }: { services: Services; signal: AbortSignal; receipt: Receipt | undefined },
 ): Promise<JsonObject> => {
-  if (filter === undefined) return result;
   try {
-    return await filter(result, services, signal);
+    return await filterAnswer(sale, result, { services, signal });
   } catch (cause) {
     signal.throwIfAborted();
     // A buyer who took this for a failed call, which costs nothing, would pay twice.

@@ -2,7 +2,15 @@ import { AppError, isTransient, toAppError } from '../kit/errors.ts';
 import { sha256 } from '../kit/ids.ts';
 import { canonicalJson, type JsonObject } from '../kit/json.ts';
 import { formatUsd, type Nano } from '../kit/money.ts';
-import type { EarlierJob } from './prepaid.ts';
+import {
+  type EarlierJob,
+  admit,
+  assertNotDraining,
+  claimCall,
+  findEarlier,
+  runPrepaid,
+  type PrepaidOrder,
+} from './prepaid.ts';
 import { paymentInProgress, type Receipt } from '../payments/sale/answers.ts';
 import { hasProof } from '../payments/sale/gate.ts';
 import { maxOfOne } from '../payments/sale/scheme.ts';
@@ -13,14 +21,6 @@ import type { Operation } from './definition.ts';
 import { endWithReceipt, maxMeteredMs, meterCall } from './meter-call.ts';
 import { assertOnSale, countCall, creditOf, toOrder, toTerms } from './paid-call.ts';
 import { quoteOwed } from './per-call-sale.ts';
-import {
-  admit,
-  assertNotDraining,
-  claimCall,
-  findEarlier,
-  runPrepaid,
-  type PrepaidOrder,
-} from './prepaid-call.ts';
 import { isOnSale } from './sale-rules.ts';
 import type { PerCallSale, Quote } from './sale.ts';
 import { validate } from './validate.ts';
@@ -115,8 +115,8 @@ const payThenRun = async (
   const metered = isMetered ? meterCall(order, { ...call, toAccount: toPledged }, services) : null;
   // An earlier job under the client's own key is answered, and nothing is settled, unless the job is owed.
   let isRepeat = false;
-  // The account of a call that has no job yet.
-  let checked: AccountCall | null = null;
+  // Set for a call that has no job yet.
+  const fresh: { account?: AccountCall; checked?: unknown } = {};
   const paying = services.x402.takeCredit({
     ...toOrder({ operation, sale, quote, requestHash }, call, services),
     produce: async (_signal, payment) => {
@@ -128,8 +128,8 @@ const payThenRun = async (
       if (!isClaimed && earlier?.outcome !== 'replayed') throw paymentInProgress();
       isRepeat = earlier !== null && earlier.job.unpaidBy === null;
       if (earlier === null) {
-        await sale.check?.(input, account, services);
-        checked = account;
+        fresh.checked = await sale.check(input, account, services);
+        fresh.account = account;
       }
       return isRepeat ? { free: null } : null;
     },
@@ -142,9 +142,9 @@ const payThenRun = async (
   const { receipt } = paid;
   const answered = metered?.answer() ?? null;
   if (answered !== null) return withReceipt(answered, receipt);
-  const account = checked ?? (await toPaid(paid, null));
+  const account = fresh.account ?? (await toPaid(paid, null));
   try {
-    const answer = await runPrepaid(order, account, services, { isNew: checked !== null });
+    const answer = await runPrepaid(order, account, services, fresh);
     const isPublic = paid.replayed && call.caller === null;
     return withReceipt(isPublic ? withoutBalance(answer, services) : answer, receipt);
   } catch (error) {

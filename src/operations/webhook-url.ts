@@ -1,10 +1,31 @@
-import type { Caller } from '../accounts/caller.ts';
 import { AppError } from '../kit/errors.ts';
 import { refuseInput } from '../media/stream-input.ts';
-import { ensureWebhookSecret } from '../jobs/webhooks/ensure-webhook-secret.ts';
+import { ensureWebhookSecret } from '../jobs/webhooks/webhook-secrets.ts';
 import type { WebhookSettings } from '../jobs/webhooks/webhook-settings.ts';
-import { webhookTargetProblem } from '../jobs/webhooks/webhook-target.ts';
 import type { Services } from './call.ts';
+import type { Caller } from '../accounts/authenticate.ts';
+import { checkUrl } from '../http/check-url.ts';
+import { OutboundError } from '../http/outbound.ts';
+
+const maxCharacters = 2_048;
+
+/**
+ * Returns a sentence for the customer if a `webhook_url` is refused, else null. Does not resolve the host: every
+ * delivery checks the address that it connects to.
+ */
+export const webhookTargetProblem = (
+  url: string,
+  { allowsLoopback }: { allowsLoopback: boolean },
+): string | null => {
+  if (url.length > maxCharacters) return `The URL is longer than ${maxCharacters} characters.`;
+  try {
+    checkUrl(url, { allowsLoopback });
+    return null;
+  } catch (error) {
+    if (error instanceof OutboundError) return error.message;
+    throw error;
+  }
+};
 
 /** The `Retry-After` of a refusal while callbacks are switched off. */
 const webhookRetrySeconds = 60;
@@ -37,7 +58,7 @@ export const assertWebhooks = (
 export const prepareWebhook = async (
   webhookUrl: string | null | undefined,
   { accountId }: Caller,
-  { config, store }: Services,
+  { config, store }: Pick<Services, 'config' | 'store'>,
 ): Promise<void> => {
   if (typeof webhookUrl !== 'string') return;
   assertWebhooks(webhookUrl, config);

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { displayKey } from '../accounts/issue-key.ts';
 import { isoOrNull, toIso } from '../kit/clock.ts';
 import { AppError } from '../kit/errors.ts';
 import { newOperatorKey, sha256 } from '../kit/ids.ts';
@@ -16,6 +15,7 @@ import {
 } from './operator-operation.ts';
 import { requireFound } from './require-found.ts';
 import { defineView } from './view.ts';
+import { displayKey } from '../accounts/keys.ts';
 
 const roleSchema = z.enum(['read', 'write']);
 

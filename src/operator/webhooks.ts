@@ -3,13 +3,13 @@ import { isoOrNull, toIso } from '../kit/clock.ts';
 import { count, time } from '../operations/answer-fields.ts';
 import { idField } from '../operations/id-field.ts';
 import type { WebhookAttempt, WebhookEvent } from '../store/store.ts';
-import { rotateWebhookSecret as rotate } from '../jobs/webhooks/rotate-webhook-secret.ts';
 import { exampleAccountId } from './accounts.ts';
 import { accountIdField, limitField } from './fields.ts';
 import { operatorRead, operatorWrite } from './operator-operation.ts';
 import { requireFound } from './require-found.ts';
 import { formatTable } from './table.ts';
 import { defineView, like, toPage } from './view.ts';
+import { rotateWebhookSecret as rotate } from '../jobs/webhooks/webhook-secrets.ts';
 
 const state = z.enum(['pending', 'delivered', 'stopped', 'exhausted']);
 

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
-import { billHeaderTexts } from '../operations/bill-headers.ts';
 import type { Services } from '../operations/call.ts';
 import type { DescribedOperation, Operation } from '../operations/definition.ts';
 import { rulesOf } from '../operations/sale-rules.ts';
+import { billHeaderTexts } from '../operations/jobs/job-answer.ts';
 
 /** The response headers that a page may read. */
 const readable = [
@@ -26,7 +26,7 @@ const keptSeconds = 86_400;
 
 /** True if a page of any origin may call the operation: no cookie or key gives rights; it is free, or paid with a proof. */
 export const allowsAnyOrigin = ({ sale }: DescribedOperation): boolean =>
-  sale.kind === 'open' || rulesOf(sale).isPaid;
+  rulesOf(sale).isOpen || rulesOf(sale).isPaid;
 
 /** How the operation may be called. `config`: that of the gateway. */
 const featuresOf = ({ rest }: Operation, { wallets, x402 }: Services['config']) => ({

@@ -108,9 +108,11 @@ const describeService = ({ operations, models, goods }: Offered & { goods: Good[
     url,
     goods,
     /** What is free and needs no key. */
-    free: operations.filter(({ sale }) => rulesOf(sale).isFreeForAll).map(toCallable(url)),
+    free: operations
+      .filter(({ sale }) => rulesOf(sale).isOpen || rulesOf(sale).isSignIn)
+      .map(toCallable(url)),
     /** Where wallets get a key; null: wallets have no accounts here. */
-    signIn: operations.find(({ sale }) => sale.kind === 'signIn')?.rest ?? null,
+    signIn: operations.find(({ sale }) => rulesOf(sale).isSignIn)?.rest ?? null,
     models: models.map(({ sku, kind, price }) => ({ sku, kind, price })),
     /** Whether a sandbox serves the models. */
     isSandbox: !catalogs.sellsReal() || (config.wallets.isOn && !config.x402.takesRealMoney),

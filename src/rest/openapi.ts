@@ -54,7 +54,9 @@ export const createOpenApi = ({
 
 /** Names what is sold call by call alone, such as "Influencer search". Empty: nothing is. */
 const goodsOf = (operations: readonly Operation[]): string =>
-  nameAll(operations.flatMap(({ sale }) => (sale.kind === 'answer' ? sale.description : [])));
+  nameAll(
+    operations.flatMap(({ sale }) => (rulesOf(sale).isAnswer ? (offerOf(sale)?.description ?? []) : [])),
+  );
 
 /** Whether wallets can buy the operations that are prepaid with a key. */
 const takesWallets = (operations: readonly Operation[]): boolean =>

@@ -3,12 +3,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { displayKey, issueKey } from '../../src/accounts/issue-key.ts';
-import { revokeKey } from '../../src/accounts/revoke-key.ts';
 import { sha256 } from '../../src/kit/ids.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
 import { layStore } from '../data-template.ts';
 import { createAccount } from '../store/builders.ts';
+import { displayKey, issueKey, revokeKey } from '../../src/accounts/keys.ts';
 
 const openServices = async () => {
   const folder = await mkdtemp(join(tmpdir(), 'causeway-accounts-'));

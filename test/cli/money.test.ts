@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { issueKey } from '../../src/accounts/issue-key.ts';
 import { systemClock } from '../../src/kit/clock.ts';
 import { credit } from '../../src/accounts/ledger/entries.ts';
 import { silentLog } from '../../src/kit/log.ts';
@@ -10,6 +9,7 @@ import { embeddedStoreFile, openStore } from '../../src/store/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { documents, operatorOf, runCli, temporaryDataFolder } from './run-cli.ts';
 import { createAccount } from '../store/builders.ts';
+import { issueKey } from '../../src/accounts/keys.ts';
 
 // Every command is a process.
 vi.setConfig({ testTimeout: 300_000 });

@@ -1,8 +1,8 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { issueKey } from '../../src/accounts/issue-key.ts';
 import { openAccount } from '../mcp/open-account.ts';
 import type { TestGateway } from './start-test-gateway.ts';
+import { issueKey } from '../../src/accounts/keys.ts';
 
 export type Body = Record<string, unknown>;
 export interface Page {

@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { issueKey } from '../../src/accounts/issue-key.ts';
 import { dataUri, makeBomb, makeImage, svg } from '../media/input-images.ts';
 import { startHttp } from '../http/local-hosts.ts';
 import { startUpstreamGateway, type UpstreamGateway } from './start-upstream-gateway.ts';
 import { createAccount } from '../store/builders.ts';
+import { issueKey } from '../../src/accounts/keys.ts';
 
 let up: UpstreamGateway;
 let png: Buffer;

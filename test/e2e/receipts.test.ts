@@ -5,7 +5,6 @@ import { wrapFetchWithPayment, x402Client } from '@x402/fetch';
 import { importJWK, type JWK } from 'jose';
 import { privateKeyToAccount } from 'viem/accounts';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { issueKey } from '../../src/accounts/issue-key.ts';
 import { formatUsd, parseUsd } from '../../src/kit/money.ts';
 import { runRefund } from '../../src/payments/refunds/run-refund.ts';
 import { createTokenTexts } from '../../src/payments/records/token-amount.ts';
@@ -21,6 +20,7 @@ import {
 } from './account-calls.ts';
 import { startPaidSearch, type PaidSearch } from './start-paid-search.ts';
 import type { TestGateway } from './start-test-gateway.ts';
+import { issueKey } from '../../src/accounts/keys.ts';
 
 let sale: PaidSearch;
 let gateway: TestGateway;

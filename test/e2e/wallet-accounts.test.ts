@@ -4,13 +4,13 @@ import { wrapFetchWithPayment, x402Client } from '@x402/fetch';
 import { ExactSvmScheme } from '@x402/svm/exact/client';
 import { privateKeyToAccount } from 'viem/accounts';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { issueKey } from '../../src/accounts/issue-key.ts';
 import { newId } from '../../src/kit/ids.ts';
 import { formatUsd, parseUsd } from '../../src/kit/money.ts';
 import { StoreError } from '../../src/store/store-error.ts';
 import type { WalletAccount } from '../../src/store/store.ts';
 import type { ChainName } from '../payments/support/buyer.ts';
 import { startPaidSearch, type PaidSearch } from './start-paid-search.ts';
+import { issueKey } from '../../src/accounts/keys.ts';
 
 let sale: PaidSearch;
 beforeAll(async () => {
@@ -340,6 +340,24 @@ it('a key without enough balance is told the terms, and its payment runs the cal
   const answer = await pay('/v1/chat/completions', chat, { headers });
   expect(answer.status).toBe(200);
   expect(await store.listJobs({ accountId, before: null, limit: 2 })).toHaveLength(1);
+});
+
+it.each([
+  ['/v1/chat/completions', chat],
+  ['/v1/responses', { input: 'Say hello.', max_output_tokens: 20 }],
+])('%s is not paid by a wallet whose own terms have no such model', async (path, body) => {
+  const { store } = sale.gateway.services;
+  const id = (await walletOn('base'))?.id ?? '';
+  await store.setAccountTerms({ id, terms: JSON.stringify({ models: ['imagemodel-1.0'] }) });
+  const paid = await charged(async () => {
+    const refused = await pay(path, body);
+    expect([refused.status, await refused.json()]).toMatchObject([
+      404,
+      { error: { code: 'model_not_found', param: 'model' } },
+    ]);
+  });
+  expect(paid).toBe(0n);
+  await store.setAccountTerms({ id, terms: null });
 });
 
 it('the account of a wallet that is suspended takes no payment', async () => {

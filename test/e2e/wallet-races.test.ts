@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { issueKey } from '../../src/accounts/issue-key.ts';
 import { formatUsd, parseUsd } from '../../src/kit/money.ts';
 import { createTestDatabase } from '../cli/test-database.ts';
 import { createUptoBuyer, type UptoBuyer } from '../payments/support/upto-buyer.ts';
@@ -7,6 +6,7 @@ import { permit2Addresses } from '../chains/permit2-code.ts';
 import type { Challenge } from '../../src/payments/wire/challenge.ts';
 import type { Job, Payment } from '../../src/store/store.ts';
 import { startPaidSearch, type PaidSearch } from './start-paid-search.ts';
+import { issueKey } from '../../src/accounts/keys.ts';
 
 const chat = { messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 20 };
 const oneUsd = 1_000_000n;

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { issueKey } from '../../src/accounts/issue-key.ts';
 import { newId } from '../../src/kit/ids.ts';
 import type { Executor } from '../../src/jobs/executor.ts';
 import { leaseMs } from '../../src/jobs/job-queue.ts';
@@ -9,6 +8,7 @@ import { silentLog } from '../../src/kit/log.ts';
 import type { Job, NewJob, Store } from '../../src/store/store.ts';
 import { createAccount, openWithJob } from '../store/builders.ts';
 import { testEngines, type TestStore } from '../store/open-test-store.ts';
+import { issueKey } from '../../src/accounts/keys.ts';
 
 const never = new AbortController().signal;
 const hold = 1_000n;

@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { defaultModels } from '../../src/accounts/catalog/default-models.ts';
+import type { ModelConfig } from '../../src/accounts/catalog/model.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { parseUsd } from '../../src/kit/money.ts';
 import { getBalance } from '../../src/operations/account/get-balance.ts';
 import type { Services } from '../../src/operations/call.ts';
+import { createOperations } from '../../src/operations/index.ts';
 import { createSearchLeads } from '../../src/operations/search/search-leads.ts';
 import { describeSales } from '../../src/mcp/describe-sales.ts';
 import { describeSale } from '../payments/wire/sale.ts';
@@ -40,5 +44,24 @@ describe('the description of the search', () => {
   it('is none where nothing is sold call by call', () => {
     const services = () => ({}) as Services;
     expect(describeSales([getBalance], { serviceName: 'Causeway', services })).toEqual([]);
+  });
+});
+
+describe('the example of a call that needs a model', () => {
+  const image = createOperations(readConfig({}, null).search, undefined, { isOn: true }).filter(
+    ({ name }) => name === 'create_image',
+  );
+  const exampleWith = (models: readonly ModelConfig[]) =>
+    describeSales(image, { serviceName: 'Causeway', models, services: () => ({}) as Services })[0]
+      ?.inputExample;
+  const sold = defaultModels();
+
+  it('is as documented where its SKU is sold', () => {
+    expect(exampleWith(sold)).toMatchObject({ model: 'imagemodel-1.0' });
+  });
+
+  it('names a SKU that is sold in place of one that is not', () => {
+    const others = sold.map((model) => ({ ...model, sku: `my-${model.sku}` }));
+    expect(exampleWith(others)).toMatchObject({ model: 'my-imagemodel-1.0', prompt: expect.any(String) });
   });
 });

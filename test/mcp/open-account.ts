@@ -1,9 +1,9 @@
-import { issueKey } from '../../src/accounts/issue-key.ts';
 import type { Clock } from '../../src/kit/clock.ts';
 import { credit } from '../../src/accounts/ledger/entries.ts';
 import { nanoPerUsd, type Nano } from '../../src/kit/money.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createAccount } from '../store/builders.ts';
+import { issueKey } from '../../src/accounts/keys.ts';
 
 /** An active account with ten dollars, or as much as is asked for, and a key of it. */
 export const openAccount = async (

@@ -9,7 +9,6 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { argumentsToRun } from '../../scripts/node-arguments.ts';
-import { revokeKey } from '../../src/accounts/revoke-key.ts';
 import { createAuthenticate } from '../../src/accounts/authenticate.ts';
 import { systemClock } from '../../src/kit/clock.ts';
 import { silentLog } from '../../src/kit/log.ts';
@@ -22,6 +21,7 @@ import { openAccount } from './open-account.ts';
 import { startStubFacilitator, type StubFacilitator } from './stub-facilitator.ts';
 import { toProof } from './to-proof.ts';
 import { paymentSettings, startServices } from './start-services.ts';
+import { revokeKey } from '../../src/accounts/keys.ts';
 
 const script = new URL('./stdio-server.ts', import.meta.url);
 let dataDir: string;

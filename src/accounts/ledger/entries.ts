@@ -26,35 +26,25 @@ const assertPostable = ({ amount, reason }: EntryInput, smallest: Nano): void =>
   if (reason.trim() === '') throw new RangeError('a ledger entry needs a reason');
 };
 
+const poster =
+  (type: 'topup' | 'adjustment', smallest: Nano) =>
+  async (
+    { store, clock }: LedgerServices<'postEntry'>,
+    input: EntryInput & { accountId: string },
+  ): Promise<PostEntryOutcome> => {
+    assertPostable(input, smallest);
+    const { accountId, amount, reason, entryId = newId() } = input;
+    return store.postEntry({ id: entryId, accountId, type, amount, note: reason, now: clock.now() });
+  };
+
 /** Adds a top-up. Throws RangeError if the amount is not above zero or too large, or the reason is blank. */
-export const credit = async (
-  { store, clock }: LedgerServices<'postEntry'>,
-  input: EntryInput & { accountId: string },
-): Promise<PostEntryOutcome> => {
-  assertPostable(input, 1n);
-  const { accountId, amount, reason, entryId = newId() } = input;
-  return store.postEntry({ id: entryId, accountId, type: 'topup', amount, note: reason, now: clock.now() });
-};
+export const credit = poster('topup', 1n);
 
 /**
  * Corrects an account by a signed amount. Returns `insufficient` if it would take more than the available balance.
  * Throws RangeError if the amount is zero or too large, or the reason is blank.
  */
-export const adjust = async (
-  { store, clock }: LedgerServices<'postEntry'>,
-  input: EntryInput & { accountId: string },
-): Promise<PostEntryOutcome> => {
-  assertPostable(input, -maxEntryAmount);
-  const { accountId, amount, reason, entryId = newId() } = input;
-  return store.postEntry({
-    id: entryId,
-    accountId,
-    type: 'adjustment',
-    amount,
-    note: reason,
-    now: clock.now(),
-  });
-};
+export const adjust = poster('adjustment', -maxEntryAmount);
 
 /**
  * Refunds a part of a job's charge. Throws RangeError if the amount is not above zero or too large, or the reason is

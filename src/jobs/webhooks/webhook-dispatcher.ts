@@ -5,10 +5,8 @@ import type { Log } from '../../kit/log.ts';
 import type { Outbound } from '../../http/outbound.ts';
 import { pause } from '../../kit/repeat.ts';
 import type { DueWebhook, Store, WebhookAttemptInput, WebhookEvent } from '../../store/store.ts';
-import { ensureWebhookSecret } from './ensure-webhook-secret.ts';
-import { delayAfter } from './retry-schedule.ts';
 import { sendWebhook, type WebhookAnswer } from './send-webhook.ts';
-import { createFairScheduler, receiverKey, type FairScheduler, type Receiver } from './fair-scheduler.ts';
+import { ensureWebhookSecret } from './webhook-secrets.ts';
 
 /**
  * Maximum numbers of deliveries at once: in total, of one account, to one host, and of one account to one host. The last
@@ -227,3 +225,61 @@ export const createWebhookDispatcher = ({
     },
   };
 };
+
+/** Milliseconds from each failed attempt to the next: 5 and 30 seconds, 2, 10 and 30 minutes, 2, 6 and 12 hours. */
+const delays = [5_000, 30_000, 120_000, 600_000, 1_800_000, 7_200_000, 21_600_000, 43_200_000];
+
+/** Each delay varies by up to this share, so that after an outage not all receivers are called at once. */
+const jitter = 0.2;
+
+/**
+ * Returns the milliseconds from a failed attempt to the next; null after the last one. The first attempt is 1. `random`
+ * is in [0, 1). The receiver may ask for a longer delay (`askedMs`), up to the next step of the schedule.
+ */
+export const delayAfter = (attempt: number, random: number, askedMs = 0): number | null => {
+  const delay = delays[attempt - 1];
+  if (delay === undefined) return null;
+  const scheduled = Math.round(delay * (1 + jitter * (2 * random - 1)));
+  return Math.max(scheduled, Math.min(Math.ceil(askedMs), delays[attempt] ?? delay));
+};
+
+/** The receiver of a delivery. */
+export interface Receiver {
+  /** Name and port. */
+  host: string;
+  accountId: string;
+}
+
+type FairScheduler = ReturnType<typeof createFairScheduler>;
+
+/** Lets accounts take turns, and the hosts of each account, when there is not room for all deliveries. */
+export const createFairScheduler = () => {
+  /** The number of the last turn, by account and by receiver. */
+  let lastTurns = new Map<string, number>();
+  let turn = 0;
+  const lastOf = (key: string): number => lastTurns.get(key) ?? 0;
+  return {
+    /**
+     * Sorts deliveries by turn: accounts that had no turn, or had theirs longest ago, come first, and within an account
+     * its hosts likewise. Equals stay in the order given.
+     */
+    order: <Delivery extends Receiver>(waiting: readonly Delivery[]): Delivery[] => {
+      // Removes receivers without deliveries, so memory is bounded by the number of deliveries that wait.
+      const keys = waiting.flatMap((receiver) => [receiver.accountId, receiverKey(receiver)]);
+      lastTurns = new Map(keys.map((key) => [key, lastOf(key)]));
+      return waiting.toSorted(
+        (a, b) =>
+          lastOf(a.accountId) - lastOf(b.accountId) || lastOf(receiverKey(a)) - lastOf(receiverKey(b)),
+      );
+    },
+    /** Notes that a delivery to this receiver has its turn now. */
+    take: (receiver: Receiver): void => {
+      turn += 1;
+      lastTurns.set(receiver.accountId, turn);
+      lastTurns.set(receiverKey(receiver), turn);
+    },
+  };
+};
+
+/** Names an account at a host. */
+const receiverKey = ({ host, accountId }: Receiver): string => `${accountId} ${host}`;

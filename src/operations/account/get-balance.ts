@@ -1,10 +1,11 @@
+import type { Services } from '../call.ts';
 import { z } from 'zod';
 import { formatUsd } from '../../kit/money.ts';
 import { StoreError } from '../../store/store-error.ts';
-import { ensureWebhookSecret } from '../../jobs/webhooks/ensure-webhook-secret.ts';
 import { usd } from '../answer-fields.ts';
 import { jsonAnswer } from '../answer.ts';
-import { readOperation } from '../read-operation.ts';
+import { ensureWebhookSecret } from '../../jobs/webhooks/webhook-secrets.ts';
+import { readOperation } from '../define-operation.ts';
 
 const input = z.object({});
 
@@ -40,10 +41,8 @@ export const getBalance = readOperation({
   input,
   output,
   path: '/v1/balance',
-  errors: [],
   docs: {
     answer: 'Balance',
-    description: null,
     examples: [
       {
         summary: 'An account with its webhook secret',
@@ -55,11 +54,8 @@ export const getBalance = readOperation({
         },
       },
     ],
-    wrong: null,
-    headers: {},
-    mayBeSandbox: false,
   },
-  handle: async (_input, { caller, transport }, { store }) =>
+  handle: async (_input, { caller, transport }, { store }: Pick<Services, 'store'>) =>
     jsonAnswer(
       {
         balance_usd: formatUsd(caller.available),

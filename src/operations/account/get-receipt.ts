@@ -3,8 +3,7 @@ import { isoOrNull, toIso } from '../../kit/clock.ts';
 import { AppError } from '../../kit/errors.ts';
 import { isUuid } from '../../kit/ids.ts';
 import { isJsonObject, type JsonObject } from '../../kit/json.ts';
-import { formatUsd } from '../../kit/money.ts';
-import { billingStatus, billingStatuses } from '../../accounts/ledger/billing-status.ts';
+import { formatUsd, type Nano } from '../../kit/money.ts';
 import { maxRefunds } from '../../payments/records/find-payments.ts';
 import { isPurchaseOf } from '../../payments/records/wallet-account.ts';
 import type { FoundEntry, Job, Payment } from '../../store/store.ts';
@@ -13,10 +12,12 @@ import { idField } from '../id-field.ts';
 import { imageJobId } from '../images/image-examples.ts';
 import { jsonAnswer } from '../answer.ts';
 import type { Services } from '../call.ts';
-import { readOperation } from '../read-operation.ts';
 import { opaque } from '../schema-marks.ts';
 import { boughtPaymentFields, paidStatus, paidStatuses, toBoughtPayment } from './bought-payment.ts';
-import { chargedUnits } from './charged-units.ts';
+import type { ChargedUnits } from '../chat/text-job.ts';
+import { parametersOf } from '../videos/video-answer.ts';
+import { billingStatus, billingStatuses } from '../jobs/list-jobs.ts';
+import { readOperation } from '../define-operation.ts';
 
 const output = z.looseObject({
   id: z.string(),
@@ -77,7 +78,6 @@ export const getReceipt = readOperation({
   errors: ['not_found'],
   docs: {
     answer: 'Receipt',
-    description: null,
     examples: [
       {
         summary: 'An image',
@@ -103,10 +103,8 @@ export const getReceipt = readOperation({
       },
     ],
     wrong: { receipt_id: 'x'.repeat(301) },
-    headers: {},
-    mayBeSandbox: false,
   },
-  handle: async ({ receipt_id: given }, { caller: { accountId } }, services) => {
+  handle: async ({ receipt_id: given }, { caller: { accountId } }, services: ReceiptServices) => {
     const receipt = await findReceipt(given, accountId, services);
     if (receipt === null)
       throw new AppError('not_found', 'This account has no receipt with that id. Check the id.');
@@ -118,9 +116,10 @@ export const getReceipt = readOperation({
 });
 
 type Receipt = JsonObject & { id: string };
+type ReceiptServices = Pick<Services, 'store' | 'x402' | 'publicUrl' | 'clock'>;
 
 /** Signs what a receipt says, in the form of the receipts of x402, which have the payment's own facts at the top. */
-const sign = async (receipt: Receipt, { x402, publicUrl, clock }: Services): Promise<JsonObject> => {
+const sign = async (receipt: Receipt, { x402, publicUrl, clock }: ReceiptServices): Promise<JsonObject> => {
   const { payment } = receipt;
   const { network, payer, transaction } = isJsonObject(payment) ? payment : {};
   return {
@@ -138,7 +137,7 @@ const sign = async (receipt: Receipt, { x402, publicUrl, clock }: Services): Pro
 const findReceipt = async (
   given: string,
   accountId: string,
-  services: Pick<Services, 'store' | 'x402'>,
+  services: ReceiptServices,
 ): Promise<Receipt | null> => {
   const { store } = services;
   const id = given.replace(/^(?:chatcmpl-|resp_)/, '').toLowerCase();
@@ -159,7 +158,7 @@ const findReceipt = async (
 const paymentReceipt = async (
   given: string,
   accountId: string,
-  services: Pick<Services, 'store' | 'x402'>,
+  services: ReceiptServices,
 ): Promise<Receipt | null> => {
   const { store } = services;
   const transaction = /^0x/i.test(given) ? given.toLowerCase() : given;
@@ -172,22 +171,18 @@ const paymentReceipt = async (
   if (payment === null || payment.state === 'rejected') return null;
   const entry =
     payment.creditEntry === null ? null : await store.findEntry({ id: payment.creditEntry, accountId });
-  const receipt = {
-    id: payment.identity,
-    type: 'payment',
-    status: paidStatus(payment),
-    currency: 'USD',
-    created_at: toIso(payment.createdAt),
-    finished_at: isoOrNull(payment.settledAt),
-    balance_after_usd: balanceAfter(entry),
-  };
+  const { identity: id, createdAt, settledAt: finishedAt } = payment;
+  const receipt = toReceipt(
+    { id, createdAt, finishedAt },
+    { type: 'payment', status: paidStatus(payment), entry },
+  );
   return withPayment(receipt, payment, services);
 };
 
 const withPayment = async (
   receipt: Receipt,
   payment: Payment | null,
-  services: Pick<Services, 'store' | 'x402'>,
+  services: ReceiptServices,
 ): Promise<Receipt> => {
   if (payment === null) return receipt;
   const refunds = await services.store.listRefunds({ payment: payment.identity, limit: maxRefunds });
@@ -207,13 +202,7 @@ const withPayment = async (
 
 /** `debit`: the entry of the charge; null if there is none. */
 const jobReceipt = (job: Job, debit: FoundEntry | null): Receipt => ({
-  id: job.id,
-  type: 'job',
-  status: billingStatus(job),
-  currency: 'USD',
-  created_at: toIso(job.createdAt),
-  finished_at: isoOrNull(job.finishedAt),
-  balance_after_usd: balanceAfter(debit),
+  ...toReceipt(job, { type: 'job', status: billingStatus(job), entry: debit }),
   model: job.model,
   kind: job.kind,
   ...(chargedUnits(job) ?? { units: null, rate: null }),
@@ -223,15 +212,42 @@ const jobReceipt = (job: Job, debit: FoundEntry | null): Receipt => ({
 });
 
 const entryReceipt = (entry: FoundEntry): Receipt => ({
-  id: entry.id,
-  type: entry.type,
-  status: 'posted',
-  currency: 'USD',
-  created_at: toIso(entry.createdAt),
-  finished_at: toIso(entry.createdAt),
-  balance_after_usd: balanceAfter(entry),
+  ...toReceipt({ ...entry, finishedAt: entry.createdAt }, { type: entry.type, status: 'posted', entry }),
   amount_usd: formatUsd(entry.amount),
 });
 
-const balanceAfter = (entry: FoundEntry | null): string | null =>
-  entry === null || entry.balanceAfter === null ? null : formatUsd(entry.balanceAfter);
+/** The members of every receipt. `entry`: the one that changed the balance; null if there is none. */
+const toReceipt = (
+  { id, createdAt, finishedAt }: { id: string; createdAt: number; finishedAt: number | null },
+  { type, status, entry }: { type: string; status: string; entry: FoundEntry | null },
+): Receipt => ({
+  id,
+  type,
+  status,
+  currency: 'USD',
+  created_at: toIso(createdAt),
+  finished_at: isoOrNull(finishedAt),
+  balance_after_usd: entry === null || entry.balanceAfter === null ? null : formatUsd(entry.balanceAfter),
+});
+
+/**
+ * Returns the units and the rate of a job's charge. For an image or a video, the charge is a whole multiple of the
+ * rate. Null for a job that has not ended or was not charged, and for a text job of a version that did not keep it.
+ */
+const chargedUnits = (job: Job): ChargedUnits | null => {
+  if (job.status !== 'done') return null;
+  const rateOf = (unit: string, price: Nano): JsonObject => ({ unit, price_usd: formatUsd(price) });
+  switch (job.kind) {
+    case 'chat':
+    case 'responses': {
+      const { bill } = JSON.parse(job.metadata ?? '{}') as { bill?: ChargedUnits };
+      return bill ?? null;
+    }
+    case 'image':
+      return { units: { calls: 1 }, rate: rateOf('call', job.charged) };
+    case 'video': {
+      const { billed_seconds: seconds } = parametersOf(job);
+      return { units: { seconds }, rate: rateOf('second', job.charged / BigInt(seconds)) };
+    }
+  }
+};

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { toIso } from '../../kit/clock.ts';
 import { AppError } from '../../kit/errors.ts';
-import { totalUsage } from '../../accounts/ledger/total-usage.ts';
 import { time, usd } from '../answer-fields.ts';
 import { opaque } from '../schema-marks.ts';
 import { jsonAnswer } from '../answer.ts';
 import type { Services } from '../call.ts';
-import { readOperation } from '../read-operation.ts';
+import { formatUsd } from '../../kit/money.ts';
+import type { JobStatus, UsageSum } from '../../store/store.ts';
+import { readOperation } from '../define-operation.ts';
 
 const defaultSpanMs = 30 * 86_400_000;
 
@@ -104,7 +105,6 @@ export const getUsage = readOperation({
   errors: ['invalid_range'],
   docs: {
     answer: 'Usage',
-    description: null,
     examples: [
       {
         summary: 'The last 30 days',
@@ -113,11 +113,45 @@ export const getUsage = readOperation({
       },
     ],
     wrong: { from: 'x' },
-    headers: {},
-    mayBeSandbox: false,
   },
-  handle: async (asked, { caller }, services) =>
+  handle: async (asked, { caller }, services: Pick<Services, 'store' | 'clock'>) =>
     jsonAnswer(await usageOf(asked, caller.accountId, services), {
       headers: { 'cache-control': 'no-store' },
     }),
 });
+
+const dayMs = 86_400_000;
+
+/** Adds up usage: in total, and by model, kind and day (docs/contract.md, "Usage"). */
+export const totalUsage = (sums: readonly UsageSum[]) => ({
+  ...sumUp(sums),
+  by_model: groups(sums, ({ model }) => model).map(([model, group]) => ({ model, ...sumUp(group) })),
+  by_kind: groups(sums, ({ kind }) => kind).map(([kind, group]) => ({ kind, ...sumUp(group) })),
+  by_day: groups(sums, dayOf).map(([day, group]) => ({ day, ...sumUp(group) })),
+});
+
+const dayOf = ({ day }: UsageSum): string =>
+  new Date(day * dayMs).toISOString().slice(0, 'YYYY-MM-DD'.length);
+
+/** Returns one group per key, ordered by key. */
+const groups = (sums: readonly UsageSum[], keyOf: (sum: UsageSum) => string): [string, UsageSum[]][] =>
+  [...Map.groupBy(sums, keyOf)].sort(([a], [b]) => (a < b ? -1 : 1));
+
+const sumUp = (sums: readonly UsageSum[]) => {
+  const charged = sums.reduce((total, sum) => total + sum.charged, 0n);
+  const refunded = sums.reduce((total, sum) => total + sum.refunded, 0n);
+  const jobsIn = (status: JobStatus): number =>
+    sums.reduce((total, sum) => total + (sum.status === status ? sum.jobs : 0), 0);
+  return {
+    jobs: {
+      total: sums.reduce((total, sum) => total + sum.jobs, 0),
+      queued: jobsIn('queued'),
+      running: jobsIn('running'),
+      done: jobsIn('done'),
+      failed: jobsIn('failed'),
+    },
+    charged_usd: formatUsd(charged),
+    refunded_usd: formatUsd(refunded),
+    net_spent_usd: formatUsd(charged - refunded),
+  };
+};

@@ -5,9 +5,8 @@ import type { HistoryPosition } from '../../store/store.ts';
 import { jsonAnswer } from '../answer.ts';
 import type { AccountCall, Services } from '../call.ts';
 import type { ReadOperation } from '../definition.ts';
-import type { OperationDocs } from '../operation-docs.ts';
-import { readOperation } from '../read-operation.ts';
 import { forRest } from '../schema-marks.ts';
+import { readOperation } from '../define-operation.ts';
 
 const input = z.object({
   limit: forRest(z.int().min(1).max(100).default(50), { description: 'How many items a page has.' }),
@@ -15,7 +14,7 @@ const input = z.object({
 });
 
 /** A list of the account. Cursors are bound to its name. */
-export interface HistoryList<Row extends HistoryPosition> extends Pick<
+export interface HistoryList<Row extends HistoryPosition, Needs = Services> extends Pick<
   ReadOperation,
   'name' | 'title' | 'description'
 > {
@@ -27,25 +26,25 @@ export interface HistoryList<Row extends HistoryPosition> extends Pick<
   item: z.ZodType;
   /** The name of a page's schema. */
   answer: string;
-  examples: OperationDocs['examples'];
+  example: { summary: string; limit: number; data: JsonObject[]; nextCursor?: string | null };
   read(
     position: { accountId: string; limit: number; before: HistoryPosition | null },
     call: AccountCall,
-    services: Services,
+    services: Needs,
   ): Promise<Row[]>;
-  toItem(row: Row, services: Services): JsonObject;
+  toItem(row: Row, services: Needs): JsonObject;
 }
 
 /** Makes the operation that answers a list page by page, newest first. Later rows shift no page. */
-export const historyOperation = <Row extends HistoryPosition>({
+export const historyOperation = <Row extends HistoryPosition, Needs = Services>({
   item,
   answer,
-  examples,
+  example: { summary, limit: exampleLimit, data, nextCursor = null },
   errors = [],
   read,
   toItem,
   ...parts
-}: HistoryList<Row>) =>
+}: HistoryList<Row, Needs>) =>
   readOperation({
     ...parts,
     input,
@@ -58,13 +57,17 @@ export const historyOperation = <Row extends HistoryPosition>({
     errors: ['invalid_cursor', ...errors],
     docs: {
       answer,
-      description: null,
-      examples,
+      examples: [
+        {
+          summary,
+          parameters: { limit: exampleLimit },
+          status: 200,
+          answer: { data, has_more: nextCursor !== null, next_cursor: nextCursor },
+        },
+      ],
       wrong: { limit: 101 },
-      headers: {},
-      mayBeSandbox: false,
     },
-    handle: async ({ limit, cursor }, call, services) => {
+    handle: async ({ limit, cursor }, call, services: Needs & Pick<Services, 'historyCursors'>) => {
       const { accountId } = call.caller;
       const { historyCursors } = services;
       const scope = { accountId, list: parts.name };

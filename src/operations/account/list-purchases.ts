@@ -5,7 +5,7 @@ import type { Payment } from '../../store/store.ts';
 import { imageJobId } from '../images/image-examples.ts';
 import type { Services } from '../call.ts';
 import type { Operation } from '../definition.ts';
-import { offerOf } from '../sale-rules.ts';
+import { filterAnswer, offerOf } from '../sale-rules.ts';
 import { opaque } from '../schema-marks.ts';
 import { boughtPaymentFields, descriptionOf, toBoughtPayment } from './bought-payment.ts';
 import { historyOperation } from './history-page.ts';
@@ -37,15 +37,8 @@ export const createListPurchases = (sold: readonly Operation[]) =>
     tool: null,
     item,
     answer: 'PurchasePage',
-    examples: [
-      {
-        summary: 'An image that a wallet paid for',
-        parameters: { limit: 20 },
-        status: 200,
-        answer: { data: [example], has_more: false, next_cursor: null },
-      },
-    ],
-    read: async ({ before, ...page }, { signal }, services) => {
+    example: { summary: 'An image that a wallet paid for', limit: 20, data: [example] },
+    read: async ({ before, ...page }, { signal }, services: Services) => {
       const account = await services.store.getAccount(page.accountId);
       const payments = await services.store.listPurchases({
         ...page,
@@ -83,9 +76,9 @@ const readAnswer = async (
   const result: unknown = isGiven && payment.result !== null ? JSON.parse(payment.result) : null;
   if (found === undefined || !isJsonObject(result) || Object.keys(result).length === 0)
     return { operation, answer: null };
-  const { sale } = found;
-  const given = sale.kind === 'answer' ? await sale.replay?.(result, services, signal) : undefined;
-  return { operation, answer: given ?? result };
+  const offer = offerOf(found.sale);
+  const answer = offer === null ? result : await filterAnswer(offer, result, { services, signal });
+  return { operation, answer };
 };
 
 const example: JsonObject = {

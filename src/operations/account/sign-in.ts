@@ -1,5 +1,5 @@
+import { soldOperation } from '../define-operation.ts';
 import { z } from 'zod';
-import { issueSignInKey, maxSignInKeys } from '../../accounts/issue-sign-in-key.ts';
 import { toIso } from '../../kit/clock.ts';
 import { AppError } from '../../kit/errors.ts';
 import type { JsonObject } from '../../kit/json.ts';
@@ -8,9 +8,9 @@ import { openWalletAccount } from '../../payments/records/wallet-account.ts';
 import { signInFields, signInPath } from '../../payments/sale/gate.ts';
 import { time, usd } from '../answer-fields.ts';
 import type { Services } from '../call.ts';
-import type { Operation } from '../definition.ts';
 import type { SignInSale } from '../sale.ts';
 import { leastTopUp, topUp } from './top-up.ts';
+import { issueSignInKey, maxSignInKeys } from '../../accounts/keys.ts';
 
 const usualSeconds = 24 * 3_600;
 const maxSeconds = 30 * usualSeconds;
@@ -26,6 +26,7 @@ const input = z.object({
 });
 
 type SignInInput = z.output<typeof input>;
+type SignInServices = Pick<Services, 'store' | 'clock' | 'config' | 'x402'>;
 
 const output = z.looseObject({
   object: z.literal('sign_in').describe('`topup`: a payment came in place of a signed message.'),
@@ -38,7 +39,7 @@ const output = z.looseObject({
 /** Exchanges a signed message for a key of the wallet's account. */
 const signIn = async (
   { expires_in: seconds, ...body }: SignInInput,
-  services: Services,
+  services: SignInServices,
   { header, signal }: { header: string | undefined; signal: AbortSignal },
 ): Promise<JsonObject> => {
   const wallet = await services.x402.signIn(header ?? body, signal);
@@ -68,7 +69,7 @@ const amount = formatUsd(leastTopUp);
  * offer. Who pays in place of signing gets the balance, and no key: everybody can read a proof on the chain. The balance
  * is that of the wallet that pays, whatever key comes with the call.
  */
-const sale: SignInSale<SignInInput> = {
+const sale: SignInSale<SignInInput, SignInServices> = {
   kind: 'signIn',
   description: 'Top-up of a balance, or a sign-in free of charge',
   unit: { one: 'sign-in', many: 'sign-ins' },
@@ -94,7 +95,7 @@ const sale: SignInSale<SignInInput> = {
 };
 
 /** Signs a wallet in. It is no tool, because a key must not pass through a model. */
-export const signInWithWallet: Operation<SignInInput, SignInSale<SignInInput>> = {
+export const signInWithWallet = soldOperation<SignInInput, typeof sale>({
   name: 'sign_in',
   title: 'Sign in with a wallet',
   description:
@@ -102,21 +103,16 @@ export const signInWithWallet: Operation<SignInInput, SignInSale<SignInInput>> =
     "an API key of the wallet's own account. The key is shown once, ends by itself, and is listed and revoked at /v1/keys. " +
     `A wallet can use ${maxSignInKeys} such keys at once; one more revokes the oldest. Without a signed message it answers 402 ` +
     'with a challenge to sign, good for five minutes and one use. Free.',
-  group: 'generation',
   input,
   output,
   rest: {
-    method: 'POST',
     path: signInPath,
-    query: [],
-    validation: 'envelope',
     isBodyOptional: true,
     errors: ['invalid_sign_in'],
   },
   tool: null,
   docs: {
     answer: 'SignIn',
-    description: null,
     examples: [
       {
         summary: 'A key for an hour, with the signed message in the header',
@@ -132,8 +128,6 @@ export const signInWithWallet: Operation<SignInInput, SignInSale<SignInInput>> =
       },
     ],
     wrong: { expires_in: 1 },
-    headers: {},
-    mayBeSandbox: true,
   },
   sale,
-};
+});

@@ -1,9 +1,9 @@
+import { soldOperation } from '../define-operation.ts';
 import { z } from 'zod';
 import { amountText } from '../../kit/settings.ts';
 import { nanoPerUsd, parseUsd, formatUsd } from '../../kit/money.ts';
 import { usualPriceLimit } from '../per-call-sale.ts';
 import { usd } from '../answer-fields.ts';
-import type { Operation } from '../definition.ts';
 import type { CreditSale } from '../sale.ts';
 
 export const leastTopUp = nanoPerUsd / 10n;
@@ -26,13 +26,12 @@ const input = z.object({
 type TopUpInput = z.infer<typeof input>;
 
 /** Raises a balance by a payment: of the caller's account, or of the account of the wallet that pays. */
-export const topUp: Operation<TopUpInput, CreditSale<TopUpInput>> = {
+export const topUp = soldOperation<TopUpInput, CreditSale<TopUpInput>>({
   name: 'top_up',
   title: 'Top up',
   description:
     'Pays USDC by x402 onto a balance: of your account with a key, else of the account of the wallet that pays. An ' +
     'unpaid call answers the payment terms.',
-  group: 'generation',
   input,
   output: z.looseObject({
     object: z.literal('topup'),
@@ -42,11 +41,9 @@ export const topUp: Operation<TopUpInput, CreditSale<TopUpInput>> = {
       .describe('Absent where a proof is repeated without a key, as anybody can who read it on the chain.'),
     receipt_url: z.string().optional().describe('Its signed receipt, read with a key.'),
   }),
-  rest: { method: 'POST', path: '/v1/topup', query: [], validation: 'envelope', errors: [] },
-  tool: { readOnly: false, idempotent: false, openWorld: true },
+  rest: { path: '/v1/topup' },
   docs: {
     answer: 'TopUp',
-    description: null,
     examples: [
       {
         summary: 'One dollar, paid',
@@ -61,8 +58,6 @@ export const topUp: Operation<TopUpInput, CreditSale<TopUpInput>> = {
       },
     ],
     wrong: { amount_usd: '0.01' },
-    headers: {},
-    mayBeSandbox: true,
   },
   sale: {
     kind: 'credit',
@@ -89,4 +84,4 @@ export const topUp: Operation<TopUpInput, CreditSale<TopUpInput>> = {
       notice: 'Test money becomes sandbox credit.',
     },
   },
-};
+});

@@ -1,11 +1,11 @@
+import type { TextServices } from './text-job.ts';
 import { AppError } from '../../kit/errors.ts';
 import { parseKept } from '../../kit/json.ts';
 import { isSandboxJob, isTerminal } from '../../jobs/public-job.ts';
 import type { JobEvent } from '../../jobs/executor.ts';
 import type { KnownJob, LiveJob } from '../../jobs/job-runner.ts';
 import type { Job } from '../../store/store.ts';
-import { billHeaders } from '../bill-headers.ts';
-import { toJobError, waitForEnd } from '../jobs/job-answer.ts';
+import { toJobError, waitForEnd, billHeaders } from '../jobs/job-answer.ts';
 import {
   type Answer,
   jsonAnswer,
@@ -13,7 +13,7 @@ import {
   type ServerSentEvent,
   type StreamAnswer,
 } from '../answer.ts';
-import type { AccountCall, Services } from '../call.ts';
+import type { AccountCall } from '../call.ts';
 
 /** A stream waits this long for the first piece before its status line, so that an early failure is a plain error. */
 const streamStartMs = 10_000;
@@ -57,7 +57,7 @@ export const streamStored = (stream: TextStream, job: Job): ServerSentEvent[] =>
 export const streamTextJob = async (
   { job, headers, stream }: { job: Job; headers: Record<string, string>; stream: TextStream },
   { signal }: AccountCall,
-  { jobs, config }: Services,
+  { jobs, config }: TextServices,
 ): Promise<StreamAnswer> => {
   const wait = (timeoutMs: number): Promise<KnownJob> => jobs.wait({ job, timeoutMs, signal });
   const headersOf = (known: KnownJob, provider?: string | null): Record<string, string> => ({
@@ -102,7 +102,7 @@ export interface AnswerTextJobInput {
 export const answerTextJob = async (
   { job, headers: ownHeaders, stream, readLater }: AnswerTextJobInput,
   call: AccountCall,
-  services: Services,
+  services: TextServices,
 ): Promise<Answer> => {
   if (stream !== null) return streamTextJob({ job, headers: ownHeaders, stream }, call, services);
   const finished = await waitForEnd({ job, timeoutMs: services.config.chatDeadlineMs }, call, services);

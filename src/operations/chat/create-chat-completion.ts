@@ -1,60 +1,49 @@
+import { soldOperation } from '../define-operation.ts';
+import type { TextServices } from './text-job.ts';
 import type { ChatJobRequest } from './run-chat.ts';
 import { textJobShare } from '../../limits/memory-budget.ts';
 import type { TextMessage } from '../../providers/text/text-provider.ts';
 import type { Job } from '../../store/store.ts';
-import { assertAffordable } from '../assert-affordable.ts';
 import { chatInput, forwardedOptions, type ChatInput, withoutNull } from './chat-input.ts';
 import { chatChunkSchema, chatCompletionSchema } from './chat-completion-schema.ts';
 import { createChatCompletionExamples } from './chat-examples.ts';
 import { createChatStream } from './chat-stream.ts';
 import { checkChatMedia, checkInlineMedia, namesRemoteImages, takeChatImages } from './take-chat-images.ts';
-import {
-  findTextModel,
-  leastTextHold,
-  openTextJob,
-  promptTokensUpperBound,
-  quoteText,
-} from './open-text-job.ts';
-import type { Operation } from '../definition.ts';
+import type { ModelConfig } from '../../accounts/catalog/model.ts';
 import type { PrepaidSale } from '../sale.ts';
 import { answerTextJob, isStreamed } from './answer-text-job.ts';
+import { assertAffordable } from '../prepaid.ts';
+import { findTextModel, leastTextHold, openTextJob, promptTokensUpperBound, quoteText } from './text-job.ts';
 
 /** The upper bound of prompt tokens for an image or audio part. Vision models bill less. */
 const tokensPerImage = 8_192;
 
-export const createChatCompletion: Operation<ChatInput, PrepaidSale<ChatInput>> = {
+export const createChatCompletion = soldOperation<
+  ChatInput,
+  PrepaidSale<ChatInput, ModelConfig, TextServices>
+>({
   name: 'create_chat_completion',
   title: 'Ask a text model',
   description:
     'Answers a conversation with a text model, OpenAI-compatible; priced by tokens used. An answer that takes ' +
     'longer than the wait goes on as a job: read it with get_job by the id in the error.',
-  group: 'generation',
   sells: 'chat',
   input: chatInput,
   output: chatCompletionSchema,
   rest: {
-    method: 'POST',
     path: '/v1/chat/completions',
-    query: [],
     validation: 'both',
     errors: ['content_policy_violation', 'request_timeout', 'upstream_error'],
   },
-  tool: {
-    readOnly: false,
-    idempotent: false,
-    openWorld: true,
-    main: ['messages', 'model', 'max_completion_tokens'],
-  },
+  tool: { main: ['messages', 'model', 'max_completion_tokens'] },
   docs: {
     answer: 'ChatCompletion',
-    description: null,
     examples: createChatCompletionExamples,
     wrong: {},
     headers: {
       'X-Chat-Completion-Id': '`chatcmpl-` and the job id: the way to recover the answer.',
       'X-Conversation-Id': 'The conversation_id of the request.',
     },
-    mayBeSandbox: true,
     stream: {
       description:
         'Server-sent events without names, each a ChatCompletionChunk as JSON: the role, pieces, finish_reason, then ' +
@@ -76,12 +65,16 @@ export const createChatCompletion: Operation<ChatInput, PrepaidSale<ChatInput>> 
       tags: ['chat', 'text', 'llm', 'openai'],
       quote: (request, buyer, { catalogs }) =>
         quoteText(findTextModel(catalogs.for(buyer), request.model), { kind: 'chat', ...sizesOf(request) }),
-      check: ({ messages }, call, services) => checkChatMedia(messages, call, services),
+      check: async (request, call, services) => {
+        const model = findTextModel(services.catalogs.for(call.caller), request.model);
+        await checkChatMedia(request.messages, call, services);
+        return model;
+      },
     },
 
-    open: async (request, call, services, idempotency) => {
-      const model = findTextModel(services.catalogs.for(call.caller), request.model);
-      await checkInlineMedia(request.messages);
+    open: async (request, call, services, { idempotency, checked }) => {
+      const model = checked ?? findTextModel(services.catalogs.for(call.caller), request.model);
+      if (checked === undefined) await checkInlineMedia(request.messages);
       const { options, promptTokens, outputLimit, ...sizes } = sizesOf(request);
       let { messages } = sizes;
       if (namesRemoteImages(request.messages)) {
@@ -127,7 +120,7 @@ export const createChatCompletion: Operation<ChatInput, PrepaidSale<ChatInput>> 
         services,
       ),
   },
-};
+});
 
 const readings = new WeakMap<ChatInput, ReturnType<typeof read>>();
 

@@ -8,7 +8,7 @@ import {
   type RunTextJobOptions,
   type TextEnd,
   type TextJobRequest,
-} from './run-text-job.ts';
+} from './text-job.ts';
 
 export interface ChatJobRequest extends TextJobRequest {
   conversationId: string | null;

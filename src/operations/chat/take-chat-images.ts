@@ -3,8 +3,8 @@ import { decodeBase64, isDataUri } from '../../media/data-uri.ts';
 import { maxInputBytes } from '../../media/fetch-input.ts';
 import { refuseInput } from '../../media/stream-input.ts';
 import { isConverted } from '../../providers/content-type.ts';
-import { checkInputs } from '../media/check-inputs.ts';
-import { takeAll } from '../media/take-all.ts';
+import { checkInputs } from '../media/take-inputs.ts';
+import { takeAll } from '../media/take-inputs.ts';
 import type { AccountCall, Services } from '../call.ts';
 import type { ChatInput } from './chat-input.ts';
 
@@ -81,7 +81,7 @@ const limitedImages = (messages: readonly Message[]): ReturnType<typeof remoteIm
 export const checkChatMedia = async (
   messages: readonly Message[],
   call: AccountCall,
-  services: Services,
+  services: Pick<Services, 'fetchInput' | 'config'>,
 ): Promise<void> => {
   await checkInlineMedia(messages);
   const images = limitedImages(messages);

@@ -1,3 +1,4 @@
+import { soldOperation } from '../define-operation.ts';
 import { z } from 'zod';
 import type { Catalog } from '../../accounts/catalog/catalog.ts';
 import { toPricing } from '../../accounts/catalog/model.ts';
@@ -8,19 +9,17 @@ import { parsedShare } from '../../limits/memory-budget.ts';
 import { refuseInput } from '../../media/stream-input.ts';
 import { formatUsd } from '../../kit/money.ts';
 import { aspectRatios, type AspectRatio } from '../../providers/image/image-provider.ts';
-import { assertAffordable } from '../assert-affordable.ts';
-import { checkInputs } from '../media/check-inputs.ts';
-import { assertRoute, openMediaJob, type MediaJobOrder } from '../media/open-media-job.ts';
 import { assertWebhooks, checkWebhookUrl, prepareWebhook } from '../webhook-url.ts';
 import { customData } from '../custom-data.ts';
 import { toJobAnswer, waitForEnd, jobSchema } from '../jobs/job-answer.ts';
 import type { AccountCall, Services } from '../call.ts';
-import type { Operation } from '../definition.ts';
 import type { PrepaidSale } from '../sale.ts';
 import { createImageExamples, imageEvent } from './image-examples.ts';
 import { forRest, unlisted } from '../schema-marks.ts';
 import { maxInputBytes } from '../../media/fetch-input.ts';
-import { takeAll } from '../media/take-all.ts';
+import { assertAffordable } from '../prepaid.ts';
+import { takeAll, checkInputs } from '../media/take-inputs.ts';
+import { assertRoute, openMediaJob, type MediaJobOrder, type MediaServices } from '../media/media-job.ts';
 
 const maxImages = 16;
 /** A queued image that waits longer than this fails uncharged. */
@@ -63,14 +62,15 @@ const input = z.object({
 
 type Input = z.infer<typeof input>;
 
-export const createImage: Operation<Input, PrepaidSale<Input>> = {
+type ImageSale = PrepaidSale<Input, ReturnType<typeof findImageModel>, MediaServices>;
+
+export const createImage = soldOperation<Input, ImageSale>({
   name: 'create_image',
   title: 'Make an image',
   description:
     'Makes an image from a text prompt, or edits images; priced by call and charged only when it succeeds. Waits for the result; ' +
     'with async=true, or when it takes long, it answers with a pending job: read it with get_job. ' +
     'The image URL in data can be shown to people as it is.',
-  group: 'generation',
   sells: 'image',
   input,
   otherNames: new Map([
@@ -81,26 +81,16 @@ export const createImage: Operation<Input, PrepaidSale<Input>> = {
   ]),
   output: jobSchema,
   rest: {
-    method: 'POST',
     path: '/v1/images/generations',
     query: ['async'],
-    validation: 'envelope',
     errors: ['unsupported_response_format', 'webhook_temporarily_unavailable'],
   },
-  tool: {
-    readOnly: false,
-    idempotent: false,
-    openWorld: true,
-    main: ['model', 'prompt', 'aspect_ratio', 'image'],
-  },
+  tool: { main: ['model', 'prompt', 'aspect_ratio', 'image'] },
   docs: {
     answer: 'Job',
-    description: null,
     examples: createImageExamples,
     event: imageEvent,
     wrong: { model: 'imagemodel-1.0' },
-    headers: {},
-    mayBeSandbox: true,
   },
   sale: {
     kind: 'prepaid',
@@ -117,17 +107,18 @@ export const createImage: Operation<Input, PrepaidSale<Input>> = {
         return { most: price.price, parts: { model: sku, pricing: toPricing(price) } };
       },
       check: async (request, call, services) => {
-        const { sku } = findImageModel(services.catalogs.for(call.caller), request.model);
-        assertRoute(services.providers.image(sku));
+        const model = findImageModel(services.catalogs.for(call.caller), request.model);
+        assertRoute(services.providers.image(model.sku));
         const named = namedImages(request).map((image) => ({ ...image, kind: 'image' as const }));
         await checkInputs(named, call, services);
+        return model;
       },
     },
 
-    open: async (request, call, services, idempotency) => {
+    open: async (request, call, services, { idempotency, checked }) => {
       const { caller } = call;
       refuseUnsupported(request, services.config);
-      const model = findImageModel(services.catalogs.for(caller), request.model);
+      const model = checked ?? findImageModel(services.catalogs.for(caller), request.model);
       await prepareWebhook(request.webhook_url, caller, services);
       const named = namedImages(request);
       const { price } = model.price;
@@ -163,7 +154,7 @@ export const createImage: Operation<Input, PrepaidSale<Input>> = {
       return toJobAnswer(await waitForEnd({ job, timeoutMs }, call, services), 200, services);
     },
   },
-};
+});
 
 const findImageModel = (catalog: Catalog, name: string) => {
   const model = catalog.find(name, 'image');

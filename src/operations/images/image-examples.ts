@@ -1,6 +1,26 @@
 import type { JsonObject } from '../../kit/json.ts';
 import type { EventDocs, OperationDocs } from '../operation-docs.ts';
-import { imageEventSchema } from './image-event-schema.ts';
+import { z } from 'zod';
+import { errorEnvelope, time } from '../answer-fields.ts';
+import { forRest } from '../schema-marks.ts';
+
+const uuid = forRest(z.string(), { format: 'uuid' });
+
+const imageEventSchema = z
+  .looseObject({
+    event_id: uuid.describe('The same in every delivery of this event.'),
+    id: uuid.describe('Job id.'),
+    status: z.enum(['done', 'failed']),
+    model: z.string(),
+    created_at: time,
+    finished_at: time,
+    custom_data: z.looseObject({}).describe('As it was sent.'),
+    data: z
+      .array(z.looseObject({ url: z.string(), revised_prompt: z.string().nullish() }))
+      .describe('Empty for a failed job.'),
+    error: errorEnvelope.nullable(),
+  })
+  .describe('The frozen terminal form of an image job.');
 
 export const imageJobId = '7f3a9a52-0c8e-4f6d-9a3e-5b1d2c3e4f50';
 const createdAt = '2026-11-20T09:30:00.000Z';

@@ -1,10 +1,11 @@
+import type { Services } from '../call.ts';
 import { z } from 'zod';
 import { AppError, messages } from '../../kit/errors.ts';
 import { isUuid } from '../../kit/ids.ts';
-import { toJobAnswer, waitMsField, waitForEnd, jobSchema } from './job-answer.ts';
+import { type JobServices, toJobAnswer, waitMsField, waitForEnd, jobSchema } from './job-answer.ts';
 import { chatJobId, completionExample } from '../chat/chat-examples.ts';
 import { doneImage, failedImage, imageJobId } from '../images/image-examples.ts';
-import { readOperation } from '../read-operation.ts';
+import { readOperation } from '../define-operation.ts';
 
 const listedJobs = 20;
 
@@ -54,21 +55,20 @@ export const getJob = readOperation({
       },
     ],
     wrong: { job_id: 'x'.repeat(129) },
-    headers: {},
     mayBeSandbox: true,
   },
   resource: {
     path: 'jobs/{job_id}',
     name: 'job',
     title: 'A job',
-    list: async ({ caller: { accountId } }, { store }) =>
+    list: async ({ caller: { accountId } }, { store }: Pick<Services, 'store'>) =>
       (await store.listJobs({ accountId, limit: listedJobs, before: null })).map(({ id, kind, status }) => ({
         path: `jobs/${id}`,
         name: id,
         title: `${kind} job, ${status}`,
       })),
   },
-  handle: async ({ job_id: publicId, wait_ms: waitMs }, call, services) => {
+  handle: async ({ job_id: publicId, wait_ms: waitMs }, call, services: JobServices) => {
     const id = publicId.replace(/^(?:chatcmpl-|resp_)/, '').toLowerCase();
     const job = isUuid(id) ? await services.store.getJob({ id, accountId: call.caller.accountId }) : null;
     if (job === null) throw new AppError('job_not_found', messages.job_not_found);

@@ -1,12 +1,11 @@
 import { z } from 'zod';
 import { AppError, errorTable, toErrorCode } from '../../kit/errors.ts';
-import { isSandboxJob, toPublicJob } from '../../jobs/public-job.ts';
-import type { Nano } from '../../kit/money.ts';
+import { isSandboxJob, toPublicJob, providerOf } from '../../jobs/public-job.ts';
+import { type Nano, formatUsd } from '../../kit/money.ts';
 import type { KnownJob } from '../../jobs/job-runner.ts';
 import type { Job, Store } from '../../store/store.ts';
-import { billHeaders } from '../bill-headers.ts';
 import { type JsonAnswer, jsonAnswer, type MediaLink } from '../answer.ts';
-import type { AccountCall, Services } from '../call.ts';
+import type { AccountCall, Services, OperationSettings } from '../call.ts';
 import { errorEnvelope, sandboxMark, time, usd } from '../answer-fields.ts';
 import { chatCompletionSchema } from '../chat/chat-completion-schema.ts';
 import { responseSchema } from '../responses/response-schema.ts';
@@ -35,8 +34,15 @@ export const jobSchema = z.looseObject({
 
 const mimeTypes: Record<string, string> = { png: 'image/png', jpg: 'image/jpeg', webp: 'image/webp' };
 
+/** The services of an operation that waits for a job, and tells of it. */
+export type JobServices = Pick<Services, 'store' | 'config' | 'jobs' | 'clock'>;
+
 /** Answers the present state of a job, with the present balance. */
-export const toJobAnswer = (job: KnownJob, status: 200 | 202, services: Services): Promise<JsonAnswer> =>
+export const toJobAnswer = (
+  job: KnownJob,
+  status: 200 | 202,
+  services: Pick<Services, 'store' | 'config'>,
+): Promise<JsonAnswer> =>
   answerJob(job, services, (available) => {
     const body = toPublicJob(job, available);
     return { body, status, links: linksOf(body['data']) };
@@ -45,7 +51,7 @@ export const toJobAnswer = (job: KnownJob, status: 200 | 202, services: Services
 /** Makes an answer about a job from what its account has available. */
 export const answerJob = async (
   job: KnownJob,
-  { store, config }: Services,
+  { store, config }: Pick<Services, 'store' | 'config'>,
   toAnswer: (available: Nano) => Pick<JsonAnswer, 'body' | 'status' | 'links'>,
 ): Promise<JsonAnswer> => {
   const available = job.available ?? (await readAvailable(store, job));
@@ -115,3 +121,25 @@ export const toJobError = (job: Job, headers: Record<string, string>): AppError 
     ...(status === 429 || status === 503 ? { retryAfterSeconds } : {}),
   });
 };
+
+/** The headers with the cost and the provider of a job, by their names after `x-<brand>-`. */
+export const billHeaderTexts = {
+  Provider: 'The name of the provider that answered, as the operator calls it.',
+  'Charge-Usd': 'The price that was charged for the job; `0.00` when it failed. Absent while the job runs.',
+  'Hold-Usd': 'The amount that is held for the job while it runs. The charge is at most this.',
+  'Balance-Usd':
+    'The available balance just after the charge. Absent where it is not at hand, as on some repeats.',
+};
+
+/** Returns the known ones of these headers. `provider`: for an answer that has just begun. */
+export const billHeaders = (
+  job: KnownJob,
+  { brand }: Pick<OperationSettings, 'brand'>,
+  provider: string | null = providerOf(job),
+): Record<string, string> => ({
+  ...(provider === null ? {} : { [`x-${brand}-provider`]: provider }),
+  ...(job.holdState === 'open'
+    ? { [`x-${brand}-hold-usd`]: formatUsd(job.hold) }
+    : { [`x-${brand}-charge-usd`]: formatUsd(job.charged) }),
+  ...(job.available === undefined ? {} : { [`x-${brand}-balance-usd`]: formatUsd(job.available) }),
+});

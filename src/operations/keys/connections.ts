@@ -67,14 +67,7 @@ export const listConnections = historyOperation({
   path: '/v1/connections',
   item: schema,
   answer: 'ConnectionPage',
-  examples: [
-    {
-      summary: 'The newest connections',
-      parameters: { limit: 50 },
-      status: 200,
-      answer: { data: [example], has_more: false, next_cursor: null },
-    },
-  ],
+  example: { summary: 'The newest connections', limit: 50, data: [example] },
   errors: ['permission_denied'],
   // An assistant must not manage connections.
   tool: null,

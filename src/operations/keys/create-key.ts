@@ -1,20 +1,56 @@
-import { budgetEvent } from './budget-event.ts';
 import { z } from 'zod';
-import { issueKey, maxOwnKeys } from '../../accounts/issue-key.ts';
 import { AppError } from '../../kit/errors.ts';
 import { jsonAnswer } from '../answer.ts';
 import type { ReadOperation } from '../definition.ts';
-import { assertMakesKeys, exampleKey, newKeySchema, toKeyAnswer } from './key-answer.ts';
-import { labelField, limitFields } from './key-fields.ts';
-import { readOwnLimits } from './read-own-limits.ts';
+import { assertMakesKeys, exampleKey, newKeySchema, toKeyAnswer, exampleKeyId } from './key-answer.ts';
+import { type KeyServices, labelField, limitFields, readOwnLimits } from './key-fields.ts';
 import { changeLimits, noLimits, noUse } from '../../rules/key-limits.ts';
+import { issueKey, maxOwnKeys } from '../../accounts/keys.ts';
+import { time, usd } from '../answer-fields.ts';
+import type { EventDocs } from '../operation-docs.ts';
+
+/** The body that `store/commands/key-budgets.ts` writes. */
+const schema = z
+  .looseObject({
+    event_id: z.string().describe('The same in every delivery of this event.'),
+    type: z.literal('key.budget_reached'),
+    key_id: z.string(),
+    label: z.string(),
+    period: z.enum(['day', 'month']),
+    percent: z.literal([80, 100]),
+    budget_usd: usd,
+    spent_usd: usd.describe('In the period, with the charge that reached the percentage.'),
+    resets_at: time.describe('The end of the period.'),
+    created_at: time,
+  })
+  .describe('A key has spent a part of a budget.');
+
+const budgetEvent: EventDocs = {
+  name: 'key_budget_reached',
+  summary: 'A key has spent 80 % or 100 % of a budget',
+  when: 'Sent to the alert_url of a key, once in a period for each of the two percentages.',
+  schemaName: 'BudgetEvent',
+  schema,
+  example: {
+    event_id: '019ab1c2-4e5f-7061-8b9c-1d2e3f4a5b6c',
+    type: 'key.budget_reached',
+    key_id: exampleKeyId,
+    label: 'nightly reports',
+    period: 'day',
+    percent: 80,
+    budget_usd: '5.00',
+    spent_usd: '4.02',
+    resets_at: '2026-11-21T00:00:00.000Z',
+    created_at: '2026-11-20T17:45:10.120Z',
+  },
+};
 
 const tooManyKeys = `This account has made ${maxOwnKeys} keys, which is the most. Change the limits of one, or ask the operator.`;
 
 // A misspelt limit must not be ignored: the key would be without it.
 const input = z.strictObject({ label: labelField.default(''), ...limitFields });
 
-export const createKey: ReadOperation<z.infer<typeof input>> = {
+export const createKey: ReadOperation<z.infer<typeof input>, KeyServices> = {
   name: 'create_key',
   title: 'Make a key',
   description:
@@ -54,8 +90,10 @@ export const createKey: ReadOperation<z.infer<typeof input>> = {
   tool: null,
   docs: {
     answer: 'NewKey',
-    event: budgetEvent,
     description: null,
+    headers: {},
+    mayBeSandbox: false,
+    event: budgetEvent,
     examples: [
       {
         summary: 'A key with limits',
@@ -72,8 +110,6 @@ export const createKey: ReadOperation<z.infer<typeof input>> = {
       },
     ],
     wrong: { budget_day_usd: '-5' },
-    headers: {},
-    mayBeSandbox: false,
     errors: {
       invalid_value: { when: 'The account has made as many keys as it may.', message: tooManyKeys },
     },

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { Caller } from '../../accounts/caller.ts';
 import { isoOrNull, toIso } from '../../kit/clock.ts';
 import { AppError } from '../../kit/errors.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
@@ -8,6 +7,7 @@ import { time, usd } from '../answer-fields.ts';
 import type { Services } from '../call.ts';
 import type { ErrorText } from '../operation-docs.ts';
 import { budgetsOf } from '../../rules/key-limits.ts';
+import type { Caller } from '../../accounts/authenticate.ts';
 
 const used = usd.nullable();
 

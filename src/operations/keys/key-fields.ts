@@ -4,6 +4,11 @@ import { formatUsd, parseUsd, type Nano } from '../../kit/money.ts';
 import { instant } from '../account/get-usage.ts';
 import { idField } from '../id-field.ts';
 import { forRest } from '../schema-marks.ts';
+import { refuseInput } from '../../media/stream-input.ts';
+import { checkWebhookUrl } from '../webhook-url.ts';
+import type { LimitChanges } from '../../rules/key-limits.ts';
+import type { Services } from '../call.ts';
+import type { Caller } from '../../accounts/authenticate.ts';
 
 const wrongAmount = 'must be US dollars above zero with at most nine decimals, such as "12.50"';
 /** Fits the integers of the store. */
@@ -47,3 +52,47 @@ export const limitFields = {
 };
 
 export const keyIdField = idField.max(128).describe('The id of a key.');
+
+export type WrittenLimits = { [Field in keyof typeof limitFields]?: z.output<(typeof limitFields)[Field]> };
+
+interface Known {
+  /** The SKUs that a key may name. */
+  skus: readonly string[];
+  allowsLoopback: boolean;
+  now: number;
+}
+
+/** Returns the limits that are given, where null removes one. Throws AppError 422 on one that cannot be. */
+export const readLimits = (written: WrittenLimits, { skus, allowsLoopback, now }: Known): LimitChanges => {
+  const { expires_at: expiresAt, models, alert_url: alertUrl } = written;
+  if (typeof expiresAt === 'number' && expiresAt <= now)
+    throw refuseInput('expires_at', 'must be in the future');
+  const unknown = models?.find((sku) => !skus.includes(sku));
+  if (unknown !== undefined)
+    throw refuseInput('models', `${JSON.stringify(unknown)} is not a SKU that this key can buy`);
+  checkWebhookUrl(alertUrl, { allowsLoopbackUrls: allowsLoopback }, 'alert_url');
+  return {
+    expiresAt,
+    models,
+    budgetDay: written.budget_day_usd,
+    budgetMonth: written.budget_month_usd,
+    alertUrl,
+  };
+};
+
+/** The services of an operation that makes or changes a key. */
+export type KeyServices = Pick<Services, 'store' | 'catalogs' | 'clock' | 'config'>;
+
+/** Reads limits as a customer writes them. A key may name the SKUs of its account. */
+export const readOwnLimits = (
+  written: WrittenLimits,
+  caller: Caller,
+  { catalogs, clock, config }: Pick<Services, 'catalogs' | 'clock' | 'config'>,
+): LimitChanges => {
+  const models = catalogs.for(caller).list();
+  return readLimits(written, {
+    skus: models.map(({ sku }) => sku),
+    allowsLoopback: config.allowsLoopbackUrls,
+    now: clock.now(),
+  });
+};

@@ -1,3 +1,4 @@
+import type { Services } from '../call.ts';
 import { historyOperation } from '../account/history-page.ts';
 import { assertManagesKeys, exampleKey, keySchema, toKeyAnswer } from './key-answer.ts';
 
@@ -9,18 +10,11 @@ export const listKeys = historyOperation({
   path: '/v1/keys',
   item: keySchema,
   answer: 'KeyPage',
-  examples: [
-    {
-      summary: 'The newest keys',
-      parameters: { limit: 50 },
-      status: 200,
-      answer: { data: [exampleKey], has_more: false, next_cursor: null },
-    },
-  ],
+  example: { summary: 'The newest keys', limit: 50, data: [exampleKey] },
   errors: ['permission_denied'],
   // A model must not manage keys.
   tool: null,
-  read: async (position, { caller }, { store, clock }) => {
+  read: async (position, { caller }, { store, clock }: Pick<Services, 'store' | 'clock'>) => {
     assertManagesKeys(caller);
     return store.listKeys({ ...position, now: clock.now() });
   },

@@ -1,3 +1,5 @@
+import { soldOperation } from '../define-operation.ts';
+import type { TextServices } from '../chat/text-job.ts';
 import {
   type KeptRequest,
   responseId,
@@ -7,9 +9,8 @@ import {
   toShownRequest,
 } from './response-object.ts';
 import { smallBodyBytes, textJobCostPerByte } from '../../limits/memory-budget.ts';
-import { findTextModel, openTextJob, promptTokensUpperBound, quoteText } from '../chat/open-text-job.ts';
 import { needsAccount } from '../per-call-sale.ts';
-import type { Operation } from '../definition.ts';
+import type { ModelConfig } from '../../accounts/catalog/model.ts';
 import type { PrepaidSale } from '../sale.ts';
 import { responseEventSchema, responseSchema } from './response-schema.ts';
 import { createResponseExamples } from './response-examples.ts';
@@ -17,25 +18,31 @@ import { boundPart, responseInput, type ResponseInput, checkResponseRequest } fr
 import { toMessages, hasReferences, resolveReferences } from './response-messages.ts';
 import { createResponseStream } from './response-stream.ts';
 import { answerTextJob, isStreamed } from '../chat/answer-text-job.ts';
-import type { TextJobRequest } from '../chat/run-text-job.ts';
+import {
+  findTextModel,
+  openTextJob,
+  promptTokensUpperBound,
+  quoteText,
+  type TextJobRequest,
+} from '../chat/text-job.ts';
 
 const itemsOf = ({ input }: ResponseInput) =>
   typeof input === 'string' ? [{ role: 'user', content: input }] : input;
 
-export const createResponse: Operation<ResponseInput, PrepaidSale<ResponseInput>> = {
+export const createResponse = soldOperation<
+  ResponseInput,
+  PrepaidSale<ResponseInput, ModelConfig, TextServices>
+>({
   name: 'create_response',
   title: 'Ask a text model, Responses form',
   description:
     "As create_chat_completion, in the form of OpenAI's Responses API, stateless: input is the whole conversation. " +
     'An answer that takes longer than the wait goes on: read it with get_response by the id in the error.',
-  group: 'generation',
   sells: 'chat',
   input: responseInput,
   output: responseSchema,
   rest: {
-    method: 'POST',
     path: '/v1/responses',
-    query: [],
     validation: 'both',
     errors: [
       'unknown_parameter',
@@ -46,19 +53,12 @@ export const createResponse: Operation<ResponseInput, PrepaidSale<ResponseInput>
       'upstream_error',
     ],
   },
-  tool: {
-    readOnly: false,
-    idempotent: false,
-    openWorld: true,
-    main: ['input', 'model', 'instructions', 'max_output_tokens'],
-  },
+  tool: { main: ['input', 'model', 'instructions', 'max_output_tokens'] },
   docs: {
     answer: 'Response',
-    description: null,
     examples: createResponseExamples,
     wrong: {},
     headers: responseIdHeader,
-    mayBeSandbox: true,
     stream: {
       description:
         'Server-sent events with names, each a ResponseStreamEvent as JSON. Ends with response.completed, ' +
@@ -91,11 +91,13 @@ export const createResponse: Operation<ResponseInput, PrepaidSale<ResponseInput>
           outputLimit: request.max_output_tokens ?? null,
         });
       },
+      check: async ({ model }, { caller }, { catalogs }) =>
+        findTextModel(catalogs.for(caller), model ?? undefined),
     },
 
-    open: async (request, call, services, idempotency) => {
+    open: async (request, call, services, { idempotency, checked }) => {
       checkResponseRequest(request, services.config);
-      const model = findTextModel(services.catalogs.for(call.caller), request.model ?? undefined);
+      const model = checked ?? findTextModel(services.catalogs.for(call.caller), request.model ?? undefined);
       const { accountId } = call.caller;
       const items = itemsOf(request);
       const maxBytes = services.config.responsesMaxBytes;
@@ -137,4 +139,4 @@ export const createResponse: Operation<ResponseInput, PrepaidSale<ResponseInput>
         services,
       ),
   },
-};
+});

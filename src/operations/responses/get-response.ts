@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { AppError } from '../../kit/errors.ts';
 import { formatUsd } from '../../kit/money.ts';
 import { isSandboxJob } from '../../jobs/public-job.ts';
-import { billHeaders } from '../bill-headers.ts';
 import {
   asJson,
   readResponse,
@@ -11,11 +10,11 @@ import {
   responseIdHeader,
   responseIdPattern,
 } from './response-object.ts';
-import { waitMsField, waitForEnd } from '../jobs/job-answer.ts';
+import { type JobServices, waitMsField, waitForEnd, billHeaders } from '../jobs/job-answer.ts';
 import { getResponseExamples } from './response-examples.ts';
 import { jsonAnswer } from '../answer.ts';
-import { readOperation } from '../read-operation.ts';
 import { responseSchema } from './response-schema.ts';
+import { readOperation } from '../define-operation.ts';
 
 const input = z.object({
   response_id: z
@@ -45,7 +44,7 @@ export const getResponse = readOperation({
     headers: responseIdHeader,
     mayBeSandbox: true,
   },
-  handle: async ({ response_id: publicId, wait_ms: waitMs }, call, services) => {
+  handle: async ({ response_id: publicId, wait_ms: waitMs }, call, services: JobServices) => {
     const id = jobIdOfResponse(publicId);
     const job = id === null ? null : await services.store.getJob({ id, accountId: call.caller.accountId });
     if (job === null || job.kind !== 'responses')

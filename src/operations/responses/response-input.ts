@@ -6,7 +6,7 @@ import { maxOutputLimit, unmetToolChoice } from '../chat/chat-input.ts';
 
 const textPart = z.object({ text: z.string() });
 
-/** The supported parts by type. response-rules.ts refuses other types. */
+/** The supported parts by type. `checkResponseRequest` refuses other types. */
 const partSchemas = new Map<string, z.ZodType>([
   ['input_text', textPart],
   ['output_text', textPart],
@@ -57,7 +57,7 @@ export const isResponseItemType = (type: string): type is ResponseItemType =>
   Object.hasOwn(responseItemSchemas, type);
 
 /**
- * The JSON types of the contract's Responses request (docs/contract.md, "Responses"). response-rules.ts checks afterwards
+ * The JSON types of the contract's Responses request (docs/contract.md, "Responses"). `checkResponseRequest` checks afterwards
  * which values are supported, as those refusals are 400, not 422. Other members pass, so that the rules see them.
  */
 

@@ -1,9 +1,9 @@
 import type { Executor } from '../../jobs/executor.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { FinishReason } from '../../providers/text/text-provider.ts';
-import { createRunTextJob, type RunTextJobOptions } from '../chat/run-text-job.ts';
 import { asJson, toFailedResponse, toFinishedResponse, readShown } from './response-object.ts';
 import { createResponseOutput } from './response-output.ts';
+import { createRunTextJob, type RunTextJobOptions } from '../chat/text-job.ts';
 
 /** Runs responses jobs. The result is the response object, also of a failed job. */
 export const createRunResponses = ({ clock, ...options }: RunTextJobOptions & { clock: Clock }): Executor =>

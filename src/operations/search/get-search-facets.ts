@@ -1,3 +1,4 @@
+import type { Services } from '../call.ts';
 import { z } from 'zod';
 import type { JsonObject } from '../../kit/json.ts';
 import type { LeadFacets, LeadStatus } from '../../leads/lead-source.ts';
@@ -14,7 +15,7 @@ const output = z.looseObject({
   reason: z.string().optional().describe('Why the lists are empty.'),
 });
 
-export const getSearchFacets: Operation<unknown, OpenSale> = {
+export const getSearchFacets: Operation<unknown, OpenSale<unknown, Pick<Services, 'leads'>>> = {
   name: 'get_search_facets',
   title: 'Countries and categories to search for',
   description:
@@ -42,6 +43,8 @@ export const getSearchFacets: Operation<unknown, OpenSale> = {
   docs: {
     answer: 'SearchFacets',
     description: null,
+    wrong: null,
+    headers: {},
     examples: [
       {
         summary: 'The most frequent first',
@@ -55,8 +58,6 @@ export const getSearchFacets: Operation<unknown, OpenSale> = {
         },
       },
     ],
-    wrong: null,
-    headers: {},
     mayBeSandbox: true,
   },
 };

@@ -1,3 +1,5 @@
+import { soldOperation } from '../define-operation.ts';
+import type { Services } from '../call.ts';
 import { z } from 'zod';
 import type { SearchConfig } from './search-settings.ts';
 import { isJsonObject, type JsonObject } from '../../kit/json.ts';
@@ -7,10 +9,18 @@ import { queryProblem, type QueryProblem } from '../../leads/query/search-terms.
 import { isSynthetic } from '../../leads/synthetic/synthetic-mark.ts';
 import { nanoPerUsd, type Nano } from '../../kit/money.ts';
 import { countryNamed, isCountryCode } from '../../leads/query/country-names.ts';
-import { searchCursor } from './search-cursor.ts';
 import { invalidQuery } from '../validate.ts';
-import type { Operation } from '../definition.ts';
 import type { AnswerSale } from '../sale.ts';
+
+const form = /^(\d{1,15}):([^]{1,200})$/;
+
+/** Reads a cursor, `FOLLOWERS:USERNAME` of the last result of the page before. */
+const searchCursor = z.string().transform((text, context) => {
+  const [, followers, username] = form.exec(text) ?? [];
+  if (username !== undefined) return { followers: Number(followers), username };
+  context.addIssue('must be FOLLOWERS:USERNAME of the last result, such as 48200:coffee.with.ana');
+  return z.NEVER;
+});
 
 const defaultLimit = 20;
 const countryCode = z
@@ -72,6 +82,7 @@ const asBoolean = (value: unknown): unknown =>
   value === 'true' || value === 'false' ? value === 'true' : leftOut(value);
 
 type Input = z.infer<ReturnType<typeof createInput>>;
+type SearchSale = AnswerSale<Input, Pick<Services, 'leads'>>;
 
 const lead = z.looseObject({
   username: z.string(),
@@ -108,52 +119,48 @@ const example = {
 };
 
 /** The search as it is sold under these settings. */
-export const createSearchLeads = (search: SearchConfig): Operation<Input, AnswerSale<Input>> => ({
-  name: 'search_leads',
-  title: 'Search influencers',
-  description:
-    'Finds Instagram influencer profiles by words, category, country, gender and follower range, most followers ' +
-    `first. Each call is paid with USDC by x402, no account: ${priceInWords(search)}. An unpaid call answers the ` +
-    'payment terms.',
-  group: 'search',
-  input: createInput(search.maxLimit),
-  output: z.looseObject({
-    results: z.array(lead),
-    count: z.int().describe('Results returned; below limit when fewer match.'),
-  }),
-  rest: {
-    method: 'GET',
-    path: '/v1/search',
-    query: [
-      'query',
-      'country',
-      'category',
-      'gender',
-      'min_followers',
-      'max_followers',
-      'limit',
-      'count_only',
-      'cursor',
-    ],
-    validation: 'detail',
-    errors: ['upstream_error'],
-  },
-  // It charges, anew with each payment.
-  tool: { readOnly: false, idempotent: false, openWorld: true },
-  docs: {
-    answer: 'SearchResult',
-    description: null,
-    examples: [
-      { summary: 'Coffee in the US, paid', parameters: example.input, status: 200, answer: example.output },
-    ],
-    wrong: { gender: 'x' },
-    headers: {},
-    mayBeSandbox: true,
-  },
-  sale: createSale(search),
-});
+export const createSearchLeads = (search: SearchConfig) =>
+  soldOperation<Input, SearchSale>({
+    name: 'search_leads',
+    title: 'Search influencers',
+    description:
+      'Finds Instagram influencer profiles by words, category, country, gender and follower range, most followers ' +
+      `first. Each call is paid with USDC by x402, no account: ${priceInWords(search)}. An unpaid call answers the ` +
+      'payment terms.',
+    group: 'search',
+    input: createInput(search.maxLimit),
+    output: z.looseObject({
+      results: z.array(lead),
+      count: z.int().describe('Results returned; below limit when fewer match.'),
+    }),
+    rest: {
+      method: 'GET',
+      path: '/v1/search',
+      query: [
+        'query',
+        'country',
+        'category',
+        'gender',
+        'min_followers',
+        'max_followers',
+        'limit',
+        'count_only',
+        'cursor',
+      ],
+      validation: 'detail',
+      errors: ['upstream_error'],
+    },
+    docs: {
+      answer: 'SearchResult',
+      examples: [
+        { summary: 'Coffee in the US, paid', parameters: example.input, status: 200, answer: example.output },
+      ],
+      wrong: { gender: 'x' },
+    },
+    sale: createSale(search),
+  });
 
-const createSale = (search: SearchConfig): AnswerSale<Input> => ({
+const createSale = (search: SearchConfig): SearchSale => ({
   kind: 'answer',
   description: 'Influencer search',
   unit: { one: 'search', many: 'searches' },

@@ -1,3 +1,4 @@
+import { soldOperation } from '../define-operation.ts';
 import { accountLimits, type Catalog } from '../../accounts/catalog/catalog.ts';
 import { toPricing, type ModelConfig, type DurationRule, type Price } from '../../accounts/catalog/model.ts';
 import { AppError } from '../../kit/errors.ts';
@@ -6,14 +7,10 @@ import { parsedShare } from '../../limits/memory-budget.ts';
 import { refuseInput } from '../../media/stream-input.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
 import type { VideoRatio, VideoResolution } from '../../providers/video/video-provider.ts';
-import { tooManyActive } from '../prepaid.ts';
-import { assertAffordable } from '../assert-affordable.ts';
+import { tooManyActive, assertAffordable } from '../prepaid.ts';
 import type { WebhookSettings } from '../../jobs/webhooks/webhook-settings.ts';
 import { assertWebhooks, checkWebhookUrl, prepareWebhook } from '../webhook-url.ts';
-import { checkInputs as checkMedia } from '../media/check-inputs.ts';
-import { assertRoute, openMediaJob, type MediaJobOrder } from '../media/open-media-job.ts';
 import type { AccountCall, Services } from '../call.ts';
-import type { Operation } from '../definition.ts';
 import type { PrepaidSale } from '../sale.ts';
 import { needsAccount } from '../per-call-sale.ts';
 import { createVideoExamples, videoEvent } from './video-examples.ts';
@@ -26,7 +23,9 @@ import {
   type NamedInput,
   type VideoInputBody,
 } from './video-input.ts';
-import { takeVideoInputs, type TakenInput } from './take-video-inputs.ts';
+import { takeVideoInputs, type InputServices, type TakenInput } from './take-video-inputs.ts';
+import { checkInputs as checkMedia } from '../media/take-inputs.ts';
+import { assertRoute, openMediaJob, type MediaJobOrder, type MediaServices } from '../media/media-job.ts';
 
 const longestPrompt = 262_144;
 /** A video that takes longer than this fails uncharged. */
@@ -35,85 +34,79 @@ const deadlineMs = 6 * 3_600_000;
 const maxAttempts = 1_000;
 
 /** Makes the operation. Only a gateway whose operator wants it takes a `webhook_url`. */
-export const createVideo = (
-  webhooks: Pick<WebhookSettings, 'takesVideoWebhooks'>,
-): Operation<VideoInputBody, PrepaidSale<VideoInputBody>> => ({
-  name: 'create_video',
-  title: 'Make a video',
-  description:
-    'Begins a video from text and, if wanted, input images, videos and audio; priced by output second and ' +
-    'resolution, charged only when it succeeds. Answers at once: poll get_video with wait_ms. The content can be ' +
-    'downloaded for 23 hours.',
-  group: 'generation',
-  sells: 'video',
-  input: createVideoInput(webhooks),
-  otherNames,
-  output: videoSchema,
-  rest: {
-    method: 'POST',
-    path: '/v1/videos',
-    query: [],
-    validation: 'envelope',
-    errors: [
-      'too_many_active_jobs',
-      ...(webhooks.takesVideoWebhooks ? (['webhook_temporarily_unavailable'] as const) : []),
-    ],
-  },
-  tool: {
-    readOnly: false,
-    idempotent: false,
-    openWorld: true,
-    main: ['model', 'prompt', 'image_url', 'duration', 'resolution'],
-  },
-  docs: {
-    answer: 'Video',
+export const createVideo = (webhooks: Pick<WebhookSettings, 'takesVideoWebhooks'>) =>
+  soldOperation<VideoInputBody, VideoSale>({
+    name: 'create_video',
+    title: 'Make a video',
     description:
-      'Begins a video from text and, if wanted, input images, videos and audio; priced by output second and resolution, ' +
-      'charged only when it succeeds. Answers at once: poll get_video until it has ended. The content can be downloaded ' +
-      'for 23 hours.',
-    examples: createVideoExamples,
-    ...(webhooks.takesVideoWebhooks ? { event: videoEvent } : {}),
-    wrong: { model: 'videomodel-2.0', resolution: '8k' },
-    headers: {},
-    mayBeSandbox: true,
-  },
-  sale: {
-    kind: 'prepaid',
-    idempotentPart: (input) => input,
-
-    perCall: {
-      description: 'Video',
-      unit: { one: 'video', many: 'videos' },
-      tags: ['video', 'generation'],
-      quote: (request, buyer, { catalogs, config }) => {
-        checkWebhookUrl(request.webhook_url, config);
-        assertWebhooks(request.webhook_url, config);
-        const { model, video, hasReferenceVideo } = readVideo(request, catalogs.for(buyer));
-        if (hasReferenceVideo)
-          throw needsAccount('content: the price with a reference video depends on its length');
-        const { price, seconds } = priceVideo(model.price, { ...video, referenceSeconds: [] });
-        return {
-          most: price,
-          parts: { model: model.sku, billed_seconds: seconds, pricing: toPricing(model.price) },
-        };
-      },
-      check: async (request, call, services) => {
-        const { model, named } = readVideo(request, services.catalogs.for(call.caller));
-        assertRoute(services.providers.video(model.sku));
-        await assertPlace(call, services);
-        const media = named.map(({ url, param, role }) => {
-          const kind: 'audio' | 'image' = role === 'reference_audio' ? 'audio' : 'image';
-          return { url, param, kind };
-        });
-        await checkMedia(media, call, services);
-      },
+      'Begins a video from text and, if wanted, input images, videos and audio; priced by output second and ' +
+      'resolution, charged only when it succeeds. Answers at once: poll get_video with wait_ms. The content can be ' +
+      'downloaded for 23 hours.',
+    sells: 'video',
+    input: createVideoInput(webhooks),
+    otherNames,
+    output: videoSchema,
+    rest: {
+      path: '/v1/videos',
+      errors: [
+        'too_many_active_jobs',
+        ...(webhooks.takesVideoWebhooks ? (['webhook_temporarily_unavailable'] as const) : []),
+      ],
     },
-    open: openVideo,
-    answer: ({ job }, _request, _call, services) => toVideoAnswer(job, 202, services),
-  },
-});
+    tool: {
+      main: ['model', 'prompt', 'image_url', 'duration', 'resolution'],
+    },
+    docs: {
+      answer: 'Video',
+      description:
+        'Begins a video from text and, if wanted, input images, videos and audio; priced by output second and resolution, ' +
+        'charged only when it succeeds. Answers at once: poll get_video until it has ended. The content can be downloaded ' +
+        'for 23 hours.',
+      examples: createVideoExamples,
+      ...(webhooks.takesVideoWebhooks ? { event: videoEvent } : {}),
+      wrong: { model: 'videomodel-2.0', resolution: '8k' },
+    },
+    sale: {
+      kind: 'prepaid',
+      idempotentPart: (input) => input,
+
+      perCall: {
+        description: 'Video',
+        unit: { one: 'video', many: 'videos' },
+        tags: ['video', 'generation'],
+        quote: (request, buyer, { catalogs, config }) => {
+          checkWebhookUrl(request.webhook_url, config);
+          assertWebhooks(request.webhook_url, config);
+          const { model, video, hasReferenceVideo } = readVideo(request, catalogs.for(buyer));
+          if (hasReferenceVideo)
+            throw needsAccount('content: the price with a reference video depends on its length');
+          const { price, seconds } = priceVideo(model.price, { ...video, referenceSeconds: [] });
+          return {
+            most: price,
+            parts: { model: model.sku, billed_seconds: seconds, pricing: toPricing(model.price) },
+          };
+        },
+        check: async (request, call, services) => {
+          const read = readVideo(request, services.catalogs.for(call.caller));
+          const { model, named } = read;
+          assertRoute(services.providers.video(model.sku));
+          await assertPlace(call, services);
+          const media = named.map(({ url, param, role }) => {
+            const kind: 'audio' | 'image' = role === 'reference_audio' ? 'audio' : 'image';
+            return { url, param, kind };
+          });
+          await checkMedia(media, call, services);
+          return read;
+        },
+      },
+      open: openVideo,
+      answer: ({ job }, _request, _call, services) => toVideoAnswer(job, 202, services),
+    },
+  });
 
 type Video = VideoJobRequest['request'];
+type VideoServices = MediaServices & InputServices & Pick<Services, 'publicUrl'>;
+type VideoSale = PrepaidSale<VideoInputBody, ReturnType<typeof readVideo>, VideoServices>;
 
 /** Reads what is asked for, without its inputs. Throws AppError. */
 const readVideo = (request: VideoInputBody, catalog: Catalog) => {
@@ -132,7 +125,11 @@ const readVideo = (request: VideoInputBody, catalog: Catalog) => {
     seed: request.seed ?? null,
     durationSeconds,
     resolution: request.resolution ?? '720p',
-    ratio: ratioOf(request, { isEdit: durationSeconds === -1, hasInput: named.some(isShape) }),
+    // A video takes its shape from a picture or a film.
+    ratio: ratioOf(request, {
+      isEdit: durationSeconds === -1,
+      hasInput: named.some(({ role }) => role !== 'reference_audio'),
+    }),
     generateAudio: request.generate_audio ?? true,
     nsfwCheck: request.nsfw_check ?? false,
     returnLastFrame: request.return_last_frame ?? false,
@@ -141,14 +138,19 @@ const readVideo = (request: VideoInputBody, catalog: Catalog) => {
   return { model, video, named, hasReferenceVideo };
 };
 
-const openVideo: PrepaidSale<VideoInputBody>['open'] = async (request, call, services, idempotency) => {
+const openVideo: VideoSale['open'] = async (request, call, services, { idempotency, checked }) => {
   const { caller } = call;
   checkWebhookUrl(request.webhook_url, services.config);
-  const { model, video, named, hasReferenceVideo } = readVideo(request, services.catalogs.for(caller));
+  const { model, video, named, hasReferenceVideo } =
+    checked ?? readVideo(request, services.catalogs.for(caller));
   await prepareWebhook(request.webhook_url, caller, services);
   assertRoute(services.providers.video(model.sku));
   const least = leastPrice(model, video, hasReferenceVideo);
-  if (named.length > 0) await assertAdmissible(least, call, services);
+  if (named.length > 0) {
+    // Nobody has inputs fetched for a job that cannot be paid, or is one too many. The store decides finally.
+    await assertAffordable(least, call, services);
+    await assertPlace(call, services);
+  }
   const inputs = await takeVideoInputs(named, call, services);
   call.memory.settleBody(parsedShare);
   const toOrder = (): MediaJobOrder => ({
@@ -167,20 +169,11 @@ const leastPrice = ({ price, duration }: ModelConfig, video: Video, hasReference
   return priceVideo(price, { ...video, referenceSeconds: hasReferenceVideo ? [leastReference] : [] }).price;
 };
 
-/** Refuses early, before downloads, a request that cannot be paid or with too many videos. The store decides finally. */
-const assertAdmissible = async (least: Nano, call: AccountCall, services: Services): Promise<void> => {
-  await assertAffordable(least, call, services);
-  await assertPlace(call, services);
-};
-
-const assertPlace = async ({ caller }: AccountCall, services: Services): Promise<void> => {
+const assertPlace = async ({ caller }: AccountCall, services: VideoServices): Promise<void> => {
   const { activeVideos } = accountLimits(caller, services);
   const active = await services.store.countActiveJobs({ accountId: caller.accountId, kind: 'video' });
   if (active >= activeVideos) throw tooManyActive();
 };
-
-/** Returns whether the output can take its shape from the input. */
-const isShape = ({ role }: NamedInput): boolean => role !== 'reference_audio';
 
 const maxOf = { first_frame: 1, last_frame: 1, reference_image: 16, reference_video: 3, reference_audio: 3 };
 

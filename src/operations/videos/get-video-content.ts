@@ -6,12 +6,12 @@ import { getVideoContentExamples } from './video-examples.ts';
 import { jsonAnswer } from '../answer.ts';
 import type { Services } from '../call.ts';
 import { lostContent } from '../operation-docs.ts';
-import { readOperation } from '../read-operation.ts';
 import { forRest } from '../schema-marks.ts';
 import { extensionOf, isGone } from '../../media/media-library.ts';
 import { refundRest } from '../../accounts/ledger/entries.ts';
 import { formatUsd } from '../../kit/money.ts';
 import type { Job, Media } from '../../store/store.ts';
+import { readOperation } from '../define-operation.ts';
 
 const input = z.object({
   video_id: forRest(z.string().min(1).max(128), { description: 'Of the video (UUID).' }),
@@ -27,6 +27,8 @@ const output = z.looseObject({
   size_bytes: z.int(),
   expires_at: z.string(),
 });
+
+type ContentServices = Pick<Services, 'store' | 'clock' | 'log' | 'media' | 'publicUrl'>;
 
 export const getVideoContent = readOperation({
   name: 'get_video_content',
@@ -55,8 +57,6 @@ export const getVideoContent = readOperation({
       'completion. Free.',
     examples: getVideoContentExamples,
     wrong: { video_id: 'none', variant: 'x' },
-    headers: {},
-    mayBeSandbox: false,
     errors: { upstream_error: lostContent },
   },
   resource: {
@@ -64,7 +64,7 @@ export const getVideoContent = readOperation({
     name: 'video',
     title: 'The content of a completed video, or with variant=last_frame its last frame',
   },
-  handle: async ({ video_id: videoId, variant }, { caller, transport }, services) => {
+  handle: async ({ video_id: videoId, variant }, { caller, transport }, services: ContentServices) => {
     const job = await findVideo(services, { videoId, accountId: caller.accountId });
     if (job.status !== 'done')
       throw new AppError(

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { findVideo, toVideoAnswer, videoSchema } from './video-answer.ts';
-import { waitMsField, waitForEnd } from '../jobs/job-answer.ts';
+import type { Services } from '../call.ts';
+import { type JobServices, waitMsField, waitForEnd } from '../jobs/job-answer.ts';
 import { getVideoExamples } from './video-examples.ts';
-import { readOperation } from '../read-operation.ts';
 import { forRest } from '../schema-marks.ts';
+import { readOperation } from '../define-operation.ts';
 
 const input = z.object({
   video_id: forRest(z.string().min(1).max(128), { description: 'Of the video (UUID).' }),
@@ -28,10 +29,13 @@ export const getVideo = readOperation({
       'be downloaded until expires_at. Free.',
     examples: getVideoExamples,
     wrong: { video_id: 'x'.repeat(129) },
-    headers: {},
     mayBeSandbox: true,
   },
-  handle: async ({ video_id: videoId, wait_ms: waitMs }, call, services) => {
+  handle: async (
+    { video_id: videoId, wait_ms: waitMs },
+    call,
+    services: JobServices & Pick<Services, 'publicUrl'>,
+  ) => {
     const job = await findVideo(services, { videoId, accountId: call.caller.accountId });
     return toVideoAnswer(await waitForEnd({ job, timeoutMs: waitMs ?? 0 }, call, services), 200, services);
   },

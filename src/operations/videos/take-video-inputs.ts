@@ -7,12 +7,14 @@ import { maxInputBytes } from '../../media/fetch-input.ts';
 import { refuseInput } from '../../media/stream-input.ts';
 import { measureVideo } from '../../providers/video/measure-video.ts';
 import type { VideoInput } from '../../providers/video/video-provider.ts';
-import { takeAll } from '../media/take-all.ts';
 import type { AccountCall, Services } from '../call.ts';
 import type { NamedInput } from './video-input.ts';
+import { takeAll } from '../media/take-inputs.ts';
 
 /** The deadline for all inputs of one request. */
 const deadlineMs = 60_000;
+
+export type InputServices = Pick<Services, 'fetchInput' | 'streamInput' | 'inputFolder' | 'media' | 'store'>;
 
 export interface TakenInput {
   role: VideoInput['role'];
@@ -30,7 +32,7 @@ export interface TakenInput {
 export const takeVideoInputs = (
   named: readonly NamedInput[],
   call: AccountCall,
-  services: Services,
+  services: InputServices,
 ): Promise<TakenInput[]> =>
   takeAll(named, {
     atOnce: named.length,
@@ -42,7 +44,7 @@ export const takeVideoInputs = (
     take: (input, signal) => takeInput(input, { call, services, signal }),
   });
 
-type TakeContext = { call: AccountCall; services: Services; signal: AbortSignal };
+type TakeContext = { call: AccountCall; services: InputServices; signal: AbortSignal };
 
 const takeInput = async (input: NamedInput, context: TakeContext): Promise<TakenInput> => {
   if (input.role === 'reference_video') return takeVideo(input, context);

@@ -98,7 +98,11 @@ export const toVideoEvent = (job: Job): JsonObject => {
 };
 
 /** Answers the present state of a video. */
-export const toVideoAnswer = (job: KnownJob, status: 200 | 202, services: Services): Promise<JsonAnswer> =>
+export const toVideoAnswer = (
+  job: KnownJob,
+  status: 200 | 202,
+  services: Pick<Services, 'store' | 'config' | 'publicUrl'>,
+): Promise<JsonAnswer> =>
   answerJob(job, services, (available) => ({
     body: toPublicVideo(job, available),
     status,
@@ -109,7 +113,7 @@ export const toVideoAnswer = (job: KnownJob, status: 200 | 202, services: Servic
 export const contentUrl = (jobId: string, part: 'video' | 'last_frame', publicUrl: string): string =>
   `${publicUrl}/v1/videos/${jobId}/content${part === 'video' ? '' : `?variant=${part}`}`;
 
-const contentLinks = (job: Job, { publicUrl }: Services): MediaLink[] => {
+const contentLinks = (job: Job, { publicUrl }: Pick<Services, 'publicUrl'>): MediaLink[] => {
   const format = parametersOf(job).output_format;
   const link = (part: 'video' | 'last_frame', name: string, mimeType: string | null): MediaLink => ({
     url: contentUrl(job.id, part, publicUrl()),

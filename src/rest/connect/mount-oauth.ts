@@ -5,7 +5,7 @@ import { brandTitle } from '../../kit/text.ts';
 import { newId, sha256 } from '../../kit/ids.ts';
 import { memoizeAsync } from '../../kit/memoize.ts';
 import { parseUsd, type Nano } from '../../kit/money.ts';
-import type { Caller } from '../../accounts/caller.ts';
+import type { Caller } from '../../accounts/authenticate.ts';
 import { pageHeaders } from '../page-shell.ts';
 import { consentPage, expiredPage, type ConsentSubject } from './consent-page.ts';
 import { createProvider, scopes, type ProviderOptions } from './create-provider.ts';

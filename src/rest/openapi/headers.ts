@@ -1,8 +1,8 @@
-import { longestIdempotencyKey } from '../../operations/prepaid-call.ts';
-import { billHeaderTexts } from '../../operations/bill-headers.ts';
 import { allowsAnyOrigin } from '../cors.ts';
 import type { DescribedOperation } from '../../operations/definition.ts';
-import { isSold, rulesOf, waitsForJob } from '../../operations/sale-rules.ts';
+import { isSold, rulesOf, prepaidOf } from '../../operations/sale-rules.ts';
+import { billHeaderTexts } from '../../operations/jobs/job-answer.ts';
+import { longestIdempotencyKey } from '../../operations/prepaid.ts';
 
 const text = { type: 'string' };
 const flag = { type: 'string', const: 'true' };
@@ -106,7 +106,7 @@ export const mediumHeaders = ['Accept-Ranges', 'ETag', 'X-Content-Type-Options']
  * it so. Such a refusal names the job, and the same idempotency key repeats it.
  */
 export const tellsOfJob = ({ sale }: DescribedOperation, status: number): boolean =>
-  waitsForJob(sale) && [400, 408, 429, 500, 502, 503].includes(status);
+  prepaidOf(sale)?.waits === true && [400, 408, 429, 500, 502, 503].includes(status);
 
 const pageHeaderNames = ['Content-Security-Policy', 'X-Content-Type-Options', 'Referrer-Policy'] as const;
 
@@ -114,12 +114,14 @@ export const unsatisfiableHeaders = ['Accept-Ranges', 'Content-Range'] as const;
 
 export const errorHeaderNames = (operation: DescribedOperation, status: number): string[] => {
   const { sale, docs } = operation;
-  const isSoldByX402 = rulesOf(sale).isPaid;
+  const { isPaid: isSoldByX402, isAnswer } = rulesOf(sale);
   return [
     'X-Request-Id',
     'Cache-Control',
     ...(status === 401 ? ['WWW-Authenticate'] : []),
-    ...(status === 429 || status === 503 || (isSoldByX402 && status === 409) ? ['Retry-After'] : []),
+    ...(status === 429 || status === 503 || (isSoldByX402 && status === 409) || (isAnswer && status === 502)
+      ? ['Retry-After']
+      : []),
     ...(status === 416 ? unsatisfiableHeaders : []),
     ...(isSoldByX402 && (status === 402 || status === 503) ? receiptHeaders : []),
     ...(allowsAnyOrigin(operation) ? openHeaders : []),

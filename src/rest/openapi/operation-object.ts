@@ -12,8 +12,7 @@ export const toOperationObject = (
   { schemas, brand }: { schemas: SchemaRegistry; brand: string },
 ): object => {
   const { name, rest, docs, price } = operation;
-  const { kind } = operation.sale;
-  const { isPrepaid, isPaid } = rulesOf(operation.sale);
+  const { isPrepaid, isPaid, isSignIn } = rulesOf(operation.sale);
   const requestName = `${pascalCase(name)}Request`;
   const input = schemas.convertInput(operation.input, requestName);
   const pathNames = [...rest.path.matchAll(/\{(\w+)\}/g)].map(([, field]) => field ?? '');
@@ -30,7 +29,7 @@ export const toOperationObject = (
       ...rest.query.map((field) => parameter(operation, { place: 'query', field, input })),
       ...(isPrepaid ? [idempotencyKeyParameter] : []),
       ...(isPaid ? paymentParameters : []),
-      ...(kind === 'signIn' ? [signInParameter] : []),
+      ...(isSignIn ? [signInParameter] : []),
       ...(rest.content === undefined ? [] : [rangeParameter]),
     ],
     ...(rest.accepts === undefined ? {} : { requestBody: streamBody(rest.accepts) }),

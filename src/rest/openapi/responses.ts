@@ -108,11 +108,8 @@ const codesBySale: Readonly<Record<'prepaid' | 'x402', readonly ErrorCode[]>> = 
   ],
 };
 
-/** Whether a call may have an API key. A sign-in may come with one, which does not count. */
-export const takesKey = (sale: DescribedSale): boolean => {
-  const { key, isCredit } = rulesOf(sale);
-  return key !== 'none' || isCredit;
-};
+/** Whether an API key of a call is read. */
+export const takesKey = (sale: DescribedSale): boolean => rulesOf(sale).key !== 'none';
 
 /** Returns the codes of an operation in the order of the table of errors. */
 const codesOf = ({ sale, rest, docs }: DescribedOperation): ErrorCode[] => {

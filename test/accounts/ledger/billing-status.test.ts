@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { billingStatus } from '../../../src/accounts/ledger/billing-status.ts';
+import { billingStatus } from '../../../src/operations/jobs/list-jobs.ts';
 
 test.each([
   { holdState: 'open', charged: 0n, refunded: 0n, status: 'pending' },

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Json, JsonObject } from '../../../src/kit/json.ts';
-import { totalUsage } from '../../../src/accounts/ledger/total-usage.ts';
 import { parseUsd } from '../../../src/kit/money.ts';
 import type { UsageSum } from '../../../src/store/store.ts';
+import { totalUsage } from '../../../src/operations/account/get-usage.ts';
 
 const statuses = ['queued', 'running', 'done', 'failed'] as const;
 

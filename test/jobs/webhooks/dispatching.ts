@@ -3,7 +3,6 @@ import { onTestFinished, vi } from 'vitest';
 import type { Clock } from '../../../src/kit/clock.ts';
 import { silentLog } from '../../../src/kit/log.ts';
 import type { Store, WebhookEvent } from '../../../src/store/store.ts';
-import { ensureWebhookSecret } from '../../../src/jobs/webhooks/ensure-webhook-secret.ts';
 import {
   createWebhookDispatcher,
   type WebhookDispatcher,
@@ -12,6 +11,7 @@ import {
 import { openOutbound } from '../../http/local-hosts.ts';
 import type { TestStore } from '../../store/open-test-store.ts';
 import { addAccount, finishing, opening, openJob, runningJob, type Owner } from '../../store/builders.ts';
+import { ensureWebhookSecret } from '../../../src/jobs/webhooks/webhook-secrets.ts';
 
 /** A clock that stands, at first at the true time, until the test moves it. */
 export interface MovableClock extends Clock {

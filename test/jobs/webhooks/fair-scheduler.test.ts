@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createFairScheduler } from '../../../src/jobs/webhooks/fair-scheduler.ts';
+import { createFairScheduler } from '../../../src/jobs/webhooks/webhook-dispatcher.ts';
 
 const waiting = (...names: string[]) =>
   names.map((name) => ({ accountId: name.slice(0, 1), host: name.slice(1) }));

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { delayAfter } from '../../../src/jobs/webhooks/retry-schedule.ts';
+import { delayAfter } from '../../../src/jobs/webhooks/webhook-dispatcher.ts';
 
 const seconds = [5, 30, 120, 600, 1_800, 7_200, 21_600, 43_200];
 

@@ -3,7 +3,6 @@ import { createServer as createHttpsServer } from 'node:https';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { WebhookEvent } from '../../../src/store/store.ts';
-import { rotateWebhookSecret } from '../../../src/jobs/webhooks/rotate-webhook-secret.ts';
 import { createRecordedLog } from '../../limits/recorded-log.ts';
 import { listen, openOutbound, startTcp } from '../../http/local-hosts.ts';
 import { makeCertificate } from '../../http/make-certificate.ts';
@@ -20,6 +19,7 @@ import {
   type MovableClock,
 } from './dispatching.ts';
 import { receiveInto, startReceiver, type Delivery, type Reaction, type Receiver } from './start-receiver.ts';
+import { rotateWebhookSecret } from '../../../src/jobs/webhooks/webhook-secrets.ts';
 
 const hour = 3_600_000;
 /** For a receiver that hangs: long enough for the delivery to arrive there. */

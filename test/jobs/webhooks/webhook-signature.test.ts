@@ -1,10 +1,11 @@
 import { createHmac } from 'node:crypto';
-import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import { expect, test } from 'vitest';
-import { newWebhookSecret } from '../../../src/jobs/webhooks/ensure-webhook-secret.ts';
-import { signWebhook } from '../../../src/jobs/webhooks/webhook-signature.ts';
 import { verifyByContract } from './verify-by-contract.ts';
+import { newWebhookSecret } from '../../../src/jobs/webhooks/webhook-secrets.ts';
+import { signWebhook } from '../../../src/jobs/webhooks/send-webhook.ts';
+
+import fc from 'fast-check';
 
 const eventId = '7c1d8f52-94a6-4a0e-8f3b-6f1f8a5e2b90';
 const body = '{"event_id":"7c1d8f52","custom_data":{"who":"Zoë 🎨"}}';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { webhookTargetProblem } from '../../../src/jobs/webhooks/webhook-target.ts';
+import { webhookTargetProblem } from '../../../src/operations/webhook-url.ts';
 
 const longest = `https://example.com/${'a'.repeat(2_048 - 'https://example.com/'.length)}`;
 const loopback =

@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import type { JobEvent } from '../../../src/jobs/executor.ts';
 import { silentLog } from '../../../src/kit/log.ts';
 import { formatUsd, parseRate, parseUsd } from '../../../src/kit/money.ts';
-import { chargeFor, promptTokensUpperBound } from '../../../src/operations/chat/open-text-job.ts';
 import { createChatAnswer, createRunChat, toWireUsage } from '../../../src/operations/chat/run-chat.ts';
 import type { TextEvent } from '../../../src/providers/text/text-provider.ts';
 import type { Job } from '../../../src/store/store.ts';
 import { responsesJob } from '../responses/responses-job.ts';
+import { chargeFor, promptTokensUpperBound } from '../../../src/operations/chat/text-job.ts';
 
 const chatJob: Job = { ...responsesJob, kind: 'chat' };
 const usage = { promptTokens: 3, completionTokens: 4, cachedTokens: null, reasoningTokens: null };

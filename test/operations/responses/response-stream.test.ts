@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { ResponseStream } from 'openai/lib/responses/ResponseStream';
 import { describe, expect, it } from 'vitest';
-import { createJobFeed } from '../../../src/jobs/job-feed.ts';
 import type { JobEvent } from '../../../src/jobs/executor.ts';
 import type { ItemEnd } from '../../../src/operations/responses/response-output.ts';
 import {
@@ -18,6 +17,7 @@ import { createResponseStream } from '../../../src/operations/responses/response
 import type { Job } from '../../../src/store/store.ts';
 import { arbitraryPieces, gather, jobId } from './response-pieces.ts';
 import { responsesJob, responsesRequest } from './responses-job.ts';
+import { createJobFeed } from '../../../src/jobs/job-runner.ts';
 
 const usage = { promptTokens: 3, completionTokens: 4, cachedTokens: 1, reasoningTokens: null };
 

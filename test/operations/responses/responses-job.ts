@@ -1,7 +1,7 @@
-import type { TextJobRequest } from '../../../src/operations/chat/run-text-job.ts';
 import type { KeptRequest } from '../../../src/operations/responses/response-object.ts';
 import type { Job } from '../../../src/store/store.ts';
 import { jobId } from './response-pieces.ts';
+import type { TextJobRequest } from '../../../src/operations/chat/text-job.ts';
 
 export const responsesRequest: TextJobRequest & KeptRequest = {
   messages: [{ role: 'user', content: 'Hi' }],

@@ -5,6 +5,13 @@ import { type JsonObject, sourceText } from '../../kit/json.ts';
 import type { Nano } from '../../kit/money.ts';
 import { insufficient, openPrepaid } from '../prepaid.ts';
 import type { AccountCall, Idempotency, OpenedJob, Services } from '../call.ts';
+import type { Catalogs } from '../../accounts/catalog/catalog.ts';
+import type { Executor } from '../../jobs/executor.ts';
+import { toFailedOutcome } from '../../jobs/provider-failure.ts';
+import type { Log } from '../../kit/log.ts';
+import { outliveOutage } from '../../kit/repeat.ts';
+import { ProviderError } from '../../providers/provider-error.ts';
+import type { Job, Store } from '../../store/store.ts';
 
 export interface MediaJobOrder {
   kind: 'image' | 'video';
@@ -25,6 +32,12 @@ export interface MediaJobOrder {
   webhookUrl?: string | null | undefined;
 }
 
+/** The services of an operation whose jobs make images or videos. */
+export type MediaServices = Pick<
+  Services,
+  'catalogs' | 'clock' | 'config' | 'fetchInput' | 'jobs' | 'media' | 'providers' | 'store'
+>;
+
 export interface MediaJobInput {
   inputs: readonly { id: string }[];
   toOrder: () => MediaJobOrder;
@@ -38,7 +51,7 @@ export interface MediaJobInput {
 export const openMediaJob = async (
   { inputs, toOrder, idempotency }: MediaJobInput,
   { caller, payment, requestId }: AccountCall,
-  services: Services,
+  services: MediaServices,
 ): Promise<OpenedJob> => {
   const ids = inputs.map(({ id }) => id);
   let isNew = false;
@@ -87,4 +100,41 @@ export const assertRoute = (router: { restMs(): number }): void => {
       'model: no provider can make this now. Nothing was charged. Try again.',
       { param: 'model', retryAfterSeconds: Math.ceil(restMs / 1_000) },
     );
+};
+
+interface Shop {
+  catalogs: Catalogs;
+  store: Pick<Store, 'getAccount'>;
+  log: Log;
+}
+
+/**
+ * Fails a job uncharged if its account cannot buy its SKU now. The gateway may restart with other routes while a job is
+ * queued. Then the sandbox must not answer for real money, nor a real model for sandbox credit.
+ */
+export const ifSold =
+  (shop: Shop, run: Executor): Executor =>
+  async (job, context) => {
+    if (job.providerTask !== null || (await isSold(job, shop, context.signal))) return run(job, context);
+    const message = `the account of the job cannot buy ${job.model} any more`;
+    const error = new ProviderError(message, { failure: 'fatal', code: 'upstream_unavailable' });
+    return toFailedOutcome(error, { log: shop.log, job });
+  };
+
+const isSold = async (
+  { id: jobId, accountId, model }: Job,
+  { catalogs, store, log }: Shop,
+  signal: AbortSignal,
+): Promise<boolean> => {
+  const account = await outliveOutage(
+    async () => {
+      await catalogs.refresh();
+      return store.getAccount(accountId);
+    },
+    { what: 'reading the account of a job', jobId, log, signal },
+  );
+  if (account === null) throw new Error(`there is no account ${accountId}`);
+  // The account's own list of SKUs was checked when the job was admitted.
+  const catalog = catalogs.for({ accountId, terms: null, isSandbox: account.isSandbox });
+  return catalog.list().some(({ sku }) => sku === model);
 };

@@ -1,17 +1,23 @@
 import type { Catalog } from '../../accounts/catalog/catalog.ts';
 import { toPricing, type ModelConfig, type Price } from '../../accounts/catalog/model.ts';
-import { AppError } from '../../kit/errors.ts';
+import { AppError, type ErrorEnvelope } from '../../kit/errors.ts';
 import { newId } from '../../kit/ids.ts';
 import { textJobShare } from '../../limits/memory-budget.ts';
 import { leaseMs } from '../../jobs/job-queue.ts';
-import type { JsonObject } from '../../kit/json.ts';
+import type { JsonObject, Json } from '../../kit/json.ts';
 import { formatUsd, priceAtRates, unitsAffordable, type Nano } from '../../kit/money.ts';
-import type { TextMessage, TextUsage } from '../../providers/text/text-provider.ts';
+import type { TextMessage, TextUsage, FinishReason, TextEvent } from '../../providers/text/text-provider.ts';
 import { insufficient, openPrepaid } from '../prepaid.ts';
 import type { AccountCall, Idempotency, OpenedJob, Services } from '../call.ts';
 import type { CallQuote } from '../sale.ts';
 import { usualPriceLimit } from '../per-call-sale.ts';
 import { maxOutputLimit } from './chat-input.ts';
+import type { Executor, JobEvent } from '../../jobs/executor.ts';
+import { madeBy, toFailedOutcome } from '../../jobs/provider-failure.ts';
+import type { Log } from '../../kit/log.ts';
+import type { ServedRoute } from '../../providers/route-attempts.ts';
+import type { RoutedText } from '../../providers/router.ts';
+import type { Job } from '../../store/store.ts';
 
 /** The most attempts to lower the output limit, because the balance may change before the hold. */
 const openAttempts = 4;
@@ -49,6 +55,9 @@ export interface TextJobParts {
   /** The part that stays readable after the job's end. */
   parameters?: object;
 }
+
+/** The services of an operation whose jobs run in a text model. */
+export type TextServices = Pick<Services, 'catalogs' | 'clock' | 'config' | 'fetchInput' | 'jobs' | 'store'>;
 
 export interface TextJobOrder {
   kind: 'chat' | 'responses';
@@ -103,7 +112,7 @@ export const quoteText = (
 export const openTextJob = async (
   order: TextJobOrder,
   { caller, memory, payment, requestId }: AccountCall,
-  services: Services,
+  services: TextServices,
 ): Promise<OpenedJob> => {
   const { kind, model, promptTokens, outputLimit, toParts, idempotency } = order;
   const { price } = model;
@@ -219,4 +228,107 @@ const partTokens = (part: JsonObject, tokensPerMedia: number): number => {
     default:
       return Buffer.byteLength(JSON.stringify(part));
   }
+};
+
+/** The work of a text job: the checked request and its terms. Never stored whole. */
+export interface TextJobRequest extends TextJobTerms {
+  messages: TextMessage[];
+  options: JsonObject;
+  /** True: the caller wants no stream. */
+  isWhole: boolean;
+  /** The id of the request that opened the job, for the log. */
+  requestId?: string;
+}
+
+export interface TextEnd {
+  finishReason: FinishReason;
+  usage: TextUsage;
+  isSandbox: boolean;
+}
+
+/** Gathers the pieces of one answer into the job's result. */
+export interface TextAnswer {
+  /** Returns the piece that readers get, if any. Throws RangeError when the answer is too long. */
+  add(piece: JobEvent): JobEvent | null;
+  /** Returns the result. */
+  end(ended: TextEnd): Json;
+  /** Returns the result that a failed job has nevertheless. */
+  failed?(error: ErrorEnvelope): Json;
+}
+
+/** The longest answer, in UTF-16 units. It is far above 65,536 tokens of any sane text. */
+export const longestAnswer = 8 * 1024 * 1024;
+
+export interface RunTextJobOptions {
+  routesFor: (sku: string) => RoutedText;
+  log: Log;
+}
+
+/** Runs text jobs: asks the SKU's routes, passes each piece to readers, and prices the use. */
+export const createRunTextJob =
+  <Request extends TextJobRequest>(
+    { routesFor, log }: RunTextJobOptions,
+    createAnswer: (job: Job, request: Request) => TextAnswer,
+  ): Executor =>
+  async (job, { work, signal, emit, served }) => {
+    const request = work as Request;
+    const { messages, options, isWhole, maxOutputTokens, price, requestId } = request;
+    const answer = createAnswer(job, request);
+    let route: Omit<ServedRoute, 'model'> = { provider: 'none', isSandbox: false };
+    let finishReason: FinishReason | null = null;
+    let usage: TextUsage | null = null;
+    const take = (event: TextEvent): void => {
+      if (event.type === 'finish') finishReason = event.reason;
+      else if (event.type === 'usage') ({ usage } = event);
+      else {
+        const piece = answer.add(event);
+        if (piece !== null) emit(piece);
+      }
+    };
+    try {
+      await routesFor(job.model).answer(
+        { messages, maxOutputTokens, options, isWhole },
+        {
+          signal,
+          emit: take,
+          onRoute: (chosen) => {
+            route = chosen;
+            served(chosen.provider);
+          },
+        },
+      );
+    } catch (error) {
+      const failed = toFailedOutcome(error, { log, job, requestId });
+      return answer.failed === undefined ? failed : { ...failed, result: answer.failed(failed.error) };
+    }
+    if (finishReason === null || usage === null)
+      throw new Error('the routes ended an answer without finish and usage');
+    const result = answer.end({ finishReason, usage, isSandbox: route.isSandbox });
+    const charge = chargeFor(price, usage);
+    if (charge > job.hold)
+      log.error(
+        { jobId: job.id, charge: String(charge), hold: String(job.hold) },
+        `a ${job.kind} job cost more than its hold`,
+      );
+    return {
+      status: 'done',
+      result,
+      charge,
+      media: [],
+      metadata: { ...madeBy(route), bill: textUnits(price, usage) },
+    };
+  };
+
+/** The units of a charge and their rate, for people and programs. */
+export type ChargedUnits = { units: JsonObject; rate: JsonObject };
+
+/** Returns what the charge of a text job is made of. Its metadata keeps that, because the rates may change later. */
+const textUnits = (
+  price: Price,
+  usage: Pick<TextUsage, 'promptTokens' | 'completionTokens'>,
+): ChargedUnits => {
+  const { currency: _currency, ...rate } = toPricing(price);
+  return price.unit === 'call'
+    ? { units: { calls: 1 }, rate }
+    : { units: { input_tokens: usage.promptTokens, output_tokens: usage.completionTokens }, rate };
 };

@@ -64,3 +64,39 @@ export const displayKey = (key: string): string => {
   const secretFrom = key.lastIndexOf('_') + 1;
   return `${key.slice(0, secretFrom + shownCharacters)}…${key.slice(-shownCharacters)}`;
 };
+
+/** The keys from sign-ins that an account can use at once. One more revokes the oldest. */
+export const maxSignInKeys = 20;
+
+/** Issues a key for a wallet that has signed in. Stores only its hash and display form. */
+export const issueSignInKey = async (
+  { store, clock }: { store: Pick<Store, 'createSignInKey'>; clock: Clock },
+  { accountId, brand, lifeMs }: { accountId: string; brand: string; lifeMs: number },
+): Promise<{ key: string; apiKey: ApiKey; expiresAt: number }> => {
+  const key = newApiKey(brand);
+  const now = clock.now();
+  const expiresAt = now + lifeMs;
+  const apiKey = await store.createSignInKey({
+    id: newId(),
+    accountId,
+    hash: sha256(key),
+    display: displayKey(key),
+    label: 'wallet sign-in',
+    expiresAt,
+    maxKeys: maxSignInKeys,
+    now,
+  });
+  return { key, apiKey, expiresAt };
+};
+
+/**
+ * Revokes a key; revoking again keeps the first time. `keyOrId` is the key's id or the whole key, because the id of a
+ * leaked key may be unknown. Null if there is no such key.
+ */
+export const revokeKey = async (
+  { store, clock }: { store: Pick<Store, 'findKey' | 'revokeKey'>; clock: Clock },
+  keyOrId: string,
+): Promise<ApiKey | null> => {
+  const found = await store.findKey(sha256(keyOrId));
+  return store.revokeKey({ id: found?.key.id ?? keyOrId, now: clock.now() });
+};

@@ -1,0 +1,119 @@
+import { z } from 'zod';
+import { jsonAnswer } from '../answer.ts';
+import type { ReadOperation, RestBinding } from '../definition.ts';
+import {
+  assertManagesKeys,
+  exampleKeyId,
+  findOwnKey,
+  keyErrors,
+  keySchema,
+  exampleKey,
+  assertMakesKeys,
+} from './key-answer.ts';
+import type { Caller } from '../../accounts/authenticate.ts';
+import { keyIdField, type KeyServices, labelField, limitFields, readOwnLimits } from './key-fields.ts';
+import { AppError } from '../../kit/errors.ts';
+
+interface Parts<Input> extends Pick<ReadOperation, 'name' | 'title' | 'description'> {
+  input: z.ZodType<Input>;
+  rest: Pick<RestBinding, 'method' | 'isStrict'> & Partial<Pick<RestBinding, 'errors'>>;
+  example: Pick<ReadOperation['docs']['examples'][0], 'summary' | 'body' | 'answer'>;
+  wrong: ReadOperation['docs']['wrong'];
+  errors?: ReadOperation['docs']['errors'];
+  /** Absent: the operation only reads. */
+  change?(id: string, input: Input, caller: Caller, services: KeyServices): Promise<void>;
+}
+
+/** Makes an operation on one key of the account that answers the key as it is then. It is no tool. */
+const ownKeyOperation = <Input extends { key_id: string }>({
+  rest,
+  example,
+  wrong,
+  errors,
+  change,
+  ...parts
+}: Parts<Input>): ReadOperation<Input, KeyServices> => ({
+  ...parts,
+  group: 'generation',
+  sale: {
+    kind: 'free',
+    handle: async (input, { caller }, services) => {
+      assertManagesKeys(caller);
+      const key = await findOwnKey(input.key_id, caller, services);
+      if (change === undefined) return jsonAnswer(key);
+      await change(key.id, input, caller, services);
+      return jsonAnswer(await findOwnKey(key.id, caller, services));
+    },
+  },
+  output: keySchema,
+  rest: {
+    path: '/v1/keys/{key_id}',
+    query: [],
+    validation: 'envelope',
+    ...rest,
+    errors: ['not_found', 'permission_denied', ...(rest.errors ?? [])],
+  },
+  // A model must not manage keys.
+  tool: null,
+  docs: {
+    answer: 'Key',
+    description: null,
+    headers: {},
+    mayBeSandbox: false,
+    examples: [{ parameters: { key_id: exampleKeyId }, status: 200, ...example }],
+    wrong,
+    errors: { ...keyErrors, ...errors },
+  },
+});
+
+export const getKey = ownKeyOperation({
+  name: 'get_key',
+  title: 'Read a key',
+  description:
+    'One API key of this account: its limits, and what it spent of its budgets. Not with a key that has limits. Free.',
+  input: z.object({ key_id: keyIdField }),
+  rest: { method: 'GET' },
+  example: { summary: 'A key with limits', answer: exampleKey },
+  wrong: { key_id: 'x'.repeat(129) },
+});
+
+const revoked = 'The key is revoked. Make a new one.';
+
+export const updateKey = ownKeyOperation({
+  name: 'update_key',
+  title: 'Change the limits of a key',
+  description:
+    'Changes the label and the limits of an API key of this account, from its next call on: fields that are left out ' +
+    'stay, and null removes a limit. Not with a key that has limits. Free.',
+  // A misspelt limit must not be ignored: the key would be without it.
+  input: z.strictObject({ key_id: keyIdField, label: labelField.optional(), ...limitFields }),
+  rest: { method: 'POST', isStrict: true, errors: ['invalid_value'] },
+  example: {
+    summary: 'Another budget, and no expiry',
+    body: { budget_day_usd: '5.00', expires_at: null },
+    answer: { ...exampleKey, expires_at: null },
+  },
+  wrong: { key_id: exampleKeyId, budget_day_usd: '-5' },
+  errors: { invalid_value: { when: 'The key is revoked.', message: revoked, param: 'key_id' } },
+  change: async (id, { key_id: _id, label, ...written }, caller, services) => {
+    assertMakesKeys(caller);
+    const limits = readOwnLimits(written, caller, services);
+    if (!(await services.store.changeKey({ id, label, ...limits })))
+      throw new AppError('invalid_value', revoked, { param: 'key_id' });
+  },
+});
+
+export const revokeKey = ownKeyOperation({
+  name: 'revoke_key',
+  title: 'Revoke a key',
+  description:
+    'Ends an API key of this account for good, from its next call on; jobs that it began go on. Any key can be revoked, ' +
+    'also the one that is sent and the last one of the account. Not with a key that has limits. Free.',
+  input: z.object({ key_id: keyIdField }),
+  rest: { method: 'DELETE' },
+  example: { summary: 'A revoked key', answer: { ...exampleKey, revoked_at: '2026-11-20T10:00:00.000Z' } },
+  wrong: { key_id: 'x'.repeat(129) },
+  change: async (id, _input, _caller, { store, clock }) => {
+    await store.revokeKey({ id, now: clock.now() });
+  },
+});
