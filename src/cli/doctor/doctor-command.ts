@@ -1,6 +1,7 @@
 import { sanitizeLine } from '../../kit/sanitize-line.ts';
 import type { Answer } from '../command-context.ts';
 import type { ConfigCommandDefinition } from '../command-definition.ts';
+import { countOf } from '../leads/figures.ts';
 import type { Report } from './run-checks.ts';
 
 export const doctorCommand: ConfigCommandDefinition<[]> = {
@@ -27,10 +28,9 @@ const toAnswer = (reports: readonly Report[]): Answer => {
     ({ check, status, message, remedy }) =>
       `${status.padEnd(7)}  ${check.padEnd(9)}  ${sanitizeLine(message)}${remedy === null ? '' : `\n${' '.repeat(20)}${sanitizeLine(remedy)}`}`,
   );
-  const plural = (number: number, one: string): string => `${number} ${one}${number === 1 ? '' : 's'}`;
   return {
     json: { ok: problems === 0, problems, warnings, checks: [...reports] },
-    text: [...lines, `${plural(problems, 'problem')}, ${plural(warnings, 'warning')}.`].join('\n'),
+    text: [...lines, `${countOf(problems, 'problem')}, ${countOf(warnings, 'warning')}.`].join('\n'),
     exitCode: problems > 0 ? 1 : 0,
   };
 };
