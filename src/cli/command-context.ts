@@ -4,8 +4,8 @@ import type { Config } from '../config/config.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { LeadKeeper } from '../leads/lead-keeper.ts';
 import type { ForgetUpstream } from '../leads/upstream/forget-upstream.ts';
-import type { OperatorOperation, OperatorServices } from '../operator/operator-operation.ts';
-import type { OperatorCall } from '../operator/run-operation.ts';
+import type { Verb, OperatorServices } from '../operator/verb.ts';
+import type { OperatorCall } from '../operator/run-verb.ts';
 import type { LeadPlace } from './leads/place.ts';
 
 interface BaseSession {
@@ -22,7 +22,7 @@ export interface Session extends BaseSession, OperatorServices {
   caller: OperatorCall;
   /** Runs an operation as the user. Rejects with AppError. */
   operate<Fields extends z.ZodRawShape, Output extends object>(
-    operation: OperatorOperation<Fields, Output>,
+    operation: Verb<Fields, Output>,
     input: z.input<z.ZodObject<Fields>>,
   ): Promise<Output>;
 }

@@ -2,7 +2,7 @@ import { Argument, InvalidArgumentError, Option, type Command } from 'commander'
 import { z } from 'zod';
 import { AppError } from '../kit/errors.ts';
 import { newId } from '../kit/ids.ts';
-import type { CommandForm } from '../operator/operator-operation.ts';
+import type { CommandForm } from '../operator/verb.ts';
 import { StoreError } from '../store/store-error.ts';
 import type { Answer, Session } from './command-context.ts';
 import type { CommandDefinition } from './command-definition.ts';

@@ -1,12 +1,12 @@
 import type { JsonObject } from '../kit/json.ts';
-import type { CommandForm, OperatorOperation, OperatorServices } from '../operator/operator-operation.ts';
-import { formatTable } from '../operator/table.ts';
+import type { CommandForm, Verb, OperatorServices } from '../operator/verb.ts';
+import { formatTable } from '../operator/view.ts';
 import type { Answer } from './command-context.ts';
 import type { CommandDefinition } from './command-definition.ts';
 import { toCommand } from './form-command.ts';
 
 /** Makes the command of an operation; none for an operation that is no command. */
-export const commandsOf = (operation: OperatorOperation): CommandDefinition[] => {
+export const commandsOf = (operation: Verb): CommandDefinition[] => {
   const { command: form, docs, title, description, fields } = operation;
   if (form === null) return [];
   const [{ parameters, body }] = docs.examples;

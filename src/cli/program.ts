@@ -3,8 +3,8 @@ import packageJson from '../../package.json' with { type: 'json' };
 import type { SettingOptions } from '../config/load-config.ts';
 import { settingsHelp } from '../config/settings-help.ts';
 import { exampleAccountId } from '../operator/accounts.ts';
-import { operatorKeyOperations } from '../operator/operator-keys.ts';
-import { operatorOperations } from '../operator/operator-operations.ts';
+import { operatorKeyVerbs } from '../operator/operator-keys.ts';
+import { verbs } from '../operator/verbs.ts';
 import { backupCommand } from './backup-command.ts';
 import type { CommandContext } from './command-context.ts';
 import { addCommands, addExamples, type CommandGroup } from './command-definition.ts';
@@ -73,13 +73,13 @@ const groups: readonly CommandGroup[] = [
 
 /** Those of operations are made from the list of operations. */
 const commands = [
-  ...operatorOperations.flatMap(commandsOf),
+  ...verbs.flatMap(commandsOf),
   ...termsCommands,
   exportCommand,
   reconcileCommand,
   refundCommand,
   ...leadCommands,
-  ...operatorKeyOperations.flatMap(commandsOf),
+  ...operatorKeyVerbs.flatMap(commandsOf),
   backupCommand,
   doctorCommand,
   settingsCommand,

@@ -8,7 +8,7 @@ import { moveForgottenLists } from '../leads/move-forgotten-list.ts';
 import { openLeadKeeper } from '../leads/open-lead-keeper.ts';
 import type { LeadKeeper } from '../leads/lead-keeper.ts';
 import { createForgetUpstream } from '../leads/upstream/forget-upstream.ts';
-import { audited, runOperation, type OperatorCall } from '../operator/run-operation.ts';
+import { audited, runVerb, type OperatorCall } from '../operator/run-verb.ts';
 import { openStore } from '../store/open-store.ts';
 import type { Answer, CommandContext, LeadSession } from './command-context.ts';
 import { isHelpShown, toCommandError, type CommandError } from './command-error.ts';
@@ -111,7 +111,7 @@ export const runCommandLine = async (commandLine: CommandLine): Promise<number> 
           await work({
             ...services,
             caller,
-            operate: (operation, input) => runOperation(operation, async () => input, caller, services),
+            operate: (operation, input) => runVerb(operation, async () => input, caller, services),
           }),
         );
       } finally {

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { getSettings } from '../operator/gateway.ts';
-import { formatTable } from '../operator/table.ts';
+import { formatTable } from '../operator/view.ts';
 import type { ConfigCommandDefinition } from './command-definition.ts';
 
 export const settingsCommand: ConfigCommandDefinition<[]> = {

@@ -6,8 +6,7 @@ import { idField } from '../operations/id-field.ts';
 import type { AuditRow } from '../store/store.ts';
 import { limitField, pageField } from './fields.ts';
 import { creditAccount } from './money.ts';
-import { operatorRead } from './operator-operation.ts';
-import { requireFound } from './require-found.ts';
+import { readVerb, requireFound } from './verb.ts';
 import { defineView, toPage } from './view.ts';
 
 const changeView = defineView<AuditRow>({
@@ -35,7 +34,7 @@ const changeView = defineView<AuditRow>({
   finished_at: [time.nullable(), ({ finishedAt }) => isoOrNull(finishedAt), '2026-11-01T08:00:00.003Z'],
 });
 
-export const listAudit = operatorRead({
+export const listAudit = readVerb({
   name: 'list_audit',
   title: 'Read the audit log',
   description:

@@ -8,13 +8,7 @@ import { time } from '../operations/answer-fields.ts';
 import { idField } from '../operations/id-field.ts';
 import type { OperatorKey } from '../store/store.ts';
 import { lineField } from './fields.ts';
-import {
-  operatorRead,
-  operatorWrite,
-  type OperatorOperation,
-  type OperatorServices,
-} from './operator-operation.ts';
-import { requireFound } from './require-found.ts';
+import { readVerb, writeVerb, type Verb, type OperatorServices, requireFound } from './verb.ts';
 import { defineView } from './view.ts';
 
 const roleSchema = z.enum(['read', 'write']);
@@ -41,7 +35,7 @@ export const issueOperatorKey = async (
 
 const common = { group: 'operator keys', path: '/operator-keys' };
 
-const issue = operatorWrite({
+const issue = writeVerb({
   ...common,
   name: 'issue_operator_key',
   title: "Issue a key for the operator's API",
@@ -76,7 +70,7 @@ const issue = operatorWrite({
   },
 });
 
-const revoke = operatorWrite({
+const revoke = writeVerb({
   ...common,
   name: 'revoke_operator_key',
   title: 'Revoke an operator key',
@@ -97,7 +91,7 @@ const revoke = operatorWrite({
   },
 });
 
-const list = operatorRead({
+const list = readVerb({
   ...common,
   name: 'list_operator_keys',
   title: 'List the operator keys',
@@ -105,7 +99,6 @@ const list = operatorRead({
   fields: {},
   output: z.strictObject({ operator_keys: z.array(keyView.schema) }),
   answer: 'OperatorKeyList',
-  example: {},
   command: {
     usage: 'operator-keys list',
     of: 'operator_keys',
@@ -121,4 +114,4 @@ const list = operatorRead({
 });
 
 /** Only the command line has these: who holds an operator key cannot make others with it. */
-export const operatorKeyOperations: readonly OperatorOperation[] = [issue, revoke, list];
+export const operatorKeyVerbs: readonly Verb[] = [issue, revoke, list];

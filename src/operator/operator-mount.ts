@@ -13,16 +13,14 @@ import { createLeadDesk } from '../leads/lead-desk.ts';
 import { createForgetUpstream } from '../leads/upstream/forget-upstream.ts';
 import { readJsonBody } from '../rest/read-json-body.ts';
 import { createRouteTable, refuseMethod, routeFor, type FoundRoute } from '../rest/route-table.ts';
-import { authenticateOperator, type OperatorAuthOptions } from './authenticate-operator.ts';
-import {
-  wrongTypeText,
-  type GatewayParts,
-  type OperatorOperation,
-  type OperatorServices,
-} from './operator-operation.ts';
-import { operatorOperations } from './operator-operations.ts';
-import { createRefusalLimit, strangerPrefix } from './refusal-limit.ts';
-import { refuse, runOperation } from './run-operation.ts';
+import { wrongTypeText, type GatewayParts, type Verb, type OperatorServices } from './verb.ts';
+import { verbs } from './verbs.ts';
+import { createRefusalLimit, strangerPrefix, refuse, runVerb } from './run-verb.ts';
+import { bearerKey } from '../accounts/authenticate.ts';
+import type { Clock } from '../kit/clock.ts';
+import { sha256 } from '../kit/ids.ts';
+import type { AddressLimiter } from '../limits/address-limiter.ts';
+import type { OperatorKey, Store } from '../store/store.ts';
 
 export interface OperatorMountServices extends Pick<OperatorServices, 'store' | 'clock'> {
   config: Config;
@@ -51,7 +49,7 @@ const maxBytes = 1024 ** 2;
  */
 export const createOperatorMount = (services: OperatorMountServices) => {
   const { config, store, clock, log, providers, buyer } = services;
-  const find = createRouteTable(operatorOperations);
+  const find = createRouteTable(verbs);
   const refusals = createRefusalLimit();
   const operatorServices = {
     store,
@@ -94,7 +92,7 @@ export const createOperatorMount = (services: OperatorMountServices) => {
     if (route === null) throw refuseMethod(onPath);
     const call = { actor: `key:${key.id}`, actorLabel: key.label, role: key.role, requestId };
     const gateway = { providers, buyer, leads, body: request, signal };
-    return runOperation(route.operation, () => readInput(route, request, url), call, {
+    return runVerb(route.operation, () => readInput(route, request, url), call, {
       ...operatorServices,
       gateway,
     });
@@ -116,7 +114,7 @@ const hasBody = ({ headers }: IncomingMessage): boolean =>
 
 /** Reads the input. Each field has one place, so that no value silently replaces another. */
 const readInput = async (
-  { operation, fields, readParameters }: FoundRoute<OperatorOperation>,
+  { operation, fields, readParameters }: FoundRoute<Verb>,
   request: IncomingMessage,
   { searchParams }: URL,
 ): Promise<unknown> => {
@@ -143,3 +141,31 @@ const checkType = ({ headers }: IncomingMessage, accepts: readonly string[]): vo
 
 const misplaced = (name: string, problem: string): AppError =>
   new AppError('invalid_parameter', `${name}: ${problem}`, { param: name });
+
+export interface OperatorAuthOptions {
+  store: Pick<Store, 'findOperatorKey'>;
+  clock: Clock;
+  /** Counts failed attempts. */
+  failedAttempts: AddressLimiter;
+}
+
+/**
+ * Finds the operator key of an `Authorization` header. It is looked up on every call, so that a revoked key stops working
+ * at once. Throws AppError `invalid_api_key`, or `rate_limit_exceeded` after many failures from one address.
+ */
+export const authenticateOperator = async (
+  { authorization, clientAddress }: { authorization: string | undefined; clientAddress: string },
+  { store, clock, failedAttempts }: OperatorAuthOptions,
+): Promise<OperatorKey> => {
+  const key = bearerKey(authorization);
+  const found = key === null ? null : await store.findOperatorKey(sha256(key));
+  const isExpired = found !== null && found.expiresAt !== null && found.expiresAt <= clock.now();
+  if (found !== null && found.revokedAt === null && !isExpired) return found;
+  await failedAttempts.consume(clientAddress);
+  throw new AppError(
+    'invalid_api_key',
+    'The operator key is missing, unknown, expired or revoked. Send "Authorization: Bearer <OPERATOR_KEY>"; ' +
+      'API keys of customers do not work here.',
+    { headers: { 'www-authenticate': 'Bearer' } },
+  );
+};

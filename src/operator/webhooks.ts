@@ -6,10 +6,8 @@ import type { WebhookAttempt, WebhookEvent } from '../store/store.ts';
 import { rotateWebhookSecret as rotate } from '../jobs/webhooks/rotate-webhook-secret.ts';
 import { exampleAccountId } from './accounts.ts';
 import { accountIdField, limitField } from './fields.ts';
-import { operatorRead, operatorWrite } from './operator-operation.ts';
-import { requireFound } from './require-found.ts';
-import { formatTable } from './table.ts';
-import { defineView, like, toPage } from './view.ts';
+import { readVerb, writeVerb, requireFound } from './verb.ts';
+import { formatTable, defineView, like, toPage } from './view.ts';
 
 const state = z.enum(['pending', 'delivered', 'stopped', 'exhausted']);
 
@@ -56,7 +54,7 @@ const ofEvent = {
   errors: ['webhook_not_found'],
 } as const;
 
-export const listWebhooks = operatorRead({
+export const listWebhooks = readVerb({
   name: 'list_webhooks',
   title: 'List webhooks',
   description: 'The webhooks that announce the ends of jobs, newest first.',
@@ -91,7 +89,7 @@ export const listWebhooks = operatorRead({
   },
 });
 
-export const getWebhook = operatorRead({
+export const getWebhook = readVerb({
   ...ofEvent,
   name: 'get_webhook',
   title: 'Read a webhook and its attempts',
@@ -118,7 +116,7 @@ export const getWebhook = operatorRead({
   },
 });
 
-export const redeliverWebhook = operatorWrite({
+export const redeliverWebhook = writeVerb({
   ...ofEvent,
   name: 'redeliver_webhook',
   title: 'Send a webhook again',
@@ -143,7 +141,7 @@ export const redeliverWebhook = operatorWrite({
   },
 });
 
-export const rotateWebhookSecret = operatorWrite({
+export const rotateWebhookSecret = writeVerb({
   name: 'rotate_webhook_secret',
   title: 'Give an account a new signing secret',
   description:

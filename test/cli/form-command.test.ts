@@ -10,13 +10,13 @@ import { toCommand } from '../../src/cli/form-command.ts';
 import { accountIdField } from '../../src/operator/fields.ts';
 import { changeKey } from '../../src/operator/keys.ts';
 import { creditAccount } from '../../src/operator/money.ts';
-import type { OperatorOperation } from '../../src/operator/operator-operation.ts';
+import type { Verb } from '../../src/operator/verb.ts';
 import { StoreError } from '../../src/store/store-error.ts';
 
 type Input = Record<string, unknown>;
 
 /** Runs the command of an operation, and returns the input that it had. */
-const inputOf = async (operation: OperatorOperation, words: string[], refusal?: Error): Promise<Input> => {
+const inputOf = async (operation: Verb, words: string[], refusal?: Error): Promise<Input> => {
   const inputs: Input[] = [];
   const operate = async (_operation: unknown, input: Input) => {
     inputs.push(input);

@@ -6,15 +6,13 @@ import { systemClock } from '../../src/kit/clock.ts';
 import { AppError } from '../../src/kit/errors.ts';
 import type { JsonObject } from '../../src/kit/json.ts';
 import { createOperatorOpenApi } from '../../src/operator/operator-openapi.ts';
-import type { OperatorOperation, OperatorServices } from '../../src/operator/operator-operation.ts';
-import { operatorKeyOperations } from '../../src/operator/operator-keys.ts';
-import { operatorOperations } from '../../src/operator/operator-operations.ts';
-import { runOperation, type OperatorCall } from '../../src/operator/run-operation.ts';
+import type { Verb, OperatorServices } from '../../src/operator/verb.ts';
+import { operatorKeyVerbs } from '../../src/operator/operator-keys.ts';
+import { verbs } from '../../src/operator/verbs.ts';
+import { runVerb, type OperatorCall } from '../../src/operator/run-verb.ts';
 import { openTestStoreHere } from './open-test-store-here.ts';
 
-const all = [...operatorOperations, ...operatorKeyOperations].map(
-  (operation) => [operation.name, operation] as const,
-);
+const all = [...verbs, ...operatorKeyVerbs].map((operation) => [operation.name, operation] as const);
 
 const openServices = async (): Promise<OperatorServices> => ({
   store: await openTestStoreHere(),
@@ -30,19 +28,16 @@ const callAs = (role: OperatorCall['role']): OperatorCall => ({
   requestId: 'req_1',
 });
 
-const exampleInput = ({ docs }: OperatorOperation): object => ({
+const exampleInput = ({ docs }: Verb): object => ({
   ...docs.examples[0].parameters,
   ...docs.examples[0].body,
 });
 
 test('no two operations have one name or one route, and no two forms of answers one name', () => {
-  for (const of of [
-    ({ name }: OperatorOperation) => name,
-    ({ rest }: OperatorOperation) => `${rest.method} ${rest.path}`,
-  ])
-    expect(new Set(operatorOperations.map(of)).size).toBe(operatorOperations.length);
-  const answers = new Set(operatorOperations.map(({ docs }) => docs.answer));
-  expect(new Set(operatorOperations.map(({ output }) => output)).size).toBe(answers.size);
+  for (const of of [({ name }: Verb) => name, ({ rest }: Verb) => `${rest.method} ${rest.path}`])
+    expect(new Set(verbs.map(of)).size).toBe(verbs.length);
+  const answers = new Set(verbs.map(({ docs }) => docs.answer));
+  expect(new Set(verbs.map(({ output }) => output)).size).toBe(answers.size);
 });
 
 test.each(all)('%s describes itself and its fields', (name, { title, description, rest, role, input }) => {
@@ -81,7 +76,7 @@ test.each(all.filter(([, { command }]) => command !== null))(
 test.each(all)('%s refuses a field that it does not know', async (_, operation) => {
   const services = await openServices();
   const input = { ...exampleInput(operation), colour: 'blue' };
-  await expect(runOperation(operation, async () => input, callAs('write'), services)).rejects.toMatchObject({
+  await expect(runVerb(operation, async () => input, callAs('write'), services)).rejects.toMatchObject({
     code: 'invalid_parameter',
     param: 'colour',
   });
@@ -110,7 +105,7 @@ test.each(all)(
   async (_, operation) => {
     const services = await openServices();
     const seen: unknown[] = [];
-    const watched: OperatorOperation = {
+    const watched: Verb = {
       ...operation,
       handle: async (_input, { store }, callId) => {
         seen.push(...(await store.listAudit({ limit: 10 })));
@@ -118,7 +113,7 @@ test.each(all)(
       },
     };
     const input = exampleInput(operation);
-    const refused = await runOperation(watched, async () => input, callAs('read'), services).catch(
+    const refused = await runVerb(watched, async () => input, callAs('read'), services).catch(
       (error: AppError) => error,
     );
     if (operation.role === 'read') {
@@ -129,7 +124,7 @@ test.each(all)(
     expect(refused).toMatchObject({ code: 'role_not_allowed', status: 403 });
     const [refusal] = await services.store.listAudit({ limit: 10 });
     expect(refusal).toMatchObject({ input: {}, outcome: 'failed', error: 'role_not_allowed' });
-    const failed = await runOperation(watched, async () => input, callAs('write'), services).catch(
+    const failed = await runVerb(watched, async () => input, callAs('write'), services).catch(
       (error: AppError) => error,
     );
     expect(seen).toMatchObject([{ outcome: null, finishedAt: null, operation: operation.name }, refusal]);
@@ -159,7 +154,7 @@ test('the description has every operation with its role, and a public validator 
     tags: { name: string; description: string }[];
     components: { schemas: Record<string, object>; headers: Record<string, object> };
   };
-  for (const { name, rest, role } of operatorOperations) {
+  for (const { name, rest, role } of verbs) {
     const described = paths[rest.path]?.[rest.method.toLowerCase()];
     expect(described?.operationId).toBe(name);
     expect(described?.description.includes('role `write`')).toBe(role === 'write');

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createRefusalLimit } from '../../src/operator/refusal-limit.ts';
+import { createRefusalLimit } from '../../src/operator/run-verb.ts';
 
 test('a flood of addresses adds few rows, takes none from keys, and an hour later refusals have rows again', () => {
   let now = 0;

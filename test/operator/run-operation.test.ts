@@ -3,7 +3,7 @@ import { readConfig } from '../../src/config/config.ts';
 import { systemClock } from '../../src/kit/clock.ts';
 import { newId } from '../../src/kit/ids.ts';
 import { creditAccount } from '../../src/operator/money.ts';
-import { audited, runOperation } from '../../src/operator/run-operation.ts';
+import { audited, runVerb } from '../../src/operator/run-verb.ts';
 import { StoreError } from '../../src/store/store-error.ts';
 import { addAccount } from '../store/builders.ts';
 import { testEngines, type TestStore } from '../store/open-test-store.ts';
@@ -30,7 +30,7 @@ describe.each(testEngines())('the audit log on $kind', ({ create }) => {
       config: () => Promise.resolve(readConfig({}, null)),
     };
     const input = { account_id: accountId, amount_usd: '5.00', reason: 'Invoice 1', entry_id: newId() };
-    await expect(runOperation(creditAccount, async () => input, call, services)).rejects.toThrow(StoreError);
+    await expect(runVerb(creditAccount, async () => input, call, services)).rejects.toThrow(StoreError);
     expect((await data.store.getAccount(accountId))?.balance).toBe(0n);
   });
 
@@ -51,7 +51,7 @@ describe.each(testEngines())('the audit log on $kind', ({ create }) => {
       const input = { account_id: accountId, amount_usd: '5.00', reason: 'Invoice 1', entry_id: newId() };
       const config = () => Promise.resolve(readConfig({}, null));
       const services = { store, clock: systemClock, brand: 'causeway', config };
-      const made = runOperation(creditAccount, async () => input, call, services);
+      const made = runVerb(creditAccount, async () => input, call, services);
       if (name === 'postEntry') await expect(made).rejects.toBe(lost);
       else expect(await made).toMatchObject({ balance_usd: '5.00' });
       expect(await data.store.listAudit({ limit: 10 })).toMatchObject([{ outcome: null }]);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatTable } from '../../src/operator/table.ts';
+import { formatTable } from '../../src/operator/view.ts';
 
 test('columns stand below their titles, numbers end below each other, and no line ends in spaces', () => {
   const columns = 'name >amount=USD note';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isoOrNull } from '../../kit/clock.ts';
-import { dayFields, toDays, type Days } from '../../operator/payments/days.ts';
+import { dayFields, toDays, type Days } from '../../operator/fields.ts';
 import { openTokenTexts } from '../../operator/payments/payment-view.ts';
 import { maxRefunds } from '../../payments/records/find-payments.ts';
 import type { TokenTexts } from '../../payments/records/token-amount.ts';

@@ -1,6 +1,6 @@
 import { paymentField } from '../../operator/payments/payment-view.ts';
 import { reconcilePayment, reconcilePayments } from '../../operator/payments/reconcile.ts';
-import { formatTable } from '../../operator/table.ts';
+import { formatTable } from '../../operator/view.ts';
 import { networkFamilies } from '../../payments/chains/families.ts';
 import { isOpenPayment } from '../../payments/sale/reconcile-payments.ts';
 import type { Answer, Session } from '../command-context.ts';

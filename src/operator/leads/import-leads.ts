@@ -10,7 +10,7 @@ import type { LeadDefaults } from '../../leads/lead-fields.ts';
 import type { ColumnMap, InputProgress, RejectedRow } from '../../leads/import/input-options.ts';
 import type { ImportedProfiles } from '../../leads/lead-keeper.ts';
 import type { StoreSettings } from '../../store/store-settings.ts';
-import { inGateway, operatorWrite } from '../operator-operation.ts';
+import { inGateway, writeVerb } from '../verb.ts';
 import { defineView } from '../view.ts';
 import { placeName, placeSchema } from './leads.ts';
 
@@ -78,7 +78,7 @@ const readWith = <T>(read: (text: string, before: T | undefined) => T) =>
       }
     });
 
-export const importLeads = operatorWrite({
+export const importLeads = writeVerb({
   name: 'import_leads',
   title: 'Import profiles',
   description:

@@ -5,7 +5,7 @@ import { readUsername } from '../../leads/query/read-username.ts';
 import { usernameKey } from '../../leads/query/username-key.ts';
 import { time } from '../../operations/answer-fields.ts';
 import type { StoreSettings } from '../../store/store-settings.ts';
-import { inGateway, operatorRead, operatorWrite } from '../operator-operation.ts';
+import { inGateway, readVerb, writeVerb } from '../verb.ts';
 import { defineView, like } from '../view.ts';
 
 type Place = Pick<StoreSettings, 'databaseUrl'>;
@@ -32,7 +32,7 @@ export const statsView = defineView<LeadStats, Place>({
   updated_at: [time.nullable(), ({ updatedAt }) => isoOrNull(updatedAt), '2026-11-01T08:00:00.000Z'],
 });
 
-export const getLeadStats = operatorRead({
+export const getLeadStats = readVerb({
   name: 'get_lead_stats',
   title: 'Count the profiles of the search',
   description: 'The number of profiles and of forgotten people, their size on the disk and the last change.',
@@ -41,7 +41,6 @@ export const getLeadStats = operatorRead({
   fields: {},
   output: z.strictObject({ stats: statsView.schema }),
   answer: 'LeadStats',
-  example: {},
   errors: ['leads_damaged', 'leads_failed'],
   handle: async (_input, services) => {
     const { desk, place } = inGateway(services).leads;
@@ -82,7 +81,7 @@ const ofPeople = {
   errors: ['leads_busy', 'leads_damaged', 'leads_failed', 'overloaded'] as const,
 };
 
-export const forgetPeople = operatorWrite({
+export const forgetPeople = writeVerb({
   ...ofPeople,
   name: 'forget_people',
   title: 'Forget people for good',
@@ -105,7 +104,7 @@ export const forgetPeople = operatorWrite({
   },
 });
 
-export const restorePeople = operatorWrite({
+export const restorePeople = writeVerb({
   ...ofPeople,
   name: 'restore_people',
   title: 'Let forgotten people be imported again',

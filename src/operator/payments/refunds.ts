@@ -8,8 +8,7 @@ import { checkRefund, runRefund, type RefundContext } from '../../payments/refun
 import { createFindToken, createTokenTexts, type TokenTexts } from '../../payments/records/token-amount.ts';
 import type { PaymentRefund, Store } from '../../store/store.ts';
 import { limitField, lineField, uuidField } from '../fields.ts';
-import { operatorRead, operatorWrite, type OperatorServices } from '../operator-operation.ts';
-import { requireFound } from '../require-found.ts';
+import { readVerb, writeVerb, type OperatorServices, requireFound } from '../verb.ts';
 import { like, toPage } from '../view.ts';
 import { openTokenTexts, paymentField, refundTable, refundView } from './payment-view.ts';
 
@@ -47,7 +46,7 @@ const findRefunds = async (
   return store.listNewestRefunds({ before: last && { createdAt: last.createdAt, id: last.id }, limit });
 };
 
-export const listRefunds = operatorRead({
+export const listRefunds = readVerb({
   name: 'list_payment_refunds',
   title: 'List refunds of payments',
   description:
@@ -88,7 +87,7 @@ export const listRefunds = operatorRead({
   },
 });
 
-export const cancelRefund = operatorWrite({
+export const cancelRefund = writeVerb({
   name: 'cancel_payment_refund',
   title: 'Cancel a refund',
   description:
@@ -201,7 +200,7 @@ export type RefundPreviewView = z.output<typeof previewSchema>;
 
 const wantedExample = { payment: '0x5f3c9a1e', refund_id: example.refund };
 
-export const previewRefund = operatorRead({
+export const previewRefund = readVerb({
   name: 'preview_payment_refund',
   title: 'Preview a refund',
   description: 'Tells what a refund would send and cost, and whether it is possible. Changes nothing.',
@@ -230,7 +229,7 @@ export const previewRefund = operatorRead({
   },
 });
 
-export const sendRefund = operatorWrite({
+export const sendRefund = writeVerb({
   name: 'refund_payment',
   title: 'Refund a payment',
   description:
