@@ -37,11 +37,8 @@ export const runVerb = async <Fields extends z.ZodRawShape, Output extends objec
   };
   if (role === 'read') return verb.handle((await read()).input, services, newId());
   const { rawInput, input } = await read().catch((error: unknown) => refuse(error, name, call, services));
-  return audited(
-    { operation: name, input: verb.logged?.(input) ?? rawInput },
-    call,
-    services,
-    (callId) => verb.handle(input, services, callId),
+  return audited({ operation: name, input: verb.logged?.(input) ?? rawInput }, call, services, (callId) =>
+    verb.handle(input, services, callId),
   );
 };
 

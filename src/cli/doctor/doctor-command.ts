@@ -1,23 +1,25 @@
 import { sanitizeLine } from '../../kit/sanitize-line.ts';
-import type { Answer } from '../command-context.ts';
-import type { ConfigCommandDefinition } from '../command-definition.ts';
+import type { Answer } from '../command.ts';
+import { toCommand } from '../form-command.ts';
 import { countOf } from '../leads/figures.ts';
 import type { Report } from './run-checks.ts';
 
-export const doctorCommand: ConfigCommandDefinition<[]> = {
-  words: 'doctor',
-  summary: 'check settings, folders, store, chains, providers and addresses',
+export const doctorCommand = toCommand({
+  usage: 'doctor',
+  title: 'Check settings, folders, store, chains, providers and addresses',
   description:
     'Checks what must be right before customers come, and says what to do: settings, Node, folders, the store, ' +
     'Redis, buckets, payment networks and facilitators, providers, profiles, clocks and PUBLIC_URL. It works beside a ' +
     'running gateway and without one, changes nothing, and makes no call that costs money. The exit code is 1 if there ' +
     'is a problem.',
-  examples: ['causeway doctor', 'causeway doctor --env-file .env --json'],
-  runOnConfig: async (config) => {
+  fields: {},
+  example: {},
+  examples: ['--env-file .env --json'],
+  run: async ({ config }) => {
     const { runChecks } = await import('./run-checks.ts');
     return toAnswer(await runChecks(config));
   },
-};
+});
 
 const toAnswer = (reports: readonly Report[]): Answer => {
   const count = (wanted: Report['status']): number =>

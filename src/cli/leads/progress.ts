@@ -1,7 +1,7 @@
 import type { Clock } from '../../kit/clock.ts';
 import type { InputProgress } from '../../leads/import/input-options.ts';
 import type { ImportPhase, ImportProgress } from '../../leads/lead-keeper.ts';
-import type { ProgressOutput } from '../command-context.ts';
+import type { ProgressOutput } from '../command.ts';
 import { countOf, formatCount, formatDuration } from './figures.ts';
 
 /** The time between two lines: on a terminal, where the second overwrites the first, and elsewhere. */

@@ -2,7 +2,7 @@ import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { RejectedRow } from '../../leads/import/input-options.ts';
 import { CommandError } from '../command-error.ts';
-import { csvLine } from '../csv-line.ts';
+import { csvLine } from '../export-rows.ts';
 import { codeOf, describeWriteError, fileExists } from '../write-new-file.ts';
 import { formatCount } from './figures.ts';
 

@@ -5,8 +5,7 @@ import { openTokenTexts } from '../../operator/payments/payment-view.ts';
 import { maxRefunds } from '../../payments/records/find-payments.ts';
 import type { TokenTexts } from '../../payments/records/token-amount.ts';
 import type { Payment, Store } from '../../store/store.ts';
-import { csvLine } from '../csv-line.ts';
-import { exportRows } from '../export-rows.ts';
+import { csvLine, exportRows } from '../export-rows.ts';
 import { toCommand } from '../form-command.ts';
 import type { Write } from '../write-new-file.ts';
 import { amountOf } from '../../rules/payments.ts';
@@ -70,13 +69,11 @@ export const exportCommand = toCommand({
   },
   example: { from: '2026-10-01', to: '2026-10-31', output: 'october.csv' },
   examples: ['| head'],
-  run: async (session, { from, to }, command) => {
-    const { store, clock, writePart } = session;
-    const days = toDays(z.object(dayFields).parse({ from, to }), clock.now());
-    const source = { store, tokens: await openTokenTexts(session) };
-    return exportRows('payments', {
-      command,
-      writePart,
+  run: async (session, { from, to, output }) => {
+    const services = await session.openStore();
+    const days = toDays(z.object(dayFields).parse({ from, to }), services.clock.now());
+    const source = { store: services.store, tokens: await openTokenTexts(services) };
+    return exportRows('payments', output, session, {
       writeRows: (write) => writeRows(source, days, write),
       describe: (count) => `${count} payments.`,
     });

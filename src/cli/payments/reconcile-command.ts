@@ -3,11 +3,11 @@ import { reconcilePayment, reconcilePayments } from '../../operator/payments/rec
 import { formatTable } from '../../operator/view.ts';
 import { networkFamilies } from '../../payments/chains/families.ts';
 import { isOpenPayment } from '../../payments/sale/reconcile-payments.ts';
-import type { Answer, Session } from '../command-context.ts';
+import type { Answer, StoreSession } from '../command.ts';
 import { CommandError } from '../command-error.ts';
 import { toCommand } from '../form-command.ts';
 
-const checkAll = async ({ operate, config }: Session, limit?: number): Promise<Answer> => {
+const checkAll = async ({ operate, config }: StoreSession, limit?: number): Promise<Answer> => {
   const checked = await operate(reconcilePayments, { limit });
   const { examined, resolved, left, in_progress: inProgress, not_configured: notConfigured } = checked;
   const openRefunds = checked.refunds.filter(({ outcome }) => outcome === 'open' || outcome === 'landed');
@@ -46,7 +46,11 @@ const checkAll = async ({ operate, config }: Session, limit?: number): Promise<A
   };
 };
 
-const checkOne = async ({ operate }: Session, payment: string, transaction?: string): Promise<Answer> => {
+const checkOne = async (
+  { operate }: StoreSession,
+  payment: string,
+  transaction?: string,
+): Promise<Answer> => {
   const checked = await operate(reconcilePayment, { payment, transaction });
   const { state, reason } = checked;
   return {
@@ -67,7 +71,8 @@ export const reconcileCommand = toCommand({
   fields: { ...reconcilePayments.fields, ...reconcilePayment.fields, payment: paymentField.optional() },
   example: {},
   examples: ['0x5f3c9a1e --transaction 0x0d2e...77', '--json | jq .left'],
-  run: async (session, { payment, transaction, limit }) => {
+  run: async ({ openStore }, { payment, transaction, limit }) => {
+    const session = await openStore();
     if (payment !== undefined) return checkOne(session, payment, transaction);
     if (transaction !== undefined)
       throw new CommandError('invalid_usage', '--transaction needs a payment: name it first.');

@@ -8,7 +8,7 @@ import {
 } from '../../operator/payments/refunds.ts';
 import { requirePayment } from '../../payments/records/find-payments.ts';
 import type { TokenTexts } from '../../payments/records/token-amount.ts';
-import type { Answer } from '../command-context.ts';
+import type { Answer } from '../command.ts';
 import { toCommand } from '../form-command.ts';
 
 /** Tells what the command would do. */
@@ -108,10 +108,11 @@ export const refundCommand = toCommand({
   example: { payment: '0x5f3c9a1e' },
   examples: ['0x5f3c9a1e --amount 0.05 --note "Half of the profiles were gone" --yes'],
   run: async (session, { payment: given, refund_id: refundId, amount, note, unknown = false, yes }) => {
-    const { operate, store } = session;
+    const services = await session.openStore();
+    const { operate, store } = services;
     const wanted = { payment: given, refund_id: refundId, amount, accept_unknown: unknown };
     const preview = await operate(previewRefund, wanted);
-    const tokens = await openTokenTexts(session);
+    const tokens = await openTokenTexts(services);
     if (preview.outcome !== 'not_confirmed') return endAnswer(preview, { tokens, command: '' });
     const { identity, network, asset } = await requirePayment(store, given);
     const existing = await store.getRefund(refundId);

@@ -12,7 +12,7 @@ import { verbs } from '../../src/operator/verbs.ts';
 import { runVerb, type OperatorCall } from '../../src/operator/run-verb.ts';
 import { openTestStoreHere } from './open-test-store-here.ts';
 
-const all = [...verbs, ...operatorKeyVerbs].map((operation) => [operation.name, operation] as const);
+const all = [...verbs, ...operatorKeyVerbs].map((verb) => [verb.name, verb] as const);
 
 const openServices = async (): Promise<OperatorServices> => ({
   store: await openTestStoreHere(),
@@ -33,7 +33,7 @@ const exampleInput = ({ docs }: Verb): object => ({
   ...docs.examples[0].body,
 });
 
-test('no two operations have one name or one route, and no two forms of answers one name', () => {
+test('no two verbs have one name or one route, and no two forms of answers one name', () => {
   for (const of of [({ name }: Verb) => name, ({ rest }: Verb) => `${rest.method} ${rest.path}`])
     expect(new Set(verbs.map(of)).size).toBe(verbs.length);
   const answers = new Set(verbs.map(({ docs }) => docs.answer));
@@ -50,20 +50,20 @@ test.each(all)('%s describes itself and its fields', (name, { title, description
   for (const schema of Object.values(properties ?? {})) expect(schema).toHaveProperty('description');
 });
 
-test.each(all)('%s has an example that fits its schemas', (_, operation) => {
-  expect(operation.input.safeParse(exampleInput(operation)).error).toBeUndefined();
-  expect(operation.output.safeParse(operation.docs.examples[0].answer).error).toBeUndefined();
+test.each(all)('%s has an example that fits its schemas', (_, verb) => {
+  expect(verb.input.safeParse(exampleInput(verb)).error).toBeUndefined();
+  expect(verb.output.safeParse(verb.docs.examples[0].answer).error).toBeUndefined();
 });
 
-test.each(all.filter(([, { command }]) => command !== null))(
+test.each(all.filter(([, { command }]) => command !== undefined))(
   '%s shows people what its answer has',
-  async (_, operation) => {
+  async (_, verb) => {
     const services = await openServices();
-    const [{ answer }] = operation.docs.examples;
-    const { of, table, show } = operation.command!;
+    const [{ answer }] = verb.docs.examples;
+    const { of, table, show } = verb.command!;
     if (of !== undefined) expect(answer).toHaveProperty(of);
     if (table === undefined) {
-      expect(await show?.(answer ?? {}, services, exampleInput(operation) as JsonObject)).toBeTruthy();
+      expect(await show?.(answer ?? {}, services, exampleInput(verb) as JsonObject)).toBeTruthy();
       return;
     }
     const [item] = [(answer as Record<string, never>)[of ?? '']].flat();
@@ -73,15 +73,15 @@ test.each(all.filter(([, { command }]) => command !== null))(
   },
 );
 
-test.each(all)('%s refuses a field that it does not know', async (_, operation) => {
+test.each(all)('%s refuses a field that it does not know', async (_, verb) => {
   const services = await openServices();
-  const input = { ...exampleInput(operation), colour: 'blue' };
-  await expect(runVerb(operation, async () => input, callAs('write'), services)).rejects.toMatchObject({
+  const input = { ...exampleInput(verb), colour: 'blue' };
+  await expect(runVerb(verb, async () => input, callAs('write'), services)).rejects.toMatchObject({
     code: 'invalid_parameter',
     param: 'colour',
   });
-  const row = { operation: operation.name, input: {}, outcome: 'failed', error: 'invalid_parameter' };
-  expect(await services.store.listAudit({ limit: 10 })).toMatchObject(operation.role === 'read' ? [] : [row]);
+  const row = { operation: verb.name, input: {}, outcome: 'failed', error: 'invalid_parameter' };
+  expect(await services.store.listAudit({ limit: 10 })).toMatchObject(verb.role === 'read' ? [] : [row]);
 });
 
 /** Texts without a bound, by their paths: the audit log keeps them. */
@@ -102,21 +102,21 @@ test.each(all)('%s takes no text without a bound', (name, { input }) => {
 
 test.each(all)(
   '%s is in the audit log if it changes something, and needs the role write',
-  async (_, operation) => {
+  async (_, verb) => {
     const services = await openServices();
     const seen: unknown[] = [];
     const watched: Verb = {
-      ...operation,
+      ...verb,
       handle: async (_input, { store }, callId) => {
         seen.push(...(await store.listAudit({ limit: 10 })));
         throw new AppError('account_not_found', callId);
       },
     };
-    const input = exampleInput(operation);
+    const input = exampleInput(verb);
     const refused = await runVerb(watched, async () => input, callAs('read'), services).catch(
       (error: AppError) => error,
     );
-    if (operation.role === 'read') {
+    if (verb.role === 'read') {
       expect(refused).toMatchObject({ code: 'account_not_found' });
       expect(await services.store.listAudit({ limit: 10 })).toEqual([]);
       return;
@@ -127,15 +127,15 @@ test.each(all)(
     const failed = await runVerb(watched, async () => input, callAs('write'), services).catch(
       (error: AppError) => error,
     );
-    expect(seen).toMatchObject([{ outcome: null, finishedAt: null, operation: operation.name }, refusal]);
+    expect(seen).toMatchObject([{ outcome: null, finishedAt: null, operation: verb.name }, refusal]);
     expect(await services.store.listAudit({ limit: 1 })).toEqual([
       {
         id: (failed as AppError).message,
         at: expect.any(Number),
         actor: 'key:7c1d8f52-94a6-4a0e-8f3b-6f1f8a5e2b90',
         actorLabel: 'console',
-        operation: operation.name,
-        input: operation.logged?.(operation.input.parse(input)) ?? input,
+        operation: verb.name,
+        input: verb.logged?.(verb.input.parse(input)) ?? input,
         requestId: 'req_1',
         outcome: 'failed',
         error: 'account_not_found',
@@ -145,7 +145,7 @@ test.each(all)(
   },
 );
 
-test('the description has every operation with its role, and a public validator passes it', async () => {
+test('the description has every verb with its role, and a public validator passes it', async () => {
   const document = createOperatorOpenApi({ brand: 'causeway', publicUrl: 'https://gateway.example' });
   const text = JSON.stringify(document);
   expect(await new Validator().validate(JSON.parse(text))).toEqual({ valid: true });
