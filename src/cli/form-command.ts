@@ -125,8 +125,8 @@ const toWritten = (schema: z.ZodType, given: unknown): unknown => {
 /** Makes a reader that refuses what the field does, if the field says why. The command itself checks the rest. */
 const readerOf =
   ({ schema, isList }: Parameter) =>
-  (text: string, before: readonly string[] = []): string | string[] => {
-    const given = isList ? [...before, text] : text;
+  (text: string, before: unknown): unknown => {
+    const given = isList ? [...(Array.isArray(before) ? before : []), text] : text;
     const problem = schema.safeParse(toWritten(schema, given)).error?.issues[0]?.message;
     if (problem === undefined || /^(?:Invalid |Too )/.test(problem)) return given;
     throw new InvalidArgumentError(/^[a-z]/.test(problem) ? `It ${problem}.` : problem);

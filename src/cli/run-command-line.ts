@@ -69,6 +69,8 @@ const createPrinter = ({ write, writeError }: CommandLine, isJson: boolean) => {
 const openPlace = (place: LeadPlace): Promise<LeadKeeper> =>
   openLeadKeeper(place, (store) => moveForgottenLists(place, store));
 
+const here = { log: silentLog, inThisThread: true } as const;
+
 /** Opens the data that the session of a command asks for. `options`: those of every command. */
 const createSession = (
   { environment, write, writeError, ...commandLine }: CommandLine,
@@ -80,18 +82,14 @@ const createSession = (
     opened.push(one);
     return one;
   };
-  const caller: OperatorCall = {
-    actor: `cli:${userName()}`,
-    actorLabel: null,
-    role: 'write',
-    requestId: null,
-  };
+  const actor = `cli:${userName()}`;
+  const caller: OperatorCall = { actor, actorLabel: null, role: 'write', requestId: null };
   const clock = systemClock;
   const config = () => loadConfig(environment, options());
   const withAudit: LeadSession['audited'] = async (row, change) => {
     const { brand: _brand, ...place } = readAuditPlace(environment, options());
     if (!hasData(place)) return change();
-    const store = await openStore(place, { log: silentLog, inThisThread: true });
+    const store = await openStore(place, here);
     try {
       return await audited(row, caller, { clock, store }, change);
     } finally {
@@ -110,7 +108,7 @@ const createSession = (
     openStore: async ({ isNewAllowed = false } = {}) => {
       const { brand, ...place } = readStorePlace(environment, options());
       if (!isNewAllowed) assertDataExists(place);
-      const store = opens(await openStore(place, { log: silentLog, inThisThread: true }));
+      const store = opens(await openStore(place, here));
       const services = { clock, store, brand, config };
       return {
         ...services,
