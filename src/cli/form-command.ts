@@ -242,30 +242,26 @@ export const commandsOf = (verb: Verb): CommandDefinition[] => {
       fields,
       example: { ...parameters, ...body },
       run: async ({ openStore }, input) => {
-        const session = await openStore(form);
-        const answer = await session.operate(verb, input);
-        return { json: answer, ...(await showAnswer(form, { answer, input, session })) };
+        const services = await openStore(form);
+        const answer = await services.operate(verb, input);
+        return { json: answer, ...(await showAnswer(form, answer, input, services)) };
       },
     }),
   ];
 };
 
-interface Answered {
-  answer: object;
-  input: Readonly<Record<string, unknown>>;
-  session: OperatorServices;
-}
-
 const showAnswer = async (
   form: CommandForm,
-  { answer, input, session }: Answered,
+  answer: object,
+  input: Readonly<Record<string, unknown>>,
+  services: OperatorServices,
 ): Promise<Omit<Answer, 'json'>> => {
   const { of, usage, table } = form;
   const items = of === undefined ? [] : [(answer as JsonObject)[of]].flat();
   const isLast = !('has_more' in answer && answer.has_more === true);
   const remark = isLast ? table?.remark?.(answer) : remarkOfMore(items.at(-1), usage);
   if (table === undefined) {
-    const shown = (await form.show?.(answer, session, input)) ?? '';
+    const shown = (await form.show?.(answer, services, input)) ?? '';
     return typeof shown === 'string' ? { text: shown, remark } : { remark, ...shown };
   }
   const { columns, none = '', row = () => ({}) } = table;

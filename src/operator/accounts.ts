@@ -204,23 +204,20 @@ const termsView = defineView<Account>({
 
 export type TermsAnswer = typeof termsView.example;
 
-const common = {
-  group: 'accounts',
+const ofTerms = {
+  ...ofAccount,
   path: '/accounts/{account_id}/terms',
   output: termsView.schema,
   answer: 'AccountTerms',
-  errors: ['account_not_found'],
 } as const;
 
 export const noTerms = ({ account_id: id }: TermsAnswer): string => `${id} has no terms of its own.`;
 
 export const getAccountTerms = readVerb({
-  ...common,
+  ...ofTerms,
   name: 'get_account_terms',
   title: 'Read the terms of an account',
   description: 'The own SKUs, prices and limits of an account.',
-  fields: { account_id: accountIdField },
-  example: { account_id: exampleAccountId },
   command: {
     usage: 'accounts terms show <account>',
     more: 'They are shown as YAML, a file for "terms set".',
@@ -246,7 +243,7 @@ const toCheckedText = async (terms: AccountTerms, { config }: OperatorServices):
 };
 
 export const setAccountTerms = writeVerb({
-  ...common,
+  ...ofTerms,
   name: 'set_account_terms',
   title: 'Replace the terms of an account',
   description:

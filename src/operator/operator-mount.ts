@@ -17,17 +17,17 @@ import { wrongTypeText, type GatewayParts, type Verb, type OperatorServices } fr
 import { verbs } from './verbs.ts';
 import { createRefusalLimit, strangerPrefix, refuse, runVerb } from './run-verb.ts';
 import { bearerKey } from '../accounts/authenticate.ts';
-import type { Clock } from '../kit/clock.ts';
 import { sha256 } from '../kit/ids.ts';
 import type { AddressLimiter } from '../limits/address-limiter.ts';
-import type { OperatorKey, Store } from '../store/store.ts';
+import type { OperatorKey } from '../store/store.ts';
 
 export interface OperatorMountServices extends Pick<OperatorServices, 'store' | 'clock'> {
   config: Config;
   providers: GatewayParts['providers'];
   log: Log;
   publicUrl(): string;
-  failedOperatorCalls: OperatorAuthOptions['failedAttempts'];
+  /** Counts failed attempts to authenticate. */
+  failedOperatorCalls: AddressLimiter;
   buyer: GatewayParts['buyer'];
 }
 
@@ -74,10 +74,9 @@ export const createOperatorMount = (services: OperatorMountServices) => {
   ): Promise<object> => {
     const { url, clientAddress, requestId, note } = facts;
     const { authorization } = request.headers;
-    const auth = { store, clock, failedAttempts: services.failedOperatorCalls };
     const actor = `${strangerPrefix}${addressBucket(clientAddress)}`;
     const stranger = { actor, actorLabel: null, role: 'read', requestId } as const;
-    const key = await authenticateOperator({ authorization, clientAddress }, auth).catch((error: unknown) =>
+    const key = await authenticate(authorization, clientAddress, services).catch((error: unknown) =>
       refuse(error, 'authenticate', stranger, operatorServices),
     );
     note.operatorKey = key.id;
@@ -142,26 +141,20 @@ const checkType = ({ headers }: IncomingMessage, accepts: readonly string[]): vo
 const misplaced = (name: string, problem: string): AppError =>
   new AppError('invalid_parameter', `${name}: ${problem}`, { param: name });
 
-export interface OperatorAuthOptions {
-  store: Pick<Store, 'findOperatorKey'>;
-  clock: Clock;
-  /** Counts failed attempts. */
-  failedAttempts: AddressLimiter;
-}
-
 /**
  * Finds the operator key of an `Authorization` header. It is looked up on every call, so that a revoked key stops working
  * at once. Throws AppError `invalid_api_key`, or `rate_limit_exceeded` after many failures from one address.
  */
-export const authenticateOperator = async (
-  { authorization, clientAddress }: { authorization: string | undefined; clientAddress: string },
-  { store, clock, failedAttempts }: OperatorAuthOptions,
+const authenticate = async (
+  authorization: string | undefined,
+  clientAddress: string,
+  { store, clock, failedOperatorCalls }: OperatorMountServices,
 ): Promise<OperatorKey> => {
   const key = bearerKey(authorization);
   const found = key === null ? null : await store.findOperatorKey(sha256(key));
   const isExpired = found !== null && found.expiresAt !== null && found.expiresAt <= clock.now();
   if (found !== null && found.revokedAt === null && !isExpired) return found;
-  await failedAttempts.consume(clientAddress);
+  await failedOperatorCalls.consume(clientAddress);
   throw new AppError(
     'invalid_api_key',
     'The operator key is missing, unknown, expired or revoked. Send "Authorization: Bearer <OPERATOR_KEY>"; ' +

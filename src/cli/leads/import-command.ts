@@ -215,26 +215,26 @@ export const describeLeftOut = ({ input, firstRejected, report }: LeftOut): stri
 /** With fewer rows, the fixed cost of an import hides its speed. */
 const minTimedRows = 1_000;
 
-const textOf = ({ place, mode, outcome, durationMs, input }: ImportEnd, rate: number | null): string => {
-  const speed = rate === null || outcome.rows < minTimedRows ? '' : ` (${formatCount(rate)} rows/s)`;
-  const figures = figureLines([
-    ['added', formatCount(outcome.added)],
-    ['updated', formatCount(outcome.updated)],
-    ...(mode === 'replace' && outcome.removed !== null
-      ? [['removed', formatCount(outcome.removed), 'the input does not name them'] as const]
-      : []),
-    ['repeated', formatCount(outcome.repeated), 'a later row has the same username'],
-    ['forgotten', formatCount(outcome.forgotten), 'rows of people who asked for it'],
-    ['rejected', formatCount(input.rejected)],
-    ...(input.unknownCountries.rows > 0
-      ? [['no country', formatCount(input.unknownCountries.rows), 'their country is not known'] as const]
-      : []),
-    ['profiles', formatCount(outcome.profiles), 'in all, now'],
-  ]);
-  return `${countOf(outcome.rows, 'row')} imported into ${describePlace(place)} in ${formatDuration(durationMs)}${speed}:\n${figures}`;
-};
-
 const importAnswer = (end: ImportEnd): Answer => {
-  const view = importView.show(end);
-  return { json: { import: view }, text: textOf(end, view.rows_per_second), remark: describeLeftOut(end) };
+  const told = importView.show(end);
+  const { rows, removed, rows_per_second: rate, unknown_countries: unknown } = told;
+  const figures = figureLines([
+    ['added', formatCount(told.added)],
+    ['updated', formatCount(told.updated)],
+    ...(told.mode === 'replace' && removed !== null
+      ? [['removed', formatCount(removed), 'the input does not name them'] as const]
+      : []),
+    ['repeated', formatCount(told.repeated), 'a later row has the same username'],
+    ['forgotten', formatCount(told.forgotten), 'rows of people who asked for it'],
+    ['rejected', formatCount(told.rejected)],
+    ...(unknown > 0 ? [['no country', formatCount(unknown), 'their country is not known'] as const] : []),
+    ['profiles', formatCount(told.profiles), 'in all, now'],
+  ]);
+  const speed = rate === null || rows < minTimedRows ? '' : ` (${formatCount(rate)} rows/s)`;
+  const where = `${describePlace(end.place)} in ${formatDuration(end.durationMs)}${speed}`;
+  return {
+    json: { import: told },
+    text: `${countOf(rows, 'row')} imported into ${where}:\n${figures}`,
+    remark: describeLeftOut(end),
+  };
 };
