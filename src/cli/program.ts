@@ -4,7 +4,7 @@ import type { SettingOptions } from '../config/load-config.ts';
 import { settingsHelp } from '../config/settings-help.ts';
 import { exampleAccountId } from '../operator/accounts.ts';
 import { getSettings } from '../operator/gateway.ts';
-import { operatorKeyVerbs } from '../operator/operator-keys.ts';
+import { operatorKeyVerbs } from '../operator/operators.ts';
 import { verbs } from '../operator/verbs.ts';
 import { formatTable } from '../operator/view.ts';
 import { backupCommand } from './backup-command.ts';
@@ -15,9 +15,7 @@ import { convertCommand, exportCommand as exportProfiles } from './leads/export-
 import { importCommand } from './leads/import-command.ts';
 import { deleteCommand, restoreCommand, statsCommand } from './leads/people-commands.ts';
 import { commandsOf, toCommand } from './form-command.ts';
-import { exportCommand } from './payments/export-command.ts';
-import { reconcileCommand } from './payments/reconcile-command.ts';
-import { refundCommand } from './payments/refund-command.ts';
+import { exportCommand, reconcileCommand, refundCommand } from './payment-commands.ts';
 import { termsCommands } from './terms-commands.ts';
 
 export type GlobalOptions = SettingOptions & { json?: true };

@@ -1,11 +1,4 @@
 import { z } from 'zod';
-import { toIso } from '../kit/clock.ts';
-import { formatUsd } from '../kit/money.ts';
-import { time, usd } from '../operations/answer-fields.ts';
-import type { Account } from '../store/store.ts';
-import { accountIdField, limitField, lineField, pageField } from './fields.ts';
-import { readVerb, writeVerb, type CommandForm, type OperatorServices, requireFound } from './verb.ts';
-import { defineView, toPage } from './view.ts';
 import {
   AccountTermsError,
   checkAccountTerms,
@@ -13,7 +6,14 @@ import {
   toTermsText,
   type AccountTerms,
 } from '../accounts/catalog/account-terms.ts';
+import { toIso } from '../kit/clock.ts';
 import { AppError } from '../kit/errors.ts';
+import { formatUsd } from '../kit/money.ts';
+import { time, usd } from '../operations/answer-fields.ts';
+import type { Account } from '../store/store.ts';
+import { accountIdField, limitField, lineField, pageField } from './fields.ts';
+import { readVerb, writeVerb, type CommandForm, type OperatorServices, requireFound } from './verb.ts';
+import { defineView, toPage } from './view.ts';
 
 export const accountView = defineView<Account>({
   sandbox: 'True: its money is sandbox credit, which buys sandbox models only.',

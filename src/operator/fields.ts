@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { formatUsd, parseUsd, type Nano } from '../kit/money.ts';
-import { isUuid } from '../kit/ids.ts';
 import { maxEntryAmount } from '../accounts/ledger/entries.ts';
-import { idField } from '../operations/id-field.ts';
 import { AppError } from '../kit/errors.ts';
+import { isUuid } from '../kit/ids.ts';
+import { formatUsd, parseUsd, type Nano } from '../kit/money.ts';
+import { idField } from '../operations/id-field.ts';
 import { like } from './view.ts';
 
 export const accountIdField = idField.describe('The id of the account.');

@@ -2,16 +2,16 @@ import { z } from 'zod';
 import { issueKey as issue } from '../accounts/issue-key.ts';
 import { revokeKey as revoke } from '../accounts/revoke-key.ts';
 import { AppError } from '../kit/errors.ts';
-import { exampleKey as exampleOwnKey, keyMembers, toKeyAnswer } from '../operations/keys/key-answer.ts';
 import { idField } from '../operations/id-field.ts';
+import { exampleKey as exampleOwnKey, keyMembers, toKeyAnswer } from '../operations/keys/key-answer.ts';
 import { keyIdField, labelField, limitFields } from '../operations/keys/key-fields.ts';
 import { readLimits, type WrittenLimits } from '../operations/keys/read-limits.ts';
+import { changeLimits, noLimits, noUse, type LimitChanges } from '../rules/key-limits.ts';
 import type { UsedKey } from '../store/store.ts';
 import { exampleAccountId } from './accounts.ts';
 import { accountIdField, limitField } from './fields.ts';
 import { readVerb, writeVerb, type OperatorServices, notFound, requireFound } from './verb.ts';
 import { like, noteExample, toPage } from './view.ts';
-import { changeLimits, noLimits, noUse, type LimitChanges } from '../rules/key-limits.ts';
 
 export const keySchema = z.strictObject({ account_id: z.string(), ...keyMembers });
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { adjust, credit, refund } from '../accounts/ledger/entries.ts';
 import { toIso } from '../kit/clock.ts';
 import { AppError, type ErrorCode } from '../kit/errors.ts';
 import { formatUsd, type Nano } from '../kit/money.ts';
-import { adjust, credit, refund } from '../accounts/ledger/entries.ts';
 import { usageExample, usageFields, usageOf, usageOutput } from '../operations/account/get-usage.ts';
 import { count, time, usd } from '../operations/answer-fields.ts';
 import { idField } from '../operations/id-field.ts';

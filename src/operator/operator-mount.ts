@@ -1,25 +1,25 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { bearerKey } from '../accounts/authenticate.ts';
 import type { Config } from '../config/config.ts';
 import { AppError, methodNotAllowed } from '../kit/errors.ts';
+import { sha256 } from '../kit/ids.ts';
+import { isJsonObject } from '../kit/json.ts';
 import type { RequestNote } from '../kit/log-request.ts';
 import type { Log } from '../kit/log.ts';
-import { isJsonObject } from '../kit/json.ts';
 import { memoizeAsync } from '../kit/memoize-async.ts';
 import { watchClient } from '../kit/watch-client.ts';
 import { writeError } from '../kit/write-error.ts';
 import { writeJson } from '../kit/write-json.ts';
-import { addressBucket } from '../limits/address-bucket.ts';
 import { createLeadDesk } from '../leads/lead-desk.ts';
 import { createForgetUpstream } from '../leads/upstream/forget-upstream.ts';
+import { addressBucket } from '../limits/address-bucket.ts';
+import type { AddressLimiter } from '../limits/address-limiter.ts';
 import { readJsonBody } from '../rest/read-json-body.ts';
 import { createRouteTable, refuseMethod, routeFor, type FoundRoute } from '../rest/route-table.ts';
+import type { OperatorKey } from '../store/store.ts';
+import { createRefusalLimit, strangerPrefix, refuse, runVerb } from './run-verb.ts';
 import { wrongTypeText, type GatewayParts, type Verb, type OperatorServices } from './verb.ts';
 import { verbs } from './verbs.ts';
-import { createRefusalLimit, strangerPrefix, refuse, runVerb } from './run-verb.ts';
-import { bearerKey } from '../accounts/authenticate.ts';
-import { sha256 } from '../kit/ids.ts';
-import type { AddressLimiter } from '../limits/address-limiter.ts';
-import type { OperatorKey } from '../store/store.ts';
 
 export interface OperatorMountServices extends Pick<OperatorServices, 'store' | 'clock'> {
   config: Config;

@@ -2,11 +2,11 @@ import type { z } from 'zod';
 import { AppError, toAppError } from '../kit/errors.ts';
 import { newId } from '../kit/ids.ts';
 import { withoutKeys } from '../kit/log-request.ts';
+import { createWindowCounter } from '../limits/window-counter.ts';
 import { validate } from '../operations/validate.ts';
 import { StoreError } from '../store/store-error.ts';
 import type { OperatorRole } from '../store/store.ts';
 import type { Verb, OperatorServices } from './verb.ts';
-import { createWindowCounter } from '../limits/window-counter.ts';
 
 /** Who calls a verb. */
 export interface OperatorCall {

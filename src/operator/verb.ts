@@ -6,11 +6,11 @@ import { type ErrorCode, AppError } from '../kit/errors.ts';
 import type { JsonObject } from '../kit/json.ts';
 import type { LeadDesk } from '../leads/lead-desk.ts';
 import type { ForgetUpstream } from '../leads/upstream/forget-upstream.ts';
-import type { StoreSettings } from '../store/store-settings.ts';
 import type { DescribedOperation } from '../operations/definition.ts';
 import type { ErrorText } from '../operations/operation-docs.ts';
-import type { Providers } from '../providers/create-providers.ts';
 import type { Buyer } from '../payments/buying/create-buyer.ts';
+import type { Providers } from '../providers/create-providers.ts';
+import type { StoreSettings } from '../store/store-settings.ts';
 import type { OperatorRole, Store } from '../store/store.ts';
 import { exampleOf } from './view.ts';
 

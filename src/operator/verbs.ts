@@ -7,11 +7,10 @@ import {
   listAccounts,
   suspendAccount,
 } from './accounts.ts';
-import { listAudit } from './audit.ts';
+import { listAudit } from './operators.ts';
 import { getSettings, listProviders } from './gateway.ts';
 import { changeKey, issueKey, listKeys, revokeKey } from './keys.ts';
-import { importLeads } from './leads/import-leads.ts';
-import { forgetPeople, getLeadStats, restorePeople } from './leads/leads.ts';
+import { importLeads, forgetPeople, getLeadStats, restorePeople } from './leads.ts';
 import { adjustAccount, checkLedger, creditAccount, getUsage, listTransactions, refundJob } from './money.ts';
 import type { Verb } from './verb.ts';
 import { listBought } from './payments/bought-payments.ts';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { rotateWebhookSecret as rotate } from '../jobs/webhooks/rotate-webhook-secret.ts';
 import { isoOrNull, toIso } from '../kit/clock.ts';
 import { count, time } from '../operations/answer-fields.ts';
 import { idField } from '../operations/id-field.ts';
 import type { WebhookAttempt, WebhookEvent } from '../store/store.ts';
-import { rotateWebhookSecret as rotate } from '../jobs/webhooks/rotate-webhook-secret.ts';
 import { exampleAccountId } from './accounts.ts';
 import { accountIdField, limitField } from './fields.ts';
 import { readVerb, writeVerb, requireFound } from './verb.ts';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { systemClock } from '../../src/kit/clock.ts';
 import { createOperatorOpenApi } from '../../src/operator/operator-openapi.ts';
-import { issueOperatorKey } from '../../src/operator/operator-keys.ts';
+import { issueOperatorKey } from '../../src/operator/operators.ts';
 import { verbs } from '../../src/operator/verbs.ts';
 import { createTestDatabase } from '../cli/test-database.ts';
 import { openAccount } from '../mcp/open-account.ts';

@@ -7,7 +7,7 @@ import { AppError } from '../../src/kit/errors.ts';
 import type { JsonObject } from '../../src/kit/json.ts';
 import { createOperatorOpenApi } from '../../src/operator/operator-openapi.ts';
 import type { Verb, OperatorServices } from '../../src/operator/verb.ts';
-import { operatorKeyVerbs } from '../../src/operator/operator-keys.ts';
+import { operatorKeyVerbs } from '../../src/operator/operators.ts';
 import { verbs } from '../../src/operator/verbs.ts';
 import { runVerb, type OperatorCall } from '../../src/operator/run-verb.ts';
 import { openTestStoreHere } from './open-test-store-here.ts';

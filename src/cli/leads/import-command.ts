@@ -5,7 +5,7 @@ import { sanitizeLine } from '../../kit/sanitize-line.ts';
 import { shownColumn } from '../../leads/import/column-names.ts';
 import type { InputProgress, RejectedRow } from '../../leads/import/input-options.ts';
 import type { ImportedProfiles } from '../../leads/lead-keeper.ts';
-import { importLeads, importView } from '../../operator/leads/import-leads.ts';
+import { importLeads, importView } from '../../operator/leads.ts';
 import type { Answer, LeadSession, Session } from '../command.ts';
 import { CommandError } from '../command-error.ts';
 import { toCommand } from '../form-command.ts';

@@ -5,7 +5,7 @@ import { fileProblem } from '../../leads/import/raw-bytes.ts';
 import { LeadKeeperError } from '../../leads/lead-keeper.ts';
 import { readUsername } from '../../leads/query/read-username.ts';
 import { usernameKey } from '../../leads/query/username-key.ts';
-import { forgetPeople, loggedPeople, restorePeople, statsView } from '../../operator/leads/leads.ts';
+import { forgetPeople, loggedPeople, restorePeople, statsView } from '../../operator/leads.ts';
 import type { Session } from '../command.ts';
 import { CommandError } from '../command-error.ts';
 import { toCommand } from '../form-command.ts';

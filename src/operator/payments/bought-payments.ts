@@ -1,16 +1,16 @@
 import { z } from 'zod';
 import { toIso } from '../../kit/clock.ts';
+import { ConfigError } from '../../kit/errors.ts';
 import { formatUsd } from '../../kit/money.ts';
 import { time } from '../../operations/answer-fields.ts';
 import { idField } from '../../operations/id-field.ts';
+import { paidUpstreams } from '../../payments/buying/paid-upstreams.ts';
 import { sumBought } from '../../payments/buying/sum-bought.ts';
 import type { BoughtPayment } from '../../store/store.ts';
 import { limitField, dayFields, shownDays, toDay, toDays } from '../fields.ts';
 import { readVerb, type OperatorServices, requireFound } from '../verb.ts';
 import { formatTable, defineView, like, toPage } from '../view.ts';
 import { openTokenTexts } from './payment-view.ts';
-import { ConfigError } from '../../kit/errors.ts';
-import { paidUpstreams } from '../../payments/buying/paid-upstreams.ts';
 
 export const paySchema = z.strictObject({
   spent_today_usd: like(z.string().describe('In this UTC day, by all processes.'), '1.20'),

@@ -6,10 +6,10 @@ import { time } from '../../operations/answer-fields.ts';
 import { idField } from '../../operations/id-field.ts';
 import { ownPartOf } from '../../payments/records/find-payments.ts';
 import { createFindToken, createTokenTexts, type TokenTexts } from '../../payments/records/token-amount.ts';
+import { amountOf, paymentStates } from '../../rules/payments.ts';
 import type { Payment, PaymentRefund } from '../../store/store.ts';
 import type { OperatorServices } from '../verb.ts';
 import { formatTable, defineView } from '../view.ts';
-import { amountOf, paymentStates } from '../../rules/payments.ts';
 
 export const paymentField = idField.describe(
   'A payment: its identity, its transaction, or the beginning of either.',

@@ -4,8 +4,10 @@ import type { JsonObject } from '../../kit/json.ts';
 import { time } from '../../operations/answer-fields.ts';
 import { maxRefunds, requirePayment } from '../../payments/records/find-payments.ts';
 import { listPayments as findPayments } from '../../payments/records/list-payments.ts';
+import { sumPayments as addUp } from '../../payments/records/sum-payments.ts';
 import { tellPayment } from '../../payments/records/tell-payment.ts';
 import { findKnownNetwork, type TokenTexts } from '../../payments/records/token-amount.ts';
+import { paymentStates } from '../../rules/payments.ts';
 import type { Payment } from '../../store/store.ts';
 import { limitField, dayFields, shownDays, toDay, toDays } from '../fields.ts';
 import { readVerb } from '../verb.ts';
@@ -19,8 +21,6 @@ import {
   refundTable,
   refundView,
 } from './payment-view.ts';
-import { paymentStates } from '../../rules/payments.ts';
-import { sumPayments as addUp } from '../../payments/records/sum-payments.ts';
 
 /** Above the number of open refunds. */
 const maxOpenRefunds = 1_000;

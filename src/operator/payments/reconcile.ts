@@ -5,13 +5,13 @@ import { idField } from '../../operations/id-field.ts';
 import { requirePayment } from '../../payments/records/find-payments.ts';
 import { refundNotPossible } from '../../payments/refunds/refund-intent.ts';
 import { createRefundUpkeep } from '../../payments/refunds/refund-upkeep.ts';
-import { openCheckingGate, reconcilePayments as check } from '../../payments/sale/reconcile-payments.ts';
 import type { X402Gate } from '../../payments/sale/gate.ts';
+import { openCheckingGate, reconcilePayments as check } from '../../payments/sale/reconcile-payments.ts';
+import { paymentStates } from '../../rules/payments.ts';
 import { limitField } from '../fields.ts';
 import { writeVerb, type OperatorServices } from '../verb.ts';
 import { like } from '../view.ts';
 import { paymentField, paymentView } from './payment-view.ts';
-import { paymentStates } from '../../rules/payments.ts';
 
 /** Runs `work` with a gate of its own that checks payments and takes none. */
 const withCheckingGate = async <T>(

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { AppError } from '../../kit/errors.ts';
 import { requirePayment } from '../../payments/records/find-payments.ts';
+import { createFindToken, createTokenTexts, type TokenTexts } from '../../payments/records/token-amount.ts';
 import { moveRefund } from '../../payments/refunds/refund-events.ts';
 import type { WantedRefund } from '../../payments/refunds/refund-intent.ts';
 import type { RefundEnd } from '../../payments/refunds/refund-payment.ts';
 import { checkRefund, runRefund, type RefundContext } from '../../payments/refunds/run-refund.ts';
-import { createFindToken, createTokenTexts, type TokenTexts } from '../../payments/records/token-amount.ts';
 import type { PaymentRefund, Store } from '../../store/store.ts';
 import { limitField, lineField, uuidField } from '../fields.ts';
 import { readVerb, writeVerb, type OperatorServices, requireFound } from '../verb.ts';
