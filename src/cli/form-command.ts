@@ -122,14 +122,17 @@ const toWritten = (schema: z.ZodType, given: unknown): unknown => {
   return inner instanceof z.ZodNumber && /^\d{1,9}$/.test(given) ? Number(given) : given;
 };
 
-/** Makes a reader that refuses what the field does, if the field says why. The command itself checks the rest. */
+/**
+ * Makes a reader that refuses what the field does, if the field says why: in a sentence, or in what follows "It". The
+ * command itself checks the rest.
+ */
 const readerOf =
   ({ schema, isList }: Parameter) =>
   (text: string, before: unknown): unknown => {
     const given = isList ? [...(Array.isArray(before) ? before : []), text] : text;
     const problem = schema.safeParse(toWritten(schema, given)).error?.issues[0]?.message;
     if (problem === undefined || /^(?:Invalid |Too )/.test(problem)) return given;
-    throw new InvalidArgumentError(/^[a-z]/.test(problem) ? `It ${problem}.` : problem);
+    throw new InvalidArgumentError(problem.endsWith('.') ? problem : `It ${problem}.`);
   };
 
 const toArgument = (parameter: Parameter, all: readonly Parameter[]): Argument =>

@@ -64,7 +64,8 @@ interface ShownTable<Output> {
 export interface CommandForm<Output extends object = object> {
   /**
    * Its words, arguments and options: `credit <account> <amount> --reason <text> [--entry-id <uuid>]`. A name stands for
-   * the field of this name, also with `_id`, `_usd` or `_at` after it. A required field that may be left out here is a new id.
+   * the field of this name, also with `_id`, `_usd`, `_at` or `s` after it, or without `no-` before it. A required field
+   * that may be left out here is a new id.
    */
   usage: string;
   /** Follows the description of the verb in the help. */
