@@ -18,7 +18,7 @@ export const placeSchema = z
   .enum(['embedded', 'postgres'])
   .describe('`embedded`: in `DATA_DIR/leads`; `postgres`: in the database of the store.');
 
-export const placeName = ({ databaseUrl }: Place): z.output<typeof placeSchema> =>
+const placeName = ({ databaseUrl }: Place): z.output<typeof placeSchema> =>
   databaseUrl === null ? 'embedded' : 'postgres';
 
 export const statsView = defineView<LeadStats, Place>({
