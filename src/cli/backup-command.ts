@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { copyFile, mkdir, readdir, realpath, rename, rm, stat, utimes } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { Argument } from 'commander';
+import { z } from 'zod';
 import type { Config } from '../config/config.ts';
 import { ignoreEnoent } from '../kit/files.ts';
 import { syncToDisk } from '../kit/files.ts';
@@ -13,26 +13,24 @@ import { LeadIndexError } from '../leads/lead-index.ts';
 import { mediaFolder } from '../media/create-media-files.ts';
 import { markName } from '../media/disk-media.ts';
 import { embeddedStoreFile } from '../store/open-store.ts';
-import type { Answer } from './command-context.ts';
-import type { ConfigCommandDefinition } from './command-definition.ts';
+import type { Answer } from './command.ts';
 import { CommandError } from './command-error.ts';
-import { assertDataExists } from './store-place.ts';
+import { toCommand } from './form-command.ts';
+import { assertDataExists } from './place.ts';
 import { describeWriteError, fileExists } from './write-new-file.ts';
 
-export const backupCommand: ConfigCommandDefinition<[folder: string]> = {
-  words: 'backup',
-  summary: 'copy the embedded store, the media, the profiles and the generated wallets',
+export const backupCommand = toCommand({
+  usage: 'backup <folder>',
+  title: 'Copy the embedded store, the media, the profiles and the generated wallets',
   description:
     'Copies the data of the gateway into a new folder, also while it runs: the embedded store as it is at one moment, ' +
     'then the media on disk, the imported profiles and the generated wallets. The copy is a data folder itself. The ' +
     'settings (causeway.yaml and the environment) are read for the folder of the media; they are not copied.',
-  examples: [
-    'causeway backup /backup/causeway-monday',
-    'causeway --data-dir /backup/causeway-monday ledger check',
-  ],
-  arguments: [new Argument('<folder>', 'a new folder; it appears whole or not at all')],
-  runOnConfig: async (config, folder) => backUp(await config(), resolve(folder)),
-};
+  fields: { folder: z.string().describe('A new folder; it appears whole or not at all.') },
+  example: { folder: '/backup/causeway-monday' },
+  examples: ['causeway --data-dir /backup/causeway-monday ledger check'],
+  run: async ({ config }, { folder }) => backUp(await config(), resolve(folder)),
+});
 
 const backUp = async (config: Config, folder: string): Promise<Answer> => {
   assertDataExists(config);

@@ -1,18 +1,16 @@
-import { Argument, InvalidArgumentError, Option, type Command } from 'commander';
+import { Argument, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
 import { AppError } from '../kit/errors.ts';
 import { newId } from '../kit/ids.ts';
-import type { CommandForm } from '../operator/operator-operation.ts';
+import type { JsonObject } from '../kit/json.ts';
+import type { CommandForm, OperatorServices, Verb } from '../operator/verb.ts';
+import { formatTable } from '../operator/view.ts';
 import { StoreError } from '../store/store-error.ts';
-import type { Answer, Session } from './command-context.ts';
-import type { CommandDefinition } from './command-definition.ts';
+import type { Answer, CommandDefinition, Session } from './command.ts';
 import { CommandError } from './command-error.ts';
 
 /** A command whose arguments and options are the fields of an input. */
-interface FormCommand<Fields extends z.ZodRawShape> extends Pick<
-  CommandForm,
-  'usage' | 'more' | 'examples' | 'isNewAllowed'
-> {
+interface FormCommand<Fields extends z.ZodRawShape> extends Pick<CommandForm, 'usage' | 'more' | 'examples'> {
   title: string;
   description: string;
   fields: Fields;
@@ -21,7 +19,7 @@ interface FormCommand<Fields extends z.ZodRawShape> extends Pick<
   /** Stands below the examples. */
   appendix?: string;
   /** `input`: as it was written. A required field that was left out has a new id. */
-  run(session: Session, input: z.input<z.ZodObject<Fields>>, command: Command): Promise<Answer>;
+  run(session: Session, input: z.input<z.ZodObject<Fields>>): Promise<Answer>;
 }
 
 /** An argument or option of a usage line. */
@@ -34,6 +32,8 @@ interface Parameter {
   value: string | undefined;
   isOption: boolean;
   isRequired: boolean;
+  /** Whether its values are a list: `<file...>`, or an option that can be repeated. */
+  isList: boolean;
   field: string;
   schema: z.ZodType;
 }
@@ -47,7 +47,8 @@ const readUsage = (usage: string, fields: z.ZodRawShape) => {
       const flags = token.replace(/^\[(--.*)\]$/, '$1');
       const [name = '', value] = flags.match(/\w[\w-]*/g) ?? [];
       const base = name.replaceAll('-', '_');
-      const field = [base, `${base}_id`, `${base}_usd`, `${base}_at`].find((one) => one in fields);
+      const names = [base, `${base}_id`, `${base}_usd`, `${base}_at`, `${base}s`, base.replace(/^no_/, '')];
+      const field = names.find((one) => one in fields);
       if (field === undefined) throw new TypeError(`${usage}: there is no field for "${name}"`);
       const schema = fields[field] as z.ZodType;
       return {
@@ -56,6 +57,7 @@ const readUsage = (usage: string, fields: z.ZodRawShape) => {
         value,
         isOption: flags.startsWith('--'),
         isRequired: !token.startsWith('['),
+        isList: flags.includes('...') || takesList(schema),
         field,
         schema,
       };
@@ -64,18 +66,29 @@ const readUsage = (usage: string, fields: z.ZodRawShape) => {
 };
 
 /** The schema within optional, null and default values, and before a transformation. */
-const innermost = (schema: z.ZodType): z.ZodType => {
+const withoutWrapping = (schema: z.ZodType): z.ZodType => {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault)
-    return innermost(schema.unwrap() as z.ZodType);
-  if (schema instanceof z.ZodPipe) return innermost(schema.in as z.ZodType);
-  return schema instanceof z.ZodUnion ? innermost(schema.options[0] as z.ZodType) : schema;
+    return withoutWrapping(schema.unwrap() as z.ZodType);
+  return schema instanceof z.ZodPipe ? withoutWrapping(schema.in as z.ZodType) : schema;
+};
+
+/** Whether a field takes one text or several. */
+const takesList = (schema: z.ZodType): boolean => {
+  const inner = withoutWrapping(schema);
+  return inner instanceof z.ZodUnion && inner.options.some((one) => one instanceof z.ZodArray);
+};
+
+/** As `withoutWrapping`, and of a union its first member. */
+const innermost = (schema: z.ZodType): z.ZodType => {
+  const inner = withoutWrapping(schema);
+  return inner instanceof z.ZodUnion ? innermost(inner.options[0] as z.ZodType) : inner;
 };
 
 /** The description of a field, which may stand within optional and default values. */
 const textOf = (schema: z.ZodType): string =>
   schema.description ?? ('unwrap' in schema ? textOf((schema as z.ZodOptional).unwrap() as z.ZodType) : '');
 
-/** Writes a text of an operation for the command line: with its options in place of fields, `"none"` in place of null. */
+/** Writes a text of a verb for the command line: with its options in place of fields, `"none"` in place of null. */
 const inWords = (text: string, parameters: readonly Parameter[]): string =>
   text
     .replace(/^(?:True|False): /, '')
@@ -109,17 +122,21 @@ const toWritten = (schema: z.ZodType, given: unknown): unknown => {
   return inner instanceof z.ZodNumber && /^\d{1,9}$/.test(given) ? Number(given) : given;
 };
 
-/** Makes a reader that refuses what the field does, if the field says why. The operation itself checks the rest. */
+/**
+ * Makes a reader that refuses what the field does, if the field says why: in a sentence, or in what follows "It". The
+ * command itself checks the rest.
+ */
 const readerOf =
-  (schema: z.ZodType) =>
-  (text: string): string => {
-    const problem = schema.safeParse(toWritten(schema, text)).error?.issues[0]?.message;
-    if (problem === undefined || /^(?:Invalid |Too )/.test(problem)) return text;
-    throw new InvalidArgumentError(`It ${problem}.`);
+  ({ schema, isList }: Parameter) =>
+  (text: string, before: unknown): unknown => {
+    const given = isList ? [...(Array.isArray(before) ? before : []), text] : text;
+    const problem = schema.safeParse(toWritten(schema, given)).error?.issues[0]?.message;
+    if (problem === undefined || /^(?:Invalid |Too )/.test(problem)) return given;
+    throw new InvalidArgumentError(problem.endsWith('.') ? problem : `It ${problem}.`);
   };
 
 const toArgument = (parameter: Parameter, all: readonly Parameter[]): Argument =>
-  new Argument(parameter.flags, describeParameter(parameter, all)).argParser(readerOf(parameter.schema));
+  new Argument(parameter.flags, describeParameter(parameter, all)).argParser(readerOf(parameter));
 
 const toOption = (parameter: Parameter, all: readonly Parameter[]): Option => {
   const { flags, schema, isRequired } = parameter;
@@ -130,7 +147,7 @@ const toOption = (parameter: Parameter, all: readonly Parameter[]): Option => {
   if (usual !== undefined && usual !== '') option.default(usual);
   return inner instanceof z.ZodEnum
     ? option.choices(inner.options.map(String))
-    : option.argParser(readerOf(schema));
+    : option.argParser(readerOf(parameter));
 };
 
 /** Makes the input of what commander has read: the arguments, then the options. */
@@ -153,7 +170,7 @@ const inFlags = (message: string, parameters: readonly Parameter[]): string =>
 
 const quote = (value: unknown): string => {
   const text = String(value);
-  return /^[\w.:@-]+$/.test(text) ? text : JSON.stringify(text);
+  return /^[\w./:@-]+$/.test(text) ? text : JSON.stringify(text);
 };
 
 /** Writes the arguments of an input. */
@@ -173,7 +190,7 @@ const findOwnId = (parameters: readonly Parameter[]): Parameter | undefined =>
 
 /** Makes the command of a form. */
 export const toCommand = <Fields extends z.ZodRawShape>(form: FormCommand<Fields>): CommandDefinition => {
-  const { fields, more = '', examples = [], isNewAllowed, appendix } = form;
+  const { fields, more = '', examples = [], appendix = '' } = form;
   const { words, parameters } = readUsage(form.usage, fields);
   const own = findOwnId(parameters);
   const shown = parameters.filter((one) => one !== own);
@@ -183,19 +200,24 @@ export const toCommand = <Fields extends z.ZodRawShape>(form: FormCommand<Fields
     description: `${inWords(form.description, parameters)} ${more}`.trim(),
     examples: [
       ['causeway', words, ...toArguments(shown, form.example)].join(' '),
-      ...examples.map((example) => `causeway ${words} ${example}`),
+      ...examples.map((example) =>
+        example.startsWith('causeway ') ? example : `causeway ${words} ${example}`,
+      ),
     ],
     appendix,
     arguments: parameters.filter(({ isOption }) => !isOption).map((one) => toArgument(one, parameters)),
     options: parameters.filter(({ isOption }) => isOption).map((one) => toOption(one, parameters)),
-    isNewAllowed,
-    run: async (session, ...given: unknown[]) => {
+    run: async (session, given) => {
       const input = toInput(parameters, given);
       if (own !== undefined) input[own.field] ??= newId();
       try {
-        // The operation refuses what the readers of the arguments have let through.
-        return await form.run(session, input as z.input<z.ZodObject<Fields>>, given.at(-1) as Command);
+        // The command refuses what the readers of the arguments have let through.
+        return await form.run(session, input as z.input<z.ZodObject<Fields>>);
       } catch (cause) {
+        if (cause instanceof z.ZodError) {
+          const [{ path, message } = { path: [], message: 'is wrong' }] = cause.issues;
+          throw new CommandError('invalid_usage', inFlags(`${path.join('.')}: ${message}`, parameters));
+        }
         if (cause instanceof AppError && cause.code === 'invalid_parameter')
           throw new CommandError('invalid_usage', inFlags(cause.message, parameters), { cause });
         if (own === undefined || !(cause instanceof StoreError)) throw cause;
@@ -208,4 +230,51 @@ export const toCommand = <Fields extends z.ZodRawShape>(form: FormCommand<Fields
       }
     },
   };
+};
+
+/** Makes the command of a verb; none for a verb that is no command. */
+export const commandsOf = (verb: Verb): CommandDefinition[] => {
+  const { command: form, docs, title, description, fields } = verb;
+  if (form === undefined) return [];
+  const [{ parameters, body }] = docs.examples;
+  return [
+    toCommand({
+      ...form,
+      title,
+      description,
+      fields,
+      example: { ...parameters, ...body },
+      run: async ({ openStore }, input) => {
+        const services = await openStore(form);
+        const answer = await services.operate(verb, input);
+        return { json: answer, ...(await showAnswer(form, answer, input, services)) };
+      },
+    }),
+  ];
+};
+
+const showAnswer = async (
+  form: CommandForm,
+  answer: object,
+  input: Readonly<Record<string, unknown>>,
+  services: OperatorServices,
+): Promise<Omit<Answer, 'json'>> => {
+  const { of, usage, table } = form;
+  const items = of === undefined ? [] : [(answer as JsonObject)[of]].flat();
+  const isLast = !('has_more' in answer && answer.has_more === true);
+  const remark = isLast ? table?.remark?.(answer) : remarkOfMore(items.at(-1), usage);
+  if (table === undefined) {
+    const shown = (await form.show?.(answer, services, input)) ?? '';
+    return typeof shown === 'string' ? { text: shown, remark } : { remark, ...shown };
+  }
+  const { columns, none = '', row = () => ({}) } = table;
+  const rows = items.map((item) => ({ ...(item as JsonObject), ...row(item as never) }));
+  return { text: rows.length === 0 ? none : formatTable(columns, rows), remark };
+};
+
+/** The first member of an item is its id. */
+const remarkOfMore = (last: unknown, usage: string): string => {
+  const cursor = /--(?:after|before)(?= )/.exec(usage)?.[0];
+  const [id] = Object.values(last ?? {});
+  return `There are more: raise --limit, or ${cursor === undefined ? 'narrow the list.' : `continue with ${cursor} ${String(id)}`}`;
 };

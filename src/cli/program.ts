@@ -3,19 +3,19 @@ import packageJson from '../../package.json' with { type: 'json' };
 import type { SettingOptions } from '../config/load-config.ts';
 import { settingsHelp } from '../config/settings-help.ts';
 import { exampleAccountId } from '../operator/accounts.ts';
-import { operatorKeyOperations } from '../operator/operator-keys.ts';
-import { operatorOperations } from '../operator/operator-operations.ts';
+import { getSettings } from '../operator/gateway.ts';
+import { operatorKeyVerbs } from '../operator/operators.ts';
+import { verbs } from '../operator/verbs.ts';
+import { formatTable } from '../operator/view.ts';
 import { backupCommand } from './backup-command.ts';
-import type { CommandContext } from './command-context.ts';
-import { addCommands, addExamples, type CommandGroup } from './command-definition.ts';
+import { addCommands, addExamples, type CommandGroup, type RunCommand } from './command.ts';
 import { CommandError } from './command-error.ts';
 import { doctorCommand } from './doctor/doctor-command.ts';
-import { leadCommands } from './leads/commands.ts';
-import { commandsOf } from './operation-command.ts';
-import { exportCommand } from './payments/export-command.ts';
-import { reconcileCommand } from './payments/reconcile-command.ts';
-import { refundCommand } from './payments/refund-command.ts';
-import { settingsCommand } from './settings-command.ts';
+import { convertCommand, exportCommand as exportProfiles } from './leads/export-commands.ts';
+import { importCommand } from './leads/import-command.ts';
+import { deleteCommand, restoreCommand, statsCommand } from './leads/people-commands.ts';
+import { commandsOf, toCommand } from './form-command.ts';
+import { exportCommand, reconcileCommand, refundCommand } from './payment-commands.ts';
 import { termsCommands } from './terms-commands.ts';
 
 export type GlobalOptions = SettingOptions & { json?: true };
@@ -71,15 +71,40 @@ const groups: readonly CommandGroup[] = [
   { words: 'audit', summary: 'show who changed what' },
 ];
 
-/** Those of operations are made from the list of operations. */
+const settingsCommand = toCommand({
+  usage: 'settings',
+  title: 'Show all settings, without secrets',
+  description:
+    'Shows the settings that a gateway would start with here, where each was set, and causeway.yaml. Secrets are ' +
+    'hidden; of an address that may hold one, only its scheme and host are shown. A running gateway tells its own ' +
+    `settings at ${getSettings.rest.path}.`,
+  fields: {},
+  example: {},
+  examples: [`--json | jq -r '.settings[] | select(.source != "default")'`],
+  run: async ({ config }) => {
+    const described = await (await config()).describe();
+    const { stringify } = await import('yaml');
+    const table = formatTable('name value source=SET_BY', described.settings);
+    const { file } = described;
+    const text = file === null ? table : `${table}\n\ncauseway.yaml:\n${stringify(file).trimEnd()}`;
+    return { json: described, text };
+  },
+});
+
+/** Those of verbs are made from the list of verbs. */
 const commands = [
-  ...operatorOperations.flatMap(commandsOf),
+  ...verbs.flatMap(commandsOf),
   ...termsCommands,
   exportCommand,
   reconcileCommand,
   refundCommand,
-  ...leadCommands,
-  ...operatorKeyOperations.flatMap(commandsOf),
+  importCommand,
+  statsCommand,
+  exportProfiles,
+  convertCommand,
+  deleteCommand,
+  restoreCommand,
+  ...operatorKeyVerbs.flatMap(commandsOf),
   backupCommand,
   doctorCommand,
   settingsCommand,
@@ -87,7 +112,7 @@ const commands = [
 
 /** Creates all commands with their help texts. The program throws CommanderError instead of ending the process. */
 export const createProgram = (
-  context: CommandContext,
+  runCommand: RunCommand,
   output: { write: (text: string) => void; writeError: (text: string) => void },
 ): Command => {
   const program = new Command('causeway')
@@ -102,7 +127,7 @@ export const createProgram = (
     .configureOutput({ writeOut: output.write, writeErr: output.writeError, outputError: () => {} })
     .exitOverride();
   addLauncherCommands(program);
-  addCommands(program, { groups, commands }, context);
+  addCommands(program, { groups, commands }, runCommand);
   addExamples(program, [
     'causeway accounts create --name "Acme Ltd" --approved',
     `causeway credit ${exampleAccountId} 25 --reason "Invoice 2041"`,

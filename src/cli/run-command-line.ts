@@ -8,13 +8,20 @@ import { moveForgottenLists } from '../leads/move-forgotten-list.ts';
 import { openLeadIndex } from '../leads/open-lead-index.ts';
 import type { LeadIndex } from '../leads/lead-index.ts';
 import { createForgetUpstream } from '../leads/upstream/forget-upstream.ts';
-import { audited, runOperation, type OperatorCall } from '../operator/run-operation.ts';
+import { audited, runVerb, type OperatorCall } from '../operator/run-verb.ts';
 import { openStore } from '../store/open-store.ts';
-import type { Answer, CommandContext, LeadSession } from './command-context.ts';
+import type { Answer, LeadSession, RunCommand, Session } from './command.ts';
 import { isHelpShown, toCommandError, type CommandError } from './command-error.ts';
-import { assertPlaceExists, readLeadPlace, type LeadPlace } from './leads/place.ts';
+import {
+  assertDataExists,
+  assertPlaceExists,
+  hasData,
+  readAuditPlace,
+  readLeadPlace,
+  readStorePlace,
+  type LeadPlace,
+} from './place.ts';
 import { createProgram, type GlobalOptions } from './program.ts';
-import { assertDataExists, hasData, readAuditPlace, readStorePlace } from './store-place.ts';
 
 export interface CommandLine {
   /** The arguments after the program's name. */
@@ -58,83 +65,87 @@ const createPrinter = ({ write, writeError }: CommandLine, isJson: boolean) => {
   };
 };
 
-const callerHere = (): OperatorCall => ({
-  actor: `cli:${userName()}`,
-  actorLabel: null,
-  role: 'write',
-  requestId: null,
-});
-
 /** Takes over the lists of earlier versions before, as no gateway may have been started yet. */
 const openPlace = (place: LeadPlace): Promise<LeadIndex> =>
   openLeadIndex(place, (store) => moveForgottenLists(place, store));
 
-/** Runs one command, prints its answer or error and resolves with the exit code (see the table of CommandError). */
-export const runCommandLine = async (commandLine: CommandLine): Promise<number> => {
-  const { args, environment, write, writeError } = commandLine;
-  const isJson = hasJsonOption(args);
-  const printer = createPrinter(commandLine, isJson);
-  const { openKeeper = openPlace } = commandLine;
-  let exitCode = 0;
+const here = { log: silentLog, inThisThread: true } as const;
 
-  const globalOptions = () => program.opts<GlobalOptions>();
-  const config = () => loadConfig(environment, globalOptions());
-  const print = (answer: Answer): void => {
-    printer.answer(answer);
-    exitCode = answer.exitCode ?? 0;
+/** Opens the data that the session of a command asks for. `options`: those of every command. */
+const createSession = (
+  { environment, write, writeError, ...commandLine }: CommandLine,
+  isJson: boolean,
+  options: () => GlobalOptions,
+) => {
+  const opened: { close(): Promise<void> }[] = [];
+  const opens = <T extends { close(): Promise<void> }>(one: T): T => {
+    opened.push(one);
+    return one;
   };
-  const base = {
-    clock: systemClock,
-    tell: (line: string) => writeError(`${line}\n`),
-    writePart: commandLine.writePart ?? (async (text: string) => write(text)),
-  };
-  const caller = callerHere();
+  const actor = `cli:${userName()}`;
+  const caller: OperatorCall = { actor, actorLabel: null, role: 'write', requestId: null };
+  const clock = systemClock;
+  const config = () => loadConfig(environment, options());
   const withAudit: LeadSession['audited'] = async (row, change) => {
-    const { brand: _brand, ...place } = readAuditPlace(environment, globalOptions());
+    const { brand: _brand, ...place } = readAuditPlace(environment, options());
     if (!hasData(place)) return change();
-    const store = await openStore(place, { log: silentLog, inThisThread: true });
+    const store = await openStore(place, here);
     try {
-      return await audited(row, caller, { ...base, store }, change);
+      return await audited(row, caller, { clock, store }, change);
     } finally {
       await store.close();
     }
   };
-  const forgetUpstream = createForgetUpstream(() => loadHttpLeads(environment, globalOptions()));
-  const context: CommandContext = {
-    run: async (work, options = {}) => {
-      const { brand, ...place } = readStorePlace(environment, globalOptions());
-      if (options.isNewAllowed !== true) assertDataExists(place);
-      const store = await openStore(place, { log: silentLog, inThisThread: true });
-      try {
-        const services = { ...base, store, brand, config };
-        print(
-          await work({
-            ...services,
-            caller,
-            operate: (operation, input) => runOperation(operation, async () => input, caller, services),
-          }),
-        );
-      } finally {
-        await store.close();
-      }
+  const session: Session = {
+    clock,
+    isJson,
+    tell: (line) => writeError(`${line}\n`),
+    writePart: commandLine.writePart ?? (async (text) => write(text)),
+    progressOutput: { isTerminal: commandLine.isErrorTerminal ?? false, write: writeError },
+    stdin: commandLine.stdin ?? (() => Readable.from([])),
+    isReaderGone: commandLine.isReaderGone ?? (() => false),
+    config,
+    openStore: async ({ isNewAllowed = false } = {}) => {
+      const { brand, ...place } = readStorePlace(environment, options());
+      if (!isNewAllowed) assertDataExists(place);
+      const store = opens(await openStore(place, here));
+      const services = { clock, store, brand, config };
+      return {
+        ...services,
+        operate: (verb, input) => runVerb(verb, async () => input, caller, services),
+      };
     },
-    runOnConfig: async (work) => print(await work(config)),
-    runOnLeads: async ({ isNewAllowed = false }, work) => {
-      const place = readLeadPlace(environment, globalOptions());
+    openProfiles: async ({ isNewAllowed = false } = {}) => {
+      const place = readLeadPlace(environment, options());
       if (!isNewAllowed) assertPlaceExists(place);
-      const { isErrorTerminal = false, stdin = () => Readable.from([]) } = commandLine;
-      const { isReaderGone = () => false } = commandLine;
-      const progressOutput = isJson ? null : { isTerminal: isErrorTerminal, write: writeError };
-      const keeper = await openKeeper(place);
-      const session = { ...base, keeper, place, progressOutput, stdin, isReaderGone };
-      try {
-        print(await work({ ...session, audited: withAudit, forgetUpstream }));
-      } finally {
-        await keeper.close();
-      }
+      const keeper = opens(await (commandLine.openKeeper ?? openPlace)(place));
+      const readSource = () => loadHttpLeads(environment, options());
+      return { keeper, place, audited: withAudit, forgetUpstream: createForgetUpstream(readSource) };
     },
   };
-  const program = createProgram(context, { write, writeError: isJson ? () => {} : writeError });
+  const close = async (): Promise<void> => {
+    for (const one of opened) await one.close();
+  };
+  return { session, close };
+};
+
+/** Runs one command, prints its answer or error and resolves with the exit code (see the table of CommandError). */
+export const runCommandLine = async (commandLine: CommandLine): Promise<number> => {
+  const { args, write, writeError } = commandLine;
+  const isJson = hasJsonOption(args);
+  const printer = createPrinter(commandLine, isJson);
+  let exitCode = 0;
+  const runCommand: RunCommand = async (work) => {
+    const { session, close } = createSession(commandLine, isJson, () => program.opts<GlobalOptions>());
+    try {
+      const answer = await work(session);
+      printer.answer(answer);
+      exitCode = answer.exitCode ?? 0;
+    } finally {
+      await close();
+    }
+  };
+  const program = createProgram(runCommand, { write, writeError: isJson ? () => {} : writeError });
 
   try {
     await program.parseAsync(args, { from: 'user' });

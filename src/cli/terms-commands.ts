@@ -2,10 +2,9 @@ import { readFileSync } from 'node:fs';
 import { parse as parseYaml } from 'yaml';
 import { z } from 'zod';
 import { AppError } from '../kit/errors.ts';
-import { noTerms, setAccountTerms } from '../operator/account-terms.ts';
-import { exampleAccountId } from '../operator/accounts.ts';
+import { noTerms, setAccountTerms, exampleAccountId } from '../operator/accounts.ts';
 import { accountIdField } from '../operator/fields.ts';
-import type { CommandDefinition } from './command-definition.ts';
+import type { CommandDefinition } from './command.ts';
 import { CommandError } from './command-error.ts';
 import { toCommand } from './form-command.ts';
 
@@ -22,7 +21,7 @@ const readTermsFile = (file: string): TermsInput => {
     throw invalidTerms(file, 'it cannot be read', cause);
   }
   try {
-    // The operation checks what is in it.
+    // The verb checks what is in it.
     terms = parseYaml(text) as TermsInput;
   } catch (cause) {
     const line = cause instanceof Error ? (cause.message.split('\n')[0] ?? '') : '';
@@ -55,7 +54,8 @@ const set = toCommand({
   fields: { account_id: accountIdField, file: z.string().describe('YAML or JSON.') },
   example: { account_id: exampleAccountId, file: 'terms.yaml' },
   appendix: fileHelp,
-  run: async ({ operate }, { account_id: accountId, file }) => {
+  run: async ({ openStore }, { account_id: accountId, file }) => {
+    const { operate } = await openStore();
     const terms = readTermsFile(file);
     try {
       const json = await operate(setAccountTerms, { account_id: accountId, terms });
@@ -73,7 +73,8 @@ const clear = toCommand({
   description: 'Removes the terms of an account: the SKUs, prices and limits of the gateway hold again.',
   fields: { account_id: accountIdField },
   example: { account_id: exampleAccountId },
-  run: async ({ operate }, { account_id: accountId }) => {
+  run: async ({ openStore }, { account_id: accountId }) => {
+    const { operate } = await openStore();
     const json = await operate(setAccountTerms, { account_id: accountId, terms: null });
     return { json, text: noTerms(json) };
   },

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { isoOrNull, toIso } from '../kit/clock.ts';
 import { time } from '../operations/answer-fields.ts';
 import type { Providers } from '../providers/create-providers.ts';
-import { inGateway, operatorRead } from './operator-operation.ts';
-import { paySchema, readPayViews, type PayView } from './pay-view.ts';
+import { inGateway, readVerb } from './verb.ts';
+import { paySchema, readPayViews, type PayView } from './payments/bought-payments.ts';
 import { defineView } from './view.ts';
 
 type Health = ReturnType<Providers['health']>[number];
@@ -56,7 +56,7 @@ const providerView = defineView<Health, Map<string, PayView>>({
   ],
 });
 
-export const listProviders = operatorRead({
+export const listProviders = readVerb({
   name: 'list_providers',
   title: 'List providers and their health',
   description:
@@ -67,7 +67,6 @@ export const listProviders = operatorRead({
   fields: {},
   output: z.strictObject({ providers: z.array(providerView.schema) }),
   answer: 'ProviderList',
-  example: {},
   handle: async (_input, services) => {
     const pays = await readPayViews(services);
     const health = inGateway(services).providers.health();
@@ -82,7 +81,7 @@ const settingSchema = z.strictObject({
   secret: z.boolean().describe('True: the value, or a part of it, is secret.'),
 });
 
-export const getSettings = operatorRead({
+export const getSettings = readVerb({
   name: 'get_settings',
   title: 'Get the settings in force',
   description:
@@ -96,7 +95,6 @@ export const getSettings = operatorRead({
     file: z.json().describe('causeway.yaml; null: there is none.'),
   }),
   answer: 'SettingsInForce',
-  example: {},
   exampleAnswer: {
     settings: [
       { name: 'PORT', value: '8402', source: 'default', secret: false },

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { AppError } from '../kit/errors.ts';
-import { exampleKey as exampleOwnKey, keyMembers, toKeyAnswer } from '../operations/keys/key-answer.ts';
 import { idField } from '../operations/id-field.ts';
 import {
   keyIdField,
@@ -9,13 +8,13 @@ import {
   readLimits,
   type WrittenLimits,
 } from '../operations/keys/key-fields.ts';
+import { exampleKey as exampleOwnKey, keyMembers, toKeyAnswer } from '../operations/keys/key-answer.ts';
+import { changeLimits, noLimits, noUse, type LimitChanges } from '../rules/key-limits.ts';
 import type { UsedKey } from '../store/store.ts';
 import { exampleAccountId } from './accounts.ts';
 import { accountIdField, limitField } from './fields.ts';
-import { operatorRead, operatorWrite, type OperatorServices } from './operator-operation.ts';
-import { notFound, requireFound } from './require-found.ts';
+import { readVerb, writeVerb, type OperatorServices, notFound, requireFound } from './verb.ts';
 import { like, noteExample, toPage } from './view.ts';
-import { changeLimits, noLimits, noUse, type LimitChanges } from '../rules/key-limits.ts';
 import { issueKey as issue, revokeKey as revoke } from '../accounts/keys.ts';
 
 export const keySchema = z.strictObject({ account_id: z.string(), ...keyMembers });
@@ -63,7 +62,7 @@ const table = {
 const limitUsage =
   '[--label <label>] [--expires <time>] [--models <skus>] [--budget-day <usd>] [--budget-month <usd>] [--alert-url <url>]';
 
-export const issueKey = operatorWrite({
+export const issueKey = writeVerb({
   name: 'issue_key',
   title: 'Issue a key',
   description:
@@ -106,7 +105,7 @@ export const issueKey = operatorWrite({
   },
 });
 
-export const changeKey = operatorWrite({
+export const changeKey = writeVerb({
   name: 'change_key',
   title: 'Change the limits of a key',
   description:
@@ -135,7 +134,7 @@ export const changeKey = operatorWrite({
   },
 });
 
-export const revokeKey = operatorWrite({
+export const revokeKey = writeVerb({
   name: 'revoke_key',
   title: 'Revoke a key',
   description: 'Ends an API key for good: calls with it get 401 `invalid_api_key` from now on.',
@@ -159,7 +158,7 @@ export const revokeKey = operatorWrite({
   },
 });
 
-export const listKeys = operatorRead({
+export const listKeys = readVerb({
   name: 'list_keys',
   title: 'List the keys of an account',
   description: 'The newest API keys of an account with their limits and use, newest first.',

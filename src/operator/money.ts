@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { adjust, credit, refund } from '../accounts/ledger/entries.ts';
 import { toIso } from '../kit/clock.ts';
 import { AppError, type ErrorCode } from '../kit/errors.ts';
 import { formatUsd, type Nano } from '../kit/money.ts';
-import { adjust, credit, refund } from '../accounts/ledger/entries.ts';
 import { usageExample, usageFields, usageOf, usageOutput } from '../operations/account/get-usage.ts';
 import { count, time, usd } from '../operations/answer-fields.ts';
 import { idField } from '../operations/id-field.ts';
@@ -17,10 +17,8 @@ import {
   signedAmount,
   uuidField,
 } from './fields.ts';
-import { operatorRead, operatorWrite, type OperatorOperation } from './operator-operation.ts';
-import { notFound, requireFound } from './require-found.ts';
-import { formatTable } from './table.ts';
-import { defineView, toPage } from './view.ts';
+import { readVerb, writeVerb, type Verb, notFound, requireFound } from './verb.ts';
+import { formatTable, defineView, toPage } from './view.ts';
 
 export const entryView = defineView<LedgerEntry>({
   amount_usd: 'Credits positive, debits negative.',
@@ -87,7 +85,7 @@ const entryConflict = (): AppError =>
 
 const entryUsage = '--reason <text> [--entry-id <uuid>]';
 
-interface EntryParts extends Pick<OperatorOperation, 'name' | 'title' | 'description'> {
+interface EntryParts extends Pick<Verb, 'name' | 'title' | 'description'> {
   /** The word of its command and of its path. */
   word: 'credit' | 'adjust';
   amount: typeof positiveAmount;
@@ -98,7 +96,7 @@ interface EntryParts extends Pick<OperatorOperation, 'name' | 'title' | 'descrip
 }
 
 const postEntry = ({ word, amount, example: written, errors = [], post, ...parts }: EntryParts) =>
-  operatorWrite({
+  writeVerb({
     ...parts,
     group: 'money',
     path: `/accounts/{account_id}/${word}`,
@@ -158,7 +156,7 @@ const refundedView = defineView<Posted & { refunded: Nano }>({
   balance_usd: postedView.members.balance_usd,
 });
 
-export const refundJob = operatorWrite({
+export const refundJob = writeVerb({
   name: 'refund_job',
   title: 'Refund the charge of a job',
   description: 'Refunds the charge of a job, whole or in part, at most its charge less earlier refunds.',
@@ -209,7 +207,7 @@ const transactionView = defineView<LedgerEntry & { model: string | null }>({
   model: [z.string().nullable(), 'model', null],
 });
 
-export const listTransactions = operatorRead({
+export const listTransactions = readVerb({
   name: 'list_account_transactions',
   title: 'List the transactions of an account',
   description: 'Top-ups, debits, refunds and adjustments of an account, newest first.',
@@ -239,7 +237,7 @@ export const listTransactions = operatorRead({
 
 const usageColumns = 'model >jobs >charged_usd >refunded_usd >net_spent_usd=NET_USD';
 
-export const getUsage = operatorRead({
+export const getUsage = readVerb({
   name: 'get_account_usage',
   title: 'Sum up the usage of an account',
   description:
@@ -281,7 +279,7 @@ const ledgerView = defineView<Awaited<ReturnType<Store['checkLedger']>>>({
   problems: [z.array(z.string()), 'problems', []],
 });
 
-export const checkLedger = operatorRead({
+export const checkLedger = readVerb({
   name: 'check_ledger',
   title: 'Check the ledger',
   description:
@@ -293,7 +291,6 @@ export const checkLedger = operatorRead({
   fields: {},
   output: ledgerView.schema,
   answer: 'LedgerReport',
-  example: {},
   command: {
     usage: 'ledger check',
     more: 'The gateway may run meanwhile. The exit code is 1 if there are differences.',

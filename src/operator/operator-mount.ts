@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { bearerKey } from '../accounts/authenticate.ts';
 import type { Config } from '../config/config.ts';
 import { AppError, methodNotAllowed } from '../kit/errors.ts';
 import { type RequestNote, watchClient } from '../kit/log-request.ts';
@@ -9,26 +10,23 @@ import { writeError } from '../kit/write-answer.ts';
 import { writeJson } from '../kit/write-answer.ts';
 import { addressBucket } from '../limits/address-limiter.ts';
 import { createLeadTasks } from '../leads/lead-tasks.ts';
+import { sha256 } from '../kit/ids.ts';
 import { createForgetUpstream } from '../leads/upstream/forget-upstream.ts';
+import type { AddressLimiter } from '../limits/address-limiter.ts';
 import { readJsonBody } from '../rest/read-json-body.ts';
 import { createRouteTable, refuseMethod, routeFor, type FoundRoute } from '../rest/route-table.ts';
-import { authenticateOperator, type OperatorAuthOptions } from './authenticate-operator.ts';
-import {
-  wrongTypeText,
-  type GatewayParts,
-  type OperatorOperation,
-  type OperatorServices,
-} from './operator-operation.ts';
-import { operatorOperations } from './operator-operations.ts';
-import { createRefusalLimit, strangerPrefix } from './refusal-limit.ts';
-import { refuse, runOperation } from './run-operation.ts';
+import type { OperatorKey } from '../store/store.ts';
+import { createRefusalLimit, strangerPrefix, refuse, runVerb } from './run-verb.ts';
+import { wrongTypeText, type GatewayParts, type Verb, type OperatorServices } from './verb.ts';
+import { verbs } from './verbs.ts';
 
 export interface OperatorMountServices extends Pick<OperatorServices, 'store' | 'clock'> {
   config: Config;
   providers: GatewayParts['providers'];
   log: Log;
   publicUrl(): string;
-  failedOperatorCalls: OperatorAuthOptions['failedAttempts'];
+  /** Counts failed attempts to authenticate. */
+  failedOperatorCalls: AddressLimiter;
   buyer: GatewayParts['buyer'];
 }
 
@@ -50,7 +48,7 @@ const maxBytes = 1024 ** 2;
  */
 export const createOperatorMount = (services: OperatorMountServices) => {
   const { config, store, clock, log, providers, buyer } = services;
-  const find = createRouteTable(operatorOperations);
+  const find = createRouteTable(verbs);
   const refusals = createRefusalLimit();
   const operatorServices = {
     store,
@@ -75,10 +73,9 @@ export const createOperatorMount = (services: OperatorMountServices) => {
   ): Promise<object> => {
     const { url, clientAddress, requestId, note } = facts;
     const { authorization } = request.headers;
-    const auth = { store, clock, failedAttempts: services.failedOperatorCalls };
     const actor = `${strangerPrefix}${addressBucket(clientAddress)}`;
     const stranger = { actor, actorLabel: null, role: 'read', requestId } as const;
-    const key = await authenticateOperator({ authorization, clientAddress }, auth).catch((error: unknown) =>
+    const key = await authenticate(authorization, clientAddress, services).catch((error: unknown) =>
       refuse(error, 'authenticate', stranger, operatorServices),
     );
     note.operatorKey = key.id;
@@ -93,7 +90,7 @@ export const createOperatorMount = (services: OperatorMountServices) => {
     if (route === null) throw refuseMethod(onPath);
     const call = { actor: `key:${key.id}`, actorLabel: key.label, role: key.role, requestId };
     const gateway = { providers, buyer, leads, body: request, signal };
-    return runOperation(route.operation, () => readInput(route, request, url), call, {
+    return runVerb(route.operation, () => readInput(route, request, url), call, {
       ...operatorServices,
       gateway,
     });
@@ -115,7 +112,7 @@ const hasBody = ({ headers }: IncomingMessage): boolean =>
 
 /** Reads the input. Each field has one place, so that no value silently replaces another. */
 const readInput = async (
-  { operation, fields, readParameters }: FoundRoute<OperatorOperation>,
+  { operation, fields, readParameters }: FoundRoute<Verb>,
   request: IncomingMessage,
   { searchParams }: URL,
 ): Promise<unknown> => {
@@ -142,3 +139,25 @@ const checkType = ({ headers }: IncomingMessage, accepts: readonly string[]): vo
 
 const misplaced = (name: string, problem: string): AppError =>
   new AppError('invalid_parameter', `${name}: ${problem}`, { param: name });
+
+/**
+ * Finds the operator key of an `Authorization` header. It is looked up on every call, so that a revoked key stops working
+ * at once. Throws AppError `invalid_api_key`, or `rate_limit_exceeded` after many failures from one address.
+ */
+const authenticate = async (
+  authorization: string | undefined,
+  clientAddress: string,
+  { store, clock, failedOperatorCalls }: OperatorMountServices,
+): Promise<OperatorKey> => {
+  const key = bearerKey(authorization);
+  const found = key === null ? null : await store.findOperatorKey(sha256(key));
+  const isExpired = found !== null && found.expiresAt !== null && found.expiresAt <= clock.now();
+  if (found !== null && found.revokedAt === null && !isExpired) return found;
+  await failedOperatorCalls.consume(clientAddress);
+  throw new AppError(
+    'invalid_api_key',
+    'The operator key is missing, unknown, expired or revoked. Send "Authorization: Bearer <OPERATOR_KEY>"; ' +
+      'API keys of customers do not work here.',
+    { headers: { 'www-authenticate': 'Bearer' } },
+  );
+};

@@ -5,7 +5,7 @@ import { assembleOpenApi } from '../rest/openapi/assemble-openapi.ts';
 import { accountView } from './accounts.ts';
 import { keySchema } from './keys.ts';
 import { entryView } from './money.ts';
-import { operatorOperations } from './operator-operations.ts';
+import { verbs } from './verbs.ts';
 import { paymentView, refundView } from './payments/payment-view.ts';
 import { webhookView } from './webhooks.ts';
 
@@ -13,7 +13,7 @@ import { webhookView } from './webhooks.ts';
 export const createOperatorOpenApi = ({ brand, publicUrl }: { brand: string; publicUrl: string }): object => {
   const title = brandTitle({ brand });
   return assembleOpenApi({
-    operations: operatorOperations,
+    operations: verbs,
     publicUrl,
     brand: title,
     namedSchemas: [
@@ -31,7 +31,7 @@ export const createOperatorOpenApi = ({ brand, publicUrl }: { brand: string; pub
       summary: 'Accounts, money, keys and payments, for the people who run the gateway.',
       description: introduction,
     },
-    tags: [...new Set(operatorOperations.map(({ group }) => group))].map((name) => ({
+    tags: [...new Set(verbs.map(({ group }) => group))].map((name) => ({
       name,
       description: groupTexts[name] ?? name,
     })),

@@ -1,15 +1,15 @@
 import { z } from 'zod';
+import { rotateWebhookSecret as rotate } from '../jobs/webhooks/webhook-secrets.ts';
 import { isoOrNull, toIso } from '../kit/clock.ts';
 import { count, time } from '../operations/answer-fields.ts';
 import { idField } from '../operations/id-field.ts';
 import type { WebhookAttempt, WebhookEvent } from '../store/store.ts';
 import { exampleAccountId } from './accounts.ts';
 import { accountIdField, limitField } from './fields.ts';
-import { operatorRead, operatorWrite } from './operator-operation.ts';
-import { requireFound } from './require-found.ts';
-import { formatTable } from './table.ts';
+import { requireFound } from './verb.ts';
+import { formatTable } from './view.ts';
 import { defineView, like, toPage } from './view.ts';
-import { rotateWebhookSecret as rotate } from '../jobs/webhooks/webhook-secrets.ts';
+import { readVerb, writeVerb } from './verb.ts';
 
 const state = z.enum(['pending', 'delivered', 'stopped', 'exhausted']);
 
@@ -56,7 +56,7 @@ const ofEvent = {
   errors: ['webhook_not_found'],
 } as const;
 
-export const listWebhooks = operatorRead({
+export const listWebhooks = readVerb({
   name: 'list_webhooks',
   title: 'List webhooks',
   description: 'The webhooks that announce the ends of jobs, newest first.',
@@ -91,7 +91,7 @@ export const listWebhooks = operatorRead({
   },
 });
 
-export const getWebhook = operatorRead({
+export const getWebhook = readVerb({
   ...ofEvent,
   name: 'get_webhook',
   title: 'Read a webhook and its attempts',
@@ -118,7 +118,7 @@ export const getWebhook = operatorRead({
   },
 });
 
-export const redeliverWebhook = operatorWrite({
+export const redeliverWebhook = writeVerb({
   ...ofEvent,
   name: 'redeliver_webhook',
   title: 'Send a webhook again',
@@ -143,7 +143,7 @@ export const redeliverWebhook = operatorWrite({
   },
 });
 
-export const rotateWebhookSecret = operatorWrite({
+export const rotateWebhookSecret = writeVerb({
   name: 'rotate_webhook_secret',
   title: 'Give an account a new signing secret',
   description:

@@ -2,38 +2,30 @@ import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { AppError } from '../../src/kit/errors.ts';
 import { newId } from '../../src/kit/ids.ts';
-import { addCommands } from '../../src/cli/command-definition.ts';
-import type { Session } from '../../src/cli/command-context.ts';
+import { addCommands, type Session } from '../../src/cli/command.ts';
 import { CommandError } from '../../src/cli/command-error.ts';
-import { commandsOf } from '../../src/cli/operation-command.ts';
-import { toCommand } from '../../src/cli/form-command.ts';
+import { commandsOf, toCommand } from '../../src/cli/form-command.ts';
 import { accountIdField } from '../../src/operator/fields.ts';
 import { changeKey } from '../../src/operator/keys.ts';
 import { creditAccount } from '../../src/operator/money.ts';
-import type { OperatorOperation } from '../../src/operator/operator-operation.ts';
+import type { Verb } from '../../src/operator/verb.ts';
 import { StoreError } from '../../src/store/store-error.ts';
 
 type Input = Record<string, unknown>;
 
-/** Runs the command of an operation, and returns the input that it had. */
-const inputOf = async (operation: OperatorOperation, words: string[], refusal?: Error): Promise<Input> => {
+/** Runs the command of a verb, and returns the input that it had. */
+const inputOf = async (verb: Verb, words: string[], refusal?: Error): Promise<Input> => {
   const inputs: Input[] = [];
-  const operate = async (_operation: unknown, input: Input) => {
+  const operate = async (_verb: unknown, input: Input) => {
     inputs.push(input);
     throw refusal ?? new Error('asked');
   };
   const program = new Command().exitOverride().configureOutput({ writeErr: () => {} });
   const groups = [{ words: 'keys', summary: 'keys' }];
-  const nothing = () => Promise.resolve();
-  addCommands(
-    program,
-    { groups, commands: commandsOf(operation) },
-    {
-      run: async (work) => void (await work({ operate } as unknown as Session)),
-      runOnConfig: nothing,
-      runOnLeads: nothing,
-    },
-  );
+  const openStore = async () => ({ operate });
+  addCommands(program, { groups, commands: commandsOf(verb) }, async (work) => {
+    await work({ openStore } as unknown as Session);
+  });
   const ended = program.parseAsync(words, { from: 'user' });
   if (refusal !== undefined) await ended;
   else await expect(ended).rejects.toThrow('asked');
@@ -42,7 +34,7 @@ const inputOf = async (operation: OperatorOperation, words: string[], refusal?: 
 
 const credit = ['credit', 'a', '5', '--reason', 'Invoice 1'];
 
-test('arguments and options are the fields of the operation, as they were written', async () => {
+test('arguments and options are the fields of the verb, as they were written', async () => {
   const set = ['keys', 'set', 'k', '--models', 'a,b', '--budget-day', 'none', '--expires', '2999-01-31'];
   expect(await inputOf(changeKey, set)).toEqual({
     key_id: 'k',

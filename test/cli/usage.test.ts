@@ -14,11 +14,8 @@ vi.setConfig({ testTimeout: 300_000 });
 const ignore = () => {};
 
 /** The commands as they are defined, with nothing behind them. */
-const bareProgram = (): Command => {
-  const nothing = () => Promise.resolve();
-  const context = { run: nothing, runOnConfig: nothing, runOnLeads: nothing };
-  return createProgram(context, { write: ignore, writeError: ignore });
-};
+const bareProgram = (): Command =>
+  createProgram(() => Promise.resolve(), { write: ignore, writeError: ignore });
 
 /** The words of every command, `[]` being the program itself. */
 const allCommands = (): string[][] => {

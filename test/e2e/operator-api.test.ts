@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { issueOperatorKey } from '../../src/operator/operator-keys.ts';
+import { issueOperatorKey } from '../../src/operator/operators.ts';
 import { documents, operatorOf } from '../cli/run-cli.ts';
 import { createTestDatabase } from '../cli/test-database.ts';
 import { hasService } from '../outside-services.ts';

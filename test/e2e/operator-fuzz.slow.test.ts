@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { systemClock } from '../../src/kit/clock.ts';
 import { createOperatorOpenApi } from '../../src/operator/operator-openapi.ts';
-import { issueOperatorKey } from '../../src/operator/operator-keys.ts';
-import { operatorOperations } from '../../src/operator/operator-operations.ts';
+import { issueOperatorKey } from '../../src/operator/operators.ts';
+import { verbs } from '../../src/operator/verbs.ts';
 import { createTestDatabase } from '../cli/test-database.ts';
 import { openAccount } from '../mcp/open-account.ts';
 import { hasService } from '../outside-services.ts';
@@ -42,8 +42,8 @@ describe.each(engines)("the operator's API on %s, with input of every kind", (en
   });
 
   // Profiles, providers and settings are not in the store.
-  const stored = operatorOperations.filter(({ group }) => group !== 'leads' && group !== 'gateway');
-  const tried = engine === 'sqlite' ? operatorOperations : stored;
+  const stored = verbs.filter(({ group }) => group !== 'leads' && group !== 'gateway');
+  const tried = engine === 'sqlite' ? verbs : stored;
   test.each(tried.map((operation) => [operation.name, operation] as const))(
     '%s answers as it is described, and never with a fault',
     async (_, { input, rest }) => {

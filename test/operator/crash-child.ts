@@ -2,7 +2,7 @@ import { readConfig } from '../../src/config/config.ts';
 import { systemClock } from '../../src/kit/clock.ts';
 import { newId } from '../../src/kit/ids.ts';
 import { creditAccount } from '../../src/operator/money.ts';
-import { runOperation } from '../../src/operator/run-operation.ts';
+import { runVerb } from '../../src/operator/run-verb.ts';
 import type { Store } from '../../src/store/store.ts';
 import { openStoreAt } from '../store/open-store-at.ts';
 
@@ -31,7 +31,7 @@ const store = new Proxy(await openStoreAt(kind === 'postgres' ? 'postgres' : 'sq
     };
   },
 });
-await runOperation(
+await runVerb(
   creditAccount,
   async () => ({ account_id: accountId, amount_usd: '5.00', reason: 'Invoice 1', entry_id: newId() }),
   { actor: 'cli:test', actorLabel: null, role: 'write', requestId: null },

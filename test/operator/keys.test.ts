@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, onTestFinished, test } from 'vitest';
-import { issueOperatorKey } from '../../src/operator/operator-keys.ts';
+import { issueOperatorKey } from '../../src/operator/operators.ts';
 import { startTestGateway } from '../e2e/start-test-gateway.ts';
 import { openAccount } from '../mcp/open-account.ts';
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { issueOperatorKey } from '../../src/operator/operator-keys.ts';
+import { issueOperatorKey } from '../../src/operator/operators.ts';
 import type { JsonObject } from '../../src/kit/json.ts';
 import type { OperatorRole } from '../../src/store/store.ts';
 import type { TestGateway } from '../e2e/start-test-gateway.ts';

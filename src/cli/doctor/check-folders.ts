@@ -5,9 +5,13 @@ import { dirname, join, resolve } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { ignoreEnoent } from '../../kit/files.ts';
 import { userName } from '../../kit/process.ts';
+import { leadsFolder } from '../../leads/open-lead-index.ts';
+import { leftInFolder, readManifest } from '../../leads/sqlite/profiles-folder.ts';
 import { mediaFolder } from '../../media/create-media-files.ts';
+import { directAddress } from '../../store/store-settings.ts';
+import { formatCount } from '../leads/figures.ts';
 import { codeOf, describeWriteError } from '../write-new-file.ts';
-import { judgeWrite, problem, warning, type Check, type Finding } from './finding.ts';
+import { judgeWrite, ok, problem, warning, type Check, type Findings } from './finding.ts';
 
 interface Folder {
   path: string;
@@ -18,61 +22,44 @@ interface Folder {
 }
 
 /** Checks that the folders are there, belong to this user, take files and have room. */
-export const foldersCheck = (config: Config): Check => ({
-  name: 'folders',
-  look: async () => (await Promise.all(foldersOf(config).map(lookAt))).flat(),
-});
-
-const foldersOf = (config: Config): Folder[] => {
+export const checkFolders: Check = async (config) => {
   const { dataDir, mediaDir, s3, databaseUrl } = config;
-  return [
-    { path: resolve(dataDir), setting: 'DATA_DIR', hasStore: databaseUrl === null },
-    ...(s3 === null && mediaDir !== null
-      ? [{ path: resolve(mediaFolder(config)), setting: 'MEDIA_DIR', hasStore: false }]
-      : []),
-  ];
+  const data = { path: resolve(dataDir), setting: 'DATA_DIR', hasStore: databaseUrl === null };
+  const media = { path: resolve(mediaFolder(config)), setting: 'MEDIA_DIR', hasStore: false };
+  return Promise.all([data, ...(s3 === null && mediaDir !== null ? [media] : [])].map(lookAtFolder));
 };
 
-const lookAt = async (folder: Folder): Promise<Finding[]> => {
+const lookAtFolder = async (folder: Folder): Promise<Findings> => {
   const { path, setting } = folder;
   let found: Stats | null;
   try {
     found = await ignoreEnoent(stat(path));
   } catch (error) {
-    return [
-      problem(
-        `${setting}: ${path} cannot be read by ${userName()} (${codeOf(error)}).`,
-        'Run this and the gateway as the same user, the owner of the folder. Is the setting right?',
-      ),
-    ];
+    return problem(
+      `${setting}: ${path} cannot be read by ${userName()} (${codeOf(error)}).`,
+      'Run this and the gateway as the same user, the owner of the folder. Is the setting right?',
+    );
   }
   if (found === null)
-    return [
-      warning(
-        `${setting}: ${path} does not exist yet.`,
-        `The first start creates it, if ${userName()} may write to ${dirname(path)}. Is the setting right?`,
-      ),
-    ];
+    return warning(
+      `${setting}: ${path} does not exist yet.`,
+      `The first start creates it, if ${userName()} may write to ${dirname(path)}. Is the setting right?`,
+    );
   if (!found.isDirectory())
-    return [problem(`${setting}: ${path} is not a folder.`, `Correct ${setting}, or move the file away.`)];
-  const owner = found.uid !== process.geteuid?.() && process.geteuid !== undefined;
-  const [written, ...rest] = await Promise.all([tryToWrite(folder), lookAtDisk(folder)]);
+    return problem(`${setting}: ${path} is not a folder.`, `Correct ${setting}, or move the file away.`);
   return [
-    ...(owner
-      ? [
-          problem(
-            `${setting}: ${path} belongs to another user (${found.uid}) than the one who runs this (${userName()}).`,
-            'Run this and the gateway as the same user, the owner of the folder.',
-          ),
-        ]
-      : []),
-    written,
-    ...rest.flat(),
+    found.uid !== process.geteuid?.() &&
+      process.geteuid !== undefined &&
+      problem(
+        `${setting}: ${path} belongs to another user (${found.uid}) than the one who runs this (${userName()}).`,
+        'Run this and the gateway as the same user, the owner of the folder.',
+      ),
+    ...(await Promise.all([tryToWrite(folder), lookAtDisk(folder)])),
   ];
 };
 
 /** Writes a small file durably, as each paid request does to the embedded store, and removes it. */
-const tryToWrite = async ({ path, setting }: Folder): Promise<Finding> => {
+const tryToWrite = async ({ path, setting }: Folder): Promise<Findings> => {
   const probe = join(path, `.doctor-${randomUUID()}`);
   try {
     const beganAt = performance.now();
@@ -112,26 +99,69 @@ const networkTypes: Readonly<Record<number, string>> = {
   0x65735546: 'FUSE',
 };
 
-const lookAtDisk = async ({ path, setting, hasStore }: Folder): Promise<Finding[]> => {
+const lookAtDisk = async ({ path, setting, hasStore }: Folder): Promise<Findings> => {
   const { type, bsize, bavail } = await statfs(path);
   const free = bavail * bsize;
   const network = networkTypes[type];
   return [
-    ...(free < gib
-      ? [
-          (free < gib / 10 ? problem : warning)(
-            `${setting}: the disk of ${path} has ${Math.floor(free / 1024 ** 2)} MiB left.`,
-            'Free some room, or move the folder to a larger disk; a full disk stops new work.',
-          ),
-        ]
-      : []),
-    ...(network !== undefined && hasStore
-      ? [
-          problem(
-            `${setting}: ${path} is on a network file system (${network}), where the embedded store may lose data.`,
-            'Use a local disk, or PostgreSQL (DATABASE_URL).',
-          ),
-        ]
-      : []),
+    free < gib &&
+      (free < gib / 10 ? problem : warning)(
+        `${setting}: the disk of ${path} has ${Math.floor(free / 1024 ** 2)} MiB left.`,
+        'Free some room, or move the folder to a larger disk; a full disk stops new work.',
+      ),
+    network !== undefined &&
+      hasStore &&
+      problem(
+        `${setting}: ${path} is on a network file system (${network}), where the embedded store may lose data.`,
+        'Use a local disk, or PostgreSQL (DATABASE_URL).',
+      ),
   ];
+};
+
+/** Checks that there are real profiles to search. Other services are not asked: a call may cost money. */
+export const checkProfiles: Check = async (config) => {
+  const { search, leads, databaseUrl, dataDir } = config;
+  if (!search.isOn) return ok('The search is switched off (LEADS_SOURCES or X402_NETWORKS is none).');
+  const kinds = leads.sources.map(({ kind }) => kind);
+  const others = kinds.filter((kind) => kind !== 'embedded');
+  const asked = others.length > 0 && ok(`Not asked, as a search may cost money: ${others.join(', ')}.`);
+  if (!kinds.includes('embedded')) return asked;
+  const left = databaseUrl === null ? null : leftInFolder(leadsFolder(dataDir));
+  return [
+    asked,
+    left !== null && warning(left, 'If they are not needed, move the folder away.'),
+    await lookAtProfiles(config, { isAlone: others.length === 0 }),
+  ];
+};
+
+const lookAtProfiles = async (config: Config, { isAlone }: { isAlone: boolean }): Promise<Findings> => {
+  let found: Awaited<ReturnType<typeof countProfiles>>;
+  try {
+    found = await countProfiles(config);
+  } catch (error) {
+    return problem(
+      `The profiles cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+      'Run this as the user of the gateway. If they are damaged, restore a backup of them, or import them again (docs/operators-profiles.md).',
+    );
+  }
+  const remedy = 'Import profiles (causeway leads import), or name another source (LEADS_SOURCES).';
+  const isReal = found.isReal && found.profiles > 0;
+  if (!isReal && isAlone && config.x402.takesRealMoney)
+    return problem('There are only fictional profiles, or none, which are not sold for real money.', remedy);
+  if (found.profiles === 0) return warning('No profiles were imported.', remedy);
+  if (!isReal) return warning('Searches run over generated, fictional profiles.', remedy);
+  return ok(`${formatCount(found.profiles)} real profiles.`);
+};
+
+/** Counts the profiles in PostgreSQL, or else those of the folder. With PostgreSQL only its fictional ones are searched. */
+const countProfiles = async (config: Config): Promise<{ isReal: boolean; profiles: number }> => {
+  const url = directAddress(config);
+  if (url !== null) {
+    const { readSetOnce } = await import('../../leads/postgres/lead-set.ts');
+    const set = await readSetOnce(url);
+    if (set !== null) return { isReal: true, profiles: set.profiles };
+  }
+  const manifest = readManifest(leadsFolder(config.dataDir));
+  const isReal = manifest?.fictional === null;
+  return { isReal, profiles: isReal && url !== null ? 0 : (manifest?.profiles ?? 0) };
 };

@@ -1,24 +1,17 @@
-import type { Config } from '../../config/config.ts';
 import { silentLog } from '../../kit/log.ts';
 import { createJsonRpc, isNodeTrouble } from '../../payments/chains/core/json-rpc.ts';
 import { createPaymentMethods } from '../../payments/chains/payment-methods.ts';
 import { configuredNetwork } from '../../payments/chains/networks.ts';
 import type { X402NetworkConfig } from '../../payments/x402-settings.ts';
-import { judgeClock, orOk, problem, warning, type Check, type Finding } from './finding.ts';
+import { judgeClock, listOf, orOk, problem, warning, type Check, type Findings } from './finding.ts';
 
 /** Checks each network: its node, its token, the wallets, and what its facilitators support. Sends no transaction. */
-export const paymentsCheck = (config: Config): Check => ({
-  name: 'payments',
-  look: async (signal) => {
-    const { search, x402 } = config;
-    if (!search.isOn) return [];
-    return (await Promise.all(x402.networks.map((network) => lookAt(network, signal)))).flat();
-  },
-});
+export const checkPayments: Check = async ({ search, x402 }, signal) =>
+  search.isOn && Promise.all(x402.networks.map((network) => lookAt(network, signal)));
 
 const nodeMs = 5_000;
 
-const lookAt = async (settings: X402NetworkConfig, signal: AbortSignal): Promise<Finding[]> => {
+const lookAt = async (settings: X402NetworkConfig, signal: AbortSignal): Promise<Findings> => {
   const { facilitator, asset } = settings;
   const network = configuredNetwork(settings.network, asset);
   // Without a wallet, the token's address takes its place. The check does not depend on it.
@@ -32,9 +25,9 @@ const lookAt = async (settings: X402NetworkConfig, signal: AbortSignal): Promise
   const address = settings.payTo === null ? null : network.family.addressProblem(settings.payTo);
   return orOk(
     [
-      ...found,
+      found,
       // A wrong node makes a facilitator that asks it fail, too.
-      ...(found.some((one) => one !== false && one.status === 'problem') ? [] : supported),
+      listOf(found).every(({ status }) => status !== 'problem') && supported,
       address !== null &&
         problem(
           `${network.label}: payments go to ${payTo}, which ${address}.`,
@@ -54,7 +47,7 @@ const lateMs = 120_000;
 const lookAtNode = async (
   { network, payTo, isOwn }: { network: Network; payTo: string; isOwn: boolean },
   node: Node,
-): Promise<(Finding | false)[]> => {
+): Promise<Findings> => {
   const { family, label } = network;
   const setting = `${family.settingPrefix}_RPC_URL (or rpc_url in causeway.yaml)`;
   try {
@@ -64,7 +57,7 @@ const lookAtNode = async (
     ]);
     const aheadMs = time - Date.now();
     return [
-      ...faults.map((fault) => problem(`${label}: ${fault}.`, 'Correct the setting that is named.')),
+      faults.map((fault) => problem(`${label}: ${fault}.`, 'Correct the setting that is named.')),
       aheadMs < -lateMs &&
         problem(
           `${label}: the newest block of the node is ${Math.round(-aheadMs / 1_000)} s old.`,
@@ -76,11 +69,9 @@ const lookAtNode = async (
     if (!isNodeTrouble(error)) throw error;
     // Its messages do not carry the address, which may be a secret.
     const message = `${label}: ${isOwn ? 'the node' : 'the public node'} is of no use: ${error.message}.`;
-    return [
-      isOwn
-        ? problem(message, `Correct ${setting}, or start the node.`)
-        : warning(message, `Name a node of your own in ${setting}.`),
-    ];
+    return isOwn
+      ? problem(message, `Correct ${setting}, or start the node.`)
+      : warning(message, `Name a node of your own in ${setting}.`);
   }
 };
 
@@ -90,7 +81,7 @@ const noLease = { take: async () => ({ isKept: false }), release: async () => un
 const lookAtFacilitator = async (
   network: X402NetworkConfig & { payTo: string },
   signal: AbortSignal,
-): Promise<Finding[]> => {
+): Promise<Findings> => {
   const [method] = createPaymentMethods({
     networks: [network],
     publicUrl: () => '',
@@ -98,13 +89,13 @@ const lookAtFacilitator = async (
     now: Date.now,
     accountLeaseOf: () => noLease,
   });
-  if (method === undefined) return [];
+  if (method === undefined) return false;
   const { ready, detail } = await method.facilitator.refresh(signal);
   const { label, family } = method.network;
-  if (ready && detail === null) return [];
+  if (ready && detail === null) return false;
   const remedy =
     network.facilitator.kind === 'local'
       ? `Fund the account, or correct ${family.settingPrefix}_FACILITATOR_KEY and ${family.settingPrefix}_RPC_URL.`
       : 'Correct X402_FACILITATOR_URL and its keys, or name another facilitator.';
-  return [(ready ? warning : problem)(`${label}: ${detail ?? 'payments cannot be settled'}.`, remedy)];
+  return (ready ? warning : problem)(`${label}: ${detail ?? 'payments cannot be settled'}.`, remedy);
 };

@@ -4,38 +4,30 @@ import { refuseLocalPublicUrl } from '../../config/refuse-local-public-url.ts';
 import { ConfigError } from '../../kit/errors.ts';
 import { configuredNetwork } from '../../payments/chains/networks.ts';
 import { isSandboxModel } from '../../providers/index.ts';
-import { orOk, problem, warning, type Check, type Finding } from './finding.ts';
+import { orOk, problem, warning, type Check, type Findings } from './finding.ts';
 
 /** Checks the version of Node. */
-export const nodeCheck: Check = {
-  name: 'node',
-  look: async () => {
-    const { node } = process.versions;
-    const wanted = packageJson.engines.node.replace(/\D/g, '');
-    return orOk(
-      [
-        Number.parseInt(node, 10) < Number(wanted) &&
-          problem(
-            `Node ${node} runs this, and the gateway needs ${wanted}.`,
-            'Start it with "causeway", which brings its Node along, or install a newer one.',
-          ),
-      ],
-      `Node ${node}.`,
-    );
-  },
+export const checkNode = async (): Promise<Findings> => {
+  const { node } = process.versions;
+  const wanted = packageJson.engines.node.replace(/\D/g, '');
+  return orOk(
+    Number.parseInt(node, 10) < Number(wanted) &&
+      problem(
+        `Node ${node} runs this, and the gateway needs ${wanted}.`,
+        'Start it with "causeway", which brings its Node along, or install a newer one.',
+      ),
+    `Node ${node}.`,
+  );
 };
 
 /** Checks settings against each other. Each one was checked when it was read. */
-export const settingsCheck = (config: Config): Check => ({
-  name: 'settings',
-  look: async () =>
-    orOk(
-      [...unknownNames(config), ...addresses(config), ...sales(config), database(config), logging(config)],
-      'No setting is unknown, contradicts another one, or is insecure.',
-    ),
-});
+export const checkSettings: Check = (config) =>
+  orOk(
+    [unknownNames(config), addresses(config), sales(config), database(config), logging(config)],
+    'No setting is unknown, contradicts another one, or is insecure.',
+  );
 
-const unknownNames = ({ unknownVariables }: Config): Finding[] =>
+const unknownNames = ({ unknownVariables }: Config): Findings =>
   unknownVariables.map((name) =>
     warning(
       `${name} is set, and there is no such setting.`,
@@ -45,7 +37,7 @@ const unknownNames = ({ unknownVariables }: Config): Finding[] =>
 
 const localHosts = ['127.0.0.1', 'localhost', '::1', '[::1]'];
 
-const addresses = (config: Config): (Finding | false)[] => {
+const addresses = (config: Config): Findings => {
   const { host, publicUrl, trustedProxyHops } = config;
   const isOpen = !localHosts.includes(host);
   const url = publicUrl === null ? null : new URL(publicUrl);
@@ -80,7 +72,7 @@ const addresses = (config: Config): (Finding | false)[] => {
   ];
 };
 
-const publicUrlRefusal = (config: Config): Finding | false => {
+const publicUrlRefusal = (config: Config): Findings => {
   try {
     refuseLocalPublicUrl(config);
     return false;
@@ -90,7 +82,7 @@ const publicUrlRefusal = (config: Config): Finding | false => {
   }
 };
 
-const sales = ({ models, providers, publicUrl, search, x402 }: Config): (Finding | false)[] => {
+const sales = ({ models, providers, publicUrl, search, x402 }: Config): Findings => {
   const made = models.filter((model) => isSandboxModel(model, providers)).map(({ sku }) => sku);
   const isForCustomers = made.length < models.length || x402.takesRealMoney || publicUrl !== null;
   const networks = (search.isOn ? x402.networks : []).map((settings) => {
@@ -126,7 +118,7 @@ const sales = ({ models, providers, publicUrl, search, x402 }: Config): (Finding
   ];
 };
 
-const database = ({ databaseUrl }: Config): Finding | false => {
+const database = ({ databaseUrl }: Config): Findings => {
   const url = databaseUrl === null ? null : new URL(databaseUrl);
   return (
     url !== null &&
@@ -140,6 +132,6 @@ const database = ({ databaseUrl }: Config): Finding | false => {
   );
 };
 
-const logging = ({ logLevel }: Config): Finding | false =>
+const logging = ({ logLevel }: Config): Findings =>
   logLevel === 'silent' &&
   warning('LOG_LEVEL is silent, so nobody learns of failures.', 'Set LOG_LEVEL=info, or warn.');

@@ -8,75 +8,79 @@ import { isSandbox } from '../../providers/index.ts';
 import { describeForeignSchema, migrations } from '../../store/migrations/migrations.ts';
 import { embeddedStoreFile } from '../../store/open-store.ts';
 import { clientConfig } from '../../store/postgres/connection.ts';
-import { judgeClock, judgeWrite, orOk, problem, warning, type Check, type Finding } from './finding.ts';
+import { judgeClock, judgeWrite, orOk, problem, warning, type Check, type Findings } from './finding.ts';
 
 /**
  * Checks the store without a change of it: the schema, PostgreSQL's version, clock and speed, and by the newest jobs
  * whether the last calls of the providers failed.
  */
-export const storeCheck = ({ databaseUrl, databaseDirectUrl, dataDir, providers }: Config): Check => ({
-  name: 'store',
-  look: async () =>
-    databaseUrl === null
-      ? lookAtFile(embeddedStoreFile(dataDir), providers)
-      : lookAtPostgres(databaseDirectUrl ?? databaseUrl, providers),
-});
+export const checkStore: Check = async ({ databaseUrl, databaseDirectUrl, dataDir, providers }) =>
+  databaseUrl === null
+    ? lookAtFile(embeddedStoreFile(dataDir), providers)
+    : lookAtPostgres(databaseDirectUrl ?? databaseUrl, providers);
 
 type Providers = Config['providers'];
 
-const readNames = `select name from kysely_migration`;
-
 /** Reads who made the newest jobs. Ids of jobs are in the order of time. */
-const readMakers = `select metadata, finished_at from jobs
+const newestMakers = `select metadata, finished_at from jobs
   where status in ('done', 'failed') and metadata is not null order by id desc limit 1000`;
 
-const judgeLastCalls = (jobs: Record<string, unknown>[], providers: Providers): Finding[] => {
+const judgeLastCalls = (jobs: Record<string, unknown>[], providers: Providers): Findings => {
   const failedAt = new Map<string, unknown>();
   for (const { metadata, finished_at: at } of jobs) {
     const made: { provider?: string; failedProviders?: string[] } = JSON.parse(String(metadata));
     if (made.provider !== undefined && !failedAt.has(made.provider)) failedAt.set(made.provider, null);
     for (const name of made.failedProviders ?? []) if (!failedAt.has(name)) failedAt.set(name, at);
   }
-  return Object.entries(providers).flatMap(([name, settings]) => {
+  return Object.entries(providers).map(([name, settings]) => {
     const at = failedAt.get(name) ?? null;
-    return at === null || isSandbox(settings)
-      ? []
-      : warning(
-          `The last call of the provider ${name} failed, at ${toIso(Number(at))}.`,
-          'Read the reason in the log: the line of that time that names the provider.',
-        );
+    return (
+      at !== null &&
+      !isSandbox(settings) &&
+      warning(
+        `The last call of the provider ${name} failed, at ${toIso(Number(at))}.`,
+        'Read the reason in the log: the line of that time that names the provider.',
+      )
+    );
   });
 };
 
-const lookAtFile = async (file: string, providers: Providers): Promise<Finding[]> => {
+const lookAtFile = async (file: string, providers: Providers): Promise<Findings> => {
   try {
     if ((await ignoreEnoent(stat(file))) === null)
-      return [warning('There is no embedded store yet.', 'Start the gateway; it makes one.')];
+      return warning('There is no embedded store yet.', 'Start the gateway; it makes one.');
     const database = new DatabaseSync(file, { readOnly: true, timeout: 5_000 });
     try {
-      const names = database.prepare(readNames).all();
-      return [
-        ...judgeSchema(
-          names.map(({ name }) => String(name)),
-          'The embedded store',
-        ),
-        ...judgeLastCalls(database.prepare(readMakers).all(), providers),
-      ];
+      const read = async (text: string) => database.prepare(text).all();
+      return await lookAtTables(read, { store: 'The embedded store', providers });
     } finally {
       database.close();
     }
   } catch (error) {
-    return [
-      problem(
-        `The embedded store ${file} cannot be read: ${error instanceof Error ? error.message : String(error)}.`,
-        'Run this as the user of the gateway. If the file is damaged, restore a backup (docs/operators.md).',
-      ),
-    ];
+    return problem(
+      `The embedded store ${file} cannot be read: ${error instanceof Error ? error.message : String(error)}.`,
+      'Run this as the user of the gateway. If the file is damaged, restore a backup (docs/operators.md).',
+    );
   }
 };
 
+/** Judges the tables of a store by statements that both engines read. */
+const lookAtTables = async (
+  read: (text: string) => Promise<Record<string, unknown>[]>,
+  { store, providers }: { store: string; providers: Providers },
+): Promise<Findings> => {
+  const names = await read(`select name from kysely_migration`);
+  return [
+    judgeSchema(
+      names.map(({ name }) => String(name)),
+      store,
+    ),
+    judgeLastCalls(await read(newestMakers), providers),
+  ];
+};
+
 /** Compares the migrations that a store has with those of this version. */
-const judgeSchema = (executed: readonly string[], store: string): Finding[] => {
+const judgeSchema = (executed: readonly string[], store: string): Findings => {
   const foreign = describeForeignSchema(executed);
   const missing = Object.keys(migrations).filter((name) => !executed.includes(name));
   return orOk(
@@ -98,7 +102,7 @@ const toSentence = (text: string): string => `${text.charAt(0).toUpperCase()}${t
 const longestWaitMs = 5_000;
 const oldestPostgres = 150_000;
 
-const lookAtPostgres = async (url: string, providers: Providers): Promise<Finding[]> => {
+const lookAtPostgres = async (url: string, providers: Providers): Promise<Findings> => {
   const client = new Client(
     clientConfig({
       url,
@@ -113,19 +117,13 @@ const lookAtPostgres = async (url: string, providers: Providers): Promise<Findin
   try {
     await client.connect();
   } catch (error) {
-    return [
-      problem(
-        `DATABASE_URL: PostgreSQL cannot be reached (${reasonOf(error)}).`,
-        'Start it, or correct the address, the user or the password.',
-      ),
-    ];
+    return problem(
+      `DATABASE_URL: PostgreSQL cannot be reached (${reasonOf(error)}).`,
+      'Start it, or correct the address, the user or the password.',
+    );
   }
   try {
-    return [
-      ...(await lookAtServer(client)),
-      ...(await lookAtTables(client, providers)),
-      ...(await timeWrite(client)),
-    ];
+    return [await lookAtServer(client), await lookAtSchema(client, providers), await timeWrite(client)];
   } finally {
     await client.end();
   }
@@ -146,7 +144,7 @@ interface ServerRow {
   can_write: boolean;
 }
 
-const lookAtServer = async (client: InstanceType<typeof Client>): Promise<Finding[]> => {
+const lookAtServer = async (client: InstanceType<typeof Client>): Promise<Findings> => {
   const askedAt = Date.now();
   const { rows } = await client.query<ServerRow>(
     `select current_setting('server_version') as version, current_setting('server_version_num') as number,
@@ -179,40 +177,28 @@ const lookAtServer = async (client: InstanceType<typeof Client>): Promise<Findin
   );
 };
 
-const lookAtTables = async (
-  client: InstanceType<typeof Client>,
-  providers: Providers,
-): Promise<Finding[]> => {
-  const { rows } = await client.query<{ found: boolean }>(
-    `select to_regclass('kysely_migration') is not null as found`,
-  );
-  if (rows[0]?.found !== true)
-    return [warning('The database has no tables yet.', 'Start the gateway; it creates them.')];
-  const names = await client.query<{ name: string }>(readNames);
-  return [
-    ...judgeSchema(
-      names.rows.map((row: { name: string }) => row.name),
-      'The database',
-    ),
-    ...judgeLastCalls((await client.query(readMakers)).rows, providers),
-  ];
+const lookAtSchema = async (client: InstanceType<typeof Client>, providers: Providers): Promise<Findings> => {
+  const read = async (text: string) => (await client.query<Record<string, unknown>>(text)).rows;
+  const [row] = await read(`select to_regclass('kysely_migration') is not null as found`);
+  if (row?.['found'] !== true)
+    return warning('The database has no tables yet.', 'Start the gateway; it creates them.');
+  return lookAtTables(read, { store: 'The database', providers });
 };
 
 /** Commits a message that is only written to the log of PostgreSQL, as durably as a row, and that nobody reads. */
-const timeWrite = async (client: InstanceType<typeof Client>): Promise<Finding[]> => {
+const timeWrite = async (client: InstanceType<typeof Client>): Promise<Findings> => {
   const beganAt = performance.now();
   try {
     await client.query(`select pg_logical_emit_message(true, 'causeway', 'doctor')`);
   } catch (error) {
-    return [
-      warning(`A durable write could not be timed (${reasonOf(error)}).`, 'Nothing, if the gateway works.'),
-    ];
+    return warning(
+      `A durable write could not be timed (${reasonOf(error)}).`,
+      'Nothing, if the gateway works.',
+    );
   }
-  return [
-    judgeWrite(
-      'A durable write to PostgreSQL',
-      performance.now() - beganAt,
-      'Bring the gateway nearer to the database, or give the database a faster disk.',
-    ),
-  ];
+  return judgeWrite(
+    'A durable write to PostgreSQL',
+    performance.now() - beganAt,
+    'Bring the gateway nearer to the database, or give the database a faster disk.',
+  );
 };

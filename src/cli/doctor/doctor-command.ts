@@ -1,22 +1,25 @@
 import { sanitizeLine } from '../../kit/text.ts';
-import type { Answer } from '../command-context.ts';
-import type { ConfigCommandDefinition } from '../command-definition.ts';
+import type { Answer } from '../command.ts';
+import { toCommand } from '../form-command.ts';
+import { countOf } from '../leads/figures.ts';
 import type { Report } from './run-checks.ts';
 
-export const doctorCommand: ConfigCommandDefinition<[]> = {
-  words: 'doctor',
-  summary: 'check settings, folders, store, chains, providers and addresses',
+export const doctorCommand = toCommand({
+  usage: 'doctor',
+  title: 'Check settings, folders, store, chains, providers and addresses',
   description:
     'Checks what must be right before customers come, and says what to do: settings, Node, folders, the store, ' +
     'Redis, buckets, payment networks and facilitators, providers, profiles, clocks and PUBLIC_URL. It works beside a ' +
     'running gateway and without one, changes nothing, and makes no call that costs money. The exit code is 1 if there ' +
     'is a problem.',
-  examples: ['causeway doctor', 'causeway doctor --env-file .env --json'],
-  runOnConfig: async (config) => {
+  fields: {},
+  example: {},
+  examples: ['--env-file .env --json'],
+  run: async ({ config }) => {
     const { runChecks } = await import('./run-checks.ts');
     return toAnswer(await runChecks(config));
   },
-};
+});
 
 const toAnswer = (reports: readonly Report[]): Answer => {
   const count = (wanted: Report['status']): number =>
@@ -27,10 +30,9 @@ const toAnswer = (reports: readonly Report[]): Answer => {
     ({ check, status, message, remedy }) =>
       `${status.padEnd(7)}  ${check.padEnd(9)}  ${sanitizeLine(message)}${remedy === null ? '' : `\n${' '.repeat(20)}${sanitizeLine(remedy)}`}`,
   );
-  const plural = (number: number, one: string): string => `${number} ${one}${number === 1 ? '' : 's'}`;
   return {
     json: { ok: problems === 0, problems, warnings, checks: [...reports] },
-    text: [...lines, `${plural(problems, 'problem')}, ${plural(warnings, 'warning')}.`].join('\n'),
+    text: [...lines, `${countOf(problems, 'problem')}, ${countOf(warnings, 'warning')}.`].join('\n'),
     exitCode: problems > 0 ? 1 : 0,
   };
 };

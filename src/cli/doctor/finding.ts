@@ -1,7 +1,7 @@
-import type { JsonObject } from '../../kit/json.ts';
+import type { Config } from '../../config/config.ts';
 
 /** The result of looking at one thing. */
-export interface Finding extends JsonObject {
+export interface Finding {
   status: 'ok' | 'warning' | 'problem';
   /** One sentence: the fact, or what is wrong. */
   message: string;
@@ -9,21 +9,24 @@ export interface Finding extends JsonObject {
   remedy: string | null;
 }
 
-/** Looks at one thing, or at several of one kind. Its name stands before its findings. */
-export interface Check {
-  name: string;
-  look(signal: AbortSignal): Promise<Finding[]>;
-}
+/** Several findings in any nesting; false: none. */
+export type Findings = Finding | false | readonly Findings[];
+
+/** Looks at one thing, or at several of one kind. */
+export type Check = (config: Config, signal: AbortSignal) => Findings | Promise<Findings>;
 
 export const ok = (message: string): Finding => ({ status: 'ok', message, remedy: null });
 export const warning = (message: string, remedy: string): Finding => ({ status: 'warning', message, remedy });
 export const problem = (message: string, remedy: string): Finding => ({ status: 'problem', message, remedy });
 
-/** Returns the findings with a problem or warning; the fact where there are none. */
-export const orOk = (findings: readonly (Finding | false)[], fact: string): Finding[] => {
-  const found = findings.filter((finding) => finding !== false);
-  return found.length === 0 ? [ok(fact)] : found;
+export const listOf = (found: Findings): Finding[] => {
+  if (found === false) return [];
+  return 'status' in found ? [found] : found.flatMap(listOf);
 };
+
+/** Returns the findings with a problem or warning; the fact where there are none. */
+export const orOk = (findings: Findings, fact: string): Findings =>
+  listOf(findings).length === 0 ? ok(fact) : findings;
 
 /** Leases of jobs and proofs of payments break at such a difference. */
 const brokenClockMs = 30_000;

@@ -1,15 +1,12 @@
 import type { Config } from '../../config/config.ts';
 import { callWithin } from '../../kit/deadline.ts';
 import { ConfigError } from '../../kit/errors.ts';
-import { addressesCheck } from './check-addresses.ts';
-import { foldersCheck } from './check-folders.ts';
-import { leadsCheck } from './check-leads.ts';
-import { paymentsCheck } from './check-payments.ts';
-import { providersCheck } from './check-providers.ts';
-import { bucketsCheck, redisCheck } from './check-services.ts';
-import { nodeCheck, settingsCheck } from './check-settings.ts';
-import { storeCheck } from './check-store.ts';
-import { problem, type Check, type Finding } from './finding.ts';
+import { checkFolders, checkProfiles } from './check-folders.ts';
+import { checkPayments } from './check-payments.ts';
+import { checkAddresses, checkBuckets, checkProviders, checkRedis } from './check-services.ts';
+import { checkNode, checkSettings } from './check-settings.ts';
+import { checkStore } from './check-store.ts';
+import { listOf, problem, type Check, type Finding, type Findings } from './finding.ts';
 
 /** Longer than the time-outs of single calls, so that those say what did not answer. */
 const timeoutMs = 20_000;
@@ -19,37 +16,37 @@ export interface Report extends Finding {
   check: string;
 }
 
-/** Runs all checks at once. Without settings that can be read there is little to check. Never rejects. */
-export const runChecks = async (loadConfig: () => Promise<Config>): Promise<Report[]> => {
-  let checks: Check[];
-  try {
-    const config = await loadConfig();
-    checks = [
-      nodeCheck,
-      settingsCheck(config),
-      foldersCheck(config),
-      storeCheck(config),
-      redisCheck(config),
-      bucketsCheck(config),
-      paymentsCheck(config),
-      providersCheck(config),
-      leadsCheck(config),
-      addressesCheck(config),
-    ];
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    const refused = problem(
-      `${error.message}.`,
-      'Correct this setting, and run the command again; nothing else was checked.',
-    );
-    checks = [nodeCheck, { name: 'settings', look: async () => [refused] }];
-  }
-  return (await Promise.all(checks.map(runOne))).flat();
+/** All checks but that of Node, which needs no settings. Their names stand before their findings. */
+const checks: Readonly<Record<string, Check>> = {
+  settings: checkSettings,
+  folders: checkFolders,
+  store: checkStore,
+  redis: checkRedis,
+  buckets: checkBuckets,
+  payments: checkPayments,
+  providers: checkProviders,
+  leads: checkProfiles,
+  addresses: checkAddresses,
 };
 
-const runOne = async ({ name, look }: Check): Promise<Report[]> => {
-  const findings = await callWithin({ call: look, timeoutMs }).catch((error: unknown) => [toProblem(error)]);
-  return findings.map((finding) => ({ check: name, ...finding }));
+/** Runs all checks at once. Without settings that can be read there is little to check. Never rejects. */
+export const runChecks = async (loadConfig: () => Promise<Config>): Promise<Report[]> => {
+  const reports = [runOne('node', checkNode)];
+  try {
+    const config = await loadConfig();
+    for (const [name, look] of Object.entries(checks))
+      reports.push(runOne(name, async (signal) => look(config, signal)));
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const remedy = 'Correct this setting, and run the command again; nothing else was checked.';
+    reports.push(runOne('settings', async () => problem(`${error.message}.`, remedy)));
+  }
+  return (await Promise.all(reports)).flat();
+};
+
+const runOne = async (check: string, look: (signal: AbortSignal) => Promise<Findings>): Promise<Report[]> => {
+  const found = await callWithin({ call: look, timeoutMs }).catch(toProblem);
+  return listOf(found).map((finding) => ({ check, ...finding }));
 };
 
 const toProblem = (error: unknown): Finding =>

@@ -1,16 +1,18 @@
 import { createReadStream } from 'node:fs';
-import { Argument, Option } from 'commander';
+import { z } from 'zod';
 import { fieldNamed } from '../../leads/import/column-names.ts';
 import { fileProblem } from '../../leads/import/raw-bytes.ts';
 import { LeadIndexError } from '../../leads/lead-index.ts';
 import { readUsername } from '../../leads/query/check-lead.ts';
 import { usernameKey } from '../../leads/query/username-key.ts';
-import { forgetPeople, loggedPeople, restorePeople } from '../../operator/leads/leads.ts';
-import type { LeadSession } from '../command-context.ts';
-import type { LeadCommandDefinition } from '../command-definition.ts';
+import { forgetPeople, loggedPeople, restorePeople, statsView } from '../../operator/leads.ts';
+import type { Session } from '../command.ts';
 import { CommandError } from '../command-error.ts';
 import { sanitizeLine } from '../../kit/text.ts';
 import { countOf, formatCount } from './figures.ts';
+import { toCommand } from '../form-command.ts';
+import { describePlace } from '../place.ts';
+import { figureLines, formatBytes } from './figures.ts';
 
 /** All names are changed together, in memory. */
 const maxNames = 1_000_000;
@@ -18,13 +20,6 @@ const maxLineLength = 10_000;
 
 const refuse = (message: string): CommandError =>
   new CommandError('invalid_usage', `${sanitizeLine(message)} Nothing was changed.`);
-
-/** Returns the name as profiles have it, without its at-sign. Throws CommandError, which begins with `where`. */
-const readName = (text: string, where: string): string => {
-  const read = readUsername(text);
-  if ('name' in read) return read.name;
-  throw refuse(`${where}${read.problem}`);
-};
 
 interface Line {
   text: string;
@@ -62,19 +57,16 @@ const checkNoHeading = ({ text, where }: Line): void => {
     );
 };
 
-interface PeopleOptions {
-  file?: string;
-}
-
 /** Reads the names from the arguments and --file, each once; `-` is standard input. Throws CommandError. */
 export const readNames = async (
   { usernames, file }: { usernames: readonly string[]; file?: string | undefined },
-  { stdin }: Pick<LeadSession, 'stdin'>,
+  { stdin }: Pick<Session, 'stdin'>,
 ): Promise<string[]> => {
   const names = new Map<string, string>();
   const add = (text: string, where: string): void => {
-    const name = readName(text, where);
-    names.set(usernameKey(name), name);
+    const read = readUsername(text);
+    if ('problem' in read) throw refuse(`${where}${read.problem}`);
+    names.set(usernameKey(read.name), read.name);
     if (names.size > maxNames) throw refuse(`Name at most ${formatCount(maxNames)} people at once.`);
   };
   for (const text of usernames) if (text !== '-') add(text, '');
@@ -96,13 +88,13 @@ export const readNames = async (
 };
 
 const people = {
-  arguments: [
-    new Argument(
-      '[username...]',
-      'their usernames, with or without the at-sign; "-" reads them from standard input',
-    ),
-  ],
-  options: [new Option('--file <file>', 'a file of usernames, one a line')],
+  fields: {
+    usernames: z
+      .array(z.string())
+      .describe('Their usernames, with or without the at-sign; "-" reads them from standard input.'),
+    file: z.string().optional().describe('A file of usernames, one a line.'),
+  },
+  example: { usernames: ['jane.doe'] },
 };
 
 /** Adds that nobody was forgotten, which must not be mistaken. */
@@ -112,21 +104,18 @@ const sayNobody = (error: unknown): never => {
     : error;
 };
 
-export const deleteCommand: LeadCommandDefinition<[usernames: string[], PeopleOptions]> = {
-  words: 'leads delete',
-  summary: 'forget people for good',
+export const deleteCommand = toCommand({
+  ...people,
+  usage: 'leads delete [username...] [--file <file>]',
+  title: forgetPeople.title,
   description:
     'Forgets people on their request: no search finds them from now on, their data is erased, and no import adds ' +
     'them again. This holds for people without a profile too. Only a digest of the name is kept. A service with ' +
     'leads.http.forget in causeway.yaml is told to delete them, too. "leads restore" lets them be imported again.',
-  examples: [
-    'causeway leads delete jane.doe',
-    'causeway leads delete --file requests.txt --json',
-    'causeway leads delete -',
-  ],
-  ...people,
-  runOnLeads: async ({ keeper, forgetUpstream, stdin, audited }, usernames, { file }) => {
-    const names = await readNames({ usernames, file }, { stdin });
+  examples: ['--file requests.txt --json', '-'],
+  run: async (session, given) => {
+    const { keeper, forgetUpstream, audited } = await session.openProfiles();
+    const names = await readNames(given, session);
     const { signal } = new AbortController();
     const change = { operation: forgetPeople.name, input: loggedPeople({ usernames: names }) };
     const { removed, isGoneUpstream } = await audited(change, async () => {
@@ -140,18 +129,19 @@ export const deleteCommand: LeadCommandDefinition<[usernames: string[], PeopleOp
         `No import adds them again.${isGoneUpstream ? ' The service of leads.http has deleted them, too.' : ''}`,
     };
   },
-};
+});
 
-export const restoreCommand: LeadCommandDefinition<[usernames: string[], PeopleOptions]> = {
-  words: 'leads restore',
-  summary: 'let forgotten people be imported again',
+export const restoreCommand = toCommand({
+  ...people,
+  usage: 'leads restore [username...] [--file <file>]',
+  title: restorePeople.title,
   description:
     'Lets people be imported again after "leads delete". Their profiles are erased and come back only with the next ' +
     'import that names them.',
-  examples: ['causeway leads restore jane.doe', 'causeway leads restore --file requests.txt'],
-  ...people,
-  runOnLeads: async ({ keeper, stdin, audited }, usernames, { file }) => {
-    const names = await readNames({ usernames, file }, { stdin });
+  examples: ['--file requests.txt'],
+  run: async (session, given) => {
+    const { keeper, audited } = await session.openProfiles();
+    const names = await readNames(given, session);
     const change = { operation: restorePeople.name, input: loggedPeople({ usernames: names }) };
     const { restored } = await audited(change, () => keeper.remember(names));
     const others = names.length - restored;
@@ -162,4 +152,28 @@ export const restoreCommand: LeadCommandDefinition<[usernames: string[], PeopleO
         (others === 0 ? '' : ` ${countOf(others, 'name was', 'names were')} not forgotten.`),
     };
   },
-};
+});
+
+export const statsCommand = toCommand({
+  usage: 'leads stats',
+  title: 'Show the number of profiles',
+  description:
+    'Shows the number of profiles and of forgotten people, the size on the disk and the time of the last change.',
+  fields: {},
+  example: {},
+  examples: ['--json'],
+  run: async ({ openProfiles }) => {
+    const { keeper, place } = await openProfiles();
+    const stats = statsView.show(await keeper.stats(), place);
+    const figures = figureLines([
+      ['profiles', formatCount(stats.profiles), stats.synthetic ? 'generated and fictional' : ''],
+      ['forgotten', formatCount(stats.forgotten), 'people who asked for it'],
+      ['size', formatBytes(stats.bytes)],
+    ]);
+    const changed =
+      stats.updated_at === null
+        ? 'Nothing was imported yet.'
+        : `Last changed ${stats.updated_at} (generation ${stats.generation}).`;
+    return { json: { stats }, text: `Profiles in ${describePlace(place)}:\n${figures}\n${changed}` };
+  },
+});

@@ -1,7 +1,7 @@
 import type { Clock } from '../../kit/clock.ts';
 import type { InputProgress } from '../../leads/import/input-options.ts';
 import type { ImportPhase, ImportProgress } from '../../leads/lead-index.ts';
-import type { ProgressOutput } from '../command-context.ts';
+import type { ProgressOutput } from '../command.ts';
 import { countOf, formatCount, formatDuration } from './figures.ts';
 
 /** The time between two lines: on a terminal, where the second overwrites the first, and elsewhere. */
@@ -19,37 +19,32 @@ interface Start {
   bytes: number;
 }
 
-const percent = (part: number, whole: number): number => Math.min(99, Math.floor((part / whole) * 100));
-
-/** Formats the finished share, and the time for the rest at the speed until now. */
-const shareOf = (
-  { done, begun, total }: { done: number; begun: number; total: number | null },
-  elapsedMs: number,
-): string[] => {
-  if (total === null || total === 0) return [];
-  const gone = done - begun;
-  const left = gone > 0 && elapsedMs >= minRateMs ? ((total - done) / gone) * elapsedMs : null;
-  return [`${percent(done, total)} %`, ...(left === null ? [] : [`${formatDuration(left)} left`])];
-};
-
 const counted: Record<ImportPhase, (done: number) => string> = {
   reading: (done) => `Reading: ${countOf(done, 'row')}`,
   indexing: (done) => `Indexing: ${countOf(done, 'profile')}`,
 };
 
+/** Formats what is done, its rate, the finished share, and the time for the rest at the speed until now. */
 const describe = (
   { phase, done, total }: ImportProgress,
   input: InputProgress,
   start: Start,
   elapsedMs: number,
 ): string => {
-  const gone = done - start.done;
-  const rate = gone > 0 && elapsedMs >= minRateMs ? [`${formatCount((gone / elapsedMs) * 1_000)}/s`] : [];
+  const isTimed = elapsedMs >= minRateMs;
+  const parts = [counted[phase](done)];
+  if (done > start.done && isTimed) parts.push(`${formatCount(((done - start.done) / elapsedMs) * 1_000)}/s`);
   const share =
     phase === 'reading'
-      ? shareOf({ done: input.bytes, begun: start.bytes, total: input.totalBytes }, elapsedMs)
-      : shareOf({ done, begun: start.done, total }, elapsedMs);
-  return [counted[phase](done), ...rate, ...share].join(', ');
+      ? { done: input.bytes, begun: start.bytes, total: input.totalBytes }
+      : { done, begun: start.done, total };
+  if (share.total !== null && share.total !== 0) {
+    const gone = share.done - share.begun;
+    parts.push(`${Math.min(99, Math.floor((share.done / share.total) * 100))} %`);
+    if (gone > 0 && isTimed)
+      parts.push(`${formatDuration(((share.total - share.done) / gone) * elapsedMs)} left`);
+  }
+  return parts.join(', ');
 };
 
 interface ProgressOptions {

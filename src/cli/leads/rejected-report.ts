@@ -1,8 +1,8 @@
-import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { RejectedRow } from '../../leads/import/input-options.ts';
 import { CommandError } from '../command-error.ts';
-import { csvLine } from '../csv-line.ts';
+import { csvLine } from '../export-rows.ts';
 import { codeOf, describeWriteError, fileExists } from '../write-new-file.ts';
 import { formatCount } from './figures.ts';
 
@@ -30,12 +30,6 @@ const create = (path: string): OpenReport | null => {
   }
 };
 
-const createNamed = (path: string): OpenReport => {
-  const report = create(path);
-  if (report === null) throw fileExists(path);
-  return report;
-};
-
 /** Creates `profiles.csv.rejected.csv`, or with a number before the ending if there are such files. */
 const createBeside = (input: string): OpenReport => {
   for (let number = 1; number <= maxNumbered; number += 1) {
@@ -46,11 +40,6 @@ const createBeside = (input: string): OpenReport => {
     'file_exists',
     `There are too many files ${input}.rejected-*.csv; remove the old ones.`,
   );
-};
-
-const writeAll = (file: number, text: string): void => {
-  const data = Buffer.from(text);
-  for (let done = 0; done < data.length;) done += writeSync(file, data, done);
 };
 
 interface ReportOptions {
@@ -86,7 +75,11 @@ export const createRejectedReport = ({ maxRows = defaultMaxRows, tell, ...given 
     }
   };
   // Fails before millions of rows are read if the file cannot be created.
-  if (named !== null) orGiveUp(() => (open = createNamed(named)));
+  if (named !== null)
+    orGiveUp(() => {
+      open = create(named);
+      if (open === null) throw fileExists(named);
+    });
 
   return {
     add: (rejected: readonly RejectedRow[]): void => {
@@ -97,7 +90,7 @@ export const createRejectedReport = ({ maxRows = defaultMaxRows, tell, ...given 
         const lines = rejected
           .slice(0, Math.max(0, room))
           .map(({ file, line, problem, row }) => csvLine([file, String(line), problem, row]));
-        writeAll(open.file, [open.rows === 0 ? header : '', ...lines].join(''));
+        writeFileSync(open.file, [open.rows === 0 ? header : '', ...lines].join(''));
         open.rows += rejected.length;
         if (room >= 0 && rejected.length > room)
           tell(`The report ends after ${formatCount(maxRows)} rows; more are only counted.`);

@@ -1,18 +1,60 @@
 import { z } from 'zod';
 import { toIso } from '../../kit/clock.ts';
+import { ConfigError } from '../../kit/errors.ts';
 import { formatUsd } from '../../kit/money.ts';
 import { time } from '../../operations/answer-fields.ts';
 import { idField } from '../../operations/id-field.ts';
 import { sumBought } from '../../payments/records/sum-payments.ts';
+import { paidUpstreams } from '../../payments/buying/paid-upstreams.ts';
 import type { BoughtPayment } from '../../store/store.ts';
-import { limitField } from '../fields.ts';
-import { operatorRead } from '../operator-operation.ts';
-import { paySchema, readPayViews } from '../pay-view.ts';
-import { requireFound } from '../require-found.ts';
-import { formatTable } from '../table.ts';
-import { defineView, like, toPage } from '../view.ts';
-import { dayFields, shownDays, toDay, toDays } from './days.ts';
+import { limitField, dayFields, shownDays, toDay, toDays } from '../fields.ts';
+import { readVerb, type OperatorServices, requireFound } from '../verb.ts';
+import { formatTable, defineView, like, toPage } from '../view.ts';
 import { openTokenTexts } from './payment-view.ts';
+
+export const paySchema = z.strictObject({
+  spent_today_usd: like(z.string().describe('In this UTC day, by all processes.'), '1.20'),
+  max_usd_per_day: like(z.string(), '5.00'),
+  last_problem: like(
+    z
+      .strictObject({ text: z.string(), at: time })
+      .nullable()
+      .describe('Why an answer was not bought, as the process that answers has seen it last.'),
+    null,
+  ),
+});
+
+export type PayView = z.output<typeof paySchema>;
+
+/** Reads the state of each upstream that is paid by x402, by its name; none while a setting is wrong. */
+export const readPayViews = async ({
+  store,
+  clock,
+  config,
+  gateway,
+}: OperatorServices): Promise<Map<string, PayView>> => {
+  const spending = await store.listBoughtSpending(clock.now());
+  const problems = gateway?.buyer?.problems();
+  const read = async (): Promise<ReturnType<typeof paidUpstreams>> => {
+    try {
+      return paidUpstreams(await config());
+    } catch (error) {
+      if (error instanceof ConfigError) return [];
+      throw error;
+    }
+  };
+  return new Map(
+    (await read()).map(({ upstream, pay }) => {
+      const last = problems?.get(upstream);
+      const view: PayView = {
+        spent_today_usd: formatUsd(spending.find((one) => one.upstream === upstream)?.spent ?? 0n),
+        max_usd_per_day: formatUsd(pay.maxPerDay),
+        last_problem: last === undefined ? null : { text: last.problem, at: toIso(last.at) },
+      };
+      return [upstream, view];
+    }),
+  );
+};
 
 const text = z.string();
 const textOrNull = z.string().nullable();
@@ -64,7 +106,7 @@ const operationSchema = z.strictObject({
   margin_usd: like(z.string(), '0.04'),
 });
 
-export const listBought = operatorRead({
+export const listBought = readVerb({
   name: 'list_bought_payments',
   title: 'List payments to upstreams',
   description:

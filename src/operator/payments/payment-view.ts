@@ -7,9 +7,10 @@ import { idField } from '../../operations/id-field.ts';
 import { ownPartOf } from '../../payments/records/find-payments.ts';
 import { createTokenTexts, type TokenTexts } from '../../payments/records/token-amount.ts';
 import type { Payment, PaymentRefund } from '../../store/store.ts';
-import type { OperatorServices } from '../operator-operation.ts';
-import { formatTable } from '../table.ts';
+import type { OperatorServices } from '../verb.ts';
+import { formatTable } from '../view.ts';
 import { defineView } from '../view.ts';
+import { createFindToken } from '../../payments/records/token-amount.ts';
 import { amountOf, paymentStates } from '../../rules/payments.ts';
 
 export const paymentField = idField.describe(

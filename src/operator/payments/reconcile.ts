@@ -7,11 +7,11 @@ import { refundNotPossible } from '../../payments/refunds/refund-intent.ts';
 import { checkRefunds } from '../../payments/refunds/check-refunds.ts';
 import { openCheckingGate, reconcilePayments as check } from '../../payments/sale/reconcile-payments.ts';
 import type { X402Gate } from '../../payments/sale/gate.ts';
+import { paymentStates } from '../../rules/payments.ts';
 import { limitField } from '../fields.ts';
-import { operatorWrite, type OperatorServices } from '../operator-operation.ts';
+import { writeVerb, type OperatorServices } from '../verb.ts';
 import { like } from '../view.ts';
 import { paymentField, paymentView } from './payment-view.ts';
-import { paymentStates } from '../../rules/payments.ts';
 
 /** Runs `work` with a gate of its own that checks payments and takes none. */
 const withCheckingGate = async <T>(
@@ -31,7 +31,7 @@ const payment = like(z.string(), paymentView.example.payment);
 const state = z.enum(paymentStates);
 const reason = z.string().nullable();
 
-export const reconcilePayments = operatorWrite({
+export const reconcilePayments = writeVerb({
   name: 'reconcile_payments',
   title: 'Ask the chains for the outcome of open payments and refunds',
   description:
@@ -80,7 +80,7 @@ export const reconcilePayments = operatorWrite({
     }),
 });
 
-export const reconcilePayment = operatorWrite({
+export const reconcilePayment = writeVerb({
   name: 'reconcile_payment',
   title: 'Ask the chain for the outcome of a payment',
   description: 'Asks the chain now for the outcome of one payment. It sends nothing.',

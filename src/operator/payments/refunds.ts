@@ -1,34 +1,35 @@
 import { z } from 'zod';
 import { AppError } from '../../kit/errors.ts';
 import { requirePayment } from '../../payments/records/find-payments.ts';
+import { createTokenTexts, type TokenTexts } from '../../payments/records/token-amount.ts';
 import { moveRefund } from '../../payments/refunds/refund-events.ts';
 import type { WantedRefund } from '../../payments/refunds/refund-intent.ts';
 import type { RefundEnd } from '../../payments/refunds/refund-payment.ts';
 import { checkRefund, runRefund, type RefundContext } from '../../payments/refunds/run-refund.ts';
-import { createTokenTexts, type TokenTexts } from '../../payments/records/token-amount.ts';
 import type { PaymentRefund, Store } from '../../store/store.ts';
 import { limitField, lineField, uuidField } from '../fields.ts';
-import { operatorRead, operatorWrite, type OperatorServices } from '../operator-operation.ts';
-import { requireFound } from '../require-found.ts';
-import { like, toPage } from '../view.ts';
+import { readVerb, writeVerb, type OperatorServices, requireFound } from '../verb.ts';
+import { defineView, toPage } from '../view.ts';
 import { openTokenTexts, paymentField, refundTable, refundView } from './payment-view.ts';
 
 const { example } = refundView;
 
 const maxListed = 10_000;
 
+const textOrNull = z.string().nullable();
+
 const isOpen = ({ state }: PaymentRefund): boolean => state === 'planned' || state === 'sending';
 
-interface WantedList {
-  payment?: string | undefined;
-  open: boolean;
-  all: boolean;
-  before?: string | undefined;
-  limit: number;
-}
+const listFields = {
+  payment: paymentField.optional(),
+  open: z.boolean().default(false).describe('Only open ones, of this payment too.'),
+  all: z.boolean().default(false).describe('Also ended ones, of all payments, newest first.'),
+  before: uuidField.optional().describe('Of all, only those older than this refund: the next page.'),
+  limit: limitField(maxListed, 1_000),
+};
 
 const findRefunds = async (
-  { payment: given, open, all, before, limit }: WantedList,
+  { payment: given, open, all, before, limit }: z.output<z.ZodObject<typeof listFields>>,
   store: Store,
 ): Promise<PaymentRefund[]> => {
   if (!all && before === undefined) {
@@ -47,20 +48,14 @@ const findRefunds = async (
   return store.listNewestRefunds({ before: last && { createdAt: last.createdAt, id: last.id }, limit });
 };
 
-export const listRefunds = operatorRead({
+export const listRefunds = readVerb({
   name: 'list_payment_refunds',
   title: 'List refunds of payments',
   description:
     'The open refunds, oldest first; with `payment`, all of its refunds; with `all`, those of all payments, newest first.',
   group: 'payments',
   path: '/payment-refunds',
-  fields: {
-    payment: paymentField.optional(),
-    open: z.boolean().default(false).describe('Only open ones, of this payment too.'),
-    all: z.boolean().default(false).describe('Also ended ones, of all payments, newest first.'),
-    before: uuidField.optional().describe('Of all, only those older than this refund: the next page.'),
-    limit: limitField(maxListed, 1_000),
-  },
+  fields: listFields,
   output: z.strictObject({ refunds: z.array(refundView.schema), has_more: z.boolean() }),
   answer: 'PaymentRefundPage',
   example: { all: true, limit: 20 },
@@ -88,7 +83,7 @@ export const listRefunds = operatorRead({
   },
 });
 
-export const cancelRefund = operatorWrite({
+export const cancelRefund = writeVerb({
   name: 'cancel_payment_refund',
   title: 'Cancel a refund',
   description:
@@ -181,56 +176,49 @@ const errors = [
   'chain_unavailable',
 ] as const;
 
-const previewSchema = z.strictObject({
-  outcome: like(z.literal('not_confirmed'), 'not_confirmed'),
-  refund: like(z.string(), example.refund),
-  payment: like(z.string(), example.payment),
-  amount_units: like(z.string(), '50000'),
-  recipient: like(z.string(), example.recipient),
-  sender: like(z.string().nullable(), example.sender),
-  cost: like(
-    z.string().nullable().describe('The highest fee with its coin, such as "0.00001 ETH"; null: not known.'),
-    '0.00001 ETH',
-  ),
-  opens_account: z
-    .boolean()
-    .describe('Solana: the cost includes a token account for the payer, who has none.'),
+type PossibleRefund = Extract<Awaited<ReturnType<typeof checkRefund>>, { outcome: 'possible' }>;
+
+const previewView = defineView<PossibleRefund>({
+  cost: 'The highest fee with its coin, such as "0.00001 ETH"; null: not known.',
+  opens_account: 'Solana: the cost includes a token account for the payer, who has none.',
+})({
+  outcome: [z.literal('not_confirmed'), () => 'not_confirmed' as const, 'not_confirmed'],
+  refund: [z.string(), ({ intent }) => intent.id, example.refund],
+  payment: [z.string(), ({ intent }) => intent.payment.identity, example.payment],
+  amount_units: [z.string(), ({ intent }) => intent.amount.toString(), '50000'],
+  recipient: [z.string(), ({ intent }) => intent.recipient, example.recipient],
+  sender: [
+    textOrNull,
+    ({ intent, preview }) => preview?.sender ?? intent.existing?.sender ?? null,
+    example.sender,
+  ],
+  cost: [textOrNull, ({ preview }) => preview?.cost ?? null, '0.00001 ETH'],
+  opens_account: [z.boolean(), ({ preview }) => preview?.opensAccount ?? false, false],
 });
 
-export type RefundPreviewView = z.output<typeof previewSchema>;
+export type RefundPreviewView = typeof previewView.example;
 
 const wantedExample = { payment: '0x5f3c9a1e', refund_id: example.refund };
 
-export const previewRefund = operatorRead({
+export const previewRefund = readVerb({
   name: 'preview_payment_refund',
   title: 'Preview a refund',
   description: 'Tells what a refund would send and cost, and whether it is possible. Changes nothing.',
   group: 'payments',
   path: '/payments/{payment}/refund-preview',
   fields: wantedFields,
-  output: z.union([previewSchema, endSchema]).describe('The end of the refund if it has ended.'),
+  output: z.union([previewView.schema, endSchema]).describe('The end of the refund if it has ended.'),
   answer: 'PaymentRefundPreview',
   example: { ...wantedExample, amount: '0.05' },
   errors,
   handle: async (wanted, services) => {
     const context = await openRefundContext(services);
     const checked = await checkRefund(toWanted(wanted), context);
-    if (checked.outcome === 'ended') return toEnd(checked.end, context.tokens);
-    const { intent, preview } = checked;
-    return {
-      outcome: 'not_confirmed' as const,
-      refund: intent.id,
-      payment: intent.payment.identity,
-      amount_units: intent.amount.toString(),
-      recipient: intent.recipient,
-      sender: preview?.sender ?? intent.existing?.sender ?? null,
-      cost: preview?.cost ?? null,
-      opens_account: preview?.opensAccount ?? false,
-    };
+    return checked.outcome === 'ended' ? toEnd(checked.end, context.tokens) : previewView.show(checked);
   },
 });
 
-export const sendRefund = operatorWrite({
+export const sendRefund = writeVerb({
   name: 'refund_payment',
   title: 'Refund a payment',
   description:

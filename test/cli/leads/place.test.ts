@@ -1,7 +1,7 @@
 import { chmod, cp, mkdir, rm, symlink } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { assertPlaceExists, describePlace, readLeadPlace } from '../../../src/cli/leads/place.ts';
+import { assertPlaceExists, describePlace, readLeadPlace } from '../../../src/cli/place.ts';
 import { runHere, temporaryDataFolder, temporaryFolder } from '../run-cli.ts';
 
 /** See `test/leads/move-forgotten-list.test.ts`. */

@@ -2,7 +2,8 @@ import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inject, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { leadsCheck } from '../../../src/cli/doctor/check-leads.ts';
+import { checkProfiles } from '../../../src/cli/doctor/check-folders.ts';
+import { listOf } from '../../../src/cli/doctor/finding.ts';
 import { readConfig, type Config } from '../../../src/config/config.ts';
 import { silentLog } from '../../../src/kit/log.ts';
 import { openForgottenPeople } from '../../../src/leads/forgotten-people.ts';
@@ -94,7 +95,7 @@ describe.runIf(hasService('PostgreSQL'))('the gateways of a fleet', () => {
       profiles: 2,
       forgotten: 1,
     });
-    expect(await leadsCheck(configOf('one')).look(signal)).toMatchObject([
+    expect(listOf(await checkProfiles(configOf('one'), signal))).toMatchObject([
       { status: 'ok', message: '2 real profiles.' },
     ]);
   });
@@ -107,7 +108,7 @@ describe.runIf(hasService('PostgreSQL'))('the gateways of a fleet', () => {
     expect(await names(leads)).toEqual([]);
     const hint = expect.stringContaining('causeway leads export | causeway leads import');
     expect(warn).toHaveBeenCalledWith(hint);
-    expect(await leadsCheck(configOf('one')).look(signal)).toMatchObject([
+    expect(listOf(await checkProfiles(configOf('one'), signal))).toMatchObject([
       { status: 'warning', message: hint },
       { status: 'warning', message: 'No profiles were imported.' },
     ]);

@@ -2,17 +2,16 @@ import type { Readable } from 'node:stream';
 import { z } from 'zod';
 import type { Config } from '../config/config.ts';
 import type { Clock } from '../kit/clock.ts';
-import type { ErrorCode } from '../kit/errors.ts';
+import { type ErrorCode, AppError } from '../kit/errors.ts';
 import type { JsonObject } from '../kit/json.ts';
 import type { LeadTasks } from '../leads/lead-tasks.ts';
 import type { ForgetUpstream } from '../leads/upstream/forget-upstream.ts';
-import type { StoreSettings } from '../store/store-settings.ts';
 import type { DescribedOperation } from '../operations/definition.ts';
 import type { ErrorText } from '../operations/operation-docs.ts';
-import type { Providers } from '../providers/create-providers.ts';
 import type { Buyer } from '../payments/buying/create-buyer.ts';
+import type { Providers } from '../providers/create-providers.ts';
+import type { StoreSettings } from '../store/store-settings.ts';
 import type { OperatorRole, Store } from '../store/store.ts';
-import type { RefusalLimit } from './refusal-limit.ts';
 import { exampleOf } from './view.ts';
 
 /** The parts that handlers use: in the gateway, and in the command line while no gateway runs. */
@@ -22,8 +21,8 @@ export interface OperatorServices {
   brand: string;
   /** Loads the whole configuration, its keys included. Rejects with ConfigError. */
   config(): Promise<Config>;
-  /** Absent on the command line, where each refused change is in the audit log. */
-  refusals?: RefusalLimit;
+  /** Counts the refusals of an actor (`createRefusalLimit`). Absent on the command line: each one is in the audit log. */
+  refusals?(actor: string): number | null;
   /** Absent on the command line. */
   gateway?: GatewayParts;
 }
@@ -34,13 +33,13 @@ export interface GatewayParts {
   /** Null: no upstream is paid by x402. */
   buyer: Pick<Buyer, 'problems'> | null;
   leads: { desk: LeadTasks; place: StoreSettings; forgetUpstream: ForgetUpstream };
-  /** The body of the request, for operations that `accept` one which is not JSON. */
+  /** The body of the request, for verbs that `accept` one which is not JSON. */
   body: Readable;
   /** Aborts when the client disconnects. */
   signal: AbortSignal;
 }
 
-/** Returns the parts for an operation that the command line does not run. */
+/** Returns the parts for a verb that the command line does not run. */
 export const inGateway = ({ gateway }: Pick<OperatorServices, 'gateway'>): GatewayParts => {
   if (gateway === undefined) throw new TypeError('only a running gateway does this');
   return gateway;
@@ -61,16 +60,17 @@ interface ShownTable<Output> {
   remark?(answer: Output): string;
 }
 
-/** How the command line calls an operation and shows its answer. Its help has the texts of the operation and its fields. */
+/** How the command line calls a verb and shows its answer. Its help has the texts of the verb and its fields. */
 export interface CommandForm<Output extends object = object> {
   /**
    * Its words, arguments and options: `credit <account> <amount> --reason <text> [--entry-id <uuid>]`. A name stands for
-   * the field of this name, also with `_id`, `_usd` or `_at` after it. A required field that may be left out here is a new id.
+   * the field of this name, also with `_id`, `_usd`, `_at` or `s` after it, or without `no-` before it. A required field
+   * that may be left out here is a new id.
    */
   usage: string;
-  /** Follows the description of the operation in the help. */
+  /** Follows the description of the verb in the help. */
   more?: string;
-  /** Arguments that work as they stand, beside those of the operation's example. */
+  /** Arguments that work as they stand, beside those of the verb's example. */
   examples?: readonly string[];
   /** Creates a missing embedded store. */
   isNewAllowed?: true;
@@ -86,11 +86,31 @@ export interface CommandForm<Output extends object = object> {
   ): Shown | Promise<Shown>;
 }
 
-/** The work of an operation. */
-interface Work<Fields extends z.ZodRawShape, Output extends object> {
+/** What a verb says of itself. */
+interface VerbParts<Fields extends z.ZodRawShape, Output extends object> extends Pick<
+  DescribedOperation,
+  'name' | 'title' | 'description' | 'group'
+> {
+  /** Below /admin/v1, with fields in braces. */
+  path: string;
+  /**
+   * The media types of a body that is not JSON. A body without a type may be any of them. All fields that are not in the
+   * path are in the query then.
+   */
+  accepts?: readonly string[];
   /** The input. Unknown fields are refused. Texts have a maximum length, because the audit log keeps the input. */
   fields: Fields;
   output: z.ZodType<Output>;
+  /** The name of the answer's schema, a noun such as `AccountPage`. Verbs with one `output` have one name. */
+  answer: string;
+  /** An input. Default: none. */
+  example?: JsonObject;
+  /** What the answer to the example has beside the examples of its parts. */
+  exampleAnswer?: Partial<Output>;
+  /** The error codes beside those of all verbs. */
+  errors?: readonly ErrorCode[];
+  /** Absent: it is no command. */
+  command?: CommandForm<Output>;
   /** Makes what the audit log keeps of the input; by default all of it as it was written. */
   logged?(input: z.output<z.ZodObject<Fields>>): JsonObject;
   /**
@@ -102,86 +122,47 @@ interface Work<Fields extends z.ZodRawShape, Output extends object> {
 
 /**
  * One thing that operators do, defined once. The routes below /admin/v1, their description and the command line are made
- * from the list of these (operator-operations.ts).
+ * from the list of these (verbs.ts).
  */
-export interface OperatorOperation<
-  Fields extends z.ZodRawShape = z.ZodRawShape,
-  Output extends object = object,
->
-  extends DescribedOperation, Work<Fields, Output> {
-  /** The role that may call it. Each call of a `write` operation is a row of the audit log, also a refused one. */
+export interface Verb<Fields extends z.ZodRawShape = z.ZodRawShape, Output extends object = object>
+  extends DescribedOperation, Pick<VerbParts<Fields, Output>, 'fields' | 'command' | 'logged' | 'handle'> {
+  /** The role that may call it. Each call of a `write` verb is a row of the audit log, also a refused one. */
   role: OperatorRole;
   sale: { kind: 'free' };
   input: z.ZodType<z.output<z.ZodObject<Fields>>, z.input<z.ZodObject<Fields>>>;
   output: z.ZodType<Output>;
-  /** Null: it is no command. */
-  command: CommandForm<Output> | null;
 }
 
-interface Parts<Fields extends z.ZodRawShape, Output extends object>
-  extends Pick<DescribedOperation, 'name' | 'title' | 'description' | 'group'>, Work<Fields, Output> {
-  /** Below /admin/v1, with fields in braces. */
-  path: string;
-  /**
-   * The media types of a body that is not JSON. A body without a type may be any of them. All fields that are not in the
-   * path are in the query then.
-   */
-  accepts?: readonly string[];
-  /** The name of the answer's schema, a noun such as `AccountPage`. Operations with one `output` have one name. */
-  answer: string;
-  /** An input. */
-  example: JsonObject;
-  /** What the answer to the example has beside the examples of its parts. */
-  exampleAnswer?: Partial<Output>;
-  /** The error codes beside those of all operations. */
-  errors?: readonly ErrorCode[];
-  /** Absent: it is no command. */
-  command?: CommandForm<Output>;
-}
+/** Makes a verb that changes nothing: GET, with the fields that are not in the path in the query. */
+export const readVerb = <Fields extends z.ZodRawShape, Output extends object>(
+  parts: VerbParts<Fields, Output>,
+): Verb<Fields, Output> => toVerb('read', parts);
 
-/** Makes an operation that changes nothing: GET, with the fields that are not in the path in the query. */
-export const operatorRead = <Fields extends z.ZodRawShape, Output extends object>(
-  parts: Parts<Fields, Output>,
-): OperatorOperation<Fields, Output> => operatorOperation('read', parts);
+/** Makes a verb that changes something: POST, with the fields that are not in the path in the body. */
+export const writeVerb = <Fields extends z.ZodRawShape, Output extends object>(
+  parts: VerbParts<Fields, Output>,
+): Verb<Fields, Output> => toVerb('write', parts);
 
-/** Makes an operation that changes something: POST, with the fields that are not in the path in the body. */
-export const operatorWrite = <Fields extends z.ZodRawShape, Output extends object>(
-  parts: Parts<Fields, Output>,
-): OperatorOperation<Fields, Output> => operatorOperation('write', parts);
-
-const operatorOperation = <Fields extends z.ZodRawShape, Output extends object>(
+const toVerb = <Fields extends z.ZodRawShape, Output extends object>(
   role: OperatorRole,
-  {
-    path,
-    fields,
-    answer,
-    accepts,
-    example,
-    exampleAnswer,
-    errors = [],
-    command,
-    ...parts
-  }: Parts<Fields, Output>,
-): OperatorOperation<Fields, Output> => {
-  const inPath = Object.keys(fields).filter((name) => path.includes(`{${name}}`));
+  { path, answer, accepts, example = {}, exampleAnswer, errors = [], ...parts }: VerbParts<Fields, Output>,
+): Verb<Fields, Output> => {
+  const { fields, output, title, description } = parts;
   const isRead = role === 'read';
   const hasJsonBody = !isRead && accepts === undefined;
-  const isParameter = ([name]: [string, unknown]): boolean => !hasJsonBody || inPath.includes(name);
-  const given = Object.entries(example);
-  const parameters = Object.fromEntries(given.filter(isParameter));
-  const body = Object.fromEntries(given.filter((field) => !isParameter(field)));
-  const typeError = accepts === undefined ? {} : { unsupported_media_type: typeErrorOf(accepts) };
+  const isInPath = (name: string): boolean => path.includes(`{${name}}`);
+  const given = Object.groupBy(Object.entries(example), ([name]) =>
+    hasJsonBody && !isInPath(name) ? 'body' : 'parameters',
+  );
   return {
     ...parts,
-    fields,
-    command: command ?? null,
     role,
     sale: { kind: 'free' },
     input: z.strictObject(fields),
     rest: {
       method: isRead ? 'GET' : 'POST',
       path: `/admin/v1${path}`,
-      query: hasJsonBody ? [] : Object.keys(fields).filter((name) => !inPath.includes(name)),
+      query: hasJsonBody ? [] : Object.keys(fields).filter((name) => !isInPath(name)),
       ...(accepts === undefined ? {} : { accepts }),
       validation: 'envelope',
       isStrict: true,
@@ -189,21 +170,31 @@ const operatorOperation = <Fields extends z.ZodRawShape, Output extends object>(
     },
     docs: {
       answer,
-      description: isRead ? null : `${parts.description} Needs a key with the role \`write\`.`,
+      description: isRead ? null : `${description} Needs a key with the role \`write\`.`,
       examples: [
         {
-          summary: parts.title,
-          parameters,
-          ...(hasJsonBody ? { body } : {}),
+          summary: title,
+          parameters: Object.fromEntries(given.parameters ?? []),
+          ...(hasJsonBody ? { body: Object.fromEntries(given.body ?? []) } : {}),
           status: 200,
           // The schema of the answer is JSON.
-          answer: { ...(exampleOf(parts.output) as JsonObject), ...(exampleAnswer as JsonObject) },
+          answer: { ...(exampleOf(output) as JsonObject), ...(exampleAnswer as JsonObject) },
         },
       ],
       wrong: { ...example, colour: 'blue' },
       headers: {},
       mayBeSandbox: false,
-      errors: { invalid_api_key: keyError, ...typeError },
+      errors: {
+        invalid_api_key: keyError,
+        ...(accepts === undefined
+          ? {}
+          : {
+              unsupported_media_type: {
+                when: 'The Content-Type is another one.',
+                message: wrongTypeText(accepts),
+              },
+            }),
+      },
     },
   };
 };
@@ -213,11 +204,20 @@ const keyError: ErrorText = {
   message: 'This needs an operator key. Send "Authorization: Bearer <OPERATOR_KEY>".',
 };
 
-const typeErrorOf = (accepts: readonly string[]): ErrorText => ({
-  when: 'The Content-Type is another one.',
-  message: wrongTypeText(accepts),
-});
-
 /** Tells the caller which types of a body are read. */
 export const wrongTypeText = (accepts: readonly string[]): string =>
   `The body is not of a type that is read here. Send it with one of these in Content-Type: ${accepts.join(', ')}.`;
+
+type Findable = 'account' | 'key' | 'job' | 'webhook' | 'payment' | 'refund' | 'entry' | 'audit';
+
+/** Makes the refusal of an unknown id. Shortens the id, so that a key given in place of its id is not shown whole. */
+export const notFound = (kind: Findable, id: string): AppError => {
+  const shown = JSON.stringify(id.length > 40 ? `${id.slice(0, 20)}…` : id);
+  return new AppError(`${kind}_not_found`, `There is no ${kind} with id ${shown}.`);
+};
+
+/** Returns `found`. Throws AppError `<kind>_not_found` if it is null. */
+export const requireFound = <T>(found: T | null, kind: Findable, id: string): T => {
+  if (found === null) throw notFound(kind, id);
+  return found;
+};

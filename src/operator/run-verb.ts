@@ -2,12 +2,13 @@ import type { z } from 'zod';
 import { AppError, toAppError } from '../kit/errors.ts';
 import { newId } from '../kit/ids.ts';
 import { withoutKeys } from '../kit/log-request.ts';
+import { createWindowCounter } from '../limits/minute-limit.ts';
 import { validate } from '../operations/validate.ts';
 import { StoreError } from '../store/store-error.ts';
 import type { OperatorRole } from '../store/store.ts';
-import type { OperatorOperation, OperatorServices } from './operator-operation.ts';
+import type { Verb, OperatorServices } from './verb.ts';
 
-/** Who calls an operation. */
+/** Who calls a verb. */
 export interface OperatorCall {
   /** `key:<id>` for an operator key, `cli:<user>` for the command line, `address:<address>` without a valid key. */
   actor: string;
@@ -18,29 +19,26 @@ export interface OperatorCall {
 }
 
 /**
- * Runs an operation over HTTP and on the command line alike. Reads its input only for callers who may run it. Throws
+ * Runs a verb over HTTP and on the command line alike. Reads its input only for callers who may run it. Throws
  * refusals as AppError.
  */
-export const runOperation = async <Fields extends z.ZodRawShape, Output extends object>(
-  operation: OperatorOperation<Fields, Output>,
+export const runVerb = async <Fields extends z.ZodRawShape, Output extends object>(
+  verb: Verb<Fields, Output>,
   readInput: () => Promise<unknown>,
   call: OperatorCall,
   services: OperatorServices,
 ): Promise<Output> => {
-  const { name, role } = operation;
+  const { name, role } = verb;
   const read = async () => {
     if (role === 'write' && call.role !== 'write')
       throw new AppError('role_not_allowed', 'This operator key may only read. Use one with the role write.');
     const rawInput = await readInput();
-    return { rawInput, input: validate(operation, rawInput) };
+    return { rawInput, input: validate(verb, rawInput) };
   };
-  if (role === 'read') return operation.handle((await read()).input, services, newId());
+  if (role === 'read') return verb.handle((await read()).input, services, newId());
   const { rawInput, input } = await read().catch((error: unknown) => refuse(error, name, call, services));
-  return audited(
-    { operation: name, input: operation.logged?.(input) ?? rawInput },
-    call,
-    services,
-    (callId) => operation.handle(input, services, callId),
+  return audited({ operation: name, input: verb.logged?.(input) ?? rawInput }, call, services, (callId) =>
+    verb.handle(input, services, callId),
   );
 };
 
@@ -91,4 +89,31 @@ export const audited = async <Output>(
     if (!(thrown instanceof StoreError)) await finish(toAppError(thrown).code);
     throw thrown;
   }
+};
+
+const hourMs = 3_600_000;
+const maxPerActor = 20;
+/** Strangers are counted together, too, because one of them may have many addresses. */
+const maxOfStrangers = 60;
+
+/** The beginning of an actor that is known by its address alone. */
+export const strangerPrefix = 'address:';
+
+/**
+ * Bounds the rows that refused calls add to the audit log in an hour. The returned function counts one refusal, and
+ * returns the number of refusals that were left out, for its row. It returns null for a refusal without a row. The 1st,
+ * 10th, 100th and so on that is left out has a row.
+ */
+export const createRefusalLimit = (nowMs?: () => number) => {
+  const counter = (maxBuckets: number) => createWindowCounter({ windowMs: hourMs, maxBuckets, nowMs });
+  // A flood of addresses must not take the place of keys.
+  const [ofKey, ofAddress, ofStrangers, ofLeftOut] = [counter(1_000), counter(1_000), counter(1), counter(1)];
+  return (actor: string): number | null => {
+    const hasRow = actor.startsWith(strangerPrefix)
+      ? ofAddress(actor).count <= maxPerActor && ofStrangers('all').count <= maxOfStrangers
+      : ofKey(actor).count <= maxPerActor;
+    if (hasRow) return 0;
+    const { count } = ofLeftOut('all');
+    return /^10*$/.test(String(count)) ? count : null;
+  };
 };

@@ -3,7 +3,7 @@ import { readConfig } from '../../src/config/config.ts';
 import { systemClock } from '../../src/kit/clock.ts';
 import { newId } from '../../src/kit/ids.ts';
 import { creditAccount } from '../../src/operator/money.ts';
-import { audited, runOperation } from '../../src/operator/run-operation.ts';
+import { audited, createRefusalLimit, runVerb } from '../../src/operator/run-verb.ts';
 import { StoreError } from '../../src/store/store-error.ts';
 import { addAccount } from '../store/builders.ts';
 import { testEngines, type TestStore } from '../store/open-test-store.ts';
@@ -30,7 +30,7 @@ describe.each(testEngines())('the audit log on $kind', ({ create }) => {
       config: () => Promise.resolve(readConfig({}, null)),
     };
     const input = { account_id: accountId, amount_usd: '5.00', reason: 'Invoice 1', entry_id: newId() };
-    await expect(runOperation(creditAccount, async () => input, call, services)).rejects.toThrow(StoreError);
+    await expect(runVerb(creditAccount, async () => input, call, services)).rejects.toThrow(StoreError);
     expect((await data.store.getAccount(accountId))?.balance).toBe(0n);
   });
 
@@ -51,7 +51,7 @@ describe.each(testEngines())('the audit log on $kind', ({ create }) => {
       const input = { account_id: accountId, amount_usd: '5.00', reason: 'Invoice 1', entry_id: newId() };
       const config = () => Promise.resolve(readConfig({}, null));
       const services = { store, clock: systemClock, brand: 'causeway', config };
-      const made = runOperation(creditAccount, async () => input, call, services);
+      const made = runVerb(creditAccount, async () => input, call, services);
       if (name === 'postEntry') await expect(made).rejects.toBe(lost);
       else expect(await made).toMatchObject({ balance_usd: '5.00' });
       expect(await data.store.listAudit({ limit: 10 })).toMatchObject([{ outcome: null }]);
@@ -93,4 +93,22 @@ describe.each(testEngines())('the audit log on $kind', ({ create }) => {
     expect(await times({ since: 6_000 })).toEqual([7, 6]);
     expect(await times({ actor: 'cli:eve' })).toEqual([]);
   });
+});
+
+test('a flood of addresses adds few rows, takes none from keys, and an hour later refusals have rows again', () => {
+  let now = 0;
+  const limit = createRefusalLimit(() => now);
+  const told: number[] = [];
+  const guess = (count: number): void => {
+    for (let source = 0; source < count; source += 1) {
+      const leftOut = limit(`address:10.0.${source >> 8}.${source & 255}`);
+      if (leftOut !== null) told.push(leftOut);
+    }
+  };
+  guess(50_000);
+  expect(told).toEqual([...Array.from({ length: 60 }, () => 0), 1, 10, 100, 1_000, 10_000]);
+  const ofKey = Array.from({ length: 21 }, () => limit('key:billing'));
+  expect(ofKey).toEqual([...Array.from({ length: 20 }, () => 0), null]);
+  now = 3_600_000;
+  expect([limit('address:10.0.0.1'), limit('key:billing')]).toEqual([0, 0]);
 });

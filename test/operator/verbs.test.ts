@@ -6,15 +6,13 @@ import { systemClock } from '../../src/kit/clock.ts';
 import { AppError } from '../../src/kit/errors.ts';
 import type { JsonObject } from '../../src/kit/json.ts';
 import { createOperatorOpenApi } from '../../src/operator/operator-openapi.ts';
-import type { OperatorOperation, OperatorServices } from '../../src/operator/operator-operation.ts';
-import { operatorKeyOperations } from '../../src/operator/operator-keys.ts';
-import { operatorOperations } from '../../src/operator/operator-operations.ts';
-import { runOperation, type OperatorCall } from '../../src/operator/run-operation.ts';
+import type { Verb, OperatorServices } from '../../src/operator/verb.ts';
+import { operatorKeyVerbs } from '../../src/operator/operators.ts';
+import { verbs } from '../../src/operator/verbs.ts';
+import { runVerb, type OperatorCall } from '../../src/operator/run-verb.ts';
 import { openTestStoreHere } from './open-test-store-here.ts';
 
-const all = [...operatorOperations, ...operatorKeyOperations].map(
-  (operation) => [operation.name, operation] as const,
-);
+const all = [...verbs, ...operatorKeyVerbs].map((verb) => [verb.name, verb] as const);
 
 const openServices = async (): Promise<OperatorServices> => ({
   store: await openTestStoreHere(),
@@ -30,19 +28,16 @@ const callAs = (role: OperatorCall['role']): OperatorCall => ({
   requestId: 'req_1',
 });
 
-const exampleInput = ({ docs }: OperatorOperation): object => ({
+const exampleInput = ({ docs }: Verb): object => ({
   ...docs.examples[0].parameters,
   ...docs.examples[0].body,
 });
 
-test('no two operations have one name or one route, and no two forms of answers one name', () => {
-  for (const of of [
-    ({ name }: OperatorOperation) => name,
-    ({ rest }: OperatorOperation) => `${rest.method} ${rest.path}`,
-  ])
-    expect(new Set(operatorOperations.map(of)).size).toBe(operatorOperations.length);
-  const answers = new Set(operatorOperations.map(({ docs }) => docs.answer));
-  expect(new Set(operatorOperations.map(({ output }) => output)).size).toBe(answers.size);
+test('no two verbs have one name or one route, and no two forms of answers one name', () => {
+  for (const of of [({ name }: Verb) => name, ({ rest }: Verb) => `${rest.method} ${rest.path}`])
+    expect(new Set(verbs.map(of)).size).toBe(verbs.length);
+  const answers = new Set(verbs.map(({ docs }) => docs.answer));
+  expect(new Set(verbs.map(({ output }) => output)).size).toBe(answers.size);
 });
 
 test.each(all)('%s describes itself and its fields', (name, { title, description, rest, role, input }) => {
@@ -55,20 +50,20 @@ test.each(all)('%s describes itself and its fields', (name, { title, description
   for (const schema of Object.values(properties ?? {})) expect(schema).toHaveProperty('description');
 });
 
-test.each(all)('%s has an example that fits its schemas', (_, operation) => {
-  expect(operation.input.safeParse(exampleInput(operation)).error).toBeUndefined();
-  expect(operation.output.safeParse(operation.docs.examples[0].answer).error).toBeUndefined();
+test.each(all)('%s has an example that fits its schemas', (_, verb) => {
+  expect(verb.input.safeParse(exampleInput(verb)).error).toBeUndefined();
+  expect(verb.output.safeParse(verb.docs.examples[0].answer).error).toBeUndefined();
 });
 
-test.each(all.filter(([, { command }]) => command !== null))(
+test.each(all.filter(([, { command }]) => command !== undefined))(
   '%s shows people what its answer has',
-  async (_, operation) => {
+  async (_, verb) => {
     const services = await openServices();
-    const [{ answer }] = operation.docs.examples;
-    const { of, table, show } = operation.command!;
+    const [{ answer }] = verb.docs.examples;
+    const { of, table, show } = verb.command!;
     if (of !== undefined) expect(answer).toHaveProperty(of);
     if (table === undefined) {
-      expect(await show?.(answer ?? {}, services, exampleInput(operation) as JsonObject)).toBeTruthy();
+      expect(await show?.(answer ?? {}, services, exampleInput(verb) as JsonObject)).toBeTruthy();
       return;
     }
     const [item] = [(answer as Record<string, never>)[of ?? '']].flat();
@@ -78,15 +73,15 @@ test.each(all.filter(([, { command }]) => command !== null))(
   },
 );
 
-test.each(all)('%s refuses a field that it does not know', async (_, operation) => {
+test.each(all)('%s refuses a field that it does not know', async (_, verb) => {
   const services = await openServices();
-  const input = { ...exampleInput(operation), colour: 'blue' };
-  await expect(runOperation(operation, async () => input, callAs('write'), services)).rejects.toMatchObject({
+  const input = { ...exampleInput(verb), colour: 'blue' };
+  await expect(runVerb(verb, async () => input, callAs('write'), services)).rejects.toMatchObject({
     code: 'invalid_parameter',
     param: 'colour',
   });
-  const row = { operation: operation.name, input: {}, outcome: 'failed', error: 'invalid_parameter' };
-  expect(await services.store.listAudit({ limit: 10 })).toMatchObject(operation.role === 'read' ? [] : [row]);
+  const row = { operation: verb.name, input: {}, outcome: 'failed', error: 'invalid_parameter' };
+  expect(await services.store.listAudit({ limit: 10 })).toMatchObject(verb.role === 'read' ? [] : [row]);
 });
 
 /** Texts without a bound, by their paths: the audit log keeps them. */
@@ -107,21 +102,21 @@ test.each(all)('%s takes no text without a bound', (name, { input }) => {
 
 test.each(all)(
   '%s is in the audit log if it changes something, and needs the role write',
-  async (_, operation) => {
+  async (_, verb) => {
     const services = await openServices();
     const seen: unknown[] = [];
-    const watched: OperatorOperation = {
-      ...operation,
+    const watched: Verb = {
+      ...verb,
       handle: async (_input, { store }, callId) => {
         seen.push(...(await store.listAudit({ limit: 10 })));
         throw new AppError('account_not_found', callId);
       },
     };
-    const input = exampleInput(operation);
-    const refused = await runOperation(watched, async () => input, callAs('read'), services).catch(
+    const input = exampleInput(verb);
+    const refused = await runVerb(watched, async () => input, callAs('read'), services).catch(
       (error: AppError) => error,
     );
-    if (operation.role === 'read') {
+    if (verb.role === 'read') {
       expect(refused).toMatchObject({ code: 'account_not_found' });
       expect(await services.store.listAudit({ limit: 10 })).toEqual([]);
       return;
@@ -129,18 +124,18 @@ test.each(all)(
     expect(refused).toMatchObject({ code: 'role_not_allowed', status: 403 });
     const [refusal] = await services.store.listAudit({ limit: 10 });
     expect(refusal).toMatchObject({ input: {}, outcome: 'failed', error: 'role_not_allowed' });
-    const failed = await runOperation(watched, async () => input, callAs('write'), services).catch(
+    const failed = await runVerb(watched, async () => input, callAs('write'), services).catch(
       (error: AppError) => error,
     );
-    expect(seen).toMatchObject([{ outcome: null, finishedAt: null, operation: operation.name }, refusal]);
+    expect(seen).toMatchObject([{ outcome: null, finishedAt: null, operation: verb.name }, refusal]);
     expect(await services.store.listAudit({ limit: 1 })).toEqual([
       {
         id: (failed as AppError).message,
         at: expect.any(Number),
         actor: 'key:7c1d8f52-94a6-4a0e-8f3b-6f1f8a5e2b90',
         actorLabel: 'console',
-        operation: operation.name,
-        input: operation.logged?.(operation.input.parse(input)) ?? input,
+        operation: verb.name,
+        input: verb.logged?.(verb.input.parse(input)) ?? input,
         requestId: 'req_1',
         outcome: 'failed',
         error: 'account_not_found',
@@ -150,7 +145,7 @@ test.each(all)(
   },
 );
 
-test('the description has every operation with its role, and a public validator passes it', async () => {
+test('the description has every verb with its role, and a public validator passes it', async () => {
   const document = createOperatorOpenApi({ brand: 'causeway', publicUrl: 'https://gateway.example' });
   const text = JSON.stringify(document);
   expect(await new Validator().validate(JSON.parse(text))).toEqual({ valid: true });
@@ -159,7 +154,7 @@ test('the description has every operation with its role, and a public validator 
     tags: { name: string; description: string }[];
     components: { schemas: Record<string, object>; headers: Record<string, object> };
   };
-  for (const { name, rest, role } of operatorOperations) {
+  for (const { name, rest, role } of verbs) {
     const described = paths[rest.path]?.[rest.method.toLowerCase()];
     expect(described?.operationId).toBe(name);
     expect(described?.description.includes('role `write`')).toBe(role === 'write');

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { stoppingAtSignals } from '../../src/cli/stop-signals.ts';
+import { stoppingAtSignals } from '../../../src/cli/leads/import-command.ts';
 
 const listenersNow = (): number =>
   ['SIGINT', 'SIGTERM', 'SIGHUP'].reduce((sum, name) => sum + process.listenerCount(name), 0);

@@ -1,0 +1,116 @@
+import { existsSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { loadEnvironment, type SettingOptions } from '../config/load-config.ts';
+import { readVariables } from '../config/read-variables.ts';
+import { serverVariables } from '../config/server-settings.ts';
+import { refuseMisspelt, type Environment } from '../config/setting-names.ts';
+import { s3Variables } from '../http/s3/s3-settings.ts';
+import { ConfigError } from '../kit/errors.ts';
+import { userName } from '../kit/process.ts';
+import { leadsVariables, readFormerPlace, type FormerPlace } from '../leads/leads-settings.ts';
+import { leadsFolder } from '../leads/open-lead-index.ts';
+import { embeddedStoreFile } from '../store/open-store.ts';
+import { readStoreSettings, storeVariables, type StoreSettings } from '../store/store-settings.ts';
+import { CommandError } from './command-error.ts';
+import { codeOf } from './write-new-file.ts';
+
+/** The settings that a command on the store needs. */
+export interface StorePlace extends StoreSettings {
+  brand: string;
+}
+
+/**
+ * Reads the settings of the store and no others, so that an account can be suspended while another setting is wrong.
+ * Throws ConfigError or CommandError.
+ */
+export const readStorePlace = (environment: Environment, options: SettingOptions): StorePlace => {
+  const place = readAuditPlace(environment, options);
+  if (options.dataDir !== undefined && place.databaseUrl !== null)
+    throw new CommandError(
+      'invalid_setting',
+      'DATABASE_URL: it is set, so the data is in PostgreSQL; leave out --data-dir, or unset it',
+    );
+  return place;
+};
+
+/** Reads the same for a command on other data, which --data-dir may name beside a database. Throws ConfigError. */
+export const readAuditPlace = (environment: Environment, options: SettingOptions): StorePlace => {
+  const all = loadEnvironment(environment, options);
+  const values = readVariables({ ...storeVariables, BRAND: serverVariables.BRAND }, all);
+  return { ...readStoreSettings(values), brand: values.BRAND };
+};
+
+/** Tells whether there is a store: a database, or the file of the embedded store. */
+export const hasData = ({ databaseUrl, dataDir }: StoreSettings): boolean =>
+  databaseUrl !== null || existsSync(embeddedStoreFile(dataDir));
+
+/** Refuses a folder without data of a gateway, which is usually the wrong folder. Throws CommandError. */
+export const assertDataExists = (place: StoreSettings): void => {
+  if (!hasData(place)) throw noData(place, '"accounts create" creates it.');
+};
+
+const noData = ({ dataDir }: StoreSettings, hint: string): CommandError =>
+  new CommandError(
+    'no_data',
+    `There is no data in ${resolve(dataDir)} yet. Is DATA_DIR or --data-dir right? ${hint}`,
+  );
+
+export interface LeadPlace extends StoreSettings {
+  /** Whether the gateway searches there; true if LEADS_SOURCES cannot be read. */
+  isSearched: boolean;
+  formerPlace: FormerPlace | null;
+}
+
+const { LEADS_SOURCES, LEADS_URL } = leadsVariables;
+const tables = { ...storeVariables, ...s3Variables, LEADS_URL };
+
+/** A person can be deleted while LEADS_SOURCES is wrong. */
+const searchesEmbedded = (all: Environment): boolean => {
+  try {
+    return readVariables({ LEADS_SOURCES }, all).LEADS_SOURCES.includes('embedded');
+  } catch (error) {
+    if (error instanceof ConfigError) return true;
+    throw error;
+  }
+};
+
+/**
+ * Reads the place of the profiles from the settings of the gateway. It reads no other settings, so that a person can be
+ * deleted while one of them is wrong. Throws ConfigError.
+ */
+export const readLeadPlace = (environment: Environment, options: SettingOptions): LeadPlace => {
+  const all = loadEnvironment(environment, options);
+  refuseMisspelt(all, ['LEADS_SOURCES', ...Object.keys(tables)]);
+  const values = readVariables(tables, all);
+  return {
+    ...readStoreSettings(values),
+    formerPlace: readFormerPlace(values),
+    isSearched: searchesEmbedded(all),
+  };
+};
+
+/** Throws CommandError `leads_failed` if the path cannot be read. */
+const isThere = (path: string): boolean => {
+  try {
+    statSync(path);
+    return true;
+  } catch (cause) {
+    const code = codeOf(cause);
+    if (code === 'ENOENT' || code === 'ENOTDIR') return false;
+    throw new CommandError(
+      'leads_failed',
+      `${path} cannot be read by the user ${userName()} (${code}). Run the command as the user of the gateway.`,
+      { cause },
+    );
+  }
+};
+
+/** As `assertDataExists`, where profiles alone are data too. */
+export const assertPlaceExists = (place: LeadPlace): void => {
+  const { databaseUrl, dataDir } = place;
+  if (databaseUrl === null && ![leadsFolder(dataDir), embeddedStoreFile(dataDir)].some(isThere))
+    throw noData(place, '"leads import" creates it, and so does the gateway.');
+};
+
+export const describePlace = ({ databaseUrl, dataDir }: LeadPlace): string =>
+  databaseUrl === null ? `the embedded index in ${resolve(leadsFolder(dataDir))}` : 'PostgreSQL';
