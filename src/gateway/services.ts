@@ -118,11 +118,7 @@ export const createServices = async (
   const webhooks = createWebhookDispatcher({ store, outbound, clock, log, brand: config.brand });
   const jobs = createJobs({ config, store, catalogs, providers, media, webhooks, clock, log, telemetry });
   const leads = await openWatchedLeads(config, { store, redis, log, telemetry, ...buyer });
-  const sales = describeSales(operations, {
-    serviceName: brandTitle(config),
-    models: catalogs.for(unknownWallet({ config })).list(),
-    services: () => services,
-  });
+  const sales = describeAll(config, { operations, catalogs, services: () => services });
   const { owner } = jobs;
   const { wallets, x402 } = await openPayments(config, { store, publicUrl, sales, clock, log, owner });
   const sweeps = createSweeps({ store, files, inputFolder, clock, log });
@@ -232,6 +228,17 @@ const openCatalogs = async ({ models, providers }: Config, store: Store) => {
   const realSales = await openRealSales(store, !models.every(isServedBySandbox));
   return { realSales, catalogs: createCatalogs(models, { isSandboxModel: isServedBySandbox, realSales }) };
 };
+
+/** Describes what is sold, with examples that name SKUs which a wallet can buy. */
+const describeAll = (
+  config: Config,
+  { operations, catalogs, services }: Pick<Parts, 'operations' | 'catalogs'> & { services: () => Services },
+) =>
+  describeSales(operations, {
+    serviceName: brandTitle(config),
+    models: catalogs.for(unknownWallet({ config })).list(),
+    services,
+  });
 
 type PaymentParts = Pick<X402GateOptions, 'store' | 'publicUrl' | 'sales' | 'clock' | 'log' | 'owner'> & {
   store: Store;

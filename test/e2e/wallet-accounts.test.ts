@@ -352,7 +352,7 @@ it.each([
   const paid = await charged(async () => {
     const refused = await pay(path, body);
     expect([refused.status, await refused.json()]).toMatchObject([
-      404,
+      400,
       { error: { code: 'model_not_found', param: 'model' } },
     ]);
   });
