@@ -1,4 +1,4 @@
-import { toSqlValue, type SqlValue } from './statement.ts';
+import { toSqlValue, type Given, type SqlValue } from './statement.ts';
 
 /** One column of a table, whose values become `Value`. */
 export interface Column<Value> {
@@ -61,7 +61,7 @@ export const columns = <Declared extends Columns>(declared: Declared) => {
     values: (record: RowOf<Declared>): SqlValue[] =>
       // The record has these fields, which are values of a column.
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      all.map(({ field }) => toSqlValue((record as Record<string, SqlValue | boolean | object>)[field])),
+      all.map(({ field }) => toSqlValue((record as Record<string, Given>)[field])),
     read: (row: Record<string, never>): RowOf<Declared> => {
       const values = { ...blank };
       for (const { field, name, read } of all)

@@ -61,13 +61,17 @@ export const givenRows = (columns: string): string => {
   )`;
 };
 
-/** Null for an absent value, 1 for true, JSON text for a list or an object. */
-export const toSqlValue = (value: SqlValue | boolean | object | undefined): SqlValue => {
+/** What a member of an input may be. A list becomes JSON text. */
+export type Given = SqlValue | boolean | readonly string[] | undefined;
+
+/** The engines refuse values of other types than these. */
+export const toSqlValue = (value: Given): SqlValue => {
   if (typeof value === 'boolean') return value ? 1 : 0;
-  return typeof value === 'object' && value !== null ? JSON.stringify(value) : (value ?? null);
+  return isList(value) ? JSON.stringify(value) : (value ?? null);
 };
 
-type Given = Parameters<typeof toSqlValue>[0];
+const isList = (value: Given): value is readonly string[] => Array.isArray(value);
+
 type GivenField<Input> = {
   [Field in keyof Input & string]-?: Input[Field] extends Given ? Field : never;
 }[keyof Input & string];

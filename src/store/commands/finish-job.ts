@@ -57,7 +57,15 @@ const eventColumns = 'id, body, next_attempt_at, created_at, updated_at, account
 const eventValues = ({ id, body, now }: Record<'id' | 'body' | 'now', string>): string =>
   `${id}, ${body}, ${now}, ${now}, ${now}, j.account_id, j.id, j.webhook_url, 'pending'`;
 
-const endValues = valuesOf<FinishJobInput>('id', 'owner', 'status', 'result', 'error', 'metadata', 'now');
+const endValues = ({ id, owner, status, result, error, metadata, now }: FinishJobInput) => [
+  id,
+  owner,
+  status,
+  result,
+  error === null ? null : JSON.stringify(error),
+  metadata,
+  now,
+];
 
 const endedFields = { progress: integer(), providerTask: orNull(text()) };
 const finished = columns({ ...endedFields, charged: named('captured', int64()), available: int64() });
