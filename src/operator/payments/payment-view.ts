@@ -10,7 +10,6 @@ import type { Payment, PaymentRefund } from '../../store/store.ts';
 import type { OperatorServices } from '../verb.ts';
 import { formatTable } from '../view.ts';
 import { defineView } from '../view.ts';
-import { createFindToken } from '../../payments/records/token-amount.ts';
 import { amountOf, paymentStates } from '../../rules/payments.ts';
 
 export const paymentField = idField.describe(
