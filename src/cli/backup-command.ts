@@ -4,8 +4,7 @@ import { copyFile, mkdir, readdir, realpath, rename, rm, stat, utimes } from 'no
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { z } from 'zod';
 import type { Config } from '../config/config.ts';
-import { ignoreEnoent } from '../kit/files.ts';
-import { syncToDisk } from '../kit/files.ts';
+import { ignoreEnoent, syncToDisk } from '../kit/files.ts';
 import { leadsFolder } from '../leads/open-lead-index.ts';
 import { lockProfiles } from '../leads/sqlite/profiles-folder.ts';
 import { copyProfiles } from '../leads/sqlite/profiles-file.ts';

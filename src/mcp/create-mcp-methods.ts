@@ -1,8 +1,7 @@
 import packageJson from '../../package.json' with { type: 'json' };
 import { Server, type CallToolRequestParams, type ListToolsResult } from '@modelcontextprotocol/server';
 import { brandTitle } from '../kit/text.ts';
-import { createOffered } from '../operations/sale-rules.ts';
-import { rulesOf } from '../operations/sale-rules.ts';
+import { createOffered, rulesOf } from '../operations/sale-rules.ts';
 import type { Log } from '../kit/log.ts';
 import { withoutKeys } from '../kit/log-request.ts';
 import type { Services } from '../operations/call.ts';

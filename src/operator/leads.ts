@@ -1,7 +1,11 @@
 import { z } from 'zod';
 import { isoOrNull } from '../kit/clock.ts';
-import type { ColumnMap, InputProgress, RejectedRow } from '../leads/import/input-options.ts';
-import { LeadInputError } from '../leads/import/input-options.ts';
+import {
+  type ColumnMap,
+  type InputProgress,
+  type RejectedRow,
+  LeadInputError,
+} from '../leads/import/input-options.ts';
 import { readColumn, readDefault, readDelimiter, readRejectedLimit } from '../leads/import/read-options.ts';
 import type { LeadDefaults } from '../leads/lead-fields.ts';
 import type { LeadStats, ImportedProfiles } from '../leads/lead-index.ts';

@@ -5,17 +5,12 @@ import { newOperatorKey, sha256 } from '../kit/ids.ts';
 import { instant } from '../operations/account/get-usage.ts';
 import { time } from '../operations/answer-fields.ts';
 import { idField } from '../operations/id-field.ts';
-import type { OperatorKey } from '../store/store.ts';
-import { lineField } from './fields.ts';
-import type { OperatorServices } from './verb.ts';
-import { requireFound } from './verb.ts';
-import { defineView } from './view.ts';
+import type { OperatorKey, AuditRow } from '../store/store.ts';
+import { lineField, limitField, pageField } from './fields.ts';
+import { type OperatorServices, requireFound, readVerb, writeVerb, type Verb } from './verb.ts';
+import { defineView, toPage } from './view.ts';
 import { displayKey } from '../accounts/keys.ts';
-import type { AuditRow } from '../store/store.ts';
-import { limitField, pageField } from './fields.ts';
 import { creditAccount } from './money.ts';
-import { readVerb, writeVerb, type Verb } from './verb.ts';
-import { toPage } from './view.ts';
 
 const roleSchema = z.enum(['read', 'write']);
 

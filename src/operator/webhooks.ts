@@ -6,10 +6,8 @@ import { idField } from '../operations/id-field.ts';
 import type { WebhookAttempt, WebhookEvent } from '../store/store.ts';
 import { exampleAccountId } from './accounts.ts';
 import { accountIdField, limitField } from './fields.ts';
-import { requireFound } from './verb.ts';
-import { formatTable } from './view.ts';
-import { defineView, like, toPage } from './view.ts';
-import { readVerb, writeVerb } from './verb.ts';
+import { requireFound, readVerb, writeVerb } from './verb.ts';
+import { formatTable, defineView, like, toPage } from './view.ts';
 
 const state = z.enum(['pending', 'delivered', 'stopped', 'exhausted']);
 

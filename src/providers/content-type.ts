@@ -32,7 +32,7 @@ export const imageContentType = (bytes: Uint8Array): string | null => {
 };
 
 /** Returns bytes as text, one character each; shorter at the end of the bytes. */
-export const textAt = (bytes: Uint8Array, start: number, end: number): string =>
+const textAt = (bytes: Uint8Array, start: number, end: number): string =>
   String.fromCharCode(...bytes.subarray(start, end));
 
 /** Brands of pictures and sounds in MP4's container. */

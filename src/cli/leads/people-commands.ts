@@ -9,10 +9,9 @@ import { forgetPeople, loggedPeople, restorePeople, statsView } from '../../oper
 import type { Session } from '../command.ts';
 import { CommandError } from '../command-error.ts';
 import { sanitizeLine } from '../../kit/text.ts';
-import { countOf, formatCount } from './figures.ts';
+import { countOf, formatCount, figureLines, formatBytes } from './figures.ts';
 import { toCommand } from '../form-command.ts';
 import { describePlace } from '../place.ts';
-import { figureLines, formatBytes } from './figures.ts';
 
 /** All names are changed together, in memory. */
 const maxNames = 1_000_000;

@@ -1,5 +1,12 @@
 import { soldOperation } from '../define-operation.ts';
-import type { TextServices } from './text-job.ts';
+import {
+  type TextServices,
+  findTextModel,
+  leastTextHold,
+  openTextJob,
+  promptTokensUpperBound,
+  quoteText,
+} from './text-job.ts';
 import type { ChatJobRequest } from './run-chat.ts';
 import { textJobShare } from '../../limits/memory-budget.ts';
 import type { TextMessage } from '../../providers/text/text-provider.ts';
@@ -13,7 +20,6 @@ import type { ModelConfig } from '../../accounts/catalog/model.ts';
 import type { PrepaidSale } from '../sale.ts';
 import { answerTextJob, isStreamed } from './answer-text-job.ts';
 import { assertAffordable } from '../prepaid.ts';
-import { findTextModel, leastTextHold, openTextJob, promptTokensUpperBound, quoteText } from './text-job.ts';
 
 /** The upper bound of prompt tokens for an image or audio part. Vision models bill less. */
 const tokensPerImage = 8_192;

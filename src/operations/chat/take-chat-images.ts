@@ -3,8 +3,7 @@ import { decodeBase64, isDataUri } from '../../media/data-uri.ts';
 import { maxInputBytes } from '../../media/fetch-input.ts';
 import { refuseInput } from '../../media/stream-input.ts';
 import { isConverted } from '../../providers/content-type.ts';
-import { checkInputs } from '../media/take-inputs.ts';
-import { takeAll } from '../media/take-inputs.ts';
+import { checkInputs, takeAll } from '../media/take-inputs.ts';
 import type { AccountCall, Services } from '../call.ts';
 import type { ChatInput } from './chat-input.ts';
 

@@ -1,5 +1,12 @@
 import { soldOperation } from '../define-operation.ts';
-import type { TextServices } from '../chat/text-job.ts';
+import {
+  type TextServices,
+  findTextModel,
+  openTextJob,
+  promptTokensUpperBound,
+  quoteText,
+  type TextJobRequest,
+} from '../chat/text-job.ts';
 import {
   type KeptRequest,
   responseId,
@@ -18,13 +25,6 @@ import { boundPart, responseInput, type ResponseInput, checkResponseRequest } fr
 import { toMessages, hasReferences, resolveReferences } from './response-messages.ts';
 import { createResponseStream } from './response-stream.ts';
 import { answerTextJob, isStreamed } from '../chat/answer-text-job.ts';
-import {
-  findTextModel,
-  openTextJob,
-  promptTokensUpperBound,
-  quoteText,
-  type TextJobRequest,
-} from '../chat/text-job.ts';
 
 const itemsOf = ({ input }: ResponseInput) =>
   typeof input === 'string' ? [{ role: 'user', content: input }] : input;

@@ -6,11 +6,15 @@ import type { Clock } from '../../kit/clock.ts';
 import type { Log } from '../../kit/log.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
 import { pause } from '../../kit/repeat.ts';
-import { decodeBase64Json } from '../chains/core/wire.ts';
+import {
+  decodeBase64Json,
+  encodeBase64Json,
+  type PaymentPayload,
+  type PaymentRequirements,
+} from '../chains/core/wire.ts';
 import { findFamily } from '../chains/networks.ts';
 import type { FoundOutcome } from '../chains/core/facilitator.ts';
 import { createJsonRpc } from '../chains/core/json-rpc.ts';
-import { encodeBase64Json, type PaymentPayload, type PaymentRequirements } from '../chains/core/wire.ts';
 import type { BoughtPayment, BoughtPaymentState, Store } from '../../store/store.ts';
 import { chooseOffer, readRequired } from './choose-offer.ts';
 import type { BuyingNetwork, BuyingWallet } from './open-wallet.ts';

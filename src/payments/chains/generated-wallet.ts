@@ -5,8 +5,7 @@ import { z } from 'zod';
 import type { X402NetworkConfig } from '../x402-settings.ts';
 import { ConfigError } from '../../kit/errors.ts';
 import { ignoreEnoent, syncToDisk } from '../../kit/files.ts';
-import { networkFamilies } from './networks.ts';
-import { requireNetwork } from './networks.ts';
+import { networkFamilies, requireNetwork } from './networks.ts';
 import type { PayableNetwork } from './payment-methods.ts';
 
 const fileName = 'wallets.json';

@@ -3,8 +3,7 @@ import { AppError } from '../../kit/errors.ts';
 import { randomBase62 } from '../../kit/ids.ts';
 import type { Log } from '../../kit/log.ts';
 import { memoizeAsync } from '../../kit/memoize.ts';
-import { decodeBase64Json } from '../chains/core/wire.ts';
-import { type Extensions } from '../chains/core/wire.ts';
+import { decodeBase64Json, type Extensions } from '../chains/core/wire.ts';
 import type { PaymentMethod } from '../wire/challenge.ts';
 import { isNodeTrouble } from '../chains/core/json-rpc.ts';
 import {

@@ -8,8 +8,7 @@ import {
 } from '../core/facilitator.ts';
 import { createHttpClient } from '../../../http/http-client.ts';
 import { OutboundError } from '../../../http/outbound.ts';
-import { readText } from '../../../http/send-request.ts';
-import type { HttpAnswer } from '../../../http/send-request.ts';
+import { readText, type HttpAnswer } from '../../../http/send-request.ts';
 import type { SignCdpRequest } from './cdp-jwt.ts';
 
 type RemoteAnswer =
