@@ -79,13 +79,16 @@ describe('an agent with a wallet and without a key', () => {
   it('reads in the interface description that a key is optional, and what is refused', async () => {
     const answer = await sale.gateway.call('/openapi.json', { apiKey: null });
     const { info, paths } = (await answer.json()) as Description;
-    for (const path of [...goods.map(([, one]) => one), '/v1/auth/wallet']) {
+    const optional = [{}, { apiKey: [] }];
+    const sold = goods.map(([, path]) => [path, optional, 'invalid_api_key'] as const);
+    // A sign-in reads no key.
+    for (const [path, security, first] of [...sold, ['/v1/auth/wallet', [], 'invalid_sign_in'] as const]) {
       const item = paths[path]?.['post'];
-      expect(item).toMatchObject({ security: [{}, { apiKey: [] }] });
+      expect(item).toMatchObject({ security });
       const codes = [401, 403].map((status) =>
         Object.keys(item?.responses[String(status)]?.content?.['application/json']?.examples ?? {}),
       );
-      expect(codes.map((listed) => listed[0])).toEqual(['invalid_api_key', 'permission_denied']);
+      expect(codes.map((listed) => listed[0])).toEqual([first, 'permission_denied']);
     }
     expect(paths['/v1/search']?.['get']).toMatchObject({ security: [] });
     const pricesOf = (path: string): unknown => paths[path]?.['post'];
