@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { loadEnvironment, type SettingOptions } from '../config/load-config.ts';
-import { readVariables } from '../config/read-variables.ts';
+import { readVariables, type Environment } from '../config/read-variables.ts';
 import { serverVariables } from '../config/server-settings.ts';
-import type { Environment } from '../config/setting-names.ts';
 import { embeddedStoreFile } from '../store/open-store.ts';
 import { readStoreSettings, storeVariables, type StoreSettings } from '../store/store-settings.ts';
 import { CommandError } from './command-error.ts';

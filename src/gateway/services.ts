@@ -4,7 +4,7 @@ import { systemClock } from '../kit/clock.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { ModelConfig } from '../accounts/catalog/model.ts';
 import type { Config } from '../config/config.ts';
-import { refuseLocalPublicUrl } from '../config/refuse-local-public-url.ts';
+import { refuseLocalPublicUrl } from '../config/server-settings.ts';
 import { brandTitle } from '../kit/brand-title.ts';
 import { randomBase62 } from '../kit/ids.ts';
 import { createPublicUrl } from '../kit/public-url.ts';

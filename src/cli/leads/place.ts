@@ -1,11 +1,10 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { loadEnvironment, type SettingOptions } from '../../config/load-config.ts';
-import { readVariables } from '../../config/read-variables.ts';
+import { readVariables, refuseMisspelt, type Environment } from '../../config/read-variables.ts';
 import { s3Variables } from '../../http/s3/s3-settings.ts';
 import { leadsVariables, readFormerPlace, type FormerPlace } from '../../leads/leads-settings.ts';
 import { leadsFolder } from '../../leads/open-lead-keeper.ts';
-import { refuseMisspelt, type Environment } from '../../config/setting-names.ts';
 import { embeddedStoreFile } from '../../store/open-store.ts';
 import { readStoreSettings, storeVariables, type StoreSettings } from '../../store/store-settings.ts';
 import { ConfigError } from '../../kit/errors.ts';
