@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { fileSchema } from '../src/config/file-settings.ts';
-import { variableRows } from '../src/config/settings-help.ts';
-import { variableTables } from '../src/config/variables.ts';
+import { variableRows, variableTables } from '../src/config/variables.ts';
 import { allMetrics, prometheusName } from '../src/telemetry/names.ts';
 import { paymentNetworks } from '../src/payments/chains/networks.ts';
 

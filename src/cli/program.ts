@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { SettingOptions } from '../config/load-config.ts';
-import { settingsHelp } from '../config/settings-help.ts';
+import { settingsHelp } from '../config/variables.ts';
 import { exampleAccountId } from '../operator/accounts.ts';
 import { getSettings } from '../operator/gateway.ts';
 import { operatorKeyVerbs } from '../operator/operators.ts';

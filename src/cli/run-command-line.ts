@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { loadConfig, loadHttpLeads } from '../config/load-config.ts';
-import type { Environment } from '../config/setting-names.ts';
+import type { Environment } from '../config/read-variables.ts';
 import { systemClock } from '../kit/clock.ts';
 import { silentLog } from '../kit/log.ts';
 import { userName } from '../kit/process.ts';

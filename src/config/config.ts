@@ -13,9 +13,8 @@ import { readStoreSettings } from '../store/store-settings.ts';
 import { readTelemetrySettings } from '../telemetry/telemetry-settings.ts';
 import { readWebhookSettings } from '../jobs/webhooks/webhook-settings.ts';
 import { readFileSettings } from './file-settings.ts';
-import { readVariables } from './read-variables.ts';
 import { readServerSettings } from './server-settings.ts';
-import { findUnknown, type Environment } from './setting-names.ts';
+import { findUnknown, readVariables, type Environment } from './read-variables.ts';
 import type { SettingsInForce, SettingTexts } from './settings-in-force.ts';
 import { allVariables } from './variables.ts';
 

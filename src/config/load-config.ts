@@ -5,7 +5,7 @@ import { assertEnvFilePrivate, readKeyFiles } from './key-files.ts';
 import { maxSearchMs, readHttpSource, type HttpLeadsConfig } from '../leads/upstream/http-source.ts';
 import { readConfig, type Config } from './config.ts';
 import { readLeadsSection } from './file-settings.ts';
-import type { Environment } from './setting-names.ts';
+import type { Environment } from './read-variables.ts';
 
 export interface SettingOptions {
   /** --env-file; the environment wins over it. */

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { commaList, oneOf, plainUrl, secret, type VariableValues, wholeNumber } from '../kit/settings.ts';
+import { classifyLiteral } from '../http/check-url.ts';
+import { ConfigError } from '../kit/errors.ts';
 
 export const serverVariables = {
   HOST: z.string().default('127.0.0.1').describe('address to listen on'),
@@ -53,3 +55,21 @@ export const readServerSettings = (values: VariableValues<typeof serverVariables
   /** The API key that MCP over stdio acts with; null: none was named. */
   stdioKey: values.CAUSEWAY_API_KEY ?? null,
 });
+
+/** Buyers sign this address for real money, so it must not be an address of their own machine. Throws ConfigError. */
+export const refuseLocalPublicUrl = ({
+  publicUrl,
+  search,
+  x402,
+}: {
+  publicUrl: string | null;
+  search: { isOn: boolean };
+  x402: { takesRealMoney: boolean };
+}): void => {
+  if (!search.isOn || !x402.takesRealMoney) return;
+  const why = 'set the address that buyers use, as X402_NETWORKS names main networks';
+  if (publicUrl === null) throw new ConfigError(`PUBLIC_URL: is not set; ${why}`);
+  const host = new URL(publicUrl).hostname.replace(/^\[(.*)\]$/, '$1');
+  if (classifyLiteral(host) === 'loopback' || host === '0.0.0.0' || host === '::')
+    throw new ConfigError(`PUBLIC_URL: ${publicUrl} is an address of this machine alone; ${why}`);
+};

@@ -3,7 +3,7 @@ import { createCatalogs, openRealSales } from '../accounts/catalog/catalog.ts';
 import { systemClock } from '../kit/clock.ts';
 import type { ModelConfig } from '../accounts/catalog/model.ts';
 import type { Config } from '../config/config.ts';
-import { refuseLocalPublicUrl } from '../config/refuse-local-public-url.ts';
+import { refuseLocalPublicUrl } from '../config/server-settings.ts';
 import { brandTitle } from '../kit/text.ts';
 import { randomBase62 } from '../kit/ids.ts';
 import { createPublicUrl } from '../kit/public-url.ts';

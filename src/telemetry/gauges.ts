@@ -1,26 +1,21 @@
 import { statfs } from 'node:fs/promises';
 import { monitorEventLoopDelay, performance as nodePerformance } from 'node:perf_hooks';
 import { callWithin } from '../kit/deadline.ts';
-import type { Log } from '../kit/log.ts';
+
 import { nanoPerUsd } from '../kit/money.ts';
-import type { MemoryBudget } from '../limits/memory-budget.ts';
+import type { Services } from '../operations/call.ts';
 import type { Operation } from '../operations/definition.ts';
 import type { Providers } from '../providers/create-providers.ts';
-import type { X402Gate } from '../payments/sale/gate.ts';
-import type { JobKind, Store } from '../store/store.ts';
+import type { JobKind } from '../store/store.ts';
 import type { Observe } from './metering.ts';
 import { spanAttributes as name } from './names.ts';
 
 /** The parts of the gateway whose figures are read. */
-export interface GaugeSources {
+export interface GaugeSources extends Pick<Services, 'store' | 'x402' | 'bodyMemory' | 'log'> {
   config: { dataDir: string };
   operations: readonly Operation[];
-  store: Pick<Store, 'gaugeActiveJobs' | 'gaugeOwedJobs' | 'gaugeWebhooks' | 'gaugePayments'>;
   providers: Pick<Providers, 'health'>;
-  x402: Pick<X402Gate, 'status'>;
-  bodyMemory: Pick<MemoryBudget, 'usage'>;
   readiness(): Promise<{ store: 'ready' | 'disk_full' | 'unavailable' }>;
-  log: Log;
 }
 
 /** However often metrics are asked for, the store is asked this often. */

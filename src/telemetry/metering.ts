@@ -1,23 +1,49 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { Attributes, Meter, Observable } from '@opentelemetry/api';
 import { parseKeyPairsIntoRecord } from '@opentelemetry/core';
-import type { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
+import { PrometheusExporter, PrometheusSerializer } from '@opentelemetry/exporter-prometheus';
 import type { Resource } from '@opentelemetry/resources';
-import { eventMetrics, readMetrics, type MetricDefinition } from './names.ts';
+import {
+  MeterProvider,
+  PeriodicExportingMetricReader,
+  type ResourceMetrics,
+} from '@opentelemetry/sdk-metrics';
+import { ConfigError } from '../kit/errors.ts';
+import type { Log } from '../kit/log.ts';
+import {
+  allMetrics,
+  eventMetrics,
+  mapValues,
+  prometheusName,
+  readMetrics,
+  spanAttributes,
+  type MetricDefinition,
+} from './names.ts';
 import type { TelemetrySettings } from './telemetry-settings.ts';
+import type { OpenSpan } from './tracing.ts';
+
+const { createServer } = process.getBuiltinModule('node:http');
 
 export type Metering = Awaited<ReturnType<typeof createMetering>>;
 type EventName = keyof typeof eventMetrics;
-export type ReadName = keyof typeof readMetrics;
+type ReadName = keyof typeof readMetrics;
 /** Writes one value. */
 export type Observe = (name: ReadName, value: number, attributes?: Attributes) => void;
 
-/** Loads the SDK of metrics and what reads them: Prometheus, or a sender to the collector. */
+/**
+ * Records metrics for what reads them: Prometheus, or a sender to the collector. Rejects with ConfigError if
+ * METRICS_LISTEN is in use.
+ */
 export const createMetering = async (
   { listen, metricsUrl, metricsEveryMs, headers }: TelemetrySettings,
-  resource: Resource,
+  { resource, log }: { resource: Resource; log: () => Log },
 ) => {
-  const { MeterProvider, PeriodicExportingMetricReader } = await import('@opentelemetry/sdk-metrics');
-  const scraped = listen === null ? null : await openScraped();
+  const scraped = listen && {
+    address: listen,
+    exporter: new PrometheusExporter({ preventServerStart: true }),
+  };
   const sent = async () => {
     if (metricsUrl === null) return [];
     const { OTLPMetricExporter } = await import('@opentelemetry/exporter-metrics-otlp-http');
@@ -33,39 +59,48 @@ export const createMetering = async (
   };
   const provider = new MeterProvider({
     resource,
-    readers: [...(scraped === null ? [] : [scraped]), ...(await sent())],
+    readers: [...(scraped === null ? [] : [scraped.exporter]), ...(await sent())],
   });
   const meter = provider.getMeter('causeway');
   const events = mapValues(eventMetrics, (definition) => toRecorder(meter, definition));
   const reads = mapValues(readMetrics, (definition) => toObservable(meter, definition));
+  /** Records one event. */
+  const record = (name: EventName, value: number, attributes: Attributes): void =>
+    events[name](value, attributes);
+  const listener = scraped && (await listenForScrapes(scraped, log));
   return {
-    scraped,
-    /** Records one event. */
-    record: (name: EventName, value: number, attributes: Attributes): void => events[name](value, attributes),
+    /** The address of `/metrics`; null: it is not served. */
+    url: listener?.url ?? null,
+    record,
+    /**
+     * Measures the time until the returned function is called, which records it and ends the span. An error type marks
+     * both as failed; `more` are labels that are known only then.
+     */
+    time: (name: EventName, { span, labels = {} }: { span: OpenSpan | null; labels?: Attributes }) => {
+      const startedAt = performance.now();
+      return (errorType?: string, more: Attributes = {}): void => {
+        span?.end(errorType);
+        record(name, (performance.now() - startedAt) / 1_000, {
+          ...labels,
+          ...more,
+          ...(errorType === undefined ? {} : { [spanAttributes.errorType]: errorType }),
+        });
+      };
+    },
     /** Calls `read` whenever metrics are asked for. */
     readBy: (read: (observe: Observe) => Promise<void>): void =>
       meter.addBatchObservableCallback(
         (result) => read((name, value, attributes) => result.observe(reads[name], value, attributes)),
         Object.values(reads),
       ),
+    /** Stops serving `/metrics`. */
+    stopListening: async () => listener?.close(),
+    /** Sends the last metrics. */
     close: () => provider.shutdown(),
   };
 };
 
 const longestExportMs = 30_000;
-
-const openScraped = async (): Promise<PrometheusExporter> => {
-  const { PrometheusExporter } = await import('@opentelemetry/exporter-prometheus');
-  return new PrometheusExporter({ preventServerStart: true });
-};
-
-const mapValues = <Key extends string, From, To>(
-  table: Readonly<Record<Key, From>>,
-  map: (value: From) => To,
-): Record<Key, To> =>
-  // The keys are those of the table.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  Object.fromEntries(Object.entries<From>(table).map(([key, value]) => [key, map(value)])) as Record<Key, To>;
 
 const toRecorder = (
   meter: Meter,
@@ -87,3 +122,64 @@ const toObservable = (meter: Meter, { name, kind, unit, text: description }: Met
   kind === 'counter'
     ? meter.createObservableCounter(name, { unit, description })
     : meter.createObservableGauge(name, { unit, description });
+
+/** A scrape that waits for nobody. */
+const requestTimeoutMs = 10_000;
+
+/** Serves `/metrics` on an address of its own, apart from customers. Rejects with ConfigError if it is in use. */
+const listenForScrapes = async (
+  {
+    exporter,
+    address: { host, port },
+  }: { exporter: PrometheusExporter; address: { host: string; port: number } },
+  log: () => Log,
+) => {
+  const serializer = new PrometheusSerializer('', false, undefined, false, true);
+  const scrape = async (response: ServerResponse): Promise<void> => {
+    try {
+      const { resourceMetrics, errors } = await exporter.collect();
+      if (errors.length > 0) log().warn({ err: errors[0] }, 'some metrics could not be read');
+      response.setHeader('content-type', 'text/plain; version=0.0.4; charset=utf-8');
+      response.end(serializer.serialize(withPrometheusNames(resourceMetrics)));
+    } catch (error) {
+      log().error({ err: error }, 'metrics could not be read');
+      response.writeHead(500).end();
+    }
+  };
+  const server = createServer({ requestTimeout: requestTimeoutMs }, ({ url = '', method }, response) => {
+    if (method === 'GET' && url.replace(/\?.*/, '') === '/metrics') void scrape(response);
+    else response.writeHead(404, { 'content-type': 'text/plain' }).end('Metrics are at /metrics.\n');
+  });
+  try {
+    server.listen(port, host);
+    await once(server, 'listening');
+  } catch (cause) {
+    const why = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause);
+    throw new ConfigError(`METRICS_LISTEN: cannot listen on ${host}:${port} (${why})`, { cause });
+  }
+  const { port: actual } = server.address() as AddressInfo;
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${actual}/metrics`,
+    close: async (): Promise<void> => {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+};
+
+const definitions = new Map(allMetrics.map((metric) => [metric.name, metric]));
+
+/** The exporter leaves out units, which Prometheus wants as a part of names. */
+const withPrometheusNames = (metrics: ResourceMetrics): ResourceMetrics => ({
+  ...metrics,
+  scopeMetrics: metrics.scopeMetrics.map((scope) => ({
+    ...scope,
+    metrics: scope.metrics.map((metric) => {
+      const definition = definitions.get(metric.descriptor.name);
+      const name = definition === undefined ? metric.descriptor.name : prometheusName(definition);
+      return { ...metric, descriptor: { ...metric.descriptor, name } };
+    }),
+  })),
+});

@@ -20,16 +20,28 @@ const shortSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25
 const tokens = [1, 4, 16, 64, 256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576];
 const sizes = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 
-const define = <const Table extends Record<string, MetricDefinition>>(table: Table): Table => table;
+/** Maps the members of a table, whose keys stay. */
+export const mapValues = <Key extends string, From, To>(
+  table: Readonly<Record<Key, From>>,
+  map: (value: From) => To,
+): Record<Key, To> =>
+  // The keys are those of the table.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  Object.fromEntries(Object.entries<From>(table).map(([key, value]) => [key, map(value)])) as Record<Key, To>;
+
+/** Defines metrics of one kind, but for those that name another. Most have no labels. */
+const define = <Name extends string>(
+  kind: MetricDefinition['kind'],
+  table: Record<Name, Omit<MetricDefinition, 'kind' | 'labels'> & Partial<MetricDefinition>>,
+): Record<Name, MetricDefinition> => mapValues(table, (metric) => ({ kind, labels: [], ...metric }));
 
 /** The labels of a call to a provider. */
 const calls = ['gen_ai.operation.name', 'gen_ai.provider.name', 'gen_ai.request.model'] as const;
 
 /** Metrics that are written where things happen. */
-export const eventMetrics = define({
+export const eventMetrics = define('histogram', {
   requests: {
     name: 'http.server.request.duration',
-    kind: 'histogram',
     unit: 's',
     labels: ['http.request.method', 'http.route', 'http.response.status_code'],
     text: 'requests over HTTP, until the last byte; status 0: the client left without an answer',
@@ -37,7 +49,6 @@ export const eventMetrics = define({
   },
   toolCalls: {
     name: 'mcp.server.operation.duration',
-    kind: 'histogram',
     unit: 's',
     labels: ['mcp.method.name', 'gen_ai.tool.name', 'error.type'],
     text: 'tool calls over MCP; `error.type`: the code of the refusal, or payment_required',
@@ -45,7 +56,6 @@ export const eventMetrics = define({
   },
   providerCalls: {
     name: 'gen_ai.client.operation.duration',
-    kind: 'histogram',
     unit: 's',
     labels: [...calls, 'error.type'],
     text: 'attempts at providers; `gen_ai.request.model`: the model of the route in causeway.yaml',
@@ -53,7 +63,6 @@ export const eventMetrics = define({
   },
   firstChunks: {
     name: 'gen_ai.client.operation.time_to_first_chunk',
-    kind: 'histogram',
     unit: 's',
     labels: calls,
     text: 'time to the first piece of a streamed answer',
@@ -61,7 +70,6 @@ export const eventMetrics = define({
   },
   tokens: {
     name: 'gen_ai.client.token.usage',
-    kind: 'histogram',
     unit: '{token}',
     labels: [...calls, 'gen_ai.token.type'],
     text: 'tokens of an answer: `input`, `output`, and of these `cached` and `reasoning`',
@@ -76,7 +84,6 @@ export const eventMetrics = define({
   },
   jobs: {
     name: 'causeway.job.duration',
-    kind: 'histogram',
     unit: 's',
     labels: ['causeway.kind', 'causeway.sku', 'causeway.status', 'error.type'],
     text: 'attempts at jobs that ended here',
@@ -91,7 +98,6 @@ export const eventMetrics = define({
   },
   commands: {
     name: 'db.client.operation.duration',
-    kind: 'histogram',
     unit: 's',
     labels: ['db.system.name', 'db.operation.name', 'error.type'],
     text: 'commands of the store, with their wait',
@@ -99,15 +105,12 @@ export const eventMetrics = define({
   },
   groups: {
     name: 'causeway.store.group.size',
-    kind: 'histogram',
     unit: '{command}',
-    labels: [],
     text: 'commands that were committed, or sent to PostgreSQL, together',
     buckets: sizes,
   },
   searches: {
     name: 'causeway.lead.search.duration',
-    kind: 'histogram',
     unit: 's',
     labels: ['error.type'],
     text: 'searches for profiles',
@@ -130,161 +133,92 @@ export const eventMetrics = define({
 });
 
 /** Metrics that are read when they are asked for. Those of the store are asked at most every few seconds. */
-export const readMetrics = define({
+export const readMetrics = define('gauge', {
   activeJobs: {
     name: 'causeway.jobs.active',
-    kind: 'gauge',
     unit: '{job}',
     labels: ['causeway.kind', 'causeway.status'],
     text: 'jobs in the store that are queued or running',
   },
   oldestJob: {
     name: 'causeway.jobs.oldest',
-    kind: 'gauge',
     unit: 's',
     labels: ['causeway.kind', 'causeway.status'],
     text: 'age of the oldest of them',
   },
-  holds: {
-    name: 'causeway.holds.open',
-    kind: 'gauge',
-    unit: '{hold}',
-    labels: [],
-    text: 'open holds on balances',
-  },
-  held: {
-    name: 'causeway.holds.open.sum',
-    kind: 'gauge',
-    unit: 'USD',
-    labels: [],
-    text: 'their sum in US dollars',
-  },
+  holds: { name: 'causeway.holds.open', unit: '{hold}', text: 'open holds on balances' },
+  held: { name: 'causeway.holds.open.sum', unit: 'USD', text: 'their sum in US dollars' },
   owedJobs: {
     name: 'causeway.jobs.owed',
-    kind: 'gauge',
     unit: '{job}',
-    labels: [],
     text: 'jobs that are done, and whose payments were not settled',
   },
-  owed: {
-    name: 'causeway.jobs.owed.sum',
-    kind: 'gauge',
-    unit: 'USD',
-    labels: [],
-    text: 'their sum in US dollars',
-  },
+  owed: { name: 'causeway.jobs.owed.sum', unit: 'USD', text: 'their sum in US dollars' },
   webhooks: {
     name: 'causeway.webhooks.waiting',
-    kind: 'gauge',
     unit: '{event}',
-    labels: [],
     text: 'webhook events that are not delivered yet, at most 10000',
   },
   webhookLag: {
     name: 'causeway.webhooks.lag',
-    kind: 'gauge',
     unit: 's',
-    labels: [],
     text: 'for how long the next attempt of a webhook is overdue',
   },
   payments: {
     name: 'causeway.payments.open',
-    kind: 'gauge',
     unit: '{payment}',
     labels: ['causeway.state'],
     text: 'payments that have not ended, at most 10000 of a state',
   },
   oldestPayment: {
     name: 'causeway.payments.oldest',
-    kind: 'gauge',
     unit: 's',
     labels: ['causeway.state'],
     text: 'age of the oldest of them',
   },
   networkReady: {
     name: 'causeway.payments.network.ready',
-    kind: 'gauge',
     unit: '1',
     labels: ['causeway.network', 'causeway.facilitator'],
     text: '1 if payments on the network work',
   },
   settlementsLeft: {
     name: 'causeway.payments.settlements_left',
-    kind: 'gauge',
     unit: '{settlement}',
     labels: ['causeway.network'],
     text: 'settlements that the own settling account can pay for at the present price, when it was last asked',
   },
   breakerRest: {
     name: 'causeway.provider.rest',
-    kind: 'gauge',
     unit: 's',
     labels: calls,
     text: 'time until the route may be asked again; 0 while its breaker is closed',
   },
   bodyMemory: {
     name: 'causeway.body_memory.used',
-    kind: 'gauge',
     unit: 'By',
-    labels: [],
     text: 'part of BODY_MEMORY_BYTES that large requests hold',
   },
   bodyWaiting: {
     name: 'causeway.body_memory.waiting',
-    kind: 'gauge',
     unit: '{request}',
-    labels: [],
     text: 'large requests that wait for it',
   },
-  storeReady: {
-    name: 'causeway.store.ready',
-    kind: 'gauge',
-    unit: '1',
-    labels: [],
-    text: '1 if the store takes new work',
-  },
-  diskFull: {
-    name: 'causeway.store.full',
-    kind: 'gauge',
-    unit: '1',
-    labels: [],
-    text: '1 if the disk of the store is full',
-  },
-  diskFree: {
-    name: 'causeway.disk.free',
-    kind: 'gauge',
-    unit: 'By',
-    labels: [],
-    text: 'free space where DATA_DIR is',
-  },
+  storeReady: { name: 'causeway.store.ready', unit: '1', text: '1 if the store takes new work' },
+  diskFull: { name: 'causeway.store.full', unit: '1', text: '1 if the disk of the store is full' },
+  diskFree: { name: 'causeway.disk.free', unit: 'By', text: 'free space where DATA_DIR is' },
   loopDelay: {
     name: 'nodejs.eventloop.delay.p99',
-    kind: 'gauge',
     unit: 's',
-    labels: [],
     text: 'delay of the event loop, 99th percentile since it was last asked',
   },
   loopUtilization: {
     name: 'nodejs.eventloop.utilization',
-    kind: 'gauge',
     unit: '1',
-    labels: [],
     text: 'part of the time in which the event loop was busy since it was last asked',
   },
-  memory: {
-    name: 'process.memory.usage',
-    kind: 'gauge',
-    unit: 'By',
-    labels: [],
-    text: 'resident memory of the process',
-  },
-  heap: {
-    name: 'v8js.memory.heap.used',
-    kind: 'gauge',
-    unit: 'By',
-    labels: [],
-    text: 'used part of the heap of the main thread',
-  },
+  memory: { name: 'process.memory.usage', unit: 'By', text: 'resident memory of the process' },
+  heap: { name: 'v8js.memory.heap.used', unit: 'By', text: 'used part of the heap of the main thread' },
   cpu: {
     name: 'process.cpu.time',
     kind: 'counter',

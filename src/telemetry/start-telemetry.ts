@@ -6,16 +6,15 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { silentLog, type Log } from '../kit/log.ts';
 import { throttle } from '../kit/repeat.ts';
 import { readGauges } from './gauges.ts';
+import type { Services } from '../operations/call.ts';
+import type { Provider } from '../providers/provider.ts';
+import type { Store } from '../store/store.ts';
+import { type GaugeSources } from './gauges.ts';
 import { createMetering } from './metering.ts';
-import { listenForScrapes } from './metrics-listener.ts';
-import { createJobOpeners, observeExecutors } from './observe-executors.ts';
-import { observeLeads } from './observe-leads.ts';
-import { createObserveOperation } from './observe-operation.ts';
-import { observeProvider } from './observe-provider.ts';
-import { createObserveRequest } from './observe-request.ts';
-import { observeStore } from './observe-store.ts';
+import { createObserveOperation, createObserveRequest, type ObserveRequest } from './observe-calls.ts';
+import { createJobOpeners, observeExecutors, observeStore, type Executors } from './observe-jobs.ts';
+import { observeLeads, observeProvider } from './observe-upstreams.ts';
 import type { TelemetrySettings } from './telemetry-settings.ts';
-import type { Telemetry } from './telemetry.ts';
 import { createTracing } from './tracing.ts';
 
 /** A collector that is away would fill the log. */
@@ -23,7 +22,12 @@ const warnEveryMs = 60_000;
 /** A process that ends waits this long for the last spans and metrics to be sent. */
 const closeMs = 3_000;
 
-export const startTelemetry = async (settings: TelemetrySettings): Promise<Telemetry> => {
+/**
+ * Watches the gateway from outside: it wraps the store, the providers, the executors of jobs, and `execute`. A gateway
+ * whose settings ask for no telemetry has none of this, and loads none of it. Rejects with ConfigError if METRICS_LISTEN
+ * is in use.
+ */
+export const startTelemetry = async (settings: TelemetrySettings) => {
   let log: Log = silentLog;
   logFaults(() => log);
   const resource = resourceFromAttributes({
@@ -33,31 +37,32 @@ export const startTelemetry = async (settings: TelemetrySettings): Promise<Telem
     ...parseKeyPairsIntoRecord(settings.attributes),
   });
   const tracing = await createTracing(settings, resource);
-  const metering = await createMetering(settings, resource);
+  const metering = await createMetering(settings, { resource, log: () => log });
   const parts = { tracing, metering, openers: createJobOpeners() };
-  const listener =
-    metering.scraped === null || settings.listen === null
-      ? null
-      : await listenForScrapes(metering.scraped, settings.listen, () => log);
-  let observeRequest: Telemetry['observeRequest'] = (_exchange, serve) => serve();
+  let observeRequest: ObserveRequest = (_exchange, serve) => serve();
   return {
-    url: listener?.url ?? null,
+    /** The address of `/metrics`; null: it is not served. */
+    url: metering.url,
+    /** Fields for each line of the log: the ids of the active span. */
     logFields: tracing.ids,
+    /** Headers that make an upstream's spans children of ours; none without traces. */
     traceHeaders: tracing.headers,
-    observeStore: (store) => observeStore(store, parts),
-    observeGroup: (size) => metering.record('groups', size, {}),
-    observeProvider: (name, provider) => observeProvider(name, provider, parts),
-    observeExecutors: (executors) => observeExecutors(executors, parts),
-    observeLeads: (leads) => observeLeads(leads, parts),
+    observeStore: (store: Store): Store => observeStore(store, parts),
+    /** Counts the commands that a store carries out together. */
+    observeGroup: (size: number): void => metering.record('groups', size, {}),
+    observeProvider: (name: string, provider: Provider): Provider => observeProvider(name, provider, parts),
+    observeExecutors: (executors: Executors): Executors => observeExecutors(executors, parts),
+    observeLeads: (leads: Services['leads']): Services['leads'] => observeLeads(leads, parts),
     observeOperation: createObserveOperation(parts),
-    observeRequest: (exchange, serve) => observeRequest(exchange, serve),
-    begin: (sources) => {
+    observeRequest: ((exchange, serve) => observeRequest(exchange, serve)) satisfies ObserveRequest,
+    /** Reads figures of these parts from now on, when metrics are asked for. */
+    begin: (sources: GaugeSources): void => {
       ({ log } = sources);
       observeRequest = createObserveRequest(sources.operations, parts);
       metering.readBy(readGauges(sources));
     },
-    close: async () => {
-      await listener?.close();
+    close: async (): Promise<void> => {
+      await metering.stopListening();
       const closing = Promise.allSettled([metering.close(), tracing.close()]);
       await Promise.race([closing, new Promise((resolve) => setTimeout(resolve, closeMs).unref())]);
       diag.disable();

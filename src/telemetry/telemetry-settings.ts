@@ -1,4 +1,3 @@
-import { isIP } from 'node:net';
 import { z } from 'zod';
 import {
   httpUrl,
@@ -105,7 +104,3 @@ export const readTelemetrySettings = (values: VariableValues<typeof telemetryVar
     sampledShare: values.OTEL_TRACES_SAMPLER_ARG,
   };
 };
-
-/** Whether only this machine reaches the address. */
-export const isLoopback = (host: string): boolean =>
-  host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));

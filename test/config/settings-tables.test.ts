@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { documentsWithTables, keyRows, withSettingTables } from '../../scripts/settings-tables.ts';
-import { settingsHelp, variableRows } from '../../src/config/settings-help.ts';
-import { allVariables, removedVariables } from '../../src/config/variables.ts';
+import { settingsHelp, variableRows, allVariables, removedVariables } from '../../src/config/variables.ts';
 
 const parentOf = (key: string): string => key.slice(0, key.lastIndexOf('.'));
 

@@ -2,8 +2,8 @@ import { createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import { ConfigError } from '../../src/kit/errors.ts';
-import { isLoopback } from '../../src/telemetry/telemetry-settings.ts';
-import { openTelemetry, telemetryNotices } from '../../src/telemetry/telemetry.ts';
+
+import { isLoopback, openTelemetry, telemetryNotices } from '../../src/telemetry/telemetry.ts';
 import { listeningPort } from '../limits/listening-port.ts';
 
 const settingsOf = (environment: Record<string, string>) => readConfig(environment, null).telemetry;

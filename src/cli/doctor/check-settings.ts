@@ -1,6 +1,6 @@
 import packageJson from '../../../package.json' with { type: 'json' };
 import type { Config } from '../../config/config.ts';
-import { refuseLocalPublicUrl } from '../../config/refuse-local-public-url.ts';
+import { refuseLocalPublicUrl } from '../../config/server-settings.ts';
 import { ConfigError } from '../../kit/errors.ts';
 import { configuredNetwork } from '../../payments/chains/networks.ts';
 import { isSandboxModel } from '../../providers/index.ts';
