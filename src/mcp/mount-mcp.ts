@@ -16,8 +16,7 @@ import type { Call, Services } from '../operations/call.ts';
 import type { Operation } from '../operations/definition.ts';
 import { createMcpMethods, type McpMethods } from './create-mcp-methods.ts';
 import { createAnswerDirectly, readDirectCall } from './direct-call.ts';
-import type { ToolGroup } from './tool-list.ts';
-import type { McpIdentity } from './mcp-identity.ts';
+import type { ToolGroup, McpIdentity } from './tool-list.ts';
 import { watchClient } from '../kit/watch-client.ts';
 import { writeError } from '../kit/write-error.ts';
 

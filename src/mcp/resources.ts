@@ -10,15 +10,14 @@ import { AppError, toAppError } from '../kit/errors.ts';
 import { toJsonText } from '../kit/json-text.ts';
 import { logFailure } from '../kit/log-failure.ts';
 import { createPathMatcher } from '../kit/path-matcher.ts';
-import { isGone } from '../media/is-gone.ts';
+import { isGone } from '../operations/media/is-gone.ts';
+import type { ContentAnswer } from '../operations/answer.ts';
 import { execute } from '../operations/execute.ts';
 import type { AccountCall, Call, Services } from '../operations/call.ts';
 import type { Operation, ResourceBinding } from '../operations/definition.ts';
 import { countAccountCall } from '../operations/prepaid-call.ts';
-import type { Media } from '../store/store.ts';
 import { toErrorResult } from './tool-result.ts';
-import type { McpIdentity } from './mcp-identity.ts';
-import { isIn } from './tool-list.ts';
+import { isIn, type McpIdentity } from './tool-list.ts';
 
 /** Media above this are not put into a message; they are downloaded from their address. */
 const largestBlobBytes = 8 * 1024 ** 2;
@@ -124,7 +123,7 @@ const createReader = (
 
   const asBlob = async (
     uri: string,
-    media: Media,
+    media: ContentAnswer['media'],
     { memory, signal }: Call,
     whenMissing: () => Promise<AppError> = () => Promise.resolve(unread(media.id)),
   ): Promise<ReadResourceResult> => {

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../kit/clock.ts';
 import { AppError, messages } from '../kit/errors.ts';
 import type { Log } from '../kit/log.ts';
-import { isGone } from '../media/is-gone.ts';
+import { isGone } from '../operations/media/is-gone.ts';
 import type { MediaLibrary } from '../media/media-library.ts';
 import type { ContentAnswer } from '../operations/answer.ts';
 import { createStreamMedium } from './stream-medium.ts';

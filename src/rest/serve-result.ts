@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../kit/clock.ts';
 import { AppError } from '../kit/errors.ts';
 import { addressBucket } from '../limits/address-bucket.ts';
-import { isGone } from '../media/is-gone.ts';
+import { isGone } from '../operations/media/is-gone.ts';
 import type { MediaLibrary } from '../media/media-library.ts';
 import { extensionOf } from '../media/media-types.ts';
 import type { Media, MediaRole, Store } from '../store/store.ts';

@@ -9,7 +9,7 @@ import { lostContent } from '../operation-docs.ts';
 import { readOperation } from '../read-operation.ts';
 import { forRest } from '../schema-marks.ts';
 import { extensionOf } from '../../media/media-types.ts';
-import { isGone } from '../../media/is-gone.ts';
+import { isGone } from '../media/is-gone.ts';
 import { refundRest } from '../../accounts/ledger/entries.ts';
 import { formatUsd } from '../../kit/money.ts';
 import type { Job, Media } from '../../store/store.ts';

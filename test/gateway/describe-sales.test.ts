@@ -3,7 +3,7 @@ import { parseUsd } from '../../src/kit/money.ts';
 import { getBalance } from '../../src/operations/account/get-balance.ts';
 import type { Services } from '../../src/operations/call.ts';
 import { createSearchLeads } from '../../src/operations/search/search-leads.ts';
-import { describeSales } from '../../src/mcp/describe-sales.ts';
+import { describeSales } from '../../src/gateway/describe-sales.ts';
 import { describeSale } from '../payments/wire/sale.ts';
 
 const search = createSearchLeads({
