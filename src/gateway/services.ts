@@ -29,7 +29,7 @@ import { createInputFolder } from '../media/input-folder.ts';
 import { createMediaLibrary, toVideoInput } from '../media/media-library.ts';
 import { createStreamInput } from '../media/stream-input.ts';
 import { createSweeps, type Sweeps } from '../media/sweeps.ts';
-import { describeSales } from '../mcp/describe-sales.ts';
+import { describeSales } from './describe-sales.ts';
 import { createHistoryCursors } from '../operations/account/history-cursor.ts';
 import { createOperations } from '../operations/index.ts';
 import type { Services } from '../operations/call.ts';

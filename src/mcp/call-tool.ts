@@ -13,9 +13,8 @@ import type { Answer } from '../operations/answer.ts';
 import type { Call, Services } from '../operations/call.ts';
 import type { Operation } from '../operations/definition.ts';
 import { rulesOf } from '../operations/sale-rules.ts';
-import type { ToolList } from './tool-list.ts';
+import type { ToolList, McpIdentity } from './tool-list.ts';
 import { toErrorResult, toPaymentRequiredResult, toToolResult } from './tool-result.ts';
-import type { McpIdentity } from './mcp-identity.ts';
 import { longestIdempotencyKey } from '../operations/prepaid.ts';
 
 /** The part of the protocol's request context that a call needs. */

@@ -9,9 +9,16 @@ import type { Operation } from '../operations/definition.ts';
 import { unknownWallet } from '../operations/per-call-sale.ts';
 import { createCallTool, type ToolCallContext } from './call-tool.ts';
 import { createResources } from './resources.ts';
-import { createToolList, isIn, isTool, needsKey, type ToolGroup, type ToolList } from './tool-list.ts';
-import type { McpIdentity } from './mcp-identity.ts';
-import { createWalletTools } from './wallet-tools.ts';
+import {
+  createToolList,
+  isIn,
+  isTool,
+  needsKey,
+  type ToolGroup,
+  type ToolList,
+  type McpIdentity,
+  createWalletTools,
+} from './tool-list.ts';
 
 /** The longest part of a tool's name, which strangers may invent, in the log. */
 const maxShownName = 64;

@@ -9,7 +9,7 @@ import {
 import { isJsonObject } from '../kit/json.ts';
 import { keepFrozen } from '../kit/write-answer.ts';
 import type { McpMethods } from './create-mcp-methods.ts';
-import type { McpIdentity } from './mcp-identity.ts';
+import type { McpIdentity } from './tool-list.ts';
 
 /** A call that the library would answer with status 200 and one message. */
 export interface DirectCall {

@@ -17,7 +17,7 @@ import type { Operation } from '../operations/definition.ts';
 import { createMcpMethods, type McpMethods } from './create-mcp-methods.ts';
 import { createAnswerDirectly, readDirectCall } from './direct-call.ts';
 import type { ToolGroup } from './tool-list.ts';
-import type { McpIdentity } from './mcp-identity.ts';
+import type { McpIdentity } from './tool-list.ts';
 import { writeError } from '../kit/write-answer.ts';
 
 export interface McpRequestFacts extends Pick<Call, 'requestId' | 'clientAddress'> {

@@ -11,13 +11,14 @@ import { toJsonText } from '../kit/json.ts';
 import { logFailure } from '../kit/write-answer.ts';
 import { createPathMatcher } from '../kit/path-matcher.ts';
 import { isGone } from '../media/media-library.ts';
+import type { ContentAnswer } from '../operations/answer.ts';
 import { execute } from '../operations/execute.ts';
 import { rulesOf } from '../operations/sale-rules.ts';
 import type { AccountCall, Call, Services } from '../operations/call.ts';
 import type { Operation, ResourceBinding } from '../operations/definition.ts';
-import type { Media } from '../store/store.ts';
+
 import { toErrorResult } from './tool-result.ts';
-import type { McpIdentity } from './mcp-identity.ts';
+import type { McpIdentity } from './tool-list.ts';
 import { isIn } from './tool-list.ts';
 import { countAccountCall } from '../operations/prepaid.ts';
 
@@ -125,7 +126,7 @@ const createReader = (
 
   const asBlob = async (
     uri: string,
-    media: Media,
+    media: ContentAnswer['media'],
     { memory, signal }: Call,
     whenMissing: () => Promise<AppError> = () => Promise.resolve(unread(media.id)),
   ): Promise<ReadResourceResult> => {

@@ -4,17 +4,16 @@ import type { Readable, Writable } from 'node:stream';
 import { serveStdio as serveConnection, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { AppError, ConfigError } from '../kit/errors.ts';
 import { unboundedMemory } from '../limits/request-memory.ts';
-import type { Services } from '../operations/call.ts';
+import type { Call, Services } from '../operations/call.ts';
 import type { Operation } from '../operations/definition.ts';
 import { createMcpMethods } from './create-mcp-methods.ts';
-import type { McpIdentity } from './mcp-identity.ts';
-import type { Caller } from '../accounts/authenticate.ts';
+import type { McpIdentity } from './tool-list.ts';
 
 export interface ServeStdioOptions {
   services: Services;
   operations: readonly Operation[];
   /** Null without a key; rejects with AppError `invalid_api_key` on a wrong one. */
-  authenticate: (authorization: string | undefined) => Promise<Caller | null>;
+  authenticate: (authorization: string | undefined) => Promise<Call['caller']>;
   /** The key of the assistant; null serves only tools that need none. */
   apiKey: string | null;
   input?: Readable;

@@ -1,6 +1,6 @@
 import { readConfig } from '../../../src/config/config.ts';
 import { brandTitle } from '../../../src/kit/text.ts';
-import { describeSales } from '../../../src/mcp/describe-sales.ts';
+import { describeSales } from '../../../src/gateway/describe-sales.ts';
 import { createOperations } from '../../../src/operations/index.ts';
 import type { Services } from '../../../src/operations/call.ts';
 import type { SaleDescription } from '../../../src/payments/sale/gate.ts';

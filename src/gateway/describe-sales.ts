@@ -4,7 +4,7 @@ import { soldExample } from '../operations/per-call-sale.ts';
 import type { Services } from '../operations/call.ts';
 import type { Operation } from '../operations/definition.ts';
 import type { SaleDescription } from '../payments/sale/gate.ts';
-import { toInputSchema, toMainInputSchema } from './tool-schemas.ts';
+import { toInputSchema, toMainInputSchema } from '../mcp/tool-schemas.ts';
 
 /** Describes the operations that are sold by x402, for terms, catalogues and documents. */
 export const describeSales = (

@@ -7,7 +7,7 @@ import { getBalance } from '../../src/operations/account/get-balance.ts';
 import type { Services } from '../../src/operations/call.ts';
 import { createOperations } from '../../src/operations/index.ts';
 import { createSearchLeads } from '../../src/operations/search/search-leads.ts';
-import { describeSales } from '../../src/mcp/describe-sales.ts';
+import { describeSales } from '../../src/gateway/describe-sales.ts';
 import { describeSale } from '../payments/wire/sale.ts';
 
 const search = createSearchLeads({
