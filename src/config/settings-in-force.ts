@@ -49,7 +49,7 @@ export const describeSettings = ({ environment, sourceOf, yamlText }: SettingTex
   return { settings, file: hideSecrets(file, schemaOf(fileSchema)) };
 };
 
-/** The part of a JSON Schema that marks secret values (`secret` in kit/variables.ts). */
+/** The part of a JSON Schema that marks secret values (`secret` in kit/settings.ts). */
 interface SettingSchema {
   writeOnly?: boolean;
   format?: string;
