@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { withPurpose } from '../http/pay-settings.ts';
+import { withPurpose } from '../kit/call-purpose.ts';
 import type { ErrorEnvelope } from '../kit/errors.ts';
 import { newId } from '../kit/ids.ts';
 import type { Nano } from '../kit/money.ts';

@@ -46,6 +46,7 @@ export const followFolder = (options: FollowFolderOptions, signal: AbortSignal) 
   let judged: string | null = null;
   /** Whether the fictional profiles, or their manifest, have proved damaged. */
   let isDamaged = false;
+  let isStarting = true;
 
   const build = async (reason: string | null): Promise<void> => {
     if (reason === null) log.info({ folder }, 'building the lead index in the background');
@@ -72,12 +73,17 @@ export const followFolder = (options: FollowFolderOptions, signal: AbortSignal) 
     judged = null;
     current.enter({ kind: 'preparing' });
   };
-  /** Null without a manifest, and for a damaged one that can only have named fictional profiles. */
+  /**
+   * Null without a manifest, and for a damaged one that can only have named fictional profiles. That is judged at the start
+   * alone: later it may be the beginning of a backup that is being restored.
+   */
   const readCurrent = (): Manifest | null => {
+    const isStart = isStarting;
+    isStarting = false;
     try {
       return readManifest(folder);
     } catch (error) {
-      if (hadReal || !(error instanceof ProfilesDamagedError) || !hasOnlyFictional(folder)) throw error;
+      if (!isStart || !(error instanceof ProfilesDamagedError) || !hasOnlyFictional(folder)) throw error;
       isDamaged = true;
       return null;
     }

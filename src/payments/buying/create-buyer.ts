@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type { HttpClient } from '../../http/http-client.ts';
-import { currentPurpose, type PayFor } from '../../http/pay-settings.ts';
+import { type PayFor } from '../../http/pay-settings.ts';
+import { currentPurpose } from '../../kit/call-purpose.ts';
 import {
   leaveBody,
   limitsFor,

@@ -1,4 +1,4 @@
-import { withPurpose } from '../../http/pay-settings.ts';
+import { withPurpose } from '../../kit/call-purpose.ts';
 import { nanoPerUsd, type Nano } from '../../kit/money.ts';
 import type { UptoTerms } from '../wire/challenge.ts';
 import type { Payment, Risk, VerifyPaymentOutcome } from '../../store/store.ts';

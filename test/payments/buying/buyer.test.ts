@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { readConfig } from '../../../src/config/config.ts';
-import { type PayConfig, PurchaseError, withPurpose } from '../../../src/http/pay-settings.ts';
+import { type PayConfig, PurchaseError } from '../../../src/http/pay-settings.ts';
+import { withPurpose } from '../../../src/kit/call-purpose.ts';
 import { createHttpClient, type HttpClient } from '../../../src/http/http-client.ts';
 import { OutboundError } from '../../../src/http/outbound.ts';
 import { silentLog } from '../../../src/kit/log.ts';
