@@ -73,26 +73,14 @@ export const followFolder = (options: FollowFolderOptions, signal: AbortSignal) 
     judged = null;
     current.enter({ kind: 'preparing' });
   };
-  /**
-   * Null without a manifest, and for a damaged one that can only have named fictional profiles. That is judged at the start
-   * alone: later it may be the beginning of a backup that is being restored.
-   */
-  const readCurrent = (): Manifest | null => {
-    const isStart = isStarting;
-    isStarting = false;
-    try {
-      return readManifest(folder);
-    } catch (error) {
-      if (!isStart || !(error instanceof ProfilesDamagedError) || !hasOnlyFictional(folder)) throw error;
-      isDamaged = true;
-      return null;
-    }
-  };
   /** Judges the folder if it has changed. Rejects if it should be judged again soon. */
   const look = async (): Promise<void> => {
     let isRead = false;
     try {
-      const manifest = readCurrent();
+      const isLost = isStarting && isManifestLost(folder);
+      isStarting = false;
+      isDamaged ||= isLost;
+      const manifest = isLost ? null : readManifest(folder);
       isRead = true;
       const stamp = stampOf(folder, manifest);
       if (stamp === judged && current.state.kind !== 'preparing') return;
@@ -122,6 +110,19 @@ export const followFolder = (options: FollowFolderOptions, signal: AbortSignal) 
     /** Whether profiles are fictional that will be ready soon. */
     isFictionalNext: (): boolean => current.state.kind === 'preparing' && fictional.profiles > 0 && !hadReal,
   };
+};
+
+/**
+ * Whether a manifest cannot be read that can only have named fictional profiles. That is asked at the start alone: later it
+ * may be the beginning of a backup that is being restored.
+ */
+const isManifestLost = (folder: string): boolean => {
+  try {
+    readManifest(folder);
+    return false;
+  } catch (error) {
+    return error instanceof ProfilesDamagedError && hasOnlyFictional(folder);
+  }
 };
 
 const repeatLook = async (look: () => Promise<void>, signal: AbortSignal): Promise<void> => {
