@@ -2,12 +2,16 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { AppError } from '../kit/errors.ts';
 import { toJsonText } from '../kit/json.ts';
 import { keepFrozen } from '../kit/write-answer.ts';
+import { nothingWrong } from '../payments/sale/gate.ts';
 import { billHeaderTexts } from '../operations/jobs/job-answer.ts';
 import type { JsonAnswer, PaymentRequiredAnswer } from '../operations/answer.ts';
 
-/** Writes a body as structured content, and as text for clients that read only text. */
-const inBoth = (body: object): Pick<CallToolResult, 'content' | 'structuredContent'> => ({
-  content: [{ type: 'text', text: toJsonText(body) }],
+/** Writes a body as structured content, and as text for models and for clients that read only text. */
+const inBoth = (
+  body: object,
+  text = toJsonText(body),
+): Pick<CallToolResult, 'content' | 'structuredContent'> => ({
+  content: [{ type: 'text', text }],
   structuredContent: { ...body },
 });
 
@@ -25,8 +29,9 @@ export const toToolResult = (answer: JsonAnswer, { brand }: { brand: string }): 
     ...(answer.receipt === undefined ? {} : { 'x402/payment-response': answer.receipt.response }),
   };
   const hasMeta = Object.keys(meta).length > 0;
-  if (!hasMeta && answer.links.length === 0) return keep(answer.body, () => inBoth(answer.body));
-  const { content, structuredContent } = inBoth(answer.body);
+  if (!hasMeta && answer.links.length === 0)
+    return keep(answer.body, () => inBoth(answer.body, answer.toText?.()));
+  const { content, structuredContent } = inBoth(answer.body, answer.toText?.());
   return {
     ...(hasMeta ? { _meta: meta } : {}),
     content: [
@@ -53,15 +58,19 @@ const toBill = ({ headers }: JsonAnswer, brand: string): Record<string, string> 
     }),
   );
 
-/** Writes the terms of a payment in the three places where x402 clients look (x402 MCP transport). */
+/**
+ * Writes the terms of a payment where x402 clients look (x402 MCP transport): whole as structured content and in `_meta`,
+ * and short as the text, which a model reads.
+ */
 export const toPaymentRequiredResult = ({
-  challenge: { paymentRequired },
+  challenge,
   quote,
   receipt,
 }: PaymentRequiredAnswer): CallToolResult => {
+  const { paymentRequired } = challenge;
   const terms = keep(paymentRequired, () => ({
     _meta: { 'x402/error': paymentRequired },
-    ...inBoth(paymentRequired),
+    ...inBoth(paymentRequired, toTermsText(challenge)),
     isError: true,
   }));
   if (receipt === undefined && quote === undefined) return terms;
@@ -76,6 +85,31 @@ export const toPaymentRequiredResult = ({
       ...(quote === undefined ? [] : [{ type: 'text' as const, text: toJsonText({ quote }) }]),
     ],
   };
+};
+
+/** The characters of terms in a text. With the sentence, these are at most 600 tokens. */
+const maxTermsLength = 800;
+const maxReasonLength = 200;
+
+/**
+ * Writes terms as JSON that clients without structured content can pay by. It begins with a sentence for the model. It has
+ * no extensions, and the first networks as far as there is room.
+ */
+const toTermsText = ({ paymentRequired, body }: PaymentRequiredAnswer['challenge']): string => {
+  const { x402Version, resource, accepts, error: reason } = paymentRequired;
+  const { amount, asset } = body.x402;
+  const refused =
+    reason === nothingWrong ? '' : ` The payment was refused: ${reason.slice(0, maxReasonLength)}.`;
+  let length = 0;
+  const shown = accepts.filter((terms, index) => {
+    length += toJsonText(terms).length;
+    return index === 0 || length <= maxTermsLength;
+  });
+  const most = accepts.some(({ scheme }) => scheme === 'upto') ? 'at most ' : '';
+  const error =
+    `This call costs ${most}$${amount} and is not paid.${refused} To pay, an x402 client signs ${amount} ${asset} for one of ` +
+    'the terms in accepts, and sends the same call again with it in _meta["x402/payment"].';
+  return toJsonText({ error, x402Version, resource, accepts: shown });
 };
 
 const kept = keepFrozen<CallToolResult>();

@@ -13,6 +13,8 @@ export interface JsonAnswer {
   isSandbox: boolean;
   /** Media of the result, for MCP resource links. */
   links: MediaLink[];
+  /** Writes the answer for people and models over MCP, in place of its JSON text. */
+  toText?: () => string;
   /** The settled payment, on paid operations. */
   receipt?: Receipt;
 }

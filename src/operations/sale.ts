@@ -129,6 +129,11 @@ export interface AnswerSale<Input = unknown, Needs = Services> extends Offer<Inp
   produce(input: Input, services: Needs, signal: AbortSignal): Promise<JsonObject>;
   /** Filters a stored answer before it is replayed. Returns the same object when nothing was removed. */
   replay?(result: JsonObject, services: Needs, signal: AbortSignal): Promise<JsonObject>;
+  /**
+   * Writes an answer for people and models, in place of its JSON text. `price`: what it cost, such as `$0.10`; null:
+   * nothing. Absent: the JSON is the text.
+   */
+  toText?(result: JsonObject, price: string | null): string;
   /** Whether an answer is given away. */
   isFree(result: JsonObject, services: Needs): boolean;
   /**

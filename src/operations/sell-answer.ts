@@ -43,7 +43,12 @@ export const sellAnswer = async (
   const { receipt } = paid;
   const body =
     made ?? (await replay(sale, JSON.parse(paid.result), { services, signal: call.signal, receipt }));
-  return soldAnswer(body, { ...paid, isSandbox: isMadeUp(sale, services, body) });
+  const answer = soldAnswer(body, { ...paid, isSandbox: isMadeUp(sale, services, body) });
+  const { toText } = sale;
+  if (toText === undefined) return answer;
+  // What was paid may be a former price.
+  const price = paid.paid && `$${services.x402.tokenAmount(paid.paid) ?? formatUsd(quote.price)}`;
+  return { ...answer, toText: () => toText(body, price) };
 };
 
 /** Takes a payment that raises a balance, or signs a wallet in, which is free. */

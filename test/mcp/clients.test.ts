@@ -10,6 +10,7 @@ import {
   stubTransaction,
   type StubFacilitator,
 } from './stub-facilitator.ts';
+import { readTable, toCells } from './read-table.ts';
 import { toProof } from './to-proof.ts';
 import { rulesOf } from '../../src/operations/sale-rules.ts';
 
@@ -108,7 +109,7 @@ describe.each(clientKinds)('$name', ({ connect }) => {
       );
     });
 
-    it('gets the terms of a payment in structured content, in the text and in _meta', async () => {
+    it('gets the terms of a payment in structured content and in _meta, and those to pay by in the text', async () => {
       const result = await using(null, (client) => client.callTool('search_leads', { limit: 5 }));
       expect(result.isError).toBe(true);
       expect(result.structuredContent).toMatchObject({
@@ -116,7 +117,13 @@ describe.each(clientKinds)('$name', ({ connect }) => {
         resource: { url: `${gateway.url}/mcp` },
         accepts: [{ scheme: 'exact', network: stubNetwork, amount: '100000', payTo }],
       });
-      expect(textOf(result)).toEqual(result.structuredContent);
+      const { x402Version, resource, accepts } = result.structuredContent ?? {};
+      expect(textOf(result)).toEqual({
+        error: expect.stringContaining('This call costs $0.10'),
+        x402Version,
+        resource,
+        accepts,
+      });
       expect(result._meta['x402/error']).toEqual(result.structuredContent);
     });
 
@@ -134,7 +141,8 @@ describe.each(clientKinds)('$name', ({ connect }) => {
         await using(null, async (client) => {
           const input = { country: 'US', limit: 3 };
           const terms = await client.callTool('search_leads', input);
-          const proof = toProof(terms.structuredContent);
+          // Some clients read the text alone.
+          const proof = toProof(form === 'object' ? terms.structuredContent : textOf(terms));
           const sent = form === 'object' ? proof : Buffer.from(JSON.stringify(proof)).toString('base64');
           const before = facilitator.settlements();
           const paid = await client.callTool('search_leads', input, { meta: { 'x402/payment': sent } });
@@ -143,7 +151,7 @@ describe.each(clientKinds)('$name', ({ connect }) => {
             count: expect.any(Number),
             results: expect.any(Array),
           });
-          expect(textOf(paid)).toEqual(paid.structuredContent);
+          expect(paid.content[0]?.text).toMatch(/^3 profiles for \$0\.10, .*fictional\.\n\n/);
           expect(paid._meta).toMatchObject({
             'causeway/sandbox': true,
             'x402/payment-response': {
@@ -154,6 +162,7 @@ describe.each(clientKinds)('$name', ({ connect }) => {
           });
           const again = await client.callTool('search_leads', input, { meta: { 'x402/payment': sent } });
           expect(again.structuredContent).toEqual(paid.structuredContent);
+          expect(again.content).toEqual(paid.content);
           expect(facilitator.settlements() - before).toBe(1);
         });
       },
@@ -164,7 +173,8 @@ describe.each(clientKinds)('$name', ({ connect }) => {
         const two = await buySearch(client, { query: 'coffee', limit: 2 });
         expect(Object.keys(two.structuredContent ?? {}).sort()).toEqual(['count', 'results']);
         expect(two.structuredContent).toMatchObject({ count: 2 });
-        expect(two.content).toEqual([{ type: 'text', text: JSON.stringify(two.structuredContent) }]);
+        expect(two.content).toHaveLength(1);
+        expect(readTable(two.content[0]?.text ?? '').rows).toEqual(profilesOf(two).map(toCells));
         const found = await gateway.services.leads.search(
           { query: 'coffee', limit: 2 },
           { signal: new AbortController().signal },
@@ -182,7 +192,7 @@ describe.each(clientKinds)('$name', ({ connect }) => {
         for (const attempt of [1, 2]) {
           const none = await client.callTool('search_leads', nobody, { meta });
           expect([attempt, none.structuredContent]).toEqual([attempt, { results: [], count: 0 }]);
-          expect(textOf(none)).toEqual({ results: [], count: 0 });
+          expect(none.content[0]?.text).toBe('No profile matches; nothing was charged.');
           expect(none._meta).not.toHaveProperty('x402/payment-response');
         }
         expect(facilitator.settlements()).toBe(before);

@@ -10,6 +10,7 @@ import { isSynthetic } from '../../leads/synthetic/synthetic-mark.ts';
 import { nanoPerUsd, type Nano } from '../../kit/money.ts';
 import { countryNamed, isCountryCode } from '../../leads/query/country-names.ts';
 import { invalidQuery } from '../validate.ts';
+import { foundText, toLeadsTable } from './leads-text.ts';
 import type { AnswerSale } from '../sale.ts';
 
 const form = /^(\d{1,15}):([^]{1,200})$/;
@@ -206,6 +207,12 @@ const createSale = (search: SearchConfig): SearchSale => ({
     if (forgotten.size === 0) return result;
     const results = profiles.filter((profile) => !forgotten.has(usernameOf(profile)));
     return { ...result, results, count: results.length };
+  },
+
+  toText: (result, price) => {
+    const profiles = profilesOf(result);
+    const sentence = foundText(profiles.length, { price, isGenerated: isGenerated(result) ?? false });
+    return profiles.length === 0 ? sentence : `${sentence}\n\n${toLeadsTable(profiles)}`;
   },
 
   // Where there are no profiles at all, nothing was searched.

@@ -76,6 +76,8 @@ interface Served<Result> {
   accountId: string | null;
   /** Null for a result that was given away. */
   settledAt: number | null;
+  /** What was paid; null for a result that was given away. */
+  paid: Pick<Payment, 'network' | 'asset' | 'amount'> | null;
 }
 
 /** The outcome of a sale, which always has a result. */

@@ -29,7 +29,7 @@ import { createAccountLeases } from './account-lease.ts';
 import { createSignIn } from './sign-in.ts';
 import { beginBackgroundWork } from './background-work.ts';
 
-export type { Challenge } from '../wire/challenge.ts';
+export { nothingWrong, type Challenge } from '../wire/challenge.ts';
 export type { PriceRange, SaleDescription } from '../wire/sold-resources.ts';
 export { hasProof, type Proofs } from '../wire/parse-proof.ts';
 export { signInFields, signInHeader, toSignedText } from '../wire/sign-in-with-x.ts';

@@ -137,7 +137,7 @@ const serve = async (context: SaleContext, payment: Payment, order: Order): Prom
       ? toReceipt({ ...toSettleResponse(verified, { transaction: null }), amount: '0' })
       : undefined;
     const { identity, accountId } = verified;
-    const nothing = { receipt, replayed: false, transaction: null, settledAt: null };
+    const nothing = { receipt, replayed: false, transaction: null, settledAt: null, paid: null };
     return { outcome: 'served', result, identity, accountId, ...nothing };
   }
   const { decimals } = method.network.asset;
@@ -201,8 +201,9 @@ const finish = (
   if (settled.outcome === 'failed') return unpaid(context, request, settled.reason, settled.receipt);
   const { payment, receipt, transaction } = settled;
   if (payment.state !== 'delivered') context.inBackground(noteDelivery(context, payment));
-  const { result, identity, accountId, settledAt } = payment;
-  return { outcome: 'served', result, receipt, replayed, transaction, identity, accountId, settledAt };
+  const { result, identity, accountId, settledAt, network, asset, amount } = payment;
+  const paid = { network, asset, amount };
+  return { outcome: 'served', result, receipt, replayed, transaction, identity, accountId, settledAt, paid };
 };
 
 /** Notes that the buyer is being answered. */

@@ -69,7 +69,8 @@ export const maxTimeoutSeconds = 300;
 /** The part of the life of an `upto` payment that is for its settlement. */
 const settlementSeconds = 60;
 const maxCached = 512;
-const nothingWrong = 'Payment required';
+/** The `error` of terms for a request without payment. */
+export const nothingWrong = 'Payment required';
 
 const nanoDecimals = 9;
 /** The store keeps amounts in 64 bits: at 18 decimals 9.22 USD. */
