@@ -21,6 +21,7 @@ import { toErrorResult } from './tool-result.ts';
 import type { McpIdentity } from './tool-list.ts';
 import { isIn } from './tool-list.ts';
 import { countAccountCall } from '../operations/prepaid.ts';
+import { createReadView, findView } from './views.ts';
 
 /** Media above this are not put into a message; they are downloaded from their address. */
 const largestBlobBytes = 8 * 1024 ** 2;
@@ -60,6 +61,7 @@ export const createResources = (operations: readonly Operation[], services: Serv
   const readables = operations.flatMap(toReadable);
   const documents = readables.filter(({ resource }) => resource.path !== null);
   const downloads = readables.filter(({ resource }) => resource.path === null);
+  const readView = createReadView(publicUrl);
   const read = createReader({ scheme, documents, downloads }, services);
 
   return {
@@ -106,8 +108,11 @@ export const createResources = (operations: readonly Operation[], services: Serv
             ]
           : [],
     }),
+    /** Reads a resource. A view has no data, so anybody may read it. The list leaves views out, because the tools name them. */
     read: async (uri: string, identity: McpIdentity, signal: AbortSignal): Promise<ReadResourceResult> => {
       try {
+        const view = findView(uri);
+        if (view !== null) return await readView(view);
         return await read(uri, await toCall(identity, signal), identity);
       } catch (thrown) {
         throw toProtocolError(uri, thrown, { signal, services });

@@ -6,6 +6,7 @@ import type { Call, Services } from '../operations/call.ts';
 import type { Operation, ToolOperation } from '../operations/definition.ts';
 import { rulesOf } from '../operations/sale-rules.ts';
 import { toInputSchema, toMainInputSchema, toOutputSchema, type JsonSchema } from './tool-schemas.ts';
+import { viewUri } from './views.ts';
 
 export type ToolGroup = 'all' | Operation['group'];
 
@@ -84,6 +85,9 @@ const toTool = (operation: ToolOperation): Tool => ({
     idempotentHint: operation.tool.idempotent,
     openWorldHint: operation.tool.openWorld,
   },
+  ...(operation.tool.view === undefined
+    ? {}
+    : { _meta: { ui: { resourceUri: viewUri(operation.tool.view) } } }),
 });
 
 /** SKUs that a tool names. Those of more are on the home page. */

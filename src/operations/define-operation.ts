@@ -12,7 +12,7 @@ type ReadParts<Input, Needs> = Pick<
   Partial<Pick<RestBinding, 'query' | 'validation' | 'content' | 'errors'>> & {
     docs: Pick<OperationDocs, 'answer' | 'examples'> & Partial<OperationDocs>;
     /** Null: it is no tool. */
-    tool?: Pick<ToolBinding, 'instruction' | 'main'> | null;
+    tool?: Pick<ToolBinding, 'instruction' | 'main' | 'view'> | null;
   };
 
 /** Makes an operation that reads the account's own data with GET, and changes nothing. Its answer is real by default. */

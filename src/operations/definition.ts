@@ -86,6 +86,8 @@ export interface ToolBinding {
    * catalogues. Absent: all.
    */
   main?: readonly string[];
+  /** The view of its results for assistants that can show one (MCP Apps). */
+  view?: 'leads' | 'job' | 'balance';
   /** A sentence for the instructions of the server, which a model reads before its first call. */
   instruction?: string;
 }

@@ -41,6 +41,7 @@ export const getBalance = readOperation({
   input,
   output,
   path: '/v1/balance',
+  tool: { view: 'balance' },
   docs: {
     answer: 'Balance',
     examples: [

@@ -85,7 +85,7 @@ export const createImage = soldOperation<Input, ImageSale>({
     query: ['async'],
     errors: ['unsupported_response_format', 'webhook_temporarily_unavailable'],
   },
-  tool: { main: ['model', 'prompt', 'aspect_ratio', 'image'] },
+  tool: { main: ['model', 'prompt', 'aspect_ratio', 'image'], view: 'job' },
   docs: {
     answer: 'Job',
     examples: createImageExamples,

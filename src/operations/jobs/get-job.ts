@@ -27,6 +27,7 @@ export const getJob = readOperation({
   path: '/v1/jobs/{job_id}',
   errors: ['job_not_found'],
   tool: {
+    view: 'job',
     instruction:
       'Work that takes long answers with a job that is not done: read it with get_job and wait_ms.',
   },

@@ -151,6 +151,7 @@ export const createSearchLeads = (search: SearchConfig) =>
       validation: 'detail',
       errors: ['upstream_error'],
     },
+    tool: { view: 'leads' },
     docs: {
       answer: 'SearchResult',
       examples: [

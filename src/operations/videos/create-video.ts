@@ -55,6 +55,7 @@ export const createVideo = (webhooks: Pick<WebhookSettings, 'takesVideoWebhooks'
     },
     tool: {
       main: ['model', 'prompt', 'image_url', 'duration', 'resolution'],
+      view: 'job',
     },
     docs: {
       answer: 'Video',

@@ -22,6 +22,7 @@ export const getVideo = readOperation({
   output: videoSchema,
   path: '/v1/videos/{video_id}',
   errors: ['video_not_found'],
+  tool: { view: 'job' },
   docs: {
     answer: 'Video',
     description:
