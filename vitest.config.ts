@@ -13,6 +13,9 @@ process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.c
  */
 const slowTests = 'test/**/*.slow.test.ts';
 
+/** These drive Chromium, and run with `--mode browser` (`npm run test:browser`). */
+const browserTests = 'test/**/*.browser.test.ts';
+
 /** These and the tests of a fleet run with `--mode fleet` (`npm run test:fleet`), on a store behind a pooler. */
 const storeTests = /^test\/store\/(?!sqlite)/;
 
@@ -37,9 +40,13 @@ class LongWaitsFirst extends BaseSequencer {
 export default defineConfig(({ mode }) => {
   const isSlow = mode === 'slow';
   const isFleet = mode === 'fleet';
-  const sharing = sharingTests().filter((file) =>
-    isFleet ? storeTests.test(file) : matchesGlob(file, slowTests) === isSlow,
-  );
+  const isBrowser = mode === 'browser';
+  const named = isSlow ? slowTests : isBrowser ? browserTests : null;
+  const sharing = sharingTests().filter((file) => {
+    if (isFleet) return storeTests.test(file);
+    if (named !== null) return matchesGlob(file, named);
+    return !matchesGlob(file, slowTests) && !matchesGlob(file, browserTests);
+  });
   return {
     test: {
       pool: 'forks',
@@ -63,8 +70,10 @@ export default defineConfig(({ mode }) => {
           extends: true,
           test: {
             name: 'alone',
-            include: [isFleet ? 'test/fleet/*.test.ts' : isSlow ? slowTests : 'test/**/*.test.ts'],
-            exclude: isFleet ? [] : [...sharing, 'test/fleet/**', ...(isSlow ? [] : [slowTests])],
+            include: [isFleet ? 'test/fleet/*.test.ts' : (named ?? 'test/**/*.test.ts')],
+            exclude: isFleet
+              ? []
+              : [...sharing, 'test/fleet/**', ...(named === null ? [slowTests, browserTests] : [])],
             // A fleet takes the whole machine: it begins when the others have ended.
             sequence: { groupOrder: isFleet ? 1 : 0 },
           },

@@ -1,0 +1,134 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestGateway, type TestGateway } from '../../e2e/start-test-gateway.ts';
+import { listenOnLoopback, type Listening } from '../../mcp/listen-on-loopback.ts';
+import { useChromium } from '../../use-chromium.ts';
+import { createAssistant } from './assistant.ts';
+
+let gateway: TestGateway;
+/** Listens where a program on this computer would. */
+const program = createServer((_request, response) => response.end('You can close this page.'));
+let listening: Listening;
+const visit = useChromium();
+beforeAll(async () => {
+  gateway = await startTestGateway();
+  listening = await listenOnLoopback(program);
+});
+afterAll(async () => {
+  await listening.close();
+  await gateway.stop();
+});
+
+/** Goes to the page of consent as a person does whom an assistant sends there. */
+const enter = async (page: Page, redirectUrl = `${listening.url}/callback`) => {
+  const assistant = createAssistant(`${gateway.url}/mcp/account`, { redirectUrl });
+  const { page: address, finish } = await assistant.begin();
+  await page.goto(address.href);
+  return { ...assistant, finish };
+};
+
+const allow = async (page: Page): Promise<void> => {
+  await page.getByLabel(/API key/).fill(gateway.apiKey);
+  await page.getByRole('button', { name: 'Allow' }).click();
+};
+
+/** The contrast of a text with the page (WCAG 2), which must be in the theme. */
+const contrastOf = async (page: Page, selector: string, theme: 'light' | 'dark'): Promise<number> => {
+  const style = async (name: string, property: string): Promise<number> =>
+    luminance(String(await page.evaluate(`getComputedStyle(document.querySelector('${name}')).${property}`)));
+  const text = await style(selector, 'color');
+  const back = await style('body', 'backgroundColor');
+  expect(back > text ? 'light' : 'dark').toBe(theme);
+  return (Math.max(text, back) + 0.05) / (Math.min(text, back) + 0.05);
+};
+
+const luminance = (color: string): number => {
+  const [red = 0, green = 0, blue = 0] = (color.match(/[\d.]+/g) ?? []).map((part) => {
+    const share = Number(part) / 255;
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+};
+
+describe('the page of consent in a browser', () => {
+  it('leads to a program on this computer, which gets a token', async () => {
+    const page = await visit();
+    const { finish, connect } = await enter(page);
+    const arrived = once(program, 'request');
+    await allow(page);
+    const [{ url }] = (await arrived) as [{ url: string }];
+    await finish(new URL(url, listening.url));
+    const client = await connect();
+    expect((await client.listTools()).tools.map(({ name }) => name)).toContain('get_balance');
+    await client.close();
+  });
+
+  it('leads to an app that has an address scheme of its own', async () => {
+    const page = await visit();
+    await enter(page, 'cursor://anysphere.cursor-mcp/oauth/callback');
+    const leaving = page.waitForRequest((request) => request.url().startsWith('cursor:'));
+    await allow(page);
+    const { searchParams } = new URL((await leaving).url());
+    expect(searchParams.get('code')).toEqual(expect.any(String));
+    expect(searchParams.get('iss')).toBe(`${gateway.url}/oauth`);
+  });
+
+  it('works without script, and loads nothing from elsewhere', async () => {
+    const page = await visit({ javaScriptEnabled: false });
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).origin));
+    await enter(page);
+    expect(await page.locator('script').count()).toBe(0);
+    expect(new Set(asked)).toEqual(new Set([gateway.url]));
+    const arrived = once(program, 'request');
+    await allow(page);
+    await arrived;
+  });
+
+  it('says again what a person did not fill in, and keeps the request open', async () => {
+    const page = await visit();
+    await enter(page);
+    await page.getByLabel(/API key/).fill('sk_causeway_wrong');
+    await page.getByRole('button', { name: 'Allow' }).click();
+    expect(await page.getByRole('alert').textContent()).toContain('There is no such key');
+    const arrived = once(program, 'request');
+    await allow(page);
+    await arrived;
+  });
+
+  it('tells the assistant when a person refuses, who needs to fill in nothing', async () => {
+    const page = await visit();
+    await enter(page);
+    const arrived = once(program, 'request');
+    await page.getByRole('button', { name: 'Refuse' }).click();
+    const [{ url }] = (await arrived) as [{ url: string }];
+    expect(new URL(url, listening.url).searchParams.get('error')).toBe('access_denied');
+  });
+});
+
+describe.each([
+  { width: 320, height: 640 },
+  { width: 1_280, height: 800 },
+])('the page of consent at a width of $width', (viewport) => {
+  it.each(['light', 'dark'] as const)('is readable in the %s theme', async (colorScheme) => {
+    const page = await visit({ viewport, colorScheme });
+    await enter(page);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(viewport.width);
+    expect(await contrastOf(page, 'h1', colorScheme)).toBeGreaterThan(4.5);
+    expect(await contrastOf(page, 'label', colorScheme)).toBeGreaterThan(4.5);
+    for (const button of await page.getByRole('button').all())
+      expect((await button.boundingBox())?.height).toBeGreaterThanOrEqual(44);
+  });
+
+  it('shows where a person returns to larger than the name that the assistant gives itself', async () => {
+    const page = await visit({ viewport });
+    await enter(page);
+    const size = async (text: string): Promise<number> => {
+      const element = `[...document.querySelectorAll('bdi')].find(({ textContent }) => textContent === '${text}')`;
+      return Number(await page.evaluate(`parseFloat(getComputedStyle(${element}).fontSize)`));
+    };
+    expect(await size(new URL(listening.url).host)).toBeGreaterThan(await size('Assistant'));
+  });
+});

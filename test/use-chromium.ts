@@ -1,0 +1,31 @@
+import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
+import { afterAll, beforeAll } from 'vitest';
+
+/** It reaches nothing but loopback, and also runs as root. */
+const flags = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+/** Opens one Chromium for a test file, the program that CHROMIUM names. The returned function opens a page of a new visitor. */
+export const useChromium = (): ((options?: BrowserContextOptions) => Promise<Page>) => {
+  const executablePath = process.env['CHROMIUM'];
+  if (executablePath === undefined)
+    throw new Error(
+      'CHROMIUM: set it to the path of Chromium (on Debian /usr/bin/chromium, of the package chromium)',
+    );
+  let browser: Browser | undefined;
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath, args: flags });
+  });
+  afterAll(() => browser?.close());
+  return async (options) => {
+    if (browser === undefined) throw new Error('Chromium runs only while tests run');
+    return (await browser.newContext(options)).newPage();
+  };
+};
