@@ -41,9 +41,12 @@ export const createMcpMethods = ({
   const toolOperations = operations
     .filter(isTool)
     .filter(({ sells }) => sells === undefined || soldKinds.has(sells));
+  /** Resources that need no key. */
+  const open = operations.filter(({ sale, resource }) => rulesOf(sale).isOpen && resource !== undefined);
   const offered = createOffered(toolOperations, services, (onSale) => ({
     operations: onSale,
     tools: createToolList({ operations: onSale.filter(isTool) }),
+    instructionsFor: createInstructions([...onSale, ...open], services),
   }));
   const tools = createToolList({ operations: toolOperations });
   const callOperation = createCallTool({ tools, services });
@@ -53,13 +56,16 @@ export const createMcpMethods = ({
     'all',
     ...toolOperations.filter(needsKey).map(({ group }) => group),
   ]);
-  /** Resources that need no key. */
-  const open = operations.filter(({ sale, resource }) => rulesOf(sale).isOpen && resource !== undefined);
   const resourceGroups = new Set<ToolGroup>([...accountGroups, ...open.map(({ group }) => group)]);
   const serverInfo = { name: brand, title: brandTitle(services.config), version: packageJson.version };
   const logged = createLogged(services.log);
   const listHint = { ttlMs: listLifeMs, cacheScope: 'private' as const };
   const walletTools = createWalletLists(services);
+  /** Returns what a client learns of the server of its group before it calls anything. */
+  const describe = (identity: McpIdentity) => ({
+    capabilities: { tools: {}, ...(resourceGroups.has(identity.group) ? { resources: {} } : {}) },
+    instructions: offered().instructionsFor(identity),
+  });
   const listTools = (identity: McpIdentity): Promise<ListToolsResult> =>
     logged(identity, 'tools/list', (known) => {
       const now = offered();
@@ -72,40 +78,49 @@ export const createMcpMethods = ({
       callOperation(params, context, known),
     );
 
-  /**
-   * Makes a protocol server for one HTTP request or one stdio connection. The low-level server is used because the
-   * high-level one converts every schema again for each instance.
-   */
-  const createServer = (identity: McpIdentity): Server => {
-    const hasResources = resourceGroups.has(identity.group);
-    const server = new Server(serverInfo, {
-      capabilities: { tools: {}, ...(hasResources ? { resources: {} } : {}) },
-      instructions: toInstructions([...offered().operations, ...open], identity, services),
-      cacheHints: { 'tools/list': listHint, 'server/discover': listHint },
-    });
-    if (hasResources) {
-      server.setRequestHandler('resources/list', (_request, { mcpReq }) =>
-        logged(identity, 'resources/list', (known) => resources.list(known, mcpReq.signal)),
-      );
-      server.setRequestHandler('resources/templates/list', () =>
-        logged(identity, 'resources/templates/list', resources.templates),
-      );
-      server.setRequestHandler('resources/read', ({ params }, { mcpReq }) =>
-        logged(identity, 'resources/read', (known) => resources.read(params.uri, known, mcpReq.signal)),
-      );
-    }
-    server.setRequestHandler('tools/list', () => listTools(identity));
-    server.setRequestHandler('tools/call', ({ params }, context) => callTool(identity, params, context));
-    return server;
-  };
+  const methods = { describe, listTools, callTool, resources, logged, serverInfo, listHint };
   return {
+    ...methods,
+    hasTool: (group: ToolGroup, name: string) => tools.find(group, name) !== null,
+    createServer: (identity: McpIdentity): Server => createProtocolServer(identity, methods),
+  };
+};
+
+/**
+ * Makes a protocol server for one HTTP request or one stdio connection. The low-level server is used because the
+ * high-level one converts every schema again for each instance.
+ */
+const createProtocolServer = (
+  identity: McpIdentity,
+  {
+    describe,
     listTools,
     callTool,
-    hasTool: (group: ToolGroup, name: string) => tools.find(group, name) !== null,
+    resources,
+    logged,
     serverInfo,
     listHint,
-    createServer,
-  };
+  }: Omit<McpMethods, 'createServer' | 'hasTool'>,
+): Server => {
+  const described = describe(identity);
+  const server = new Server(serverInfo, {
+    ...described,
+    cacheHints: { 'tools/list': listHint, 'server/discover': listHint },
+  });
+  if (described.capabilities.resources !== undefined) {
+    server.setRequestHandler('resources/list', (_request, { mcpReq }) =>
+      logged(identity, 'resources/list', (known) => resources.list(known, mcpReq.signal)),
+    );
+    server.setRequestHandler('resources/templates/list', () =>
+      logged(identity, 'resources/templates/list', resources.templates),
+    );
+    server.setRequestHandler('resources/read', ({ params }, { mcpReq }) =>
+      logged(identity, 'resources/read', (known) => resources.read(params.uri, known, mcpReq.signal)),
+    );
+  }
+  server.setRequestHandler('tools/list', () => listTools(identity));
+  server.setRequestHandler('tools/call', ({ params }, context) => callTool(identity, params, context));
+  return server;
 };
 
 /** Returns a function that lists the tools for wallets. It makes a list once, until the SKUs change. */
@@ -170,6 +185,17 @@ const createLogged =
       log.info({ requestId, ms, ...identity.note, call }, 'request');
     }
   };
+
+/** Returns a function that makes the instructions of each group once, with and without a key. */
+const createInstructions = (operations: readonly Operation[], services: Services) => {
+  const made = new Map<string, string>();
+  return (identity: McpIdentity): string => {
+    const key = `${identity.group} ${identity.hasKey}`;
+    const text = made.get(key) ?? toInstructions(operations, identity, services);
+    made.set(key, text);
+    return text;
+  };
+};
 
 /** Tells a model about this server before it calls anything. `operations`: the tools, and those with open resources. */
 const toInstructions = (

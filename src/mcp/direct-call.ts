@@ -1,8 +1,10 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import {
+  LATEST_PROTOCOL_VERSION,
   SERVER_INFO_META_KEY,
   SUPPORTED_PROTOCOL_VERSIONS,
   classifyInboundRequest,
+  isInitializeRequest,
   isJsonContentType,
   type CallToolRequestParams,
 } from '@modelcontextprotocol/server';
@@ -11,11 +13,23 @@ import { keepFrozen } from '../kit/write-answer.ts';
 import type { McpMethods } from './create-mcp-methods.ts';
 import type { McpIdentity } from './tool-list.ts';
 
-/** A call that the library would answer with status 200 and one message. */
+/** The members that `params` of a method may have, beside `_meta`. Only these methods are answered directly. */
+const membersOf = {
+  initialize: ['protocolVersion', 'capabilities', 'clientInfo'],
+  'notifications/initialized': [],
+  ping: [],
+  'server/discover': [],
+  'tools/call': ['name', 'arguments'],
+  'tools/list': [],
+} as const satisfies Record<string, readonly string[]>;
+
+type DirectMethod = keyof typeof membersOf;
+
+/** A call that the library would answer with status 200 and one message, or a notification, which has no message. */
 export interface DirectCall {
-  method: 'ping' | 'tools/list' | 'tools/call';
-  id: string | number;
-  params: CallToolRequestParams;
+  method: DirectMethod;
+  id: string | number | undefined;
+  params: CallToolRequestParams & { protocolVersion?: unknown };
   /** Whether the answer is JSON, as since 2026-07-28, or one event of a stream. */
   isJson: boolean;
 }
@@ -29,22 +43,28 @@ export const readDirectCall = ({ headers, url }: IncomingMessage, body: Buffer):
   const message = parse(body);
   if (!hasOnly(message, messageMembers)) return null;
   const { jsonrpc, id, method, params = {} } = message;
-  if (jsonrpc !== '2.0' || !(typeof id === 'string' || Number.isSafeInteger(id))) return null;
-  const isCall = method === 'tools/call';
-  if (!isCall && method !== 'tools/list' && method !== 'ping') return null;
-  if (!hasOnly(params, isCall ? callMembers : listMembers)) return null;
+  if (jsonrpc !== '2.0' || !isDirectMethod(method)) return null;
+  if (method === notification ? Object.hasOwn(message, 'id') : !isId(id)) return null;
+  if (!hasOnly(params, ['_meta', ...membersOf[method]])) return null;
   const { name = '', arguments: input = {}, _meta: meta = {} } = params;
   if (typeof name !== 'string' || !isJsonObject(input) || Object.hasOwn(input, '__proto__')) return null;
-  if (!isJsonObject(meta) || Object.hasOwn(meta, 'progressToken')) return null;
+  if (!isJsonObject(meta) || !isUsualProgress(meta, method)) return null;
   const isJson = headers['mcp-protocol-version'] === modernRevision;
-  if (isJson ? !isUsualModern(headers, message, name) : !isUsualLegacy(headers, meta)) return null;
+  if (isJson ? !isUsualModern(headers, message, name) : !isUsualLegacy(headers, message, meta)) return null;
   return { method, id: id as DirectCall['id'], params: { ...params, name }, isJson };
 };
 
 const modernRevision = '2026-07-28';
 const messageMembers: readonly string[] = ['jsonrpc', 'id', 'method', 'params'];
-const callMembers: readonly string[] = ['name', 'arguments', '_meta'];
-const listMembers: readonly string[] = ['_meta'];
+const notification = 'notifications/initialized';
+/** The methods that only one of both protocols has. */
+const modernOnly: readonly unknown[] = ['server/discover'];
+const legacyOnly: readonly unknown[] = ['initialize', notification, 'ping'];
+
+const isDirectMethod = (method: unknown): method is DirectMethod =>
+  typeof method === 'string' && Object.hasOwn(membersOf, method);
+
+const isId = (id: unknown): boolean => typeof id === 'string' || Number.isSafeInteger(id);
 
 type Members = Record<string, unknown>;
 
@@ -59,14 +79,21 @@ const parse = (body: Buffer): unknown => {
 const hasOnly = (value: unknown, known: readonly string[]): value is Members =>
   isJsonObject(value) && Object.keys(value).every((name) => known.includes(name));
 
+/** Only a call has progress to tell, and the library tells it. */
+const isUsualProgress = (meta: Members, method: DirectMethod): boolean =>
+  !Object.hasOwn(meta, 'progressToken') || (method !== 'tools/call' && isId(meta['progressToken']));
+
 /** The library makes a URL of the host, and fails where that is none. */
 const isUsualAddress = (host = '', path = ''): boolean =>
   /^[\w.-]+(?::\d+)?$/.test(host) && URL.canParse(`http://${host}${path}`);
 
 const isUsualLegacy = (
   { accept = '', 'mcp-protocol-version': revision }: IncomingHttpHeaders,
+  message: Members,
   meta: Members,
 ): boolean =>
+  !modernOnly.includes(message['method']) &&
+  (message['method'] !== 'initialize' || isInitializeRequest(message)) &&
   accept.includes('application/json') &&
   accept.includes('text/event-stream') &&
   (revision === undefined || SUPPORTED_PROTOCOL_VERSIONS.includes(String(revision))) &&
@@ -74,7 +101,8 @@ const isUsualLegacy = (
 
 const isUsualModern = (headers: IncomingHttpHeaders, message: Members, name: string): boolean => {
   const { method } = message;
-  if (typeof method !== 'string' || method === 'ping' || headers['mcp-method'] !== method) return false;
+  if (typeof method !== 'string' || legacyOnly.includes(method) || headers['mcp-method'] !== method)
+    return false;
   if (method === 'tools/call' && headers['mcp-name'] !== name) return false;
   const outcome = classifyInboundRequest({
     httpMethod: 'POST',
@@ -98,13 +126,14 @@ const jsonHeaders = { 'content-type': 'application/json' };
 const keepAliveMs = 15_000;
 
 /** Answers calls as the library does, byte for byte, without a server, a transport and web streams for each of them. */
-export const createAnswerDirectly = ({ listTools, callTool, serverInfo, listHint }: McpMethods) => {
+export const createAnswerDirectly = (methods: McpMethods) => {
+  const { callTool, serverInfo, listHint } = methods;
   const kept = { json: keepFrozen<string | Buffer>(), event: keepFrozen<string | Buffer>() };
   const write = (result: object, method: DirectCall['method']): string =>
     JSON.stringify({
       ...result,
       resultType: 'complete',
-      ...(method === 'tools/list' ? listHint : {}),
+      ...(method === 'tools/call' ? {} : listHint),
       _meta: { ...('_meta' in result ? Object(result._meta) : {}), [SERVER_INFO_META_KEY]: serverInfo },
     });
   /** Writes an answer up to its id. A frozen result is given out again and again, so its bytes are kept. */
@@ -123,16 +152,19 @@ export const createAnswerDirectly = ({ listTools, callTool, serverInfo, listHint
     { response, signal }: { response: ServerResponse; signal: AbortSignal },
   ): Promise<void> => {
     const { method, params, isJson } = call;
+    if (method === notification) {
+      response.writeHead(202).end();
+      return;
+    }
     const begin = (): unknown =>
       response.headersSent || response.writeHead(200, isJson ? jsonHeaders : streamHeaders);
     const beat = (): unknown => !signal.aborted && begin() && response.write(': keepalive\n\n');
     const timer = isJson || method !== 'tools/call' ? undefined : setInterval(beat, keepAliveMs).unref();
     try {
-      const context = { mcpReq: { _meta: params._meta, signal } };
       const result =
-        method === 'ping'
-          ? {}
-          : await (method === 'tools/list' ? listTools(identity) : callTool(identity, params, context));
+        method === 'tools/call'
+          ? await callTool(identity, params, { mcpReq: { _meta: params._meta, signal } })
+          : await answerOf(method, params, identity, methods);
       if (signal.aborted) return;
       const start = startOf(result, call);
       const end = `,"jsonrpc":"2.0","id":${JSON.stringify(call.id)}}${isJson ? '' : '\n\n'}`;
@@ -147,3 +179,31 @@ export const createAnswerDirectly = ({ listTools, callTool, serverInfo, listHint
     }
   };
 };
+
+const answerOf = (
+  method: Exclude<DirectMethod, 'tools/call' | typeof notification>,
+  params: DirectCall['params'],
+  identity: McpIdentity,
+  { listTools, describe, serverInfo }: McpMethods,
+): object | Promise<object> => {
+  switch (method) {
+    case 'ping':
+      return {};
+    case 'tools/list':
+      return listTools(identity);
+    case 'server/discover':
+      return { supportedVersions: [modernRevision], ...describe(identity) };
+    case 'initialize': {
+      const { capabilities, instructions } = describe(identity);
+      return {
+        protocolVersion: negotiate(params.protocolVersion),
+        capabilities,
+        serverInfo,
+        instructions,
+      };
+    }
+  }
+};
+
+const negotiate = (revision: unknown): string =>
+  SUPPORTED_PROTOCOL_VERSIONS.find((known) => known === revision) ?? LATEST_PROTOCOL_VERSION;

@@ -64,8 +64,39 @@ const paid = { _meta: { 'x402/payment': { x402Version: 2 } } };
 const balance = call('get_balance');
 const text2 = { text: 'ü 😀 \u2028 "quoted" \\ </script> \u0007' };
 
+const initialize = (changes: object = {}): Partial<Message> => ({
+  method: 'initialize',
+  params: {
+    protocolVersion: '2025-06-18',
+    capabilities: {},
+    clientInfo: { name: 'test', version: '1' },
+    ...changes,
+  },
+});
+const initialized: Partial<Message> = { method: 'notifications/initialized' };
+
 /** Calls that are answered without the library. */
 const direct: Record<string, Sent> = {
+  ...Object.fromEntries(
+    [...revisions, '2026-07-28', '2030-01-01', ''].map((protocolVersion) => [
+      `an initialization for ${JSON.stringify(protocolVersion)}`,
+      legacy(initialize({ protocolVersion })),
+    ]),
+  ),
+  'an initialization with capabilities': legacy(
+    initialize({ capabilities: { roots: { listChanged: true }, elicitation: {}, other: 1 } }),
+  ),
+  'an initialization for the search': { ...legacy(initialize()), path: '/mcp/search' },
+  'an initialization for generation': { ...legacy(initialize()), path: '/mcp/generation' },
+  'a notification': legacy({ id: undefined, ...initialized }),
+  'a notification with empty params': legacy({ id: undefined, ...initialized, params: {} }),
+  'a discovery': modern({ method: 'server/discover' }),
+  'a discovery for the search': { ...modern({ method: 'server/discover' }), path: '/mcp/search' },
+  'a list with a progress token': legacy({ ...list, params: { _meta: { progressToken: 1 } } }),
+  'a list since 2026 with a progress token': modern({
+    ...list,
+    params: { _meta: { ...envelope, progressToken: 'x' } },
+  }),
   'a list': legacy(list),
   'a list with empty params': legacy({ ...list, params: {} }),
   'a list with a _meta of its own': legacy({ ...list, params: { _meta: { 'example.com/trace': [1] } } }),
@@ -121,19 +152,19 @@ const direct: Record<string, Sent> = {
 
 /** Requests that are the library's. */
 const others: Record<string, Sent> = {
-  'an initialization': legacy({
-    method: 'initialize',
-    params: {
-      protocolVersion: '2025-06-18',
-      capabilities: {},
-      clientInfo: { name: 'test', version: '1' },
-    },
-  }),
-  'a notification': legacy({ id: undefined, method: 'notifications/initialized' }),
+  'an initialization without capabilities': legacy(initialize({ capabilities: undefined })),
+  'an initialization with a wrong client': legacy(initialize({ clientInfo: { name: 'test' } })),
+  'an initialization with a further member': legacy(initialize({ more: 1 })),
+  'an initialization since 2026': modern(initialize()),
+  'an initialization without an id': legacy({ id: undefined, ...initialize() }),
+  'a call with a progress token': legacy(call('echo', {}, { _meta: { progressToken: 1 } })),
+  'a notification with an id': legacy(initialized),
+  'a notification since 2026': modern({ ...initialized, id: undefined }),
+  'another notification': legacy({ id: undefined, method: 'notifications/cancelled' }),
+  'a discovery of the 2025 revisions': legacy({ method: 'server/discover' }),
   'a response': { ...legacy({}), body: { jsonrpc: '2.0', id: 1, result: {} } },
   'another method': legacy({ method: 'resources/list' }),
   'an unknown method': legacy({ method: 'constructor' }),
-  'a discovery': modern({ method: 'server/discover' }),
   'a ping since 2026': modern(ping),
   'a batch': { ...legacy({}), body: [{ jsonrpc: '2.0', id: 1, ...ping }] },
   'an empty batch': { ...legacy({}), body: [] },
@@ -153,7 +184,7 @@ const others: Record<string, Sent> = {
     ]),
   ),
   ...Object.fromEntries(
-    [null, [], 'x', { progressToken: 1 }, { progressToken: {} }, { [claim]: '2025-06-18' }, envelope].map(
+    [null, [], 'x', { progressToken: 1.5 }, { progressToken: {} }, { [claim]: '2025-06-18' }, envelope].map(
       (meta) => [`the _meta ${JSON.stringify(meta)}`, legacy({ ...list, params: { _meta: meta } })],
     ),
   ),
