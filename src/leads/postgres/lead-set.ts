@@ -4,6 +4,7 @@ import { createPool, type ConnectionOptions, type Pool } from '../../store/postg
 import type { Lead, LeadFacets, LeadQuery } from '../lead-source.ts';
 import { unpackLead } from '../lead-fields.ts';
 import { queryConditions } from '../query/index-terms.ts';
+import type { QueryTerm } from '../query/search-terms.ts';
 
 export interface PostgresAddress {
   /** The address of PostgreSQL itself, not of a pooler. */
@@ -76,6 +77,19 @@ export const onCurrentSet = async <T>(work: () => Promise<T>): Promise<T> => {
 /** Writes a term in the syntax of tsvector and tsquery. */
 export const quoteTerm = (term: string): string => `'${term.replace(/['\\]/g, '$&$&')}'`;
 
+const toTsquery = (conditions: readonly QueryTerm[]): string | null =>
+  conditions.length === 0
+    ? null
+    : conditions.map(({ text, isPrefix }) => `${quoteTerm(text)}${isPrefix ? ':*' : ''}`).join(' & ');
+
+/** Of more conditions than this, some are looked up before the others. */
+const mostAtOnce = 6;
+const fewTerms = 4;
+
+/** Long terms are the rarest, as a rule. */
+const longestOf = (conditions: readonly QueryTerm[]): QueryTerm[] =>
+  conditions.toSorted((one, other) => other.text.length - one.text.length);
+
 const mostFollowers = Number.MAX_SAFE_INTEGER;
 
 /** Finds profiles of the current set in the order of results. */
@@ -83,12 +97,14 @@ export const findLeads = async (connection: Connection, query: LeadQuery): Promi
   const conditions = queryConditions(query);
   if (conditions === null) return [];
   const { after, minFollowers = 0, maxFollowers = mostFollowers, limit } = query;
-  const words = conditions.map(({ text, isPrefix }) => `${quoteTerm(text)}${isPrefix ? ':*' : ''}`);
+  const few = conditions.length <= mostAtOnce ? [] : longestOf(conditions).slice(0, fewTerms);
   const { rows } = await connection.query<{ profile: string }>({
     name: 'find leads',
-    text: 'select profile from find_leads(cast($1 as text)::tsquery, $2, $3, $4, $5, $6) as profile',
+    text: `select profile from find_leads(cast($1 as text)::tsquery, cast($2 as text)::tsquery, $3, $4, $5, $6, $7)
+      as profile`,
     values: [
-      words.length === 0 ? null : words.join(' & '),
+      toTsquery(conditions),
+      toTsquery(few),
       minFollowers,
       Math.min(maxFollowers, after?.followers ?? mostFollowers),
       after?.followers ?? null,

@@ -28,6 +28,9 @@ const forgottenPeople = ({ kind, int64, id, tableEnd }: Engine): string[] => [
  * statement over all parts would read every match, because no plan of PostgreSQL sorts one part after the other.
  * A search by words must use their index: in `0 - followers` no index on followers is recognized. Without words the
  * profiles are read in the order of that index.
+ *
+ * The index reads every profile of each word. So of many words, `few` are looked up first, and where they find few
+ * profiles, these are compared with the rest. What stands in a `case` is not looked up in an index.
  */
 const leadSet = ({ kind, int64, id }: Engine): string[] =>
   kind === 'sqlite'
@@ -46,7 +49,8 @@ const leadSet = ({ kind, int64, id }: Engine): string[] =>
           updated_at ${int64} not null
         )`,
         `create function find_leads(
-          words tsquery, lowest bigint, highest bigint, after_followers bigint, after_username text, wanted bigint
+          words tsquery, few tsquery, lowest bigint, highest bigint, after_followers bigint, after_username text,
+          wanted bigint
         ) returns setof text language plpgsql stable
         set enable_seqscan = off
         set enable_bitmapscan = on
@@ -55,6 +59,8 @@ const leadSet = ({ kind, int64, id }: Engine): string[] =>
         declare
           one lead_set;
           rank text := case when words is null then '(-followers)' else '(0 - followers)' end;
+          most constant int := 200;
+          found tid[];
           added bigint;
         begin
           perform set_config('enable_bitmapscan', cast(words is not null as text), true);
@@ -62,11 +68,21 @@ const leadSet = ({ kind, int64, id }: Engine): string[] =>
           for part in 1 .. coalesce(cardinality(one.floors), 0) loop
             continue when one.floors[part] > highest;
             exit when wanted <= 0 or one.floors[part - 1] <= lowest;
+            if few is not null then
+              execute format(
+                'select array_agg(place) from (select ctid as place from %I where terms @@ $1 limit $2) as one',
+                one.name || '_' || part
+              ) using few, most into found;
+              continue when found is null;
+            end if;
             return query execute format(
-              'select profile from %I where ($1 is null or terms @@ $1) and %s between -$2 and -$3
+              'select profile from %I where %s and %s between -$2 and -$3
                 and ($4 is null or (%s, username) > (-$4, $5)) order by %s, username limit $6',
-              one.name || '_' || part, rank, rank, rank
-            ) using words, highest, lowest, after_followers, after_username, wanted;
+              one.name || '_' || part,
+              case when cardinality(found) < most then 'ctid = any($7) and case when terms @@ $1 then true end'
+                else '($1 is null or terms @@ $1)' end,
+              rank, rank, rank
+            ) using words, highest, lowest, after_followers, after_username, wanted, found;
             get diagnostics added = row_count;
             wanted := wanted - added;
           end loop;
