@@ -150,6 +150,19 @@ export class AppError extends Error {
     this.isLogged = options.isLogged ?? false;
   }
 
+  /** Returns the same refusal in other words, with this one as its cause. */
+  withMessage(message: string, headers: Record<string, string> = {}): AppError {
+    const { code, param, issues, retryAfterSeconds, isLogged } = this;
+    return new AppError(code, message, {
+      ...(param === undefined ? {} : { param }),
+      ...(issues === undefined ? {} : { issues }),
+      ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+      headers: { ...this.headers, ...headers },
+      isLogged,
+      cause: this,
+    });
+  }
+
   toEnvelope(): ErrorEnvelope {
     return {
       type: this.type,

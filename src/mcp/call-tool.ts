@@ -11,9 +11,10 @@ import { logFailure } from '../kit/write-answer.ts';
 import { execute } from '../operations/execute.ts';
 import type { Answer } from '../operations/answer.ts';
 import type { Call, Services } from '../operations/call.ts';
-import type { Operation } from '../operations/definition.ts';
+import type { Operation, ToolOperation } from '../operations/definition.ts';
 import { rulesOf } from '../operations/sale-rules.ts';
 import type { ToolList, McpIdentity } from './tool-list.ts';
+import { createToolWords } from './tool-words.ts';
 import { toErrorResult, toPaymentRequiredResult, toToolResult } from './tool-result.ts';
 import { longestIdempotencyKey } from '../operations/prepaid.ts';
 
@@ -27,9 +28,17 @@ export type ToolCallContext = {
  * Answers `tools/call` through `execute`. A refusal or a fault is a tool error, which the model reads. Only an unknown
  * tool is an error of the protocol.
  */
-export const createCallTool =
-  ({ tools, services }: { tools: ToolList; services: Services }) =>
-  async (
+export const createCallTool = ({
+  operations,
+  tools,
+  services,
+}: {
+  operations: readonly ToolOperation[];
+  tools: ToolList;
+  services: Services;
+}) => {
+  const inToolWords = createToolWords(operations);
+  return async (
     params: CallToolRequestParams,
     context: ToolCallContext,
     identity: McpIdentity,
@@ -53,9 +62,10 @@ export const createCallTool =
         facts: { requestId, tool: operation.name },
         isClientGone: context.mcpReq.signal.aborted,
       });
-      return toErrorResult(error);
+      return toErrorResult(inToolWords(error));
     }
   };
+};
 
 /** What a connection must allow for a tool. */
 const scopeOf = ({ group, tool }: Operation): string =>

@@ -6,19 +6,10 @@ import type { Log } from '../kit/log.ts';
 import { withoutKeys } from '../kit/log-request.ts';
 import type { Services } from '../operations/call.ts';
 import type { Operation } from '../operations/definition.ts';
-import { unknownWallet } from '../operations/per-call-sale.ts';
+import { createBuyerLists } from './buyer-lists.ts';
 import { createCallTool, type ToolCallContext } from './call-tool.ts';
 import { createResources } from './resources.ts';
-import {
-  createToolList,
-  isIn,
-  isTool,
-  needsKey,
-  type ToolGroup,
-  type ToolList,
-  type McpIdentity,
-  createWalletTools,
-} from './tool-list.ts';
+import { createToolList, isIn, isTool, needsKey, type ToolGroup, type McpIdentity } from './tool-list.ts';
 
 /** The longest part of a tool's name, which strangers may invent, in the log. */
 const maxShownName = 64;
@@ -49,7 +40,7 @@ export const createMcpMethods = ({
     instructionsFor: createInstructions([...onSale, ...open], services),
   }));
   const tools = createToolList({ operations: toolOperations });
-  const callOperation = createCallTool({ tools, services });
+  const callOperation = createCallTool({ operations: toolOperations, tools, services });
   const resources = createResources(operations, services);
   /** The groups with tools for accounts. Accounts have resources, too. */
   const accountGroups = new Set<ToolGroup>([
@@ -60,7 +51,7 @@ export const createMcpMethods = ({
   const serverInfo = { name: brand, title: brandTitle(services.config), version: packageJson.version };
   const logged = createLogged(services.log);
   const listHint = { ttlMs: listLifeMs, cacheScope: 'private' as const };
-  const walletTools = createWalletLists(services);
+  const listFor = createBuyerLists(services);
   /** Returns what a client learns of the server of its group before it calls anything. */
   const describe = (identity: McpIdentity) => ({
     capabilities: { tools: {}, ...(resourceGroups.has(identity.group) ? { resources: {} } : {}) },
@@ -69,8 +60,9 @@ export const createMcpMethods = ({
   const listTools = (identity: McpIdentity): Promise<ListToolsResult> =>
     logged(identity, 'tools/list', (known) => {
       const now = offered();
-      if (!known.hasKey && services.config.wallets.isOn) return walletTools(now.operations, known.group);
-      return forKey(now.tools.list(known.group, known.hasKey), known, { tools, services });
+      return known.hasKey || services.config.wallets.isOn
+        ? listFor(now.operations, known)
+        : now.tools.list(known.group, false);
     });
   /** Rejects with ProtocolError when the group has no such tool. */
   const callTool = (identity: McpIdentity, params: CallToolRequestParams, context: ToolCallContext) =>
@@ -121,47 +113,6 @@ const createProtocolServer = (
   server.setRequestHandler('tools/list', () => listTools(identity));
   server.setRequestHandler('tools/call', ({ params }, context) => callTool(identity, params, context));
   return server;
-};
-
-/** Returns a function that lists the tools for wallets. It makes a list once, until the SKUs change. */
-const createWalletLists = (services: Services) => {
-  const made = new WeakMap<
-    readonly Operation[],
-    Map<ToolGroup, { models: unknown; list: ListToolsResult }>
-  >();
-  return (operations: readonly Operation[], group: ToolGroup): ListToolsResult => {
-    const models = services.catalogs.for(unknownWallet(services)).list();
-    const byGroup = made.get(operations) ?? new Map<ToolGroup, { models: unknown; list: ListToolsResult }>();
-    made.set(operations, byGroup);
-    const known = byGroup.get(group);
-    if (known?.models === models) return known.list;
-    const inGroup = operations.filter(isTool).filter((operation) => isIn(group, operation));
-    const list = createWalletTools(inGroup, models);
-    byGroup.set(group, { models, list });
-    return list;
-  };
-};
-
-/** Leaves out the tools that sell only kinds of SKUs that the key cannot buy. */
-const forKey = async (
-  listed: ListToolsResult,
-  { caller: readCaller, group }: McpIdentity,
-  { tools, services: { catalogs } }: { tools: ToolList; services: Services },
-): Promise<ListToolsResult> => {
-  const caller = await readCaller();
-  if (caller === null || (caller.limits?.models ?? null) === null) return listed;
-  await catalogs.refresh();
-  const kinds = new Set(
-    catalogs
-      .for(caller)
-      .list()
-      .map(({ kind }) => kind),
-  );
-  const isUseful = (name: string): boolean => {
-    const sells = tools.find(group, name)?.sells;
-    return sells === undefined || kinds.has(sells);
-  };
-  return { tools: listed.tools.filter(({ name }) => isUseful(name)) };
 };
 
 /** Logs the name of each call. */

@@ -1,11 +1,10 @@
 import type { ListToolsResult, Tool } from '@modelcontextprotocol/server';
-import { firstSentence } from '../kit/text.ts';
 import type { RequestNote } from '../kit/log-request.ts';
 import type { RequestMemory } from '../limits/request-memory.ts';
-import type { Call, Services } from '../operations/call.ts';
+import type { Call } from '../operations/call.ts';
 import type { Operation, ToolOperation } from '../operations/definition.ts';
 import { rulesOf } from '../operations/sale-rules.ts';
-import { toInputSchema, toMainInputSchema, toOutputSchema, type JsonSchema } from './tool-schemas.ts';
+import { toInputSchema, toOutputSchema } from './tool-schemas.ts';
 import { viewUri } from './views.ts';
 
 export type ToolGroup = 'all' | Operation['group'];
@@ -73,7 +72,8 @@ export const needsKey = ({ sale }: Operation): boolean => rulesOf(sale).key === 
 export const isIn = (group: ToolGroup, operation: Operation): boolean =>
   group === 'all' || operation.group === group;
 
-const toTool = (operation: ToolOperation): Tool => ({
+/** Describes a tool to a client, whatever SKUs there are. */
+export const toTool = (operation: ToolOperation): Tool => ({
   name: operation.name,
   title: operation.title,
   description: operation.description,
@@ -89,37 +89,3 @@ const toTool = (operation: ToolOperation): Tool => ({
     ? {}
     : { _meta: { ui: { resourceUri: viewUri(operation.tool.view) } } }),
 });
-
-/** SKUs that a tool names. Those of more are on the home page. */
-const maxSkus = 8;
-
-/**
- * Lists the tools for a wallet, which has no key: those that it can pay for, and those of its account that it will need.
- * A model reads the list in every conversation, so it is short: no schemas of answers, and of a tool with main arguments
- * these alone.
- */
-export const createWalletTools = (
-  operations: readonly ToolOperation[],
-  models: Services['config']['models'],
-): ListToolsResult =>
-  Object.freeze({
-    tools: operations
-      .filter((operation) => !needsKey(operation) || operation.tool.main !== undefined)
-      .map((operation) => {
-        const { outputSchema: _answer, ...tool } = toTool(operation);
-        const main = toMainInputSchema(operation);
-        if (main === null) return tool;
-        const skus = models.filter(({ kind }) => kind === operation.sells).map(({ sku }) => sku);
-        return {
-          ...tool,
-          description: firstSentence(operation.description),
-          inputSchema: { ...main, properties: { ...main.properties, ...named(skus) } },
-        };
-      }),
-  });
-
-/** The argument `model`, with the SKUs to choose from. */
-const named = (skus: readonly string[]): Record<string, JsonSchema> =>
-  skus.length === 0
-    ? {}
-    : { model: skus.length > maxSkus ? { type: 'string' } : { type: 'string', enum: [...skus] } };

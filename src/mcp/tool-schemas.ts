@@ -18,7 +18,7 @@ const idempotencyKeySchema: JsonSchema = {
 
 /** Returns the schema of a tool's arguments: the operation's input without what is unlisted. */
 export const toInputSchema = (operation: Operation): ObjectSchema => {
-  const { properties, required } = toObjectSchema(operation.input, 'input');
+  const { properties, required } = toObjectSchema(operation.toolInput ?? operation.input, 'input');
   return {
     type: 'object',
     properties: {

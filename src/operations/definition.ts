@@ -41,6 +41,8 @@ export interface Operation<
 > extends DescribedOperation {
   group: 'generation' | 'search';
   input: z.ZodType<Input>;
+  /** The arguments of the tool. Default: `input`. */
+  toolInput?: z.ZodType<Input>;
   sale: Sold;
   /** Null: it is no tool, because another tool answers the same. */
   tool: ToolBinding | null;

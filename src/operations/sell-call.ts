@@ -202,20 +202,13 @@ const paidFor = (
   error: AppError,
   { receipt, price, hasKey }: { receipt: Receipt | undefined; price: bigint; hasKey: boolean },
 ): AppError =>
-  new AppError(
-    error.code,
+  error.withMessage(
     `${error.message.replace(/[^.!?]$/, '$&.')} The payment of $${formatUsd(price)} is settled, and is balance of the ` +
       (hasKey ? 'account' : "wallet's account, which a sign-in opens") +
       (isTransient(error.code)
         ? ': send the same request with the same payment proof again, or use the balance with a key.'
         : '.'),
-    {
-      ...(error.param === undefined ? {} : { param: error.param }),
-      ...(error.issues === undefined ? {} : { issues: error.issues }),
-      ...(error.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: error.retryAfterSeconds }),
-      headers: { ...error.headers, ...receipt?.headers },
-      cause: error,
-    },
+    receipt?.headers,
   );
 
 /** Adds to a refusal for want of balance how the same request can be paid at once. */
@@ -241,13 +234,9 @@ const withTerms = async (
     throw refusal;
   }
   const { header, mpp } = offered;
-  return new AppError(
-    error.code,
+  return error.withMessage(
     `${error.message} USDC is taken, too: POST /v1/topup, or send this request again with a payment proof for the terms ` +
       'in PAYMENT-REQUIRED, which tops the account up by them.',
-    {
-      headers: { ...error.headers, 'payment-required': header, ...mpp?.headers },
-      cause: error,
-    },
+    { 'payment-required': header, ...mpp?.headers },
   );
 };

@@ -23,13 +23,14 @@ export const refusesSlips = ({ sale, sells }: DescribedOperation): boolean =>
 
 /** Returns the checked input. Throws AppError 422 that names every wrong field and its place. */
 export const validate = <Input>(
-  operation: DescribedOperation & { input: z.ZodType<Input> },
+  operation: DescribedOperation & { input: z.ZodType<Input>; toolInput?: z.ZodType<NoInfer<Input>> },
   raw: unknown,
   transport: Call['transport'] = 'rest',
 ): Input => {
   const excess = jsonExcess(raw);
   if (excess !== null) throw new AppError('payload_too_large', `The request has ${excess}. Send less.`);
-  const parsed = operation.input.safeParse(raw, { reportInput: true });
+  const { input, toolInput = input } = operation;
+  const parsed = (transport === 'mcp' ? toolInput : input).safeParse(raw, { reportInput: true });
   const unknown = unknownFields(operation, raw, transport);
   if (parsed.success && unknown.length === 0) return parsed.data;
   const named = new Set<unknown>(unknown.map(({ path: [name] }) => name));

@@ -41,7 +41,7 @@ afterAll(async () => {
 describe('an operation that is added by one file and one line', () => {
   it('does not compile while a part of it is missing', () => {
     expectTypeOf<OptionalKeys<ReadOperation>>().toEqualTypeOf<
-      'sells' | 'otherNames' | 'resource' | 'price'
+      'sells' | 'otherNames' | 'resource' | 'price' | 'toolInput'
     >();
     expectTypeOf<OptionalKeys<OperationDocs>>().toEqualTypeOf<'errors' | 'event' | 'stream'>();
   });

@@ -151,9 +151,11 @@ describe('the same call over MCP and over REST', () => {
     expect(await tool('create_video', body)).toMatchObject({ ratio: '1:1' });
   });
 
-  it('refuses with the same error', async () => {
+  it('refuses with the same error, which names a tool over MCP and an address over REST', async () => {
     const overMcp = await tool('create_image', { model: 'nope', prompt: 'x' });
-    expect(overMcp).toEqual(await rest('/v1/images/generations', { model: 'nope', prompt: 'x' }));
+    const overRest = await rest('/v1/images/generations', { model: 'nope', prompt: 'x' });
+    expect(overRest).toMatchObject({ error: { message: expect.stringContaining('See GET /v1/models.') } });
+    expect(overMcp).toEqual(JSON.parse(JSON.stringify(overRest).replace('GET /v1/models', 'list_models')));
   });
 });
 

@@ -72,6 +72,7 @@ describe('an agent with a wallet and without a key', () => {
     expect(tools.find(({ name }) => name === 'create_image')?.inputSchema.properties?.['model']).toEqual({
       type: 'string',
       enum: ['imagemodel-1.0'],
+      default: 'imagemodel-1.0',
     });
     expect(await agent.listTools()).toEqual({ tools });
   });

@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { AppError, errorTable, type ErrorCode } from '../../src/kit/errors.ts';
 import { readConfig } from '../../src/config/config.ts';
-import { createToolList, isTool, createWalletTools } from '../../src/mcp/tool-list.ts';
+import { createKeyTools, createWalletTools } from '../../src/mcp/buyer-lists.ts';
+import { createToolList, isTool } from '../../src/mcp/tool-list.ts';
 import { toInputSchema } from '../../src/mcp/tool-schemas.ts';
 import { createOperations } from '../../src/operations/index.ts';
 import { toErrorResult } from '../../src/mcp/tool-result.ts';
@@ -166,6 +167,36 @@ describe('the tool lists', () => {
       const { required = [] } = toInputSchema(sold.find((operation) => operation.name === name)!);
       expect(Object.keys(inputSchema.properties ?? {})).toEqual(expect.arrayContaining(required));
     }
+  });
+
+  it('name to a key the models that it can buy, and the one that is taken without a name', () => {
+    const { models } = readConfig({}, null);
+    const { tools: listed } = createKeyTools(operations, models);
+    const modelOf = (name: string): unknown =>
+      listed.find((tool) => tool.name === name)?.inputSchema.properties?.['model'];
+    const chat = models.filter(({ kind }) => kind === 'chat').map(({ sku }) => sku);
+    for (const name of ['create_chat_completion', 'create_response'])
+      expect(modelOf(name)).toEqual({ type: 'string', enum: chat, default: 'textmodel-3.5-flash' });
+    expect(modelOf('create_image')).toMatchObject({ enum: ['imagemodel-1.0'], default: 'imagemodel-1.0' });
+    expect(modelOf('create_video')).toMatchObject({ default: 'videomodel-2.0' });
+    for (const { inputSchema } of listed) expect(inputSchema.required ?? []).not.toContain('model');
+    expect(countTokens(JSON.stringify(listed))).toBeLessThan(7_000);
+  });
+
+  it('name no more than eight models of a kind, and no tool that sells what the key cannot buy', () => {
+    const [first] = readConfig({}, null).models;
+    const many = Array.from({ length: 9 }, (_, index) => ({ ...first!, sku: `text-${index}` }));
+    const { tools: listed } = createKeyTools(operations, many);
+    const chat = listed.find(({ name }) => name === 'create_chat_completion');
+    expect(chat?.inputSchema.properties?.['model']).toEqual({
+      type: 'string',
+      description: 'A chat SKU from list_models.',
+      default: 'text-0',
+    });
+    const names = listed.map(({ name }) => name);
+    expect(names).not.toContain('create_image');
+    expect(names).not.toContain('create_video');
+    expect(names).toContain('get_job');
   });
 
   it('tell that a tool reads only exactly where nothing is bought', () => {

@@ -1,6 +1,9 @@
 import { parseRate, parseUsd } from '../../kit/money.ts';
 import type { ModelConfig, ResolutionRate } from './model.ts';
 
+/** The text SKU of a call that names none. */
+const defaultSku = 'textmodel-3.5-flash';
+
 type Sold = Pick<ModelConfig, 'kind' | 'price'> & Partial<ModelConfig>;
 
 const sandboxModel = (sku: string, sold: Sold): ModelConfig => ({
@@ -29,7 +32,7 @@ const rate = (
 
 /** The default SKUs: the contract's text and video models and an image model, served by the sandbox. */
 export const defaultModels = (): ModelConfig[] => [
-  text('textmodel-3.5-flash', '1.05', '6.30'),
+  text(defaultSku, '1.05', '6.30'),
   text('textmodel-3.1-flash-lite', '0.175', '1.05'),
   text('textmodel-3.1-pro', '1.40', '8.40'),
   text('textmodel-3.7-flash', '0.525', '2.625'),
@@ -61,3 +64,12 @@ export const defaultModels = (): ModelConfig[] => [
     },
   }),
 ];
+
+/** Returns the SKU of a call that names none: the default one, or the first of its kind. Null: there is none. */
+export const defaultModel = (
+  models: readonly ModelConfig[],
+  kind: ModelConfig['kind'],
+): ModelConfig | null => {
+  const ofKind = models.filter((model) => model.kind === kind);
+  return ofKind.find(({ sku }) => sku === defaultSku) ?? ofKind[0] ?? null;
+};

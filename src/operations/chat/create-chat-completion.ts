@@ -1,7 +1,6 @@
 import { soldOperation } from '../define-operation.ts';
 import {
   type TextServices,
-  findTextModel,
   leastTextHold,
   openTextJob,
   promptTokensUpperBound,
@@ -16,6 +15,7 @@ import { chatChunkSchema, chatCompletionSchema } from './chat-completion-schema.
 import { createChatCompletionExamples } from './chat-examples.ts';
 import { createChatStream } from './chat-stream.ts';
 import { checkChatMedia, checkInlineMedia, namesRemoteImages, takeChatImages } from './take-chat-images.ts';
+import { findModel } from '../models/find-model.ts';
 import type { ModelConfig } from '../../accounts/catalog/model.ts';
 import type { PrepaidSale } from '../sale.ts';
 import { answerTextJob, isStreamed } from './answer-text-job.ts';
@@ -70,16 +70,19 @@ export const createChatCompletion = soldOperation<
       unit: { one: 'chat completion', many: 'chat completions' },
       tags: ['chat', 'text', 'llm', 'openai'],
       quote: (request, buyer, { catalogs }) =>
-        quoteText(findTextModel(catalogs.for(buyer), request.model), { kind: 'chat', ...sizesOf(request) }),
+        quoteText(findModel(catalogs.for(buyer), 'chat', request.model), {
+          kind: 'chat',
+          ...sizesOf(request),
+        }),
       check: async (request, call, services) => {
-        const model = findTextModel(services.catalogs.for(call.caller), request.model);
+        const model = findModel(services.catalogs.for(call.caller), 'chat', request.model);
         await checkChatMedia(request.messages, call, services);
         return model;
       },
     },
 
     open: async (request, call, services, { idempotency, checked }) => {
-      const model = checked ?? findTextModel(services.catalogs.for(call.caller), request.model);
+      const model = checked ?? findModel(services.catalogs.for(call.caller), 'chat', request.model);
       if (checked === undefined) await checkInlineMedia(request.messages);
       const { options, promptTokens, outputLimit, ...sizes } = sizesOf(request);
       let { messages } = sizes;
@@ -120,7 +123,7 @@ export const createChatCompletion = soldOperation<
           stream: isStreamed(request, call)
             ? createChatStream(job, { isLegacyCall: Array.isArray(request.functions) })
             : null,
-          readLater: `Read it with GET /v1/jobs/${job.id} (get_job over MCP).`,
+          readLater: `Read it with GET /v1/jobs/${job.id}.`,
         },
         call,
         services,

@@ -1,6 +1,5 @@
-import type { Catalog } from '../../accounts/catalog/catalog.ts';
 import { toPricing, type ModelConfig, type Price } from '../../accounts/catalog/model.ts';
-import { AppError, type ErrorEnvelope } from '../../kit/errors.ts';
+import { type ErrorEnvelope } from '../../kit/errors.ts';
 import { newId } from '../../kit/ids.ts';
 import { textJobShare } from '../../limits/memory-budget.ts';
 import { leaseMs } from '../../jobs/job-queue.ts';
@@ -22,23 +21,8 @@ import type { Job } from '../../store/store.ts';
 /** The most attempts to lower the output limit, because the balance may change before the hold. */
 const openAttempts = 4;
 
-const defaultSku = 'textmodel-3.5-flash';
-
 /** The most output of a call that names no limit. */
 const usualOutput = { chat: 16_384, responses: maxOutputLimit };
-
-/** Returns the text SKU of this name. Without a name: the default one, or the first. Throws AppError `model_not_found`. */
-export const findTextModel = (catalog: Catalog, sku: string | undefined): ModelConfig => {
-  const found =
-    sku === undefined
-      ? (catalog.find(defaultSku, 'chat') ?? catalog.list().find(({ kind }) => kind === 'chat') ?? null)
-      : catalog.find(sku, 'chat');
-  if (found === null)
-    throw new AppError('model_not_found', 'model: there is no such chat SKU. See GET /v1/models.', {
-      param: 'model',
-    });
-  return found;
-};
 
 export interface TextJobTerms {
   maxOutputTokens: number;

@@ -12,6 +12,7 @@ import { aspectRatios, type AspectRatio } from '../../providers/image/image-prov
 import { assertWebhooks, checkWebhookUrl, prepareWebhook } from '../webhook-url.ts';
 import { customData } from '../custom-data.ts';
 import { toJobAnswer, waitForEnd, jobSchema } from '../jobs/job-answer.ts';
+import { findModel } from '../models/find-model.ts';
 import type { AccountCall, Services } from '../call.ts';
 import type { PrepaidSale } from '../sale.ts';
 import { createImageExamples, imageEvent } from './image-examples.ts';
@@ -27,8 +28,9 @@ const queueDeadlineMs = 3_600_000;
 /** After a crash an image is made again only once, because the lost call may have reached a paid upstream. */
 const maxAttempts = 2;
 
-const input = z.object({
-  model: z.string().min(1).max(128).describe('An image SKU from list_models.'),
+const model = z.string().min(1).max(128).describe('An image SKU from list_models.');
+const toolInput = z.object({
+  model: model.nullish(),
   prompt: z.string().min(1).max(262_144).describe('What to draw, or how to edit.'),
   aspect_ratio: z.enum(aspectRatios).nullish().describe('Default auto.'),
   size: z
@@ -60,7 +62,10 @@ const input = z.object({
     .describe('true answers at once with the queued job; read it with get_job.'),
 });
 
-type Input = z.infer<typeof input>;
+/** Over REST the model is required, as by the contract. */
+const input = toolInput.safeExtend({ model });
+
+type Input = z.infer<typeof toolInput>;
 
 type ImageSale = PrepaidSale<Input, ReturnType<typeof findImageModel>, MediaServices>;
 
@@ -73,6 +78,7 @@ export const createImage = soldOperation<Input, ImageSale>({
     'The image URL in data can be shown to people as it is.',
   sells: 'image',
   input,
+  toolInput,
   otherNames: new Map([
     ['aspect', ['aspect_ratio']],
     ['ratio', ['aspect_ratio']],
@@ -156,13 +162,10 @@ export const createImage = soldOperation<Input, ImageSale>({
   },
 });
 
-const findImageModel = (catalog: Catalog, name: string) => {
-  const model = catalog.find(name, 'image');
-  if (model === null || model.price.unit !== 'call')
-    throw new AppError('model_not_found', 'model: there is no such image SKU. See GET /v1/models.', {
-      param: 'model',
-    });
-  return { sku: model.sku, price: model.price };
+const findImageModel = (catalog: Catalog, name: Input['model']) => {
+  const { sku, price } = findModel(catalog, 'image', name);
+  if (price.unit !== 'call') throw new Error(`${sku} is an image SKU that is not priced by call`);
+  return { sku, price };
 };
 
 const refuseUnsupported = (

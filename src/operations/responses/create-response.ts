@@ -1,7 +1,6 @@
 import { soldOperation } from '../define-operation.ts';
 import {
   type TextServices,
-  findTextModel,
   openTextJob,
   promptTokensUpperBound,
   quoteText,
@@ -17,6 +16,7 @@ import {
 } from './response-object.ts';
 import { smallBodyBytes, textJobCostPerByte } from '../../limits/memory-budget.ts';
 import { needsAccount } from '../per-call-sale.ts';
+import { findModel } from '../models/find-model.ts';
 import type { ModelConfig } from '../../accounts/catalog/model.ts';
 import type { PrepaidSale } from '../sale.ts';
 import { responseEventSchema, responseSchema } from './response-schema.ts';
@@ -85,19 +85,18 @@ export const createResponse = soldOperation<
         const placed = items.map((item, index) => ({ item, param: `input.${index}` }));
         const messages = toMessages(placed, request.instructions ?? null);
         const promptTokens = promptTokensUpperBound({ messages, options: toChatOptions(request) }, 0);
-        return quoteText(findTextModel(catalogs.for(buyer), request.model ?? undefined), {
+        return quoteText(findModel(catalogs.for(buyer), 'chat', request.model), {
           kind: 'responses',
           promptTokens,
           outputLimit: request.max_output_tokens ?? null,
         });
       },
-      check: async ({ model }, { caller }, { catalogs }) =>
-        findTextModel(catalogs.for(caller), model ?? undefined),
+      check: async ({ model }, { caller }, { catalogs }) => findModel(catalogs.for(caller), 'chat', model),
     },
 
     open: async (request, call, services, { idempotency, checked }) => {
       checkResponseRequest(request, services.config);
-      const model = checked ?? findTextModel(services.catalogs.for(call.caller), request.model ?? undefined);
+      const model = checked ?? findModel(services.catalogs.for(call.caller), 'chat', request.model);
       const { accountId } = call.caller;
       const items = itemsOf(request);
       const maxBytes = services.config.responsesMaxBytes;
@@ -133,7 +132,7 @@ export const createResponse = soldOperation<
           job,
           headers: { 'cache-control': 'no-store', 'x-response-id': responseId(job.id) },
           stream: isStreamed(request, call) ? createResponseStream(job.id) : null,
-          readLater: `Read it with GET /v1/responses/${responseId(job.id)} (get_response over MCP).`,
+          readLater: `Read it with GET /v1/responses/${responseId(job.id)}.`,
         },
         call,
         services,

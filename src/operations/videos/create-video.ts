@@ -1,7 +1,7 @@
 import { soldOperation } from '../define-operation.ts';
 import { accountLimits, type Catalog } from '../../accounts/catalog/catalog.ts';
 import { toPricing, type ModelConfig, type DurationRule, type Price } from '../../accounts/catalog/model.ts';
-import { AppError } from '../../kit/errors.ts';
+import { findModel } from '../models/find-model.ts';
 import type { VideoJobRequest } from './run-video.ts';
 import { parsedShare } from '../../limits/memory-budget.ts';
 import { refuseInput } from '../../media/stream-input.ts';
@@ -43,7 +43,7 @@ export const createVideo = (webhooks: Pick<WebhookSettings, 'takesVideoWebhooks'
       'resolution, charged only when it succeeds. Answers at once: poll get_video with wait_ms. The content can be ' +
       'downloaded for 23 hours.',
     sells: 'video',
-    input: createVideoInput(webhooks),
+    ...createVideoInput(webhooks),
     otherNames,
     output: videoSchema,
     rest: {
@@ -111,11 +111,8 @@ type VideoSale = PrepaidSale<VideoInputBody, ReturnType<typeof readVideo>, Video
 
 /** Reads what is asked for, without its inputs. Throws AppError. */
 const readVideo = (request: VideoInputBody, catalog: Catalog) => {
-  const model = catalog.find(request.model, 'video');
-  if (model === null || model.duration === null)
-    throw new AppError('model_not_found', 'model: there is no such video SKU. See GET /v1/models.', {
-      param: 'model',
-    });
+  const model = findModel(catalog, 'video', request.model);
+  if (model.duration === null) throw new Error(`${model.sku} is a video SKU without lengths`);
   const named = namedInputs(request);
   const prompt = promptOf(request);
   checkInputs(named, prompt);

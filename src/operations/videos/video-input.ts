@@ -38,10 +38,11 @@ const takenWebhookUrl = z
   .describe('Public HTTPS address that is told of the end, signed.');
 
 /** Makes the schema of the video create request (docs/contract.md, "Video"). */
-export const createVideoInput = ({ takesVideoWebhooks }: Pick<WebhookSettings, 'takesVideoWebhooks'>) =>
-  z
+export const createVideoInput = ({ takesVideoWebhooks }: Pick<WebhookSettings, 'takesVideoWebhooks'>) => {
+  const model = z.string().min(1).max(128).describe('A video SKU from list_models.');
+  const toolInput = z
     .object({
-      model: z.string().min(1).max(128).describe('A video SKU from list_models.'),
+      model: model.nullish(),
       prompt: z.string().min(1).max(262_144).nullish().describe('What to film; short for one text part.'),
       content: z
         .array(part)
@@ -88,6 +89,9 @@ export const createVideoInput = ({ takesVideoWebhooks }: Pick<WebhookSettings, '
           message: 'is another name of ratio and must not differ from it',
         });
     });
+  // Over REST the model is required, as by the contract.
+  return { input: toolInput.safeExtend({ model }), toolInput };
+};
 
 /** As in `Operation.otherNames`. */
 export const otherNames = new Map([
@@ -100,7 +104,7 @@ export const otherNames = new Map([
   ['input_reference', ['image_url', 'content']],
 ]);
 
-export type VideoInputBody = z.infer<ReturnType<typeof createVideoInput>>;
+export type VideoInputBody = z.infer<ReturnType<typeof createVideoInput>['toolInput']>;
 
 /** A medium in a request. `param` is its field, for error messages. */
 export interface NamedInput {

@@ -1,0 +1,88 @@
+import type { ListToolsResult, Tool } from '@modelcontextprotocol/server';
+import { LRUCache } from 'lru-cache';
+import { defaultModel } from '../accounts/catalog/default-models.ts';
+import type { ModelConfig } from '../accounts/catalog/model.ts';
+import { firstSentence } from '../kit/text.ts';
+import type { Services } from '../operations/call.ts';
+import type { Operation, ToolOperation } from '../operations/definition.ts';
+import { unknownWallet } from '../operations/per-call-sale.ts';
+import { isIn, isTool, needsKey, toTool, type McpIdentity } from './tool-list.ts';
+import { toInputSchema, toMainInputSchema, type JsonSchema, type ObjectSchema } from './tool-schemas.ts';
+
+type Models = readonly ModelConfig[];
+
+/** The most lists in memory. */
+const maxLists = 64;
+
+/**
+ * Returns a function that lists the tools for the account of a key, or for a wallet without one. It makes a list once for
+ * the same operations and SKUs. Rejects with AppError when the key has ended.
+ */
+export const createBuyerLists = (services: Services) => {
+  const made = new LRUCache<string, { operations: readonly Operation[]; list: ListToolsResult }>({
+    max: maxLists,
+  });
+  return async (
+    operations: readonly Operation[],
+    { caller, group, hasKey }: Pick<McpIdentity, 'caller' | 'group' | 'hasKey'>,
+  ): Promise<ListToolsResult> => {
+    const buyer = hasKey ? await caller() : null;
+    if (hasKey) await services.catalogs.refresh();
+    const models = services.catalogs.for(buyer ?? unknownWallet(services)).list();
+    const key = [group, hasKey, ...models.map(({ sku }) => sku)].join('\n');
+    const known = made.get(key);
+    if (known?.operations === operations) return known.list;
+    const inGroup = operations.filter(isTool).filter((operation) => isIn(group, operation));
+    const list = hasKey ? createKeyTools(inGroup, models) : createWalletTools(inGroup, models);
+    made.set(key, { operations, list });
+    return list;
+  };
+};
+
+/** Lists the tools for the account of a key. It leaves out those that sell only kinds of SKUs that the key cannot buy. */
+export const createKeyTools = (operations: readonly ToolOperation[], models: Models): ListToolsResult =>
+  Object.freeze({
+    tools: operations
+      .filter(({ sells }) => sells === undefined || defaultModel(models, sells) !== null)
+      .map((operation) => ({
+        ...toTool(operation),
+        inputSchema: withModels(toInputSchema(operation), operation, models),
+      })),
+  });
+
+/**
+ * Lists the tools for a wallet, which has no key: those that it can pay for, and those of its account that it will need.
+ * A model reads the list in every conversation, so it is short: no schemas of answers, and of a tool with main arguments
+ * these alone.
+ */
+export const createWalletTools = (operations: readonly ToolOperation[], models: Models): ListToolsResult =>
+  Object.freeze({
+    tools: operations
+      .filter((operation) => !needsKey(operation) || operation.tool.main !== undefined)
+      .map((operation): Tool => {
+        const { outputSchema: _answer, ...tool } = toTool(operation);
+        const main = toMainInputSchema(operation);
+        if (main === null) return tool;
+        return {
+          ...tool,
+          description: firstSentence(operation.description),
+          inputSchema: withModels(main, operation, models),
+        };
+      }),
+  });
+
+/** The most SKUs that a tool names. Those of more are in `list_models` and on the home page. */
+const maxSkus = 8;
+
+/** Adds to the argument `model` the SKUs to choose from, and the one that is taken without it. */
+const withModels = (schema: ObjectSchema, { sells }: ToolOperation, models: Models): ObjectSchema => {
+  const first = sells === undefined ? null : defaultModel(models, sells);
+  if (first === null) return schema;
+  const skus = models.filter(({ kind }) => kind === sells).map(({ sku }) => sku);
+  const model: JsonSchema = {
+    type: 'string',
+    ...(skus.length > maxSkus ? { description: `A ${sells} SKU from list_models.` } : { enum: skus }),
+    default: first.sku,
+  };
+  return { ...schema, properties: { ...schema.properties, model } };
+};

@@ -1,0 +1,36 @@
+import { createPathMatcher } from '../kit/path-matcher.ts';
+import type { AppError } from '../kit/errors.ts';
+import type { ToolOperation } from '../operations/definition.ts';
+
+const address = /\b(GET|POST|DELETE) (\/v1\/[\w/{}-]*[\w}])/g;
+
+/** What stands in a call of a tool for the headers of REST. */
+const headers: readonly (readonly [string, string])[] = [
+  ['Idempotency-Key', 'idempotency_key'],
+  ['PAYMENT-REQUIRED', '_meta["x402/error"]'],
+];
+
+/** Returns a function that tells a refusal in the words of tools, where REST has methods, paths and headers. */
+export const createToolWords = (operations: readonly ToolOperation[]): ((error: AppError) => AppError) => {
+  const tools = operations.map(({ name, rest: { method, path } }) => ({
+    name,
+    method,
+    match: createPathMatcher(path),
+  }));
+  const toTool = (text: string, method: string, path: string): string => {
+    for (const tool of tools) {
+      const fields = tool.method === method ? tool.match(path) : null;
+      if (fields === null) continue;
+      const known = Object.entries(fields).filter(([, value]) => !value.startsWith('{'));
+      return [tool.name, ...known.map(([name, value]) => `(${name}: ${value})`)].join(' ');
+    }
+    return text;
+  };
+  return (error) => {
+    const message = headers.reduce(
+      (text, [header, argument]) => text.replaceAll(header, argument),
+      error.message.replace(address, toTool),
+    );
+    return message === error.message ? error : error.withMessage(message);
+  };
+};
