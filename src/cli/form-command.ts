@@ -4,7 +4,7 @@ import { AppError } from '../kit/errors.ts';
 import { newId } from '../kit/ids.ts';
 import type { JsonObject } from '../kit/json.ts';
 import type { CommandForm, OperatorServices, Verb } from '../operator/verb.ts';
-import { formatTable } from '../operator/view.ts';
+import { formatTable } from '../operator/format-table.ts';
 import { StoreError } from '../store/store-error.ts';
 import type { Answer, CommandDefinition, Session } from './command.ts';
 import { CommandError } from './command-error.ts';

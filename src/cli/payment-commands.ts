@@ -9,7 +9,7 @@ import {
   type RefundEndView,
   type RefundPreviewView,
 } from '../operator/payments/refunds.ts';
-import { formatTable } from '../operator/view.ts';
+import { formatTable } from '../operator/format-table.ts';
 import { networkFamilies } from '../payments/chains/networks.ts';
 import { maxRefunds, requirePayment } from '../payments/records/find-payments.ts';
 import type { TokenTexts } from '../payments/records/token-amount.ts';

@@ -6,7 +6,7 @@ import { exampleAccountId } from '../operator/accounts.ts';
 import { getSettings } from '../operator/gateway.ts';
 import { operatorKeyVerbs } from '../operator/operators.ts';
 import { verbs } from '../operator/verbs.ts';
-import { formatTable } from '../operator/view.ts';
+import { formatTable } from '../operator/format-table.ts';
 import { backupCommand } from './backup-command.ts';
 import { addCommands, addExamples, type CommandGroup, type RunCommand } from './command.ts';
 import { CommandError } from './command-error.ts';

@@ -1,24 +1,9 @@
-import type { Lead } from './lead-source.ts';
+import { leadSchema, type Lead } from './lead-source.ts';
 
-/** The fields of a profile, in the order of an answer (`Lead` in lead-source.ts). */
-export const leadFields = [
-  'username',
-  'full_name',
-  'followers',
-  'following',
-  'is_verified',
-  'is_business',
-  'category',
-  'bio',
-  'public_email',
-  'media_count',
-  'gender',
-  'profile_pic_url',
-  'country',
-  'city',
-] as const;
+export type LeadField = keyof Lead;
 
-export type LeadField = (typeof leadFields)[number];
+/** The fields of a profile, in the order of an answer. */
+export const leadFields: readonly LeadField[] = leadSchema.keyof().options;
 
 /** The fields of a row without any value. */
 export const noFields = Object.fromEntries(leadFields.map((field) => [field, undefined])) as Record<

@@ -13,7 +13,7 @@ import { time, usd } from '../operations/answer-fields.ts';
 import type { Account } from '../store/store.ts';
 import { accountIdField, limitField, lineField, pageField } from './fields.ts';
 import { readVerb, writeVerb, type CommandForm, type OperatorServices, requireFound } from './verb.ts';
-import { defineView, toPage } from './view.ts';
+import { defineView, toPage } from '../operations/view.ts';
 
 export const accountView = defineView<Account>({
   sandbox: 'True: its money is sandbox credit, which buys sandbox models only.',

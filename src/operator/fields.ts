@@ -4,7 +4,7 @@ import { AppError } from '../kit/errors.ts';
 import { isUuid } from '../kit/ids.ts';
 import { formatUsd, parseUsd, type Nano } from '../kit/money.ts';
 import { idField } from '../operations/id-field.ts';
-import { like } from './view.ts';
+import { like } from '../operations/view.ts';
 
 export const accountIdField = idField.describe('The id of the account.');
 

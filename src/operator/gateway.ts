@@ -4,7 +4,7 @@ import { time } from '../operations/answer-fields.ts';
 import type { Providers } from '../providers/create-providers.ts';
 import { inGateway, readVerb } from './verb.ts';
 import { paySchema, readPayViews, type PayView } from './payments/bought-payments.ts';
-import { defineView } from './view.ts';
+import { defineView } from '../operations/view.ts';
 
 type Health = ReturnType<Providers['health']>[number];
 type Model = Health['models'][number];

@@ -14,7 +14,7 @@ import type { UsedKey } from '../store/store.ts';
 import { exampleAccountId } from './accounts.ts';
 import { accountIdField, limitField } from './fields.ts';
 import { readVerb, writeVerb, type OperatorServices, notFound, requireFound } from './verb.ts';
-import { like, noteExample, toPage } from './view.ts';
+import { like, noteExample, toPage } from '../operations/view.ts';
 import { issueKey as issue, revokeKey as revoke } from '../accounts/keys.ts';
 
 export const keySchema = z.strictObject({ account_id: z.string(), ...keyMembers });

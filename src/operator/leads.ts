@@ -14,7 +14,7 @@ import { usernameKey } from '../leads/query/username-key.ts';
 import { time } from '../operations/answer-fields.ts';
 import type { StoreSettings } from '../store/store-settings.ts';
 import { inGateway, readVerb, writeVerb } from './verb.ts';
-import { defineView, like } from './view.ts';
+import { defineView, like } from '../operations/view.ts';
 
 type Place = Pick<StoreSettings, 'databaseUrl'>;
 

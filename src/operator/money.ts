@@ -18,7 +18,8 @@ import {
   uuidField,
 } from './fields.ts';
 import { readVerb, writeVerb, type Verb, notFound, requireFound } from './verb.ts';
-import { formatTable, defineView, toPage } from './view.ts';
+import { defineView, toPage } from '../operations/view.ts';
+import { formatTable } from './format-table.ts';
 
 export const entryView = defineView<LedgerEntry>({
   amount_usd: 'Credits positive, debits negative.',

@@ -8,7 +8,7 @@ import { idField } from '../operations/id-field.ts';
 import type { OperatorKey, AuditRow } from '../store/store.ts';
 import { lineField, limitField, pageField } from './fields.ts';
 import { type OperatorServices, requireFound, readVerb, writeVerb, type Verb } from './verb.ts';
-import { defineView, toPage } from './view.ts';
+import { defineView, toPage } from '../operations/view.ts';
 import { displayKey } from '../accounts/keys.ts';
 import { creditAccount } from './money.ts';
 

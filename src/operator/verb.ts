@@ -12,7 +12,7 @@ import type { Buyer } from '../payments/buying/create-buyer.ts';
 import type { Providers } from '../providers/create-providers.ts';
 import type { StoreSettings } from '../store/store-settings.ts';
 import type { OperatorRole, Store } from '../store/store.ts';
-import { exampleOf } from './view.ts';
+import { exampleOf } from '../operations/view.ts';
 
 /** The parts that handlers use: in the gateway, and in the command line while no gateway runs. */
 export interface OperatorServices {

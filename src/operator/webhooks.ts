@@ -7,7 +7,8 @@ import type { WebhookAttempt, WebhookEvent } from '../store/store.ts';
 import { exampleAccountId } from './accounts.ts';
 import { accountIdField, limitField } from './fields.ts';
 import { requireFound, readVerb, writeVerb } from './verb.ts';
-import { formatTable, defineView, like, toPage } from './view.ts';
+import { defineView, like, toPage } from '../operations/view.ts';
+import { formatTable } from './format-table.ts';
 
 const state = z.enum(['pending', 'delivered', 'stopped', 'exhausted']);
 

@@ -182,7 +182,6 @@ export const readX402Settings = (values: X402Values, section: Section) => {
     speaksMpp: values.X402_MPP,
     /** The longest settlement, waiting for the chain included. */
     settleMs: values.X402_SETTLE_MS,
-    /** The largest sum of payments of one network that are settled by a facilitator's word alone. */
     /** The keys of refunds by the names of families; null for a key that is not set. The server does not use them. */
     refundKeys: Object.fromEntries(
       networkFamilies.map(({ name, settingPrefix }) => [name, values[`${settingPrefix}_REFUND_KEY`] ?? null]),

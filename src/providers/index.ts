@@ -1,9 +1,101 @@
 import { z } from 'zod';
-import { modelarkProvider } from './modelark/modelark-provider.ts';
-import { openAiProvider } from './openai/openai-provider.ts';
 import type { ProviderConfig, ProviderDefinition, RouteConfig } from './provider.ts';
-import { sandboxProvider } from './sandbox/sandbox-provider.ts';
-import { videosProvider } from './reseller/reseller-provider.ts';
+import { readRemote, remoteSettings, type RemoteConfig } from './remote-settings.ts';
+import { tasksUrl } from './modelark/tasks-url.ts';
+import type { TaskVideoOptions } from './video/task-video.ts';
+import type { VideoProvider } from './video/video-provider.ts';
+
+const listMs = 5_000;
+
+/** The provider that asks an OpenAI-compatible service. */
+const openAiProvider: ProviderDefinition<RemoteConfig> = {
+  type: 'openai',
+  text: 'chat, images and moderation by an OpenAI-compatible service; `base_url` ends with its version, such as `/v1`',
+  settings: remoteSettings,
+  serves: ['chat', 'image', 'moderation'],
+  read: readRemote,
+  check: ({ baseUrl, apiKey }) => ({ url: `${baseUrl}/models`, apiKey }),
+  listModels: async (config, signal) => {
+    const { createOpenAiClient } = await import('./openai/openai-client.ts');
+    const client = createOpenAiClient({ ...config, timeouts: { ...config.timeouts, totalMs: listMs } });
+    try {
+      return await client.call(({ models }) => Array.fromAsync(models.list(), ({ id }) => id), signal);
+    } finally {
+      await client.close();
+    }
+  },
+  create: async (config, context) => {
+    const { outbound, counter } = context;
+    const { createOpenAiClient } = await import('./openai/openai-client.ts');
+    const { createOpenAiImage } = await import('./openai/openai-image.ts');
+    const { createOpenAiModerator } = await import('./openai/openai-moderator.ts');
+    const { createOpenAiText } = await import('./openai/openai-text.ts');
+    const client = createOpenAiClient(config, context);
+    return {
+      chat: createOpenAiText({ client, counter }),
+      image: createOpenAiImage({ client, outbound, timeouts: config.timeouts }),
+      moderation: (model) => createOpenAiModerator({ client, model }),
+      close: () => client.close(),
+    };
+  },
+};
+
+/** The provider that needs no upstream: it makes example answers in this process, at no cost. */
+const sandboxProvider: ProviderDefinition = {
+  type: 'sandbox',
+  text: 'chat, images and video without a model, for trials; a provider named `sandbox` is always there',
+  settings: z.strictObject({}),
+  serves: ['chat', 'image', 'video'],
+  read: () => ({}),
+  create: async (_config, { clock, counter, sandboxPieceDelayMs: pieceDelayMs }) => {
+    const { createSandboxImage } = await import('./sandbox/sandbox-image.ts');
+    const { createExampleMaker, createSandboxText } = await import('./sandbox/sandbox-text.ts');
+    const { createSandboxVideo } = await import('./sandbox/sandbox-video.ts');
+    const examples = createExampleMaker();
+    const image = createSandboxImage();
+    return {
+      chat: createSandboxText({ counter, examples, ...(pieceDelayMs === undefined ? {} : { pieceDelayMs }) }),
+      image,
+      video: createSandboxVideo({ clock }),
+      close: () => Promise.all([examples.close(), image.close()]),
+    };
+  },
+};
+
+/** Makes the definition of a provider whose videos are tasks of its service. */
+const taskProvider = (
+  parts: Pick<ProviderDefinition<RemoteConfig>, 'type' | 'text' | 'check'>,
+  loadCreate: () => Promise<(options: TaskVideoOptions) => VideoProvider>,
+): ProviderDefinition<RemoteConfig> => ({
+  ...parts,
+  settings: remoteSettings,
+  serves: ['video'],
+  read: readRemote,
+  create: async (config, context) => {
+    const createVideo = await loadCreate();
+    const { createUpstream } = await import('./upstream.ts');
+    const upstream = createUpstream(config, context);
+    return { video: createVideo({ ...context, ...config, upstream }), close: () => upstream.close() };
+  },
+});
+
+const modelarkProvider = taskProvider(
+  {
+    type: 'modelark',
+    text: 'video by the task API of ModelArk; `base_url` may leave out `/api/v3`',
+    check: ({ baseUrl, apiKey }) => ({ url: `${tasksUrl(baseUrl)}?page_size=1`, apiKey }),
+  },
+  async () => (await import('./modelark/modelark-video.ts')).createModelarkVideo,
+);
+
+const videosProvider = taskProvider(
+  {
+    type: 'videos',
+    text: 'video in the `/v1/videos` form of resellers, such as another Causeway; `base_url` may leave out `/v1`',
+    check: ({ baseUrl, apiKey }) => ({ url: `${baseUrl.replace(/\/v1$/, '')}/v1/models`, apiKey }),
+  },
+  async () => (await import('./reseller/reseller-video.ts')).createResellerVideo,
+);
 
 /** All types of providers. Settings, their documentation, the check at start and the wiring follow from this list. */
 export const providerDefinitions: readonly [ProviderDefinition, ...ProviderDefinition[]] = [

@@ -3,9 +3,12 @@ import type { Operation } from '../operations/definition.ts';
 import { offerOf, rulesOf } from '../operations/sale-rules.ts';
 import { decapitalised, nameAll } from './describe-service.ts';
 import { assembleOpenApi } from './openapi/assemble-openapi.ts';
-import { eventWebhooks } from './openapi/event-webhooks.ts';
 import { paymentRequiredBodySchema } from './openapi/payment-required.ts';
-import { resultsPath } from './openapi/results-path.ts';
+import { headersOf, mediumHeaders, rangeParameter, unsatisfiableHeaders } from './openapi/headers.ts';
+import { lostContent, type EventDocs } from '../operations/operation-docs.ts';
+import { errorTexts } from './openapi/error-texts.ts';
+import { contentResponses, plainErrors } from './openapi/responses.ts';
+import { reference } from './openapi/schema-registry.ts';
 
 /** The contract's version of the interface description. */
 const interfaceVersion = '0.1.0.2';
@@ -129,3 +132,111 @@ const tagsOf = (operations: readonly Operation[]): { name: string; description: 
         : `${goods}, paid per request with x402.`;
     return { name, description };
   });
+
+const types = ['image/png', 'image/jpeg', 'image/webp'];
+
+/** Returns the path item of `/results/{name}`, the bytes behind a result URL. */
+const resultsPath = (): object => {
+  const { range_not_satisfiable, server_error, upstream_unavailable, overloaded } = errorTexts;
+  const headers = headersOf(['X-Request-Id', 'Cache-Control', ...mediumHeaders, 'Content-Security-Policy']);
+  return {
+    get: {
+      operationId: 'get_result',
+      summary: 'Download a result',
+      description:
+        'The bytes of an image, by the URL in its job. The address cannot be guessed and needs no key; it can be shown ' +
+        'to people. It answers 410 once the result was kept for its time.',
+      tags: ['generation'],
+      security: [],
+      parameters: [
+        {
+          name: 'name',
+          in: 'path',
+          required: true,
+          description: 'The last part of the result URL.',
+          schema: { type: 'string' },
+          example: '4fJq0mS2xYw8bT6uVn3kRzPc1LhGdEaW5iQoXyZ7BtN.png',
+        },
+        rangeParameter,
+      ],
+      responses: {
+        ...contentResponses(types, headers, 'The picture.'),
+        ...plainErrors(
+          {
+            not_found: { when: 'There is no such result.', message: 'There is no result at this address.' },
+            content_expired: {
+              when: 'The bytes were kept for their time and are gone.',
+              message: 'This result was kept for its time and is gone. Make it again.',
+            },
+            range_not_satisfiable,
+            server_error,
+            upstream_error: lostContent,
+            upstream_unavailable,
+            overloaded,
+          },
+          { 416: unsatisfiableHeaders, 503: ['Retry-After'] },
+        ),
+      },
+    },
+  };
+};
+
+const header = (name: string, description: string, example: string): object => ({
+  name,
+  in: 'header',
+  required: true,
+  description,
+  schema: { type: 'string' },
+  example,
+});
+
+/** Returns the document's `webhooks`: the events that operations lead to. */
+const eventWebhooks = (operations: readonly Operation[], brand: string): object =>
+  Object.fromEntries(
+    operations.flatMap(({ docs: { event } }) =>
+      event === undefined ? [] : [[event.name, { post: eventWebhook(event, brand) }]],
+    ),
+  );
+
+const eventWebhook = ({ name, summary, when, schemaName, example }: EventDocs, brand: string): object => ({
+  operationId: name,
+  summary,
+  description:
+    `${when} Read the raw body before you parse it. The documented ` +
+    `signature is \`X-${brand}-Signature: t=<unix seconds>,v1=<hex>\`: HMAC-SHA256 over the timestamp, a period and ` +
+    'the raw body, keyed by webhook_secret of GET /v1/balance as it stands. Compare in constant time, take any of ' +
+    'several v1 values, and refuse timestamps more than 300 seconds away. The webhook-* headers carry the same event ' +
+    'for verifiers of Standard Webhooks. Any 2xx ends the delivery; 410 stops it; anything else is tried again after ' +
+    '5 s, 30 s, 2 min, 10 min, 30 min, 2 h, 6 h and 12 h; Retry-After of a 429 or 503 makes the wait longer, up to the ' +
+    'next of these steps. The same event can come more than once: its event_id stays.',
+  tags: ['generation'],
+  security: [],
+  parameters: [
+    header(
+      `X-${brand}-Signature`,
+      'Two v1 values for 24 hours after the secret was rotated.',
+      't=1795253406,v1=6ffbb59b2300aae63f272406069a9788598b792a944a07aba816edb039989a39',
+    ),
+    header('webhook-id', 'The event_id.', '9a8b7c6d-5e4f-4a3b-8c2d-1e0f9a8b7c6d'),
+    header('webhook-timestamp', 'Unix seconds of this attempt.', '1795253406'),
+    header(
+      'webhook-signature',
+      'Standard Webhooks: `v1,` and base64; several are divided by spaces.',
+      'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
+    ),
+  ],
+  requestBody: {
+    required: true,
+    content: {
+      'application/json': {
+        schema: reference(schemaName),
+        example,
+      },
+    },
+  },
+  responses: {
+    '2XX': { description: 'Received. Answer at once and work afterwards.' },
+    410: { description: 'Stops the delivery of this event.' },
+    default: { description: 'Delivered again later.' },
+  },
+});

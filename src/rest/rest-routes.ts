@@ -6,12 +6,11 @@ import { bodyCost, maxBodyOf } from '../limits/memory-budget.ts';
 import { createRequestMemory, type BodyMemory } from '../limits/request-memory.ts';
 import { execute } from '../operations/execute.ts';
 import { rulesOf } from '../operations/sale-rules.ts';
-import { signInHeader } from '../payments/sale/gate.ts';
+import { signInHeader, type Proofs } from '../payments/sale/gate.ts';
 import type { Answer } from '../operations/answer.ts';
 import type { Call, Services } from '../operations/call.ts';
 import type { Operation } from '../operations/definition.ts';
 import { readJsonBody } from './read-json-body.ts';
-import { isPayment, readProofs } from './read-proofs.ts';
 import { answerPreflight, allowsAnyOrigin, setCorsHeaders } from './cors.ts';
 import { writePaymentRequired } from './paywall/paywall-answer.ts';
 import { createRouteTable, refuseMethod, routeFor, type FoundRoute } from './route-table.ts';
@@ -181,3 +180,26 @@ const readInput = async (
   const fromBody = Object.entries(body).filter(([name]) => !operation.rest.query.includes(name));
   return { ...Object.fromEntries(fromBody), ...parameters };
 };
+
+/** True if an `Authorization` header has a payment (MPP) in place of a key. */
+const isPayment = (authorization: string | undefined): boolean => /^Payment /i.test(authorization ?? '');
+
+/** Reads the payment headers of a request for something that is sold. */
+const readProofs = ({ headers, method }: IncomingMessage, { speaksMpp }: { speaksMpp: boolean }): Proofs => {
+  const mpp = speaksMpp ? readMpp(headers) : undefined;
+  // HEAD asks for the headers of GET, and buys nothing.
+  if (method === 'HEAD') return mpp === undefined ? {} : { mpp: { ...mpp, credential: null } };
+  return {
+    paymentSignature: headers['payment-signature']?.toString(),
+    xPayment: headers['x-payment']?.toString(),
+    ...(mpp === undefined ? {} : { mpp }),
+  };
+};
+
+const readMpp = ({
+  authorization,
+  'payment-authorization': separate,
+}: IncomingMessage['headers']): NonNullable<Proofs['mpp']> =>
+  separate === undefined && (authorization === undefined || isPayment(authorization))
+    ? { credential: authorization ?? null, field: 'Authorization' }
+    : { credential: separate?.toString() ?? null, field: 'Payment-Authorization' };

@@ -57,6 +57,8 @@ export const columns = <Declared extends Columns>(declared: Declared) => {
     typed: (): string => all.map(({ name, type = '' }) => `${name} ${type}`.trimEnd()).join(', '),
     /** The list of their parameters, from $1. */
     parameters: (): string => all.map((_, index) => `$${index + 1}`).join(', '),
+    /** The same with their types, for a place that gives them none. */
+    casts: (): string => all.map(({ type = 'text' }, index) => `cast($${index + 1} as ${type})`).join(', '),
     /** The values of a record for these parameters. */
     values: (record: RowOf<Declared>): SqlValue[] =>
       // The record has these fields, which are values of a column.

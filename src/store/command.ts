@@ -1,6 +1,8 @@
 import type { ColumnList } from './columns.ts';
 import {
+  countRows,
   firstOf,
+  valuesOf,
   type EngineKind,
   type JobAnnouncement,
   type SqlValue,
@@ -93,6 +95,17 @@ export const write = <Input, Output>(
   const command = { ...declared, kind: 'write' as const, steps: (input: Input) => run(command, input) };
   return command;
 };
+
+/** Declares a deletion of at most `limit` expired rows of `table`, named by the columns `key`. It returns how many. */
+export const sweepExpired = (table: string, key: string) =>
+  write({
+    text: ({ lockFreeRows }) => `with over as (
+      select ${key} from ${table} where expires_at <= $1 order by expires_at limit $2 ${lockFreeRows}
+    )
+    delete from ${table} where (${key}) in (select ${key} from over) returning 1 as removed`,
+    values: valuesOf<{ now: number; limit: number }>('now', 'limit'),
+    read: countRows,
+  });
 
 /** Declares a read that chooses its statement by the input. */
 export const readSteps = <Input, Output>(

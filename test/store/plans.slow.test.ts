@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Engine } from '../../src/store/command.ts';
 import { commands, type AnyCommand, type CommandName } from '../../src/store/commands.ts';
 import { postgresDialect } from '../../src/store/postgres/engine.ts';
-import { sqliteDialect } from '../../src/store/sqlite/engine.ts';
+import { sqliteDialect } from '../../src/store/sqlite/connection.ts';
 import type { EngineKind } from '../../src/store/statement.ts';
 import { finishing, newPayment, opening, runningJob, start } from './builders.ts';
 import { noise } from './noise.ts';

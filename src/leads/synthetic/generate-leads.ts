@@ -1,9 +1,8 @@
 import type { Lead } from '../lead-source.ts';
-import { inventNames, inventUsername } from './invent-names.ts';
-import { places, type Place } from './places.ts';
 import { createRandom, type Random } from './random.ts';
 import { syntheticPictures } from './synthetic-mark.ts';
-import { listTopics, type Topic } from './topics.ts';
+import { listTopics, type Topic, splitList } from './topics.ts';
+import { foldText } from '../query/fold-text.ts';
 
 /** Raise this with every change that makes other profiles from the same seed and number. */
 export const generatorVersion = 2;
@@ -103,3 +102,121 @@ const inventBio = (
   }
   return bio;
 };
+
+const english =
+  'Small joys, every day / Learning in public / Coffee first / Weekend explorer / Made with care';
+const spanish = 'Amante del café y los viajes / Vida sana y feliz / Mamá de dos / Aquí comparto mi día a día';
+const portuguese = 'Vida saudável / Apaixonada por viagens / Coração no sertão / Dicas de moda e decoração';
+const french = 'Créatrice de contenu / Idées déco et recettes / La vie en été / Passionné de voyages';
+const german = 'Glücklich draußen / Rezepte für jeden Tag / Schöne Dinge und gutes Essen / Grüße vom Balkon';
+const italian = 'Cucina, caffè e città / Vita semplice / Bellezza ogni giorno';
+const arabic = 'وصفات سهلة كل يوم / سفر وتصوير';
+
+/** A country (ISO 3166 alpha-2), its cities, and lines that people there might write about themselves. */
+type Place = ReturnType<typeof place>;
+
+/** `phrases` are divided by slashes, because they hold commas. */
+const place = (country: string, cities: string, phrases: string) => ({
+  country,
+  cities: splitList(cities),
+  phrases: phrases.split(' / '),
+});
+
+/** The most frequent country first. */
+const places: readonly [Place, ...Place[]] = [
+  place('US', 'New York, Los Angeles, Chicago, Austin, Miami, Seattle, Denver, Atlanta, Portland', english),
+  place('BR', 'São Paulo, Rio de Janeiro, Belo Horizonte, Curitiba, Florianópolis, Brasília', portuguese),
+  place('IN', 'Mumbai, Delhi, Bengaluru, Pune, Chennai, Jaipur', english),
+  place('GB', 'London, Manchester, Bristol, Leeds, Glasgow, Brighton', english),
+  place('ID', 'Jakarta, Bandung, Surabaya, Denpasar', 'Suka jalan dan makan'),
+  place('MX', 'Ciudad de México, Guadalajara, Monterrey, Mérida, Puebla', spanish),
+  place(
+    'TR',
+    'İstanbul, Ankara, İzmir, Antalya, Bursa',
+    'Güzellik ve moda önerileri / Işıkla yazıyorum / Çay, kedi, kitap',
+  ),
+  place('DE', 'Berlin, Hamburg, München, Köln, Leipzig, Düsseldorf', german),
+  place('FR', 'Paris, Lyon, Marseille, Bordeaux, Lille, Nîmes', french),
+  place('IT', 'Milano, Roma, Torino, Bologna, Napoli, Firenze', italian),
+  place('ES', 'Madrid, Barcelona, Valencia, Sevilla, Málaga, A Coruña', spanish),
+  place(
+    'JP',
+    'Tokyo, Osaka, Kyoto, Fukuoka, Sapporo',
+    '東京の美味しいもの / 旅行とカメラ / 毎日のお弁当 / ていねいな暮らし',
+  ),
+  place('CA', 'Toronto, Vancouver, Montréal, Calgary, Québec', english),
+  place('AU', 'Sydney, Melbourne, Brisbane, Perth, Hobart', english),
+  place('KR', 'Seoul, Busan, Incheon, Jeju', '서울 맛집 기록 / 여행과 일상 / 매일 운동하는 사람'),
+  place('TH', 'Bangkok, Chiang Mai, Phuket', 'อาหารไทยทุกวัน / รักการเดินทาง'),
+  place('SA', 'Riyadh, Jeddah, Dammam', arabic),
+  place('PL', 'Warszawa, Kraków, Łódź, Wrocław, Gdańsk, Poznań', 'Życie w mieście / Kawa, książki i góry'),
+  place('GR', 'Athens, Thessaloniki, Patras', 'Ταξίδια και φαγητό'),
+];
+
+/** Parts of invented names, the most frequent first. No real person is meant. */
+type Names = readonly [string, ...string[]];
+
+interface NameLists {
+  given: { female: Names; male: Names };
+  family: Names;
+}
+
+const givenStarts =
+  'Am Bel Cor Dav El Fen Gal Hal Il Jor Kel Lum Mar Nor Ol Per Quil Ros Sel Tam Ul Ven Wil Xan Yol Zel';
+const femaleEnds = 'ina essa ara ía elle une ora isa ené anta';
+const maleEnds = 'an or eko ard ín us elo omir andré ett';
+const familyStarts =
+  'Alder Bram Crest Dun Elm Fair Glen Hollow Iron Jun Kest Lark Mor Nettle Oak Pell Quarr Rush Silver Thorn Umber Vale ' +
+  'Wren Yarrow Zeph';
+const familyEnds =
+  'well wick mere stone brook dale field by ford holt moor shaw ton wood ridge ström berg vik ović ini éz aki ão eau owski';
+
+/** Invents the names of one data set. `random` decides their order. */
+const inventNames = (random: Random): NameLists => ({
+  given: {
+    female: shuffled(combined(givenStarts, femaleEnds), random),
+    male: shuffled(combined(givenStarts, maleEnds), random),
+  },
+  family: shuffled(combined(familyStarts, familyEnds), random),
+});
+
+const combined = (starts: string, ends: string): string[] =>
+  starts.split(' ').flatMap((start) => ends.split(' ').map((end) => `${start}${end}`));
+
+const shuffled = (list: string[], random: Random): Names => {
+  const keyed = list.map((name) => ({ name, key: random.fraction() })).sort((a, b) => a.key - b.key);
+  const [first = '', ...rest] = keyed.map(({ name }) => name);
+  return [first, ...rest];
+};
+
+const maxBaseCharacters = 24;
+
+type UsernameParts = Record<'given' | 'family' | 'word', string>;
+
+/** Invents a handle of lower-case letters, digits, dots and underscores that is not in `taken`, and adds it there. */
+const inventUsername = (
+  parts: UsernameParts,
+  { random, taken }: { random: Random; taken: Set<string> },
+): string => {
+  const letters = foldText(random.pick(shapes)(parts)).replace(/[^a-z._]/g, '');
+  const base = letters.slice(0, maxBaseCharacters).replace(/[._]+$/, '');
+  let username = random.chance(0.2) ? `${base}${random.below(100)}` : base;
+  for (let digits = 2; taken.has(username); digits += 1)
+    username = `${base}${random.below(10 ** Math.min(digits, 9))}`;
+  taken.add(username);
+  return username;
+};
+
+type Shape = (parts: UsernameParts) => string;
+
+const shapes: readonly [Shape, ...Shape[]] = [
+  ({ given, family }) => `${given}.${family}`,
+  ({ given, family }) => `${given}_${family}`,
+  ({ given, family }) => `${given}${family}`,
+  ({ given, family }) => `${given}.${family.charAt(0)}`,
+  ({ given, word }) => `${given}.${word}`,
+  ({ given, word }) => `${word}_with_${given}`,
+  ({ family, word }) => `${family}_${word}`,
+  ({ given, family, word }) => `${given}${family.charAt(0)}_${word}`,
+  ({ family, word }) => `${family}.${word}`,
+];

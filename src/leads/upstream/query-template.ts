@@ -4,16 +4,18 @@ import type { LeadQuery } from '../lead-source.ts';
 import { categoryKey, countryKey } from '../query/lead-filters.ts';
 import { queryTerms, type QueryTerm } from '../query/search-terms.ts';
 
+/** The words and filters of a search. */
+export const searchedFields = [
+  'query',
+  'country',
+  'category',
+  'gender',
+  'min_followers',
+  'max_followers',
+] as const;
+
 /** The parts of a search that a request to a service can hold. */
-export type QueryField =
-  | 'query'
-  | 'country'
-  | 'category'
-  | 'gender'
-  | 'min_followers'
-  | 'max_followers'
-  | 'limit'
-  | 'after';
+export type QueryField = (typeof searchedFields)[number] | 'limit' | 'after';
 
 interface Placeholder {
   /** The part of the search that a request with this placeholder holds. */
@@ -172,16 +174,6 @@ const readVariable = (name: string, { setting, environment }: TemplateOrigin): s
     throw new ConfigError(`${setting}: the environment variable ${name} is not set`);
   return value;
 };
-
-/** The words and filters of a search. */
-export const searchedFields = [
-  'query',
-  'country',
-  'category',
-  'gender',
-  'min_followers',
-  'max_followers',
-] as const;
 
 /** Returns the fields of the words and filters that a search has. */
 export const fieldsSearched = (query: LeadQuery): QueryField[] =>

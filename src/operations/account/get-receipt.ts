@@ -13,7 +13,7 @@ import { imageJobId } from '../images/image-examples.ts';
 import { jsonAnswer } from '../answer.ts';
 import type { Services } from '../call.ts';
 import { opaque } from '../schema-marks.ts';
-import { boughtPaymentFields, paidStatus, paidStatuses, toBoughtPayment } from './bought-payment.ts';
+import { boughtPaymentView, paidStatus, paidStatuses } from './bought-payment.ts';
 import type { ChargedUnits } from '../chat/text-job.ts';
 import { parametersOf } from '../videos/video-answer.ts';
 import { billingStatus, billingStatuses } from '../jobs/list-jobs.ts';
@@ -49,7 +49,7 @@ const output = z.looseObject({
   payment: opaque(
     z
       .looseObject({
-        ...boughtPaymentFields,
+        ...boughtPaymentView.schema.shape,
         terms: z.looseObject({}).describe('The terms that were accepted.'),
         refunds: z.array(
           z.looseObject({ amount_units: z.string(), status: z.string(), transaction: z.string().nullable() }),
@@ -189,7 +189,7 @@ const withPayment = async (
   return {
     ...receipt,
     payment: {
-      ...toBoughtPayment(payment, services),
+      ...boughtPaymentView.show(payment, services),
       terms: JSON.parse(payment.requirements),
       refunds: refunds.map(({ amount, state, transaction }) => ({
         amount_units: amount.toString(),

@@ -6,6 +6,7 @@ import { jsonAnswer } from '../answer.ts';
 import type { AccountCall, Services } from '../call.ts';
 import type { ReadOperation } from '../definition.ts';
 import { forRest } from '../schema-marks.ts';
+import type { View } from '../view.ts';
 import { readOperation } from '../define-operation.ts';
 
 const input = z.object({
@@ -23,33 +24,33 @@ export interface HistoryList<Row extends HistoryPosition, Needs = Services> exte
   tool?: null;
   /** The error codes beside `invalid_cursor`. */
   errors?: readonly ErrorCode[];
-  item: z.ZodType;
+  /** How an item is shown. */
+  view: View<Row, Needs>;
   /** The name of a page's schema. */
   answer: string;
-  example: { summary: string; limit: number; data: JsonObject[]; nextCursor?: string | null };
+  /** `more`: the items beside the example of the view. */
+  example: { summary: string; limit: number; more?: JsonObject[]; nextCursor?: string | null };
   read(
     position: { accountId: string; limit: number; before: HistoryPosition | null },
     call: AccountCall,
     services: Needs,
   ): Promise<Row[]>;
-  toItem(row: Row, services: Needs): JsonObject;
 }
 
 /** Makes the operation that answers a list page by page, newest first. Later rows shift no page. */
 export const historyOperation = <Row extends HistoryPosition, Needs = Services>({
-  item,
+  view,
   answer,
-  example: { summary, limit: exampleLimit, data, nextCursor = null },
+  example: { summary, limit: exampleLimit, more = [], nextCursor = null },
   errors = [],
   read,
-  toItem,
   ...parts
 }: HistoryList<Row, Needs>) =>
   readOperation({
     ...parts,
     input,
     output: z.looseObject({
-      data: z.array(item),
+      data: z.array(view.schema),
       has_more: z.boolean(),
       next_cursor: z.string().nullable(),
     }),
@@ -62,7 +63,11 @@ export const historyOperation = <Row extends HistoryPosition, Needs = Services>(
           summary,
           parameters: { limit: exampleLimit },
           status: 200,
-          answer: { data, has_more: nextCursor !== null, next_cursor: nextCursor },
+          answer: {
+            data: [toJson(view.example), ...more],
+            has_more: nextCursor !== null,
+            next_cursor: nextCursor,
+          },
         },
       ],
       wrong: { limit: 101 },
@@ -77,7 +82,7 @@ export const historyOperation = <Row extends HistoryPosition, Needs = Services>(
       const last = rows.length > limit ? page.at(-1) : undefined;
       return jsonAnswer(
         {
-          data: page.map((row) => toItem(row, services)),
+          data: page.map((row) => toJson(view.show(row, services))),
           has_more: last !== undefined,
           next_cursor: last === undefined ? null : historyCursors.write(last, scope),
         },
@@ -85,3 +90,6 @@ export const historyOperation = <Row extends HistoryPosition, Needs = Services>(
       );
     },
   });
+
+/** Every view of a list is JSON. */
+const toJson = (item: object): JsonObject => item as JsonObject;

@@ -5,8 +5,8 @@ import { imageJobId } from '../images/image-examples.ts';
 import { historyOperation } from '../account/history-page.ts';
 import type { JobSummary } from '../../store/store.ts';
 import { isoOrNull, toIso } from '../../kit/clock.ts';
-import type { JsonObject } from '../../kit/json.ts';
 import { formatUsd } from '../../kit/money.ts';
+import { defineView, extensible } from '../view.ts';
 
 /** The public states of a job's price. */
 export const billingStatuses = [
@@ -29,38 +29,26 @@ export const billingStatus = ({
   return refunded < charged ? 'partially_refunded' : 'refunded';
 };
 
-const item = z.looseObject({
-  id: z.string(),
-  model: z.string(),
-  kind: z.string(),
-  status: z.enum(['queued', 'running', 'done', 'failed']),
-  created_at: time,
-  finished_at: time.nullable(),
-  duration_ms: z.int().min(0).nullable(),
-  billing_status: z.enum(billingStatuses),
-  charged_usd: usd,
-  refunded_usd: usd,
-  net_spent_usd: usd,
-  currency: z.literal('USD'),
-  error: errorEnvelope.nullable(),
-});
-
-/** Makes a job's history row (docs/contract.md, "History"), without input, result and upstream. */
-const toHistoryJob = (job: JobSummary): JsonObject => ({
-  id: job.id,
-  model: job.model,
-  kind: job.kind,
-  status: job.status,
-  created_at: toIso(job.createdAt),
-  finished_at: isoOrNull(job.finishedAt),
-  // The clocks of replicas may differ a little.
-  duration_ms: job.finishedAt === null ? null : Math.max(0, job.finishedAt - job.createdAt),
-  billing_status: billingStatus(job),
-  charged_usd: formatUsd(job.charged),
-  refunded_usd: formatUsd(job.refunded),
-  net_spent_usd: formatUsd(job.charged - job.refunded),
-  currency: 'USD',
-  error: job.error === null ? null : { ...job.error },
+/** A job in a history (docs/contract.md, "History"), without input, result and upstream. */
+const jobView = defineView<JobSummary, unknown>()({
+  id: [z.string(), 'id', imageJobId],
+  model: [z.string(), 'model', 'imagemodel-1.0'],
+  kind: [z.string(), 'kind', 'image'],
+  status: [z.enum(['queued', 'running', 'done', 'failed']), 'status', 'done'],
+  created_at: [time, ({ createdAt }) => toIso(createdAt), '2026-11-20T09:30:00.000Z'],
+  finished_at: [time.nullable(), ({ finishedAt }) => isoOrNull(finishedAt), '2026-11-20T09:30:06.412Z'],
+  duration_ms: [
+    z.int().min(0).nullable(),
+    // The clocks of replicas may differ a little.
+    ({ createdAt, finishedAt }) => (finishedAt === null ? null : Math.max(0, finishedAt - createdAt)),
+    6412,
+  ],
+  billing_status: [z.enum(billingStatuses), (job) => billingStatus(job), 'charged'],
+  charged_usd: [usd, ({ charged }) => formatUsd(charged), '0.04'],
+  refunded_usd: [usd, ({ refunded }) => formatUsd(refunded), '0.00'],
+  net_spent_usd: [usd, ({ charged, refunded }) => formatUsd(charged - refunded), '0.04'],
+  currency: [z.literal('USD'), () => 'USD' as const, 'USD'],
+  error: [errorEnvelope.nullable(), ({ error }) => error && { ...error }, null],
 });
 
 export const listJobs = historyOperation({
@@ -70,30 +58,12 @@ export const listJobs = historyOperation({
     'The jobs of this account, of all its keys, newest first, with what each cost. Results are read with get_job ' +
     'and get_video. Free.',
   path: '/v1/jobs',
-  item,
+  view: extensible(jobView),
   answer: 'JobPage',
   example: {
     summary: 'The newest jobs',
     limit: 50,
-    data: [
-      {
-        id: imageJobId,
-        model: 'imagemodel-1.0',
-        kind: 'image',
-        status: 'done',
-        created_at: '2026-11-20T09:30:00.000Z',
-        finished_at: '2026-11-20T09:30:06.412Z',
-        duration_ms: 6412,
-        billing_status: 'charged',
-        charged_usd: '0.04',
-        refunded_usd: '0.00',
-        net_spent_usd: '0.04',
-        currency: 'USD',
-        error: null,
-      },
-    ],
     nextCursor: 'eyJ2IjoxLCJwIjoiMjAyNi0xMS0yMFQwOTozMDowMC4wMDBaIn0',
   },
   read: (position, _call, { store }: Pick<Services, 'store'>) => store.listJobs(position),
-  toItem: toHistoryJob,
 });

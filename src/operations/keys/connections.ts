@@ -65,9 +65,9 @@ export const listConnections = historyOperation({
     'The assistants that are connected to this account by OAuth, with what they may do and spend, newest first. Not with a ' +
     'key that has limits. Free.',
   path: '/v1/connections',
-  item: schema,
+  view: { schema, example, show: toAnswer },
   answer: 'ConnectionPage',
-  example: { summary: 'The newest connections', limit: 50, data: [example] },
+  example: { summary: 'The newest connections', limit: 50 },
   errors: ['permission_denied'],
   // An assistant must not manage connections.
   tool: null,
@@ -75,7 +75,6 @@ export const listConnections = historyOperation({
     assertMakesKeys(caller);
     return store.listConnections({ ...position, now: clock.now() });
   },
-  toItem: toAnswer,
 });
 
 const noSuchConnection = 'connection_id: this account has no such connection. See GET /v1/connections.';

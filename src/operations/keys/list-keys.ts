@@ -8,9 +8,9 @@ export const listKeys = historyOperation({
   description:
     'The API keys of this account with their limits, newest first. Not with a key that has limits. Free.',
   path: '/v1/keys',
-  item: keySchema,
+  view: { schema: keySchema, example: exampleKey, show: toKeyAnswer },
   answer: 'KeyPage',
-  example: { summary: 'The newest keys', limit: 50, data: [exampleKey] },
+  example: { summary: 'The newest keys', limit: 50 },
   errors: ['permission_denied'],
   // A model must not manage keys.
   tool: null,
@@ -18,5 +18,4 @@ export const listKeys = historyOperation({
     assertManagesKeys(caller);
     return store.listKeys({ ...position, now: clock.now() });
   },
-  toItem: toKeyAnswer,
 });

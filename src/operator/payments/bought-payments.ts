@@ -9,7 +9,8 @@ import { paidUpstreams } from '../../payments/buying/paid-upstreams.ts';
 import type { BoughtPayment } from '../../store/store.ts';
 import { limitField, dayFields, shownDays, toDay, toDays } from '../fields.ts';
 import { readVerb, type OperatorServices, requireFound } from '../verb.ts';
-import { formatTable, defineView, like, toPage } from '../view.ts';
+import { defineView, like, toPage } from '../../operations/view.ts';
+import { formatTable } from '../format-table.ts';
 import { openTokenTexts } from './payment-view.ts';
 
 export const paySchema = z.strictObject({

@@ -8,7 +8,8 @@ import { ownPartOf } from '../../payments/records/find-payments.ts';
 import { createTokenTexts, type TokenTexts } from '../../payments/records/token-amount.ts';
 import type { Payment, PaymentRefund } from '../../store/store.ts';
 import type { OperatorServices } from '../verb.ts';
-import { formatTable, defineView } from '../view.ts';
+import { defineView } from '../../operations/view.ts';
+import { formatTable } from '../format-table.ts';
 import { amountOf, paymentStates } from '../../rules/payments.ts';
 
 export const paymentField = idField.describe(

@@ -15,7 +15,8 @@ import { paymentStates } from '../../rules/payments.ts';
 import type { Payment } from '../../store/store.ts';
 import { limitField, dayFields, shownDays, toDay, toDays } from '../fields.ts';
 import { readVerb } from '../verb.ts';
-import { formatTable, defineView, like } from '../view.ts';
+import { defineView, like } from '../../operations/view.ts';
+import { formatTable } from '../format-table.ts';
 import {
   amountTextOf,
   openTokenTexts,

@@ -10,7 +10,7 @@ import type { X402Gate } from '../../payments/sale/gate.ts';
 import { paymentStates } from '../../rules/payments.ts';
 import { limitField } from '../fields.ts';
 import { writeVerb, type OperatorServices } from '../verb.ts';
-import { like } from '../view.ts';
+import { like } from '../../operations/view.ts';
 import { paymentField, paymentView } from './payment-view.ts';
 
 /** Runs `work` with a gate of its own that checks payments and takes none. */

@@ -9,7 +9,7 @@ import { checkRefund, runRefund, type RefundContext } from '../../payments/refun
 import type { PaymentRefund, Store } from '../../store/store.ts';
 import { limitField, lineField, uuidField } from '../fields.ts';
 import { readVerb, writeVerb, type OperatorServices, requireFound } from '../verb.ts';
-import { defineView, toPage } from '../view.ts';
+import { defineView, toPage } from '../../operations/view.ts';
 import { openTokenTexts, paymentField, refundTable, refundView } from './payment-view.ts';
 
 const { example } = refundView;

@@ -4,9 +4,11 @@ import { writeJson } from '../../kit/write-answer.ts';
 import type { PaymentRequiredAnswer } from '../../operations/answer.ts';
 import type { Services } from '../../operations/call.ts';
 import type { Operation } from '../../operations/definition.ts';
-import { pageHeaders } from '../page-shell.ts';
-import { paywallPage, type PaywallSubject } from './paywall-page.ts';
+import { pageHeaders, pageShell } from '../page-shell.ts';
 import { isPaywallWanted } from './paywall-wanted.ts';
+import type { Challenge } from '../../payments/sale/gate.ts';
+import { html, type Html } from '../docs/docs-page-html.ts';
+import { clientSnippet } from '../../payments/chains/networks.ts';
 
 export interface UnpaidRequest {
   request: IncomingMessage;
@@ -73,3 +75,172 @@ const toPaywallSubject = ({
     labelOf: (network) => labels.get(network) ?? network,
   };
 };
+
+/** The request as the page shows it. */
+export interface PaywallSubject {
+  /** The brand as people read it. */
+  brand: string;
+  /** `{base_url}` without a trailing slash. */
+  publicUrl: string;
+  /** Path and query of the request as it came. */
+  target: string;
+  /** The title of the operation that is sold. */
+  title: string;
+  description: string;
+  /** The name of its MCP tool; null when it is no tool. */
+  tool: string | null;
+  /** Whether the payment is balance, from which the call is paid. */
+  isCredit: boolean;
+  /** Says that what is sold is made up; null when it is real. */
+  sandboxNotice: string | null;
+  /** The known parameters of the request, decoded. */
+  parameters: readonly (readonly [name: string, value: string])[];
+  /** Returns the name of a network (CAIP-2) for people. */
+  labelOf: (network: string) => string;
+}
+
+/** Makes the page for a person who opens a paid address in a browser: the price, and how programs pay it. */
+export const paywallPage = (
+  { paymentRequired, body }: Pick<Challenge, 'paymentRequired' | 'body'>,
+  subject: PaywallSubject,
+): string => {
+  const { brand, publicUrl, target, title, description, tool } = subject;
+  const { amount, asset } = body.x402;
+  const root = rootSeenFrom(target);
+  return pageShell({
+    title: `${title}: $${amount} – ${brand}`,
+    style: `${root}docs/style.css`,
+    body: html`<body class="single">
+      <main>
+        <header>
+          <p class="brand">${brand}</p>
+          <p><span class="status s4">402</span> ${paymentRequired.error}</p>
+          <h1>This request ${subject.isCredit ? 'is paid with' : 'costs'} $${amount}</h1>
+          <p class="lead">
+            ${amount} ${asset}, paid
+            ${subject.isCredit ? "onto the balance of your wallet's own account. No key" : 'for this one request. No account'},
+            no subscription.
+          </p>
+        </header>
+        <p class="notice">
+          <strong>This page cannot take the payment.</strong> A browser has no wallet that pays here by
+          itself. The address is made for programs and assistants that pay by x402: give it to one of them.
+        </p>
+        <section aria-labelledby="what">
+          <h2 id="what">${title}</h2>
+          <p>${description}</p>
+          ${subject.sandboxNotice === null ? html`` : html`<p><strong>${subject.sandboxNotice}</strong></p>`}
+          ${requestList(subject)}
+        </section>
+        <section aria-labelledby="happens">
+          <h2 id="happens">What happens</h2>
+          <ol>
+            <li>Your program signs a transfer of exactly ${amount} ${asset}. Nothing has moved yet.</li>
+            <li>
+              It sends the same request again, with the signed transfer in the header
+              <code>PAYMENT-SIGNATURE</code>.
+            </li>
+            ${subject.isCredit ? creditSteps(amount) : saleStep}
+          </ol>
+        </section>
+        <section aria-labelledby="networks">
+          <h2 id="networks">Where it can be paid</h2>
+          <ul class="networks">
+            ${paymentRequired.accepts.map((terms) => networkItem(terms, subject))}
+          </ul>
+          <p>
+            <strong>Do not send money to a wallet by hand.</strong> Only a signed transfer that comes with the
+            request pays for it; what is sent otherwise buys nothing.
+          </p>
+        </section>
+        <section aria-labelledby="pay">
+          <h2 id="pay">How to pay</h2>
+          <h3>With an x402 client</h3>
+          <p>For example with <code>@x402/fetch</code>, which sees the price, signs and asks again:</p>
+          <pre tabindex="0"><code>${clientSnippet({
+            url: `${publicUrl}${target}`,
+            network: paymentRequired.accepts[0]?.network ?? '',
+          })}</code></pre>
+          ${tool === null ? null : mcpPart(tool, publicUrl)}
+        </section>
+        <footer>
+          <p><a href="${root}docs">Documentation</a> · <a href="${root}openapi.json">openapi.json</a></p>
+        </footer>
+      </main>
+    </body>`,
+  });
+};
+
+const saleStep = html`<li>
+  The request is carried out, the transfer is settled on its network, and the result comes back as JSON, with
+  a receipt. A request that fails is not charged.
+</li>`;
+
+const creditSteps = (amount: string): Html =>
+  html`<li>
+      The transfer is settled on its network first, and raises the balance of your wallet's account by
+      $${amount}.
+    </li>
+    <li>
+      The request is carried out on that balance, and the result comes back as JSON, with a receipt. What it
+      does not use stays balance. When it fails, all of the payment does.
+    </li>`;
+
+/** Returns the relative path to the root, `../../` for `/v1/x`: the gateway may be below a path of its proxy. */
+const rootSeenFrom = (target: string): string =>
+  '../'.repeat(Math.max(0, target.replace(/\?.*/s, '').split('/').length - 2));
+
+/** Values come from strangers: `bdi` isolates their writing direction. */
+const requestList = ({ parameters }: PaywallSubject): Html | null =>
+  parameters.length === 0
+    ? null
+    : html`<h3>Your request</h3>
+        <dl>
+          ${parameters.map(
+            ([name, value]) =>
+              html`<div>
+                <dt><code>${name}</code></dt>
+                <dd><bdi>${value}</bdi></dd>
+              </div>`,
+          )}
+        </dl>`;
+
+const networkItem = (
+  { network, asset, amount, payTo }: Challenge['paymentRequired']['accepts'][number],
+  { labelOf }: PaywallSubject,
+): Html =>
+  html`<li>
+    <h3>${labelOf(network)}</h3>
+    <dl>
+      <div>
+        <dt>Network</dt>
+        <dd><code>${network}</code></dd>
+      </div>
+      <div>
+        <dt>Wallet</dt>
+        <dd>${shortened(payTo)}</dd>
+      </div>
+      <div>
+        <dt>Token</dt>
+        <dd>${shortened(asset)}</dd>
+      </div>
+      <div>
+        <dt>Amount</dt>
+        <dd><code>${amount}</code> of the token's smallest unit</dd>
+      </div>
+    </dl>
+  </li>`;
+
+/** Shows a short address that opens to the whole one. */
+const shortened = (address: string): Html =>
+  html`<details>
+    <summary><code>${address.slice(0, 6)}…${address.slice(-4)}</code></summary>
+    <code class="whole">${address}</code>
+  </details>`;
+
+const mcpPart = (tool: string, publicUrl: string): Html =>
+  html`<h3>Over MCP</h3>
+    <p>
+      Connect your assistant to <code class="whole">${publicUrl}/mcp</code> and have it call the tool
+      <code>${tool}</code>. No key is needed; its client pays in <code>_meta["x402/payment"]</code>.
+    </p>`;

@@ -179,9 +179,9 @@ const settleAccount = statement({
 const insertDebit = statement({
   text: `insert into ledger_entries (id, account_id, type, amount, job_id, created_at)
     values ($1, $2, 'debit', $3, $4, $5)`,
-  values: ({ entryId, account_id: accountId, captured, id, now }: FinishJobInput & HoldRow) => [
+  values: ({ entryId, captured, id, now, ...hold }: FinishJobInput & HoldRow) => [
     entryId,
-    accountId,
+    hold.account_id,
     -captured,
     id,
     now,

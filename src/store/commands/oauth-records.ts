@@ -1,5 +1,6 @@
-import { read, run, write, writeTransaction, type Steps } from '../command.ts';
-import { countRows, firstOf, firstRow, hasRows, nothing, statement } from '../statement.ts';
+import { columns, orNull, text, time, type RowOf } from '../columns.ts';
+import { read, run, sweepExpired, write, writeTransaction, type Steps } from '../command.ts';
+import { firstOf, firstRow, hasRows, nothing, statement, valuesOf } from '../statement.ts';
 
 /** What the authorization server keeps under an id, as it names its models. */
 export interface OAuthKey {
@@ -33,15 +34,7 @@ const upsert = statement({
     values ($1, $2, $3, $4, $5, $6, $7)
     on conflict (model, id) do update set payload = excluded.payload, grant_id = excluded.grant_id,
       uid = excluded.uid, used_at = excluded.used_at, expires_at = excluded.expires_at`,
-  values: ({ model, id, payload, grantId, uid, now, expiresAt }: NewOAuthRecord) => [
-    model,
-    id,
-    payload,
-    grantId,
-    uid,
-    now,
-    expiresAt,
-  ],
+  values: valuesOf<NewOAuthRecord>('model', 'id', 'payload', 'grantId', 'uid', 'now', 'expiresAt'),
   read: nothing,
 });
 
@@ -50,26 +43,16 @@ export const putOAuthRecord = writeTransaction(function* (record: NewOAuthRecord
   yield* run(upsert, record);
 });
 
-export interface OAuthRecord {
-  payload: string;
-  consumedAt: number | null;
-  usedAt: number;
-}
-
-const toRecord = firstOf(
-  (row: { payload: string; consumed_at: bigint | null; used_at: bigint }): OAuthRecord => ({
-    payload: row.payload,
-    consumedAt: row.consumed_at === null ? null : Number(row.consumed_at),
-    usedAt: Number(row.used_at),
-  }),
-);
+const recordFields = { payload: text(), consumedAt: orNull(time()), usedAt: time() };
+export type OAuthRecord = RowOf<typeof recordFields>;
+const records = columns(recordFields);
 
 /** Null if there is none, or it has expired. */
 export const findOAuthRecord = read({
-  text: `select payload, consumed_at, used_at from oauth_records
+  text: `select ${records.list()} from oauth_records
     where model = $1 and id = $2 and expires_at > $3`,
-  values: ({ model, id, now }: OAuthKey & { now: number }) => [model, id, now],
-  read: toRecord,
+  values: valuesOf<OAuthKey & { now: number }>('model', 'id', 'now'),
+  read: firstOf(records.read),
 });
 
 /** As `findOAuthRecord`, by the second name that the server gave it. */
@@ -82,12 +65,7 @@ export const findOAuthRecordByUid = read({
 /** Notes that a record is used, and may stay until `expiresAt`. */
 export const useOAuthRecord = write({
   text: `update oauth_records set used_at = $3, expires_at = $4 where model = $1 and id = $2`,
-  values: ({ model, id, now, expiresAt }: OAuthKey & { now: number; expiresAt: number }) => [
-    model,
-    id,
-    now,
-    expiresAt,
-  ],
+  values: valuesOf<OAuthKey & { now: number; expiresAt: number }>('model', 'id', 'now', 'expiresAt'),
   read: nothing,
 });
 
@@ -105,12 +83,4 @@ export const deleteOAuthRecord = write({
   read: nothing,
 });
 
-/** Deletes up to `limit` records that have expired. Returns how many. */
-export const sweepOAuthRecords = write({
-  text: ({ lockFreeRows }) => `with over as (
-      select model, id from oauth_records where expires_at <= $1 order by expires_at limit $2 ${lockFreeRows}
-    )
-    delete from oauth_records where (model, id) in (select model, id from over) returning 1 as removed`,
-  values: ({ now, limit }: { now: number; limit: number }) => [now, limit],
-  read: countRows,
-});
+export const sweepOAuthRecords = sweepExpired('oauth_records', 'model, id');

@@ -1,5 +1,13 @@
 import type { Nano } from '../../kit/money.ts';
-import { inTransaction, readSteps, run, unlessRaced, write, writeSteps, type Steps } from '../command.ts';
+import {
+  inTransaction,
+  readSteps,
+  run,
+  sweepExpired,
+  unlessRaced,
+  writeSteps,
+  type Steps,
+} from '../command.ts';
 import {
   countRows,
   firstOf,
@@ -282,15 +290,5 @@ export const openJob = writeSteps(
   { queuesJobs: ({ outcome }, { job }) => outcome === 'opened' && job.status === 'queued' },
 );
 
-/** Removes up to `limit` expired idempotency keys. Returns how many. Skips a key that a new job is claiming now. */
-export const sweepIdempotencyKeys = write({
-  text: ({ lockFreeRows }) => `with over as (
-      select account_id, endpoint, idempotency_key from idempotency_keys
-      where expires_at <= $1 order by expires_at limit $2 ${lockFreeRows}
-    )
-    delete from idempotency_keys
-    where (account_id, endpoint, idempotency_key) in (select account_id, endpoint, idempotency_key from over)
-    returning 1 as removed`,
-  values: valuesOf<{ now: number; limit: number }>('now', 'limit'),
-  read: countRows,
-});
+/** Skips a key that a new job is claiming now. */
+export const sweepIdempotencyKeys = sweepExpired('idempotency_keys', 'account_id, endpoint, idempotency_key');

@@ -89,5 +89,25 @@ const settableFields = pick(
 export type SettableFields = RowOf<typeof settableFields>;
 export const settable = columns(settableFields);
 
+const newFields = pick(
+  paymentFields,
+  'identity',
+  'requestHash',
+  'network',
+  'asset',
+  'payTo',
+  'amount',
+  'payload',
+  'requirements',
+  'leaseOwner',
+  'leaseUntil',
+  'paymentId',
+  'accountId',
+  'credit',
+);
+/** The fields that a new payment has. */
+export type NewFields = RowOf<typeof newFields>;
+export const newPayments = columns(newFields);
+
 /** `amountOf` in SQL. */
 export const amountColumn = 'coalesce(settled_amount, amount)';

@@ -1,6 +1,13 @@
 import { readBy, run, unlessRaced, write, writeSteps, writeTransaction, type Steps } from '../command.ts';
-import { firstOf, statement, valuesOf } from '../statement.ts';
-import { payments, settable, type Payment, type SettableFields } from './payment-table.ts';
+import { firstOf, statement } from '../statement.ts';
+import {
+  newPayments,
+  payments,
+  settable,
+  type NewFields,
+  type Payment,
+  type SettableFields,
+} from './payment-table.ts';
 import { moveCredit } from './payment-credit.ts';
 import { readAvailable } from './ledger-table.ts';
 import { debitPledged } from './pledges.ts';
@@ -11,20 +18,7 @@ export const getPayment = readBy('payments', 'identity', payments);
 /** Finds the payment that has the buyer's identifier. */
 export const findPaymentById = readBy('payments', 'payment_id', payments);
 
-export interface NewPayment extends Pick<
-  Payment,
-  | 'identity'
-  | 'requestHash'
-  | 'network'
-  | 'asset'
-  | 'payTo'
-  | 'amount'
-  | 'payload'
-  | 'requirements'
-  | 'paymentId'
-  | 'accountId'
-  | 'credit'
-> {
+export interface NewPayment extends NewFields {
   leaseOwner: string;
   leaseUntil: number;
   now: number;
@@ -35,41 +29,21 @@ export interface NewPayment extends Pick<
  * has its `payment_id`. Two inserts of one new `payment_id` at the same moment violate its unique index.
  */
 const insertPayment = statement({
-  text: `insert into payments (identity, request_hash, network, asset, pay_to, amount, payload, requirements,
-      lease_owner, lease_until, check_at, payment_id, account_id, credit, state, created_at, updated_at)
-    select cast($1 as text), cast($2 as text), cast($3 as text), cast($4 as text), cast($5 as text),
-      cast($6 as bigint), cast($7 as text), cast($8 as text), cast($9 as text), cast($10 as bigint),
-      cast($10 as bigint), cast($12 as text), cast($13 as text), cast($14 as bigint), 'reserved',
-      cast($11 as bigint), cast($11 as bigint)
-    where not exists (select 1 from payments where payment_id = $12 and identity <> $1)
-    on conflict (identity) do update set
-      request_hash = excluded.request_hash, network = excluded.network, asset = excluded.asset,
-      pay_to = excluded.pay_to, amount = excluded.amount, payload = excluded.payload,
-      requirements = excluded.requirements, lease_owner = excluded.lease_owner,
-      lease_until = excluded.lease_until, check_at = excluded.check_at, payment_id = excluded.payment_id,
-      account_id = excluded.account_id, credit = excluded.credit,
-      state = 'reserved', payer = null, source = null, client = null, result = null, transaction_id = null, raw_transaction = null,
-      receipt = null, reason = null, facilitator = null, settled_at = null, settled_amount = null,
+  text: `with given (${newPayments.list()}, now) as (values (${newPayments.casts()}, cast($14 as bigint)))
+    insert into payments (${newPayments.list()}, check_at, state, created_at, updated_at)
+    select ${newPayments.list()}, lease_until, 'reserved', now, now from given
+    where not exists (
+      select 1 from payments where payments.payment_id = given.payment_id and payments.identity <> given.identity
+    )
+    on conflict (identity) do update set ${newPayments.all.map(({ name }) => `${name} = excluded.${name}`).join(', ')},
+      check_at = excluded.check_at, state = 'reserved', payer = null, source = null, client = null, result = null,
+      transaction_id = null, raw_transaction = null, receipt = null, reason = null, facilitator = null,
+      settled_at = null, settled_amount = null,
       job_id = case when payments.request_hash = excluded.request_hash then payments.job_id end,
       updated_at = excluded.updated_at
     where payments.state = 'rejected'
     returning ${payments.list()}`,
-  values: valuesOf<NewPayment>(
-    'identity',
-    'requestHash',
-    'network',
-    'asset',
-    'payTo',
-    'amount',
-    'payload',
-    'requirements',
-    'leaseOwner',
-    'leaseUntil',
-    'now',
-    'paymentId',
-    'accountId',
-    'credit',
-  ),
+  values: ({ now, ...payment }: NewPayment) => [...newPayments.values(payment), now],
   read: firstOf(payments.read),
 });
 

@@ -1,6 +1,15 @@
 import { columns, flag, int64, named, orNull, text, type RowOf } from '../columns.ts';
-import { inTransaction, read, run, unlessRaced, write, writeSteps, type Steps } from '../command.ts';
-import { countRows, firstOf, hasRows, nothing, onlyOf, statement, valuesOf } from '../statement.ts';
+import {
+  inTransaction,
+  read,
+  run,
+  sweepExpired,
+  unlessRaced,
+  write,
+  writeSteps,
+  type Steps,
+} from '../command.ts';
+import { firstOf, hasRows, nothing, onlyOf, statement, valuesOf } from '../statement.ts';
 import { insertKey } from './key-table.ts';
 import { isOwed } from './pledges.ts';
 import type { AccountStatus } from './accounts.ts';
@@ -86,12 +95,4 @@ export const spendNonce = write({
   read: hasRows,
 });
 
-/** Deletes up to `limit` nonces that have expired. Returns how many. */
-export const sweepSpentNonces = write({
-  text: ({ lockFreeRows }) => `with over as (
-      select nonce from spent_nonces where expires_at <= $1 order by expires_at limit $2 ${lockFreeRows}
-    )
-    delete from spent_nonces where nonce in (select nonce from over) returning 1 as removed`,
-  values: valuesOf<{ now: number; limit: number }>('now', 'limit'),
-  read: countRows,
-});
+export const sweepSpentNonces = sweepExpired('spent_nonces', 'nonce');

@@ -1,5 +1,5 @@
 import { accounts } from './0001-schema/accounts.ts';
-import { connections } from './0001-schema/connections.ts';
+import { connections } from './0001-schema/accounts.ts';
 import { jobs } from './0001-schema/jobs.ts';
 import { payments } from './0001-schema/payments.ts';
 import { profiles } from './0001-schema/profiles.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { paywallPage, type PaywallSubject } from '../../../src/rest/paywall/paywall-page.ts';
+import { paywallPage, type PaywallSubject } from '../../../src/rest/paywall/paywall-answer.ts';
 
 interface Texts {
   error: string;

@@ -1,5 +1,5 @@
 import { createKeyPairSignerFromBytes, type KeyPairSigner } from '@solana/kit';
-import { toFacilitatorSvmSigner } from '@x402/svm';
+import { toFacilitatorSvmSigner, type FacilitatorSvmSigner } from '@x402/svm';
 import { ExactSvmScheme } from '@x402/svm/exact/facilitator';
 import {
   toReasonCode,
@@ -16,18 +16,15 @@ import {
   type SettleOptions,
   type SettleOutcome,
   type VerifyOutcome,
+  type SchemeRecord,
 } from '../core/facilitator.ts';
 import type { LocalEngine, LocalEngineOptions } from '../core/network-family.ts';
 import { findSolanaPayment } from './find-solana-payment.ts';
-import { createSolanaChain } from './solana-chain.ts';
+import { createSolanaChain, type SolanaChain, type SolanaStatus } from './solana-chain.ts';
 import { transactionOf } from './solana-payload.ts';
-import {
-  createSolanaSigner,
-  newSolanaRecord,
-  type SolanaCallRecord,
-  type SolanaKeys,
-} from './solana-signer.ts';
 import { findTokenAccount, readSolanaTransaction, signatureOf } from './solana-transaction.ts';
+import { isVerdict } from '../core/json-rpc.ts';
+import { pause } from '../../../kit/repeat.ts';
 
 /**
  * The buyer writes the transaction and we pay its fees: a transfer takes about 20,000 compute units and two
@@ -183,5 +180,94 @@ export const createLocalSolana = async (
     settle: (order, settling) => settle(site, order, settling),
     findOutcome: (payment, signal) => findOutcome(site, payment, signal),
     check: (signal) => check(site, signal),
+  };
+};
+
+/** The events of one call of the x402 scheme. */
+interface SolanaCallRecord extends SchemeRecord {
+  /** The error of the simulation, as JSON; null for none. */
+  simulationError: string | null;
+  sent: { signature: string; isRefused: boolean } | null;
+  status: SolanaStatus | null;
+}
+
+const newSolanaRecord = (): SolanaCallRecord => ({
+  isOutage: false,
+  simulationError: null,
+  sent: null,
+  status: null,
+});
+
+/** The fee payer's keys. */
+type SolanaKeys = Pick<FacilitatorSvmSigner, 'getAddresses' | 'signTransaction'>;
+
+const pollMs = 300;
+/** Leaders drop transactions. Sending the same one again cannot charge twice. */
+const resendMs = 2_000;
+
+const awaitStatus = async (
+  chain: SolanaChain,
+  { signature, transaction, signal }: { signature: string; transaction: string; signal: AbortSignal },
+): Promise<SolanaStatus | null> => {
+  let nextResendAt = Date.now() + resendMs;
+  while (!signal.aborted) {
+    // An outage proves nothing: the transaction was sent, and only the end of the wait decides.
+    const status = await chain.getStatus(signature).catch(() => null);
+    if (status !== null && status.commitment !== 'processed') return status;
+    if (Date.now() >= nextResendAt) {
+      nextResendAt = Date.now() + resendMs;
+      await chain.send(transaction).catch(() => undefined);
+    }
+    await pause(pollMs, signal, { keepsAlive: true });
+  }
+  return null;
+};
+
+/**
+ * Creates the signer of one verify or settle call. It writes all events into `record`. Sending and confirming never
+ * reject, as the scheme would print the error, which has the node's address in it.
+ */
+const createSolanaSigner = (options: {
+  keys: SolanaKeys;
+  chain: SolanaChain;
+  signal: AbortSignal;
+  record: SolanaCallRecord;
+  beforeBroadcast: SettleOptions['beforeBroadcast'];
+}): FacilitatorSvmSigner => {
+  const { keys, chain, signal, record, beforeBroadcast } = options;
+  /** The transaction that a node may have. */
+  let sent: string | null = null;
+  return {
+    ...keys,
+    simulateTransaction: async (transaction) => {
+      try {
+        const error = await chain.simulate(transaction);
+        record.simulationError = error === null ? null : JSON.stringify(error);
+      } catch (error) {
+        if (!isVerdict(error)) record.isOutage = true;
+        throw error;
+      }
+      if (record.simulationError !== null) throw new Error(record.simulationError);
+    },
+    sendTransaction: async (transaction) => {
+      const signature = signatureOf(transaction);
+      try {
+        await beforeBroadcast({ transaction: signature, rawTransaction: transaction, facilitator: null });
+      } catch {
+        // The caller watches `beforeBroadcast` and throws its error.
+        return signature;
+      }
+      record.sent = { signature, isRefused: false };
+      try {
+        await chain.send(transaction);
+      } catch (error) {
+        record.sent.isRefused = isVerdict(error);
+      }
+      if (!record.sent.isRefused) sent = transaction;
+      return signature;
+    },
+    confirmTransaction: async (signature) => {
+      if (sent !== null) record.status = await awaitStatus(chain, { signature, transaction: sent, signal });
+    },
   };
 };

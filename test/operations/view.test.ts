@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { defineView, exampleOf, formatTable, like, toPage } from '../../src/operator/view.ts';
+import { defineView, exampleOf, like, toPage } from '../../src/operations/view.ts';
 
 interface Boat {
   name: string;
@@ -52,29 +52,4 @@ test('a page has as many items as were asked for, and tells of more', () => {
   const page = (found: string[]) => toPage('boats', found, { limit: 2, show });
   expect(page(['a', 'b', 'c'])).toEqual({ boats: [{ name: 'a' }, { name: 'b' }], has_more: true });
   expect(page(['a', 'b'])).toEqual({ boats: [{ name: 'a' }, { name: 'b' }], has_more: false });
-});
-
-test('columns stand below their titles, numbers end below each other, and no line ends in spaces', () => {
-  const columns = 'name >amount=USD note';
-  const rows = [
-    { name: 'Acme', amount: '5.00', note: 'x', hidden: 1 },
-    { name: 'A', amount: '1200.00', note: '' },
-  ];
-  expect(formatTable(columns, rows)).toBe(
-    ['NAME      USD  NOTE', 'Acme     5.00  x', 'A     1200.00'].join('\n'),
-  );
-});
-
-test('characters that a terminal draws two columns wide are counted so', () => {
-  const columns = 'name x';
-  const rows = ['株式会社', '🎬🎬', 'abcdefgh', 'e\u0301'].map((name) => ({ name, x: 'x' }));
-  expect(formatTable(columns, rows)).toBe(
-    ['NAME      X', '株式会社  x', '🎬🎬      x', 'abcdefgh  x', 'e\u0301         x'].join('\n'),
-  );
-});
-
-test('what comes from outside moves, colours and turns round nothing on a terminal', () => {
-  const columns = 'payer x';
-  const rows = [{ payer: '\u001b[2Ja\u202eb\u009b\r\n\tc\u2028', x: 'x' }];
-  expect(formatTable(columns, rows)).toBe(['PAYER   X', '[2Jabc  x'].join('\n'));
 });

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { sanitizeLine } from '../kit/text.ts';
 
 /** The names of the members of `Source` that are such values. */
 type NameOf<Source, Value> = {
@@ -18,7 +17,7 @@ type Members<Source, Context, Shape extends z.ZodRawShape> = {
 };
 
 /**
- * Defines the form in which operators see a `Source`. `texts` describe its members. `Context`: what is needed to write it,
+ * Defines the form in which answers show a `Source`. `texts` describe its members. `Context`: what is needed to write it,
  * beside itself.
  */
 export const defineView =
@@ -45,6 +44,19 @@ export const defineView =
         made(([, read]) => (typeof read === 'function' ? read(source, context) : source[read])) as Output,
     };
   };
+
+/** How a `Source` is shown. */
+export interface View<Source, Context> {
+  schema: z.ZodObject;
+  example: object;
+  show(source: Source, context: Context): object;
+}
+
+/** Returns a view to which later versions may add members. */
+export const extensible = <Source, Context>(view: View<Source, Context>): View<Source, Context> => ({
+  ...view,
+  schema: z.looseObject(view.schema.shape),
+});
 
 const examples = new WeakMap<z.ZodType, unknown>();
 
@@ -81,43 +93,4 @@ export const toPage = <Name extends string, Source, View>(
 ): Record<Name, View[]> & { has_more: boolean } => {
   const items = found.slice(0, limit).map((source) => show(source));
   return { ...({ [name]: items } as Record<Name, View[]>), has_more: found.length > limit };
-};
-
-const toText = (cell: unknown): string => {
-  if (cell === null || cell === undefined) return '-';
-  if (typeof cell === 'boolean') return cell ? 'yes' : 'no';
-  return sanitizeLine(typeof cell === 'string' ? cell : JSON.stringify(cell));
-};
-
-/**
- * Formats documents in aligned columns below their titles. No line ends in spaces. `columns` names the members:
- * `id=KEY_ID created_at >balance_usd` has the titles KEY ID, CREATED and BALANCE USD, and aligns the last column to the
- * right.
- */
-export const formatTable = (
-  columns: string,
-  documents: readonly Readonly<Record<string, unknown>>[],
-): string => {
-  const formatted = [...columns.matchAll(/(>?)(\w+)(?:=(\w+))?/g)].map(([, right, member = '', title]) => {
-    const shown = title ?? member.replace(/_at$/, '').toUpperCase();
-    const cells = [shown.replaceAll('_', ' '), ...documents.map((document) => toText(document[member]))];
-    const width = Math.max(...cells.map(displayWidth));
-    return cells.map((cell) => {
-      const padding = ' '.repeat(width - displayWidth(cell));
-      return right === '' ? cell + padding : padding + cell;
-    });
-  });
-  const lines = [null, ...documents].map((_, row) => formatted.map((cells) => cells[row]).join('  '));
-  return lines.map((line) => line.trimEnd()).join('\n');
-};
-
-const graphemes = new Intl.Segmenter();
-/** Characters that terminals draw two columns wide: East Asian scripts, full-width forms, emoji. */
-const wide =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\uff01-\uff60]/u;
-
-const displayWidth = (text: string): number => {
-  let width = 0;
-  for (const { segment } of graphemes.segment(text)) width += wide.test(segment) ? 2 : 1;
-  return width;
 };
