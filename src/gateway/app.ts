@@ -7,6 +7,7 @@ import { memoizeAsync } from '../kit/memoize.ts';
 import type { McpRequestFacts } from '../mcp/mount-mcp.ts';
 import { logRequest, type RequestNote } from '../kit/log-request.ts';
 import { discardUnread } from '../rest/discard-unread.ts';
+import { isPaywallWanted } from '../rest/paywall/paywall-wanted.ts';
 import { refuseConnect, refuseUnreadable } from '../rest/refuse-unreadable.ts';
 import { createRestRoutes, type RequestContext } from '../rest/rest-routes.ts';
 import { writeError } from '../kit/write-answer.ts';
@@ -122,7 +123,8 @@ const createServeLater = (services: GatewayServices) => {
   const loadPages = memoizeAsync(async () => (await import('./pages.ts')).createPages(services));
   return async (request: IncomingMessage, response: ServerResponse, context: AppContext): Promise<void> => {
     try {
-      const serveMcp = context.url.pathname.startsWith('/mcp') ? await loadMcp() : null;
+      const isMcp = context.url.pathname.startsWith('/mcp') && !isFromBrowser(request);
+      const serveMcp = isMcp ? await loadMcp() : null;
       // The client may have left meanwhile.
       if (response.destroyed || serveMcp?.(request, response, context) === true) return;
       if (/^\/admin\/v1(?:\/|$)/.test(context.url.pathname)) {
@@ -140,6 +142,10 @@ const createServeLater = (services: GatewayServices) => {
     }
   };
 };
+
+/** A person who opens an address, and no program. */
+const isFromBrowser = ({ method, headers }: IncomingMessage): boolean =>
+  (method === 'GET' || method === 'HEAD') && isPaywallWanted(headers);
 
 const isOAuth = (path: string): boolean =>
   /^\/(?:oauth\/|\.well-known\/oauth-|(?:authorize|token|register)$)/.test(path);

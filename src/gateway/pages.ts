@@ -10,6 +10,7 @@ import type { Operation } from '../operations/definition.ts';
 import { createServiceDescription, type ServiceDescription } from '../rest/describe-service.ts';
 import { homePage } from '../rest/home-page.ts';
 import { manifest } from '../rest/manifest.ts';
+import { mcpPage } from '../rest/mcp-page.ts';
 import { mcpServerDocument } from '../rest/mcp-server-document.ts';
 import { pageHeaders } from '../rest/page-shell.ts';
 import { homeType } from '../rest/paywall/paywall-wanted.ts';
@@ -30,6 +31,14 @@ const manifestPaths = ['/.well-known/x402', '/.well-known/x402.json'];
 
 /** Addresses of did:web: for a host, and for a base URL with a path, which a proxy removes. */
 const didPaths = ['/.well-known/did.json', '/did.json'];
+
+/** MCP addresses, which browsers get as a page, and the root as it is seen from each. */
+const mcpPaths = [
+  ['/mcp', './'],
+  ['/mcp/account', '../'],
+  ['/mcp/search', '../'],
+  ['/mcp/generation', '../'],
+] as const;
 
 /** Answers GET and HEAD at a path; refuses other methods. */
 type AddPage = (path: string, serve: express.RequestHandler) => void;
@@ -103,6 +112,13 @@ const addFrontPages = (addPage: AddPage, services: GatewayServices): void => {
       .type(type)
       .send(pages()[type]);
   });
+  for (const [path, root] of mcpPaths)
+    addPage(path, (_request, response) => {
+      response
+        .set({ ...documentHeaders, vary: 'Accept' })
+        .type('text/html')
+        .send(mcpPage(describe(), root));
+    });
   addPage('/llms.txt', (_request, response) => {
     response.set(wellKnownHeaders).type('text/plain').send(pages()['text/plain']);
   });

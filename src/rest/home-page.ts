@@ -2,6 +2,7 @@ import { toPricing } from '../accounts/catalog/model.ts';
 import type { Json } from '../kit/json.ts';
 import { nameAll, priceInWords, rangeInWords, type ServiceDescription } from './describe-service.ts';
 import { html, prose } from './docs/docs-page-html.ts';
+import { installGuide } from './mcp-page.ts';
 import { pageShell } from './page-shell.ts';
 import { toSignedText } from '../payments/sale/gate.ts';
 
@@ -52,6 +53,7 @@ const toPage = (service: ServiceDescription): string =>
           <h1>${service.title}</h1>
           <p class="lead">${service.summary}</p>
         </header>
+        ${installGuide(service)}
         ${[...introduction(service), ...lists(service)].map(
           ({ title, text }) =>
             html`<section>
@@ -78,7 +80,8 @@ const introduction = ({ url, goods, networks, signIn }: ServiceDescription): Sec
         `Connect to \`${url}/mcp\` (Streamable HTTP). ` +
         (keyless.length === 0
           ? 'Every tool needs an API key.'
-          : `Without an API key it offers ${keyless.join(', ')}; with one, ${signIn === null ? 'the generation tools' : 'the tools of an account'} too.`),
+          : `Without an API key it offers ${keyless.join(', ')}; with one, ${signIn === null ? 'the generation tools' : 'the tools of an account'} too.`) +
+        ` A person signs in from an assistant at \`${url}/mcp/account\`.`,
     },
     {
       title: 'Programs (REST)',

@@ -103,7 +103,7 @@ describe('the root address', () => {
 
   it('links to existing pages, from any path prefix of a proxy', async () => {
     const page = await (await home(browser)).text();
-    const links = [...page.matchAll(/href="([^"]*)"/g)].map(([, link]) => link ?? '');
+    const links = [...page.matchAll(/href="(?!cursor:|vscode:)([^"]*)"/g)].map(([, link]) => link ?? '');
     expect(links.toSorted()).toEqual([
       '.well-known/mcp/server.json',
       '.well-known/x402',

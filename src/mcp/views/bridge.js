@@ -47,7 +47,10 @@ export const link = (href, text) => {
 /** Returns what a refusal says to a person; null: the result is no refusal. */
 export const refusalOf = ({ isError, structuredContent: body, content = [] }) => {
   if (isError !== true && body !== undefined) return null;
-  return body?.error?.message ?? content[0]?.text ?? 'There is no result to show.';
+  const text = content[0]?.text ?? 'There is no result to show.';
+  // Unpaid terms are JSON that begins with a sentence.
+  const [, sentence] = /^\{"error":("(?:[^"\\]|\\.)*")/.exec(text) ?? [];
+  return body?.error?.message ?? (sentence === undefined ? text : JSON.parse(sentence));
 };
 
 /** Reads a member of `_meta`, whose name begins with the brand of the service. */
