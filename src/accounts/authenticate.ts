@@ -6,6 +6,9 @@ import type { Store } from '../store/store.ts';
 import { signInMaker } from '../rules/key-limits.ts';
 import type { Nano } from '../kit/money.ts';
 
+/** What a person may allow an assistant. */
+export const scopes = ['read', 'generate', 'search'] as const;
+
 /** The caller: a valid key of an active account, read from the store when the request arrived. */
 export interface Caller {
   accountId: string;
@@ -102,7 +105,9 @@ const toCaller = (
   { wallets }: AuthenticateOptions<never>['config'],
 ): Caller => {
   const isSignedIn = key.madeBy === signInMaker;
-  const isBudgeted = keys.some(({ budgetDay, budgetMonth }) => budgetDay !== null || budgetMonth !== null);
+  const isBudgeted = keys.some(
+    ({ budgetDay, budgetMonth, budgetTotal }) => (budgetDay ?? budgetMonth ?? budgetTotal) !== null,
+  );
   const models = keys.reduce<string[] | null>(
     (all, { models: own }) =>
       all === null || own === null ? (all ?? own) : all.filter((sku) => own.includes(sku)),

@@ -44,6 +44,7 @@ const groups: readonly CommandGroup[] = [
       'gateway hold for everything that its terms leave out.',
   },
   { words: 'keys', summary: 'issue, limit, revoke and list API keys' },
+  { words: 'connections', summary: 'list, limit and revoke connections of assistants' },
   { words: 'ledger', summary: 'prove that the books are right' },
   {
     words: 'payments',

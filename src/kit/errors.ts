@@ -53,6 +53,7 @@ const operatorErrors = {
   role_not_allowed: [403, 'permission_error'],
   account_not_found: [404, 'invalid_request_error'],
   key_not_found: [404, 'invalid_request_error'],
+  connection_not_found: [404, 'invalid_request_error'],
   webhook_not_found: [404, 'invalid_request_error'],
   payment_not_found: [404, 'invalid_request_error'],
   refund_not_found: [404, 'invalid_request_error'],

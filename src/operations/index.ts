@@ -13,7 +13,7 @@ import { getUsage } from './account/get-usage.ts';
 import { getVideo } from './videos/get-video.ts';
 import { getVideoContent } from './videos/get-video-content.ts';
 import { listJobs } from './jobs/list-jobs.ts';
-import { endConnection, listConnections } from './keys/connections.ts';
+import { endConnection, listConnections, updateConnection } from './keys/connections.ts';
 import { createKey } from './keys/create-key.ts';
 import { listKeys } from './keys/list-keys.ts';
 import { createListPurchases } from './account/list-purchases.ts';
@@ -69,6 +69,7 @@ const listOperations = (
   updateKey,
   revokeKey,
   listConnections,
+  updateConnection,
   endConnection,
   ...(search.isOn ? [getSearchFacets] : []),
 ];

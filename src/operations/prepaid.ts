@@ -158,11 +158,13 @@ export const insufficient = ({
 }: Extract<PrepaidOpened, { outcome: 'insufficient' }> & { needed: Nano }): AppError => {
   if (budget === undefined) return insufficientBalance({ needed, available });
   const { period, limit, spent, held } = budget;
+  const end = periodEnd(period, now);
   return new AppError(
     'insufficient_balance',
-    `The request needs $${formatUsd(needed)}, which the budget of this API key does not cover: of $${formatUsd(limit)} a ` +
-      `${period}, $${formatUsd(spent)} is spent and $${formatUsd(held)} is held for running jobs. The budget resets at ` +
-      `${toIso(periodEnd(period, now))}. Raise it, use another key, or ask for something that costs less.`,
+    `The request needs $${formatUsd(needed)}, which the budget of this API key does not cover: of $${formatUsd(limit)} ` +
+      `${period === 'total' ? 'in all' : `a ${period}`}, $${formatUsd(spent)} is spent and $${formatUsd(held)} is held ` +
+      `for running jobs. ${end === null ? '' : `The budget resets at ${toIso(end)}. `}` +
+      'Raise it, use another key, or ask for something that costs less.',
     { param: `budget_${period}_usd` },
   );
 };

@@ -46,21 +46,23 @@ const readKnownLimits = async (
 };
 
 /** Shows what is spent of a budget, such as `1.25 of 5.00`. */
-const budgetCell = (spent: string | null, budget: string | null): string | null =>
+export const budgetCell = (spent: string | null, budget: string | null): string | null =>
   budget === null ? spent : `${spent ?? '0.00'} of ${budget}`;
 
 const table = {
   columns:
-    'id=KEY_ID display=KEY created_at expires_at revoked_at day=USD_TODAY month=USD_THIS_MONTH models label',
+    'id=KEY_ID display=KEY created_at expires_at revoked_at day=USD_TODAY month=USD_THIS_MONTH total=USD_IN_ALL models label',
   row: (key: KeyView) => ({
     day: budgetCell(key.day_spent_usd, key.budget_day_usd),
     month: budgetCell(key.month_spent_usd, key.budget_month_usd),
+    total: budgetCell(key.total_spent_usd, key.budget_total_usd),
     models: key.models?.join(',') ?? null,
   }),
 };
 
 const limitUsage =
-  '[--label <label>] [--expires <time>] [--models <skus>] [--budget-day <usd>] [--budget-month <usd>] [--alert-url <url>]';
+  '[--label <label>] [--expires <time>] [--models <skus>] [--budget-day <usd>] [--budget-month <usd>] ' +
+  '[--budget-total <usd>] [--alert-url <url>]';
 
 export const issueKey = writeVerb({
   name: 'issue_key',

@@ -49,6 +49,7 @@ const introduction = `The same operations as on the command line. A key has the 
 const groupTexts: Readonly<Record<string, string>> = {
   accounts: 'Accounts of customers and their terms.',
   keys: 'API keys of customers and their limits.',
+  connections: 'Assistants that use an account, and their limits.',
   money: 'Balances and the ledger.',
   payments: 'x402 payments and their refunds.',
   leads: 'The profiles of the search.',

@@ -208,7 +208,16 @@ const keyError: ErrorText = {
 export const wrongTypeText = (accepts: readonly string[]): string =>
   `The body is not of a type that is read here. Send it with one of these in Content-Type: ${accepts.join(', ')}.`;
 
-type Findable = 'account' | 'key' | 'job' | 'webhook' | 'payment' | 'refund' | 'entry' | 'audit';
+type Findable =
+  | 'account'
+  | 'key'
+  | 'connection'
+  | 'job'
+  | 'webhook'
+  | 'payment'
+  | 'refund'
+  | 'entry'
+  | 'audit';
 
 /** Makes the refusal of an unknown id. Shortens the id, so that a key given in place of its id is not shown whole. */
 export const notFound = (kind: Findable, id: string): AppError => {

@@ -9,6 +9,7 @@ import {
 } from './accounts.ts';
 import { listAudit } from './operators.ts';
 import { getSettings, listProviders } from './gateway.ts';
+import { limitConnection, listConnections, revokeConnection } from './connections.ts';
 import { changeKey, issueKey, listKeys, revokeKey } from './keys.ts';
 import { importLeads, forgetPeople, getLeadStats, restorePeople } from './leads.ts';
 import { adjustAccount, checkLedger, creditAccount, getUsage, listTransactions, refundJob } from './money.ts';
@@ -32,6 +33,9 @@ export const verbs: readonly Verb[] = [
   issueKey,
   changeKey,
   revokeKey,
+  listConnections,
+  limitConnection,
+  revokeConnection,
   creditAccount,
   adjustAccount,
   refundJob,

@@ -1,14 +1,15 @@
 import type { Nano } from '../kit/money.ts';
 
-/** The periods of budgets, in UTC. */
-export type BudgetPeriod = 'day' | 'month';
+/** The periods of budgets: a day and a month in UTC, and all time. */
+export type BudgetPeriod = 'day' | 'month' | 'total';
 
-/** Names the period of a time: `2026-11-23`, `2026-11`. */
-const periodName = (period: BudgetPeriod, time: number): string =>
+/** Names the period of a time: `2026-11-23`, `2026-11`. That of all time is `total`. */
+const periodName = (period: 'day' | 'month', time: number): string =>
   new Date(time).toISOString().slice(0, period === 'day' ? 10 : 7);
 
-/** Returns when the period of a time ends. */
-export const periodEnd = (period: BudgetPeriod, time: number): number => {
+/** Returns when the period of a time ends; null: never. */
+export const periodEnd = (period: BudgetPeriod, time: number): number | null => {
+  if (period === 'total') return null;
   const date = new Date(time);
   const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
   return period === 'day' ? Date.UTC(year, month, date.getUTCDate() + 1) : Date.UTC(year, month + 1);
@@ -30,6 +31,8 @@ export interface KeyLimits {
   budgetDay: Nano | null;
   /** As `budgetDay`, in a UTC month. */
   budgetMonth: Nano | null;
+  /** The most that it may spend and hold in all. */
+  budgetTotal: Nano | null;
   /** Gets a webhook when a capture reaches 80 % or 100 % of a budget. */
   alertUrl: string | null;
 }
@@ -39,6 +42,7 @@ export const noLimits: KeyLimits = {
   models: null,
   budgetDay: null,
   budgetMonth: null,
+  budgetTotal: null,
   alertUrl: null,
 };
 
@@ -51,24 +55,34 @@ export const changeLimits = (limits: KeyLimits, changes: LimitChanges): KeyLimit
     models = limits.models,
     budgetDay = limits.budgetDay,
     budgetMonth = limits.budgetMonth,
+    budgetTotal = limits.budgetTotal,
     alertUrl = limits.alertUrl,
   } = changes;
-  return { expiresAt, models, budgetDay, budgetMonth, alertUrl };
+  return { expiresAt, models, budgetDay, budgetMonth, budgetTotal, alertUrl };
 };
 
 /** The maker of keys from sign-ins with a wallet. */
 export const signInMaker = 'wallet';
 
-/** What a key spent and holds in the present day and month. It counts only while the key has a budget. */
+/** What a key spent and holds in the present day and month, and in all. It counts only while the key has a budget. */
 export interface KeyUse {
   daySpent: Nano;
   dayHeld: Nano;
   monthSpent: Nano;
   monthHeld: Nano;
+  totalSpent: Nano;
+  totalHeld: Nano;
 }
 
 /** The use of a new key. */
-export const noUse: KeyUse = { daySpent: 0n, dayHeld: 0n, monthSpent: 0n, monthHeld: 0n };
+export const noUse: KeyUse = {
+  daySpent: 0n,
+  dayHeld: 0n,
+  monthSpent: 0n,
+  monthHeld: 0n,
+  totalSpent: 0n,
+  totalHeld: 0n,
+};
 
 /** One budget of a key and its use. */
 export interface Budget {
@@ -78,14 +92,14 @@ export interface Budget {
   held: Nano;
 }
 
-type BudgetedKey = Pick<KeyLimits, 'budgetDay' | 'budgetMonth'> & KeyUse;
+type BudgetedKey = Pick<KeyLimits, 'budgetDay' | 'budgetMonth' | 'budgetTotal'> & KeyUse;
 
 /** Returns the budgets that a key has. */
 export const budgetsOf = (key: BudgetedKey): Budget[] => {
-  const { budgetDay, budgetMonth, daySpent, dayHeld, monthSpent, monthHeld } = key;
   const all = [
-    { period: 'day' as const, limit: budgetDay, spent: daySpent, held: dayHeld },
-    { period: 'month' as const, limit: budgetMonth, spent: monthSpent, held: monthHeld },
+    { period: 'day' as const, limit: key.budgetDay, spent: key.daySpent, held: key.dayHeld },
+    { period: 'month' as const, limit: key.budgetMonth, spent: key.monthSpent, held: key.monthHeld },
+    { period: 'total' as const, limit: key.budgetTotal, spent: key.totalSpent, held: key.totalHeld },
   ];
   return all.flatMap(({ limit, ...budget }) => (limit === null ? [] : [{ ...budget, limit }]));
 };

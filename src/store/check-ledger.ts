@@ -169,7 +169,7 @@ const dayOfJob = {
   postgres: `to_char(to_timestamp(j.created_at / 1000) at time zone 'UTC', 'YYYY-MM-DD')`,
 } satisfies Record<Dialect['kind'], string>;
 
-/** The jobs that count in budgets, each in the day and the month of its admission. */
+/** The jobs that count in budgets, each in the day and the month of its admission, and in all. */
 const budgetCheck: LedgerCheck = {
   text: ({ kind }) => `with counted as (
       select k.id as key_id, ${dayOfJob[kind]} as day, h.captured,
@@ -181,6 +181,7 @@ const budgetCheck: LedgerCheck = {
       select key_id, period, spent, held from key_use
       union all select key_id, day, -captured, -held from counted
       union all select key_id, substr(day, 1, 7), -captured, -held from counted
+      union all select key_id, 'total', -captured, -held from counted
     ) as parts
     group by key_id, period having sum(spent) <> 0 or sum(held) <> 0`,
   line: (row) =>

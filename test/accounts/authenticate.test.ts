@@ -27,6 +27,7 @@ const storeWith = ({ status = 'active', ...limits }: Known = {}): Pick<Store, 'f
             models: null,
             budgetDay: null,
             budgetMonth: null,
+            budgetTotal: null,
             ...limits,
           },
           account: {

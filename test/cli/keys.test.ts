@@ -15,13 +15,17 @@ const openBooks = async () => {
 
 test('a key is issued with limits, which the list shows, and "set" changes those that it names', async () => {
   const { accountId, answer, print } = await openBooks();
-  const limits = ['--budget-day', '5', '--budget-month', '100', '--models', 'imagemodel-1.0,videomodel-2.0'];
+  const limits = [
+    ...['--budget-day', '5', '--budget-month', '100', '--budget-total', '400'],
+    ...['--models', 'imagemodel-1.0,videomodel-2.0'],
+  ];
   const more = ['--expires', '2999-01-31', '--alert-url', 'https://shop.example.com/hooks'];
   const issued = await answer(documents.issuedKey, 'issue', accountId, ...limits, ...more);
   const expected = {
     created_by: 'operator',
     budget_day_usd: '5.00',
     budget_month_usd: '100.00',
+    budget_total_usd: '400.00',
     models: ['imagemodel-1.0', 'videomodel-2.0'],
     expires_at: '2999-01-31T00:00:00.000Z',
     alert_url: 'https://shop.example.com/hooks',
@@ -30,7 +34,9 @@ test('a key is issued with limits, which the list shows, and "set" changes those
   expect(issued.api_key).toMatchObject(expected);
   const { id } = issued.api_key;
   const { stdout } = await print('list', accountId);
-  expect(stdout).toMatch(/0\.00 of 5\.00 +0\.00 of 100\.00 +imagemodel-1\.0,videomodel-2\.0/);
+  expect(stdout).toMatch(
+    /0\.00 of 5\.00 +0\.00 of 100\.00 +0\.00 of 400\.00 +imagemodel-1\.0,videomodel-2\.0/,
+  );
   const set = await answer(documents.apiKey, 'set', id, '--budget-day', 'none', '--models', 'none');
   expect(set.api_key).toMatchObject({ ...expected, budget_day_usd: null, models: null });
   const [listed] = (await answer(documents.apiKeys, 'list', accountId)).api_keys;

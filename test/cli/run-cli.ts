@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { cliArguments } from '../../scripts/node-arguments.ts';
 import { runCommandLine } from '../../src/cli/run-command-line.ts';
 import { approveAccount, createAccount, listAccounts } from '../../src/operator/accounts.ts';
+import { limitConnection, listConnections } from '../../src/operator/connections.ts';
 import { changeKey, issueKey, listKeys } from '../../src/operator/keys.ts';
 import { checkLedger, creditAccount, refundJob } from '../../src/operator/money.ts';
 import { embeddedStoreFile } from '../../src/store/open-store.ts';
@@ -119,6 +120,8 @@ export const documents = {
   issuedKey: issueKey.output,
   apiKey: changeKey.output,
   apiKeys: listKeys.output,
+  connection: limitConnection.output,
+  connections: listConnections.output,
   posted: creditAccount.output,
   refunded: refundJob.output,
   ledger: checkLedger.output,

@@ -118,6 +118,7 @@ describe.each(testEngines())('accounts and keys on $kind', ({ create }) => {
         models: null,
         budgetDay: null,
         budgetMonth: null,
+        budgetTotal: null,
       },
       account: {
         id: accountId,

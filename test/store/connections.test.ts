@@ -1,8 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sha256 } from '../../src/kit/ids.ts';
 import { createOAuthAdapter } from '../../src/rest/connect/oauth-adapter.ts';
-import { noLimits } from '../../src/rules/key-limits.ts';
 import type { Store } from '../../src/store/store.ts';
 import {
   addAccount,
@@ -15,6 +13,7 @@ import {
   start,
   type Owner,
 } from './builders.ts';
+import { connectAssistant } from './connect-assistant.ts';
 import { testEngines, type TestStore } from './open-test-store.ts';
 
 const hour = 3_600_000;
@@ -31,33 +30,19 @@ describe.each(testEngines())('on $kind,', ({ create }) => {
   const connect = async (
     { accountId }: Owner,
     budgets: { own: bigint | null; parent: bigint | null },
-  ): Promise<{ owner: Owner; parent: Owner; grantId: string }> => {
-    const [id, parentId, grantId] = [randomUUID(), randomUUID(), randomUUID()];
-    await store.createKey({
-      id: parentId,
+  ): Promise<{ owner: Owner; parent: Owner; grantId: string; token: string }> => {
+    const { connectionId, parentId, grantId, token } = await connectAssistant(store, {
       accountId,
-      hash: parentId,
-      display: '',
-      label: 'parent',
-      limits: { ...noLimits, budgetDay: budgets.parent },
       now: start,
-    });
-    await store.createConnection({
-      id,
-      accountId,
-      parentId,
-      grantId,
-      scopes: ['read'],
-      client: {
-        id: 'https://assistant.example/client.json',
-        name: 'Assistant',
-        redirect: 'assistant.example',
-      },
-      label: 'assistant.example',
       limits: { budgetDay: budgets.own },
-      now: start,
+      parentLimits: { budgetDay: budgets.parent },
     });
-    return { owner: { accountId, keyId: id }, parent: { accountId, keyId: parentId }, grantId };
+    return {
+      owner: { accountId, keyId: connectionId },
+      parent: { accountId, keyId: parentId },
+      grantId,
+      token: sha256(token),
+    };
   };
 
   const open = (owner: Owner, hold: bigint) =>
@@ -102,24 +87,63 @@ describe.each(testEngines())('on $kind,', ({ create }) => {
       await assertSoundBooks(store);
     });
 
+    it('spends within its total, which is shown with what is spent and held', async () => {
+      const account = await addAccount(store, { balance: 1_000_000n });
+      const { owner } = await connect(account, { own: 100n, parent: null });
+      expect(await store.changeConnection({ id: owner.keyId, budgetDay: null, budgetTotal: 150n })).toBe(
+        'changed',
+      );
+      const first = await open(owner, 120n);
+      if (!('job' in first)) throw new Error('it was not opened');
+      expect(await open(owner, 31n)).toMatchObject({ available: 30n, budget: { period: 'total' } });
+      await store.finishJob(finishing(first.job.id, { charge: 70n, now: start, ...counted(first.job) }));
+      expect(await open(owner, 80n)).toMatchObject({ outcome: 'opened' });
+      expect(await store.getConnection({ id: owner.keyId, now: start + 40 * 24 * hour })).toMatchObject({
+        budgetDay: null,
+        budgetTotal: 150n,
+        totalSpent: 70n,
+        totalHeld: 80n,
+        daySpent: 0n,
+      });
+      await assertSoundBooks(store);
+    });
+
+    it('keeps a limit, also when two take one away at the same moment', async () => {
+      const account = await addAccount(store);
+      const { owner } = await connect(account, { own: 100n, parent: null });
+      const own = { id: owner.keyId, accountId: account.accountId };
+      expect(await store.changeConnection({ ...own, budgetDay: null })).toBe('unlimited');
+      expect(await store.changeConnection({ ...own, budgetTotal: 500n })).toBe('changed');
+      const other = await data.openAnother();
+      const outcomes = await Promise.all([
+        store.changeConnection({ ...own, budgetDay: null }),
+        other.changeConnection({ ...own, budgetTotal: null }),
+      ]);
+      expect(outcomes.toSorted()).toEqual(['changed', 'unlimited']);
+    });
+
+    it('is changed by its own account, until it ends, and a key is no connection', async () => {
+      const account = await addAccount(store);
+      const { owner, parent } = await connect(account, { own: 100n, parent: null });
+      const change = (id: string, accountId?: string) =>
+        store.changeConnection({ id, accountId, budgetDay: 50n });
+      expect(await change(owner.keyId, 'other')).toBe('ended');
+      expect(await store.getConnection({ id: owner.keyId, accountId: 'other', now: start })).toBeNull();
+      expect(await change(parent.keyId)).toBe('ended');
+      expect(await store.getConnection({ id: parent.keyId, now: start })).toBeNull();
+      expect(await change(owner.keyId, account.accountId)).toBe('changed');
+      await store.endConnection({ id: owner.keyId, now: start });
+      expect(await change(owner.keyId)).toBe('ended');
+    });
+
     it('is found by the tokens of its grant until it ends, which ends them all', async () => {
       const account = await addAccount(store);
-      const { owner, parent, grantId } = await connect(account, { own: 1n, parent: null });
-      const token = sha256('token');
-      await store.putOAuthRecord({
-        model: 'AccessToken',
-        id: token,
-        payload: '{}',
-        grantId,
-        uid: null,
-        expiresAt: start + hour,
-        now: start,
-      });
+      const { owner, parent, grantId, token } = await connect(account, { own: 1n, parent: null });
       expect(await store.findConnection({ token, now: start })).toMatchObject({
         key: { id: owner.keyId },
         parent: { id: parent.keyId },
         account: { id: account.accountId },
-        scopes: ['read'],
+        scopes: ['read', 'generate'],
       });
       expect(await store.findConnection({ token, now: start + hour })).toBeNull();
       expect(await store.endConnection({ id: owner.keyId, accountId: 'other', now: start })).toBe(false);

@@ -85,6 +85,32 @@ describe.each(testEngines())('the budgets of a key on $kind', ({ kind, create })
     await assertSoundBooks(store);
   });
 
+  it('refuse a hold that the total does not cover, on whatever day', async () => {
+    const key = await addKey(store, account, { budgetDay: 100n, budgetTotal: 120n });
+    await finish(store, await opened(store, key, 90n), 90n);
+    expect(await open(store, key, 31n, start + 400 * day)).toMatchObject({
+      outcome: 'insufficient',
+      available: 30n,
+      budget: { period: 'total', limit: 120n, spent: 90n, held: 0n },
+    });
+    expect(await open(store, key, 30n, start + 400 * day)).toMatchObject({ outcome: 'opened' });
+    expect(await store.getKey({ id: key.keyId, now: start })).toMatchObject({
+      totalSpent: 90n,
+      totalHeld: 30n,
+    });
+    await assertSoundBooks(store);
+  });
+
+  it('write events of the total, which has no end', async () => {
+    const url = 'https://shop.example.com/hooks';
+    const own = await addAccount(store, { balance: 1_000_000n });
+    const key = await addKey(store, own, { budgetTotal: 1_000n, alertUrl: url });
+    await finish(store, await opened(store, key, 500n), 500n);
+    await finish(store, await opened(store, key, 300n, start + 400 * day), 300n, start + 400 * day);
+    const [last] = await store.listWebhooks({ accountId: key.accountId, limit: 1 });
+    expect(JSON.parse(last!.body)).toMatchObject({ period: 'total', percent: 80, resets_at: null });
+  });
+
   it('get back what a failed job held, and what a reaped job of a dead worker held', async () => {
     const key = await addKey(store, account, { budgetDay: 100n });
     const failed = await opened(store, key, 60n);
@@ -202,14 +228,14 @@ describe.each(testEngines())('the budgets of a key on $kind', ({ kind, create })
     }),
     { minLength: 1, maxLength: 8 },
   );
-  const budget = { budgetDay: 200n, budgetMonth: 450n };
+  const budget = { budgetDay: 200n, budgetMonth: 450n, budgetTotal: 1_000n };
 
-  /** The sums over the jobs of a key: by day and by month what is spent and held. */
+  /** The sums over the jobs of a key: by day, by month and in all what is spent and held. */
   const sumsOf = (jobs: Job[]): Map<string, { spent: bigint; held: bigint }> => {
     const sums = new Map<string, { spent: bigint; held: bigint }>();
     for (const { keyId, createdAt, holdState, hold, charged } of jobs)
-      for (const length of [7, 10]) {
-        const name = `${keyId} ${new Date(createdAt).toISOString().slice(0, length)}`;
+      for (const period of [7, 10, null]) {
+        const name = `${keyId} ${period === null ? 'total' : new Date(createdAt).toISOString().slice(0, period)}`;
         const { spent, held } = sums.get(name) ?? { spent: 0n, held: 0n };
         sums.set(name, { spent: spent + charged, held: held + (holdState === 'open' ? hold : 0n) });
       }
@@ -253,8 +279,8 @@ describe.each(testEngines())('the budgets of a key on $kind', ({ kind, create })
           for (const { key_id: keyId, period, ...row } of rows) {
             const [spent, held] = [BigInt(String(row.spent)), BigInt(String(row.held))];
             expect({ spent, held }).toEqual(sums.get(`${String(keyId)} ${String(period)}`));
-            const limit = String(period).length === 7 ? budget.budgetMonth : budget.budgetDay;
-            expect(spent + held).toBeLessThanOrEqual(limit);
+            const limits: Record<number, bigint> = { 5: budget.budgetTotal, 7: budget.budgetMonth };
+            expect(spent + held).toBeLessThanOrEqual(limits[String(period).length] ?? budget.budgetDay);
           }
           now += waitHours * hour;
         }

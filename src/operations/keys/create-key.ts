@@ -16,11 +16,11 @@ const schema = z
     type: z.literal('key.budget_reached'),
     key_id: z.string(),
     label: z.string(),
-    period: z.enum(['day', 'month']),
+    period: z.enum(['day', 'month', 'total']),
     percent: z.literal([80, 100]),
     budget_usd: usd,
     spent_usd: usd.describe('In the period, with the charge that reached the percentage.'),
-    resets_at: time.describe('The end of the period.'),
+    resets_at: time.nullable().describe('The end of the period; null for the total.'),
     created_at: time,
   })
   .describe('A key has spent a part of a budget.');
@@ -103,6 +103,7 @@ export const createKey: ReadOperation<z.infer<typeof input>, KeyServices> = {
           models: ['textmodel-3.5-flash'],
           budget_day_usd: '5.00',
           budget_month_usd: '100.00',
+          budget_total_usd: '400.00',
           alert_url: 'https://shop.example.com/hooks/causeway',
         },
         status: 200,

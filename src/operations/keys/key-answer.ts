@@ -26,6 +26,7 @@ export const keyMembers = {
   models: z.array(z.string()).nullable().describe('Null: all of the account.'),
   budget_day_usd: usd.nullable(),
   budget_month_usd: usd.nullable(),
+  budget_total_usd: usd.nullable(),
   alert_url: z.string().nullable(),
   day_spent_usd: used.describe(
     'Charges of the calls of this UTC day since the key has a budget; refunds do not lower it. Null without a budget.',
@@ -33,6 +34,8 @@ export const keyMembers = {
   day_held_usd: used.describe('Held for running jobs.'),
   month_spent_usd: used.describe('As day_spent_usd, of this UTC month.'),
   month_held_usd: used,
+  total_spent_usd: used.describe('As day_spent_usd, of all calls since the key has a budget.'),
+  total_held_usd: used,
 };
 
 export const keySchema = z.looseObject(keyMembers);
@@ -44,7 +47,7 @@ export const newKeySchema = z.looseObject({
 /** A key as its account and operators see it. */
 export type KeyAnswer = z.output<z.ZodObject<typeof keyMembers>>;
 
-const usdOrNull = (amount: Nano | null): string | null => (amount === null ? null : formatUsd(amount));
+export const usdOrNull = (amount: Nano | null): string | null => (amount === null ? null : formatUsd(amount));
 
 export const toKeyAnswer = (key: UsedKey): KeyAnswer => {
   const isBudgeted = budgetsOf(key).length > 0;
@@ -61,11 +64,14 @@ export const toKeyAnswer = (key: UsedKey): KeyAnswer => {
     models: key.models,
     budget_day_usd: usdOrNull(key.budgetDay),
     budget_month_usd: usdOrNull(key.budgetMonth),
+    budget_total_usd: usdOrNull(key.budgetTotal),
     alert_url: key.alertUrl,
     day_spent_usd: used(key.daySpent),
     day_held_usd: used(key.dayHeld),
     month_spent_usd: used(key.monthSpent),
     month_held_usd: used(key.monthHeld),
+    total_spent_usd: used(key.totalSpent),
+    total_held_usd: used(key.totalHeld),
   };
 };
 
@@ -119,9 +125,12 @@ export const exampleKey: KeyAnswer = {
   models: ['textmodel-3.5-flash'],
   budget_day_usd: '5.00',
   budget_month_usd: '100.00',
+  budget_total_usd: '400.00',
   alert_url: 'https://shop.example.com/hooks/causeway',
   day_spent_usd: '1.25',
   day_held_usd: '0.02',
   month_spent_usd: '31.70',
   month_held_usd: '0.02',
+  total_spent_usd: '112.40',
+  total_held_usd: '0.02',
 };

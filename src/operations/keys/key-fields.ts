@@ -41,8 +41,9 @@ export const limitFields = {
     .describe('The SKUs that the key can buy. Null: all of the account.'),
   budget_day_usd: budget
     .nullish()
-    .describe('The most that the key may spend in a UTC day, as a decimal string. Null: no limit.'),
+    .describe('The most that it may spend in a UTC day, as a decimal string. Null: no limit.'),
   budget_month_usd: budget.nullish().describe('As budget_day_usd, in a UTC month.'),
+  budget_total_usd: budget.nullish().describe('As budget_day_usd, in all.'),
   alert_url: z
     .string()
     .min(1)
@@ -76,6 +77,7 @@ export const readLimits = (written: WrittenLimits, { skus, allowsLoopback, now }
     models,
     budgetDay: written.budget_day_usd,
     budgetMonth: written.budget_month_usd,
+    budgetTotal: written.budget_total_usd,
     alertUrl,
   };
 };

@@ -58,10 +58,18 @@ export const consentPage = (subject: ConsentSubject): string => {
                 </p>`,
             )}
           </fieldset>
-          <p>
-            <label for="budget">It may spend at most, in US dollars a day</label>
-            <input id="budget" name="budget_day_usd" inputmode="decimal" value="5.00" required />
-          </p>
+          <fieldset>
+            <legend>It may spend at most, in US dollars</legend>
+            <p>
+              <label for="budget-day">A day (UTC)</label>
+              <input id="budget-day" name="budget_day_usd" inputmode="decimal" value="5.00" />
+            </p>
+            <p>
+              <label for="budget-total">In all</label>
+              <input id="budget-total" name="budget_total_usd" inputmode="decimal" value="50.00" />
+            </p>
+            <p>Leave one of them empty for no such limit.</p>
+          </fieldset>
           <p>
             <label for="key">Your API key of ${service}</label>
             <input id="key" name="key" type="password" autocomplete="off" required />

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { Provider, errors, type Configuration, type JWK } from 'oidc-provider';
-import { isConnectionAlive } from '../../accounts/authenticate.ts';
+import { isConnectionAlive, scopes } from '../../accounts/authenticate.ts';
 import { randomBase62, sha256 } from '../../kit/ids.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { Log } from '../../kit/log.ts';
@@ -8,9 +8,6 @@ import type { Outbound } from '../../http/outbound.ts';
 import type { Store } from '../../store/store.ts';
 import { createClientDocuments } from './client-documents.ts';
 import { createOAuthAdapter } from './oauth-adapter.ts';
-
-/** What an assistant may do. */
-export const scopes = ['read', 'generate', 'search'] as const;
 
 const daySeconds = 24 * 3_600;
 

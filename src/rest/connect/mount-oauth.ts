@@ -5,10 +5,11 @@ import { brandTitle } from '../../kit/text.ts';
 import { newId, sha256 } from '../../kit/ids.ts';
 import { memoizeAsync } from '../../kit/memoize.ts';
 import { parseUsd, type Nano } from '../../kit/money.ts';
-import type { Caller } from '../../accounts/authenticate.ts';
+import type { KeyLimits } from '../../rules/key-limits.ts';
+import { scopes, type Caller } from '../../accounts/authenticate.ts';
 import { pageHeaders } from '../page-shell.ts';
 import { consentPage, expiredPage, type ConsentSubject } from './consent-page.ts';
-import { createProvider, scopes, type ProviderOptions } from './create-provider.ts';
+import { createProvider, type ProviderOptions } from './create-provider.ts';
 import { describeRedirect } from './redirect-target.ts';
 
 export interface OAuthMountOptions extends Omit<ProviderOptions, 'publicUrl'> {
@@ -147,8 +148,7 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 
 interface Consent {
   caller: Caller;
-  /** For a day. */
-  budget: Nano;
+  budgets: Pick<KeyLimits, 'budgetDay' | 'budgetTotal'>;
   allowed: string[];
 }
 
@@ -158,15 +158,20 @@ const readConsent = async (
   asked: readonly string[],
   { authenticate }: OAuthMountOptions,
 ): Promise<Consent | string> => {
-  const budget = readBudget(form.get('budget_day_usd') ?? '');
-  if (budget === null) return 'The limit must be US dollars above zero, such as 5.00.';
+  const budgetDay = readBudget(form.get('budget_day_usd') ?? '');
+  const budgetTotal = readBudget(form.get('budget_total_usd') ?? '');
+  if (budgetDay === undefined || budgetTotal === undefined)
+    return 'A limit must be US dollars above zero, such as 5.00.';
+  if ((budgetDay ?? budgetTotal) === null) return 'Set a limit by day or in all.';
   const caller = await authenticate(`Bearer ${form.get('key')?.trim() ?? ''}`).catch((error: unknown) => {
     if (error instanceof AppError && error.code === 'invalid_api_key') return null;
     throw error;
   });
   if (caller === null) return 'There is no such key, or it has ended.';
   const allowed = asked.filter((scope) => form.getAll('scope').includes(scope));
-  return allowed.length === 0 ? 'Allow at least one of these.' : { caller, budget, allowed };
+  return allowed.length === 0
+    ? 'Allow at least one of these.'
+    : { caller, budgets: { budgetDay, budgetTotal }, allowed };
 };
 
 /** Makes a connection with its grant. Returns the id of the grant. */
@@ -174,7 +179,7 @@ const makeConnection = async (
   provider: Provider,
   {
     caller: { accountId, keyId },
-    budget,
+    budgets,
     allowed,
     clientId,
     subject,
@@ -201,7 +206,7 @@ const makeConnection = async (
     scopes: allowed,
     client: { id: clientId, name: subject.clientName, redirect: subject.redirect.name },
     label: subject.clientHost ?? subject.clientName,
-    limits: { budgetDay: budget },
+    limits: budgets,
     now: clock.now(),
   });
   return grantId;
@@ -209,10 +214,11 @@ const makeConnection = async (
 
 const maxBudget = parseUsd('1000000000');
 
-/** Null for an amount that no budget can have. */
-const readBudget = (text: string): bigint | null => {
+/** Null for no budget; undefined for an amount that none can have. */
+const readBudget = (text: string): Nano | null | undefined => {
+  if (text.trim() === '') return null;
   const amount = /^\d{1,10}(?:\.\d{1,9})?$/.test(text.trim()) ? parseUsd(text.trim()) : 0n;
-  return amount > 0n && amount <= maxBudget ? amount : null;
+  return amount > 0n && amount <= maxBudget ? amount : undefined;
 };
 
 /** `redirectUri`: where the form may lead in the end. */

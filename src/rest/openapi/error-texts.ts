@@ -166,6 +166,10 @@ export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
     when: 'There is no such account.',
     message: 'There is no account with id "0b9f3c1e".',
   },
+  connection_not_found: {
+    when: 'There is no such connection.',
+    message: 'There is no connection with id "7c1d8f52".',
+  },
   key_not_found: { when: 'There is no such key.', message: 'There is no key with id "7c1d8f52".' },
   webhook_not_found: {
     when: 'There is no such webhook.',

@@ -1,10 +1,16 @@
 import { columns, json, text, type RowOf } from '../columns.ts';
 import { read, readSteps, run, writeTransaction, type Steps } from '../command.ts';
 import { eachOf, firstOf, nothing, statement } from '../statement.ts';
-import { noLimits, periodNames, type KeyLimits } from '../../rules/key-limits.ts';
+import {
+  changeLimits,
+  noLimits,
+  periodNames,
+  type KeyLimits,
+  type LimitChanges,
+} from '../../rules/key-limits.ts';
 import { findCallerById } from './accounts.ts';
 import { pageValues, type Page } from './history-page.ts';
-import { insertKey, selectUsedKeys, usedKeys } from './key-table.ts';
+import { insertKey, keys, selectUsedKeys, usedKeys, writeKey } from './key-table.ts';
 
 /** What an assistant said of itself, and the hosts that it cannot invent. */
 export interface ConnectionClient {
@@ -73,6 +79,50 @@ export const listConnections = read({
     order by k.created_at desc, k.id desc limit $4`,
   values: ({ now, ...page }: Page & { now: number }) => [...pageValues(page), ...periodNames(now)],
   read: eachOf(usedConnections),
+});
+
+interface OwnConnection {
+  id: string;
+  /** Default: that of any account. */
+  accountId?: string | undefined;
+}
+
+/** Null if there is no such connection. */
+export const getConnection = read({
+  text: `${selectConnections('$3', '$4')} where k.id = $1 and (cast($2 as text) is null or k.account_id = $2)`,
+  values: ({ id, accountId, now }: OwnConnection & { now: number }) => [
+    id,
+    accountId ?? null,
+    ...periodNames(now),
+  ],
+  read: firstOf(usedConnections),
+});
+
+const lockConnection = statement({
+  text: ({ lockRows }) => `select ${keys.list()} from api_keys
+    where id = $1 and revoked_at is null and (cast($2 as text) is null or account_id = $2)
+      and exists (select 1 from connections c where c.id = api_keys.id) ${lockRows}`,
+  values: ({ id, accountId }: OwnConnection) => [id, accountId ?? null],
+  read: firstOf(keys.read),
+});
+
+/**
+ * Changes the budgets that are given, from the next call on. `ended`: there is no such connection, or it has ended.
+ * `unlimited`: none would be left, so nothing was changed.
+ */
+export const changeConnection = writeTransaction(function* ({
+  id,
+  accountId,
+  ...changes
+}: OwnConnection & Pick<LimitChanges, 'budgetDay' | 'budgetTotal'>): Steps<
+  'changed' | 'ended' | 'unlimited'
+> {
+  const key = yield* run(lockConnection, { id, accountId });
+  if (key === null) return 'ended';
+  const limits = changeLimits(key, changes);
+  if ((limits.budgetDay ?? limits.budgetTotal) === null) return 'unlimited';
+  yield* run(writeKey, { ...key, ...limits });
+  return 'changed';
 });
 
 /** Either a connection of an account, or of any; or the one of a grant (SHA-256 of its id). */

@@ -1,4 +1,4 @@
-import { toIso } from '../../kit/clock.ts';
+import { isoOrNull, toIso } from '../../kit/clock.ts';
 import { newId } from '../../kit/ids.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
 import { run, type Steps } from '../command.ts';
@@ -36,14 +36,14 @@ const markHold = statement({
 const addHeld = statement({
   text: `insert into key_use (key_id, period, spent, held)
     select k.id, p.period, 0, cast($4 as bigint)
-    from api_keys k cross join (select $2 as period union all select $3) as p
+    from api_keys k cross join (select $2 as period union all select $3 union all select 'total') as p
     where k.id in ${countedKeys('$1')}
     on conflict (key_id, period) do update set held = key_use.held + excluded.held`,
   values: ({ job, hold, now }: Counted) => [job.keyId, ...periodNames(now), hold],
   read: nothing,
 });
 
-/** Counts the hold of a new job in the day and the month of its admission. */
+/** Counts the hold of a new job in the day and the month of its admission, and in all. */
 export function* countHold(counted: Counted): Steps<void> {
   yield* run(markHold, counted);
   yield* run(addHeld, counted);
@@ -59,7 +59,7 @@ interface Capture {
 }
 
 const moveHeld = statement({
-  text: `update key_use set spent = spent + $4, held = held - $5 where key_id in ${countedKeys('$1')} and period in ($2, $3)`,
+  text: `update key_use set spent = spent + $4, held = held - $5 where key_id in ${countedKeys('$1')} and period in ($2, $3, 'total')`,
   values: ({ job: { keyId, createdAt, hold }, captured }: Capture) => [
     keyId,
     ...periodNames(createdAt),
@@ -87,7 +87,7 @@ const insertAlert = statement({
 const thresholds = [80n, 100n];
 
 /**
- * Counts the end of a job in the day and the month of its admission. Adds an event for each threshold of a budget that
+ * Counts the end of a job in the day and the month of its admission, and in all. Adds an event for each threshold of a budget that
  * this capture reaches. What is spent in a period never becomes less, so that happens once.
  */
 export function* countCapture(capture: Capture): Steps<void> {
@@ -135,6 +135,6 @@ const toAlert = (
     percent: Number(threshold),
     budget_usd: formatUsd(limit),
     spent_usd: formatUsd(spent),
-    resets_at: toIso(periodEnd(period, admittedAt)),
+    resets_at: isoOrNull(periodEnd(period, admittedAt)),
     created_at: toIso(now),
   });

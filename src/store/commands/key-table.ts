@@ -1,5 +1,5 @@
 import { columns, int64, json, omit, orNull, text, time, type RowOf } from '../columns.ts';
-import { onlyOf, statement } from '../statement.ts';
+import { nothing, onlyOf, statement } from '../statement.ts';
 import { noLimits, type KeyLimits } from '../../rules/key-limits.ts';
 
 const limitFields = {
@@ -7,6 +7,7 @@ const limitFields = {
   models: orNull(json<string[]>()),
   budgetDay: orNull(int64()),
   budgetMonth: orNull(int64()),
+  budgetTotal: orNull(int64()),
   alertUrl: orNull(text()),
 } satisfies Record<keyof KeyLimits, unknown>;
 
@@ -24,7 +25,7 @@ const keyFields = {
 };
 export type ApiKey = RowOf<typeof keyFields>;
 export const keys = columns(keyFields);
-export const limits = columns(limitFields);
+const limits = columns(limitFields);
 const newKeys = columns({ ...keyFields, hash: text() });
 
 export interface NewApiKey extends Pick<ApiKey, 'id' | 'accountId' | 'display' | 'label'> {
@@ -45,10 +46,25 @@ export const insertKey = statement({
   read: onlyOf(keys.read),
 });
 
+export const writeKey = statement({
+  text: `update api_keys set label = $2, expires_at = $3, models = $4, budget_day = $5, budget_month = $6,
+      budget_total = $7, alert_url = $8
+    where id = $1`,
+  values: (key: ApiKey) => [key.id, key.label, ...limits.values(key)],
+  read: nothing,
+});
+
 /** The fields that decide what a caller may do, which are read on every call. */
 export const callerKeys = columns(omit(keyFields, 'display', 'label', 'createdAt', 'alertUrl'));
 
-const useFields = { daySpent: int64(), dayHeld: int64(), monthSpent: int64(), monthHeld: int64() };
+const useFields = {
+  daySpent: int64(),
+  dayHeld: int64(),
+  monthSpent: int64(),
+  monthHeld: int64(),
+  totalSpent: int64(),
+  totalHeld: int64(),
+};
 /** A key with its use. */
 export type UsedKey = ApiKey & RowOf<typeof useFields>;
 export const usedKeys = columns({ ...keyFields, ...useFields });
@@ -60,10 +76,12 @@ export const selectUsedKeys = (
   beside: { columns: string; join: string } | null = null,
 ): string => `select ${keys.list('k.')},${beside === null ? '' : `${beside.columns},`}
     coalesce(d.spent, 0) as day_spent, coalesce(d.held, 0) as day_held,
-    coalesce(m.spent, 0) as month_spent, coalesce(m.held, 0) as month_held
+    coalesce(m.spent, 0) as month_spent, coalesce(m.held, 0) as month_held,
+    coalesce(t.spent, 0) as total_spent, coalesce(t.held, 0) as total_held
   from api_keys k ${beside?.join ?? ''}
   left join key_use d on d.key_id = k.id and d.period = ${day}
-  left join key_use m on m.key_id = k.id and m.period = ${month}`;
+  left join key_use m on m.key_id = k.id and m.period = ${month}
+  left join key_use t on t.key_id = k.id and t.period = 'total'`;
 
 /** SQL: the key, and the one that made it if it is a connection. A charge counts in the budgets of both. */
 export const countedKeys = (key: string): string =>

@@ -5,9 +5,9 @@ import {
   countedKeys,
   insertKey,
   keys,
-  limits,
   selectUsedKeys,
   usedKeys,
+  writeKey,
   type ApiKey,
   type NewApiKey,
 } from './key-table.ts';
@@ -114,14 +114,6 @@ const lockKey = statement({
     `select ${keys.list()} from api_keys where id = $1 and revoked_at is null and ${isIssued('api_keys')} ${lockRows}`,
   values: (id: string) => [id],
   read: firstOf(keys.read),
-});
-
-const writeKey = statement({
-  text: `update api_keys set label = $2, expires_at = $3, models = $4, budget_day = $5, budget_month = $6,
-      alert_url = $7
-    where id = $1`,
-  values: (key: ApiKey) => [key.id, key.label, ...limits.values(key)],
-  read: nothing,
 });
 
 export interface KeyChanges extends LimitChanges {

@@ -95,6 +95,8 @@ export const createAssistant = (
       if (wentTo === null) throw new Error('it was not sent to sign in');
       return { page: wentTo, finish: (back) => transport.finishAuth(back.searchParams) };
     },
+    /** The address to which the person was sent last. */
+    wentTo: () => wentTo,
     connect: async (): Promise<Client> => {
       const client = new Client({ name: 'assistant', version: '1' });
       await client.connect(open());

@@ -28,7 +28,7 @@ const accountTable = ({ int64, id, tableEnd }: Engine): string[] => [
 
 /**
  * `models`: JSON array of SKUs. `made_by`: `operator`, `wallet` (a sign-in), or the id of the key that made it.
- * `key_use`: the sums of a key in a day (`2026-11-23`) or month (`2026-11`).
+ * `key_use`: the sums of a key in a day (`2026-11-23`), in a month (`2026-11`), and in all (`total`).
  */
 const keys = ({ int64, id, tableEnd }: Engine): string[] => [
   `create table api_keys (
@@ -41,6 +41,7 @@ const keys = ({ int64, id, tableEnd }: Engine): string[] => [
     models text,
     budget_day ${int64} check (budget_day > 0),
     budget_month ${int64} check (budget_month > 0),
+    budget_total ${int64} check (budget_total > 0),
     alert_url text,
     created_at ${int64} not null,
     expires_at ${int64},
