@@ -6,6 +6,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { AppError, toAppError } from '../kit/errors.ts';
+import { isJsonObject, type JsonObject } from '../kit/json.ts';
 import type { Log } from '../kit/log.ts';
 import { logFailure } from '../kit/write-answer.ts';
 import { execute } from '../operations/execute.ts';
@@ -13,7 +14,7 @@ import type { Answer } from '../operations/answer.ts';
 import type { Call, Services } from '../operations/call.ts';
 import type { Operation, ToolOperation } from '../operations/definition.ts';
 import { rulesOf } from '../operations/sale-rules.ts';
-import type { ToolList, McpIdentity } from './tool-list.ts';
+import type { ToolGroup, ToolList, McpIdentity } from './tool-list.ts';
 import { createToolWords } from './tool-words.ts';
 import { toErrorResult, toPaymentRequiredResult, toToolResult } from './tool-result.ts';
 import { longestIdempotencyKey } from '../operations/prepaid.ts';
@@ -67,9 +68,24 @@ export const createCallTool = ({
   };
 };
 
+/** Tells a model that its connection lacks a scope. */
+export const mayNot = (scope: string): string =>
+  `This connection may not "${scope}". Connect again, and allow it.`;
+
 /** What a connection must allow for a tool. */
 const scopeOf = ({ group, tool }: Operation): string =>
   group === 'search' ? 'search' : tool?.readOnly === true ? 'read' : 'generate';
+
+/** Returns a function that tells the scope which a connection needs for a message; null: none. */
+export const createScopeFor =
+  (tools: ToolList, resources: { needsCaller(uri: string): boolean }) =>
+  (group: ToolGroup, { method, params }: JsonObject): string | null => {
+    const { name = null, uri = null } = isJsonObject(params) ? params : {};
+    const tool = method === 'tools/call' && typeof name === 'string' ? tools.find(group, name) : null;
+    if (tool !== null) return scopeOf(tool);
+    const isKept = method === 'resources/read' && typeof uri === 'string' && resources.needsCaller(uri);
+    return isKept ? 'read' : null;
+  };
 
 const toCall = async (
   operation: Operation,
@@ -82,11 +98,7 @@ const toCall = async (
   if (caller === null && rules.key === 'needed')
     throw new AppError('invalid_api_key', `This tool needs an API key. ${identity.keyHint}`);
   const scope = scopeOf(operation);
-  if (caller?.scopes?.includes(scope) === false)
-    throw new AppError(
-      'permission_denied',
-      `This connection may not "${scope}". Connect again, and allow it.`,
-    );
+  if (caller?.scopes?.includes(scope) === false) throw new AppError('permission_denied', mayNot(scope));
   const payment = meta?.['x402/payment'];
   const progressToken = meta?.progressToken;
   return {

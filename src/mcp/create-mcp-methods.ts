@@ -7,7 +7,7 @@ import { withoutKeys } from '../kit/log-request.ts';
 import type { Services } from '../operations/call.ts';
 import type { Operation } from '../operations/definition.ts';
 import { createBuyerLists } from './buyer-lists.ts';
-import { createCallTool, type ToolCallContext } from './call-tool.ts';
+import { createCallTool, createScopeFor, type ToolCallContext } from './call-tool.ts';
 import { createResources } from './resources.ts';
 import { createToolList, isIn, isTool, needsKey, type ToolGroup, type McpIdentity } from './tool-list.ts';
 
@@ -74,6 +74,7 @@ export const createMcpMethods = ({
   return {
     ...methods,
     hasTool: (group: ToolGroup, name: string) => tools.find(group, name) !== null,
+    scopeFor: createScopeFor(tools, resources),
     createServer: (identity: McpIdentity): Server => createProtocolServer(identity, methods),
   };
 };
@@ -92,7 +93,7 @@ const createProtocolServer = (
     logged,
     serverInfo,
     listHint,
-  }: Omit<McpMethods, 'createServer' | 'hasTool'>,
+  }: Omit<McpMethods, 'createServer' | 'hasTool' | 'scopeFor'>,
 ): Server => {
   const described = describe(identity);
   const server = new Server(serverInfo, {
@@ -166,7 +167,7 @@ const toInstructions = (
         ? [`Resource ${brand}://${resource.path}, free: ${resource.title}.`]
         : [],
     ),
-    keyed.length === 0 ? null : hasKey ? prepaid(served) : keyOpens(keyed),
+    keyed.length === 0 ? null : hasKey ? prepaid(served) : keyOpens(keyed, publicUrl()),
   ]
     .filter((line) => line !== null)
     .join('\n');
@@ -187,6 +188,7 @@ const prepaid = (operations: readonly Operation[]): string =>
     'Give the URL of a result to the person as it is. Send an idempotency_key to repeat a call safely.',
   ].join(' ');
 
-const keyOpens = (names: readonly string[]): string =>
+const keyOpens = (names: readonly string[], url: string): string =>
   `With an API key ("Authorization: Bearer <API_KEY>" on this server) there are also the generation tools: ` +
-  `${names.join(', ')}. The operator of this service issues keys.`;
+  `${names.join(', ')}. The operator of this service issues keys. Or a person connects the assistant to an account, at ` +
+  `${url}/mcp/account.`;

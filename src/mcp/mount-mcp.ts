@@ -16,8 +16,8 @@ import type { Call, Services } from '../operations/call.ts';
 import type { Operation } from '../operations/definition.ts';
 import { createMcpMethods, type McpMethods } from './create-mcp-methods.ts';
 import { createAnswerDirectly, readDirectCall } from './direct-call.ts';
-import type { ToolGroup } from './tool-list.ts';
-import type { McpIdentity } from './tool-list.ts';
+import { createTokenGuard, isRestricted, readBody } from './token-guard.ts';
+import type { McpIdentity, ToolGroup } from './tool-list.ts';
 import { writeError } from '../kit/write-answer.ts';
 
 export interface McpRequestFacts extends Pick<Call, 'requestId' | 'clientAddress'> {
@@ -63,6 +63,16 @@ export const createMcpMount = ({ services, operations, sender }: McpMountOptions
   const answerDirectly = createAnswerDirectly(methods);
   const answerByLibrary = createAnswerByLibrary(methods, services);
   const passesOrigin = createOriginGuard(services);
+  const tokens = createTokenGuard({
+    scopeFor: methods.scopeFor,
+    metadataUrl: () => `${services.publicUrl()}/.well-known/oauth-protected-resource${accountPath}`,
+  });
+  const readWhole = async (request: IncomingMessage, maxBytes: number): Promise<Buffer | null> => {
+    const small = takeSmallBody(request, maxBytes);
+    if (small !== null) return small;
+    watchSender(request, sender);
+    return readBody(request, maxBytes);
+  };
 
   const serve = async (
     request: IncomingMessage,
@@ -75,11 +85,9 @@ export const createMcpMount = ({ services, operations, sender }: McpMountOptions
       if (!passesOrigin(request, response)) return;
       if (request.method !== 'POST') throw onlyPost();
       const caller = await readCaller(request, facts);
-      if (caller === null && facts.url.pathname === accountPath) {
-        const body = takeSmallBody(request, config.maxBodyBytes);
-        return refuseToken(request, response, { publicUrl: services.publicUrl(), body });
-      }
       const maxBytes = maxBodyOf(caller, config.maxBodyBytes);
+      if (caller === null && facts.url.pathname === accountPath)
+        return tokens.refuse(request, response, await readWhole(request, maxBytes));
       const announced = request.headers['content-length'];
       const isRefused = Number(announced ?? 0) > maxBytes;
       const cost = caller === null || isRefused ? 0 : bodyCost(announced, maxBytes);
@@ -104,7 +112,10 @@ export const createMcpMount = ({ services, operations, sender }: McpMountOptions
           'Set the header "Authorization: Bearer <API_KEY>" for this server in the MCP ' +
           `client; the operator of ${services.publicUrl()} issues keys.`,
       };
-      const body = takeSmallBody(request, maxBytes);
+      const body = isRestricted(caller)
+        ? await readWhole(request, maxBytes)
+        : takeSmallBody(request, maxBytes);
+      if (isRestricted(caller) && !tokens.allow(body, { group, allowed: caller.scopes }, response)) return;
       const call = body === null ? null : readDirectCall(request, body);
       if (call !== null && (call.method !== 'tools/call' || methods.hasTool(group, call.params.name)))
         return await answerDirectly(call, identity, { response, signal });
@@ -135,36 +146,6 @@ const readCaller = (
   return token === null || token.startsWith('sk_')
     ? authenticate(authorization, note)
     : authenticateConnection(token, note);
-};
-
-const signInText =
-  'Connect this assistant to an account: its person signs in at the address of the metadata.';
-
-/**
- * Tells an assistant where its person signs in (RFC 9728). Some hosts read the status and the header, and others the body
- * of a tool's answer.
- */
-const refuseToken = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  { publicUrl, body }: { publicUrl: string; body: Buffer | null },
-): void => {
-  const metadata = `resource_metadata="${publicUrl}/.well-known/oauth-protected-resource${accountPath}"`;
-  const error = request.headers.authorization === undefined ? '' : ', error="invalid_token"';
-  const challenge = `Bearer ${metadata}${error}, scope="read generate search"`;
-  const call = body === null ? null : readDirectCall(request, body);
-  const answer =
-    call?.method === 'tools/call'
-      ? {
-          result: {
-            content: [{ type: 'text', text: signInText }],
-            isError: true,
-            _meta: { 'mcp/www_authenticate': [challenge] },
-          },
-        }
-      : { error: { code: -32_000, message: signInText } };
-  response.writeHead(401, { 'www-authenticate': challenge, 'content-type': 'application/json' });
-  response.end(JSON.stringify({ jsonrpc: '2.0', id: call?.id ?? null, ...answer }));
 };
 
 /** Answers whatever comes, with a server for each request. */

@@ -54,6 +54,9 @@ const findResource = (readables: readonly Readable[], address: string) => {
   return null;
 };
 
+const isOpen = (found: Pick<Readable, 'operation'> | null): boolean =>
+  found !== null && rulesOf(found.operation.sale).isOpen;
+
 /** Models, jobs and media of the account as MCP resources, each through the operation that a tool would use. */
 export const createResources = (operations: readonly Operation[], services: Services) => {
   const { publicUrl } = services;
@@ -87,6 +90,9 @@ export const createResources = (operations: readonly Operation[], services: Serv
         throw toProtocolError(`${scheme}jobs`, thrown, { signal, services });
       }
     },
+    /** Whether a resource is shown to nobody without an account. */
+    needsCaller: (uri: string): boolean =>
+      findView(uri) === null && !isOpen(findResource(documents, afterStart(uri, scheme) ?? '')),
     templates: ({ hasKey, group }: McpIdentity): ListResourceTemplatesResult => ({
       resourceTemplates:
         hasKey && group !== 'search'
@@ -178,7 +184,7 @@ const createReader = (
       address === null
         ? findResource(documents, afterStart(uri, scheme) ?? '')
         : findResource(downloads, path);
-    if (caller === null && (found === null || !rulesOf(found.operation.sale).isOpen))
+    if (caller === null && !isOpen(found))
       throw new AppError('invalid_api_key', `This resource needs an API key. ${keyHint}`);
     if (found === null || !isIn(group, found.operation)) throw new ResourceNotFoundError(uri);
     const { operation, fields } = found;
@@ -204,16 +210,20 @@ const unread = (mediaId: string): AppError =>
 const afterStart = (text: string, start: string): string | null =>
   text.startsWith(start) ? text.slice(start.length) : null;
 
-const toCall = async (identity: McpIdentity, signal: AbortSignal): Promise<Call> => ({
-  transport: 'mcp',
-  requestId: identity.requestId(),
-  caller: await identity.caller(),
-  clientAddress: identity.clientAddress,
-  idempotencyKey: null,
-  proofs: null,
-  memory: identity.memory,
-  signal,
-});
+const toCall = async (identity: McpIdentity, signal: AbortSignal): Promise<Call> => {
+  const caller = await identity.caller();
+  return {
+    transport: 'mcp',
+    requestId: identity.requestId(),
+    // A connection that may not read has what strangers have.
+    caller: caller?.scopes?.includes('read') === false ? null : caller,
+    clientAddress: identity.clientAddress,
+    idempotencyKey: null,
+    proofs: null,
+    memory: identity.memory,
+    signal,
+  };
+};
 
 /**
  * Turns what is not there, what is not theirs and an address with a wrong field into one error. Every other refusal

@@ -127,7 +127,7 @@ export const createSearchLeads = (search: SearchConfig) =>
     description:
       'Finds Instagram influencer profiles by words, category, country, gender and follower range, most followers ' +
       `first. Each call is paid with USDC by x402, no account: ${priceInWords(search)}. An unpaid call answers the ` +
-      'payment terms.',
+      'payment terms. For more tools, a person connects an account at /mcp/account.',
     group: 'search',
     input: createInput(search.maxLimit),
     output: z.looseObject({
