@@ -31,18 +31,15 @@ const describe = ({ status, model, progress, usage = {}, metadata }, result) => 
 const progressOf = (percent) =>
   make('progress', { ariaLabel: 'Progress', ...(percent > 0 ? { max: 100, value: percent } : {}) });
 
-const mediaOf = ({ data = [], video_url: film }) => [
+const mediaOf = ({ data = [], film_url: film }) => [
   ...data.map(({ url, revised_prompt: revised }) =>
     make('img', { src: url, alt: (revised ?? prompt) || 'The picture' }),
   ),
   ...(film ? [make('video', { src: film, controls: true, playsInline: true })] : []),
 ];
 
-const linksOf = ({ data = [], video_url: film }, { content = [] }) => {
-  const urls = film ? [film] : content.filter(({ type }) => type === 'resource_link').map(({ uri }) => uri);
-  const all = urls.length > 0 ? urls : data.map(({ url }) => url);
-  return all.map((url, index) => link(url, index === 0 ? 'Open' : `Open ${index + 1}`));
-};
+const linksOf = ({ data = [], film_url: film }) =>
+  [film, ...data.map(({ url }) => url)].filter(Boolean).map((url) => link(url, 'Open'));
 
 const showJob = (result) => {
   const refusal = refusalOf(result);
@@ -54,7 +51,7 @@ const showJob = (result) => {
       ...mediaOf(job),
       status,
       job.error ? say(job.error.message, 'bad') : '',
-      make('div', { className: 'bar' }, ...linksOf(job, result)),
+      make('div', { className: 'bar' }, ...linksOf(job)),
     );
   show(status, progressOf(job.progress));
   // The view of a reading shows what was read; that of the job's begin follows it.
