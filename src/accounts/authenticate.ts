@@ -76,13 +76,17 @@ export const createAuthenticate =
     return toCaller(found, [key], config);
   };
 
-/** As `createAuthenticate`, of the access tokens of connections. It knows no keys. Null for an unknown token. */
+/** As `createAuthenticate`, of the access tokens of connections, for the path of a resource. It knows no keys. Null for a token
+ * that is unknown, or of another resource. */
 export const createAuthenticateConnection =
   ({ store, clock, config }: AuthenticateOptions<'findConnection'>) =>
-  async (token: string, note: { account?: string } = {}): Promise<Caller | null> => {
+  async (
+    { token, resource }: { token: string; resource: string },
+    note: { account?: string } = {},
+  ): Promise<Caller | null> => {
     const now = clock.now();
     const found = await store.findConnection({ token: sha256(token), now });
-    if (found === null || !isConnectionAlive(found, now)) return null;
+    if (found === null || found.resource !== resource || !isConnectionAlive(found, now)) return null;
     note.account = found.account.id;
     return { ...toCaller(found, [found.key, found.parent], config), scopes: found.scopes };
   };

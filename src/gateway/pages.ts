@@ -36,6 +36,8 @@ const didPaths = ['/.well-known/did.json', '/did.json'];
 const mcpPaths = [
   ['/mcp', './'],
   ['/mcp/account', '../'],
+  ['/mcp/account/directory', '../../'],
+  ['/mcp/account/read-only', '../../'],
   ['/mcp/search', '../'],
   ['/mcp/generation', '../'],
 ] as const;

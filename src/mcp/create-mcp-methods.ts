@@ -45,6 +45,8 @@ export const createMcpMethods = ({
   /** The groups with tools for accounts. Accounts have resources, too. */
   const accountGroups = new Set<ToolGroup>([
     'all',
+    'directory',
+    'read-only',
     ...toolOperations.filter(needsKey).map(({ group }) => group),
   ]);
   const resourceGroups = new Set<ToolGroup>([...accountGroups, ...open.map(({ group }) => group)]);
@@ -181,12 +183,15 @@ const payFromWallet = (url: string): string =>
   `What a call does not use of its payment is balance of the account of the wallet. The tools list their main arguments; ` +
   `all are in ${url}/openapi.json, and prices in ${url}/llms.txt.`;
 
-const prepaid = (operations: readonly Operation[]): string =>
-  [
-    'Generation is charged to the prepaid balance of the API key, when it succeeds.',
+const prepaid = (operations: readonly Operation[]): string => {
+  const sells = operations.some(({ sale }) => rulesOf(sale).isPrepaid);
+  return [
+    ...(sells ? ['Generation is charged to the prepaid balance of the API key, when it succeeds.'] : []),
     ...operations.flatMap(({ tool }) => tool?.instruction ?? []),
-    'Give the URL of a result to the person as it is. Send an idempotency_key to repeat a call safely.',
+    'Give the URL of a result to the person as it is.',
+    ...(sells ? ['Send an idempotency_key to repeat a call safely.'] : []),
   ].join(' ');
+};
 
 const keyOpens = (names: readonly string[], url: string): string =>
   `With an API key ("Authorization: Bearer <API_KEY>" on this server) there are also the generation tools: ` +

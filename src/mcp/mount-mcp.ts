@@ -8,6 +8,7 @@ import {
   type Server,
 } from '@modelcontextprotocol/server';
 import { bearerKey } from '../accounts/authenticate.ts';
+import { connectionResources, mainResource } from '../accounts/connection-resources.ts';
 import { AppError } from '../kit/errors.ts';
 import { bodyCost, maxBodyOf, smallBodyBytes, textJobShare } from '../limits/memory-budget.ts';
 import { createRequestMemory, watchSender, type WatchSenderOptions } from '../limits/request-memory.ts';
@@ -24,7 +25,10 @@ export interface McpRequestFacts extends Pick<Call, 'requestId' | 'clientAddress
   url: URL;
   note: RequestNote;
   authenticate: (authorization: string | undefined, note: RequestNote) => Promise<Call['caller']>;
-  authenticateConnection: (token: string, note: RequestNote) => Promise<Call['caller']>;
+  authenticateConnection: (
+    access: { token: string; resource: string },
+    note: RequestNote,
+  ) => Promise<Call['caller']>;
 }
 
 export interface McpMountOptions {
@@ -34,14 +38,13 @@ export interface McpMountOptions {
   sender?: WatchSenderOptions;
 }
 
-/** The one address that the access tokens of connections open. */
-const accountPath = '/mcp/account';
-
 const groups = new Map<string, ToolGroup>([
   ['/mcp', 'all'],
   ['/mcp/search', 'search'],
   ['/mcp/generation', 'generation'],
-  [accountPath, 'all'],
+  [mainResource, 'all'],
+  ['/mcp/account/directory', 'directory'],
+  ['/mcp/account/read-only', 'read-only'],
 ]);
 
 /** The lists never change, so a subscription stream stays silent. Clients may open at most so many. */
@@ -65,14 +68,9 @@ export const createMcpMount = ({ services, operations, sender }: McpMountOptions
   const passesOrigin = createOriginGuard(services);
   const tokens = createTokenGuard({
     scopeFor: methods.scopeFor,
-    metadataUrl: () => `${services.publicUrl()}/.well-known/oauth-protected-resource${accountPath}`,
+    metadataUrl: (resource) => `${services.publicUrl()}/.well-known/oauth-protected-resource${resource}`,
   });
-  const readWhole = async (request: IncomingMessage, maxBytes: number): Promise<Buffer | null> => {
-    const small = takeSmallBody(request, maxBytes);
-    if (small !== null) return small;
-    watchSender(request, sender);
-    return readBody(request, maxBytes);
-  };
+  const readWhole = createReadWhole(sender);
 
   const serve = async (
     request: IncomingMessage,
@@ -86,8 +84,11 @@ export const createMcpMount = ({ services, operations, sender }: McpMountOptions
       if (request.method !== 'POST') throw onlyPost();
       const caller = await readCaller(request, facts);
       const maxBytes = maxBodyOf(caller, config.maxBodyBytes);
-      if (caller === null && facts.url.pathname === accountPath)
-        return tokens.refuse(request, response, await readWhole(request, maxBytes));
+      const resource = facts.url.pathname;
+      if (caller === null && connectionResources.has(resource)) {
+        const body = await readWhole(request, maxBytes);
+        return tokens.refuse(request, response, { resource, body });
+      }
       const announced = request.headers['content-length'];
       const isRefused = Number(announced ?? 0) > maxBytes;
       const cost = caller === null || isRefused ? 0 : bodyCost(announced, maxBytes);
@@ -115,7 +116,10 @@ export const createMcpMount = ({ services, operations, sender }: McpMountOptions
       const body = isRestricted(caller)
         ? await readWhole(request, maxBytes)
         : takeSmallBody(request, maxBytes);
-      if (isRestricted(caller) && !tokens.allow(body, { group, allowed: caller.scopes }, response)) return;
+      if (isRestricted(caller)) {
+        const isAllowed = tokens.allow(body, { group, resource, allowed: caller.scopes }, response);
+        if (!isAllowed) return;
+      }
       const call = body === null ? null : readDirectCall(request, body);
       if (call !== null && (call.method !== 'tools/call' || methods.hasTool(group, call.params.name)))
         return await answerDirectly(call, identity, { response, signal });
@@ -137,15 +141,25 @@ export const createMcpMount = ({ services, operations, sender }: McpMountOptions
   };
 };
 
-/** At the address of connections, the bearer may be an access token; elsewhere, and if it begins as keys do, it is a key. */
+const createReadWhole =
+  (sender: WatchSenderOptions | undefined) =>
+  async (request: IncomingMessage, maxBytes: number): Promise<Buffer | null> => {
+    const small = takeSmallBody(request, maxBytes);
+    if (small !== null) return small;
+    watchSender(request, sender);
+    return readBody(request, maxBytes);
+  };
+
+/** At an address of connections, the bearer may be an access token; elsewhere, and if it begins as keys do, it is a key. */
 const readCaller = (
   { headers: { authorization } }: IncomingMessage,
   { url, note, authenticate, authenticateConnection }: McpRequestFacts,
 ): Promise<Call['caller']> => {
-  const token = url.pathname === accountPath ? bearerKey(authorization) : null;
+  const resource = url.pathname;
+  const token = connectionResources.has(resource) ? bearerKey(authorization) : null;
   return token === null || token.startsWith('sk_')
     ? authenticate(authorization, note)
-    : authenticateConnection(token, note);
+    : authenticateConnection({ token, resource }, note);
 };
 
 /** Answers whatever comes, with a server for each request. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { scopes, type Caller } from '../accounts/authenticate.ts';
+import { connectionResources } from '../accounts/connection-resources.ts';
 import { AppError } from '../kit/errors.ts';
 import { isJsonObject, type JsonObject } from '../kit/json.ts';
 import { mayNot } from './call-tool.ts';
@@ -62,17 +63,21 @@ export const createTokenGuard = ({
   metadataUrl,
 }: {
   scopeFor(group: ToolGroup, message: JsonObject): string | null;
-  metadataUrl(): string;
+  metadataUrl(resource: string): string;
 }) => ({
   /** Answers a request whose bearer is no token of a connection, or that has none. */
-  refuse: ({ headers }: IncomingMessage, response: ServerResponse, body: Buffer | null): void => {
+  refuse: (
+    { headers }: IncomingMessage,
+    response: ServerResponse,
+    { resource, body }: { resource: string; body: Buffer | null },
+  ): void => {
     const refusal: TokenRefusal = {
       status: 401,
       error: headers.authorization === undefined ? null : 'invalid_token',
-      scopes,
+      scopes: connectionResources.get(resource) ?? scopes,
       text: 'Connect this assistant to an account: its person signs in at the address of the metadata.',
     };
-    writeChallenge(response, refusal, { metadataUrl: metadataUrl(), message: readMessages(body)[0] });
+    writeChallenge(response, refusal, { metadataUrl: metadataUrl(resource), message: readMessages(body)[0] });
   },
   /**
    * Returns whether a connection may send a body. When false, it has been answered. Another sign-in replaces the connection,
@@ -80,7 +85,7 @@ export const createTokenGuard = ({
    */
   allow: (
     body: Buffer | null,
-    { group, allowed }: { group: ToolGroup; allowed: readonly string[] },
+    { group, resource, allowed }: { group: ToolGroup; resource: string; allowed: readonly string[] },
     response: ServerResponse,
   ): boolean => {
     if (body === null) throw new AppError('payload_too_large', 'The message is too large. Send less.');
@@ -91,7 +96,7 @@ export const createTokenGuard = ({
       writeChallenge(
         response,
         { status: 403, error: 'insufficient_scope', ...refusal },
-        { metadataUrl: metadataUrl(), message },
+        { metadataUrl: metadataUrl(resource), message },
       );
       return false;
     }

@@ -7,7 +7,8 @@ import { rulesOf } from '../operations/sale-rules.ts';
 import { toInputSchema, toOutputSchema } from './tool-schemas.ts';
 import { viewUri } from './views.ts';
 
-export type ToolGroup = 'all' | Operation['group'];
+/** The operations of an address. `directory` is for directories of assistants, which refuse payments and made media. */
+export type ToolGroup = 'all' | 'directory' | 'read-only' | Operation['group'];
 
 /** The client of one HTTP request or one stdio connection, as the transport knows it. */
 export interface McpIdentity {
@@ -52,7 +53,13 @@ export const createToolList = ({ operations }: { operations: readonly ToolOperat
     withKey: listFor(group, true),
     withoutKey: listFor(group, false),
   });
-  const lists = { all: listsFor('all'), search: listsFor('search'), generation: listsFor('generation') };
+  const lists = {
+    all: listsFor('all'),
+    directory: listsFor('directory'),
+    'read-only': listsFor('read-only'),
+    search: listsFor('search'),
+    generation: listsFor('generation'),
+  };
 
   return {
     find: (group, name) => {
@@ -69,8 +76,18 @@ export const isTool = (operation: Operation): operation is ToolOperation => oper
 export const needsKey = ({ sale }: Operation): boolean => rulesOf(sale).key === 'needed';
 
 /** Returns whether the server of a group has the operation. */
-export const isIn = (group: ToolGroup, operation: Operation): boolean =>
-  group === 'all' || operation.group === group;
+export const isIn = (group: ToolGroup, operation: Operation): boolean => {
+  switch (group) {
+    case 'all':
+      return true;
+    case 'directory':
+    case 'read-only':
+      return operation.tool?.readOnly ?? operation.rest.method === 'GET';
+    case 'search':
+    case 'generation':
+      return operation.group === group;
+  }
+};
 
 /** Describes a tool to a client, whatever SKUs there are. */
 export const toTool = (operation: ToolOperation): Tool => ({

@@ -333,6 +333,7 @@ const addConnection = async ({ services: { store } }: TestGateway, parentId: str
     parentId,
     grantId: id,
     scopes: ['read'],
+    resource: '/mcp/account',
     client: { id: 'https://claude.ai/client.json', name: 'Claude', redirect: 'claude.ai' },
     label: 'claude.ai',
     limits: { budgetDay: 5_000_000_000n },

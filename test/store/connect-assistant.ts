@@ -36,6 +36,7 @@ export const connectAssistant = async (
     parentId,
     grantId,
     scopes,
+    resource: '/mcp/account',
     client: { id: 'https://assistant.example/client.json', name: 'Assistant', redirect: 'assistant.example' },
     label: 'assistant.example',
     limits,

@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { Provider, errors, type Configuration, type JWK } from 'oidc-provider';
 import { isConnectionAlive, scopes } from '../../accounts/authenticate.ts';
+import { connectionResources, mainResource } from '../../accounts/connection-resources.ts';
 import { randomBase62, sha256 } from '../../kit/ids.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { Log } from '../../kit/log.ts';
@@ -30,7 +31,7 @@ const readSecrets = async (store: Store): Promise<{ cookies: string; jwk: JWK }>
   };
 };
 
-/** Makes the authorization server: public clients, PKCE, opaque tokens for one resource. */
+/** Makes the authorization server: public clients, PKCE, opaque tokens for one resource each. */
 export const createProvider = async (options: ProviderOptions): Promise<Provider> => {
   const { publicUrl, store, clock, log } = options;
   const secrets = await readSecrets(store);
@@ -109,10 +110,10 @@ const protocol: Configuration = {
   },
 };
 
-/** The one resource, and the clients that may ask for it. */
+/** The resources, and the clients that may ask for one. */
 const resourceFeatures = (options: ProviderOptions): Pick<Configuration, 'features' | 'fetch'> => {
   const documents = createClientDocuments(options);
-  const resource = `${options.publicUrl}/mcp/account`;
+  const { publicUrl } = options;
   return {
     fetch: documents.fetch,
     features: {
@@ -128,11 +129,14 @@ const resourceFeatures = (options: ProviderOptions): Pick<Configuration, 'featur
       },
       resourceIndicators: {
         enabled: true,
-        defaultResource: () => resource,
+        defaultResource: () => publicUrl + mainResource,
         useGrantedResource: () => true,
         getResourceServerInfo: (_context, asked) => {
-          if (asked !== resource) throw new errors.InvalidTarget();
-          return { scope: scopes.join(' '), audience: resource, accessTokenFormat: 'opaque' };
+          const allowed = asked.startsWith(publicUrl)
+            ? connectionResources.get(asked.slice(publicUrl.length))
+            : undefined;
+          if (allowed === undefined) throw new errors.InvalidTarget();
+          return { scope: allowed.join(' '), audience: asked, accessTokenFormat: 'opaque' };
         },
       },
     },

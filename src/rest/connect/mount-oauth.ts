@@ -7,6 +7,7 @@ import { memoizeAsync } from '../../kit/memoize.ts';
 import { parseUsd, type Nano } from '../../kit/money.ts';
 import type { KeyLimits } from '../../rules/key-limits.ts';
 import { scopes, type Caller } from '../../accounts/authenticate.ts';
+import { connectionResources, mainResource } from '../../accounts/connection-resources.ts';
 import { pageHeaders } from '../page-shell.ts';
 import { consentPage, expiredPage, type ConsentSubject } from './consent-page.ts';
 import { createProvider, type ProviderOptions } from './create-provider.ts';
@@ -33,8 +34,10 @@ export const createOAuthMount = (options: OAuthMountOptions) => {
 
   return async (request: IncomingMessage, response: ServerResponse, { pathname }: URL): Promise<boolean> => {
     const publicUrl = options.publicUrl();
-    if (pathname === '/.well-known/oauth-protected-resource/mcp/account') {
-      writeJson(response, protectedResource(publicUrl, brandTitle(options.config)));
+    const resource = afterStart(pathname, '/.well-known/oauth-protected-resource');
+    const allowed = connectionResources.get(resource);
+    if (allowed !== undefined) {
+      writeJson(response, protectedResource(publicUrl, { resource, allowed, config: options.config }));
       return true;
     }
     const path = toProviderPath(pathname);
@@ -69,13 +72,23 @@ const nameOurselves = (request: IncomingMessage, publicUrl: string, path: string
   });
 };
 
-/** The metadata of the resource that connections open (RFC 9728). */
-const protectedResource = (publicUrl: string, name: string) => ({
-  resource: `${publicUrl}/mcp/account`,
+const afterStart = (text: string, start: string): string =>
+  text.startsWith(start) ? text.slice(start.length) : '';
+
+/** The metadata of a resource that connections open (RFC 9728). */
+const protectedResource = (
+  publicUrl: string,
+  {
+    resource,
+    allowed,
+    config,
+  }: { resource: string; allowed: readonly string[] } & Pick<OAuthMountOptions, 'config'>,
+) => ({
+  resource: publicUrl + resource,
   authorization_servers: [`${publicUrl}/oauth`],
-  scopes_supported: [...scopes, 'offline_access'],
+  scopes_supported: [...allowed, 'offline_access'],
   bearer_methods_supported: ['header'],
-  resource_name: name,
+  resource_name: brandTitle(config),
 });
 
 const writeJson = (response: ServerResponse, value: object): void => {
@@ -112,15 +125,27 @@ const createEnter = (provider: Provider, options: OAuthMountOptions) => {
     const clientId = textOf(params['client_id']);
     const redirectUri = textOf(params['redirect_uri']);
     const client = await provider.Client.find(clientId);
+    const named = new Set(
+      [params['resource'] ?? publicUrl + mainResource]
+        .flat()
+        .map((uri) => afterStart(textOf(uri), publicUrl)),
+    );
+    if (named.size > 1)
+      return provider.interactionFinished(request, response, {
+        error: 'invalid_target',
+        error_description: 'A connection opens one resource. Ask for one.',
+      });
+    const [resource = ''] = named;
+    const offered = connectionResources.get(resource) ?? [];
     const wanted = textOf(params['scope']).split(' ');
-    const asked = scopes.filter((scope) => wanted.includes(scope));
+    const asked = offered.filter((scope) => wanted.includes(scope));
     const subject = {
       service,
       style,
       clientHost: URL.parse(clientId)?.host ?? null,
       clientName: (client?.clientName ?? clientId).slice(0, 100),
       redirect: describeRedirect(redirectUri),
-      scopes: asked.length === 0 ? [...scopes] : asked,
+      scopes: asked.length === 0 ? offered : asked,
     };
     const show = (problem: string | null): void =>
       writePage(response, problem === null ? 200 : 400, consentPage({ ...subject, problem }), redirectUri);
@@ -134,7 +159,7 @@ const createEnter = (provider: Provider, options: OAuthMountOptions) => {
     const consent = await readConsent(form, subject.scopes, options);
     if (typeof consent === 'string') return show(consent);
     const login = { accountId: consent.caller.accountId, remember: false };
-    const grantId = await makeConnection(provider, { ...consent, subject, clientId }, options);
+    const grantId = await makeConnection(provider, { ...consent, subject, clientId, resource }, options);
     await provider.interactionFinished(
       request,
       response,
@@ -182,21 +207,23 @@ const makeConnection = async (
     budgets,
     allowed,
     clientId,
+    resource,
     subject,
   }: Consent & {
     clientId: string;
+    resource: string;
     subject: Pick<ConsentSubject, 'clientHost' | 'clientName' | 'redirect'>;
   },
   { store, clock, publicUrl }: OAuthMountOptions,
 ): Promise<string> => {
   const grant = new provider.Grant({ accountId, clientId });
   const refused = scopes.filter((scope) => !allowed.includes(scope)).join(' ');
-  const resource = `${publicUrl()}/mcp/account`;
+  const uri = publicUrl() + resource;
   // The library asks again for what is neither added nor rejected.
   grant.addOIDCScope(['offline_access', ...allowed].join(' '));
   grant.rejectOIDCScope(refused);
-  grant.addResourceScope(resource, allowed.join(' '));
-  grant.rejectResourceScope(resource, refused);
+  grant.addResourceScope(uri, allowed.join(' '));
+  grant.rejectResourceScope(uri, refused);
   const grantId = await grant.save();
   await store.createConnection({
     id: newId(),
@@ -204,6 +231,7 @@ const makeConnection = async (
     parentId: keyId,
     grantId: sha256(grantId),
     scopes: allowed,
+    resource,
     client: { id: clientId, name: subject.clientName, redirect: subject.redirect.name },
     label: subject.clientHost ?? subject.clientName,
     limits: budgets,

@@ -24,6 +24,8 @@ const connectionFields = {
   /** The key that made it, whose end is also its end, and whose budgets count its charges, too. */
   parentId: text(),
   scopes: json<string[]>(),
+  /** The path of the address that its tokens open, and no other. */
+  resource: text(),
   client: json<ConnectionClient>(),
 };
 const connectionColumns = columns(connectionFields);
@@ -53,12 +55,13 @@ export interface NewConnection extends ConnectionFacts {
 }
 
 const insertConnection = statement({
-  text: 'insert into connections (id, parent_id, grant_id, scopes, client) values ($1, $2, $3, $4, $5)',
-  values: ({ id, parentId, grantId, scopes, client }: NewConnection) => [
+  text: 'insert into connections (id, parent_id, grant_id, scopes, resource, client) values ($1, $2, $3, $4, $5, $6)',
+  values: ({ id, parentId, grantId, scopes, resource, client }: NewConnection) => [
     id,
     parentId,
     grantId,
     JSON.stringify(scopes),
+    resource,
     JSON.stringify(client),
   ],
   read: nothing,

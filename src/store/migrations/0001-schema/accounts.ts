@@ -109,8 +109,8 @@ export const accounts = (engine: Engine): string[] => [
 
 /**
  * A connection is a key that an assistant uses: it has a row of `api_keys`, whose `made_by` is the key that made it.
- * `scopes`: JSON array. `client`: JSON of what the assistant said of itself. `oauth_records`: what the authorization
- * server keeps. `id`: SHA-256 of the code, token or cookie, which is not stored; `grant_id` likewise.
+ * `scopes`: JSON array. `resource`: a path. `client`: JSON of what the assistant said of itself. `oauth_records`: what the
+ * authorization server keeps. `id`: SHA-256 of the code, token or cookie, which is not stored; `grant_id` likewise.
  */
 export const connections = ({ int64, id, tableEnd }: Engine): string[] => [
   `create table connections (
@@ -118,6 +118,7 @@ export const connections = ({ int64, id, tableEnd }: Engine): string[] => [
     parent_id ${id} not null references api_keys (id),
     grant_id ${id} not null unique,
     scopes text not null,
+    resource text not null,
     client text not null
   )${tableEnd}`,
   `create index connections_by_parent on connections (parent_id)`,

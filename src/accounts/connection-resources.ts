@@ -1,0 +1,13 @@
+import { scopes } from './authenticate.ts';
+
+/** The path of the resource that assistants connect to, where they name none. */
+export const mainResource = '/mcp/account';
+
+/** The paths of the resources that connections open (RFC 8707), with the scopes of each. */
+export const connectionResources: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>(
+  [
+    [mainResource, scopes],
+    ['/mcp/account/directory', ['read', 'search']],
+    ['/mcp/account/read-only', ['read']],
+  ],
+);

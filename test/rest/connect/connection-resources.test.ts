@@ -1,0 +1,130 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { connectionResources } from '../../../src/accounts/connection-resources.ts';
+import { startTestGateway, type TestGateway } from '../../e2e/start-test-gateway.ts';
+import { createAssistant, openBrowser } from './assistant.ts';
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await startTestGateway();
+});
+afterAll(() => gateway.stop());
+
+const paths = [...connectionResources.keys()];
+const profiles = paths.filter((path) => path !== '/mcp/account');
+
+/** Opens the page of consent, and allows all that it offers. Returns the scopes that it offers, and where it leads. */
+const allow = async (page: URL): Promise<{ offered: string[]; end: URL | Response }> => {
+  const browser = openBrowser();
+  const first = await browser.go(page);
+  const entered = new URL(first.headers.get('location')!, gateway.url);
+  const shown = await browser.go(entered);
+  if (shown.status !== 200) return { offered: [], end: await browser.follow(shown, gateway.url) };
+  const offered = [...(await shown.text()).matchAll(/name="scope" value="(\w+)"/g)].map(
+    ([, scope]) => scope!,
+  );
+  const body = new URLSearchParams([
+    ['key', gateway.apiKey],
+    ['budget_day_usd', '5.00'],
+    ['answer', 'allow'],
+    ...offered.map((scope): [string, string] => ['scope', scope]),
+  ]);
+  const answered = await browser.go(entered, { method: 'POST', body });
+  return { offered, end: await browser.follow(answered, gateway.url) };
+};
+
+const connect = async (path: string) => {
+  const assistant = createAssistant(gateway.url + path);
+  const { page, finish } = await assistant.begin();
+  const { offered, end } = await allow(page);
+  if (end instanceof Response) throw new Error(`${end.status} ${await end.text()}`);
+  await finish(end);
+  return { assistant, offered };
+};
+
+const listTools = (path: string, token: string) =>
+  gateway.call(path, {
+    apiKey: token,
+    body: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+    headers: { accept: 'application/json, text/event-stream' },
+  });
+
+describe('each address of connections', () => {
+  it.each(paths)('%s has its own metadata, which its challenge names', async (path) => {
+    const refused = await gateway.call(path, { apiKey: null, body: {} });
+    expect(refused.status).toBe(401);
+    const metadata = `${gateway.url}/.well-known/oauth-protected-resource${path}`;
+    expect(refused.headers.get('www-authenticate')).toBe(
+      `Bearer resource_metadata="${metadata}", scope="${connectionResources.get(path)!.join(' ')}"`,
+    );
+    const response = await gateway.call(new URL(metadata).pathname, { apiKey: null });
+    expect(await response.json()).toMatchObject({
+      resource: gateway.url + path,
+      authorization_servers: [`${gateway.url}/oauth`],
+      scopes_supported: [...connectionResources.get(path)!, 'offline_access'],
+    });
+  });
+
+  it.each(paths)('%s is opened by its own tokens, and by no others', async (path) => {
+    const { assistant, offered } = await connect(path);
+    expect(offered).toEqual(connectionResources.get(path));
+    for (const other of paths) {
+      const response = await listTools(other, assistant.saved.tokens!.access_token);
+      expect([other, response.status]).toEqual([other, other === path ? 200 : 401]);
+    }
+    expect((await gateway.call('/v1/balance', { apiKey: assistant.saved.tokens!.access_token })).status).toBe(
+      401,
+    );
+  });
+
+  it('is not opened by a token that was refreshed for another one', async () => {
+    const { assistant } = await connect('/mcp/account/read-only');
+    const { tokens, client } = assistant.saved;
+    const refreshed = await fetch(`${gateway.url}/oauth/token`, {
+      method: 'POST',
+      body: new URLSearchParams({
+        grant_type: 'refresh_token',
+        refresh_token: tokens!.refresh_token!,
+        client_id: client!.client_id,
+        resource: `${gateway.url}/mcp/account`,
+      }),
+    });
+    const { access_token: token } = (await refreshed.json()) as { access_token?: string };
+    expect((await listTools('/mcp/account', token ?? 'none')).status).toBe(401);
+  });
+
+  it('is asked for alone: two in one request are refused', async () => {
+    const { page } = await createAssistant(`${gateway.url}/mcp/account`).begin();
+    page.searchParams.append('resource', `${gateway.url}/mcp/account/read-only`);
+    const { end } = await allow(page);
+    expect((end as URL).searchParams.get('error')).toBe('invalid_target');
+  });
+
+  it('is refused where there is none', async () => {
+    const { page } = await createAssistant(`${gateway.url}/mcp/account`).begin();
+    page.searchParams.set('resource', `${gateway.url}/mcp/account/other`);
+    const answer = await openBrowser().go(page);
+    expect(new URL(answer.headers.get('location')!).searchParams.get('error')).toBe('invalid_target');
+  });
+});
+
+describe.each(profiles)('an assistant at %s', (path) => {
+  it('sees only tools that read, finds no other, and is told nothing of payments', async () => {
+    const { assistant } = await connect(path);
+    const client = await assistant.connect();
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toContain('get_balance');
+    for (const { name, annotations } of tools)
+      expect([name, annotations?.readOnlyHint]).toEqual([name, true]);
+    expect(client.getInstructions()).not.toMatch(/USDC|x402|charged|paid/i);
+    expect(JSON.stringify(tools)).not.toMatch(/USDC|x402|top_up/i);
+    const input = { model: 'imagemodel-1', prompt: 'A cat' };
+    await expect(client.callTool({ name: 'create_image', arguments: input })).rejects.toThrow('Unknown tool');
+    const { structuredContent } = await client.callTool({ name: 'get_balance', arguments: {} });
+    expect(structuredContent).toMatchObject({ balance_usd: '25.00' });
+    await client.close();
+  });
+
+  it('may also use an API key', async () => {
+    expect((await listTools(path, gateway.apiKey)).status).toBe(200);
+  });
+});
