@@ -14,6 +14,7 @@ import { mcpPage } from '../rest/mcp-page.ts';
 import { mcpServerDocument } from '../rest/mcp-server-document.ts';
 import { pageHeaders } from '../rest/page-shell.ts';
 import { homeType } from '../rest/paywall/paywall-wanted.ts';
+import { createServeFilm } from '../rest/serve-film.ts';
 import { createServeResult } from '../rest/serve-result.ts';
 import type { GatewayServices } from './services.ts';
 
@@ -54,6 +55,7 @@ export const createPages = (services: GatewayServices): express.Express => {
   pages.enable('strict routing');
   pages.enable('case sensitive routing');
   const serveResult = createServeResult(services);
+  const serveFilm = createServeFilm(services);
   const addPage: AddPage = (path, serve) => {
     pages.route(path).all((request, response, next) => {
       if (request.method === 'GET' || request.method === 'HEAD') return serve(request, response, next);
@@ -80,6 +82,9 @@ export const createPages = (services: GatewayServices): express.Express => {
       response,
       clientAddress: clientAddress(request, config.trustedProxyHops),
     }),
+  );
+  addPage('/films/:token', (request, response) =>
+    serveFilm(String(request.params['token']), { request, response }),
   );
   addRefusals(pages, services);
   return pages;

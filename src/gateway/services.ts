@@ -30,6 +30,7 @@ import { createMediaLibrary, toVideoInput } from '../media/media-library.ts';
 import { createStreamInput } from '../media/stream-input.ts';
 import { createSweeps, type Sweeps } from '../media/sweeps.ts';
 import { describeSales } from './describe-sales.ts';
+import { createFilms } from '../operations/videos/films.ts';
 import { createHistoryCursors } from '../operations/account/history-cursor.ts';
 import { createOperations } from '../operations/index.ts';
 import type { Services } from '../operations/call.ts';
@@ -136,7 +137,7 @@ export const createServices = async (
     leads,
     x402,
     ...createLimiters({ operations, redis, log }),
-    historyCursors: await openHistoryCursors(store),
+    ...(await openSigned(store, publicUrl)),
     bodyMemory: createMemoryBudget({ totalBytes: config.bodyMemoryBytes }),
     publicUrl,
     media,
@@ -209,8 +210,15 @@ const openWatchedLeads = async (
   return telemetry?.observeLeads(leads) ?? leads;
 };
 
-const openHistoryCursors = async (store: Store) =>
-  createHistoryCursors(await store.getOrCreateSecret({ name: 'history-cursors', value: randomBase62(43) }));
+/** What is signed by secrets of the deployment. */
+const openSigned = async (store: Store, publicUrl: () => string) => {
+  const secretOf = (name: string): Promise<string> =>
+    store.getOrCreateSecret({ name, value: randomBase62(43) });
+  return {
+    historyCursors: createHistoryCursors(await secretOf('history-cursors')),
+    films: createFilms({ secret: await secretOf('films'), publicUrl }),
+  };
+};
 
 /** Loaded only where an upstream is paid. Throws ConfigError. */
 const openBuyer = async (

@@ -15,9 +15,9 @@ export interface RequestNote {
 
 const maxPathLength = 200;
 
-/** Masks API keys and operator keys in a text. */
+/** Masks API keys, operator keys and the addresses of films in a text. */
 export const withoutKeys = (text: string): string =>
-  text.replace(/(sk|op)(?:_|%5f)[a-z]+(?:_|%5f)\w+/gi, '$1_*');
+  text.replace(/(sk|op)(?:_|%5f)[a-z]+(?:_|%5f)\w+/gi, '$1_*').replace(/(films(?:\/|%2f)+)[^\s?#]+/gi, '$1*');
 
 /** Removes from a path what must not be in the log: the query, API keys, and names of results, which anybody may open. */
 const shownPath = (url: string): string | null =>

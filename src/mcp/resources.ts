@@ -8,6 +8,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { AppError, toAppError } from '../kit/errors.ts';
 import { toJsonText } from '../kit/json.ts';
+import { withoutKeys } from '../kit/log-request.ts';
 import { logFailure } from '../kit/write-answer.ts';
 import { createPathMatcher } from '../kit/path-matcher.ts';
 import { isGone } from '../media/media-library.ts';
@@ -132,7 +133,7 @@ const createReader = (
   { scheme, documents, downloads }: { scheme: string; documents: Readable[]; downloads: Readable[] },
   services: Services,
 ) => {
-  const { store, media: library, clock, publicUrl } = services;
+  const { store, media: library, clock, publicUrl, films } = services;
   const { brand } = services.config;
 
   const asBlob = async (
@@ -147,7 +148,7 @@ const createReader = (
       throw new AppError(
         'invalid_parameter',
         `This resource has ${media.sizeBytes} bytes, too many for a message. Download it: GET ${uri}` +
-          (media.role === 'image' ? '' : ' with the API key as bearer token'),
+          (media.role === 'image' || uri.includes('/films/') ? '' : ' with the API key as bearer token'),
       );
     await memory.take(media.sizeBytes * costPerByte, signal);
     const stream = await library.read(media.id, { signal });
@@ -179,7 +180,9 @@ const createReader = (
     const { caller } = call;
     const mediaId = /^results\/([0-9A-Za-z]{20,64})\.[0-9a-z]{2,4}$/.exec(address ?? '')?.[1];
     if (mediaId !== undefined && caller !== null) return readImage(uri, mediaId, { ...call, caller });
-    const [path = '', query] = address?.split('?', 2) ?? [];
+    const [named = '', query] = address?.split('?', 2) ?? [];
+    const film = named.startsWith('films/') ? films.jobIdOf(named.slice('films/'.length)) : null;
+    const path = film === null ? named : `v1/videos/${film}/content`;
     const found =
       address === null
         ? findResource(documents, afterStart(uri, scheme) ?? '')
@@ -241,6 +244,10 @@ const toProtocolError = (
     error.status >= 500 || error.status === 429
       ? ProtocolErrorCode.InternalError
       : ProtocolErrorCode.InvalidParams;
-  logFailure(log, error, { what: 'reading a resource', facts: { uri }, isClientGone: signal.aborted });
+  logFailure(log, error, {
+    what: 'reading a resource',
+    facts: { uri: withoutKeys(uri) },
+    isClientGone: signal.aborted,
+  });
   return new ProtocolError(code, error.message, toErrorResult(error).structuredContent);
 };

@@ -22,6 +22,7 @@ import type { WebhookSettings } from '../jobs/webhooks/webhook-settings.ts';
 import type { HistoryCursors } from './account/history-cursor.ts';
 import type { Answer } from './answer.ts';
 import type { SearchConfig } from './search/search-settings.ts';
+import type { Films } from './videos/films.ts';
 import type { Caller } from '../accounts/authenticate.ts';
 
 /** One call, as a transport hands it to `execute`. */
@@ -105,6 +106,8 @@ export interface Services {
   inputFolder: InputFolder;
   /** The routes of image and video SKUs. */
   providers: Pick<Providers, 'image' | 'video'>;
+  /** The addresses of films. */
+  films: Films;
   /** `{base_url}` without a trailing slash. */
   publicUrl: () => string;
 }

@@ -4,11 +4,9 @@ import { offerOf, rulesOf } from '../operations/sale-rules.ts';
 import { decapitalised, nameAll } from './describe-service.ts';
 import { assembleOpenApi } from './openapi/assemble-openapi.ts';
 import { paymentRequiredBodySchema } from './openapi/payment-required.ts';
-import { headersOf, mediumHeaders, rangeParameter, unsatisfiableHeaders } from './openapi/headers.ts';
-import { lostContent, type EventDocs } from '../operations/operation-docs.ts';
-import { errorTexts } from './openapi/error-texts.ts';
-import { contentResponses, plainErrors } from './openapi/responses.ts';
+import type { EventDocs } from '../operations/operation-docs.ts';
 import { reference } from './openapi/schema-registry.ts';
+import { filmsPath, resultsPath } from './openapi/open-media.ts';
 
 /** The contract's version of the interface description. */
 const interfaceVersion = '0.1.0.2';
@@ -49,7 +47,7 @@ export const createOpenApi = ({
       description: introduction(title, operations, speaksMpp),
     },
     tags: tagsOf(operations),
-    paths: { '/results/{name}': resultsPath() },
+    paths: { '/results/{name}': resultsPath(), '/films/{token}': filmsPath() },
     webhooks: eventWebhooks(operations, title),
     keyDescription:
       'An API key, `sk_…`, issued by the operator, or made with `POST /v1/keys`. Keep it on your servers.',
@@ -117,7 +115,7 @@ const soldRefusals = (operations: readonly Operation[]): string => {
 /** Returns the ids of what has no tool. Result downloads are not even an operation. */
 const withoutTool = (operations: readonly Operation[]): string =>
   nameAll(
-    [...operations.filter(({ tool }) => tool === null).map(({ name }) => name), 'get_result'].map(
+    [...operations.filter(({ tool }) => tool === null).map(({ name }) => name), 'get_result', 'get_film'].map(
       (name) => `\`${name}\``,
     ),
   );
@@ -132,54 +130,6 @@ const tagsOf = (operations: readonly Operation[]): { name: string; description: 
         : `${goods}, paid per request with x402.`;
     return { name, description };
   });
-
-const types = ['image/png', 'image/jpeg', 'image/webp'];
-
-/** Returns the path item of `/results/{name}`, the bytes behind a result URL. */
-const resultsPath = (): object => {
-  const { range_not_satisfiable, server_error, upstream_unavailable, overloaded } = errorTexts;
-  const headers = headersOf(['X-Request-Id', 'Cache-Control', ...mediumHeaders, 'Content-Security-Policy']);
-  return {
-    get: {
-      operationId: 'get_result',
-      summary: 'Download a result',
-      description:
-        'The bytes of an image, by the URL in its job. The address cannot be guessed and needs no key; it can be shown ' +
-        'to people. It answers 410 once the result was kept for its time.',
-      tags: ['generation'],
-      security: [],
-      parameters: [
-        {
-          name: 'name',
-          in: 'path',
-          required: true,
-          description: 'The last part of the result URL.',
-          schema: { type: 'string' },
-          example: '4fJq0mS2xYw8bT6uVn3kRzPc1LhGdEaW5iQoXyZ7BtN.png',
-        },
-        rangeParameter,
-      ],
-      responses: {
-        ...contentResponses(types, headers, 'The picture.'),
-        ...plainErrors(
-          {
-            not_found: { when: 'There is no such result.', message: 'There is no result at this address.' },
-            content_expired: {
-              when: 'The bytes were kept for their time and are gone.',
-              message: 'This result was kept for its time and is gone. Make it again.',
-            },
-            range_not_satisfiable,
-            server_error,
-            upstream_error: lostContent,
-            upstream_unavailable,
-            overloaded,
-          },
-          { 416: unsatisfiableHeaders, 503: ['Retry-After'] },
-        ),
-      },
-    },
-  };
-};
 
 const header = (name: string, description: string, example: string): object => ({
   name,

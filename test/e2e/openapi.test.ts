@@ -134,7 +134,9 @@ describe('the interface description', () => {
 
   it('says which operations have no tool', () => {
     const withoutTool = operations.filter(({ tool }) => tool === null).map(({ name }) => `\`${name}\``);
-    expect(document.info.description).toContain(`but for ${withoutTool.join(', ')}, and \`get_result\`.`);
+    expect(document.info.description).toContain(
+      `but for ${withoutTool.join(', ')}, \`get_result\`, and \`get_film\`.`,
+    );
   });
 
   it('names the headers of a retry, of an id, of a replay and of a payment where they come', () => {
@@ -397,7 +399,7 @@ describe('the schemas', () => {
       done.push(await check(list, { path: `${list}?limit=2`, status: 200 }));
     expect(new Set(done.map(({ name }) => name)).size).toBe(15);
     // A search is paid elsewhere, and bytes are looked at below.
-    const others = ['/v1/search', '/v1/videos/{video_id}/content', '/results/{name}'];
+    const others = ['/v1/search', '/v1/videos/{video_id}/content', '/results/{name}', '/films/{token}'];
     expect([...templates, ...others].toSorted()).toEqual(Object.keys(document.paths).toSorted());
 
     const compile = createCompiler(document);
@@ -418,10 +420,11 @@ describe('the schemas', () => {
     const { id } = await check('/v1/videos', { body, status: 202 });
     const content = '/v1/videos/{video_id}/content';
     await check(content, { path: `/v1/videos/${id}/content`, status: 409 });
-    await vi.waitFor(
+    const film = await vi.waitFor(
       async () => {
         const { text } = await check('/v1/videos/{video_id}', { path: `/v1/videos/${id}`, status: 200 });
         expect(text).toContain('"status":"completed"');
+        return (JSON.parse(text) as { film_url: string }).film_url;
       },
       { timeout: 60_000, interval: 100 },
     );
@@ -431,6 +434,7 @@ describe('the schemas', () => {
     for (const [template, path] of [
       [content, `/v1/videos/${id}/content`],
       ['/results/{name}', new URL(url).pathname],
+      ['/films/{token}', new URL(film).pathname],
     ] as const) {
       const etag = (await gateway.call(path, { method: 'HEAD' })).headers.get('etag') ?? '';
       await check(template, { path, status: 200 });
@@ -439,6 +443,7 @@ describe('the schemas', () => {
       await check(template, { path, headers: { range: 'bytes=9-0' }, status: 416 });
     }
     await check('/results/{name}', { path: '/results/none.png', status: 404 });
+    await check('/films/{token}', { path: '/films/none', status: 404 });
   });
 
   it('hold for the real refusals of a gateway', async () => {
@@ -498,7 +503,7 @@ describe('the schemas', () => {
       await refuse(chats, { body: { messages: [{ role: 'user', content: `[sandbox:${word}]` }] }, status });
     expect(new Set(done.map(({ name }) => name)).size).toBeGreaterThan(30);
     const refused = new Set(done.map(({ name }) => name.replace(/ \d+$/, '')));
-    expect([...refused, '/results/{name}', '/v1/search/facets'].toSorted()).toEqual(
+    expect([...refused, '/results/{name}', '/films/{token}', '/v1/search/facets'].toSorted()).toEqual(
       Object.keys(document.paths).toSorted(),
     );
   });
@@ -538,6 +543,7 @@ describe('the examples', () => {
       ['/v1/videos/{video_id}', '/v1/videos/none'],
       ['/v1/videos/{video_id}/content', '/v1/videos/none/content'],
       ['/results/{name}', '/results/none.png'],
+      ['/films/{token}', '/films/none'],
       ['/v1/keys/{key_id}', '/v1/keys/none'],
     ] as const) {
       const answer = (await (await gateway.call(path)).json()) as { error: { code: string } };

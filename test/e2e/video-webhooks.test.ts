@@ -46,7 +46,11 @@ describe('the callback of a video job, where the operator takes it', () => {
     const { raw, isGenuine, headers } = await whenDelivered(receiver.deliveries);
     expect(isGenuine).toBe(true);
     const event = JSON.parse(raw.toString()) as Body;
-    const { usage: _usage, ...video } = await read(gateway, `/v1/videos/${String(id)}`, apiKey);
+    const {
+      usage: _usage,
+      film_url: _filmUrl,
+      ...video
+    } = await read(gateway, `/v1/videos/${String(id)}`, apiKey);
     expect(event).toEqual({ event_id: headers['webhook-id'], ...video });
     expect(event).toMatchObject({ id, object: 'video', status, custom_data: { order: 7 }, ...expected });
     expect(videoEvent.schema.safeParse(event).success).toBe(true);

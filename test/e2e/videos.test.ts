@@ -106,6 +106,7 @@ describe('a video', () => {
       created_at: expect.stringMatching(/^\d{4}-.*Z$/),
       completed_at: null,
       expires_at: null,
+      film_url: null,
       usage: { billed_seconds: 4, balance_remaining_usd: '9.92' },
     });
     expect(await historyOf(queued, customer.apiKey)).toMatchObject({
@@ -163,7 +164,14 @@ describe('a video', () => {
     const url = `${gateway.url}/v1/videos/${String(queued['id'])}/content`;
     expect(ended).toMatchObject({
       structuredContent: { status: 'completed', has_last_frame: false },
-      content: [{ type: 'text' }, { type: 'resource_link', uri: url, mimeType: 'video/quicktime' }],
+      content: [
+        { type: 'text' },
+        {
+          type: 'resource_link',
+          uri: gateway.services.films.urlOf(String(queued['id'])),
+          mimeType: 'video/quicktime',
+        },
+      ],
     });
     const where = await tool(assistant, 'get_video_content', { video_id: queued['id'] });
     expect(where).toMatchObject({ url, content_type: 'video/quicktime' });

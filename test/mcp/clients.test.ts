@@ -283,13 +283,14 @@ describe.each(clientKinds)('$name', ({ connect }) => {
         const failing = { ...videoInput, prompt: '[sandbox:fail]' };
         expect(linksOf(await answered('create_video', failing))).toEqual([]);
         const content = `${gateway.url}/v1/videos/${video.id}/content`;
+        const film = gateway.services.films.urlOf(video.id);
         expect(linksOf(await answered('get_video', { video_id: video.id }))).toMatchObject([
-          { uri: content, mimeType: 'video/mp4' },
+          { uri: film, mimeType: 'video/mp4' },
           { uri: `${content}?variant=last_frame` },
         ]);
         const where = await answered('get_video_content', { video_id: video.id });
         expect(where.structuredContent).toMatchObject({ url: content, content_type: 'video/mp4' });
-        expect(linksOf(where)).toEqual([{ uri: content, mimeType: 'video/mp4' }]);
+        expect(linksOf(where)).toEqual([{ uri: film, mimeType: 'video/mp4' }]);
         const frame = await answered('get_video_content', { video_id: video.id, variant: 'last_frame' });
         for (const { uri, mimeType } of [...linksOf(where), ...linksOf(frame)]) {
           const [medium] = await client.readResource(uri ?? '');

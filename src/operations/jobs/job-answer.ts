@@ -35,17 +35,19 @@ export const jobSchema = z.looseObject({
 const mimeTypes: Record<string, string> = { png: 'image/png', jpg: 'image/jpeg', webp: 'image/webp' };
 
 /** The services of an operation that waits for a job, and tells of it. */
-export type JobServices = Pick<Services, 'store' | 'config' | 'jobs' | 'clock'>;
+export type JobServices = Pick<Services, 'store' | 'config' | 'jobs' | 'clock' | 'films'>;
 
 /** Answers the present state of a job, with the present balance. */
 export const toJobAnswer = (
   job: KnownJob,
   status: 200 | 202,
-  services: Pick<Services, 'store' | 'config'>,
+  services: Pick<Services, 'store' | 'config' | 'films'>,
 ): Promise<JsonAnswer> =>
   answerJob(job, services, (available) => {
     const body = toPublicJob(job, available);
-    return { body, status, links: linksOf(body['data']) };
+    const isFilm = job.kind === 'video' && job.status === 'done';
+    const film = { url: services.films.urlOf(job.id), name: job.id, mimeType: null };
+    return { body, status, links: isFilm ? [film] : linksOf(body['data']) };
   });
 
 /** Makes an answer about a job from what its account has available. */

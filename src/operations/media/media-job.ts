@@ -35,7 +35,7 @@ export interface MediaJobOrder {
 /** The services of an operation whose jobs make images or videos. */
 export type MediaServices = Pick<
   Services,
-  'catalogs' | 'clock' | 'config' | 'fetchInput' | 'jobs' | 'media' | 'providers' | 'store'
+  'catalogs' | 'clock' | 'config' | 'fetchInput' | 'films' | 'jobs' | 'media' | 'providers' | 'store'
 >;
 
 export interface MediaJobInput {

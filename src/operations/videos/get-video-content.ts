@@ -26,9 +26,10 @@ const output = z.looseObject({
   content_type: z.string(),
   size_bytes: z.int(),
   expires_at: z.string(),
+  film_url: z.string().optional().describe('Of the video: opens in a browser, without a key.'),
 });
 
-type ContentServices = Pick<Services, 'store' | 'clock' | 'log' | 'media' | 'publicUrl'>;
+type ContentServices = Pick<Services, 'store' | 'clock' | 'log' | 'media' | 'publicUrl' | 'films'>;
 
 export const getVideoContent = readOperation({
   name: 'get_video_content',
@@ -92,14 +93,16 @@ export const getVideoContent = readOperation({
         ...(variant === 'video' ? { whenMissing: () => refundLostVideo(job, media, services) } : {}),
       };
     const url = contentUrl(job.id, variant, services.publicUrl());
+    const filmUrl = variant === 'video' ? services.films.urlOf(job.id) : null;
     return jsonAnswer(
       {
         url,
         content_type: media.contentType,
         size_bytes: media.sizeBytes,
         expires_at: toIso(media.expiresAt),
+        ...(filmUrl === null ? {} : { film_url: filmUrl }),
       },
-      { links: [{ url, name: `${job.id}.${extension}`, mimeType: media.contentType }] },
+      { links: [{ url: filmUrl ?? url, name: `${job.id}.${extension}`, mimeType: media.contentType }] },
     );
   },
 });
@@ -148,7 +151,7 @@ export const refundLostVideo = async (
 const chargeText = ({ charged }: Pick<Job, 'charged'>): string =>
   charged === 0n ? 'Nothing was charged for it.' : `The charge of $${formatUsd(charged)} was given back.`;
 
-const contentExpired = (): AppError =>
+export const contentExpired = (): AppError =>
   new AppError(
     'content_expired',
     'The content was kept for 23 hours after completion and is gone. Make the video again.',

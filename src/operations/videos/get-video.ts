@@ -35,7 +35,7 @@ export const getVideo = readOperation({
   handle: async (
     { video_id: videoId, wait_ms: waitMs },
     call,
-    services: JobServices & Pick<Services, 'publicUrl'>,
+    services: JobServices & Pick<Services, 'publicUrl' | 'films'>,
   ) => {
     const job = await findVideo(services, { videoId, accountId: call.caller.accountId });
     return toVideoAnswer(await waitForEnd({ job, timeoutMs: waitMs ?? 0 }, call, services), 200, services);

@@ -22,6 +22,7 @@ export const videoSchema = z.looseObject({
   created_at: time.describe('ISO 8601.'),
   completed_at: time.nullable(),
   expires_at: time.nullable().describe('Until then the content can be downloaded.'),
+  film_url: z.string().nullable().describe('Opens in a browser, without a key, until then.'),
   duration: z.int().describe('Seconds.'),
   resolution: z.string(),
   ratio: z.string(),
@@ -39,7 +40,7 @@ export const videoSchema = z.looseObject({
 });
 
 export const videoEventSchema = videoSchema
-  .omit({ usage: true })
+  .omit({ usage: true, film_url: true })
   .extend({ event_id: z.string().describe('The same in every delivery of this event.') })
   .describe('The frozen terminal form of a video.');
 
@@ -66,8 +67,9 @@ const resultOf = (job: Job): VideoJobResult =>
     : { has_last_frame: false };
 
 /** Returns the public form of a video job (docs/contract.md, "Video"), with the present balance. */
-const toPublicVideo = (job: Job, available: Nano): JsonObject => ({
+const toPublicVideo = (job: Job, available: Nano, { films }: Pick<Services, 'films'>): JsonObject => ({
   ...toVideoEvent(job),
+  film_url: job.status === 'done' ? films.urlOf(job.id) : null,
   usage: {
     ...(job.holdState === 'open' ? {} : { cost_usd: formatUsd(job.charged) }),
     // A failed video costs nothing.
@@ -101,10 +103,10 @@ export const toVideoEvent = (job: Job): JsonObject => {
 export const toVideoAnswer = (
   job: KnownJob,
   status: 200 | 202,
-  services: Pick<Services, 'store' | 'config' | 'publicUrl'>,
+  services: Pick<Services, 'store' | 'config' | 'publicUrl' | 'films'>,
 ): Promise<JsonAnswer> =>
   answerJob(job, services, (available) => ({
-    body: toPublicVideo(job, available),
+    body: toPublicVideo(job, available, services),
     status,
     links: job.status === 'done' ? contentLinks(job, services) : [],
   }));
@@ -113,17 +115,14 @@ export const toVideoAnswer = (
 export const contentUrl = (jobId: string, part: 'video' | 'last_frame', publicUrl: string): string =>
   `${publicUrl}/v1/videos/${jobId}/content${part === 'video' ? '' : `?variant=${part}`}`;
 
-const contentLinks = (job: Job, { publicUrl }: Pick<Services, 'publicUrl'>): MediaLink[] => {
+/** People open the film in a browser. The last frame needs the key. */
+const contentLinks = (job: Job, { publicUrl, films }: Pick<Services, 'publicUrl' | 'films'>): MediaLink[] => {
   const format = parametersOf(job).output_format;
-  const link = (part: 'video' | 'last_frame', name: string, mimeType: string | null): MediaLink => ({
-    url: contentUrl(job.id, part, publicUrl()),
-    name,
-    mimeType,
-  });
-  return [
-    link('video', `${job.id}.${format}`, format === 'mov' ? 'video/quicktime' : 'video/mp4'),
-    ...(resultOf(job).has_last_frame ? [link('last_frame', `${job.id}-last-frame`, null)] : []),
-  ];
+  const mimeType = format === 'mov' ? 'video/quicktime' : 'video/mp4';
+  const film = { url: films.urlOf(job.id), name: `${job.id}.${format}`, mimeType };
+  if (!resultOf(job).has_last_frame) return [film];
+  const url = contentUrl(job.id, 'last_frame', publicUrl());
+  return [film, { url, name: `${job.id}-last-frame`, mimeType: null }];
 };
 
 /** Returns the account's video job with this id. Throws AppError `video_not_found`. */

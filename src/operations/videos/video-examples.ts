@@ -14,6 +14,7 @@ const queuedVideo: JsonObject = {
   created_at: createdAt,
   completed_at: null,
   expires_at: null,
+  film_url: null,
   duration: 5,
   resolution: '720p',
   ratio: '16:9',
@@ -30,10 +31,12 @@ const completedVideo: JsonObject = {
   progress: 100,
   completed_at: '2026-11-20T09:31:12.903Z',
   expires_at: '2026-11-21T08:31:12.903Z',
+  film_url:
+    'https://gateway.example.com/films/TRwrOm5fSnuMnQ4fKjtMXTq8sVxY2mJw7eKcP0aR5tLhZbQnU6oFiDgWvE1yHxN4',
   usage: { cost_usd: '0.20', billed_seconds: 5, balance_remaining_usd: '24.80' },
 };
 
-const { usage: _usage, ...endedVideo } = completedVideo;
+const { usage: _usage, film_url: _filmUrl, ...endedVideo } = completedVideo;
 
 /** The callback of a video job. */
 export const videoEvent: EventDocs = {

@@ -29,7 +29,8 @@ const descriptions = {
   'Content-Security-Policy': ['What a browser may do with the bytes: nothing beside showing them.', text],
   'Access-Control-Allow-Origin': ['`*`: pages of any origin may call this.', { ...text, const: '*' }],
   'Access-Control-Expose-Headers': ['The headers that such a page may read.', text],
-  'Referrer-Policy': ['`no-referrer`, on pages.', { ...text, const: 'no-referrer' }],
+  'Referrer-Policy': ['`no-referrer`, on pages and films.', { ...text, const: 'no-referrer' }],
+  'X-Robots-Tag': ['`noindex`.', { ...text, const: 'noindex' }],
 } as const satisfies Record<string, readonly [string, object]>;
 
 export type HeaderName = keyof typeof descriptions;
