@@ -8,6 +8,7 @@ import { brandTitle } from '../kit/text.ts';
 import { randomBase62 } from '../kit/ids.ts';
 import { createPublicUrl } from '../kit/public-url.ts';
 import { createJobRunner, type JobRunner } from '../jobs/job-runner.ts';
+import { createRunAnswer } from '../operations/prepaid-answer.ts';
 import { createRunChat } from '../operations/chat/run-chat.ts';
 import { createRunImage } from '../operations/images/run-image.ts';
 import { createRunResponses } from '../operations/responses/run-responses.ts';
@@ -285,6 +286,7 @@ const createJobs = ({
   const executors = {
     chat: createRunChat({ routesFor: providers.text, log }),
     responses: createRunResponses({ routesFor: providers.text, clock, log }),
+    search: createRunAnswer({ log }),
     video: ifSold(
       shop,
       createRunVideo({

@@ -12,6 +12,8 @@ const leftoverAgeMs = 24 * 3_600_000;
 const checkMs = 30_000;
 /** Videos made here are recognised for this long, far longer than they can be downloaded. */
 const madeClipKeptMs = 30 * 24 * 3_600_000;
+/** As long as the idempotency key of a search, by which its answer is given again. */
+const foundProfilesKeptMs = 48 * 3_600_000;
 const rowBatch = 1_000;
 const maxRowBatches = 100;
 
@@ -24,6 +26,7 @@ export interface SweepsOptions {
     | 'sweepMadeClips'
     | 'sweepSpentNonces'
     | 'sweepOAuthRecords'
+    | 'forgetFoundProfiles'
   >;
   files: Pick<MediaFiles, 'place' | 'remove' | 'removeLeftovers' | 'check' | 'usedSince'>;
   inputFolder: Pick<InputFolder, 'sweep'>;
@@ -87,6 +90,12 @@ export const createSweeps = ({
       ),
       every(sweepEveryMs, 'removing records of sign-ins', () =>
         sweepRows((limit) => store.sweepOAuthRecords({ now: clock.now(), limit }), signal),
+      ),
+      every(sweepEveryMs, 'forgetting profiles that were found', () =>
+        sweepRows(
+          (limit) => store.forgetFoundProfiles({ endedBefore: clock.now() - foundProfilesKeptMs, limit }),
+          signal,
+        ),
       ),
       every(leftoversEveryMs, 'forgetting videos that were made here', () =>
         sweepRows(

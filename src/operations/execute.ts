@@ -3,6 +3,7 @@ import type { Call, Services } from './call.ts';
 import type { Operation } from './definition.ts';
 import { countCall } from './paid-call.ts';
 import { sellAnswer, takeCredit } from './sell-answer.ts';
+import { sellFromBalance } from './sell-from-balance.ts';
 import { sellCall } from './sell-call.ts';
 import { validate } from './validate.ts';
 import { admit, runPrepaid } from './prepaid.ts';
@@ -43,6 +44,8 @@ const run = async (
     }
     case 'answer':
       return sellAnswer({ operation, sale, rawInput }, call, services);
+    case 'balanceAnswer':
+      return sellFromBalance({ operation, sale, rawInput }, call, services);
     case 'credit':
     case 'signIn':
       return takeCredit({ operation, sale, rawInput }, call, services);

@@ -2,6 +2,7 @@ import type { JsonObject } from '../kit/json.ts';
 import type { Call, Services } from './call.ts';
 import type {
   AnswerSale,
+  BalanceAnswerSale,
   CreditSale,
   DescribedSale,
   PerCallSale,
@@ -13,6 +14,7 @@ import type {
 /** What is sold by x402. */
 export type PaidSale<Input = unknown> =
   | AnswerSale<Input>
+  | BalanceAnswerSale<Input>
   | CreditSale<Input>
   | PerCallSale<Input>
   | SignInSale<Input>;
@@ -49,6 +51,7 @@ const rules: Readonly<Record<Sale['kind'], SaleRules>> = {
   open: { ...none, isOpen: true },
   prepaid: { ...none, key: 'needed', isPrepaid: true },
   answer: { ...none, isPaid: true, isAnswer: true },
+  balanceAnswer: { ...none, key: 'taken', isPrepaid: true, isPaid: true, isAnswer: true },
   credit: { ...none, key: 'taken', isPaid: true, isCredit: true },
   perCall: { ...none, key: 'taken', isPrepaid: true, isPaid: true, isCredit: true },
   // It asks for no key, because it often replaces one that has ended.
@@ -69,7 +72,9 @@ export const offerOf = (sale: DescribedSale): PaidSale | null => (isPaidSale(sal
 
 /** Returns how calls with a key are prepaid; null: they are not. */
 export const prepaidOf = (sale: DescribedSale): PrepaidSale | null =>
-  sale.kind === 'perCall' ? sale.prepaid : sale.kind === 'prepaid' ? sale : null;
+  sale.kind === 'prepaid' ? sale : 'prepaid' in sale ? sale.prepaid : null;
+
+const isAnswerSale = (sale: PaidSale): sale is AnswerSale | BalanceAnswerSale => rules[sale.kind].isAnswer;
 
 /** Answers a call that is free of charge, although its operation is sold; null: this call is to be paid. */
 export const answerFree = (
@@ -78,7 +83,7 @@ export const answerFree = (
   call: Pick<Call, 'signIn' | 'signal'>,
   services: Services,
 ): Promise<JsonObject> | null => {
-  if (sale.kind === 'answer') return sale.look?.(input, services, call.signal) ?? null;
+  if (isAnswerSale(sale)) return sale.look?.(input, services, call.signal) ?? null;
   return sale.kind === 'signIn' ? sale.signIn(input, call, services) : null;
 };
 
@@ -88,14 +93,14 @@ export const filterAnswer = async (
   result: JsonObject,
   { services, signal }: { services: Services; signal: AbortSignal },
 ): Promise<JsonObject> =>
-  (sale.kind === 'answer' ? await sale.replay?.(result, services, signal) : undefined) ?? result;
+  (isAnswerSale(sale) ? await sale.replay?.(result, services, signal) : undefined) ?? result;
 
 /**
  * Whether answers are made up: those that would be made now, or one that was made (`result`). Money that buys nothing but
  * the sandbox is not taken for a balance.
  */
 export const isMadeUp = (sale: PaidSale, services: Services, result: JsonObject | null = null): boolean =>
-  sale.kind === 'answer'
+  isAnswerSale(sale)
     ? sale.isSandbox(services, result)
     : !services.config.x402.takesRealMoney || !services.catalogs.sellsReal();
 
@@ -121,7 +126,7 @@ export const createOffered = <Sold extends { name: string; sale: Sale }, T>(
   const made = new Map<string, T>();
   return () => {
     const isOffered = ({ sale }: { sale: Sale }): boolean =>
-      rules[sale.kind].isPrepaid || !isPaidSale(sale) || isOnSale(sale, services);
+      !isPaidSale(sale) || sale.kind === 'perCall' || isOnSale(sale, services);
     const offered = operations.filter((operation) => {
       const { sale } = operation;
       // An open operation describes another one (`countedWith`), so both are offered together.

@@ -14,6 +14,7 @@ export type Sale<Input = unknown> =
   | OpenSale<Input>
   | PrepaidSale<Input>
   | AnswerSale<Input>
+  | BalanceAnswerSale<Input>
   | CreditSale<Input>
   | PerCallSale<Input>
   | SignInSale<Input>;
@@ -141,6 +142,15 @@ export interface AnswerSale<Input = unknown, Needs = Services> extends Offer<Inp
    * real money. An answer may be old, so its own data decide where they can tell.
    */
   isSandbox(services: Needs, result: JsonObject | null): boolean;
+}
+
+/** As `AnswerSale`. A call with an API key and without a payment is prepaid. */
+export interface BalanceAnswerSale<Input = unknown, Needs = Services> extends Omit<
+  AnswerSale<Input, Needs>,
+  'kind'
+> {
+  kind: 'balanceAnswer';
+  prepaid: PrepaidSale<Input>;
 }
 
 /** A payment raises a balance by its price: of the caller's account, or of the account of the wallet that pays. */

@@ -7,14 +7,20 @@ import { jsonAnswer, type Answer, type JsonAnswer } from './answer.ts';
 import type { Call, Services } from './call.ts';
 import type { Operation } from './definition.ts';
 import { assertOnSale, countCall, creditOf, toOrder, toTerms } from './paid-call.ts';
-import { answerFree, filterAnswer, isMadeUp, type PaidSale } from './sale-rules.ts';
-import type { AnswerSale, CreditSale, SignInSale } from './sale.ts';
+import { answerFree, isMadeUp, type PaidSale } from './sale-rules.ts';
+import type { AnswerSale, BalanceAnswerSale, CreditSale, SignInSale } from './sale.ts';
 import { validate } from './validate.ts';
 import { assertNotDraining } from './prepaid.ts';
 
+export interface AnswerOrder<Sold extends PaidSale = AnswerSale | BalanceAnswerSale> {
+  operation: Operation;
+  sale: Sold;
+  rawInput: unknown;
+}
+
 /** Sells an answer that is made before its payment is settled. */
 export const sellAnswer = async (
-  { operation, sale, rawInput }: { operation: Operation; sale: AnswerSale; rawInput: unknown },
+  { operation, sale, rawInput }: AnswerOrder,
   call: Call,
   services: Services,
 ): Promise<Answer> => {
@@ -53,7 +59,7 @@ export const sellAnswer = async (
 
 /** Takes a payment that raises a balance, or signs a wallet in, which is free. */
 export const takeCredit = async (
-  { operation, sale, rawInput }: { operation: Operation; sale: CreditSale | SignInSale; rawInput: unknown },
+  { operation, sale, rawInput }: AnswerOrder<CreditSale | SignInSale>,
   call: Call,
   services: Services,
 ): Promise<Answer> => {
@@ -83,7 +89,8 @@ export const takeCredit = async (
   return soldAnswer({ ...answer, ...raised }, { ...paid, isSandbox: isMadeUp(sale, services) });
 };
 
-const freeAnswer = async (
+/** Answers a call that is free of charge, although its operation is sold. */
+export const freeAnswer = async (
   answering: Promise<JsonObject>,
   sale: PaidSale,
   services: Services,
@@ -124,20 +131,21 @@ const tellRaised = async (
   }
 };
 
-const replay = async (
-  sale: AnswerSale,
+/** Filters an answer that is paid for. Throws AppError `payment_pending`. */
+export const replay = async (
+  sale: Pick<AnswerSale, 'replay'>,
   result: JsonObject,
-  { services, signal, receipt }: { services: Services; signal: AbortSignal; receipt: Receipt | undefined },
+  { services, signal, receipt }: { services: Services; signal: AbortSignal; receipt?: Receipt | undefined },
 ): Promise<JsonObject> => {
   try {
-    return await filterAnswer(sale, result, { services, signal });
+    return (await sale.replay?.(result, services, signal)) ?? result;
   } catch (cause) {
     signal.throwIfAborted();
     // A buyer who took this for a failed call, which costs nothing, would pay twice.
     throw new AppError(
       'payment_pending',
-      'This is paid for, and its answer cannot be given out just now. Send the same request with the same payment proof ' +
-        'again to get it; do not pay again.',
+      'This is paid for, and its answer cannot be given out just now. Send the same request with the same payment proof, ' +
+        'or the same Idempotency-Key, again to get it; do not pay again.',
       { cause, ...(receipt === undefined ? {} : { headers: receipt.headers }) },
     );
   }

@@ -52,7 +52,7 @@ const readParts = ({ providers, x402, bodyMemory }: GaugeSources, observe: Obser
   observe('bodyWaiting', waiting);
 };
 
-const kinds = ['chat', 'image', 'responses', 'video'] as const satisfies JobKind[];
+const kinds = ['chat', 'image', 'responses', 'search', 'video'] as const satisfies JobKind[];
 /** Each has a value, also while there is no such job. */
 const activeJobs = kinds.flatMap((kind) => [[kind, 'queued'] as const, [kind, 'running'] as const]);
 

@@ -244,6 +244,7 @@ const chargedUnits = (job: Job): ChargedUnits | null => {
       return bill ?? null;
     }
     case 'image':
+    case 'search':
       return { units: { calls: 1 }, rate: rateOf('call', job.charged) };
     case 'video': {
       const { billed_seconds: seconds } = parametersOf(job);

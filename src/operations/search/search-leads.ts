@@ -11,7 +11,8 @@ import { nanoPerUsd, type Nano } from '../../kit/money.ts';
 import { countryNamed, isCountryCode } from '../../leads/query/country-names.ts';
 import { invalidQuery } from '../validate.ts';
 import { foundText, toLeadsTable } from './leads-text.ts';
-import type { AnswerSale } from '../sale.ts';
+import type { AnswerSale, BalanceAnswerSale } from '../sale.ts';
+import { soldFromBalance } from '../prepaid-answer.ts';
 
 const form = /^(\d{1,15}):([^]{1,200})$/;
 
@@ -85,6 +86,8 @@ const asBoolean = (value: unknown): unknown =>
 type Input = z.infer<ReturnType<typeof createInput>>;
 type SearchSale = AnswerSale<Input, Pick<Services, 'leads'>>;
 
+const name = 'search_leads';
+
 const lead = z.looseObject({
   username: z.string(),
   full_name: z.string(),
@@ -121,13 +124,14 @@ const example = {
 
 /** The search as it is sold under these settings. */
 export const createSearchLeads = (search: SearchConfig) =>
-  soldOperation<Input, SearchSale>({
-    name: 'search_leads',
+  soldOperation<Input, SearchSale | BalanceAnswerSale<Input>>({
+    name,
     title: 'Search influencers',
     description:
       'Finds Instagram influencer profiles by words, category, country, gender and follower range, most followers ' +
-      `first. Each call is paid with USDC by x402, no account: ${priceInWords(search)}. An unpaid call answers the ` +
-      'payment terms. For more tools, a person connects an account at /mcp/account.',
+      `first. Each call is paid with USDC by x402, no account${search.fromBalance ? ', or with a key from its balance' : ''}: ` +
+      `${priceInWords(search)}. An unpaid call answers the payment terms. For more tools, ` +
+      'a person connects an account at /mcp/account.',
     group: 'search',
     input: createInput(search.maxLimit),
     output: z.looseObject({
@@ -159,7 +163,7 @@ export const createSearchLeads = (search: SearchConfig) =>
       ],
       wrong: { gender: 'x' },
     },
-    sale: createSale(search),
+    sale: search.fromBalance ? soldFromBalance(name, createSale(search)) : createSale(search),
   });
 
 const createSale = (search: SearchConfig): SearchSale => ({

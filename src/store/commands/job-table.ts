@@ -15,7 +15,7 @@ import {
 } from '../columns.ts';
 import { firstOf, statement } from '../statement.ts';
 
-export type JobKind = 'chat' | 'image' | 'responses' | 'video';
+export type JobKind = 'chat' | 'image' | 'responses' | 'search' | 'video';
 export type JobStatus = 'queued' | 'running' | 'done' | 'failed';
 
 const ownFields = {

@@ -1,6 +1,7 @@
 import { columns, int64, integer, text, type RowOf } from '../columns.ts';
 import { read, run, write, writeSteps, writeTransaction, type Steps } from '../command.ts';
 import {
+  countRows,
   eachOf,
   firstOf,
   hasRows,
@@ -258,3 +259,14 @@ export const reapJobs = writeTransaction(
   },
   { queuesJobs: ({ requeued }) => requeued.length > 0 },
 );
+
+/** Deletes up to `limit` results of searches that ended before `endedBefore`: they name people. Returns how many. */
+export const forgetFoundProfiles = write({
+  text: ({ lockFreeRows }) => `with over as (
+      select id from jobs where kind = 'search' and result is not null and finished_at < $1
+      order by finished_at limit $2 ${lockFreeRows}
+    )
+    update jobs set result = null where id in (select id from over) returning 1 as removed`,
+  values: valuesOf<{ endedBefore: number; limit: number }>('endedBefore', 'limit'),
+  read: countRows,
+});

@@ -6,7 +6,7 @@ const jobTable = ({ int64, id, tableEnd }: Engine): string[] => [
     id ${id} not null primary key,
     account_id ${id} not null references accounts (id),
     key_id ${id} not null references api_keys (id),
-    kind text not null check (kind in ('chat', 'image', 'responses', 'video')),
+    kind text not null check (kind in ('chat', 'image', 'responses', 'search', 'video')),
     model text not null,
     status text not null check (status in ('queued', 'running', 'done', 'failed')),
     progress ${int64} not null default 0 check (progress between 0 and 100),
@@ -37,6 +37,7 @@ const jobTable = ({ int64, id, tableEnd }: Engine): string[] => [
   `create index jobs_of_account_in_queue on jobs (account_id, kind, turn) where status = 'queued'`,
   `create index jobs_in_queue_by_deadline on jobs (deadline_at) where status = 'queued'`,
   `create index jobs_active on jobs (account_id, kind) where status in ('queued', 'running')`,
+  `create index jobs_with_found_profiles on jobs (finished_at) where kind = 'search' and result is not null`,
   `create index jobs_by_lease on jobs (lease_until) where status = 'running'`,
 ];
 

@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { formatUsd, parseUsd } from '../../src/kit/money.ts';
+import { createTestDatabase } from '../cli/test-database.ts';
+import { buildLead } from '../leads/build-lead.ts';
+import { startStubService, type StubService } from '../leads/upstream/stub-service.ts';
+import { openAccount } from '../mcp/open-account.ts';
+import { paymentSettings } from '../mcp/start-services.ts';
+import { startTestGateway, whenSearchReady, type TestGateway } from './start-test-gateway.ts';
+
+let service: StubService;
+const found = [buildLead({ username: 'yogi' })];
+
+beforeAll(async () => {
+  service = await startStubService({ kind: 'json', value: found });
+});
+afterAll(() => service.close());
+
+const start = async (environment: Record<string, string>): Promise<TestGateway> => {
+  const gateway = await startTestGateway({
+    environment: { ...paymentSettings, LEADS_SOURCES: 'http', ...environment },
+    yaml: stringify({
+      leads: { http: { url: `${service.origin}/find`, parameters: { q: '{query}', limit: '{limit}' } } },
+    }),
+  });
+  await whenSearchReady(gateway);
+  return gateway;
+};
+
+const balanceOf = async ({ services: { store } }: TestGateway, accountId: string): Promise<string> => {
+  const account = await store.getAccount(accountId);
+  return formatUsd((account?.balance ?? 0n) - (account?.held ?? 0n));
+};
+
+const real = ({ services }: TestGateway, usd: string) => openAccount(services, { amount: parseUsd(usd) });
+
+describe('a search of real profiles from the balance', () => {
+  it('costs real money, never sandbox credit, and nothing while the source fails', async () => {
+    const gateway = await start({ SEARCH_FROM_BALANCE: 'on' });
+    try {
+      const { apiKey, accountId } = await real(gateway, '1.00');
+      const headers = { 'idempotency-key': 'one' };
+      service.answer({ kind: 'json', status: 500, value: {} });
+      const failed = await gateway.call('/v1/search?query=yoga', { apiKey, headers });
+      expect([failed.status, await failed.json()]).toMatchObject([
+        502,
+        { error: { code: 'upstream_error' } },
+      ]);
+      expect(await balanceOf(gateway, accountId)).toBe('1.00');
+      service.answer({ kind: 'json', value: found });
+      // The failure has freed the key.
+      const answer = await gateway.call('/v1/search?query=yoga', { apiKey, headers });
+      expect(await answer.json()).toEqual({ results: found, count: 1 });
+      expect(answer.headers.get('x-causeway-sandbox')).toBeNull();
+      expect(await balanceOf(gateway, accountId)).toBe('0.90');
+      const buyer = await openAccount(gateway.services, { amount: parseUsd('1.00'), isSandbox: true });
+      expect((await gateway.call('/v1/search?query=yoga', { apiKey: buyer.apiKey })).status).toBe(402);
+      expect(await balanceOf(gateway, buyer.accountId)).toBe('1.00');
+    } finally {
+      await gateway.stop();
+    }
+  });
+
+  it('is limited for each account, by all its keys', async () => {
+    const gateway = await start({ SEARCH_FROM_BALANCE: 'on', SEARCH_RATE_PER_MINUTE: '2' });
+    try {
+      const { apiKey } = await real(gateway, '1.00');
+      const other = await real(gateway, '1.00');
+      const statuses: number[] = [];
+      for (const key of [apiKey, apiKey, apiKey, other.apiKey])
+        statuses.push((await gateway.call('/v1/search?query=yoga', { apiKey: key })).status);
+      expect(statuses).toEqual([200, 200, 429, 200]);
+    } finally {
+      await gateway.stop();
+    }
+  });
+
+  it('takes no balance where it is switched off: a key changes nothing', async () => {
+    const gateway = await start({});
+    try {
+      const { apiKey, accountId } = await real(gateway, '1.00');
+      const searched = async (key: string | null): Promise<unknown[]> => {
+        const answer = await gateway.call('/v1/search?query=yoga', { apiKey: key });
+        return [answer.status, await answer.json()];
+      };
+      expect(await searched(apiKey)).toEqual(await searched(null));
+      expect(await searched('sk_causeway_wrong')).toEqual(await searched(null));
+      expect(await balanceOf(gateway, accountId)).toBe('1.00');
+    } finally {
+      await gateway.stop();
+    }
+  });
+});
+
+const database = await createTestDatabase();
+
+describe.skipIf(database === null)('two gateways on one PostgreSQL', () => {
+  it('never sell more searches than the balance covers, and sell one for one idempotency key', async () => {
+    const environment = {
+      DATABASE_URL: database?.url ?? '',
+      SEARCH_FROM_BALANCE: 'on',
+      SEARCH_RATE_PER_MINUTE: '1000',
+    };
+
+    const first = await start(environment);
+    const second = await start(environment);
+    try {
+      const { apiKey, accountId } = await real(first, '0.55');
+      const search = (index: number, headers = {}): Promise<Response> =>
+        (index % 2 === 0 ? first : second).call(`/v1/search?query=yoga`, { apiKey, headers });
+      const same = { 'idempotency-key': 'one' };
+      const repeated = await Promise.all([0, 1, 2, 3].map((index) => search(index, same)));
+      expect(repeated.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+      expect(await balanceOf(first, accountId)).toBe('0.45');
+      const many = await Promise.all(Array.from({ length: 12 }, (_, index) => search(index)));
+      expect(many.filter(({ status }) => status === 200)).toHaveLength(4);
+      expect(many.filter(({ status }) => status === 402)).toHaveLength(8);
+      expect(await balanceOf(second, accountId)).toBe('0.05');
+      expect(await first.services.store.checkLedger()).toMatchObject({ problems: [], openHolds: 0 });
+    } finally {
+      await first.stop();
+      await second.stop();
+      await database?.drop();
+    }
+  });
+});
