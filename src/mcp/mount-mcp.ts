@@ -84,11 +84,9 @@ export const createMcpMount = ({ services, operations, sender }: McpMountOptions
       if (request.method !== 'POST') throw onlyPost();
       const caller = await readCaller(request, facts);
       const maxBytes = maxBodyOf(caller, config.maxBodyBytes);
-      const resource = facts.url.pathname;
-      if (caller === null && connectionResources.has(resource)) {
-        const body = await readWhole(request, maxBytes);
-        return tokens.refuse(request, response, { resource, body });
-      }
+      const target = { resource: facts.url.pathname, response };
+      if (caller === null && connectionResources.has(target.resource))
+        return tokens.refuse(request, target, await readWhole(request, maxBytes));
       const announced = request.headers['content-length'];
       const isRefused = Number(announced ?? 0) > maxBytes;
       const cost = caller === null || isRefused ? 0 : bodyCost(announced, maxBytes);
@@ -116,10 +114,7 @@ export const createMcpMount = ({ services, operations, sender }: McpMountOptions
       const body = isRestricted(caller)
         ? await readWhole(request, maxBytes)
         : takeSmallBody(request, maxBytes);
-      if (isRestricted(caller)) {
-        const isAllowed = tokens.allow(body, { group, resource, allowed: caller.scopes }, response);
-        if (!isAllowed) return;
-      }
+      if (isRestricted(caller) && !tokens.allow(body, { group, allowed: caller.scopes }, target)) return;
       const call = body === null ? null : readDirectCall(request, body);
       if (call !== null && (call.method !== 'tools/call' || methods.hasTool(group, call.params.name)))
         return await answerDirectly(call, identity, { response, signal });

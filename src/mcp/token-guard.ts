@@ -12,36 +12,15 @@ interface TokenRefusal {
   /** Null: there was no token. */
   error: 'invalid_token' | 'insufficient_scope' | null;
   /** The scopes to ask for. */
-  scopes: readonly string[];
+  scope: readonly string[];
   text: string;
 }
 
-/**
- * Tells an assistant where its person signs in (RFC 9728). Some hosts read the status and the header, and others the body
- * of a tool's answer. `message`: the refused one, as far as it is known.
- */
-const writeChallenge = (
-  response: ServerResponse,
-  { status, error, scopes, text }: TokenRefusal,
-  { metadataUrl, message }: { metadataUrl: string; message: JsonObject | undefined },
-): void => {
-  const named = error === null ? '' : `, error="${error}"`;
-  const challenge = `Bearer resource_metadata="${metadataUrl}"${named}, scope="${scopes.join(' ')}"`;
-  const answer =
-    message?.['method'] === 'tools/call'
-      ? {
-          result: {
-            content: [{ type: 'text', text }],
-            isError: true,
-            _meta: { 'mcp/www_authenticate': [challenge] },
-          },
-        }
-      : { error: { code: -32_000, message: text } };
-  const id = message?.['id'];
-  const isId = typeof id === 'string' || typeof id === 'number';
-  response.writeHead(status, { 'www-authenticate': challenge, 'content-type': 'application/json' });
-  response.end(JSON.stringify({ jsonrpc: '2.0', id: isId ? id : null, ...answer }));
-};
+/** The address that was asked for, by its path, and the answer. */
+interface Target {
+  resource: string;
+  response: ServerResponse;
+}
 
 /** Reads the messages of a body, which are several only in old revisions. None of a body that is no JSON. */
 const readMessages = (body: Buffer | null): JsonObject[] => {
@@ -64,45 +43,54 @@ export const createTokenGuard = ({
 }: {
   scopeFor(group: ToolGroup, message: JsonObject): string | null;
   metadataUrl(resource: string): string;
-}) => ({
-  /** Answers a request whose bearer is no token of a connection, or that has none. */
-  refuse: (
-    { headers }: IncomingMessage,
-    response: ServerResponse,
-    { resource, body }: { resource: string; body: Buffer | null },
+}) => {
+  /** Tells where a person signs in (RFC 9728). Some hosts read the status and the header, others the answer to a tool call. */
+  const write = (
+    { resource, response }: Target,
+    { method, id }: JsonObject,
+    { status, error, scope, text }: TokenRefusal,
   ): void => {
-    const refusal: TokenRefusal = {
-      status: 401,
-      error: headers.authorization === undefined ? null : 'invalid_token',
-      scopes: connectionResources.get(resource) ?? scopes,
-      text: 'Connect this assistant to an account: its person signs in at the address of the metadata.',
-    };
-    writeChallenge(response, refusal, { metadataUrl: metadataUrl(resource), message: readMessages(body)[0] });
-  },
-  /**
-   * Returns whether a connection may send a body. When false, it has been answered. Another sign-in replaces the connection,
-   * so the scopes that it has are asked for, too. Throws AppError `payload_too_large` without a body.
-   */
-  allow: (
-    body: Buffer | null,
-    { group, resource, allowed }: { group: ToolGroup; resource: string; allowed: readonly string[] },
-    response: ServerResponse,
-  ): boolean => {
-    if (body === null) throw new AppError('payload_too_large', 'The message is too large. Send less.');
-    for (const message of readMessages(body)) {
-      const scope = scopeFor(group, message);
-      if (scope === null || allowed.includes(scope)) continue;
-      const refusal = { scopes: [...allowed, scope], text: mayNot(scope) };
-      writeChallenge(
-        response,
-        { status: 403, error: 'insufficient_scope', ...refusal },
-        { metadataUrl: metadataUrl(resource), message },
-      );
-      return false;
-    }
-    return true;
-  },
-});
+    const reason = error === null ? '' : `, error="${error}"`;
+    const challenge = `Bearer resource_metadata="${metadataUrl(resource)}"${reason}, scope="${scope.join(' ')}"`;
+    const _meta = { 'mcp/www_authenticate': [challenge] };
+    const answer =
+      method === 'tools/call'
+        ? { result: { content: [{ type: 'text', text }], isError: true, _meta } }
+        : { error: { code: -32_000, message: text } };
+    const known = typeof id === 'string' || typeof id === 'number' ? id : null;
+    response.writeHead(status, { 'www-authenticate': challenge, 'content-type': 'application/json' });
+    response.end(JSON.stringify({ jsonrpc: '2.0', id: known, ...answer }));
+  };
+  return {
+    /** Answers a request whose bearer is no token of a connection, or that has none. */
+    refuse: ({ headers }: IncomingMessage, target: Target, body: Buffer | null): void => {
+      const error = headers.authorization === undefined ? null : 'invalid_token';
+      const text =
+        'Connect this assistant to an account: its person signs in at the address of the metadata.';
+      const scope = connectionResources.get(target.resource) ?? scopes;
+      write(target, readMessages(body)[0] ?? {}, { status: 401, error, scope, text });
+    },
+    /**
+     * Returns whether a connection may send a body. When false, it has been answered. Another sign-in replaces the
+     * connection, so the scopes that it has are asked for, too. Throws AppError `payload_too_large` without a body.
+     */
+    allow: (
+      body: Buffer | null,
+      { group, allowed }: { group: ToolGroup; allowed: readonly string[] },
+      target: Target,
+    ): boolean => {
+      if (body === null) throw new AppError('payload_too_large', 'The message is too large. Send less.');
+      for (const message of readMessages(body)) {
+        const missing = scopeFor(group, message);
+        if (missing === null || allowed.includes(missing)) continue;
+        const scope = [...allowed, missing];
+        write(target, message, { status: 403, error: 'insufficient_scope', scope, text: mayNot(missing) });
+        return false;
+      }
+      return true;
+    },
+  };
+};
 
 /** Reads a whole body; null if it is larger. Rejects when its sender has gone. */
 export const readBody = async (request: IncomingMessage, maxBytes: number): Promise<Buffer | null> => {

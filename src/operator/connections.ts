@@ -3,35 +3,30 @@ import { AppError } from '../kit/errors.ts';
 import {
   connectionIdField,
   connectionLimits,
-  connectionMembers,
-  exampleConnection,
+  connectionView,
   limitConnection as limit,
-  toConnectionAnswer,
 } from '../operations/keys/connections.ts';
 import type { Connection } from '../store/store.ts';
 import { exampleAccountId } from './accounts.ts';
 import { accountIdField, limitField } from './fields.ts';
 import { budgetCell } from './keys.ts';
 import { readVerb, writeVerb, type OperatorServices, requireFound } from './verb.ts';
-import { noteExample, toPage } from '../operations/view.ts';
+import { defineView, toPage } from '../operations/view.ts';
 
-const schema = z.strictObject({ account_id: z.string(), ...connectionMembers });
+const view = defineView<Connection>()({
+  account_id: [z.string(), 'accountId', exampleAccountId],
+  ...connectionView.members,
+});
+const { schema, example } = view;
 
 type ConnectionView = z.output<typeof schema>;
-
-const toView = (connection: Connection): ConnectionView => ({
-  account_id: connection.accountId,
-  ...toConnectionAnswer(connection),
-});
-
-const example = noteExample(schema, { account_id: exampleAccountId, ...exampleConnection });
 
 /** Reads a connection as it is now. Throws AppError `connection_not_found`. */
 const findView = async (
   id: string,
   { store, clock }: Pick<OperatorServices, 'store' | 'clock'>,
 ): Promise<ConnectionView> =>
-  toView(requireFound(await store.getConnection({ id, now: clock.now() }), 'connection', id));
+  view.show(requireFound(await store.getConnection({ id, now: clock.now() }), 'connection', id));
 
 const table = {
   columns:
@@ -62,7 +57,7 @@ export const listConnections = readVerb({
   handle: async ({ account_id: accountId, limit: count }, { store, clock }) => {
     requireFound(await store.getAccount(accountId), 'account', accountId);
     const position = { accountId, limit: count + 1, before: null, now: clock.now() };
-    return toPage('connections', await store.listConnections(position), { limit: count, show: toView });
+    return toPage('connections', await store.listConnections(position), { limit: count, show: view.show });
   },
 });
 

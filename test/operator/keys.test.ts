@@ -3,17 +3,17 @@ import { expect, onTestFinished, test } from 'vitest';
 import { issueOperatorKey } from '../../src/operator/operators.ts';
 import { startTestGateway } from '../e2e/start-test-gateway.ts';
 import { openAccount } from '../mcp/open-account.ts';
+import { connectAssistant } from '../store/connect-assistant.ts';
 
 interface Answer {
   key: string;
   api_key: { id: string };
 }
 
-test('operators issue, list, limit and revoke the keys of an account over HTTP', async () => {
+const open = async () => {
   const gateway = await startTestGateway();
   onTestFinished(gateway.stop);
   const { services } = gateway;
-  const { accountId, keyId } = await openAccount(services);
   const operator = await issueOperatorKey(
     { ...services, brand: 'causeway', config: () => Promise.resolve(services.config) },
     { id: randomUUID(), label: 'console', role: 'write', expiresAt: null },
@@ -23,6 +23,11 @@ test('operators issue, list, limit and revoke the keys of an account over HTTP',
     expect(answer.status).toBe(200);
     return (await answer.json()) as Answer;
   };
+  return { gateway, call, ...(await openAccount(services)) };
+};
+
+test('operators issue, list, limit and revoke the keys of an account over HTTP', async () => {
+  const { gateway, call, accountId, keyId } = await open();
   const draw = async (apiKey: string): Promise<number> => {
     const body = { model: 'imagemodel-1.0', prompt: 'a pier' };
     return (await gateway.call('/v1/images/generations', { apiKey, body })).status;
@@ -43,4 +48,27 @@ test('operators issue, list, limit and revoke the keys of an account over HTTP',
   expect(await draw(key)).toBe(200);
   await call(`/keys/${apiKey.id}/revoke`, {});
   expect(await draw(key)).toBe(401);
+});
+
+test('operators list, limit and revoke the connections of an account over HTTP', async () => {
+  const { gateway, call, accountId } = await open();
+  const { store } = gateway.services;
+  const { connectionId, token } = await connectAssistant(store, { accountId, now: Date.now() });
+  expect(await call(`/accounts/${accountId}/connections`)).toMatchObject({
+    connections: [
+      { id: connectionId, account_id: accountId, budget_day_usd: '5.00', budget_total_usd: null },
+    ],
+  });
+  const limits = { budget_day_usd: null, budget_total_usd: '0.01' };
+  expect(await call(`/connections/${connectionId}`, limits)).toMatchObject({ connection: limits });
+  const params = { name: 'create_image', arguments: { model: 'imagemodel-1.0', prompt: 'a pier' } };
+  const draw = () =>
+    gateway.call('/mcp/account', {
+      apiKey: token,
+      body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params },
+      headers: { accept: 'application/json, text/event-stream' },
+    });
+  expect(await (await draw()).text()).toContain('budget_total_usd');
+  await call(`/connections/${connectionId}/revoke`, {});
+  expect((await draw()).status).toBe(401);
 });

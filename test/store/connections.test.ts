@@ -68,6 +68,13 @@ describe.each(testEngines())('on $kind,', ({ create }) => {
       await assertSoundBooks(store);
     });
 
+    it('opens no job when the key that made it is revoked after the call came', async () => {
+      const account = await addAccount(store, { balance: 1_000n });
+      const { owner, parent } = await connect(account, { own: 100n, parent: null });
+      await store.revokeKey({ id: parent.keyId, now: start });
+      expect(await open(owner, 10n)).toMatchObject({ outcome: 'forbidden' });
+    });
+
     it('is never overrun by calls at the same moment on two gateways', async () => {
       const account = await addAccount(store, { balance: 1_000_000n });
       const { owner } = await connect(account, { own: 100n, parent: null });

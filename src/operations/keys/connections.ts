@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isoOrNull, toIso } from '../../kit/clock.ts';
 import { AppError } from '../../kit/errors.ts';
+import type { JsonObject } from '../../kit/json.ts';
 import { formatUsd } from '../../kit/money.ts';
 import type { Connection, Store } from '../../store/store.ts';
 import { refuseInput } from '../../media/stream-input.ts';
@@ -9,69 +10,41 @@ import { historyOperation } from '../account/history-page.ts';
 import { jsonAnswer } from '../answer.ts';
 import { time, usd } from '../answer-fields.ts';
 import type { ReadOperation, RestBinding } from '../definition.ts';
+import { readOperation } from '../define-operation.ts';
 import { idField } from '../id-field.ts';
+import { defineView, extensible } from '../view.ts';
 import { assertMakesKeys, usdOrNull } from './key-answer.ts';
 import { limitFields } from './key-fields.ts';
 
-export const connectionMembers = {
-  id: z.string(),
-  object: z.literal('connection'),
-  client: z.string().describe('The host of the assistant; what it calls itself, where it has none.'),
-  client_name: z.string().describe('What the assistant calls itself.'),
-  redirect: z.string().describe('The host to which the person returned, or the scheme of an app.'),
-  scopes: z.array(z.string()),
-  key_id: z
-    .string()
-    .describe('The key that made it. The connection ends with this key, and counts in its budgets.'),
-  created_at: time,
-  revoked_at: time.nullable(),
-  budget_day_usd: usd.nullable(),
-  day_spent_usd: usd,
-  day_held_usd: usd.describe('Held for running jobs.'),
-  budget_total_usd: usd.nullable(),
-  total_spent_usd: usd,
-  total_held_usd: usd,
-};
-const schema = z.looseObject(connectionMembers);
-
 /** A connection as its account and operators see it. */
-type ConnectionAnswer = z.output<z.ZodObject<typeof connectionMembers>>;
-
-export const toConnectionAnswer = (connection: Connection): ConnectionAnswer => ({
-  id: connection.id,
-  object: 'connection',
-  client: connection.label,
-  client_name: connection.client.name,
-  redirect: connection.client.redirect,
-  scopes: connection.scopes,
-  key_id: connection.parentId,
-  created_at: toIso(connection.createdAt),
-  revoked_at: isoOrNull(connection.revokedAt),
-  budget_day_usd: usdOrNull(connection.budgetDay),
-  day_spent_usd: formatUsd(connection.daySpent),
-  day_held_usd: formatUsd(connection.dayHeld),
-  budget_total_usd: usdOrNull(connection.budgetTotal),
-  total_spent_usd: formatUsd(connection.totalSpent),
-  total_held_usd: formatUsd(connection.totalHeld),
+export const connectionView = defineView<Connection>({
+  client: 'The host of the assistant; what it calls itself, where it has none.',
+  client_name: 'What the assistant calls itself.',
+  redirect: 'The host to which the person returned, or the scheme of an app.',
+  key_id: 'The key that made it. The connection ends with this key, and counts in its budgets.',
+  day_held_usd: 'Held for running jobs.',
+})({
+  id: [z.string(), 'id', '019ab1c2-5f60-7182-9cad-2e3f4a5b6c7d'],
+  object: [z.literal('connection'), () => 'connection' as const, 'connection'],
+  client: [z.string(), 'label', 'claude.ai'],
+  client_name: [z.string(), ({ client }) => client.name, 'Claude'],
+  redirect: [z.string(), ({ client }) => client.redirect, 'claude.ai'],
+  scopes: [z.array(z.string()), 'scopes', ['read', 'generate']],
+  key_id: [z.string(), 'parentId', '019ab1c2-3d4e-7f60-8a9b-0c1d2e3f4a5b'],
+  created_at: [time, ({ createdAt }) => toIso(createdAt), '2026-11-20T09:30:00.000Z'],
+  revoked_at: [time.nullable(), ({ revokedAt }) => isoOrNull(revokedAt), null],
+  budget_day_usd: [usd.nullable(), ({ budgetDay }) => usdOrNull(budgetDay), '5.00'],
+  day_spent_usd: [usd, ({ daySpent }) => formatUsd(daySpent), '1.25'],
+  day_held_usd: [usd, ({ dayHeld }) => formatUsd(dayHeld), '0.02'],
+  budget_total_usd: [usd.nullable(), ({ budgetTotal }) => usdOrNull(budgetTotal), '50.00'],
+  total_spent_usd: [usd, ({ totalSpent }) => formatUsd(totalSpent), '7.90'],
+  total_held_usd: [usd, ({ totalHeld }) => formatUsd(totalHeld), '0.02'],
 });
-
-export const exampleConnection: ConnectionAnswer = {
-  id: '019ab1c2-5f60-7182-9cad-2e3f4a5b6c7d',
-  object: 'connection',
-  client: 'claude.ai',
-  client_name: 'Claude',
-  redirect: 'claude.ai',
-  scopes: ['read', 'generate'],
-  key_id: '019ab1c2-3d4e-7f60-8a9b-0c1d2e3f4a5b',
-  created_at: '2026-11-20T09:30:00.000Z',
-  revoked_at: null,
-  budget_day_usd: '5.00',
-  day_spent_usd: '1.25',
-  day_held_usd: '0.02',
-  budget_total_usd: '50.00',
-  total_spent_usd: '7.90',
-  total_held_usd: '0.02',
-};
+const view = extensible<Connection, unknown>({
+  ...connectionView,
+  show: (connection) => connectionView.show(connection),
+});
+const { example } = connectionView;
 
 export const listConnections = historyOperation({
   name: 'list_connections',
@@ -80,7 +53,7 @@ export const listConnections = historyOperation({
     'The assistants that are connected to this account by OAuth, with what they may do and spend, newest first. Not with a ' +
     'key that has limits. Free.',
   path: '/v1/connections',
-  view: { schema, example: exampleConnection, show: toConnectionAnswer },
+  view,
   answer: 'ConnectionPage',
   example: { summary: 'The newest connections', limit: 50 },
   errors: ['permission_denied'],
@@ -116,10 +89,12 @@ export const limitConnection = async (
 const noSuchConnection =
   'connection_id: this account has no such connection, or it has ended. See GET /v1/connections.';
 
-interface Parts<Input> extends Pick<ReadOperation, 'name' | 'title' | 'description'> {
-  input: z.ZodType<Input>;
+interface Parts<Input> extends Pick<ReadOperation<Input>, 'name' | 'title' | 'description' | 'input'> {
   rest: Pick<RestBinding, 'method' | 'isStrict'>;
-  example: Pick<ReadOperation['docs']['examples'][0], 'summary' | 'body' | 'answer'>;
+  summary: string;
+  body?: JsonObject;
+  /** What the answer of the example has beside that of the view. */
+  changed: JsonObject;
   wrong: ReadOperation['docs']['wrong'];
   /** Returns false if there is no such connection. */
   change(
@@ -132,15 +107,28 @@ interface Parts<Input> extends Pick<ReadOperation, 'name' | 'title' | 'descripti
 /** Makes an operation that changes a connection of the account, and answers it as it is then. It is no tool. */
 const ownConnectionOperation = <Input extends { connection_id: string }>({
   rest,
-  example,
+  summary,
+  body,
+  changed,
   wrong,
   change,
   ...parts
-}: Parts<Input>): ReadOperation<Input> => ({
-  ...parts,
-  group: 'generation',
-  sale: {
-    kind: 'free',
+}: Parts<Input>): ReadOperation<Input> => {
+  const parameters = { connection_id: example.id };
+  const answer = { ...example, ...changed };
+  const when = 'The account has no such connection, or it has ended.';
+  const operation = readOperation<Input>({
+    ...parts,
+    output: view.schema,
+    path: '/v1/connections/{connection_id}',
+    errors: ['not_found', 'permission_denied'],
+    tool: null,
+    docs: {
+      answer: 'Connection',
+      examples: [{ summary, parameters, ...(body === undefined ? {} : { body }), status: 200, answer }],
+      wrong,
+      errors: { not_found: { when, message: noSuchConnection, param: 'connection_id' } },
+    },
     handle: async (input, { caller }, services) => {
       assertMakesKeys(caller);
       const own = { id: input.connection_id.toLowerCase(), accountId: caller.accountId };
@@ -148,34 +136,11 @@ const ownConnectionOperation = <Input extends { connection_id: string }>({
       const connection = await services.store.getConnection({ ...own, now: services.clock.now() });
       if (!isChanged || connection === null)
         throw new AppError('not_found', noSuchConnection, { param: 'connection_id' });
-      return jsonAnswer(toConnectionAnswer(connection));
+      return jsonAnswer(connectionView.show(connection));
     },
-  },
-  output: schema,
-  rest: {
-    path: '/v1/connections/{connection_id}',
-    query: [],
-    validation: 'envelope',
-    ...rest,
-    errors: ['not_found', 'permission_denied'],
-  },
-  tool: null,
-  docs: {
-    answer: 'Connection',
-    description: null,
-    headers: {},
-    mayBeSandbox: false,
-    examples: [{ parameters: { connection_id: exampleConnection.id }, status: 200, ...example }],
-    wrong,
-    errors: {
-      not_found: {
-        when: 'The account has no such connection, or it has ended.',
-        message: noSuchConnection,
-        param: 'connection_id',
-      },
-    },
-  },
-});
+  });
+  return { ...operation, rest: { ...operation.rest, ...rest } };
+};
 
 export const updateConnection = ownConnectionOperation({
   name: 'update_connection',
@@ -186,12 +151,10 @@ export const updateConnection = ownConnectionOperation({
   // A misspelt limit must not be ignored.
   input: z.strictObject({ connection_id: connectionIdField, ...connectionLimits }),
   rest: { method: 'POST', isStrict: true },
-  example: {
-    summary: 'Another limit in all',
-    body: { budget_total_usd: '80.00' },
-    answer: { ...exampleConnection, budget_total_usd: '80.00' },
-  },
-  wrong: { connection_id: exampleConnection.id, budget_day_usd: '-5' },
+  summary: 'Another limit in all',
+  body: { budget_total_usd: '80.00' },
+  changed: { budget_total_usd: '80.00' },
+  wrong: { connection_id: example.id, budget_day_usd: '-5' },
   change: (own, input, { store }) => limitConnection(store, own, input),
 });
 
@@ -202,10 +165,8 @@ export const endConnection = ownConnectionOperation({
     'Ends the connection of an assistant at once; jobs that it began go on. Not with a key that has limits. Free.',
   input: z.object({ connection_id: connectionIdField }),
   rest: { method: 'DELETE' },
-  example: {
-    summary: 'An ended connection',
-    answer: { ...exampleConnection, revoked_at: '2026-11-20T10:00:00.000Z' },
-  },
+  summary: 'An ended connection',
+  changed: { revoked_at: '2026-11-20T10:00:00.000Z' },
   wrong: { connection_id: 'x'.repeat(129) },
   change: (own, _input, { store, clock }) => store.endConnection({ ...own, now: clock.now() }),
 });

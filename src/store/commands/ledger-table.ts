@@ -31,11 +31,13 @@ export const readAvailable = statement({
 
 /**
  * Whoever opens or pays for a job must first lock the account's row, so nothing that is read under this lock can change,
- * except that the key may be revoked.
+ * except that the key may be revoked. A connection is usable as long as the key that made it is not revoked, either.
  */
 export const lockAccount = statement({
   text: ({ lockRows }) => `select status, balance - held as available,
-      exists (select 1 from api_keys where id = $2 and account_id = $1 and revoked_at is null) as has_key
+      exists (select 1 from api_keys where id = $2 and account_id = $1 and revoked_at is null)
+        and not exists (select 1 from connections c join api_keys p on p.id = c.parent_id
+          where c.id = $2 and p.revoked_at is not null) as has_key
     from accounts where id = $1 ${lockRows}`,
   values: valuesOf<{ accountId: string; keyId: string }>('accountId', 'keyId'),
   read: firstOf((row: { status: string; available: Nano; has_key: bigint | boolean }) => ({
