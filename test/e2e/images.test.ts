@@ -371,12 +371,13 @@ describe('an image request that cannot be served', () => {
     expect(await refusal(response)).toMatchObject({ status: 422, param: 'webhook_url' });
   });
 
-  it('is refused over MCP with the same words', async () => {
+  it('is refused over MCP with the same words, but for the names of tools', async () => {
     for (const [, more, , { query } = {}] of cases) {
-      if (query !== undefined) continue;
       const body = { ...plain, ...more };
-      const overRest = (await (await post(body)).json()) as Body;
-      expect(await tool(assistant, 'create_image', body)).toEqual(overRest);
+      // A tool takes the default model for a call without one.
+      if (query !== undefined || body.model === undefined) continue;
+      const overRest = (await (await post(body)).text()).replace('GET /v1/models', 'list_models');
+      expect(await tool(assistant, 'create_image', body)).toEqual(JSON.parse(overRest));
     }
   });
 
