@@ -10,6 +10,8 @@ const flags = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
+  // The client of PulseAudio leaves a folder behind.
+  '--disable-audio-output',
 ];
 
 /** Opens one Chromium for a test file, the program that CHROMIUM names. The returned function opens a page of a new visitor. */

@@ -241,6 +241,21 @@ describe('the view of a job', () => {
     await shown.page.close();
   });
 
+  it('follows a film to its end through the host, and plays it from its address', async () => {
+    const input = { model: 'videomodel-2.0', prompt: 'waves', duration: 4, resolution: '480p' };
+    const result = await callTool('create_video', input);
+    const shown = await show('job', { tool: 'create_video', input, result, callTool, theme: 'dark' });
+    await shown.frame.locator('video').waitFor();
+    await expect
+      .poll(() => shown.frame.evaluate(`document.querySelector('video').videoWidth`))
+      .toBeGreaterThan(0);
+    expect(new Set(shown.calls)).toEqual(new Set(['get_video']));
+    await shown.frame.getByRole('link', { name: 'Open' }).click();
+    await expect.poll(() => shown.links).toEqual([expect.stringContaining(`${gateway.url}/films/`)]);
+    await expectSound(shown, 'dark');
+    await shown.page.close();
+  });
+
   it('reads no job again whose state was read', async () => {
     const shown = await show('job', { tool: 'get_job', result: answer({}), callTool });
     await shown.page.clock.fastForward(60_000);
