@@ -8,6 +8,7 @@ import type { Services } from '../operations/call.ts';
 import type { Operation } from '../operations/definition.ts';
 import { createBuyerLists } from './buyer-lists.ts';
 import { createCallTool, createScopeFor, type ToolCallContext } from './call-tool.ts';
+import { createPrompts } from './prompts.ts';
 import { createResources } from './resources.ts';
 import { createToolList, isIn, isTool, needsKey, type ToolGroup, type McpIdentity } from './tool-list.ts';
 
@@ -56,7 +57,12 @@ export const createMcpMethods = ({
   const listFor = createBuyerLists(services);
   /** Returns what a client learns of the server of its group before it calls anything. */
   const describe = (identity: McpIdentity) => ({
-    capabilities: { tools: {}, ...(resourceGroups.has(identity.group) ? { resources: {} } : {}) },
+    capabilities: {
+      tools: {},
+      prompts: {},
+      completions: {},
+      ...(resourceGroups.has(identity.group) ? { resources: {} } : {}),
+    },
     instructions: offered().instructionsFor(identity),
   });
   const listTools = (identity: McpIdentity): Promise<ListToolsResult> =>
@@ -72,7 +78,8 @@ export const createMcpMethods = ({
       callOperation(params, context, known),
     );
 
-  const methods = { describe, listTools, callTool, resources, logged, serverInfo, listHint };
+  const prompts = createPrompts(services, () => offered().operations);
+  const methods = { describe, listTools, callTool, prompts, resources, logged, serverInfo, listHint };
   return {
     ...methods,
     hasTool: (group: ToolGroup, name: string) => tools.find(group, name) !== null,
@@ -91,6 +98,7 @@ const createProtocolServer = (
     describe,
     listTools,
     callTool,
+    prompts,
     resources,
     logged,
     serverInfo,
@@ -100,7 +108,7 @@ const createProtocolServer = (
   const described = describe(identity);
   const server = new Server(serverInfo, {
     ...described,
-    cacheHints: { 'tools/list': listHint, 'server/discover': listHint },
+    cacheHints: { 'tools/list': listHint, 'prompts/list': listHint, 'server/discover': listHint },
   });
   if (described.capabilities.resources !== undefined) {
     server.setRequestHandler('resources/list', (_request, { mcpReq }) =>
@@ -113,6 +121,13 @@ const createProtocolServer = (
       logged(identity, 'resources/read', (known) => resources.read(params.uri, known, mcpReq.signal)),
     );
   }
+  server.setRequestHandler('prompts/list', () => logged(identity, 'prompts/list', prompts.list));
+  server.setRequestHandler('prompts/get', ({ params }) =>
+    logged(identity, 'prompts/get', (known) => prompts.get(params, known)),
+  );
+  server.setRequestHandler('completion/complete', ({ params }) =>
+    logged(identity, 'completion/complete', (known) => prompts.complete(params, known)),
+  );
   server.setRequestHandler('tools/list', () => listTools(identity));
   server.setRequestHandler('tools/call', ({ params }, context) => callTool(identity, params, context));
   return server;

@@ -147,6 +147,8 @@ describe('the tool lists', () => {
 
   it('cost a model less than 6,500 tokens in all', () => {
     expect(countTokens(JSON.stringify(tools.list('all', true)))).toBeLessThan(6_500);
+    const inputs = all.map(({ outputSchema: _answer, ...tool }) => tool);
+    expect(countTokens(JSON.stringify({ tools: inputs }))).toBeLessThan(4_800);
   });
 
   it('cost a wallet, which has no key, less than 1,500 tokens', () => {
@@ -211,6 +213,7 @@ describe.each(all)('the tool $name', (tool) => {
 
   it('has a name in snake_case, a title, a description and explicit hints', () => {
     expect(tool.name).toMatch(/^[a-z]+(_[a-z]+)*$/);
+    expect(tool.name.length).toBeLessThanOrEqual(64);
     expect(tool.title).not.toBe('');
     expect(tool.description).not.toBe('');
     expect(tool.annotations).toEqual({
