@@ -9,6 +9,7 @@ import { AppError, toAppError } from '../kit/errors.ts';
 import { isJsonObject, type JsonObject } from '../kit/json.ts';
 import type { Log } from '../kit/log.ts';
 import { logFailure } from '../kit/write-answer.ts';
+import { previewOf } from '../operations/images/preview-image.ts';
 import { execute } from '../operations/execute.ts';
 import type { Answer } from '../operations/answer.ts';
 import type { Call, Services } from '../operations/call.ts';
@@ -55,7 +56,7 @@ export const createCallTool = ({
       // The work may outlive the client.
       identity.memory.holdUntil(executing);
       const answer = await executing;
-      return toResult(answer, services);
+      return await toResult(answer, { memory: identity.memory, signal: context.mcpReq.signal }, services);
     } catch (thrown) {
       const error = toAppError(thrown);
       logFailure(services.log, error, {
@@ -141,10 +142,20 @@ const readIdempotencyKey = (value: unknown): string | null => {
   );
 };
 
-const toResult = (answer: Answer, { config }: Services): CallToolResult => {
+const toResult = async (
+  answer: Answer,
+  call: Pick<Call, 'memory' | 'signal'>,
+  services: Services,
+): Promise<CallToolResult> => {
   switch (answer.kind) {
-    case 'json':
-      return toToolResult(answer, config);
+    case 'json': {
+      const result = toToolResult(answer, services.config);
+      const image = answer.links.find(({ mimeType }) => mimeType?.startsWith('image/'));
+      const preview = image === undefined ? null : await previewOf(image.url, call, services);
+      return preview === null
+        ? result
+        : { ...result, content: [...result.content, { type: 'image', ...preview }] };
+    }
     case 'payment_required':
       return toPaymentRequiredResult(answer);
     case 'stream':

@@ -30,6 +30,13 @@ export interface SaveMediaInput {
   signal: AbortSignal;
 }
 
+export interface KeepImageInput extends Pick<SaveMediaInput, 'accountId' | 'contentType' | 'signal'> {
+  id: string;
+  bytes: Uint8Array;
+  /** Epoch milliseconds. */
+  expiresAt: number;
+}
+
 export interface SavedMedia {
   id: string;
   role: MediaRole;
@@ -77,6 +84,12 @@ export const createMediaLibrary = ({ store, files, clock, publicUrl }: MediaLibr
         await Promise.allSettled([store.discardMedia({ ids: [id], now: clock.now() })]);
         throw error;
       }
+    },
+    /** Saves an image that no job has, under an id that the caller finds again, until `expiresAt`. Rejects if it is kept. */
+    keep: async ({ id, accountId, contentType, bytes, expiresAt, signal }: KeepImageInput): Promise<void> => {
+      const now = clock.now();
+      await store.reserveMedia({ id, accountId, role: 'image', contentType, expiresAt, now });
+      await files.write(id, bytes, { contentType, signal });
     },
     /** Lets saved media without a job expire now. */
     discard: async (ids: readonly string[]): Promise<void> => {
