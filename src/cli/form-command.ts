@@ -173,7 +173,6 @@ const quote = (value: unknown): string => {
   return /^[\w./:@-]+$/.test(text) ? text : JSON.stringify(text);
 };
 
-/** Writes the arguments of an input. */
 const toArguments = (parameters: readonly Parameter[], input: Readonly<Record<string, unknown>>): string[] =>
   parameters.flatMap(({ field, name, isOption }) => {
     const value = input[field];

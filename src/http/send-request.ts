@@ -32,7 +32,6 @@ export interface BodyLimits {
   lineBytes?: number;
 }
 
-/** Returns the limits of the body of an answer. */
 export const limitsFor = (limits: HttpRequest['limits'], head: AnswerHead): BodyLimits =>
   typeof limits === 'function' ? limits(head) : limits;
 

@@ -38,25 +38,7 @@ export interface LiveJob {
   readonly finished: Promise<KnownJob>;
 }
 
-export interface JobRunner {
-  /** The lease owner, for jobs opened as `running`. */
-  readonly owner: string;
-  /**
-   * Runs a job that was opened as `running` under this owner, also if nobody listens any more. `work` is passed to the
-   * executor. It need not be in the store, because no other process may take over such a job.
-   */
-  start(job: Job, work?: unknown): LiveJob;
-  /** Returns the job if it runs in this process. */
-  live(jobId: string): LiveJob | null;
-  /** Waits up to `timeoutMs` for a terminal state, here or in another process. Returns the job as it is then. */
-  wait(input: WaitInput): Promise<KnownJob>;
-  /** Starts to claim queued jobs and to end dead ones. */
-  begin(): void;
-  /** True if the process is ending and new jobs should be refused. */
-  isDraining(): boolean;
-  /** Stops claiming, waits up to `timeoutMs` for running jobs, then aborts them. */
-  drain(timeoutMs: number): Promise<void>;
-}
+export type JobRunner = ReturnType<typeof createJobRunner>;
 
 export interface JobRunnerOptions extends Pick<
   JobQueueOptions,
@@ -89,7 +71,7 @@ interface RunnerState extends JobRunnerOptions, Pick<JobQueueOptions, 'owner' | 
  * Runs jobs in this process under leases: interactive ones at once, queued ones when there is capacity. A heartbeat
  * renews the leases. A job that loses its lease is aborted here, and ended by the process that reaps it.
  */
-export const createJobRunner = (options: JobRunnerOptions): JobRunner => {
+export const createJobRunner = (options: JobRunnerOptions) => {
   const state: RunnerState = {
     ...options,
     owner: randomUUID(),
@@ -112,16 +94,26 @@ export const createJobRunner = (options: JobRunnerOptions): JobRunner => {
   let stopListening = (): void => undefined;
 
   return {
+    /** The lease owner, for jobs opened as `running`. */
     owner,
-    start: (job, work) => launch(state, job, { lane: null, work }),
-    live: (jobId) => running.get(jobId) ?? null,
-    wait: (input) => waitForJob(state, input),
-    begin: () => {
+    /**
+     * Runs a job that was opened as `running` under this owner, also if nobody listens any more. `work` is passed to the
+     * executor. It need not be in the store, because no other process may take over such a job.
+     */
+    start: (job: Job, work?: unknown): LiveJob => launch(state, job, { lane: null, work }),
+    /** Returns the job if it runs in this process. */
+    live: (jobId: string): LiveJob | null => running.get(jobId) ?? null,
+    /** Waits up to `timeoutMs` for a terminal state, here or in another process. Returns the job as it is then. */
+    wait: (input: WaitInput): Promise<KnownJob> => waitForJob(state, input),
+    /** Starts to claim queued jobs and to end dead ones. */
+    begin: (): void => {
       stopListening = store.onJobQueued(queue.claim);
       queue.begin(ended.signal);
     },
-    isDraining: () => draining.signal.aborted,
-    drain: async (timeoutMs) => {
+    /** True if the process is ending and new jobs should be refused. */
+    isDraining: (): boolean => draining.signal.aborted,
+    /** Stops claiming, waits up to `timeoutMs` for running jobs, then aborts them. */
+    drain: async (timeoutMs: number): Promise<void> => {
       draining.abort();
       stopListening();
       await queue.claimed();
@@ -330,27 +322,16 @@ const waitForJob = async (
   return latest;
 };
 
-/**
- * The events of a running job, for any number of readers in the same process. Each reader starts at the first event.
- * The events are kept only while the job runs; its executor limits their size.
- */
-export interface JobFeed<Event> {
-  emit(event: Event): void;
-  /** Ends the feed. Readers end after the last event. */
-  end(): void;
-  /** Resolves at the first event, at the end, or after `timeoutMs`. */
-  started(timeoutMs: number): Promise<void>;
-  /**
-   * Hands over all events from the first, then live ones: at a time as many as were emitted in one turn. Waits for the
-   * promise that `take` returns, if any. Resolves when the feed ends, or when `signal` aborts.
-   */
-  read(signal: AbortSignal, take: (events: Event[]) => Promise<void> | undefined): Promise<void>;
-}
-
 /** So many events are written together at most, so that no reader needs much memory, or time for one piece. */
 const atOnce = 256;
 
-export const createJobFeed = <Event>(): JobFeed<Event> => {
+export type JobFeed<Event> = ReturnType<typeof createJobFeed<Event>>;
+
+/**
+ * Makes the events of a running job, for any number of readers in the same process. Each reader starts at the first event.
+ * The events are kept only while the job runs; its executor limits their size.
+ */
+export const createJobFeed = <Event>() => {
   const events: Event[] = [];
   let isEnded = false;
   let change = Promise.withResolvers<void>();
@@ -361,15 +342,17 @@ export const createJobFeed = <Event>(): JobFeed<Event> => {
   };
 
   return {
-    emit: (event) => {
+    emit: (event: Event): void => {
       events.push(event);
       wake();
     },
-    end: () => {
+    /** Ends the feed. Readers end after the last event. */
+    end: (): void => {
       isEnded = true;
       wake();
     },
-    started: async (timeoutMs) => {
+    /** Resolves at the first event, at the end, or after `timeoutMs`. */
+    started: async (timeoutMs: number): Promise<void> => {
       if (events.length > 0 || isEnded) return;
       const late = Promise.withResolvers<true>();
       const timer = setTimeout(late.resolve, timeoutMs, true);
@@ -377,7 +360,14 @@ export const createJobFeed = <Event>(): JobFeed<Event> => {
         if ((await Promise.race([change.promise, late.promise])) === true) break;
       clearTimeout(timer);
     },
-    read: async (signal, take) => {
+    /**
+     * Hands over all events from the first, then live ones: at a time as many as were emitted in one turn. Waits for the
+     * promise that `take` returns, if any. Resolves when the feed ends, or when `signal` aborts.
+     */
+    read: async (
+      signal: AbortSignal,
+      take: (events: Event[]) => Promise<void> | undefined,
+    ): Promise<void> => {
       signal.addEventListener('abort', wake);
       try {
         for (let position = 0; !signal.aborted;) {

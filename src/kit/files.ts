@@ -15,13 +15,24 @@ export const ignoreEnoent = async <T>(reading: Promise<T>): Promise<T | null> =>
 export const listDirectory = async (directory: string): Promise<string[]> =>
   (await ignoreEnoent(readdir(directory))) ?? [];
 
-/** Removes files last written more than `ageMs` ago from a folder, which a killed process left behind. */
-export const removeOldFiles = async (directory: string, ageMs: number): Promise<void> => {
+/**
+ * Removes files of a folder that a killed process left behind: those last written before `olderThan` (epoch
+ * milliseconds), whose names have this ending. Returns how many.
+ */
+export const removeOldFiles = async (
+  directory: string,
+  { olderThan, ending = '', signal }: { olderThan: number; ending?: string; signal?: AbortSignal },
+): Promise<number> => {
+  let removed = 0;
   for (const name of await listDirectory(directory)) {
+    signal?.throwIfAborted();
     const file = join(directory, name);
-    const found = await stat(file).catch(() => null);
-    if (found !== null && Date.now() - found.mtimeMs > ageMs) await rm(file, { force: true });
+    const found = name.endsWith(ending) ? await ignoreEnoent(stat(file)) : null;
+    if (found === null || found.mtimeMs >= olderThan) continue;
+    await rm(file, { force: true });
+    removed += 1;
   }
+  return removed;
 };
 
 /**

@@ -20,16 +20,7 @@ export interface ImportedStream extends ImportedProfiles {
   firstRejected: readonly RejectedRow[];
 }
 
-/** Changes the profiles beside a gateway that serves them. Rejects with AppError. */
-export interface LeadTasks {
-  stats(): Promise<LeadStats>;
-  forget(usernames: readonly string[]): ReturnType<LeadIndex['forget']>;
-  remember(usernames: readonly string[]): ReturnType<LeadIndex['remember']>;
-  /** Erases forgotten people who are still stored. */
-  sweep(): Promise<void>;
-  /** Imports a stream that can be read once. One that breaks off changes nothing. */
-  importStream(options: StreamImport, body: Readable): Promise<ImportedStream>;
-}
+export type LeadTasks = ReturnType<typeof createLeadTasks>;
 
 export type LeadTask =
   | { kind: 'stats' | 'sweep' }
@@ -48,8 +39,13 @@ const tasksAtOnce = 4;
 /** A hostile file ends its own thread. */
 const maxHeapMb = 1_024;
 
-/** Does each task in a thread of its own, as an index blocks its thread for long. */
-export const createLeadTasks = ({ dataDir, databaseUrl, databaseDirectUrl }: StoreSettings): LeadTasks => {
+type Names = readonly string[];
+
+/**
+ * Changes the profiles beside a gateway that serves them: each task in a thread of its own, as an index blocks its thread
+ * for long. Rejects with AppError.
+ */
+export const createLeadTasks = ({ dataDir, databaseUrl, databaseDirectUrl }: StoreSettings) => {
   // A thread cannot be sent all settings of a gateway.
   const settings = { dataDir, databaseUrl, databaseDirectUrl };
   const limiter = createFairShareLimiter({ total: tasksAtOnce });
@@ -66,11 +62,13 @@ export const createLeadTasks = ({ dataDir, databaseUrl, databaseDirectUrl }: Sto
     }
   };
   return {
-    stats: () => run({ kind: 'stats' }),
-    forget: (usernames) => run({ kind: 'forget', usernames }),
-    remember: (usernames) => run({ kind: 'remember', usernames }),
-    sweep: () => run({ kind: 'sweep' }),
-    importStream: async (options, body) => {
+    stats: (): Promise<LeadStats> => run({ kind: 'stats' }),
+    forget: (usernames: Names): ReturnType<LeadIndex['forget']> => run({ kind: 'forget', usernames }),
+    remember: (usernames: Names): ReturnType<LeadIndex['remember']> => run({ kind: 'remember', usernames }),
+    /** Erases forgotten people who are still stored. */
+    sweep: (): Promise<void> => run({ kind: 'sweep' }),
+    /** Imports a stream that can be read once. One that breaks off changes nothing. */
+    importStream: async (options: StreamImport, body: Readable): Promise<ImportedStream> => {
       const copy = copyOf(body);
       try {
         return await run({ kind: 'import', options, body: Readable.toWeb(copy) });

@@ -120,7 +120,6 @@ const placeManifest = z.object({
     .nullable(),
 });
 
-/** Finds the list that the manifest of a place names. */
 const findInPlace = (folder: string, manifest: unknown): NamedList | null => {
   const { data } = placeManifest.safeParse(manifest);
   if (data === undefined) throw new Error('its manifest is damaged, or another version wrote it');

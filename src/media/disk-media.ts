@@ -2,9 +2,8 @@ import { constants, createReadStream } from 'node:fs';
 import { access, mkdir, open, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { addAbortSignal } from 'node:stream';
-import { ignoreEnoent, syncToDisk } from '../kit/files.ts';
-import { checkedMediaId, type MediaFiles } from './media-files.ts';
-import { removeOldWrites, unfinishedName } from './remove-old-writes.ts';
+import { ignoreEnoent, removeOldFiles, syncToDisk } from '../kit/files.ts';
+import { checkedMediaId, unfinished, type MediaFiles } from './media-files.ts';
 import { untilAborted } from '../kit/streams.ts';
 
 /** An empty file. Its time is the first use of the folder. */
@@ -21,7 +20,7 @@ export const createDiskMedia = (directory: string): MediaFiles => {
 
   const placeOf = (id: string): { folder: string; file: string; temporary: string } => {
     const folder = join(root, checkedMediaId(id).slice(0, 2));
-    return { folder, file: join(folder, id), temporary: join(temporaryFolder, unfinishedName(id)) };
+    return { folder, file: join(folder, id), temporary: join(temporaryFolder, id + unfinished) };
   };
 
   /**
@@ -78,7 +77,7 @@ export const createDiskMedia = (directory: string): MediaFiles => {
       // Without its folder the medium may never have been written. Without `tmp` nothing was written here.
       if (isThere === null) await assertMounted(temporaryFolder);
     },
-    removeLeftovers: (options) => removeOldWrites(temporaryFolder, options),
+    removeLeftovers: (options) => removeOldFiles(temporaryFolder, { ...options, ending: unfinished }),
     check: async () => {
       await mkdir(root, { recursive: true });
       await access(root, constants.R_OK | constants.W_OK);

@@ -42,6 +42,6 @@ export const createInputFolder = ({
       }
     },
     /** Removes files that a killed process left behind. */
-    sweep: () => removeOldFiles(directory, abandonedMs),
+    sweep: () => removeOldFiles(directory, { olderThan: Date.now() - abandonedMs }),
   };
 };

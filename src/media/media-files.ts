@@ -46,6 +46,9 @@ export interface MediaFiles {
   close(): Promise<void>;
 }
 
+/** The ending of the name of a file while it is written. */
+export const unfinished = '.tmp';
+
 const idPattern = /^[0-9A-Za-z]{20,64}$/;
 
 /** Returns the id, or throws RangeError if it is not one. Ids become parts of paths and keys. */

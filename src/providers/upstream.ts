@@ -60,25 +60,13 @@ export const createUpstream = (
   const open = async (
     url: string,
     request: UpstreamRequest & Pick<HttpRequest, 'limits'>,
-  ): Promise<HttpAnswer> => {
-    try {
-      return await http.send(url, toRequest(request));
-    } catch (error) {
-      throw toTransportFailure(error);
-    }
-  };
+  ): Promise<HttpAnswer> => http.send(url, toRequest(request)).catch(throwTransportFailure);
 
   /** Hands over the body as it comes, see `receive` of http/send-request.ts. */
   const receive = async (
     url: string,
     request: UpstreamRequest & Pick<ReceiveRequest, 'limits' | 'onData'>,
-  ): Promise<AnswerHead> => {
-    try {
-      return await http.receive(url, toRequest(request));
-    } catch (error) {
-      throw toTransportFailure(error);
-    }
-  };
+  ): Promise<AnswerHead> => http.receive(url, toRequest(request)).catch(throwTransportFailure);
 
   /** Keeps a whole answer as it came. */
   const collect = async (
@@ -120,6 +108,10 @@ const parseJson = (text: string): unknown => {
   } catch {
     return undefined;
   }
+};
+
+const throwTransportFailure = (error: unknown): never => {
+  throw toTransportFailure(error);
 };
 
 /** Maps a failure of the HTTP client to what the router may do about it. Returns any other error as it is. */

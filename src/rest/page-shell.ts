@@ -12,7 +12,6 @@ export interface PageShell {
   title: string;
   /** The address of `/docs/style.css`, relative to the page. */
   style: string;
-  /** The `<body>`. */
   body: Html;
 }
 

@@ -32,7 +32,6 @@ export const refuseUnreadable = (error: NodeJS.ErrnoException, socket: Duplex): 
   else refuse(socket, refusals[error.code ?? ''] ?? unreadable);
 };
 
-/** Refuses CONNECT. */
 export const refuseConnect = (socket: Duplex): void =>
   refuse(socket, [405, 'method_not_allowed', 'This server is not a proxy.'], ['Allow: GET, HEAD, POST']);
 

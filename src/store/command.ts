@@ -2,7 +2,9 @@ import type { ColumnList } from './columns.ts';
 import {
   countRows,
   firstOf,
+  statement,
   valuesOf,
+  type Declared,
   type EngineKind,
   type JobAnnouncement,
   type SqlValue,
@@ -74,9 +76,10 @@ type Part<Input, Output> = Omit<Command<'read' | 'write', Input, Output>, 'kind'
 
 /** Declares a read that is one statement. It can also be a step of other commands. */
 export const read = <Input, Output>(
-  declared: Statement<Input, Output> & Pick<Part<Input, Output>, 'isLong'>,
+  declared: Declared<Input, Output> & Pick<Part<Input, Output>, 'isLong'>,
 ): Command<'read', Input, Output> & Statement<Input, Output> => {
-  const command = { ...declared, kind: 'read' as const, steps: (input: Input) => run(command, input) };
+  const own = { ...declared, ...statement(declared) };
+  const command = { ...own, kind: 'read' as const, steps: (input: Input) => run(command, input) };
   return command;
 };
 
@@ -89,10 +92,11 @@ export const readBy = <Row>(table: string, key: string, { list, read: toRow }: C
   });
 
 /** Declares a write that is one statement. It can also be a step of other commands. */
-export const write = <Input, Output>(
-  declared: Statement<Input, Output>,
+export const write = <Input, Output = void>(
+  declared: Declared<Input, Output>,
 ): Command<'write', Input, Output> & Statement<Input, Output> => {
-  const command = { ...declared, kind: 'write' as const, steps: (input: Input) => run(command, input) };
+  const own = statement(declared);
+  const command = { ...own, kind: 'write' as const, steps: (input: Input) => run(command, input) };
   return command;
 };
 

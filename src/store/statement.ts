@@ -37,9 +37,17 @@ export interface Statement<Input, Output> {
   only?: 'postgres';
 }
 
+/** A statement without `values` has no parameters. One without `read` drops its rows. */
+export type Declared<Input, Output> = Omit<Statement<Input, Output>, 'values' | 'read'> &
+  Partial<Pick<Statement<Input, Output>, 'values' | 'read'>>;
+
 /** Declares a statement that is a step of commands. */
-export const statement = <Input, Output>(declared: Statement<Input, Output>): Statement<Input, Output> =>
-  declared;
+export const statement = <Input, Output = void>(
+  declared: Declared<Input, Output>,
+): Statement<Input, Output> =>
+  // Without `read`, nothing makes `Output` another type than its default.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  ({ values: () => [], read: () => undefined, ...declared }) as Statement<Input, Output>;
 
 /**
  * A group does not wait longer for a locked row, so that one account does not hold up all others. In a transaction, which
@@ -110,4 +118,3 @@ export const firstRow =
 
 export const countRows = (rows: unknown[]): number => rows.length;
 export const hasRows = (rows: unknown[]): boolean => rows.length > 0;
-export const nothing = (): void => {};

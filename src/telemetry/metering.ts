@@ -64,7 +64,6 @@ export const createMetering = async (
   const meter = provider.getMeter('causeway');
   const events = mapValues(eventMetrics, (definition) => toRecorder(meter, definition));
   const reads = mapValues(readMetrics, (definition) => toObservable(meter, definition));
-  /** Records one event. */
   const record = (name: EventName, value: number, attributes: Attributes): void =>
     events[name](value, attributes);
   const listener = scraped && (await listenForScrapes(scraped, log));

@@ -228,7 +228,6 @@ export const readMetrics = define('gauge', {
   },
 });
 
-/** All metrics. */
 export const allMetrics: readonly MetricDefinition[] = [
   ...Object.values(eventMetrics),
   ...Object.values(readMetrics),

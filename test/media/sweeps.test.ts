@@ -203,7 +203,7 @@ describe.each(testEngines())('sweeps on $kind', ({ create }) => {
           return start;
         },
       },
-      inputFolder: { sweep: async () => void (isSwept = true) },
+      inputFolder: { sweep: async () => Number((isSwept = true)) },
       clock,
       log,
     }).begin(stop.signal);
@@ -234,7 +234,7 @@ describe.each(testEngines())('sweeps on $kind', ({ create }) => {
         ...place.files,
         check: (options) => (isBroken ? broken : place.files).check(options),
       },
-      inputFolder: { sweep: async () => {} },
+      inputFolder: { sweep: async () => 0 },
       clock,
       log,
       checkEveryMs: 5,

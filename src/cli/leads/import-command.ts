@@ -41,7 +41,6 @@ export const readingUsage =
 export const maxShown = 5;
 const standardInput = '-';
 
-/** Returns the options of an input. */
 export const toInputOptions = (
   { files, header, column, delimiter, ...given }: z.output<z.ZodObject<typeof readingFields>>,
   { stdin }: Pick<Session, 'stdin'>,

@@ -10,7 +10,8 @@ import {
 } from '../../http/s3/s3-client.ts';
 import type { S3Config } from '../../http/s3/s3-settings.ts';
 import type { Log } from '../../kit/log.ts';
-import { checkedMediaId, type MediaFiles } from '../media-files.ts';
+import { removeOldFiles } from '../../kit/files.ts';
+import { checkedMediaId, unfinished, type MediaFiles } from '../media-files.ts';
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdir, rm, statfs } from 'node:fs/promises';
@@ -18,7 +19,6 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { digesting, untilAborted } from '../../kit/streams.ts';
 import { createMemoryBudget } from '../../limits/memory-budget.ts';
-import { removeOldWrites, unfinishedName } from '../remove-old-writes.ts';
 
 /** An empty object. Its time is the first use of the bucket and prefix. */
 const markName = 'used-since';
@@ -177,7 +177,7 @@ export const createSpool = ({
       { source, signal }: { source: AsyncIterable<Uint8Array>; signal: AbortSignal },
       use: (body: S3Body) => Promise<Result>,
     ): Promise<Result> => {
-      const file = join(directory, unfinishedName(id));
+      const file = join(directory, id + unfinished);
       const size = { bytes: 0 };
       const releases: (() => void)[] = [];
       const hash = createHash('sha256');
@@ -199,7 +199,7 @@ export const createSpool = ({
     },
     /** Removes files that a killed process left behind. Returns how many. */
     removeLeftovers: (options: { olderThan: number; signal: AbortSignal }): Promise<number> =>
-      removeOldWrites(directory, options),
+      removeOldFiles(directory, { ...options, ending: unfinished }),
   };
 };
 

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { SearchConfig } from './search-settings.ts';
 import { isJsonObject, type JsonObject } from '../../kit/json.ts';
 import { longestCategory } from '../../leads/query/check-lead.ts';
-import type { LeadQuery, Leads } from '../../leads/lead-source.ts';
+import { leadSchema, type LeadQuery, type Leads } from '../../leads/lead-source.ts';
 import { queryProblem, type QueryProblem } from '../../leads/query/search-terms.ts';
 import { isSynthetic } from '../../leads/synthetic/synthetic-mark.ts';
 import { nanoPerUsd, type Nano } from '../../kit/money.ts';
@@ -88,22 +88,7 @@ type SearchSale = AnswerSale<Input, Pick<Services, 'leads'>>;
 
 const name = 'search_leads';
 
-const lead = z.looseObject({
-  username: z.string(),
-  full_name: z.string(),
-  followers: z.int(),
-  following: z.int(),
-  is_verified: z.boolean(),
-  is_business: z.boolean(),
-  category: z.string().optional(),
-  bio: z.string().optional(),
-  public_email: z.string().optional(),
-  media_count: z.int().optional(),
-  gender: z.enum(['male', 'female']).optional(),
-  profile_pic_url: z.string().optional(),
-  country: z.string().optional(),
-  city: z.string().optional(),
-});
+const lead = z.looseObject(leadSchema.shape);
 
 const example = {
   input: { query: 'coffee', country: 'US', limit: 20 },

@@ -14,7 +14,6 @@ import { findNetwork, requireNetwork } from '../chains/networks.ts';
 
 /** Proofs as a transport received them. */
 export interface Proofs {
-  /** The header `X-PAYMENT`. */
   xPayment?: string | undefined;
   /** The header `PAYMENT-SIGNATURE`. */
   paymentSignature?: string | undefined;

@@ -70,7 +70,7 @@ export const createMovMaker = ({ directory }: { directory: string }) => {
         ? content
         : { contentType: 'video/quicktime', body: convert(content.body, signal) },
     /** Removes the files that a killed process left behind. */
-    sweep: () => removeOldFiles(directory, abandonedMs),
+    sweep: () => removeOldFiles(directory, { olderThan: Date.now() - abandonedMs }),
     close: () => pool.close(),
   };
 };

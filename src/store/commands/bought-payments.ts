@@ -10,7 +10,7 @@ import {
   writeTransaction,
   type Steps,
 } from '../command.ts';
-import { eachOf, firstOf, hasRows, nothing, statement, valuesOf } from '../statement.ts';
+import { eachOf, firstOf, hasRows, statement, valuesOf } from '../statement.ts';
 import { periodNames } from '../../rules/key-limits.ts';
 
 /**
@@ -121,7 +121,6 @@ const insert = statement({
       createdAt: now,
       updatedAt: now,
     }),
-  read: nothing,
 });
 
 type RecordOutcome = 'recorded' | 'exists' | 'over_budget';
@@ -169,7 +168,6 @@ const move = statement({
 const giveBack = statement({
   text: 'update bought_days set spent = spent - $3 where upstream = $1 and day = $2',
   values: valuesOf<BoughtPayment>('upstream', 'day', 'price'),
-  read: nothing,
 });
 
 /** Changes a payment by compare-and-set on its state; null if that fails. An unused one leaves the budget of its day. */

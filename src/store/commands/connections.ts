@@ -1,6 +1,6 @@
 import { columns, json, text, type RowOf } from '../columns.ts';
 import { read, readSteps, run, writeTransaction, type Steps } from '../command.ts';
-import { eachOf, firstOf, nothing, statement } from '../statement.ts';
+import { eachOf, firstOf, statement } from '../statement.ts';
 import {
   changeLimits,
   noLimits,
@@ -64,7 +64,6 @@ const insertConnection = statement({
     resource,
     JSON.stringify(client),
   ],
-  read: nothing,
 });
 
 /** Makes a connection. No API key opens it: its tokens are records of its grant. */
@@ -142,13 +141,11 @@ const findGrant = statement({
 const endKey = statement({
   text: 'update api_keys set revoked_at = coalesce(revoked_at, $2) where id = $1',
   values: ({ id, now }: { id: string; now: number }) => [id, now],
-  read: nothing,
 });
 
 const deleteRecords = statement({
   text: 'delete from oauth_records where grant_id = $1',
   values: (grantId: string) => [grantId],
-  read: nothing,
 });
 
 /** Ends a connection and its tokens at once. Ending again keeps the first time. False if there is none. */

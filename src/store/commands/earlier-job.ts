@@ -1,5 +1,5 @@
 import { run, type Steps } from '../command.ts';
-import { firstOf, firstRow, nothing, statement, valuesOf } from '../statement.ts';
+import { firstOf, firstRow, statement, valuesOf } from '../statement.ts';
 import { findJob, jobColumns, toJob, type Job } from './job-table.ts';
 import { getPayment } from './payments.ts';
 import { freesItsKey } from '../../rules/jobs.ts';
@@ -22,7 +22,6 @@ const findJobOfPayment = statement({
 export const claimJob = statement({
   text: 'update payments set job_id = $2, call_claim = null where identity = $1',
   values: valuesOf<{ identity: string; jobId: string }>('identity', 'jobId'),
-  read: nothing,
 });
 
 /** Also finds a claim that has expired. */

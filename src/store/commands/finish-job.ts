@@ -1,7 +1,7 @@
 import type { Nano } from '../../kit/money.ts';
 import { columns, flag, int64, integer, named, orNull, text } from '../columns.ts';
 import { inTransaction, run, writeSteps, type Steps } from '../command.ts';
-import { firstOf, firstRow, givenRows, nothing, statement, valuesOf, type EngineKind } from '../statement.ts';
+import { firstOf, firstRow, givenRows, statement, valuesOf, type EngineKind } from '../statement.ts';
 import { findJob, type EndedFields, type Job, type JobEnd } from './job-table.ts';
 import { countCapture, type CountedJob } from './key-budgets.ts';
 import type { Media } from './media.ts';
@@ -186,13 +186,11 @@ const insertDebit = statement({
     id,
     now,
   ],
-  read: nothing,
 });
 
 const expireInputs = statement({
   text: `update media set expires_at = $2 where job_id = $1 and role = 'input' and expires_at > $2`,
   values: valuesOf<FinishJobInput>('id', 'now'),
-  read: nothing,
 });
 
 const takeResult = statement({
@@ -208,7 +206,6 @@ const takeResult = statement({
     'now',
     'expiresAt',
   ),
-  read: nothing,
 });
 
 const insertEvent = statement({
@@ -220,7 +217,6 @@ const insertEvent = statement({
     'body',
     'now',
   ),
-  read: nothing,
 });
 
 function* finishInSteps(input: FinishJobInput): Steps<FinishJobOutcome | null> {

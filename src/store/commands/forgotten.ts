@@ -1,5 +1,5 @@
 import { read, run, write, writeTransaction } from '../command.ts';
-import { eachOf, nothing, onlyOf, statement, valuesOf } from '../statement.ts';
+import { eachOf, onlyOf, statement, valuesOf } from '../statement.ts';
 
 /** A list of people who asked to be forgotten. */
 export interface ForgottenListRow {
@@ -22,7 +22,6 @@ interface ListRow {
 export const readForgottenLists = read({
   text: `select id, salt, moved, (select revision from forgotten_revision) as revision
     from forgotten_lists order by position`,
-  values: () => [],
   read: (rows: ListRow[]): { lists: ForgottenListRow[]; revision: number } => ({
     lists: rows.map(({ id, salt, moved }) => ({ id, salt, moved: moved?.split(' ') ?? [] })),
     revision: Number(rows[0]?.revision ?? 0),
@@ -42,7 +41,6 @@ export const findForgotten = read({
 
 export const countForgotten = read({
   text: `select count(*) as people from forgotten_people`,
-  values: () => [],
   read: onlyOf(({ people }: { people: bigint }) => Number(people)),
 });
 
@@ -57,14 +55,12 @@ export const listForgotten = read({
 const raiseRevision = statement({
   text: `insert into forgotten_revision (id, revision) values (1, 1)
     on conflict (id) do update set revision = forgotten_revision.revision + 1 returning revision`,
-  values: () => [],
   read: onlyOf(({ revision }: { revision: bigint }) => Number(revision)),
 });
 
 const insertList = statement({
   text: `insert into forgotten_lists (id, salt, position) values ($1, $2, $3)`,
   values: valuesOf<{ id: string; salt: string; position: number }>('id', 'salt', 'position'),
-  read: nothing,
 });
 
 /** Adds an empty list, unless it exists. `onlyFirst`: unless there is any. */
@@ -83,14 +79,12 @@ export const addForgottenList = writeTransaction(function* ({
 export const noteMovedList = write({
   text: `update forgotten_lists set moved = coalesce(moved || ' ', '') || cast($2 as text) where id = $1`,
   values: valuesOf<{ id: string; tally: string }>('id', 'tally'),
-  read: nothing,
 });
 
 const insertDigests = statement({
   text: ({ givenStrings }) => `insert into forgotten_people (digest)
     select value from ${givenStrings('$1')} where true on conflict (digest) do nothing`,
   values: (digests: readonly string[]) => [JSON.stringify(digests)],
-  read: nothing,
 });
 
 /** Returns the revision after it. Throws if the list is not in this store: its digests would mean nothing. */

@@ -22,36 +22,27 @@ export const gaugeActiveJobs = read({
       cast(coalesce(sum(h.amount), 0) as bigint) as held
     from jobs j left join holds h on h.job_id = j.id and h.state = 'open'
     where j.status in ('queued', 'running') group by j.kind, j.status`,
-  values: () => [],
   read: eachOf(columns(activeFields).read),
   isLong: true,
 });
 
-const owedFields = { jobs: integer(), owed: int64() };
-
 /** Counts and sums the jobs that are done and owed, for telemetry. */
 export const gaugeOwedJobs = read({
   text: `select count(*) as jobs, cast(coalesce(sum(captured), 0) as bigint) as owed from holds where ${isOwed}`,
-  values: () => [],
-  read: onlyOf(columns(owedFields).read),
+  read: onlyOf(columns({ jobs: integer(), owed: int64() }).read),
   isLong: true,
 });
 
 /** So many rows are counted, so that a long backlog does not make every scrape slow. */
 const countedRows = 10_000;
 
-const waitingFields = { events: integer(), dueAt: time() };
-
 /** Counts the webhook events that wait, and tells when the first of them was due (0: none waits), for telemetry. */
 export const gaugeWebhooks = read({
   text: `select count(*) as events, coalesce(min(next_attempt_at), 0) as due_at
     from (select next_attempt_at from webhook_events where next_attempt_at is not null limit ${countedRows}) as by_due`,
-  values: () => [],
-  read: onlyOf(columns(waitingFields).read),
+  read: onlyOf(columns({ events: integer(), dueAt: time() }).read),
   isLong: true,
 });
-
-const openFields = { state: text<PaymentState>(), payments: integer(), oldestAt: time() };
 
 /** Counts the payments of each open state, and tells when the oldest was created (0: none is there), for telemetry. */
 export const gaugePayments = read({
@@ -62,7 +53,6 @@ export const gaugePayments = read({
           limit ${countedRows}) as by_${state}`,
     )
     .join(' union all '),
-  values: () => [],
-  read: eachOf(columns(openFields).read),
+  read: eachOf(columns({ state: text<PaymentState>(), payments: integer(), oldestAt: time() }).read),
   isLong: true,
 });

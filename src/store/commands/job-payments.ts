@@ -1,6 +1,6 @@
 import type { Nano } from '../../kit/money.ts';
 import { readBy, run, unlessRaced, writeSteps, writeTransaction, type Steps } from '../command.ts';
-import { eachOf, hasRows, nothing, statement, valuesOf } from '../statement.ts';
+import { eachOf, hasRows, statement, valuesOf } from '../statement.ts';
 import type { PaymentState } from '../../rules/payments.ts';
 import { claimJob, judgeEarlier, type Claimed } from './earlier-job.ts';
 import { findJob, type Job, type JobPayment } from './job-table.ts';
@@ -26,7 +26,6 @@ const dropOldClaim = statement({
   text: `update payments set call_claim = null
     where account_id = $1 and call_claim = $2 and state in ('settled', 'delivered') and updated_at < $3`,
   values: (claim: CallClaim) => [claim.accountId, claimOf(claim), claim.now - openingMs],
-  read: nothing,
 });
 
 /** Two claims at the same moment violate the unique index. */
@@ -79,7 +78,6 @@ const lockPayments = statement({
 const releaseJob = statement({
   text: 'update payments set job_id = null where job_id = $1',
   values: (jobId: string) => [jobId],
-  read: nothing,
 });
 
 /**

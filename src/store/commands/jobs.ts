@@ -5,7 +5,6 @@ import {
   eachOf,
   firstOf,
   hasRows,
-  nothing,
   onlyOf,
   statement,
   valuesOf,
@@ -165,7 +164,6 @@ const leaseJobs = statement({
       lease_until = $3, started_at = coalesce(started_at, $4)
     where ${isOneOf('id', '$1')}`,
   values: valuesOf<HeldJobs & Lease>('ids', 'owner', 'leaseUntil', 'now', 'attempts'),
-  read: nothing,
 });
 
 interface Lease {
@@ -228,14 +226,12 @@ const findLate = statement({
 const requeue = statement({
   text: ({ isOneOf }) => `${queueAgain} where ${isOneOf('id', '$1')}`,
   values: (ids: readonly string[]) => [JSON.stringify(ids)],
-  read: nothing,
 });
 
 const announce = statement({
   only: 'postgres',
   text: 'select pg_notify($1, $2)',
   values: (_, { channel, sender }) => [channel, sender],
-  read: nothing,
 });
 
 /**

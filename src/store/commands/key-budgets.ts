@@ -2,7 +2,7 @@ import { isoOrNull, toIso } from '../../kit/clock.ts';
 import { newId } from '../../kit/ids.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
 import { run, type Steps } from '../command.ts';
-import { nothing, statement, valuesOf } from '../statement.ts';
+import { statement, valuesOf } from '../statement.ts';
 import type { Job, NewJob } from './job-table.ts';
 import { countedKeys, type UsedKey } from './key-table.ts';
 import { listCountedKeys } from './keys.ts';
@@ -30,7 +30,6 @@ interface Counted {
 const markHold = statement({
   text: `update holds set budgeted = 1 where job_id = $1`,
   values: ({ job }: Counted) => [job.id],
-  read: nothing,
 });
 
 const addHeld = statement({
@@ -40,7 +39,6 @@ const addHeld = statement({
     where k.id in ${countedKeys('$1')}
     on conflict (key_id, period) do update set held = key_use.held + excluded.held`,
   values: ({ job, hold, now }: Counted) => [job.keyId, ...periodNames(now), hold],
-  read: nothing,
 });
 
 /** Counts the hold of a new job in the day and the month of its admission, and in all. */
@@ -66,7 +64,6 @@ const moveHeld = statement({
     captured,
     hold,
   ],
-  read: nothing,
 });
 
 const insertAlert = statement({
@@ -80,7 +77,6 @@ const insertAlert = statement({
     jobId: string;
     url: string;
   }>('id', 'body', 'now', 'accountId', 'jobId', 'url'),
-  read: nothing,
 });
 
 /** An event is sent when a budget is spent to one of these percentages. */

@@ -1,5 +1,5 @@
 import { columns, int64, json, omit, orNull, text, time, type RowOf } from '../columns.ts';
-import { nothing, onlyOf, statement } from '../statement.ts';
+import { onlyOf, statement } from '../statement.ts';
 import { noLimits, type KeyLimits } from '../../rules/key-limits.ts';
 
 const limitFields = {
@@ -51,7 +51,6 @@ export const writeKey = statement({
       budget_total = $7, alert_url = $8
     where id = $1`,
   values: (key: ApiKey) => [key.id, key.label, ...limits.values(key)],
-  read: nothing,
 });
 
 /** The fields that decide what a caller may do, which are read on every call. */

@@ -1,5 +1,5 @@
 import { read, run, write, writeTransaction, type Steps } from '../command.ts';
-import { countRows, eachOf, firstOf, nothing, onlyOf, statement, valuesOf } from '../statement.ts';
+import { countRows, eachOf, firstOf, onlyOf, statement, valuesOf } from '../statement.ts';
 import { pageValues, type Page } from './history-page.ts';
 import {
   countedKeys,
@@ -59,7 +59,6 @@ const revokeOldest = statement({
       order by created_at desc, id desc limit 1000 offset $3
     )`,
   values: ({ accountId, now, maxKeys }: NewSignInKey) => [accountId, now, maxKeys - 1],
-  read: nothing,
 });
 
 /** Adds a key from a sign-in. When there are `maxKeys`, the oldest one is revoked. */

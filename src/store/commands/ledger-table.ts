@@ -1,7 +1,7 @@
 import type { Nano } from '../../kit/money.ts';
 import { columns, int64, orNull, text, time, type RowOf } from '../columns.ts';
 import { run, type Steps } from '../command.ts';
-import { firstOf, nothing, statement, valuesOf, type EngineKind } from '../statement.ts';
+import { firstOf, statement, valuesOf, type EngineKind } from '../statement.ts';
 
 export type EntryType = 'topup' | 'debit' | 'refund' | 'adjustment';
 
@@ -71,7 +71,6 @@ const addAlone = statement({
 const insertEntry = statement({
   text: `insert into ledger_entries (${entries.list()}) values (${entries.parameters()})`,
   values: entries.values,
-  read: nothing,
 });
 
 function* postInSteps(entry: LedgerEntry): Steps<Nano | null> {

@@ -1,7 +1,7 @@
 import type { Nano } from '../../kit/money.ts';
 import { columns, int64, integer, orNull, text } from '../columns.ts';
 import { read, readBy, run, unlessRaced, writeSteps, writeTransaction, type Steps } from '../command.ts';
-import { eachOf, firstOf, firstRow, nothing, statement, valuesOf } from '../statement.ts';
+import { eachOf, firstOf, firstRow, statement, valuesOf } from '../statement.ts';
 import { pageValues, type Page } from './history-page.ts';
 import { entries, entryFields, post, readAvailable, type LedgerEntry } from './ledger-table.ts';
 
@@ -88,7 +88,6 @@ const lockHold = statement({
 const markRefunded = statement({
   text: 'update holds set refunded = refunded + $2 where job_id = $1',
   values: valuesOf<{ jobId: string; amount: Nano }>('jobId', 'amount'),
-  read: nothing,
 });
 
 export interface NewRefund {

@@ -1,6 +1,6 @@
 import { columns, integer, orNull, text, time, type RowOf } from '../columns.ts';
 import { read, readBy, run, write, writeTransaction } from '../command.ts';
-import { countRows, eachOf, firstOf, nothing, statement, valuesOf } from '../statement.ts';
+import { countRows, eachOf, firstOf, statement, valuesOf } from '../statement.ts';
 
 export type MediaRole = 'image' | 'video' | 'last_frame' | 'input';
 
@@ -37,7 +37,6 @@ export const reserveMedia = write({
   text: `insert into media (id, account_id, role, content_type, size_bytes, created_at, expires_at)
     values ($1, $2, $3, $4, 0, $5, $6)`,
   values: valuesOf<ReservedMedia>('id', 'accountId', 'role', 'contentType', 'now', 'expiresAt'),
-  read: nothing,
 });
 
 export const getMedia = readBy('media', 'id', media);
@@ -73,7 +72,6 @@ export const discardMedia = write({
     )
     update media set expires_at = $2 where id in (select id from wanted)`,
   values: valuesOf<MediaAt>('ids', 'now'),
-  read: nothing,
 });
 
 /** Also locks the rows. */
@@ -83,13 +81,11 @@ const noteRemoval = statement({
     )
     update media set removed_at = $2 where id in (select id from wanted)`,
   values: valuesOf<MediaAt>('ids', 'now'),
-  read: nothing,
 });
 
 const dropUntaken = statement({
   text: ({ isOneOf }) => `delete from media where ${isOneOf('id', '$1')} and job_id is null`,
   values: valuesOf<MediaAt>('ids'),
-  read: nothing,
 });
 
 /** Marks media as removed. Rows of jobs stay, for the history; rows without a job are deleted. */
@@ -103,7 +99,6 @@ export const noteMadeClip = write({
   text: `insert into made_clips (digest, seconds, created_at) values ($1, $2, $3)
     on conflict (digest) do update set created_at = excluded.created_at`,
   values: valuesOf<{ digest: string; seconds: number; now: number }>('digest', 'seconds', 'now'),
-  read: nothing,
 });
 
 /** Returns the seconds; null for a video that was not made here. */

@@ -1,6 +1,6 @@
 import { columns, orNull, text, time, type RowOf } from '../columns.ts';
 import { read, run, sweepExpired, write, writeTransaction, type Steps } from '../command.ts';
-import { firstOf, firstRow, hasRows, nothing, statement, valuesOf } from '../statement.ts';
+import { firstOf, firstRow, hasRows, statement, valuesOf } from '../statement.ts';
 
 /** What the authorization server keeps under an id, as it names its models. */
 export interface OAuthKey {
@@ -26,7 +26,6 @@ const evict = statement({
       select id from oauth_records where model = $1 order by used_at desc, id limit 1000 offset $2
     )`,
   values: ({ model, maxRecords = 0 }: NewOAuthRecord) => [model, maxRecords - 1],
-  read: nothing,
 });
 
 const upsert = statement({
@@ -35,7 +34,6 @@ const upsert = statement({
     on conflict (model, id) do update set payload = excluded.payload, grant_id = excluded.grant_id,
       uid = excluded.uid, used_at = excluded.used_at, expires_at = excluded.expires_at`,
   values: valuesOf<NewOAuthRecord>('model', 'id', 'payload', 'grantId', 'uid', 'now', 'expiresAt'),
-  read: nothing,
 });
 
 export const putOAuthRecord = writeTransaction(function* (record: NewOAuthRecord): Steps<void> {
@@ -66,7 +64,6 @@ export const findOAuthRecordByUid = read({
 export const useOAuthRecord = write({
   text: `update oauth_records set used_at = $3, expires_at = $4 where model = $1 and id = $2`,
   values: valuesOf<OAuthKey & { now: number; expiresAt: number }>('model', 'id', 'now', 'expiresAt'),
-  read: nothing,
 });
 
 /** Marks a record as used up. False if it was already, or is gone. */
@@ -80,7 +77,6 @@ export const consumeOAuthRecord = write({
 export const deleteOAuthRecord = write({
   text: `delete from oauth_records where model = $1 and id = $2`,
   values: ({ model, id }: OAuthKey) => [model, id],
-  read: nothing,
 });
 
 export const sweepOAuthRecords = sweepExpired('oauth_records', 'model, id');

@@ -12,7 +12,6 @@ import {
   countRows,
   firstOf,
   givenRows,
-  nothing,
   statement,
   valuesOf,
   type EngineKind,
@@ -156,20 +155,17 @@ const placeHold = statement({
 const insertJob = statement({
   text: `insert into jobs (${newJobs.list()}, turn) values (${newJobs.parameters()}, ${turn})`,
   values: (input: OpenJobInput) => jobValues(input),
-  read: nothing,
 });
 
 const insertHold = statement({
   text: `insert into holds (job_id, account_id, amount, state, expires_at) values ($1, $2, $3, 'open', $4)`,
   values: ({ job, hold }: OpenJobInput) => [job.id, job.accountId, hold, job.deadlineAt],
-  read: nothing,
 });
 
 const claimKey = statement({
   text: `insert into idempotency_keys (account_id, endpoint, idempotency_key, body_hash, job_id, expires_at)
     values ($1, $2, $3, $4, $5, $6)`,
   values: valuesOf<KeyClaim>('accountId', 'endpoint', 'key', 'bodyHash', 'jobId', 'expiresAt'),
-  read: nothing,
 });
 
 type KeyClaim = NonNullable<OpenJobInput['idempotency']> & { accountId: string; jobId: string };
@@ -201,7 +197,6 @@ const findState = statement({
 const dropClaim = statement({
   text: `delete from idempotency_keys where account_id = $1 and endpoint = $2 and idempotency_key = $3`,
   values: valuesOf<Claimed>('accountId', 'endpoint', 'key'),
-  read: nothing,
 });
 
 /** Inputs expire this long after the job's deadline, unless the job ends before. */

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../kit/json.ts';
 import { columns, json, orNull, text, time, type RowOf } from '../columns.ts';
 import { read, readBy, readSteps, run, write } from '../command.ts';
-import { eachOf, firstOf, nothing, onlyOf, statement, valuesOf } from '../statement.ts';
+import { eachOf, firstOf, onlyOf, statement, valuesOf } from '../statement.ts';
 
 /** `read` looks at everything; `write` changes it, too. */
 export type OperatorRole = 'read' | 'write';
@@ -39,7 +39,6 @@ export const findOperatorKey = readBy('operator_keys', 'hash', keys);
 /** Lists all operator keys, oldest first. */
 export const listOperatorKeys = read({
   text: `select ${keys.list()} from operator_keys order by created_at, id`,
-  values: () => [],
   read: eachOf(keys.read),
 });
 
@@ -79,7 +78,6 @@ export const startAudit = write({
   text: `insert into audit_log (id, at, actor, actor_label, operation, input, request_id)
     values ($1, $2, $3, $4, $5, $6, $7)`,
   values: valuesOf<NewAuditRow>('id', 'at', 'actor', 'actorLabel', 'operation', 'input', 'requestId'),
-  read: nothing,
 });
 
 /** Notes how a change ended. `error`: null if it is done. */
@@ -91,7 +89,6 @@ export const finishAudit = write({
     error,
     now,
   ],
-  read: nothing,
 });
 
 export const getAudit = readBy('audit_log', 'id', audit);

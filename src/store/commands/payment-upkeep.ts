@@ -1,6 +1,6 @@
 import { columns, int64, integer, text, time, type RowOf } from '../columns.ts';
 import { read, run, write, writeSteps } from '../command.ts';
-import { countRows, eachOf, hasRows, nothing, statement, valuesOf } from '../statement.ts';
+import { countRows, eachOf, hasRows, statement, valuesOf } from '../statement.ts';
 import { amountColumn, payments } from './payment-table.ts';
 import type { PaymentState } from '../../rules/payments.ts';
 
@@ -173,13 +173,11 @@ const insertOffer = statement({
     on conflict (fingerprint) do update set offered_at = excluded.offered_at
     where offered_terms.offered_at < excluded.offered_at`,
   values: valuesOf<Offer>('fingerprint', 'terms', 'offeredAt'),
-  read: nothing,
 });
 
 const forgetOffers = statement({
   text: 'delete from offered_terms where offered_at < $1',
   values: valuesOf<Offer>('forgetBefore'),
-  read: nothing,
 });
 
 /** Stores that terms were offered at a time, and deletes terms last offered before `forgetBefore`. */
@@ -214,5 +212,4 @@ export const takeAccountLease = write({
 export const endAccountLease = write({
   text: 'delete from sender_turns where sender = $1 and owner = $2',
   values: valuesOf<AccountLease>('sender', 'owner'),
-  read: nothing,
 });

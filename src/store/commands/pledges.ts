@@ -1,13 +1,12 @@
 import type { Nano } from '../../kit/money.ts';
 import { run, type Steps } from '../command.ts';
-import { eachOf, nothing, statement, valuesOf, type EngineKind } from '../statement.ts';
+import { eachOf, statement, valuesOf, type EngineKind } from '../statement.ts';
 import { post } from './ledger-table.ts';
 
 /** Makes the hold of a new job, which holds nothing of the balance, the pledge of a payment. */
 export const pledgeHold = statement({
   text: 'update holds set amount = $2, payment = $3, debited = 0 where job_id = $1',
   values: valuesOf<{ jobId: string; most: Nano; payment: string }>('jobId', 'most', 'payment'),
-  read: nothing,
 });
 
 /**
@@ -37,7 +36,6 @@ const listOwed = statement({
 const markDebited = statement({
   text: 'update holds set debited = 1 where job_id = $1',
   values: (jobId: string) => [jobId],
-  read: nothing,
 });
 
 /** Debits a job whose payment has ended and did not pay for it. False if the balance does not cover the whole job. */

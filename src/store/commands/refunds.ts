@@ -1,6 +1,6 @@
 import { columns, flag, int64, named, orNull, text, time, type RowOf } from '../columns.ts';
 import { read, readBy, readSteps, run, writeTransaction, type Steps } from '../command.ts';
-import { eachOf, firstOf, nothing, statement, valuesOf } from '../statement.ts';
+import { eachOf, firstOf, statement, valuesOf } from '../statement.ts';
 import { top, type HistoryPosition } from './history-page.ts';
 import { moveCredit, sumRefunds, type CreditMove } from './payment-credit.ts';
 import { getPayment } from './payments.ts';
@@ -47,7 +47,6 @@ const lockPayment = statement({
   only: 'postgres',
   text: ({ lockRows }) => `select identity from payments where identity = $1 ${lockRows}`,
   values: (identity: string) => [identity],
-  read: nothing,
 });
 
 /** Finds the refund of a payment that has not ended. */
@@ -61,13 +60,11 @@ const findOpenRefund = statement({
 const markRefunded = statement({
   text: 'update payments set refunded = $2 where identity = $1',
   values: valuesOf<{ identity: string; isRefunded: boolean }>('identity', 'isRefunded'),
-  read: nothing,
 });
 
 const insertRefund = statement({
   text: `insert into payment_refunds (${refunds.list()}) values (${refunds.parameters()})`,
   values: refunds.values,
-  read: nothing,
 });
 
 export interface NewPaymentRefund extends Pick<PaymentRefund, 'id' | 'payment' | 'note'> {
@@ -166,7 +163,6 @@ const lockRefundedPayment = statement({
   text: ({ lockRows }) => `select identity from payments
     where identity = (select payment from payment_refunds where id = $1) ${lockRows}`,
   values: (id: string) => [id],
-  read: nothing,
 });
 
 /** A payment may prove not to have happened after its refund was planned. A refund that was sent once may be sent again. */

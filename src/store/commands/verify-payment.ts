@@ -1,6 +1,6 @@
 import type { Nano } from '../../kit/money.ts';
 import { read, run, writeTransaction, type Steps } from '../command.ts';
-import { nothing, onlyOf, statement, valuesOf } from '../statement.ts';
+import { onlyOf, statement, valuesOf } from '../statement.ts';
 import { neverSettledMs, type PaymentState } from '../../rules/payments.ts';
 import { amountColumn, type Payment } from './payment-table.ts';
 import { advancePayment, getPayment, type AdvancePaymentInput } from './payments.ts';
@@ -68,7 +68,6 @@ const lockName = statement({
   only: 'postgres',
   text: 'select pg_advisory_xact_lock(hashtextextended($1, 0))',
   values: (name: string) => [name],
-  read: nothing,
 });
 
 interface OpenAmount {

@@ -9,7 +9,7 @@ import {
   writeSteps,
   type Steps,
 } from '../command.ts';
-import { firstOf, hasRows, nothing, onlyOf, statement, valuesOf } from '../statement.ts';
+import { firstOf, hasRows, onlyOf, statement, valuesOf } from '../statement.ts';
 import { insertKey } from './key-table.ts';
 import { isOwed } from './pledges.ts';
 import type { AccountStatus } from './accounts.ts';
@@ -60,7 +60,6 @@ const insertAccount = statement({
     isSandbox ? 1 : 0,
     key.id,
   ],
-  read: nothing,
 });
 
 function* insertWallet(input: NewWalletAccount): Steps<true> {

@@ -1,6 +1,6 @@
 import { columns, int64, integer, orNull, pick, text, time, type RowOf } from '../columns.ts';
 import { read, readBy, readSteps, run, write, writeTransaction } from '../command.ts';
-import { eachOf, firstOf, nothing, statement, valuesOf, type Dialect } from '../statement.ts';
+import { eachOf, firstOf, statement, valuesOf, type Dialect } from '../statement.ts';
 
 /** pending: to be sent. delivered: acknowledged. stopped: the receiver answered 410. exhausted: no attempts left. */
 export type WebhookState = 'pending' | 'delivered' | 'stopped' | 'exhausted';
@@ -116,7 +116,6 @@ const moveWebhook = statement({
 const logWebhookAttempt = statement({
   text: `insert into webhook_attempts (${loggedAttempts.list()}) values (${loggedAttempts.parameters()})`,
   values: loggedAttempts.values,
-  read: nothing,
 });
 
 /** Logs a delivery attempt and updates the event, by compare-and-set on the lease owner. False if the lease was lost. */

@@ -142,7 +142,6 @@ export const findTrouble = (answer: RemoteAnswer): Trouble | null => {
     : trouble('broken', 'answers with something else than x402');
 };
 
-/** Reads the answer to a verification. */
 export const readVerification = (answer: RemoteAnswer): VerifyOutcome => {
   if (answer.kind !== 'answered' || !refusalStatuses.has(answer.status)) return unavailable;
   const parsed = verifyAnswer.safeParse(answer.body);

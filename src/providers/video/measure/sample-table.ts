@@ -6,7 +6,6 @@ export interface Span {
   first: number;
   /** End of the sample that ends last. */
   end: number;
-  /** Length of the longest sample. */
   longest: number;
   /** Sum of the lengths of all samples. */
   total: number;
