@@ -22,8 +22,8 @@ export interface JobQueueOptions {
   settleMs?: number;
   /** The jobs of this process, by id. */
   running: ReadonlyMap<string, { abort: AbortController; lane: JobKind | null }>;
-  /** Dead jobs whose end is being written, by id. */
-  ending: Map<string, Promise<void>>;
+  /** Dead and cancelled jobs whose end is being written, by id. */
+  ending: Map<string, Promise<unknown>>;
   /** Aborts when the process takes no more jobs. */
   draining: AbortSignal;
   /** Runs a claimed job. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { withPurpose } from '../kit/call-purpose.ts';
-import type { ErrorEnvelope } from '../kit/errors.ts';
+import { AppError, messages, type ErrorEnvelope } from '../kit/errors.ts';
 import { newId } from '../kit/ids.ts';
 import type { Nano } from '../kit/money.ts';
 import { isJsonObject, type JsonObject, writeKept } from '../kit/json.ts';
@@ -8,7 +8,8 @@ import { LeaseLostError, outliveOutage, pause } from '../kit/repeat.ts';
 import { endedJobRecord } from '../store/commands/job-table.ts';
 import type { Job, JobKind } from '../store/store.ts';
 import type { Executor, ExecutorContext, JobEvent, JobOutcome } from './executor.ts';
-import { createJobQueue, type JobQueueOptions } from './job-queue.ts';
+import { createJobFeed, type JobFeed } from './job-feed.ts';
+import { createJobQueue, leaseMs, type JobQueueOptions } from './job-queue.ts';
 import { isTerminal, toWebhookEvent } from './public-job.ts';
 import { callWithin } from '../kit/deadline.ts';
 
@@ -29,6 +30,9 @@ const serverFault: ErrorEnvelope = {
  * it was made.
  */
 export type KnownJob = Job & { available?: Nano; made?: JsonObject };
+
+/** The public error of a job that its caller cancelled. */
+const cancelled = new AppError('cancelled', messages.cancelled).toEnvelope();
 
 export interface LiveJob {
   readonly feed: JobFeed<JobEvent>;
@@ -105,6 +109,8 @@ export const createJobRunner = (options: JobRunnerOptions) => {
     live: (jobId: string): LiveJob | null => running.get(jobId) ?? null,
     /** Waits up to `timeoutMs` for a terminal state, here or in another process. Returns the job as it is then. */
     wait: (input: WaitInput): Promise<KnownJob> => waitForJob(state, input),
+    /** Ends a queued job of the account as `cancelled`, uncharged. Null: it has begun or ended, and nothing was changed. */
+    cancel: (job: Pick<Job, 'id' | 'accountId'>): Promise<Job | null> => cancel(state, job),
     /** Starts to claim queued jobs and to end dead ones. */
     begin: (): void => {
       stopListening = store.onJobQueued(queue.claim);
@@ -274,6 +280,19 @@ const endDead = async (state: RunnerState, job: Job): Promise<void> => {
   }
 };
 
+/** The job stays under a lease of this process, which is renewed, until its end is written. */
+const cancel = async (
+  state: RunnerState,
+  { id, accountId }: Pick<Job, 'id' | 'accountId'>,
+): Promise<Job | null> => {
+  const { store, clock, owner, ending } = state;
+  const job = await store.withdrawJob({ id, accountId, owner, leaseUntil: clock.now() + leaseMs });
+  if (job === null) return null;
+  const ended = end(state, job, { status: 'failed', error: cancelled, metadata: {} });
+  ending.set(id, ended);
+  return ended.finally(() => ending.delete(id));
+};
+
 /** Aborts jobs, gives each time to write its end, and releases it, so that another process can take it at once. */
 const cut = async (
   { store, clock, log, owner, running }: RunnerState,
@@ -320,68 +339,4 @@ const waitForJob = async (
     latest = (await read()) ?? latest;
   }
   return latest;
-};
-
-/** So many events are written together at most, so that no reader needs much memory, or time for one piece. */
-const atOnce = 256;
-
-export type JobFeed<Event> = ReturnType<typeof createJobFeed<Event>>;
-
-/**
- * Makes the events of a running job, for any number of readers in the same process. Each reader starts at the first event.
- * The events are kept only while the job runs; its executor limits their size.
- */
-export const createJobFeed = <Event>() => {
-  const events: Event[] = [];
-  let isEnded = false;
-  let change = Promise.withResolvers<void>();
-
-  const wake = (): void => {
-    change.resolve();
-    change = Promise.withResolvers();
-  };
-
-  return {
-    emit: (event: Event): void => {
-      events.push(event);
-      wake();
-    },
-    /** Ends the feed. Readers end after the last event. */
-    end: (): void => {
-      isEnded = true;
-      wake();
-    },
-    /** Resolves at the first event, at the end, or after `timeoutMs`. */
-    started: async (timeoutMs: number): Promise<void> => {
-      if (events.length > 0 || isEnded) return;
-      const late = Promise.withResolvers<true>();
-      const timer = setTimeout(late.resolve, timeoutMs, true);
-      while (events.length === 0 && !isEnded)
-        if ((await Promise.race([change.promise, late.promise])) === true) break;
-      clearTimeout(timer);
-    },
-    /**
-     * Hands over all events from the first, then live ones: at a time as many as were emitted in one turn. Waits for the
-     * promise that `take` returns, if any. Resolves when the feed ends, or when `signal` aborts.
-     */
-    read: async (
-      signal: AbortSignal,
-      take: (events: Event[]) => Promise<void> | undefined,
-    ): Promise<void> => {
-      signal.addEventListener('abort', wake);
-      try {
-        for (let position = 0; !signal.aborted;) {
-          const due = events.slice(position, position + atOnce);
-          position += due.length;
-          if (due.length > 0) {
-            const room = take(due);
-            if (room !== undefined) await room;
-          } else if (isEnded) return;
-          else await change.promise;
-        }
-      } finally {
-        signal.removeEventListener('abort', wake);
-      }
-    },
-  };
 };

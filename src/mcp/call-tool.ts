@@ -5,6 +5,7 @@ import {
   type CallToolResult,
   type ServerContext,
 } from '@modelcontextprotocol/server';
+import type { Caller } from '../accounts/authenticate.ts';
 import { AppError, toAppError } from '../kit/errors.ts';
 import { isJsonObject, type JsonObject } from '../kit/json.ts';
 import type { Log } from '../kit/log.ts';
@@ -15,6 +16,7 @@ import type { Answer } from '../operations/answer.ts';
 import type { Call, Services } from '../operations/call.ts';
 import type { Operation, ToolOperation } from '../operations/definition.ts';
 import { rulesOf } from '../operations/sale-rules.ts';
+import { takesTasks, taskScopes, toTask } from './to-task.ts';
 import type { ToolGroup, ToolList, McpIdentity } from './tool-list.ts';
 import { createToolWords } from './tool-words.ts';
 import { toErrorResult, toPaymentRequiredResult, toToolResult } from './tool-result.ts';
@@ -22,7 +24,7 @@ import { longestIdempotencyKey } from '../operations/prepaid.ts';
 
 /** The part of the protocol's request context that a call needs. */
 export type ToolCallContext = {
-  mcpReq: Pick<ServerContext['mcpReq'], '_meta' | 'signal'> &
+  mcpReq: Pick<ServerContext['mcpReq'], '_meta' | 'envelope' | 'signal'> &
     Partial<Pick<ServerContext['mcpReq'], 'notify'>>;
 };
 
@@ -56,7 +58,11 @@ export const createCallTool = ({
       // The work may outlive the client.
       identity.memory.holdUntil(executing);
       const answer = await executing;
-      return await toResult(answer, { memory: identity.memory, signal: context.mcpReq.signal }, services);
+      const { task } = operation.tool;
+      // The library gives a task an empty content, too.
+      return answer.kind === 'task' && task !== undefined
+        ? { content: [], ...toTask(answer.job, task, services.config), resultType: 'task' }
+        : await toResult(answer, { memory: identity.memory, signal: context.mcpReq.signal }, services);
     } catch (thrown) {
       const error = toAppError(thrown);
       logFailure(services.log, error, {
@@ -84,16 +90,25 @@ export const createScopeFor =
     const { name = null, uri = null } = isJsonObject(params) ? params : {};
     const tool = method === 'tools/call' && typeof name === 'string' ? tools.find(group, name) : null;
     if (tool !== null) return scopeOf(tool);
+    if (typeof method === 'string' && taskScopes.has(method)) return taskScopes.get(method) ?? null;
     const isKept = method === 'resources/read' && typeof uri === 'string' && resources.needsCaller(uri);
     return isKept ? 'read' : null;
   };
 
+/** A task is read by its account alone. The receipt of a payment belongs into an answer. */
+const takesTask = (caller: Caller | null, payment: unknown, context: ToolCallContext): boolean =>
+  caller !== null &&
+  caller.scopes?.includes('read') !== false &&
+  payment === undefined &&
+  takesTasks(context);
+
 const toCall = async (
   operation: Operation,
   input: Record<string, unknown>,
-  { mcpReq: { _meta: meta, signal, notify } }: ToolCallContext,
+  context: ToolCallContext,
   { identity, requestId, log }: { identity: McpIdentity; requestId: string; log: Log },
 ): Promise<Call> => {
+  const { _meta: meta, signal, notify } = context.mcpReq;
   const caller = await identity.caller();
   const rules = rulesOf(operation.sale);
   if (caller === null && rules.key === 'needed')
@@ -112,6 +127,7 @@ const toCall = async (
     memory: identity.memory,
     signal,
     trace: meta,
+    ...(operation.tool?.task !== undefined && takesTask(caller, payment, context) ? { takesTask: true } : {}),
     ...(progressToken === undefined || notify === undefined
       ? {}
       : {
@@ -142,7 +158,7 @@ const readIdempotencyKey = (value: unknown): string | null => {
   );
 };
 
-const toResult = async (
+export const toResult = async (
   answer: Answer,
   call: Pick<Call, 'memory' | 'signal'>,
   services: Services,
@@ -160,6 +176,7 @@ const toResult = async (
       return toPaymentRequiredResult(answer);
     case 'stream':
     case 'content':
+    case 'task':
       throw new Error(`an operation answered ${answer.kind} to a tool call`);
   }
 };

@@ -2,14 +2,15 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { Server, type CallToolRequestParams, type ListToolsResult } from '@modelcontextprotocol/server';
 import { brandTitle } from '../kit/text.ts';
 import { createOffered, rulesOf } from '../operations/sale-rules.ts';
-import type { Log } from '../kit/log.ts';
 import { withoutKeys } from '../kit/log-request.ts';
 import type { Services } from '../operations/call.ts';
 import type { Operation } from '../operations/definition.ts';
 import { createBuyerLists } from './buyer-lists.ts';
 import { createCallTool, createScopeFor, type ToolCallContext } from './call-tool.ts';
+import { createLogged } from './log-calls.ts';
 import { createPrompts } from './prompts.ts';
 import { createResources } from './resources.ts';
+import { createTasks } from './tasks.ts';
 import { createToolList, isIn, isTool, needsKey, type ToolGroup, type McpIdentity } from './tool-list.ts';
 
 /** The longest part of a tool's name, which strangers may invent, in the log. */
@@ -53,6 +54,7 @@ export const createMcpMethods = ({
   const resourceGroups = new Set<ToolGroup>([...accountGroups, ...open.map(({ group }) => group)]);
   const serverInfo = { name: brand, title: brandTitle(services.config), version: packageJson.version };
   const logged = createLogged(services.log);
+  const tasks = createTasks({ operations, services, logged });
   const listHint = { ttlMs: listLifeMs, cacheScope: 'private' as const };
   const listFor = createBuyerLists(services);
   /** Returns what a client learns of the server of its group before it calls anything. */
@@ -62,6 +64,7 @@ export const createMcpMethods = ({
       prompts: {},
       completions: {},
       ...(resourceGroups.has(identity.group) ? { resources: {} } : {}),
+      ...tasks.capabilities(identity.group),
     },
     instructions: offered().instructionsFor(identity),
   });
@@ -79,7 +82,7 @@ export const createMcpMethods = ({
     );
 
   const prompts = createPrompts(services, () => offered().operations);
-  const methods = { describe, listTools, callTool, prompts, resources, logged, serverInfo, listHint };
+  const methods = { describe, listTools, callTool, prompts, resources, tasks, logged, serverInfo, listHint };
   return {
     ...methods,
     hasTool: (group: ToolGroup, name: string) => tools.find(group, name) !== null,
@@ -100,6 +103,7 @@ const createProtocolServer = (
     callTool,
     prompts,
     resources,
+    tasks,
     logged,
     serverInfo,
     listHint,
@@ -128,32 +132,11 @@ const createProtocolServer = (
   server.setRequestHandler('completion/complete', ({ params }) =>
     logged(identity, 'completion/complete', (known) => prompts.complete(params, known)),
   );
+  tasks.serve(server, identity);
   server.setRequestHandler('tools/list', () => listTools(identity));
   server.setRequestHandler('tools/call', ({ params }, context) => callTool(identity, params, context));
   return server;
 };
-
-/** Logs the name of each call. */
-const createLogged =
-  (log: Log) =>
-  async <T>(
-    identity: McpIdentity,
-    call: string,
-    answer: (identity: McpIdentity) => T | Promise<T>,
-  ): Promise<T> => {
-    if (!identity.logsCalls) {
-      identity.note.call = call;
-      return answer(identity);
-    }
-    const requestId = identity.requestId();
-    const startedAt = performance.now();
-    try {
-      return await answer({ ...identity, requestId: () => requestId });
-    } finally {
-      const ms = Math.round(performance.now() - startedAt);
-      log.info({ requestId, ms, ...identity.note, call }, 'request');
-    }
-  };
 
 /** Returns a function that makes the instructions of each group once, with and without a key. */
 const createInstructions = (operations: readonly Operation[], services: Services) => {

@@ -132,7 +132,7 @@ export const createAnswerDirectly = (methods: McpMethods) => {
   const write = (result: object, method: DirectCall['method']): string =>
     JSON.stringify({
       ...result,
-      resultType: 'complete',
+      ...('resultType' in result ? {} : { resultType: 'complete' }),
       ...(method === 'tools/call' ? {} : listHint),
       _meta: { ...('_meta' in result ? Object(result._meta) : {}), [SERVER_INFO_META_KEY]: serverInfo },
     });

@@ -1,6 +1,5 @@
 import {
   ProtocolError,
-  ProtocolErrorCode,
   ResourceNotFoundError,
   type ListResourcesResult,
   type ListResourceTemplatesResult,
@@ -9,7 +8,6 @@ import {
 import { AppError, toAppError } from '../kit/errors.ts';
 import { toJsonText } from '../kit/json.ts';
 import { withoutKeys } from '../kit/log-request.ts';
-import { logFailure } from '../kit/write-answer.ts';
 import { createPathMatcher } from '../kit/path-matcher.ts';
 import { isGone } from '../media/media-library.ts';
 import type { ContentAnswer } from '../operations/answer.ts';
@@ -18,7 +16,7 @@ import { rulesOf } from '../operations/sale-rules.ts';
 import type { AccountCall, Call, Services } from '../operations/call.ts';
 import type { Operation, ResourceBinding } from '../operations/definition.ts';
 
-import { toErrorResult } from './tool-result.ts';
+import { toProtocolFault } from './protocol-fault.ts';
 import type { McpIdentity } from './tool-list.ts';
 import { isIn } from './tool-list.ts';
 import { countAccountCall } from '../operations/prepaid.ts';
@@ -237,17 +235,14 @@ const toProtocolError = (
   thrown: unknown,
   { signal, services: { log } }: { signal: AbortSignal; services: Services },
 ): ProtocolError => {
-  if (thrown instanceof ProtocolError) return thrown;
-  const error = toAppError(thrown);
-  if (error.status === 404 || error.issues !== undefined) return new ResourceNotFoundError(uri);
-  const code =
-    error.status >= 500 || error.status === 429
-      ? ProtocolErrorCode.InternalError
-      : ProtocolErrorCode.InvalidParams;
-  logFailure(log, error, {
+  if (!(thrown instanceof ProtocolError)) {
+    const { status, issues } = toAppError(thrown);
+    if (status === 404 || issues !== undefined) return new ResourceNotFoundError(uri);
+  }
+  return toProtocolFault(thrown, {
     what: 'reading a resource',
     facts: { uri: withoutKeys(uri) },
-    isClientGone: signal.aborted,
+    signal,
+    log,
   });
-  return new ProtocolError(code, error.message, toErrorResult(error).structuredContent);
 };

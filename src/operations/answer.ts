@@ -1,7 +1,7 @@
 import type { AppError } from '../kit/errors.ts';
 import type { JsonObject } from '../kit/json.ts';
 import type { Challenge, Receipt } from '../payments/sale/gate.ts';
-import type { Media } from '../store/store.ts';
+import type { Job, Media } from '../store/store.ts';
 
 export interface JsonAnswer {
   kind: 'json';
@@ -70,4 +70,10 @@ export interface PaymentRequiredAnswer {
   receipt?: Receipt;
 }
 
-export type Answer = JsonAnswer | StreamAnswer | ContentAnswer | PaymentRequiredAnswer;
+/** A job that goes on, for a call that takes a task. */
+export interface TaskAnswer {
+  kind: 'task';
+  job: Job;
+}
+
+export type Answer = JsonAnswer | StreamAnswer | ContentAnswer | PaymentRequiredAnswer | TaskAnswer;

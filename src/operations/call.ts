@@ -13,6 +13,7 @@ import type { RequestMemory } from '../limits/request-memory.ts';
 import type { Log } from '../kit/log.ts';
 import type { FetchInput } from '../media/fetch-input.ts';
 import type { InputFolder } from '../media/input-folder.ts';
+import type { MediaSettings } from '../media/media-settings.ts';
 import type { MediaLibrary } from '../media/media-library.ts';
 import type { StreamInput } from '../media/stream-input.ts';
 import type { Providers } from '../providers/create-providers.ts';
@@ -42,6 +43,8 @@ export interface Call {
   signal: AbortSignal;
   /** The `_meta` of a message over MCP, which may name the trace that it belongs to. */
   trace?: Readonly<Record<string, unknown>> | undefined;
+  /** The client takes a task, which is a job, in place of an answer that takes long. */
+  takesTask?: true;
   /** Reports progress to a waiting MCP client. Absent when the client did not ask for it. */
   progress?: (update: { elapsedMs: number; message: string }) => void;
 }
@@ -69,7 +72,11 @@ export interface OpenedJob {
 
 /** The settings that operations and transports read. */
 export interface OperationSettings
-  extends LimitSettings, WebhookSettings, Pick<JobSettings, 'chatDeadlineMs' | 'imageDeadlineMs'> {
+  extends
+    LimitSettings,
+    WebhookSettings,
+    Pick<JobSettings, 'chatDeadlineMs' | 'imageDeadlineMs'>,
+    Pick<MediaSettings, 'mediaRetentionMs'> {
   brand: string;
   models: readonly ModelConfig[];
   search: SearchConfig;

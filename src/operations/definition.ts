@@ -3,7 +3,9 @@ import type { ModelConfig } from '../accounts/catalog/model.ts';
 import type { ErrorCode } from '../kit/errors.ts';
 import type { ValidationForm } from '../kit/write-answer.ts';
 import type { PriceRange } from '../payments/sale/gate.ts';
-import type { AccountCall, Services } from './call.ts';
+import type { Job, JobKind } from '../store/store.ts';
+import type { Answer } from './answer.ts';
+import type { AccountCall, OperationSettings, Services } from './call.ts';
 import type { OperationDocs } from './operation-docs.ts';
 import type { DescribedSale, FreeSale, Sale } from './sale.ts';
 
@@ -90,8 +92,21 @@ export interface ToolBinding {
   main?: readonly string[];
   /** The view of its results for assistants that can show one (MCP Apps). */
   view?: 'leads' | 'job' | 'balance';
+  /** Its jobs are tasks to clients that take them. Absent: it makes no jobs. */
+  task?: ToolTask;
   /** A sentence for the instructions of the server, which a model reads before its first call. */
   instruction?: string;
+}
+
+/** How the jobs of a tool are tasks of MCP. */
+export interface ToolTask {
+  kind: JobKind;
+  /** How often a client should ask for the state. */
+  pollMs: number;
+  /** How long the result is kept after the job's end; null: without end. */
+  keepMs(config: OperationSettings): number | null;
+  /** Answers an ended job as the tool does when it has waited for it. Throws AppError likewise. */
+  answer(job: Job, call: AccountCall, services: Services): Promise<Answer>;
 }
 
 /** The MCP resource that an operation answers. */

@@ -7,6 +7,7 @@ import { paymentInProgress } from '../payments/sale/answers.ts';
 import { periodEnd, type Budget, shortBudget } from '../rules/key-limits.ts';
 import { accountLimits } from '../accounts/catalog/catalog.ts';
 import { sha256 } from '../kit/ids.ts';
+import { isTerminal } from '../jobs/public-job.ts';
 import { canonicalJson } from '../kit/json.ts';
 import { parsedShare } from '../limits/memory-budget.ts';
 import type { Answer } from './answer.ts';
@@ -199,6 +200,9 @@ export const claimCall = async (
   return idempotency === null || store.claimCall({ ...idempotency, accountId, payment, now: clock.now() });
 };
 
+/** A call that takes a task waits this long for a job that runs, so that a short one is answered at once. */
+const taskAfterMs = 2_000;
+
 /**
  * Runs a prepaid call for an account. `onOpened` gets the job before it is answered. `checked`: what the sale's `check` found
  * when the payment was taken, and the call had no job. Throws AppError.
@@ -211,6 +215,12 @@ export const runPrepaid = async (
 ): Promise<Answer> => {
   const opened = await openOrReplay(order, account, { services, checked });
   onOpened?.(opened.job);
+  const { job } = opened;
+  if (account.takesTask === true && !isTerminal(job)) {
+    if (job.status === 'queued') return { kind: 'task', job };
+    opened.job = await services.jobs.wait({ job, timeoutMs: taskAfterMs, signal: account.signal });
+    if (!isTerminal(opened.job)) return { kind: 'task', job: opened.job };
+  }
   const answering = order.prepaid.answer(opened, order.input, account, services);
   return opened.isReplayed ? markReplayed(answering) : answering;
 };

@@ -108,6 +108,8 @@ const writeAnswer = async (
       return services.serveContent({ ...answer, request, response, requestId });
     case 'payment_required':
       return writePaymentRequired(response, answer, { request, operation, url, services });
+    case 'task':
+      throw new Error(`${operation.name} answered with a task, which only MCP has`);
     case 'json':
       return writeJson(response, {
         status: answer.status,

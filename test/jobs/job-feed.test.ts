@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createJobFeed, type JobFeed } from '../../src/jobs/job-runner.ts';
+import { createJobFeed, type JobFeed } from '../../src/jobs/job-feed.ts';
 
 const never = new AbortController().signal;
 

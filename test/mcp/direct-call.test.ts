@@ -295,6 +295,23 @@ describe('an MCP request that is answered without the library', () => {
     await expectEqualAnswers(modern(call('create_image', input)), true);
   });
 
+  it('gets a task in place of a result, as the library writes it', async () => {
+    const input = {
+      model: 'videomodel-2.0',
+      duration: 5,
+      prompt: '[sandbox:stall] a pond',
+      idempotency_key: 'task',
+    };
+    const capabilities = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
+    const _meta = { ...envelope, 'io.modelcontextprotocol/clientCapabilities': capabilities };
+    const film = modern(call('create_video', input, { _meta }));
+    expect(isDirect(film)).toBe(true);
+    await expect
+      .poll(async () => (await send(film, { key: true, isAnnounced: true })).body)
+      .toContain('has begun');
+    await expectEqualAnswers(film, true);
+  });
+
   it('gets the comments of the library while it takes long', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     onTestFinished(() => void vi.useRealTimers());

@@ -53,6 +53,7 @@ const plans: Plan[] = [
   { command: 'recordProgress', input: ids, indexes: [byKey('jobs')] },
   { command: 'renewLeases', input: ids, indexes: [byKey('jobs')] },
   { command: 'releaseJobs', input: ids, indexes: [byKey('jobs')] },
+  { command: 'withdrawJob', input: { id: 'j', ...ids, accountId: 'a' }, indexes: [byKey('jobs')] },
   { command: 'listMedia', input: 'j', indexes: [/media_by_job/] },
   { command: 'listExpiredMedia', input: {}, indexes: [/media_to_remove/] },
   { command: 'discardMedia', input: ids, indexes: [byKey('media')] },

@@ -14,6 +14,7 @@ import {
   type StreamAnswer,
 } from '../answer.ts';
 import type { AccountCall } from '../call.ts';
+import type { ToolTask } from '../definition.ts';
 
 /** A stream waits this long for the first piece before its status line, so that an early failure is a plain error. */
 const streamStartMs = 10_000;
@@ -119,3 +120,12 @@ export const answerTextJob = async (
     isSandbox: isSandboxJob(finished),
   });
 };
+
+/** Makes the tasks of a tool whose jobs run in a text model. Their answers are kept with the jobs. */
+export const textTask = (kind: 'chat' | 'responses'): ToolTask => ({
+  kind,
+  pollMs: 1_000,
+  keepMs: () => null,
+  answer: (job, call, services) =>
+    answerTextJob({ job, headers: {}, stream: null, readLater: '' }, call, services),
+});

@@ -18,7 +18,7 @@ import { checkChatMedia, checkInlineMedia, namesRemoteImages, takeChatImages } f
 import { findModel } from '../models/find-model.ts';
 import type { ModelConfig } from '../../accounts/catalog/model.ts';
 import type { PrepaidSale } from '../sale.ts';
-import { answerTextJob, isStreamed } from './answer-text-job.ts';
+import { answerTextJob, isStreamed, textTask } from './answer-text-job.ts';
 import { assertAffordable } from '../prepaid.ts';
 
 /** The upper bound of prompt tokens for an image or audio part. Vision models bill less. */
@@ -41,7 +41,7 @@ export const createChatCompletion = soldOperation<
     validation: 'both',
     errors: ['content_policy_violation', 'request_timeout', 'upstream_error'],
   },
-  tool: { main: ['messages', 'model', 'max_completion_tokens'] },
+  tool: { main: ['messages', 'model', 'max_completion_tokens'], task: textTask('chat') },
   docs: {
     answer: 'ChatCompletion',
     examples: createChatCompletionExamples,

@@ -91,7 +91,16 @@ export const createImage = soldOperation<Input, ImageSale>({
     query: ['async'],
     errors: ['unsupported_response_format', 'webhook_temporarily_unavailable'],
   },
-  tool: { main: ['model', 'prompt', 'aspect_ratio', 'image'], view: 'job' },
+  tool: {
+    main: ['model', 'prompt', 'aspect_ratio', 'image'],
+    view: 'job',
+    task: {
+      kind: 'image',
+      pollMs: 1_000,
+      keepMs: ({ mediaRetentionMs }) => mediaRetentionMs,
+      answer: (job, _call, services) => toJobAnswer(job, 200, services),
+    },
+  },
   docs: {
     answer: 'Job',
     examples: createImageExamples,

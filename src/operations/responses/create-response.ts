@@ -24,7 +24,7 @@ import { createResponseExamples } from './response-examples.ts';
 import { boundPart, responseInput, type ResponseInput, checkResponseRequest } from './response-input.ts';
 import { toMessages, hasReferences, resolveReferences } from './response-messages.ts';
 import { createResponseStream } from './response-stream.ts';
-import { answerTextJob, isStreamed } from '../chat/answer-text-job.ts';
+import { answerTextJob, isStreamed, textTask } from '../chat/answer-text-job.ts';
 
 const itemsOf = ({ input }: ResponseInput) =>
   typeof input === 'string' ? [{ role: 'user', content: input }] : input;
@@ -53,7 +53,7 @@ export const createResponse = soldOperation<
       'upstream_error',
     ],
   },
-  tool: { main: ['input', 'model', 'instructions', 'max_output_tokens'] },
+  tool: { main: ['input', 'model', 'instructions', 'max_output_tokens'], task: textTask('responses') },
   docs: {
     answer: 'Response',
     examples: createResponseExamples,

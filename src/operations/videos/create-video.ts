@@ -2,7 +2,7 @@ import { soldOperation } from '../define-operation.ts';
 import { accountLimits, type Catalog } from '../../accounts/catalog/catalog.ts';
 import { toPricing, type ModelConfig, type DurationRule, type Price } from '../../accounts/catalog/model.ts';
 import { findModel } from '../models/find-model.ts';
-import type { VideoJobRequest } from './run-video.ts';
+import { videoKeepMs, type VideoJobRequest } from './run-video.ts';
 import { parsedShare } from '../../limits/memory-budget.ts';
 import { refuseInput } from '../../media/stream-input.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
@@ -56,6 +56,12 @@ export const createVideo = (webhooks: Pick<WebhookSettings, 'takesVideoWebhooks'
     tool: {
       main: ['model', 'prompt', 'image_url', 'duration', 'resolution'],
       view: 'job',
+      task: {
+        kind: 'video',
+        pollMs: 5_000,
+        keepMs: () => videoKeepMs,
+        answer: (job, _call, services) => toVideoAnswer(job, 200, services),
+      },
     },
     docs: {
       answer: 'Video',

@@ -106,6 +106,10 @@ export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
     when: 'The video is not completed, or it failed.',
     message: 'This video is not completed yet. Poll GET /v1/videos/{id} until status is completed.',
   },
+  cancelled: {
+    when: 'Of a job: its caller cancelled it over MCP, as a task, before it began.',
+    message: messages.cancelled,
+  },
   content_expired: {
     when: 'The bytes were kept for their time and are gone.',
     message: messages.content_expired,

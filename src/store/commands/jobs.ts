@@ -12,6 +12,7 @@ import {
 } from '../statement.ts';
 import { pageValues, type Page } from './history-page.ts';
 import {
+  findJob,
   jobColumns,
   summaryColumns,
   toJob,
@@ -195,6 +196,30 @@ export const claimJobs = writeSteps(function* (input: Claim, kind) {
   const ids = yield* run(findQueued, input);
   if (ids.length > 0) yield* run(leaseJobs, { ...input, ids, attempts: 1 });
   return yield* readJobs(ids);
+});
+
+interface Withdrawal {
+  id: string;
+  accountId: string;
+  owner: string;
+  leaseUntil: number;
+}
+
+/** For the empty string see `finishJob`. */
+const withdraw = statement({
+  text: `update jobs set status = 'running', lease_owner = $3, lease_until = $4
+    where id = $1 and account_id = $2 and status || '' = 'queued' and attempts = 0 returning id`,
+  values: valuesOf<Withdrawal>('id', 'accountId', 'owner', 'leaseUntil'),
+  read: hasRows,
+});
+
+/**
+ * Takes a job of the account out of the queue: it becomes `running` under the caller's lease, who ends it as failed. If
+ * the caller dies, the job is queued again. Null, and nothing changed, for a job that has begun or ended. A job that was
+ * queued again after a start has begun: its upstream may be at work.
+ */
+export const withdrawJob = writeSteps(function* (input: Withdrawal): Steps<Job | null> {
+  return (yield* run(withdraw, input)) ? yield* run(findJob, input.id) : null;
 });
 
 interface Reaping {

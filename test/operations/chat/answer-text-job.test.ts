@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JobEvent } from '../../../src/jobs/executor.ts';
-import { type LiveJob, createJobFeed } from '../../../src/jobs/job-runner.ts';
+import { createJobFeed } from '../../../src/jobs/job-feed.ts';
+import type { LiveJob } from '../../../src/jobs/job-runner.ts';
 import type { ServerSentEvent } from '../../../src/operations/answer.ts';
 import type { AccountCall, Services } from '../../../src/operations/call.ts';
 import { streamTextJob } from '../../../src/operations/chat/answer-text-job.ts';

@@ -17,7 +17,7 @@ import { createResponseStream } from '../../../src/operations/responses/response
 import type { Job } from '../../../src/store/store.ts';
 import { arbitraryPieces, gather, jobId } from './response-pieces.ts';
 import { responsesJob, responsesRequest } from './responses-job.ts';
-import { createJobFeed } from '../../../src/jobs/job-runner.ts';
+import { createJobFeed } from '../../../src/jobs/job-feed.ts';
 
 const usage = { promptTokens: 3, completionTokens: 4, cachedTokens: 1, reasoningTokens: null };
 

@@ -2,6 +2,7 @@ import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestGateway, type TestGateway } from '../../e2e/start-test-gateway.ts';
 import { openAccount } from '../../mcp/open-account.ts';
+import { sendModern } from '../../mcp/task-requester.ts';
 import { connectAssistant } from '../../store/connect-assistant.ts';
 
 let gateway: TestGateway;
@@ -110,6 +111,30 @@ describe('a connection that lacks the scope of a tool', () => {
     expect(await answer.text()).not.toContain('"status":"done"');
     const account = await gateway.services.store.getAccount(accountId);
     expect(account).toMatchObject({ balance: 10_000_000_000n, held: 0n });
+  });
+
+  it('gets and cancels tasks only as far as its scopes allow', async () => {
+    const as = async (scopes: string[]) => {
+      const apiKey = await connect(scopes);
+      return (method: string, params: Record<string, unknown>, mark = '') =>
+        sendModern({ url: `${gateway.url}/mcp/account`, apiKey }, { method, params, mark });
+    };
+    const film = {
+      name: 'create_video',
+      arguments: { model: 'videomodel-2.0', duration: 5, prompt: '[sandbox:stall] a cat' },
+    };
+    const full = await as(['read', 'generate']);
+    const params = { taskId: (await full('tools/call', film)).result?.['taskId'] };
+    expect((await full('tasks/get', params)).result).toMatchObject({ status: 'working' });
+    const reader = await as(['read']);
+    expect((await reader('tasks/get', params)).result).toMatchObject({ status: 'working' });
+    const refused = { error: { message: expect.stringContaining('may not') } };
+    expect(await reader('tasks/cancel', params)).toMatchObject(refused);
+    expect(await reader('tasks/cancel', params, '\uFEFF')).toMatchObject(refused);
+    const maker = await as(['generate']);
+    expect(await maker('tasks/get', params)).toMatchObject(refused);
+    expect((await maker('tools/call', film)).result).toMatchObject({ resultType: 'complete' });
+    expect((await full('tasks/cancel', params)).result).toMatchObject({ resultType: 'complete' });
   });
 
   it('uses the tools that its scopes open, also by large calls', async () => {
