@@ -4,7 +4,7 @@ import { brandTitle } from '../kit/text.ts';
 import { createOffered, rulesOf } from '../operations/sale-rules.ts';
 import { withoutKeys } from '../kit/log-request.ts';
 import type { Services } from '../operations/call.ts';
-import type { Operation } from '../operations/definition.ts';
+import type { Operation, ToolOperation } from '../operations/definition.ts';
 import { createBuyerLists } from './buyer-lists.ts';
 import { createCallTool, createScopeFor, type ToolCallContext } from './call-tool.ts';
 import { createLogged } from './log-calls.ts';
@@ -157,17 +157,20 @@ const toInstructions = (
 ): string => {
   const served = operations.filter((operation) => isIn(group, operation));
   const tools = served.filter(isTool);
-  const keyless = tools.filter((operation) => !needsKey(operation)).map(({ name }) => name);
+  // With a key, what can be prepaid is prepaid.
+  const paid = tools.filter((operation) =>
+    hasKey ? isPaidAlone(operation) : rulesOf(operation.sale).isPaid,
+  );
   const keyed = tools.filter(needsKey).map(({ name }) => name);
   return [
-    keyless.length === 0 ? null : payPerCall(keyless),
-    keyless.length === 0 || hasKey || !wallets.isOn ? null : payFromWallet(publicUrl()),
+    paid.length === 0 ? null : payPerCall(paid.map(({ name }) => name)),
+    paid.length === 0 || hasKey || !wallets.isOn ? null : payFromWallet(publicUrl()),
     ...served.flatMap(({ sale, resource }) =>
       rulesOf(sale).isOpen && resource !== undefined
         ? [`Resource ${brand}://${resource.path}, free: ${resource.title}.`]
         : [],
     ),
-    keyed.length === 0 ? null : hasKey ? prepaid(served) : keyOpens(keyed, publicUrl()),
+    hasKey ? prepaid(tools) : keyed.length === 0 ? null : keyOpens(keyed, publicUrl()),
   ]
     .filter((line) => line !== null)
     .join('\n');
@@ -181,13 +184,21 @@ const payFromWallet = (url: string): string =>
   `What a call does not use of its payment is balance of the account of the wallet. The tools list their main arguments; ` +
   `all are in ${url}/openapi.json, and prices in ${url}/llms.txt.`;
 
-const prepaid = (operations: readonly Operation[]): string => {
-  const sells = operations.some(({ sale }) => rulesOf(sale).isPrepaid);
+const isPaidAlone = ({ sale }: Operation): boolean => rulesOf(sale).isPaid && !rulesOf(sale).isPrepaid;
+
+/** Null: of these tools, a key opens none. */
+const prepaid = (tools: readonly ToolOperation[]): string | null => {
+  const sold = tools.filter(({ sale }) => rulesOf(sale).isPrepaid);
+  if (sold.length === 0 && !tools.some(needsKey)) return null;
   return [
-    ...(sells ? ['Generation is charged to the prepaid balance of the API key, when it succeeds.'] : []),
-    ...operations.flatMap(({ tool }) => tool?.instruction ?? []),
+    ...(sold.length === 0
+      ? []
+      : [
+          `${sold.map(({ name }) => name).join(', ')}: charged to the prepaid balance of the API key, on success.`,
+        ]),
+    ...tools.flatMap(({ tool }) => tool.instruction ?? []),
     'Give the URL of a result to the person as it is.',
-    ...(sells ? ['Send an idempotency_key to repeat a call safely.'] : []),
+    ...(sold.length === 0 ? [] : ['Send an idempotency_key to repeat a call safely.']),
   ].join(' ');
 };
 
