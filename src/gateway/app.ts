@@ -1,6 +1,10 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { randomUUID } from 'node:crypto';
-import { createAuthenticate, createAuthenticateConnection } from '../accounts/authenticate.ts';
+import {
+  createAuthenticate,
+  createAuthenticateConnection,
+  type Authenticate,
+} from '../accounts/authenticate.ts';
 import { clientAddress } from './client-address.ts';
 import { AppError, messages } from '../kit/errors.ts';
 import { memoizeAsync } from '../kit/memoize.ts';
@@ -9,6 +13,7 @@ import { logRequest, type RequestNote } from '../kit/log-request.ts';
 import { discardUnread } from '../rest/discard-unread.ts';
 import { isPaywallWanted } from '../rest/paywall/paywall-wanted.ts';
 import { refuseConnect, refuseUnreadable } from '../rest/refuse-unreadable.ts';
+import { toProviderPath } from '../rest/connect/provider-path.ts';
 import { createRestRoutes, type RequestContext } from '../rest/rest-routes.ts';
 import { writeError } from '../kit/write-answer.ts';
 import type { GatewayServices } from './services.ts';
@@ -35,7 +40,7 @@ export const createApp = (services: GatewayServices): App => {
   const authenticate = createAuthenticate(services);
   const authenticateConnection = createAuthenticateConnection(services);
   const serveRest = createRestRoutes(operations, services);
-  const serveLater = createServeLater(services);
+  const serveLater = createServeLater(services, authenticate);
   // The line of a request has no secrets, and looking for them takes longer than writing it.
   const requestLog = log.child({}, { redact: [] });
   const watch = telemetry?.observeRequest ?? serveUnwatched;
@@ -107,7 +112,7 @@ const refuseExpectation = (): never => {
 };
 
 /** Serves MCP, the operator's API and pages. Their modules are loaded with the first request, because a gateway may have none. */
-const createServeLater = (services: GatewayServices) => {
+const createServeLater = (services: GatewayServices, authenticate: Authenticate) => {
   const loadMcp = memoizeAsync(async () => {
     const { createMcpMount } = await import('../mcp/mount-mcp.ts');
     return createMcpMount({ services, operations: services.operations });
@@ -118,7 +123,7 @@ const createServeLater = (services: GatewayServices) => {
   });
   const loadOAuth = memoizeAsync(async () => {
     const { createOAuthMount } = await import('../rest/connect/mount-oauth.ts');
-    return createOAuthMount({ ...services, authenticate: createAuthenticate(services) });
+    return createOAuthMount({ ...services, authenticate });
   });
   const loadPages = memoizeAsync(async () => (await import('./pages.ts')).createPages(services));
   return async (request: IncomingMessage, response: ServerResponse, context: AppContext): Promise<void> => {
@@ -131,9 +136,10 @@ const createServeLater = (services: GatewayServices) => {
         const serveOperator = await loadOperator();
         return await serveOperator(request, response, context);
       }
-      if (isOAuth(context.url.pathname)) {
+      const providerPath = toProviderPath(context.url.pathname);
+      if (providerPath !== null) {
         const serveOAuth = await loadOAuth();
-        if (await serveOAuth(request, response, context.url)) return;
+        return await serveOAuth(request, response, providerPath);
       }
       const pages = await loadPages();
       if (!response.destroyed) pages(request, response);
@@ -146,9 +152,6 @@ const createServeLater = (services: GatewayServices) => {
 /** A person who opens an address, and no program. */
 const isFromBrowser = ({ method, headers }: IncomingMessage): boolean =>
   (method === 'GET' || method === 'HEAD') && isPaywallWanted(headers);
-
-const isOAuth = (path: string): boolean =>
-  /^\/(?:oauth\/|\.well-known\/oauth-|(?:authorize|token|register)$)/.test(path);
 
 /** Enough for the longest accepted payment proof and the other headers. */
 const maxHeaderSize = 32_768;

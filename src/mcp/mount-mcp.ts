@@ -8,16 +8,17 @@ import {
   type Server,
 } from '@modelcontextprotocol/server';
 import { bearerKey } from '../accounts/authenticate.ts';
-import { connectionResources, mainResource } from '../accounts/connection-resources.ts';
+import { connectionResources, mainResource, metadataStart } from '../accounts/connection-resources.ts';
 import { AppError } from '../kit/errors.ts';
 import { bodyCost, maxBodyOf, smallBodyBytes, textJobShare } from '../limits/memory-budget.ts';
 import { createRequestMemory, watchSender, type WatchSenderOptions } from '../limits/request-memory.ts';
 import { type RequestNote, watchClient } from '../kit/log-request.ts';
+import { readBody } from '../kit/streams.ts';
 import type { Call, Services } from '../operations/call.ts';
 import type { Operation } from '../operations/definition.ts';
 import { createMcpMethods, type McpMethods } from './create-mcp-methods.ts';
 import { createAnswerDirectly, readDirectCall } from './direct-call.ts';
-import { createTokenGuard, isRestricted, readBody } from './token-guard.ts';
+import { createTokenGuard, isRestricted } from './token-guard.ts';
 import type { McpIdentity, ToolGroup } from './tool-list.ts';
 import { writeError } from '../kit/write-answer.ts';
 
@@ -68,7 +69,7 @@ export const createMcpMount = ({ services, operations, sender }: McpMountOptions
   const passesOrigin = createOriginGuard(services);
   const tokens = createTokenGuard({
     scopeFor: methods.scopeFor,
-    metadataUrl: (resource) => `${services.publicUrl()}/.well-known/oauth-protected-resource${resource}`,
+    metadataUrl: (resource) => services.publicUrl() + metadataStart + resource,
   });
   const readWhole = createReadWhole(sender);
 

@@ -91,17 +91,3 @@ export const createTokenGuard = ({
     },
   };
 };
-
-/** Reads a whole body; null if it is larger. Rejects when its sender has gone. */
-export const readBody = async (request: IncomingMessage, maxBytes: number): Promise<Buffer | null> => {
-  if (Number(request.headers['content-length'] ?? 0) > maxBytes) return null;
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  // The connection is needed for the answer.
-  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > maxBytes) return null;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
-};

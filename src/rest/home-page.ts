@@ -212,7 +212,6 @@ const messageToSign = toSignedText(
     nonce: '{nonce}',
     issuedAt: '{issuedAt}',
     expirationTime: '{expirationTime}',
-    signature: '',
   },
   { account: 'Ethereum', whenUnstated: [] },
 );

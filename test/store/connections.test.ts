@@ -233,6 +233,20 @@ describe.each(testEngines())('on $kind,', ({ create }) => {
       expect((await Promise.all(left)).flat()).toEqual(['a', 'c', 'd']);
     });
 
+    it('end with a grant of which no token comes, and stay as long as its tokens', async () => {
+      const grants = createOAuthAdapter('Grant', { store, clock });
+      const tokens = createOAuthAdapter('RefreshToken', { store, clock });
+      await grants.upsert('unused', { jti: 'unused' }, 24 * 3_600);
+      await grants.upsert('used', { jti: 'used' }, 24 * 3_600);
+      await tokens.upsert('token', { grantId: 'used' }, 24 * 3_600);
+      const later = { now: () => start + hour };
+      const found = createOAuthAdapter('Grant', { store, clock: later });
+      expect(await found.find('unused')).toBeUndefined();
+      expect(await found.find('used')).toMatchObject({ jti: 'used' });
+      await grants.revokeByGrantId('used');
+      expect(await found.find('used')).toBeUndefined();
+    });
+
     it('are swept when they have expired', async () => {
       await store.putOAuthRecord({
         model: 'Session',

@@ -13,20 +13,21 @@ import { leastTopUp, topUp } from './top-up.ts';
 import { issueSignInKey, maxSignInKeys } from '../../accounts/keys.ts';
 
 const usualSeconds = 24 * 3_600;
-const maxSeconds = 30 * usualSeconds;
+/** The longest life of a key from a sign-in. */
+export const maxSignInSeconds = 30 * usualSeconds;
 
 const input = z.object({
   expires_in: z
     .int()
     .min(60)
-    .max(maxSeconds)
+    .max(maxSignInSeconds)
     .default(usualSeconds)
-    .describe(`Seconds until the key ends, 60 to ${maxSeconds}. Default: ${usualSeconds}, a day.`),
+    .describe(`Seconds until the key ends, 60 to ${maxSignInSeconds}. Default: ${usualSeconds}, a day.`),
   ...z.object(signInFields).partial().shape,
 });
 
 type SignInInput = z.output<typeof input>;
-type SignInServices = Pick<Services, 'store' | 'clock' | 'config' | 'x402'>;
+export type SignInServices = Pick<Services, 'store' | 'clock' | 'config' | 'x402'>;
 
 const output = z.looseObject({
   object: z.literal('sign_in').describe('`topup`: a payment came in place of a signed message.'),
@@ -36,21 +37,30 @@ const output = z.looseObject({
   account: z.looseObject({ wallet: z.string(), balance_usd: usd }),
 });
 
+/** Issues a key of the account of the wallet that signed a message. Throws AppError. */
+export const signWalletIn = async (
+  services: SignInServices,
+  { message, lifeMs, signal }: { message: unknown; lifeMs: number; signal: AbortSignal },
+) => {
+  const wallet = await services.x402.signIn(message, signal);
+  const { brand, x402 } = services.config;
+  const account = await openWalletAccount(services, { wallet, isSandbox: !x402.takesRealMoney });
+  if (account.status !== 'active')
+    throw new AppError('permission_denied', 'The account of this wallet is suspended. Ask the operator.');
+  const issued = await issueSignInKey(services, { accountId: account.id, brand, lifeMs });
+  return { wallet, account, ...issued };
+};
+
 /** Exchanges a signed message for a key of the wallet's account. */
 const signIn = async (
   { expires_in: seconds, ...body }: SignInInput,
   services: SignInServices,
   { header, signal }: { header: string | undefined; signal: AbortSignal },
 ): Promise<JsonObject> => {
-  const wallet = await services.x402.signIn(header ?? body, signal);
-  const { brand, x402 } = services.config;
-  const account = await openWalletAccount(services, { wallet, isSandbox: !x402.takesRealMoney });
-  if (account.status !== 'active')
-    throw new AppError('permission_denied', 'The account of this wallet is suspended. Ask the operator.');
-  const { key, apiKey, expiresAt } = await issueSignInKey(services, {
-    accountId: account.id,
-    brand,
+  const { wallet, account, key, apiKey, expiresAt } = await signWalletIn(services, {
+    message: header ?? body,
     lifeMs: seconds * 1_000,
+    signal,
   });
   return {
     object: 'sign_in',

@@ -99,6 +99,7 @@ export const createX402Gate = (options: X402GateOptions) => {
     takeCredit: (order: CreditOrder): Promise<PayOutcome> => pay(order),
     findPayment: mpp.findPayment,
     signIn: signIn.check,
+    promptSignIn: signIn.prompt,
     /** Asks the chains about payments that are due, at most `limit`, and ends them where that is safe. */
     reconcile: (options: { limit: number }): Promise<ReconcileReport> => reconcile(context, options),
     /** Does the same for one payment. Null: there is none, or another process works on it. */

@@ -4,12 +4,14 @@ import { randomBase62 } from '../../kit/ids.ts';
 import type { Log } from '../../kit/log.ts';
 import { memoizeAsync } from '../../kit/memoize.ts';
 import { decodeBase64Json, type Extensions } from '../chains/core/wire.ts';
+import type { SignInStyle } from '../chains/core/network-family.ts';
 import type { PaymentMethod } from '../wire/challenge.ts';
 import { isNodeTrouble } from '../chains/core/json-rpc.ts';
 import {
   newSignInNonce,
   readSignInNonce,
   declareSignIn,
+  newSignInMessage,
   findSignInFault,
   parseSignedMessage,
   toSignedText,
@@ -34,14 +36,27 @@ const refused = (detail: string): AppError =>
     { headers: { 'www-authenticate': 'Bearer' } },
   );
 
-/** Signs wallets in by x402's extension sign-in-with-x. */
-export const createSignIn = (context: {
+/** Stands for the address in the text of a prompt. */
+export const addressMark = '{address}';
+
+/** A message that a wallet is asked to sign. */
+export interface SignInPrompt {
+  type: SignInStyle['type'];
+  /** What is sent back with `address` and `signature`. */
+  fields: Omit<SignedMessage, 'address' | 'signature'>;
+  text: string;
+}
+
+interface SignInContext {
   store: Pick<Store, 'getOrCreateSecret' | 'spendNonce'>;
   methods: readonly PaymentMethod[];
   publicUrl: () => string;
   clock: Clock;
   log: Log;
-}) => {
+}
+
+/** Signs wallets in by x402's extension sign-in-with-x. */
+export const createSignIn = (context: SignInContext) => {
   const { store, methods, publicUrl, clock, log } = context;
   let loaded: string | null = null;
   let underWay = 0;
@@ -92,6 +107,12 @@ export const createSignIn = (context: {
         }),
       };
     },
+    /** Makes the messages of one challenge, each for a wallet of another kind. */
+    prompt: async (bound: Pick<SignedMessage, 'statement' | 'requestId'>): Promise<SignInPrompt[]> => {
+      const now = clock.now();
+      const nonce = newSignInNonce(await loadSecret(), now);
+      return toPrompts(methods, { ...newSignInMessage({ url: publicUrl(), nonce, now }), ...bound });
+    },
     /**
      * Checks a signed message, the base64 text of the header or the object, and uses its nonce up. Returns the name of the
      * wallet. Throws AppError `invalid_sign_in`, `upstream_unavailable`, `overloaded`.
@@ -109,6 +130,18 @@ export const createSignIn = (context: {
       }
     },
   };
+};
+
+/** Makes the texts that a wallet on one network of each kind signs. */
+const toPrompts = (
+  methods: readonly PaymentMethod[],
+  message: Omit<SignInPrompt['fields'], 'chainId'>,
+): SignInPrompt[] => {
+  const kinds = new Map(methods.toReversed().map(({ network }) => [network.family, network.id]));
+  return [...kinds].map(([{ signIn: style }, chainId]) => {
+    const fields = { ...message, chainId };
+    return { type: style.type, fields, text: toSignedText({ ...fields, address: addressMark }, style) };
+  });
 };
 
 /** Returns the name of the wallet that signed. */

@@ -75,7 +75,7 @@ export const findSignInFault = (
 
 /** Writes the text that a wallet signs: EIP-4361, where other chains name their own kind of account. */
 export const toSignedText = (
-  message: SignedMessage,
+  message: Omit<SignedMessage, 'signature'>,
   { account, whenUnstated }: Omit<SignInStyle, 'type'>,
 ): string => {
   const { domain, address, statement, uri, version, chainId, nonce, issuedAt } = message;
@@ -109,6 +109,16 @@ interface SignInDeclaration extends Extension {
   supportedChains: { chainId: string; type: SignInStyle['type'] }[];
 }
 
+/** Makes the fields that do not depend on the wallet. `url`: where it signs in. `now`: epoch milliseconds. */
+export const newSignInMessage = ({ url, nonce, now }: { url: string; nonce: string; now: number }) => ({
+  domain: new URL(url).host,
+  uri: url,
+  version: '1' as const,
+  nonce,
+  issuedAt: new Date(now).toISOString(),
+  expirationTime: new Date(now + signInLifeMs).toISOString(),
+});
+
 /** Declares how to sign in. `url`: where. `now`: epoch milliseconds. */
 export const declareSignIn = ({
   url,
@@ -122,12 +132,7 @@ export const declareSignIn = ({
   now: number;
 }): SignInDeclaration => ({
   info: {
-    domain: new URL(url).host,
-    uri: url,
-    version: '1',
-    nonce,
-    issuedAt: new Date(now).toISOString(),
-    expirationTime: new Date(now + signInLifeMs).toISOString(),
+    ...newSignInMessage({ url, nonce, now }),
     statement: 'Sign in to use the balance of this wallet. It costs nothing.',
   },
   supportedChains: chains,

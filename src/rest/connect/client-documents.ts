@@ -37,9 +37,7 @@ export const createClientDocuments = ({
 
   const download = async (url: string, signal: AbortSignal): Promise<string> => {
     const { body } = await outbound.download(url, { maxBytes, totalMs, signal, redirects: 0 });
-    const chunks: Buffer[] = [];
-    for await (const chunk of body) chunks.push(Buffer.from(chunk as Uint8Array));
-    const text = Buffer.concat(chunks).toString();
+    const text = Buffer.concat(await body.toArray({ signal })).toString();
     assertRedirects((JSON.parse(text) as { redirect_uris?: unknown }).redirect_uris);
     return text;
   };

@@ -1,5 +1,7 @@
 import { html, type Html } from '../docs/docs-page-html.ts';
+import type { SignInPrompt } from '../../payments/sale/sign-in.ts';
 import { pageShell } from '../page-shell.ts';
+import { walletScript } from './wallet-script.ts';
 
 export interface ConsentSubject {
   /** The name of this service for people. */
@@ -13,6 +15,8 @@ export interface ConsentSubject {
   scopes: readonly string[];
   /** The address of the style sheet. */
   style: string;
+  /** What a wallet signs to sign in; null: wallets have no accounts here. */
+  prompts: readonly SignInPrompt[] | null;
   /** Why the last try failed; null: this is the first. */
   problem: string | null;
 }
@@ -23,7 +27,7 @@ const scopeTexts: Readonly<Record<string, string>> = {
   search: 'search for profiles, which may cost money',
 };
 
-/** Makes the page on which a person allows an assistant to use an account. It needs no script. */
+/** Makes the page on which a person allows an assistant to use an account. Only a wallet needs its script. */
 export const consentPage = (subject: ConsentSubject): string => {
   const { service, clientHost, redirect } = subject;
   const title = `Connect an assistant to ${service}`;
@@ -76,16 +80,31 @@ export const consentPage = (subject: ConsentSubject): string => {
           </p>
           <p>
             <button name="answer" value="allow">Allow</button>
+            ${subject.prompts === null ? null : walletButton(subject.prompts)}
             <button name="answer" value="refuse" formnovalidate>Refuse</button>
           </p>
         </form>
+        ${subject.prompts === null ? null : walletParts}
         <footer>
           <p>The connection ends when you revoke it, or the key. It sees no key, and makes none.</p>
+          ${subject.prompts === null ? null : html`<p>With a wallet it ends after 30 days at the latest.</p>`}
         </footer>
       </main>
     </body>`,
   });
 };
+
+const walletButton = (prompts: readonly SignInPrompt[]): Html => html`
+  <button type="button" id="sign" data-prompts="${JSON.stringify(prompts)}" hidden>
+    Allow with a wallet
+  </button>
+  <input type="hidden" name="wallet" />
+`;
+
+/** The policy of the page has the hash of exactly this text. */
+const script: Html = { markup: `<script>${walletScript}</script>` };
+const walletParts: Html = html`<p class="notice" role="alert" id="wallet-problem" hidden></p>
+  ${script}`;
 
 const programWarning: Html = html`<p class="notice">
   <strong>This is a program on this computer.</strong> Allow it only if you have just started to connect it

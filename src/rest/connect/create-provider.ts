@@ -21,6 +21,9 @@ export interface ProviderOptions {
   log: Log;
 }
 
+/** The path of the gateway itself, without a slash at its end. */
+export const basePathOf = (publicUrl: string): string => new URL(publicUrl).pathname.replace(/\/$/, '');
+
 /** The secrets that all processes of a deployment share. The provider signs no tokens, but wants a key. */
 const readSecrets = async (store: Store): Promise<{ cookies: string; jwk: JWK }> => {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -35,7 +38,7 @@ const readSecrets = async (store: Store): Promise<{ cookies: string; jwk: JWK }>
 export const createProvider = async (options: ProviderOptions): Promise<Provider> => {
   const { publicUrl, store, clock, log } = options;
   const secrets = await readSecrets(store);
-  const basePath = `${new URL(publicUrl).pathname.replace(/\/$/, '')}/oauth`;
+  const basePath = `${basePathOf(publicUrl)}/oauth`;
   const cookie = { path: basePath, httpOnly: true, sameSite: 'lax', signed: true } as const;
   const provider = new Provider(`${publicUrl}/oauth`, {
     ...protocol,

@@ -4,62 +4,50 @@ import { AppError } from '../../kit/errors.ts';
 import { brandTitle } from '../../kit/text.ts';
 import { newId, sha256 } from '../../kit/ids.ts';
 import { memoizeAsync } from '../../kit/memoize.ts';
-import { parseUsd, type Nano } from '../../kit/money.ts';
-import type { KeyLimits } from '../../rules/key-limits.ts';
-import { scopes, type Caller } from '../../accounts/authenticate.ts';
+import { readBody } from '../../kit/streams.ts';
+import { writeJson } from '../../kit/write-answer.ts';
+import { scopes } from '../../accounts/authenticate.ts';
 import { connectionResources, mainResource } from '../../accounts/connection-resources.ts';
 import { pageHeaders } from '../page-shell.ts';
+import { walletScriptSource } from './wallet-script.ts';
 import { consentPage, expiredPage, type ConsentSubject } from './consent-page.ts';
-import { createProvider, type ProviderOptions } from './create-provider.ts';
+import { basePathOf, createProvider, type ProviderOptions } from './create-provider.ts';
+import { unusedGrantMs } from './oauth-adapter.ts';
+import { metadataResource } from './provider-path.ts';
+import { readConsent, type Consent, type SignInOptions } from './read-consent.ts';
 import { describeRedirect } from './redirect-target.ts';
 
-export interface OAuthMountOptions extends Omit<ProviderOptions, 'publicUrl'> {
+export interface OAuthMountOptions extends Omit<ProviderOptions, 'publicUrl'>, SignInOptions {
   publicUrl: () => string;
-  config: { brand: string };
-  authenticate: (authorization: string) => Promise<Caller | null>;
 }
 
-/** The addresses that some assistants call, whatever the metadata says. */
-const aliases = new Set(['/authorize', '/token', '/register']);
-
-/**
- * Serves the authorization server below `/oauth`, its metadata, and the page of consent. The returned function is false
- * for any other address.
- */
+/** Serves the authorization server below `/oauth`, its metadata, and the page of consent, by `toProviderPath`. */
 export const createOAuthMount = (options: OAuthMountOptions) => {
   const load = memoizeAsync(async () => {
     const provider = await createProvider({ ...options, publicUrl: options.publicUrl() });
-    return { provider, callback: provider.callback(), enter: createEnter(provider, options) };
+    return { callback: provider.callback(), enter: createEnter(provider, options) };
   });
 
-  return async (request: IncomingMessage, response: ServerResponse, { pathname }: URL): Promise<boolean> => {
+  return async (request: IncomingMessage, response: ServerResponse, path: string): Promise<void> => {
     const publicUrl = options.publicUrl();
-    const resource = afterStart(pathname, '/.well-known/oauth-protected-resource');
-    const allowed = connectionResources.get(resource);
-    if (allowed !== undefined) {
-      writeJson(response, protectedResource(publicUrl, { resource, allowed, config: options.config }));
-      return true;
-    }
-    const path = toProviderPath(pathname);
-    if (path === null) return false;
+    const resource = metadataResource(path);
+    const allowed = resource === null ? undefined : connectionResources.get(resource);
+    if (resource !== null && allowed !== undefined)
+      return writeJson(response, {
+        status: 200,
+        headers: { 'access-control-allow-origin': '*' },
+        body: protectedResource(publicUrl, { resource, allowed, config: options.config }),
+      });
     const { callback, enter } = await load();
     nameOurselves(request, publicUrl, path);
     if (path.startsWith('/enter/')) await enter(request, response);
     else await callback(request, response);
-    return true;
   };
-};
-
-const toProviderPath = (pathname: string): string | null => {
-  if (aliases.has(pathname)) return pathname;
-  if (pathname === '/.well-known/oauth-authorization-server/oauth')
-    return '/.well-known/openid-configuration';
-  return pathname.startsWith('/oauth/') ? pathname.slice('/oauth'.length) : null;
 };
 
 /** The library reads its own address from the request, where clients and proxies could write another one. */
 const nameOurselves = (request: IncomingMessage, publicUrl: string, path: string): void => {
-  const { host, protocol, pathname } = new URL(publicUrl);
+  const { host, protocol } = new URL(publicUrl);
   const { headers, url = '' } = request;
   for (const name of Object.keys(headers))
     if (name === 'forwarded' || name.startsWith('x-forwarded-')) delete headers[name];
@@ -67,7 +55,7 @@ const nameOurselves = (request: IncomingMessage, publicUrl: string, path: string
   headers['x-forwarded-proto'] = protocol.slice(0, -1);
   const query = url.includes('?') ? url.slice(url.indexOf('?')) : '';
   Object.assign(request, {
-    originalUrl: `${pathname.replace(/\/$/, '')}/oauth${path}${query}`,
+    originalUrl: `${basePathOf(publicUrl)}/oauth${path}${query}`,
     url: `${path}${query}`,
   });
 };
@@ -91,22 +79,12 @@ const protectedResource = (
   resource_name: brandTitle(config),
 });
 
-const writeJson = (response: ServerResponse, value: object): void => {
-  response.writeHead(200, { 'content-type': 'application/json', 'access-control-allow-origin': '*' });
-  response.end(JSON.stringify(value));
-};
-
-const maxFormBytes = 10_000;
+const maxFormBytes = 30_000;
 
 const readForm = async (request: IncomingMessage): Promise<URLSearchParams> => {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > maxFormBytes) throw new AppError('payload_too_large', 'The form is too long.');
-    chunks.push(chunk);
-  }
-  return new URLSearchParams(Buffer.concat(chunks).toString());
+  const body = await readBody(request, maxFormBytes);
+  if (body === null) throw new AppError('payload_too_large', 'The form is too long.');
+  return new URLSearchParams(body.toString());
 };
 
 /** Shows what is asked for, and makes the connection that a person allows. */
@@ -114,10 +92,10 @@ const createEnter = (provider: Provider, options: OAuthMountOptions) => {
   const service = brandTitle(options.config);
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const publicUrl = options.publicUrl();
-    const style = `${new URL(publicUrl).pathname.replace(/\/$/, '')}/docs/style.css`;
+    const style = `${basePathOf(publicUrl)}/docs/style.css`;
     const details = await provider.interactionDetails(request, response).catch(() => null);
     if (details === null) return writePage(response, 400, expiredPage({ service, style }));
-    const { prompt, params, lastSubmission } = details;
+    const { uid, prompt, params, lastSubmission } = details;
     // A client that asks for consent gets a second round, which the page has answered already.
     if (prompt.name === 'consent' && lastSubmission?.consent?.grantId !== undefined)
       return provider.interactionFinished(request, response, { consent: lastSubmission.consent });
@@ -147,8 +125,16 @@ const createEnter = (provider: Provider, options: OAuthMountOptions) => {
       redirect: describeRedirect(redirectUri),
       scopes: asked.length === 0 ? offered : asked,
     };
-    const show = (problem: string | null): void =>
-      writePage(response, problem === null ? 200 : 400, consentPage({ ...subject, problem }), redirectUri);
+    // A message that was signed for another request counts for nothing here.
+    const requestId = sha256(uid);
+    const show = async (problem: string | null): Promise<void> => {
+      const statement = `Let an assistant that returns to ${subject.redirect.name} use the balance of this wallet. Signing costs nothing.`;
+      const prompts = options.config.wallets.isOn
+        ? await options.x402.promptSignIn({ statement, requestId })
+        : null;
+      const page = consentPage({ ...subject, prompts, problem });
+      writePage(response, problem === null ? 200 : 400, page, { redirectUri, hasScript: prompts !== null });
+    };
     if (request.method !== 'POST') return show(null);
     const form = await readForm(request);
     if (form.get('answer') !== 'allow')
@@ -156,9 +142,9 @@ const createEnter = (provider: Provider, options: OAuthMountOptions) => {
         error: 'access_denied',
         error_description: 'The person refused.',
       });
-    const consent = await readConsent(form, subject.scopes, options);
+    const consent = await readConsent(form, { asked: subject.scopes, requestId }, options);
     if (typeof consent === 'string') return show(consent);
-    const login = { accountId: consent.caller.accountId, remember: false };
+    const login = { accountId: consent.accountId, remember: false };
     const grantId = await makeConnection(provider, { ...consent, subject, clientId, resource }, options);
     await provider.interactionFinished(
       request,
@@ -171,39 +157,12 @@ const createEnter = (provider: Provider, options: OAuthMountOptions) => {
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-interface Consent {
-  caller: Caller;
-  budgets: Pick<KeyLimits, 'budgetDay' | 'budgetTotal'>;
-  allowed: string[];
-}
-
-/** Returns what a person allows with the form; a text for them if that cannot be. */
-const readConsent = async (
-  form: URLSearchParams,
-  asked: readonly string[],
-  { authenticate }: OAuthMountOptions,
-): Promise<Consent | string> => {
-  const budgetDay = readBudget(form.get('budget_day_usd') ?? '');
-  const budgetTotal = readBudget(form.get('budget_total_usd') ?? '');
-  if (budgetDay === undefined || budgetTotal === undefined)
-    return 'A limit must be US dollars above zero, such as 5.00.';
-  if ((budgetDay ?? budgetTotal) === null) return 'Set a limit by day or in all.';
-  const caller = await authenticate(`Bearer ${form.get('key')?.trim() ?? ''}`).catch((error: unknown) => {
-    if (error instanceof AppError && error.code === 'invalid_api_key') return null;
-    throw error;
-  });
-  if (caller === null) return 'There is no such key, or it has ended.';
-  const allowed = asked.filter((scope) => form.getAll('scope').includes(scope));
-  return allowed.length === 0
-    ? 'Allow at least one of these.'
-    : { caller, budgets: { budgetDay, budgetTotal }, allowed };
-};
-
 /** Makes a connection with its grant. Returns the id of the grant. */
 const makeConnection = async (
   provider: Provider,
   {
-    caller: { accountId, keyId },
+    accountId,
+    keyId,
     budgets,
     allowed,
     clientId,
@@ -225,6 +184,7 @@ const makeConnection = async (
   grant.addResourceScope(uri, allowed.join(' '));
   grant.rejectResourceScope(uri, refused);
   const grantId = await grant.save();
+  const now = clock.now();
   await store.createConnection({
     id: newId(),
     accountId,
@@ -234,31 +194,29 @@ const makeConnection = async (
     resource,
     client: { id: clientId, name: subject.clientName, redirect: subject.redirect.name },
     label: subject.clientHost ?? subject.clientName,
-    limits: budgets,
-    now: clock.now(),
+    // The first token takes this end away.
+    limits: { ...budgets, expiresAt: now + unusedGrantMs },
+    now,
   });
   return grantId;
 };
 
-const maxBudget = parseUsd('1000000000');
-
-/** Null for no budget; undefined for an amount that none can have. */
-const readBudget = (text: string): Nano | null | undefined => {
-  if (text.trim() === '') return null;
-  const amount = /^\d{1,10}(?:\.\d{1,9})?$/.test(text.trim()) ? parseUsd(text.trim()) : 0n;
-  return amount > 0n && amount <= maxBudget ? amount : undefined;
-};
-
 /** `redirectUri`: where the form may lead in the end. */
-const writePage = (response: ServerResponse, status: number, page: string, redirectUri?: string): void => {
+const writePage = (
+  response: ServerResponse,
+  status: number,
+  page: string,
+  { redirectUri, hasScript }: { redirectUri?: string; hasScript?: boolean } = {},
+): void => {
   const target = redirectUri === undefined ? null : new URL(redirectUri);
   const form = target === null ? '' : ` ${target.origin === 'null' ? target.protocol : target.origin}`;
+  const script = hasScript === true ? `; script-src ${walletScriptSource}` : '';
   const policy = pageHeaders['content-security-policy'] ?? '';
   response.writeHead(status, {
     ...pageHeaders,
     'content-type': 'text/html; charset=utf-8',
     'cache-control': 'no-store',
-    'content-security-policy': policy.replace("form-action 'none'", `form-action 'self'${form}`),
+    'content-security-policy': policy.replace("form-action 'none'", `form-action 'self'${form}`) + script,
   });
   response.end(page);
 };

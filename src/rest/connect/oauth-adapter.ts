@@ -14,8 +14,13 @@ const dayMs = 24 * 3_600_000;
 /** A registered client that nobody uses is forgotten after this time. */
 const clientLifeMs = 90 * dayMs;
 
+/** A grant whose code is not exchanged for a token ends after this time. A token keeps it for longer. */
+export const unusedGrantMs = 10 * 60_000;
+
 /** Strangers make records of these models. The ones that were used longest ago give way. */
 const maxRecords: Readonly<Record<string, number>> = { Client: 10_000, Interaction: 10_000, Session: 10_000 };
+/** Counting them is dear, so it comes with one of so many writes. */
+const writesForCount = 100;
 
 const toPayload = (stored: string, id: string): AdapterPayload =>
   JSON.parse(stored.replaceAll(idMark, id)) as AdapterPayload;
@@ -41,6 +46,10 @@ export const createOAuthAdapter = (
 ): Adapter => {
   const keyOf = (id: string) => ({ model, id: sha256(id) });
 
+  let writes = 0;
+  const lifeOf = (expiresIn = 0): number =>
+    model === 'Client' ? clientLifeMs : model === 'Grant' ? unusedGrantMs : expiresIn * 1_000;
+
   const isOver = (consumedAt: number | null): boolean =>
     consumedAt !== null && (model !== 'RefreshToken' || clock.now() - consumedAt > refreshGraceMs);
 
@@ -55,10 +64,11 @@ export const createOAuthAdapter = (
         payload: JSON.stringify(payload).replaceAll(id, idMark),
         grantId: payload.grantId === undefined ? null : sha256(payload.grantId),
         uid: payload.uid === undefined || payload.uid === id ? null : sha256(payload.uid),
-        expiresAt: now + (model === 'Client' ? clientLifeMs : (expiresIn ?? 0) * 1_000),
+        expiresAt: now + lifeOf(expiresIn),
         now,
-        maxRecords: maxRecords[model],
+        maxRecords: writes % writesForCount === 0 ? maxRecords[model] : undefined,
       });
+      writes += 1;
     },
     find: async (id) => {
       const now = clock.now();
@@ -73,7 +83,7 @@ export const createOAuthAdapter = (
     },
     findByUid: async (uid) => {
       const found = await store.findOAuthRecordByUid({ model, uid: sha256(uid), now: clock.now() });
-      return found === null ? undefined : toPayload(found.payload, '');
+      return found === null ? undefined : toPayload(found, '');
     },
     // A grant for devices, which is switched off.
     findByUserCode: async () => undefined,

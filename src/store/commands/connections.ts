@@ -1,6 +1,6 @@
 import { columns, json, text, type RowOf } from '../columns.ts';
 import { read, readSteps, run, writeTransaction, type Steps } from '../command.ts';
-import { eachOf, firstOf, statement } from '../statement.ts';
+import { eachOf, firstOf, statement, valuesOf } from '../statement.ts';
 import {
   changeLimits,
   noLimits,
@@ -54,19 +54,23 @@ export interface NewConnection extends ConnectionFacts {
   now: number;
 }
 
-const insertConnection = statement({
-  text: 'insert into connections (id, parent_id, grant_id, scopes, resource, client) values ($1, $2, $3, $4, $5, $6)',
-  values: ({ id, parentId, grantId, scopes, resource, client }: NewConnection) => [
-    id,
-    parentId,
-    grantId,
-    JSON.stringify(scopes),
-    resource,
-    JSON.stringify(client),
-  ],
+const newConnections = columns({
+  id: text(),
+  grantId: text(),
+  ...connectionFields,
+  client: text(),
 });
 
-/** Makes a connection. No API key opens it: its tokens are records of its grant. */
+const insertConnection = statement({
+  text: `insert into connections (${newConnections.list()}) values (${newConnections.parameters()})`,
+  values: ({ client, ...connection }: NewConnection) =>
+    newConnections.values({ ...connection, client: JSON.stringify(client) }),
+});
+
+/**
+ * Makes a connection. No API key opens it: its tokens are records of its grant. It ends by itself at `limits.expiresAt`,
+ * unless a token is kept before, which takes that limit away.
+ */
 export const createConnection = writeTransaction(function* (connection: NewConnection): Steps<void> {
   const { id, accountId, grantId, label, limits, parentId, now } = connection;
   const key = { id, accountId, hash: `grant:${grantId}`, display: 'connection', label, now };
@@ -74,10 +78,10 @@ export const createConnection = writeTransaction(function* (connection: NewConne
   yield* run(insertConnection, connection);
 });
 
-/** Lists the connections of an account by `createdAt`, then id, both descending, after the position `before`. */
+/** Lists the connections of an account that ever had a token, by `createdAt`, then id, both descending, after the position `before`. */
 export const listConnections = read({
   text: `${selectConnections('$5', '$6')}
-    where k.account_id = $1 and (k.created_at, k.id) < ($2, $3)
+    where k.account_id = $1 and (k.created_at, k.id) < ($2, $3) and k.expires_at is null
     order by k.created_at desc, k.id desc limit $4`,
   values: ({ now, ...page }: Page & { now: number }) => [...pageValues(page), ...periodNames(now)],
   read: eachOf(usedConnections),
@@ -144,7 +148,7 @@ const endKey = statement({
 });
 
 const deleteRecords = statement({
-  text: 'delete from oauth_records where grant_id = $1',
+  text: `delete from oauth_records where grant_id = $1 or (model = 'Grant' and id = $1)`,
   values: (grantId: string) => [grantId],
 });
 
@@ -154,11 +158,10 @@ export const endConnection = writeTransaction(function* ({
   ...name
 }: ConnectionName & { now: number }): Steps<boolean> {
   const found = yield* run(findGrant, name);
-  if ('grantId' in name) yield* run(deleteRecords, name.grantId);
-  if (found === null) return false;
-  yield* run(endKey, { id: found.id, now });
-  yield* run(deleteRecords, found.grant_id);
-  return true;
+  const grantId = found?.grant_id ?? ('grantId' in name ? name.grantId : null);
+  if (grantId !== null) yield* run(deleteRecords, grantId);
+  if (found !== null) yield* run(endKey, { id: found.id, now });
+  return found !== null;
 });
 
 const connectionBy = (condition: string): string =>
@@ -172,7 +175,7 @@ const byToken = statement({
   text: connectionBy(`c.grant_id = (
       select grant_id from oauth_records where model = 'AccessToken' and id = $1 and expires_at > $2
     )`),
-  values: ({ token = '', now }: { token?: string; now: number }) => [token, now],
+  values: valuesOf<{ token: string; now: number }>('token', 'now'),
   read: toFacts,
 });
 

@@ -1,6 +1,6 @@
-import { columns, orNull, text, time, type RowOf } from '../columns.ts';
+import { columns, orNull, text, time } from '../columns.ts';
 import { read, run, sweepExpired, write, writeTransaction, type Steps } from '../command.ts';
-import { firstOf, firstRow, hasRows, statement, valuesOf } from '../statement.ts';
+import { firstOf, hasRows, statement, valuesOf } from '../statement.ts';
 
 /** What the authorization server keeps under an id, as it names its models. */
 export interface OAuthKey {
@@ -28,36 +28,58 @@ const evict = statement({
   values: ({ model, maxRecords = 0 }: NewOAuthRecord) => [model, maxRecords - 1],
 });
 
-const upsert = statement({
-  text: `insert into oauth_records (model, id, payload, grant_id, uid, used_at, expires_at)
-    values ($1, $2, $3, $4, $5, $6, $7)
-    on conflict (model, id) do update set payload = excluded.payload, grant_id = excluded.grant_id,
-      uid = excluded.uid, used_at = excluded.used_at, expires_at = excluded.expires_at`,
-  values: valuesOf<NewOAuthRecord>('model', 'id', 'payload', 'grantId', 'uid', 'now', 'expiresAt'),
+const records = columns({
+  model: text(),
+  id: text(),
+  payload: text(),
+  grantId: orNull(text()),
+  uid: orNull(text()),
+  usedAt: time(),
+  expiresAt: time(),
 });
 
+const upsert = statement({
+  text: `insert into oauth_records (${records.list()}) values (${records.parameters()})
+    on conflict (model, id) do update set payload = excluded.payload, grant_id = excluded.grant_id,
+      uid = excluded.uid, used_at = excluded.used_at, expires_at = excluded.expires_at`,
+  values: ({ now, ...record }: NewOAuthRecord) => records.values({ ...record, usedAt: now }),
+});
+
+const keepGrant = statement({
+  text: `update oauth_records set expires_at = $2 where model = 'Grant' and id = $1 and expires_at < $2`,
+  values: valuesOf<NewOAuthRecord>('grantId', 'expiresAt'),
+});
+
+const keepConnection = statement({
+  text: `update api_keys set expires_at = null
+    where id = (select id from connections where grant_id = $1) and expires_at is not null`,
+  values: valuesOf<NewOAuthRecord>('grantId'),
+});
+
+/** Keeps a record. A token opens its connection, and its grant then lives as long as the token. */
 export const putOAuthRecord = writeTransaction(function* (record: NewOAuthRecord): Steps<void> {
   if (record.maxRecords !== undefined) yield* run(evict, record);
   yield* run(upsert, record);
+  if (record.model !== 'AccessToken' && record.model !== 'RefreshToken') return;
+  yield* run(keepGrant, record);
+  yield* run(keepConnection, record);
 });
 
-const recordFields = { payload: text(), consumedAt: orNull(time()), usedAt: time() };
-export type OAuthRecord = RowOf<typeof recordFields>;
-const records = columns(recordFields);
+const kept = columns({ payload: text(), consumedAt: orNull(time()), usedAt: time() });
+export type OAuthRecord = ReturnType<typeof kept.read>;
 
 /** Null if there is none, or it has expired. */
 export const findOAuthRecord = read({
-  text: `select ${records.list()} from oauth_records
-    where model = $1 and id = $2 and expires_at > $3`,
+  text: `select ${kept.list()} from oauth_records where model = $1 and id = $2 and expires_at > $3`,
   values: valuesOf<OAuthKey & { now: number }>('model', 'id', 'now'),
-  read: firstOf(records.read),
+  read: firstOf(kept.read),
 });
 
-/** As `findOAuthRecord`, by the second name that the server gave it. */
+/** Returns the payload of the record with this second name. Null if there is none, or it has expired. */
 export const findOAuthRecordByUid = read({
-  text: `select id, payload from oauth_records where model = $1 and uid = $2 and expires_at > $3`,
-  values: ({ model, uid, now }: { model: string; uid: string; now: number }) => [model, uid, now],
-  read: firstRow<{ id: string; payload: string }>(),
+  text: `select payload from oauth_records where model = $1 and uid = $2 and expires_at > $3`,
+  values: valuesOf<{ model: string; uid: string; now: number }>('model', 'uid', 'now'),
+  read: firstOf(({ payload }: { payload: string }) => payload),
 });
 
 /** Notes that a record is used, and may stay until `expiresAt`. */
@@ -70,13 +92,13 @@ export const useOAuthRecord = write({
 export const consumeOAuthRecord = write({
   text: `update oauth_records set consumed_at = $3
     where model = $1 and id = $2 and consumed_at is null and expires_at > $3 returning 1 as consumed`,
-  values: ({ model, id, now }: OAuthKey & { now: number }) => [model, id, now],
+  values: valuesOf<OAuthKey & { now: number }>('model', 'id', 'now'),
   read: hasRows,
 });
 
 export const deleteOAuthRecord = write({
   text: `delete from oauth_records where model = $1 and id = $2`,
-  values: ({ model, id }: OAuthKey) => [model, id],
+  values: valuesOf<OAuthKey>('model', 'id'),
 });
 
 export const sweepOAuthRecords = sweepExpired('oauth_records', 'model, id');

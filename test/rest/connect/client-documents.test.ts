@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAuthenticate } from '../../../src/accounts/authenticate.ts';
 import { type Outbound, OutboundError } from '../../../src/http/outbound.ts';
 import { createOAuthMount } from '../../../src/rest/connect/mount-oauth.ts';
+import { toProviderPath } from '../../../src/rest/connect/provider-path.ts';
 import { startTestGateway, type TestGateway } from '../../e2e/start-test-gateway.ts';
 import { listenOnLoopback, type Listening } from '../../mcp/listen-on-loopback.ts';
 import { openBrowser } from './assistant.ts';
@@ -53,7 +54,8 @@ const serve = async (): Promise<Listening> => {
   });
   return listenOnLoopback(
     createServer(
-      (request, response) => void mount(request, response, new URL(request.url ?? '/', 'http://x')),
+      (request, response) =>
+        void mount(request, response, toProviderPath(new URL(request.url ?? '/', 'http://x').pathname) ?? ''),
     ),
   );
 };

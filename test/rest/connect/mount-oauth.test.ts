@@ -272,6 +272,22 @@ describe('an assistant that a person connects', () => {
     expect((await gateway.call(path, { body: { budget_day_usd: '1' } })).status).toBe(404);
   });
 
+  it('is listed only from its first token on', async () => {
+    const made = await gateway.call('/v1/keys', { body: { label: 'for one assistant' } });
+    const { key, id: keyId } = (await made.json()) as { key: string; id: string };
+    const { page, finish } = await createAssistant(address()).begin();
+    const back = (await allow(page, { key })) as URL;
+    const list = async () => {
+      const { data } = (await (await gateway.call('/v1/connections')).json()) as {
+        data: { key_id: string }[];
+      };
+      return data.filter(({ key_id: maker }) => maker === keyId);
+    };
+    expect(await list()).toEqual([]);
+    await finish(back);
+    expect(await list()).toHaveLength(1);
+  });
+
   it('is not listed among the keys of its account', async () => {
     await connect();
     const { data } = (await (await gateway.call('/v1/keys')).json()) as { data: { display: string }[] };
