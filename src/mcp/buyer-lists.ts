@@ -6,7 +6,7 @@ import { firstSentence } from '../kit/text.ts';
 import type { Services } from '../operations/call.ts';
 import type { Operation, ToolOperation } from '../operations/definition.ts';
 import { unknownWallet } from '../operations/per-call-sale.ts';
-import { isIn, isTool, needsKey, toTool, type McpIdentity } from './tool-list.ts';
+import { isIn, isTool, needsKey, toTool, type McpIdentity, type ToolGroup } from './tool-list.ts';
 import { toInputSchema, toMainInputSchema, type JsonSchema, type ObjectSchema } from './tool-schemas.ts';
 
 type Models = readonly ModelConfig[];
@@ -33,19 +33,23 @@ export const createBuyerLists = (services: Services) => {
     const known = made.get(key);
     if (known?.operations === operations) return known.list;
     const inGroup = operations.filter(isTool).filter((operation) => isIn(group, operation));
-    const list = hasKey ? createKeyTools(inGroup, models) : createWalletTools(inGroup, models);
+    const list = hasKey ? createKeyTools(inGroup, models, group) : createWalletTools(inGroup, models, group);
     made.set(key, { operations, list });
     return list;
   };
 };
 
 /** Lists the tools for the account of a key. It leaves out those that sell only kinds of SKUs that the key cannot buy. */
-export const createKeyTools = (operations: readonly ToolOperation[], models: Models): ListToolsResult =>
+export const createKeyTools = (
+  operations: readonly ToolOperation[],
+  models: Models,
+  group: ToolGroup = 'all',
+): ListToolsResult =>
   Object.freeze({
     tools: operations
       .filter(({ sells }) => sells === undefined || defaultModel(models, sells) !== null)
       .map((operation) => ({
-        ...toTool(operation),
+        ...toTool(operation, group),
         inputSchema: withModels(toInputSchema(operation), operation, models),
       })),
   });
@@ -55,12 +59,16 @@ export const createKeyTools = (operations: readonly ToolOperation[], models: Mod
  * A model reads the list in every conversation, so it is short: no schemas of answers, and of a tool with main arguments
  * these alone.
  */
-export const createWalletTools = (operations: readonly ToolOperation[], models: Models): ListToolsResult =>
+export const createWalletTools = (
+  operations: readonly ToolOperation[],
+  models: Models,
+  group: ToolGroup = 'all',
+): ListToolsResult =>
   Object.freeze({
     tools: operations
       .filter((operation) => !needsKey(operation) || operation.tool.main !== undefined)
       .map((operation): Tool => {
-        const { outputSchema: _answer, ...tool } = toTool(operation);
+        const { outputSchema: _answer, ...tool } = toTool(operation, group);
         const main = toMainInputSchema(operation);
         if (main === null) return tool;
         return {

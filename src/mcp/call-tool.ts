@@ -123,7 +123,7 @@ const toCall = async (
     caller,
     clientAddress: identity.clientAddress,
     idempotencyKey: rules.isPrepaid ? readIdempotencyKey(input['idempotency_key']) : null,
-    proofs: rules.isPaid ? { meta: payment } : null,
+    proofs: rules.isPaid && identity.group !== 'directory' ? { meta: payment } : null,
     memory: identity.memory,
     signal,
     trace: meta,

@@ -40,14 +40,13 @@ export interface ToolList {
 
 /** Makes every list once, since no list depends on a request. */
 export const createToolList = ({ operations }: { operations: readonly ToolOperation[] }): ToolList => {
-  const tools = operations.map((operation) => ({ operation, tool: toTool(operation) }));
   const byName = new Map(operations.map((operation) => [operation.name, operation]));
 
   const listFor = (group: ToolGroup, hasKey: boolean): ListToolsResult =>
     Object.freeze({
-      tools: tools
-        .filter(({ operation }) => isIn(group, operation) && (hasKey || !needsKey(operation)))
-        .map(({ tool }) => tool),
+      tools: operations
+        .filter((operation) => isIn(group, operation) && (hasKey || !needsKey(operation)))
+        .map((operation) => toTool(operation, group)),
     });
   const listsFor = (group: ToolGroup) => ({
     withKey: listFor(group, true),
@@ -81,6 +80,7 @@ export const isIn = (group: ToolGroup, operation: Operation): boolean => {
     case 'all':
       return true;
     case 'directory':
+      return operation.tool?.inDirectory !== undefined || isIn('read-only', operation);
     case 'read-only':
       return operation.tool?.readOnly ?? operation.rest.method === 'GET';
     case 'search':
@@ -89,11 +89,11 @@ export const isIn = (group: ToolGroup, operation: Operation): boolean => {
   }
 };
 
-/** Describes a tool to a client, whatever SKUs there are. */
-export const toTool = (operation: ToolOperation): Tool => ({
+/** Describes a tool to a client of a group, whatever SKUs there are. */
+export const toTool = (operation: ToolOperation, group: ToolGroup): Tool => ({
   name: operation.name,
   title: operation.title,
-  description: operation.description,
+  description: (group === 'directory' ? operation.tool.inDirectory : undefined) ?? operation.description,
   inputSchema: toInputSchema(operation),
   outputSchema: toOutputSchema(operation),
   annotations: {

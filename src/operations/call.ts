@@ -34,7 +34,7 @@ export interface Call {
   /** The client's address behind trusted proxies, for rate limits. */
   clientAddress: string;
   idempotencyKey: string | null;
-  /** x402 proofs as they were sent, not yet read. */
+  /** x402 proofs as they were sent, not yet read. Null: nothing can be paid here. */
   proofs: Proofs | null;
   /** The header SIGN-IN-WITH-X as it was sent. */
   signIn?: string | undefined;

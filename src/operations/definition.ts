@@ -90,6 +90,11 @@ export interface ToolBinding {
    * catalogues. Absent: all.
    */
   main?: readonly string[];
+  /**
+   * What it is in directories of assistants, where nothing is paid but from the balance. Absent: it is there only if it
+   * reads.
+   */
+  inDirectory?: string;
   /** The view of its results for assistants that can show one (MCP Apps). */
   view?: 'leads' | 'job' | 'balance';
   /** Its jobs are tasks to clients that take them. Absent: it makes no jobs. */

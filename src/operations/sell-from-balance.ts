@@ -10,7 +10,7 @@ import { validate } from './validate.ts';
 
 /**
  * Sells an answer from the balance of a caller with a key. A call without one, with a payment, or beyond the balance is sold
- * as any other answer.
+ * as any other answer, where something can be paid.
  */
 export const sellFromBalance = async (
   order: AnswerOrder<BalanceAnswerSale>,
@@ -31,7 +31,7 @@ export const sellFromBalance = async (
   } catch (error) {
     const isTooLow =
       error instanceof AppError && error.code === 'insufficient_balance' && error.param === undefined;
-    if (!isTooLow || !isOnSale(sale, services)) throw error;
+    if (!isTooLow || call.proofs === null || !isOnSale(sale, services)) throw error;
     return sellAnswer(order, call, services).catch((refusal: unknown) => {
       // Where there are no terms now, the call is refused as where nothing is sold by x402.
       throw refusal instanceof AppError ? error : refusal;

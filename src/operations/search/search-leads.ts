@@ -107,14 +107,16 @@ const example = {
   },
 };
 
+const purpose =
+  'Finds Instagram influencer profiles by words, category, country, gender and follower range, most followers first.';
+
 /** The search as it is sold under these settings. */
 export const createSearchLeads = (search: SearchConfig) =>
   soldOperation<Input, SearchSale | BalanceAnswerSale<Input>>({
     name,
     title: 'Search influencers',
     description:
-      'Finds Instagram influencer profiles by words, category, country, gender and follower range, most followers ' +
-      `first. Each call is paid with USDC by x402, no account${search.fromBalance ? ', or with a key from its balance' : ''}: ` +
+      `${purpose} Each call is paid with USDC by x402, no account${search.fromBalance ? ', or with a key from its balance' : ''}: ` +
       `${priceInWords(search)}. An unpaid call answers the payment terms. For more tools, ` +
       'a person connects an account at /mcp/account.',
     group: 'search',
@@ -140,7 +142,12 @@ export const createSearchLeads = (search: SearchConfig) =>
       validation: 'detail',
       errors: ['upstream_error'],
     },
-    tool: { view: 'leads' },
+    tool: {
+      view: 'leads',
+      ...(search.fromBalance
+        ? { inDirectory: `${purpose} Charged to the balance of the account: ${priceInWords(search)}.` }
+        : {}),
+    },
     docs: {
       answer: 'SearchResult',
       examples: [

@@ -1,5 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { connectionResources } from '../../../src/accounts/connection-resources.ts';
+import { parseUsd } from '../../../src/kit/money.ts';
+import { clientKinds } from '../../mcp/clients.ts';
+import { openAccount } from '../../mcp/open-account.ts';
 import { startTestGateway, type TestGateway } from '../../e2e/start-test-gateway.ts';
 import { createAssistant, openBrowser } from './assistant.ts';
 
@@ -126,5 +129,27 @@ describe.each(profiles)('an assistant at %s', (path) => {
 
   it('may also use an API key', async () => {
     expect((await listTools(path, gateway.apiKey)).status).toBe(200);
+  });
+});
+
+describe('the search at the directory', () => {
+  it('is charged to the balance, and refused without terms of a payment when that is too low', async () => {
+    const selling = await startTestGateway({ environment: { SEARCH_FROM_BALANCE: 'on' } });
+    onTestFinished(() => selling.stop());
+    const { apiKey } = await openAccount(selling.services, { amount: parseUsd('0.11'), isSandbox: true });
+    const client = await clientKinds.at(-1)!.connect(`${selling.url}/mcp/account/directory`, apiKey);
+    onTestFinished(() => client.close());
+    const tools = await client.listTools();
+    expect(tools.map(({ name }) => name)).toContain('search_leads');
+    expect(JSON.stringify(tools)).not.toMatch(/USDC|x402|top_up/i);
+    const search = () => client.callTool('search_leads', { query: 'coffee', limit: 2 });
+    expect(await search()).toMatchObject({ isError: false, structuredContent: { count: 2 } });
+    expect((await client.callTool('get_balance')).structuredContent).toMatchObject({ balance_usd: '0.01' });
+    const refused = await search();
+    expect(refused).toMatchObject({
+      isError: true,
+      structuredContent: { error: { code: 'insufficient_balance' } },
+    });
+    expect(JSON.stringify(refused)).not.toMatch(/USDC|x402|top_up/i);
   });
 });
