@@ -176,16 +176,10 @@ const withAlternatives = (
   const flat = alternatives
     .flatMap((one) => bareUnionOf(one) ?? [one])
     .filter((one) => !isInput || one['type'] !== 'null');
-  const [only, second] = flat;
-  if (only !== undefined && flat.length === 1) return { ...only, ...schema };
-  if (only !== undefined && flat.length === 2 && second?.['type'] === 'null' && isTypeAlone(only))
-    return { ...only, type: [only['type'], 'null'], ...schema };
-  return { ...schema, anyOf: flat };
+  const [only] = flat;
+  // Some assistants refuse a list of types, as in `type: ["string", "null"]`.
+  return only !== undefined && flat.length === 1 ? { ...only, ...schema } : { ...schema, anyOf: flat };
 };
-
-/** Returns whether no other word of a schema excludes null, so that `null` may be added to its type. */
-const isTypeAlone = (schema: JsonSchema): schema is JsonSchema & { type: string } =>
-  typeof schema['type'] === 'string' && !('enum' in schema) && !('const' in schema) && !('anyOf' in schema);
 
 const bareUnionOf = (schema: JsonSchema): JsonSchema[] | null => {
   const { anyOf } = schema;
