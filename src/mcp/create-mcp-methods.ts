@@ -188,17 +188,13 @@ const isPaidAlone = ({ sale }: Operation): boolean => rulesOf(sale).isPaid && !r
 
 /** Null: of these tools, a key opens none. */
 const prepaid = (tools: readonly ToolOperation[]): string | null => {
-  const sold = tools.filter(({ sale }) => rulesOf(sale).isPrepaid);
-  if (sold.length === 0 && !tools.some(needsKey)) return null;
+  const sells = tools.some(({ sale }) => rulesOf(sale).isPrepaid);
+  if (!sells && !tools.some(needsKey)) return null;
   return [
-    ...(sold.length === 0
-      ? []
-      : [
-          `${sold.map(({ name }) => name).join(', ')}: charged to the prepaid balance of the API key, on success.`,
-        ]),
+    ...(sells ? ['Calls that succeed are charged to the prepaid balance of the API key.'] : []),
     ...tools.flatMap(({ tool }) => tool.instruction ?? []),
     'Give the URL of a result to the person as it is.',
-    ...(sold.length === 0 ? [] : ['Send an idempotency_key to repeat a call safely.']),
+    ...(sells ? ['Send an idempotency_key to repeat a call safely.'] : []),
   ].join(' ');
 };
 
