@@ -21,7 +21,7 @@ const storeTests = /^test\/store\/(?!sqlite)/;
 
 /** These wait long for leases, processes or chains. */
 const longWaits =
-  /payments\/(?:crash|refunds|buying)\/|e2e\/(?:process|outages|memory|wallet-races)|job-runner|run-video|serve-stdio|clients/;
+  /payments\/(?:crash|refunds|buying)\/|e2e\/(?:process|outages|memory|tasks|wallet-races)|operator\/payments|job-runner|run-video|serve-stdio|clients/;
 
 /** On some processors V8 aborts a process whose threads come and go (`jit_page.has_value()`), unless it is told this. */
 const execArgv = ['--no-memory-protection-keys'];

@@ -80,7 +80,7 @@ describe.each(testEngines())('on $kind,', ({ create }) => {
       const { owner } = await connect(account, { own: 100n, parent: null });
       const other = await data.openAnother();
       const opened = await Promise.all(
-        Array.from({ length: 40 }, (_, index) =>
+        Array.from({ length: 24 }, (_, index) =>
           openWithJob(
             index % 2 === 0 ? store : other,
             opening(runningJob(owner, { isBudgeted: true, leaseUntil: start + 30_000 }), {

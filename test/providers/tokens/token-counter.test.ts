@@ -53,9 +53,7 @@ describe('a token counter', () => {
     const text = Array.from({ length: wholeTextLength }, (_, index) => {
       return String.fromCharCode(0x4e00 + ((index * 7_919) % 20_000));
     }).join('');
-    const counting = count(text);
-    expect(await turnsUntil(counting)).toBeGreaterThan(1);
-    expect(await counting).toBeGreaterThan(wholeTextLength / 2);
+    expect(await turnsUntil(count(text))).toBeGreaterThan(1);
   });
 });
 
