@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { assertPlaceExists, describePlace, readLeadPlace } from '../../../src/cli/place.ts';
 import { runHere, temporaryDataFolder, temporaryFolder } from '../run-cli.ts';
 
-/** See `test/leads/move-forgotten-list.test.ts`. */
+/** See `test/leads/move-forgotten-list.slow.test.ts`. */
 const oldLists = join(import.meta.dirname, '../../leads/old-lists');
 const url = 'postgres://someone:secret@127.0.0.1/leads';
 
