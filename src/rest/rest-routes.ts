@@ -126,11 +126,11 @@ const writeAnswer = async (
 };
 
 const readCaller = async (
-  { headers }: IncomingMessage,
+  { headers, method }: IncomingMessage,
   { authenticate, note }: RequestContext,
   { operation: { sale }, speaksMpp }: { operation: Operation; speaksMpp: boolean },
 ): Promise<Call['caller']> => {
-  const { key } = rulesOf(sale);
+  const { key, isPaid } = rulesOf(sale);
   if (key === 'none') return null;
   const caller =
     speaksMpp && isPayment(headers.authorization) ? null : await authenticate(headers.authorization, note);
@@ -138,7 +138,8 @@ const readCaller = async (
     throw new AppError('invalid_api_key', messages.invalid_api_key, {
       headers: { 'www-authenticate': 'Bearer' },
     });
-  return caller;
+  // HEAD buys nothing, so it is answered as for a caller without a balance.
+  return method === 'HEAD' && isPaid ? null : caller;
 };
 
 const toCall = (

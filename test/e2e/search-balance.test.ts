@@ -201,6 +201,14 @@ describe('a search with a key', () => {
     expect(await balanceOf(buyer)).toBe('1.00');
   });
 
+  it('is not bought by HEAD, which is answered with the terms', async () => {
+    const buyer = await open('1.00');
+    const head = await paid.gateway.call('/v1/search?query=coffee', { apiKey: buyer.apiKey, method: 'HEAD' });
+    expect(head.status).toBe(402);
+    expect(head.headers.get('payment-required')).not.toBeNull();
+    expect(await balanceOf(buyer)).toBe('1.00');
+  });
+
   it('is refused with a wrong key, and asks for a payment without one', async () => {
     expect((await search('query=coffee', { apiKey: 'sk_causeway_wrong' })).status).toBe(401);
     expect((await search('query=coffee', { apiKey: null })).status).toBe(402);

@@ -40,6 +40,39 @@ describe.each(testEngines())('sign-ins on $kind', ({ create }) => {
     expect((await store.findKey('unknown'))?.key.revokedAt).toBeNull();
   });
 
+  it('leave the key that made a connection, however many come later', async () => {
+    const { store } = data;
+    const { accountId } = await addAccount(store);
+    const signIn = (name: string, now: number): Promise<ApiKey> =>
+      store.createSignInKey({
+        id: newId(),
+        accountId,
+        hash: `${accountId} ${name}`,
+        display: '',
+        label: 'wallet sign-in',
+        expiresAt: now + 1_000_000,
+        maxKeys: 2,
+        now,
+      });
+    const parent = await signIn('parent', start);
+    await store.createConnection({
+      id: newId(),
+      accountId,
+      parentId: parent.id,
+      grantId: accountId,
+      scopes: ['read'],
+      resource: '/mcp/account',
+      client: { id: 'x', name: 'x', redirect: 'x' },
+      label: 'x',
+      limits: { budgetDay: 1n },
+      now: start,
+    });
+    const later = [];
+    for (const now of [1, 2, 3]) later.push(await signIn(`later ${now}`, start + now));
+    const keys = await Promise.all([parent, ...later].map(({ id }) => store.getKey({ id, now: start + 4 })));
+    expect(keys.map((key) => key?.revokedAt === null)).toEqual([true, false, true, true]);
+  });
+
   it('add keys of their own to an account, and revoke the oldest of more than a number that can be used', async () => {
     const { store } = data;
     const { accountId, keyId } = await addAccount(store);

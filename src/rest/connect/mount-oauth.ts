@@ -40,7 +40,7 @@ export const createOAuthMount = (options: OAuthMountOptions) => {
       });
     const { callback, enter } = await load();
     nameOurselves(request, publicUrl, path);
-    if (path.startsWith('/enter/')) await enter(request, response);
+    if (path.startsWith('/enter/')) await enter(request, response, path);
     else await callback(request, response);
   };
 };
@@ -90,11 +90,13 @@ const readForm = async (request: IncomingMessage): Promise<URLSearchParams> => {
 /** Shows what is asked for, and makes the connection that a person allows. */
 const createEnter = (provider: Provider, options: OAuthMountOptions) => {
   const service = brandTitle(options.config);
-  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  return async (request: IncomingMessage, response: ServerResponse, path: string): Promise<void> => {
     const publicUrl = options.publicUrl();
     const style = `${basePathOf(publicUrl)}/docs/style.css`;
     const details = await provider.interactionDetails(request, response).catch(() => null);
-    if (details === null) return writePage(response, 400, expiredPage({ service, style }));
+    // The cookie is of the newest page. What a person allows on an older one must not go to another assistant.
+    if (details === null || path !== `/enter/${details.uid}`)
+      return writePage(response, 400, expiredPage({ service, style }));
     const { uid, prompt, params, lastSubmission } = details;
     // A client that asks for consent gets a second round, which the page has answered already.
     if (prompt.name === 'consent' && lastSubmission?.consent?.grantId !== undefined)

@@ -50,12 +50,13 @@ export interface NewSignInKey extends Omit<NewApiKey, 'madeBy' | 'limits' | 'max
   maxKeys: number;
 }
 
-/** Leaves the newest of the keys from sign-ins, one fewer than `maxKeys`. */
+/** Leaves the newest of the keys from sign-ins, one fewer than `maxKeys`, and those that made connections. */
 const revokeOldest = statement({
   text: `update api_keys set revoked_at = $2 where id in (
       select id from api_keys
       where account_id = $1 and made_by = '${signInMaker}' and revoked_at is null
         and (expires_at is null or expires_at > $2)
+        and not exists (select 1 from connections c where c.parent_id = api_keys.id)
       order by created_at desc, id desc limit 1000 offset $3
     )`,
   values: ({ accountId, now, maxKeys }: NewSignInKey) => [accountId, now, maxKeys - 1],

@@ -288,6 +288,27 @@ describe('an assistant that a person connects', () => {
     expect(await list()).toHaveLength(1);
   });
 
+  it('is not made for another assistant, whose page was opened later in the same browser', async () => {
+    const browser = openBrowser();
+    const pages: URL[] = [];
+    for (const client_name of ['One', 'Other']) {
+      const { page } = await createAssistant(address(), { client_name }).begin();
+      const first = await browser.go(page);
+      pages.push(new URL(first.headers.get('location')!, gateway.url));
+    }
+    const body = new URLSearchParams({
+      key: gateway.apiKey,
+      budget_day_usd: '5.00',
+      answer: 'allow',
+      scope: 'read',
+    });
+    const answers = await Promise.all(pages.map((page) => browser.go(page)));
+    expect(answers.map(({ status }) => status)).toEqual([400, 200]);
+    expect((await browser.go(pages[0]!, { method: 'POST', body })).status).toBe(400);
+    const back = await browser.follow(await browser.go(pages[1]!, { method: 'POST', body }), gateway.url);
+    expect((back as URL).searchParams.get('code')).not.toBeNull();
+  });
+
   it('is not listed among the keys of its account', async () => {
     await connect();
     const { data } = (await (await gateway.call('/v1/keys')).json()) as { data: { display: string }[] };
