@@ -33,7 +33,7 @@ export const createBuyerLists = (services: Services) => {
     const known = made.get(key);
     if (known?.operations === operations) return known.list;
     const inGroup = operations.filter(isTool).filter((operation) => isIn(group, operation));
-    const list = hasKey ? createKeyTools(inGroup, models, group) : createWalletTools(inGroup, models, group);
+    const list = hasKey ? createKeyTools(inGroup, models, group) : createWalletTools(inGroup, models);
     made.set(key, { operations, list });
     return list;
   };
@@ -59,16 +59,12 @@ export const createKeyTools = (
  * A model reads the list in every conversation, so it is short: no schemas of answers, and of a tool with main arguments
  * these alone.
  */
-export const createWalletTools = (
-  operations: readonly ToolOperation[],
-  models: Models,
-  group: ToolGroup = 'all',
-): ListToolsResult =>
+export const createWalletTools = (operations: readonly ToolOperation[], models: Models): ListToolsResult =>
   Object.freeze({
     tools: operations
       .filter((operation) => !needsKey(operation) || operation.tool.main !== undefined)
       .map((operation): Tool => {
-        const { outputSchema: _answer, ...tool } = toTool(operation, group);
+        const { outputSchema: _answer, ...tool } = toTool(operation, 'all');
         const main = toMainInputSchema(operation);
         if (main === null) return tool;
         return {
