@@ -85,7 +85,7 @@ export default defineConfig({
   },
   overrides: [
     ...rankRules,
-    { files: ['src/**/*.ts'], rules: sizeRules },
+    { files: ['src/**/*.ts', 'console/**/*.{ts,tsx}'], rules: sizeRules },
     ...paymentRules,
     {
       files: [

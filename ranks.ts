@@ -6,7 +6,7 @@ export const ranks: readonly (readonly string[])[] = [
   ['kit'],
   ['http', 'rules'],
   ['providers', 'store', 'limits'],
-  ['payments', 'accounts', 'jobs', 'media', 'leads'],
+  ['payments', 'accounts', 'jobs', 'media', 'leads', 'mounts'],
   ['operations'],
   ['mcp', 'rest', 'telemetry'],
   ['config'],

@@ -16,12 +16,18 @@ const slowTests = 'test/**/*.slow.test.ts';
 /** These drive Chromium, and run with `--mode browser` (`npm run test:browser`). */
 const browserTests = 'test/**/*.browser.test.ts';
 
+/** These need bubblewrap, and run with `--mode sandbox` (`npm run test:sandbox`). */
+const sandboxTests = 'test/**/*.sandbox.test.ts';
+
 /** These and the tests of a fleet run with `--mode fleet` (`npm run test:fleet`), on a store behind a pooler. */
 const storeTests = /^test\/store\/(?!sqlite)/;
 
 /** These wait long for leases, processes or chains. */
 const longWaits =
   /payments\/(?:crash|refunds|buying)\/|e2e\/(?:process|outages|memory|tasks|wallet-races)|operator\/payments|job-runner|run-video|serve-stdio|clients/;
+
+/** Counts the calls of functions, among which retries and polls would fall on a busy machine: it begins when the others have ended. */
+const quietTest = 'test/e2e/four-ways.slow.test.ts';
 
 /** On some processors V8 aborts a process whose threads come and go (`jit_page.has_value()`), unless it is told this. */
 const execArgv = ['--no-memory-protection-keys'];
@@ -40,12 +46,13 @@ class LongWaitsFirst extends BaseSequencer {
 export default defineConfig(({ mode }) => {
   const isSlow = mode === 'slow';
   const isFleet = mode === 'fleet';
-  const isBrowser = mode === 'browser';
-  const named = isSlow ? slowTests : isBrowser ? browserTests : null;
+  const ofModes: Record<string, string> = { slow: slowTests, browser: browserTests, sandbox: sandboxTests };
+  const named = ofModes[mode] ?? null;
   const sharing = sharingTests().filter((file) => {
+    if (file === quietTest) return false;
     if (isFleet) return storeTests.test(file);
     if (named !== null) return matchesGlob(file, named);
-    return !matchesGlob(file, slowTests) && !matchesGlob(file, browserTests);
+    return Object.values(ofModes).every((glob) => !matchesGlob(file, glob));
   });
   return {
     test: {
@@ -73,7 +80,7 @@ export default defineConfig(({ mode }) => {
             include: [isFleet ? 'test/fleet/*.test.ts' : (named ?? 'test/**/*.test.ts')],
             exclude: isFleet
               ? []
-              : [...sharing, 'test/fleet/**', ...(named === null ? [slowTests, browserTests] : [])],
+              : [...sharing, quietTest, 'test/fleet/**', ...(named === null ? Object.values(ofModes) : [])],
             // A fleet takes the whole machine: it begins when the others have ended.
             sequence: { groupOrder: isFleet ? 1 : 0 },
           },
@@ -90,6 +97,14 @@ export default defineConfig(({ mode }) => {
             setupFiles: ['test/leave-nothing-behind.ts'],
           },
         },
+        ...(isSlow
+          ? [
+              {
+                extends: true as const,
+                test: { name: 'quiet', include: [quietTest], sequence: { groupOrder: 1 } },
+              },
+            ]
+          : []),
       ],
     },
   };

@@ -1,4 +1,4 @@
-import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readOptions, type BenchOptions } from './leads/options.ts';
 import { accessesOf, type BenchPlace, type EngineName } from './leads/engines/engine.ts';
@@ -61,7 +61,7 @@ const check = async (run: Run): Promise<void> => {
   try {
     for (const engine of run.options.engines) await checkEngine(engine, place, run);
   } finally {
-    await rm(place.folder, { recursive: true });
+    await removeAll(place, run);
   }
 };
 
@@ -132,6 +132,8 @@ const removeAll = async (place: BenchPlace, { options }: Run): Promise<void> => 
     }
   }
   await rm(place.folder, { recursive: true, force: true });
+  // What an earlier run has kept stays.
+  if ((await readdir(options.folder)).length === 0) await rmdir(options.folder);
 };
 
 const main = async (): Promise<void> => {

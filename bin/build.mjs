@@ -13,6 +13,9 @@ const builtName = (path) => (isTypeScript(path) ? `${path.slice(0, -2)}js` : pat
 /** In imports, and in the addresses of worker threads. */
 const relativeNames = /(['"`])(\.\.?\/[\w./-]+)\.ts\1/g;
 
+/** Bundles, which bin/build-console.mjs makes. */
+export const consoleFolder = folderOf('build/console');
+
 /** The ending of a file that some process is writing. */
 const partEnding = '.part';
 
@@ -63,6 +66,7 @@ const buildAll = (source, target) => {
   const isOurs = fs.existsSync(stamp) && fs.readFileSync(stamp, 'utf8') === maker;
   const built = listFiles(target);
   built.delete(stampName);
+  for (const name of built.keys()) if (/^console[\\/]/.test(name)) built.delete(name);
   for (const [path, changedAt] of listFiles(source)) {
     const name = builtName(path);
     // Times are compared for equality, because a file of another version may be older than the build.

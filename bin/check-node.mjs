@@ -6,7 +6,9 @@ const prepare = async () => {
   await import('./keep-compiled.mjs');
   const { build } = await import('./build.mjs');
   build();
-  for (const name of ['services', 'app']) await import(`../build/${name}.js`);
+  const { buildConsole } = await import('./build-console.mjs');
+  await buildConsole();
+  for (const name of ['services', 'app']) await import(`../build/gateway/${name}.js`);
   if (!(process.env.npm_config_omit ?? '').split(/\s+/).includes('dev')) return;
   const { prune } = await import('./prune.mjs');
   prune(fileURLToPath(new URL('../node_modules', import.meta.url)));

@@ -35,6 +35,8 @@ const startByNpx = async (folder: string): Promise<void> => {
     if (!line.startsWith('Stop it with')) continue;
     const health = await fetch(`${url}/health/live`);
     must(health.ok, `${url}/health/live answers 200, not ${health.status}`);
+    const page = await fetch(`${url}/console`);
+    must(page.ok, `${url}/console answers 200, not ${page.status}`);
     npx.kill('SIGTERM');
   }
   // The gateway holds the output open until it has ended.

@@ -1,18 +1,17 @@
-import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { decodePaymentResponseHeader } from '@x402/fetch';
 import { startChains, type Chains } from '../test/chains/start-chains.ts';
 import { callTool } from './demo/call-tool.ts';
+import { operate, placeOf } from './demo/operate.ts';
 import { must, say, step, terminal, type Gateway } from './demo/stage.ts';
 import { useGeneration } from './demo/use-generation.ts';
+import { mounted, useMountedTools } from './demo/use-mounted-tools.ts';
 import { useWallet } from './demo/use-wallet.ts';
 import { startGatewayProcess } from './gateway-process.ts';
-import { cliArguments } from './node-arguments.ts';
 import { loadWallets, payingFetch } from './wallets.ts';
 
 const usage = `The whole product in one command: local chains, a gateway, and an assistant that uses and pays for it.
@@ -73,9 +72,11 @@ const startEverything = async (
     return started;
   });
   const gateway = await step('Start the gateway on an empty folder', async () => {
+    const place = placeOf(folder);
+    await writeFile(place.CAUSEWAY_CONFIG, mounted);
     const started = await startGatewayProcess({
       ...chains.environment,
-      DATA_DIR: join(folder, 'data'),
+      ...place,
       // The webhook receiver is on this machine.
       ALLOW_LOOPBACK_URLS: 'true',
       WALLET_ACCOUNTS: 'on',
@@ -151,15 +152,10 @@ const buyLeads = async (gateway: Gateway, assistant: Client, chains: Chains): Pr
 };
 
 const checkLedger = async (folder: string): Promise<void> => {
-  const { stdout } = await promisify(execFile)(
-    process.execPath,
-    [...cliArguments, 'ledger', 'check', '--json'],
-    {
-      env: { PATH: process.env['PATH'], DATA_DIR: join(folder, 'data') },
-      timeout: 30_000,
-    },
-  );
-  const { problems, entries } = JSON.parse(stdout) as { problems: string[]; entries: number };
+  const { problems, entries } = (await operate(folder, 'ledger', 'check')) as {
+    problems: string[];
+    entries: number;
+  };
   must(problems.length === 0, 'the ledger check finds nothing wrong');
   say(`ledger check: ${entries} entries, no problem`);
 };
@@ -210,6 +206,7 @@ const run = async (folder: string, question: string, cleanUp: (() => Promise<unk
   await buyLeads(gateway, assistant, chains);
   await checkMoney({ chains, assistant, folder, before, prepaidBefore });
   await useWallet(gateway.url, chains);
+  await useMountedTools(gateway.url, chains, folder);
   await step('Check the ledger again', () => checkLedger(folder));
   await step('Stop the gateway (SIGTERM)', async () => {
     must((await gateway.stop()) === 0, 'the gateway drains and exits with 0');

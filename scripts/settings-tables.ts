@@ -63,8 +63,12 @@ export const keyRows = (): KeyRow[] => {
   );
 };
 
+/** The text below the list says this in one sentence. */
+const keyFiles = 'Keys in files';
+
 const variableList = (): string =>
   Object.entries(variableTables)
+    .filter(([title]) => title !== keyFiles)
     .map(([title, table]) => {
       const rows = variableRows(table).map(({ name, default: value, text }) => ({
         name,
@@ -89,20 +93,25 @@ const ways = { eip3009: 'ERC-3009', permit2: 'Permit2' };
 
 const networkList = (): string =>
   toList(
-    paymentNetworks.map(({ id, label, asset: { symbol, decimals, transfer } }) => ({
+    paymentNetworks.map(({ id, label, asset: { symbol, transfer } }) => ({
       name: id,
       remark: label,
-      text: `${symbol}, ${decimals} decimals, by ${transfer === null ? "the buyer's transaction" : ways[transfer]}`,
+      text: `${symbol}, by ${transfer === null ? "the buyer's transaction" : ways[transfer]}`,
     })),
   );
 
+/** Their names say what they are. */
+const processMetrics = /^(?:nodejs|process|v8js)\./;
+
 const metricList = (): string =>
   toList(
-    allMetrics.map((metric) => ({
-      name: prometheusName(metric),
-      remark: metric.labels.map((label) => code(label.replaceAll('.', '_'))).join(', '),
-      text: metric.text,
-    })),
+    allMetrics
+      .filter(({ name }) => !processMetrics.test(name))
+      .map((metric) => ({
+        name: prometheusName(metric),
+        remark: metric.labels.map((label) => code(label.replaceAll('.', '_'))).join(', '),
+        text: metric.text,
+      })),
   );
 
 export const documentsWithTables = ['docs/configuration.md', 'docs/operators-telemetry.md'];

@@ -12,6 +12,7 @@ import { chosenKeyText, firstStartText, localKey, openFirstAccount } from './gat
 import { accountNotices } from './gateway/start-notices.ts';
 import { isApiKey } from './kit/ids.ts';
 import { createLog, createLogOutput, type Log } from './kit/log.ts';
+import { createTerminalLine } from './kit/terminal-line.ts';
 import { isOnSale, offerOf } from './operations/sale-rules.ts';
 import { createServices, type GatewayServices } from './gateway/services.ts';
 import { openTelemetry } from './telemetry/telemetry.ts';
@@ -21,7 +22,7 @@ import { watchSchema } from './gateway/watch-schema.ts';
 const lastWordsMs = 2_000;
 /** The process waits this long at its end for the last lines of the log. */
 const logFlushMs = 1_000;
-const logOutput = createLogOutput();
+const logOutput = createLogOutput(undefined, { terminalLine: createTerminalLine() });
 process.once('exit', () => logOutput.writeLast());
 
 const end = async (code: number): Promise<never> => {

@@ -106,7 +106,7 @@ const copyData = async (config: Config, part: string): Promise<Answer> => {
       remark: s3 === null ? undefined : 'The media are in a bucket and are not copied.',
     };
   } finally {
-    lock?.release();
+    lock?.close();
   }
 };
 

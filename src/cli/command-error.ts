@@ -5,17 +5,14 @@ import { StoreError, type StoreFailure } from '../store/store-error.ts';
 
 /** The codes of commands alone, with their exit codes. All others are those of operations (kit/errors.ts), with 1. */
 const exitCodes = {
-  /** The arguments are wrong. */
   invalid_usage: 2,
   /** An environment variable, --data-dir or --env-file is wrong. */
   invalid_setting: 2,
-  /** A file of account terms is wrong. */
   invalid_terms: 2,
   /** The data folder has no data of a gateway. */
   no_data: 1,
   file_exists: 1,
   file_failed: 1,
-  /** A signal stopped the command. */
   stopped: 1,
   store_failed: 1,
   internal_error: 1,

@@ -9,25 +9,28 @@ import type { OperatorServices, Verb } from '../operator/verb.ts';
 import type { LeadPlace } from './place.ts';
 
 /** What a command works with. It opens the data that it needs, which is closed after its answer. */
-export interface Session {
+export interface Session extends Streams {
   clock: Clock;
   /** True with --json: stdout has the document alone, and no progress is shown. */
   isJson: boolean;
   /** Prints a line for people before the answer is ready. It goes to stderr, with --json too. */
   tell(line: string): void;
-  /** Writes a part of a long result to stdout. Resolves when it is written; the answer's `text` is null then. */
-  writePart(text: string): Promise<void>;
-  /** Writes progress to stderr. */
   progressOutput: ProgressOutput;
-  stdin(): Readable;
-  /** Whether the reader of stdout has closed it, so that writing can end. */
-  isReaderGone(): boolean;
   /** Loads the whole configuration. Rejects with ConfigError. */
   config(): Promise<Config>;
   /** `isNewAllowed` creates a missing embedded store. */
   openStore(options?: MayBeNew): Promise<StoreSession>;
   /** Opens the keeper of the profiles. `isNewAllowed` creates a missing embedded index. */
   openProfiles(options?: MayBeNew): Promise<LeadSession>;
+}
+
+/** The streams of the process. */
+export interface Streams {
+  /** Writes a part of a long result to stdout. Resolves when it is written; the answer's `text` is null then. */
+  writePart(text: string): Promise<void>;
+  stdin(): Readable;
+  /** Whether the reader of stdout has closed it, so that writing can end. */
+  isReaderGone(): boolean;
 }
 
 interface MayBeNew {
@@ -49,7 +52,6 @@ export interface StoreSession extends OperatorServices {
   ): Promise<Output>;
 }
 
-/** The open profiles. */
 export interface LeadSession {
   keeper: LeadIndex;
   place: LeadPlace;
@@ -58,7 +60,6 @@ export interface LeadSession {
   forgetUpstream: ForgetUpstream;
 }
 
-/** The result of a command. */
 export interface Answer {
   /** The document that --json prints: the answer of a verb, or one like it. */
   json: object;
@@ -77,7 +78,6 @@ export type RunCommand = (work: (session: Session) => Promise<Answer>) => Promis
 export interface CommandDefinition {
   /** Below `causeway`, such as `payments export`. */
   words: string;
-  /** One line in the list of commands. */
   summary: string;
   description: string;
   /** Commands that work as they stand. */

@@ -22,7 +22,6 @@ interface FormCommand<Fields extends z.ZodRawShape> extends Pick<CommandForm, 'u
   run(session: Session, input: z.input<z.ZodObject<Fields>>): Promise<Answer>;
 }
 
-/** An argument or option of a usage line. */
 interface Parameter {
   /** As help texts name it: `--entry-id <uuid>`, `<account>`. */
   flags: string;
@@ -105,7 +104,6 @@ const toPhrase = (sentence: string): string =>
 /** How values are written, by their names in usage lines. */
 const valueForms = { time: ' (a date, or a date-time with its zone)', skus: ' (divided by commas)' };
 
-/** Describes a parameter in the help. */
 const describeParameter = ({ schema, value, isRequired, isOption }: Parameter, all: readonly Parameter[]) =>
   [
     toPhrase(inWords(textOf(schema), all)),
@@ -119,13 +117,20 @@ const toWritten = (schema: z.ZodType, given: unknown): unknown => {
   if (given === 'none' && schema.safeParse(null).success) return null;
   const inner = innermost(schema);
   if (inner instanceof z.ZodArray) return given.split(',');
+  if (inner instanceof z.ZodRecord) return readJson(given);
   return inner instanceof z.ZodNumber && /^\d{1,9}$/.test(given) ? Number(given) : given;
 };
 
-/**
- * Makes a reader that refuses what the field does, if the field says why: in a sentence, or in what follows "It". The
- * command itself checks the rest.
- */
+/** Reads JSON. What is none stays as it is written, and the field refuses it. */
+const readJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+};
+
+/** Refuses what the field refuses in a sentence, or in what follows "It". The command itself checks the rest. */
 const readerOf =
   ({ schema, isList }: Parameter) =>
   (text: string, before: unknown): unknown => {
@@ -169,7 +174,8 @@ const inFlags = (message: string, parameters: readonly Parameter[]): string =>
   });
 
 const quote = (value: unknown): string => {
-  const text = String(value);
+  if (typeof value === 'object') return `'${JSON.stringify(value)}'`;
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
   return /^[\w./:@-]+$/.test(text) ? text : JSON.stringify(text);
 };
 
@@ -187,7 +193,6 @@ const findOwnId = (parameters: readonly Parameter[]): Parameter | undefined =>
     ({ isOption, isRequired, schema }) => isOption && !isRequired && !schema.safeParse(undefined).success,
   );
 
-/** Makes the command of a form. */
 export const toCommand = <Fields extends z.ZodRawShape>(form: FormCommand<Fields>): CommandDefinition => {
   const { fields, more = '', examples = [], appendix = '' } = form;
   const { words, parameters } = readUsage(form.usage, fields);
@@ -258,10 +263,11 @@ const showAnswer = async (
   input: Readonly<Record<string, unknown>>,
   services: OperatorServices,
 ): Promise<Omit<Answer, 'json'>> => {
-  const { of, usage, table } = form;
-  const items = of === undefined ? [] : [(answer as JsonObject)[of]].flat();
+  const { of = Object.keys(answer)[0] ?? '', usage, table } = form;
+  const items = [(answer as JsonObject)[of]].flat();
   const isLast = !('has_more' in answer && answer.has_more === true);
-  const remark = isLast ? table?.remark?.(answer) : remarkOfMore(items.at(-1), usage);
+  const last = 'next_after' in answer ? { id: answer.next_after } : items.at(-1);
+  const remark = isLast ? table?.remark?.(answer) : remarkOfMore(last, usage);
   if (table === undefined) {
     const shown = (await form.show?.(answer, services, input)) ?? '';
     return typeof shown === 'string' ? { text: shown, remark } : { remark, ...shown };
@@ -271,7 +277,7 @@ const showAnswer = async (
   return { text: rows.length === 0 ? none : formatTable(columns, rows), remark };
 };
 
-/** The first member of an item is its id. */
+/** The first member of an item is its id. A page whose end is no item names its own next. */
 const remarkOfMore = (last: unknown, usage: string): string => {
   const cursor = /--(?:after|before)(?= )/.exec(usage)?.[0];
   const [id] = Object.values(last ?? {});

@@ -18,7 +18,8 @@ import { amountOf } from '../rules/payments.ts';
 import type { Payment, Store } from '../store/store.ts';
 import { CommandError } from './command-error.ts';
 import type { Answer, StoreSession } from './command.ts';
-import { csvLine, exportRows } from './export-rows.ts';
+import { csvLine } from '../kit/csv.ts';
+import { exportRows } from './export-rows.ts';
 import { toCommand } from './form-command.ts';
 import type { Write } from './write-new-file.ts';
 
@@ -165,7 +166,6 @@ export const reconcileCommand = toCommand({
   },
 });
 
-/** Tells what the command would do. */
 const previewAnswer = (
   preview: RefundPreviewView,
   { transfer, isSigned, command }: { transfer: string; isSigned: boolean; command: string },

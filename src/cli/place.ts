@@ -14,15 +14,11 @@ import { readStoreSettings, storeVariables, type StoreSettings } from '../store/
 import { CommandError } from './command-error.ts';
 import { codeOf } from './write-new-file.ts';
 
-/** The settings that a command on the store needs. */
 export interface StorePlace extends StoreSettings {
   brand: string;
 }
 
-/**
- * Reads the settings of the store and no others, so that an account can be suspended while another setting is wrong.
- * Throws ConfigError or CommandError.
- */
+/** Reads no other settings, so that an account can be suspended while one is wrong. Throws ConfigError, CommandError. */
 export const readStorePlace = (environment: Environment, options: SettingOptions): StorePlace => {
   const place = readAuditPlace(environment, options);
   if (options.dataDir !== undefined && place.databaseUrl !== null)
@@ -74,10 +70,7 @@ const searchesEmbedded = (all: Environment): boolean => {
   }
 };
 
-/**
- * Reads the place of the profiles from the settings of the gateway. It reads no other settings, so that a person can be
- * deleted while one of them is wrong. Throws ConfigError.
- */
+/** Reads no other settings, so that a person can be deleted while one of them is wrong. Throws ConfigError. */
 export const readLeadPlace = (environment: Environment, options: SettingOptions): LeadPlace => {
   const all = loadEnvironment(environment, options);
   refuseMisspelt(all, ['LEADS_SOURCES', ...Object.keys(tables)]);

@@ -44,7 +44,15 @@ const groups: readonly CommandGroup[] = [
       'gateway hold for everything that its terms leave out.',
   },
   { words: 'keys', summary: 'issue, limit, revoke and list API keys' },
+  { words: 'jobs', summary: 'list and show the jobs of all accounts' },
   { words: 'connections', summary: 'list, limit and revoke connections of assistants' },
+  {
+    words: 'tools',
+    summary: 'list, show, compare, accept and call the tools of mounted MCP servers',
+    description:
+      'Lists, shows, compares, accepts and calls the tools of the MCP servers in "mcp_servers". Callers see a tool when it is ' +
+      'accepted, and as long as it stays as it was then. Running gateways see each change within seconds.',
+  },
   { words: 'ledger', summary: 'prove that the books are right' },
   {
     words: 'payments',
@@ -92,7 +100,6 @@ const settingsCommand = toCommand({
   },
 });
 
-/** Those of verbs are made from the list of verbs. */
 const commands = [
   ...verbs.flatMap(commandsOf),
   ...termsCommands,

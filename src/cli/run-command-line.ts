@@ -10,7 +10,7 @@ import type { LeadIndex } from '../leads/lead-index.ts';
 import { createForgetUpstream } from '../leads/upstream/forget-upstream.ts';
 import { audited, runVerb, type OperatorCall } from '../operator/run-verb.ts';
 import { openStore } from '../store/open-store.ts';
-import type { Answer, LeadSession, RunCommand, Session } from './command.ts';
+import type { Answer, LeadSession, RunCommand, Session, Streams } from './command.ts';
 import { isHelpShown, toCommandError, type CommandError } from './command-error.ts';
 import {
   assertDataExists,
@@ -23,20 +23,15 @@ import {
 } from './place.ts';
 import { createProgram, type GlobalOptions } from './program.ts';
 
-export interface CommandLine {
+/** Its streams are by default an empty stdin, and a stdout that is written with `write` and stays open. */
+export interface CommandLine extends Partial<Streams> {
   /** The arguments after the program's name. */
   args: readonly string[];
   environment: Environment;
   write: (text: string) => void;
   writeError: (text: string) => void;
-  /** Resolves when the text has left this process. Default: `write`. */
-  writePart?: (text: string) => Promise<void>;
   /** Whether `writeError` writes to a terminal, where a line can be overwritten. Default false. */
   isErrorTerminal?: boolean;
-  /** Whether the reader of stdout has closed it. Default: never. */
-  isReaderGone?: () => boolean;
-  /** Default: an empty stream. */
-  stdin?: () => Readable;
   openKeeper?: (place: LeadPlace) => Promise<LeadIndex>;
 }
 

@@ -8,7 +8,6 @@ import type { CommandDefinition } from './command.ts';
 import { CommandError } from './command-error.ts';
 import { toCommand } from './form-command.ts';
 
-/** The terms as they are written. */
 type TermsInput = z.input<(typeof setAccountTerms)['input']>['terms'];
 
 /** Throws CommandError `invalid_terms`, which names the file and its problem. */

@@ -22,7 +22,6 @@ export const codeOf = (error: unknown): string =>
 /** Describes why a file cannot be written: the meaning of a failed system call, or else its code. */
 export const describeWriteError = (error: unknown): string => problems[codeOf(error)] ?? codeOf(error);
 
-/** The refusal to overwrite a file. */
 export const fileExists = (path: string): CommandError =>
   new CommandError('file_exists', `${path} already exists and was not changed. Name another file.`);
 
@@ -39,10 +38,7 @@ const giveName = (part: string, path: string): void => {
 
 export type Write = (text: string) => Promise<void>;
 
-/**
- * Writes a new file that only this user can read. It appears whole when `work` is done, or not at all. Throws
- * CommandError `file_exists` and `file_failed`, and the errors of `work`.
- */
+/** Writes a new private file, whole or not at all. Throws `file_exists` and `file_failed`, and the errors of `work`. */
 export const writeNewFile = async <T>(path: string, work: (write: Write) => Promise<T>): Promise<T> => {
   // A folder that cannot be read cannot be written either; that error follows.
   const isThere = await lstat(path).then(

@@ -7,6 +7,7 @@ import { readFormerPlace, readLeads } from '../leads/leads-settings.ts';
 import { readLimitSettings } from '../limits/limit-settings.ts';
 import { readMediaSettings } from '../media/media-settings.ts';
 import { readSearchSettings } from '../operations/search/search-settings.ts';
+import { readMounts } from '../mounts/mount-settings.ts';
 import { readX402Settings } from '../payments/read-x402-settings.ts';
 import { readProviders } from '../providers/index.ts';
 import { readStoreSettings } from '../store/store-settings.ts';
@@ -22,9 +23,8 @@ import { allVariables } from './variables.ts';
 export type Config = ReturnType<typeof readConfig>;
 
 /**
- * Reads the settings from environment variables and the text of causeway.yaml (null: no file). `given`: the environment
- * before secrets were read from files, and where its variables were set. Throws ConfigError with one line that names the
- * setting.
+ * Reads variables and the text of causeway.yaml (null: no file). `given`: the environment before secrets were read from
+ * files, and where its variables were set. Throws ConfigError with one line that names the setting.
  */
 export const readConfig = (
   environment: Environment,
@@ -74,6 +74,13 @@ export const readConfig = (
     leads,
     formerPlace: readFormerPlace(values),
     x402,
+    maxToolProcesses: values.TOOLS_PROCESSES_MAX,
+    toolSecretKeys: values.TOOLS_SECRETS_KEY?.split(',') ?? [],
+    mounts: readMounts(file.mcp_servers, {
+      environment,
+      hidden: [values.DATA_DIR, values.CAUSEWAY_CONFIG, values.MEDIA_DIR ?? values.DATA_DIR],
+      hasSecretsKey: values.TOOLS_SECRETS_KEY !== undefined,
+    }),
     /** Variables that look like settings of ours and are none. */
     unknownVariables,
     /** All settings for the operator, without secrets. */

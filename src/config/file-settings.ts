@@ -5,6 +5,7 @@ import { walletTermsSection } from '../accounts/catalog/wallet-settings.ts';
 import { ConfigError } from '../kit/errors.ts';
 import { nearestName } from '../kit/text.ts';
 import { leadsSection } from '../leads/leads-settings.ts';
+import { mountsSection } from '../mounts/mount-settings.ts';
 import { x402Section } from '../payments/x402-settings.ts';
 import { providersSection } from '../providers/index.ts';
 import { firstIssue } from './read-variables.ts';
@@ -21,6 +22,7 @@ export const fileSchema = z.strictObject({
   wallet_terms: walletTermsSection,
   leads: leadsSection,
   x402: x402Section,
+  mcp_servers: mountsSection,
 });
 
 /** Reads the text of causeway.yaml; null: there is no file. Throws ConfigError with one line that names the key. */

@@ -45,10 +45,7 @@ const readYamlFile = (all: Environment): string | null => {
   return readText(named ?? 'causeway.yaml', { setting: 'CAUSEWAY_CONFIG', isRequired: named !== undefined });
 };
 
-/**
- * Loads all settings, for the server and for commands that work as it does: the environment, --env-file, key files and
- * causeway.yaml. Rejects with ConfigError with one line that names the setting.
- */
+/** Loads all settings: environment, --env-file, key files and causeway.yaml. Rejects with ConfigError, one line. */
 export const loadConfig = async (environment: Environment, options: SettingOptions): Promise<Config> => {
   const given = loadEnvironment(environment, options);
   const all = await readKeyFiles(given);
@@ -61,10 +58,7 @@ export const loadConfig = async (environment: Environment, options: SettingOptio
   });
 };
 
-/**
- * Loads `leads.http` of causeway.yaml, and no other settings, so that a person can be deleted while one of them is wrong.
- * Rejects with ConfigError.
- */
+/** Loads no other settings, so that a person can be deleted while one is wrong. Rejects with ConfigError. */
 export const loadHttpLeads = async (
   environment: Environment,
   options: SettingOptions,

@@ -34,10 +34,7 @@ const serviceLink = /_(?:SERVICE_(?:HOST|PORT(?:_\w+)?)|PORT(?:_\d+_\w+)?)$/;
 
 const isSet = (environment: Environment, name: string): boolean => (environment[name] ?? '') !== '';
 
-/**
- * Refuses a variable that is one edit away from a setting which is not set itself: the setting would silently keep its
- * default. Throws ConfigError.
- */
+/** Refuses a variable one edit away from an unset setting, which would silently keep its default. Throws ConfigError. */
 export const refuseMisspelt = (environment: Environment, settings: readonly string[]): void => {
   const unset = settings.filter((name) => !isSet(environment, name));
   for (const name of Object.keys(environment)) {

@@ -1,5 +1,13 @@
 import { z } from 'zod';
-import { commaList, oneOf, plainUrl, secret, type VariableValues, wholeNumber } from '../kit/settings.ts';
+import {
+  commaList,
+  oneOf,
+  plainUrl,
+  secret,
+  toggle,
+  type VariableValues,
+  wholeNumber,
+} from '../kit/settings.ts';
 import { classifyLiteral } from '../http/check-url.ts';
 import { ConfigError } from '../kit/errors.ts';
 
@@ -16,30 +24,26 @@ export const serverVariables = {
     .transform((hosts) => hosts.map((host) => host.toLowerCase()))
     .pipe(z.array(z.string().regex(/^[a-z0-9.-]+$/, 'must be host names divided by commas')))
     .default([])
-    .describe(
-      'host names of web pages that may call `/mcp`, divided by commas; own and local pages always may',
-    ),
+    .describe('hosts of web pages that may call `/mcp`, divided by commas; own and local pages always may'),
   BRAND: z
     .string()
     .regex(/^[a-z]{2,20}$/, 'must be 2 to 20 lower-case letters')
     .default('causeway')
     .describe('prefix of keys and headers, lower-case letters'),
+  CONSOLE: toggle('on', 'off', 'on').describe('`off` removes the [console](console.md) at `/console`'),
   LOG_LEVEL: oneOf('debug', 'info', 'warn', 'error', 'silent')
     .default('info')
     .describe('`debug`, `info`, `warn`, `error` or `silent`; see [The log](operators.md#the-log)'),
   REDIS_URL: secret(z.url({ protocol: /^rediss?$/, error: 'must be a redis:// URL' }))
     .optional()
-    .describe('`redis://…` shares rate limits and search pages; while it is away each process counts alone'),
+    .describe('`redis://…` shares rate limits and search pages; without it each process counts alone'),
   CAUSEWAY_CONFIG: z.string().default('causeway.yaml').describe('the file of [causeway.yaml](#causewayyaml)'),
   CAUSEWAY_API_KEY: secret(z.string())
     .optional()
     .describe(
       'key that `--stdio` acts with; see [MCP clients](mcp-clients.md#a-gateway-of-the-assistants-own-stdio)',
     ),
-  CAUSEWAY_LAUNCHED: z
-    .string()
-    .optional()
-    .describe('set by the command `causeway` itself: the gateway ends with its launcher'),
+  CAUSEWAY_LAUNCHED: z.string().optional().describe('set by the command `causeway` itself'),
 };
 
 export const readServerSettings = (values: VariableValues<typeof serverVariables>) => ({
@@ -50,6 +54,8 @@ export const readServerSettings = (values: VariableValues<typeof serverVariables
   trustedProxyHops: values.TRUSTED_PROXY_HOPS,
   allowedOrigins: values.ALLOWED_ORIGINS,
   brand: values.BRAND,
+  /** True: people may sign in at /console. */
+  hasConsole: values.CONSOLE,
   logLevel: values.LOG_LEVEL,
   redisUrl: values.REDIS_URL ?? null,
   /** The API key that MCP over stdio acts with; null: none was named. */

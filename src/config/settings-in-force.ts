@@ -4,27 +4,25 @@ import { fileSchema, parseYaml } from './file-settings.ts';
 import type { Environment } from './read-variables.ts';
 import { allVariables } from './variables.ts';
 
-export type SettingSource = 'environment' | '--env-file' | '--data-dir' | 'default';
+const settingSchema = z.strictObject({
+  name: z.string(),
+  value: z.string().nullable().describe('Null: unset, without a default.'),
+  source: z.enum(['environment', '--env-file', '--data-dir', 'default']).nullable(),
+  secret: z.boolean().describe('True: the value, or a part of it, is secret.'),
+});
 
-/** All settings of a process, for its operator. Secrets are hidden. */
-export interface SettingsInForce {
-  settings: {
-    name: string;
-    /** As an operator would write it; null: unset, without a default. */
-    value: string | null;
-    /** Null: unset. */
-    source: SettingSource | null;
-    /** Whether the declaration says that the value, or a part of it, is secret. */
-    secret: boolean;
-  }[];
-  /** causeway.yaml; null: there is none. */
-  file: Json;
-}
+/** All settings of a process, for its operator, as operators write them. Secrets are hidden. */
+export const settingsSchema = z.strictObject({
+  settings: z.array(settingSchema),
+  file: z.json().describe('causeway.yaml; null: there is none.'),
+});
+
+export type SettingsInForce = z.output<typeof settingsSchema>;
 
 export interface SettingTexts {
   /** Before secrets were read from their files. */
   environment: Environment;
-  sourceOf: (name: string) => SettingSource;
+  sourceOf: (name: string) => z.output<typeof settingSchema>['source'];
   yamlText: string | null;
 }
 
@@ -82,7 +80,6 @@ const hideSecrets = (value: Json, schema: SettingSchema | undefined): Json => {
   return value;
 };
 
-/** Does the same with one text. */
 const hideSecretText = (text: string, { writeOnly, format }: SettingSchema): string => {
   if (writeOnly !== true) return withoutCredentials(text);
   return format === 'uri' ? originOf(text) : hidden;

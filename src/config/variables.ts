@@ -7,6 +7,7 @@ import { leadsVariables } from '../leads/leads-settings.ts';
 import { limitVariables } from '../limits/limit-settings.ts';
 import { mediaVariables } from '../media/media-settings.ts';
 import { searchVariables } from '../operations/search/search-settings.ts';
+import { mountVariables } from '../mounts/mount-settings.ts';
 import { x402Variables } from '../payments/x402-settings.ts';
 import { storeVariables } from '../store/store-settings.ts';
 import { webhookVariables } from '../jobs/webhooks/webhook-settings.ts';
@@ -27,6 +28,7 @@ export const variableTables = {
   'Lead sources': leadsVariables,
   'x402 payments': x402Variables,
   'Wallet accounts': walletVariables,
+  'Mounted tools': mountVariables,
   'Keys in files': keyFileVariables,
 };
 
@@ -36,7 +38,6 @@ type Merged<Table> = (Table extends z.ZodRawShape ? (table: Table) => void : nev
   ? All
   : never;
 
-/** The same as one table. */
 export const allVariables = Object.assign({}, ...Object.values(variableTables)) as Merged<
   (typeof variableTables)[keyof typeof variableTables]
 >;
@@ -61,7 +62,6 @@ export const variableRows = (table: z.ZodRawShape): VariableRow[] => {
   });
 };
 
-/** Makes the list of all variables for --help. */
 export const settingsHelp = (): string =>
   Object.entries(variableTables)
     .map(([title, table]) => [title, ...variableRows(table).map(toHelp)].join('\n'))

@@ -31,16 +31,13 @@ export interface App {
 
 type AppContext = RequestContext & McpRequestFacts;
 
-/**
- * Creates the HTTP server. Operations and MCP use node's own request and response. Express serves the rest: health,
- * documents, results, unknown paths.
- */
+/** Operations and MCP use node's own request and response; Express serves health, documents, results, unknown paths. */
 export const createApp = (services: GatewayServices): App => {
   const { log, config, operations, telemetry } = services;
   const authenticate = createAuthenticate(services);
   const authenticateConnection = createAuthenticateConnection(services);
   const serveRest = createRestRoutes(operations, services);
-  const serveLater = createServeLater(services, authenticate);
+  const serveLater = createServeLater(services, { authenticate, serveRest });
   // The line of a request has no secrets, and looking for them takes longer than writing it.
   const requestLog = log.child({}, { redact: [] });
   const watch = telemetry?.observeRequest ?? serveUnwatched;
@@ -111,8 +108,13 @@ const refuseExpectation = (): never => {
   throw new AppError('expectation_failed', messages.expectation_failed);
 };
 
-/** Serves MCP, the operator's API and pages. Their modules are loaded with the first request, because a gateway may have none. */
-const createServeLater = (services: GatewayServices, authenticate: Authenticate) => {
+interface ServeLaterOptions {
+  authenticate: Authenticate;
+  serveRest: ReturnType<typeof createRestRoutes>;
+}
+
+/** Serves MCP, the operator's API, the console and pages. Their modules are loaded with the first request, because a gateway may have none. */
+const createServeLater = (services: GatewayServices, { authenticate, serveRest }: ServeLaterOptions) => {
   const loadMcp = memoizeAsync(async () => {
     const { createMcpMount } = await import('../mcp/mount-mcp.ts');
     return createMcpMount({ services, operations: services.operations });
@@ -125,6 +127,16 @@ const createServeLater = (services: GatewayServices, authenticate: Authenticate)
     const { createOAuthMount } = await import('../rest/connect/mount-oauth.ts');
     return createOAuthMount({ ...services, authenticate });
   });
+  const loadConsole = memoizeAsync(async () => {
+    const { createConsoleMount } = await import('../rest/console/mount-console.ts');
+    return createConsoleMount(services);
+  });
+  const serveConsole = async (request: IncomingMessage, response: ServerResponse, context: AppContext) => {
+    const call = await (await loadConsole())(request, response, context);
+    if (call === null || response.destroyed) return;
+    if (call.role === 'operator') return (await loadOperator())(request, response, call);
+    if (!serveRest(request, response, call)) throw new AppError('not_found', messages.not_found);
+  };
   const loadPages = memoizeAsync(async () => (await import('./pages.ts')).createPages(services));
   return async (request: IncomingMessage, response: ServerResponse, context: AppContext): Promise<void> => {
     try {
@@ -136,6 +148,8 @@ const createServeLater = (services: GatewayServices, authenticate: Authenticate)
         const serveOperator = await loadOperator();
         return await serveOperator(request, response, context);
       }
+      if (services.config.hasConsole && /^\/console(?:\/|$)/.test(context.url.pathname))
+        return await serveConsole(request, response, context);
       const providerPath = toProviderPath(context.url.pathname);
       if (providerPath !== null) {
         const serveOAuth = await loadOAuth();

@@ -37,7 +37,7 @@ export const describeSales = (
         path: rest.path,
         method: rest.method === 'GET' ? 'GET' : 'POST',
         toolName: tool === null ? null : name,
-        inputSchema: { ...(toMainInputSchema(operation) ?? toInputSchema(operation)) },
+        inputSchema: sale.inputSchema ?? { ...(toMainInputSchema(operation) ?? toInputSchema(operation)) },
         inputExample: soldExample(operation, sale.example.input, models),
         outputExample: sale.example.output,
         pricing: sale.pricing,
@@ -45,6 +45,7 @@ export const describeSales = (
         isFree: isSignIn,
         offersSignIn: isCredit && !isPrepaid,
         price: () => (isOnSale(sale, services()) ? sale.priceRange(services()) : null),
+        items: () => sale.items?.(services()) ?? null,
       },
     ];
   });

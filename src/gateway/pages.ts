@@ -9,10 +9,11 @@ import { createOffered, offerOf } from '../operations/sale-rules.ts';
 import type { Operation } from '../operations/definition.ts';
 import { createServiceDescription, type ServiceDescription } from '../rest/describe-service.ts';
 import { homePage } from '../rest/home-page.ts';
+import { icon, iconPath } from '../kit/icon.ts';
 import { manifest } from '../rest/manifest.ts';
 import { mcpPage } from '../rest/mcp-page.ts';
 import { mcpServerDocument } from '../rest/mcp-server-document.ts';
-import { pageHeaders } from '../rest/page-shell.ts';
+import { pageHeaders, policyWith, scriptSource } from '../rest/page-shell.ts';
 import { homeType } from '../rest/paywall/paywall-wanted.ts';
 import { createServeFilm } from '../rest/serve-film.ts';
 import { createServeResult } from '../rest/serve-result.ts';
@@ -63,19 +64,29 @@ export const createPages = (services: GatewayServices): express.Express => {
     });
   };
 
-  addFrontPages(addPage, services);
+  // Documents name the tools that are offered now, or were when the store could be read last.
+  const addFresh: AddPage = (path, serve) =>
+    addPage(path, async (request, response, next) => {
+      await services.mounts
+        .offered()
+        .catch((error: unknown) =>
+          services.log.debug({ err: error }, 'the accepted tools could not be read'),
+        );
+      return serve(request, response, next);
+    });
+  addFrontPages(addFresh, services);
   addPage('/health/live', (_request, response) => void response.json({ status: 'live' }));
   addPage('/health/ready', async (_request, response) => {
     const readiness = await services.readiness();
     if (!readiness.ready) response.status(503).set('retry-after', '1');
     response.json(readiness);
   });
-  addDocuments(addPage, services);
+  addDocuments(addFresh, services);
   if (services.x402.sales.length > 0) {
     // Follows the facilitator's address in the terms.
     addWellKnown(addPage, '/x402/supported', services.x402.supported);
-    for (const path of didPaths) addWellKnown(addPage, path, services.x402.didDocument);
   }
+  for (const path of didPaths) addWellKnown(addPage, path, services.x402.didDocument);
   addPage('/results/:name', (request, response) =>
     serveResult(String(request.params['name']), {
       request,
@@ -126,6 +137,7 @@ const addFrontPages = (addPage: AddPage, services: GatewayServices): void => {
         .type('text/html')
         .send(mcpPage(describe(), root));
     });
+  addPage(iconPath, (_request, response) => void response.set(wellKnownHeaders).type('svg').send(icon));
   addPage('/llms.txt', (_request, response) => {
     response.set(wellKnownHeaders).type('text/plain').send(pages()['text/plain']);
   });
@@ -147,10 +159,7 @@ const makeFrontPages = (description: ServiceDescription, now: number) => {
   };
 };
 
-/**
- * The description of the interface and the pages made from it, made anew when an operation or a price changes. What makes
- * them is loaded when they are first read.
- */
+/** The description of the interface and its pages, made anew when an operation or a price changes. */
 const addDocuments = (addPage: AddPage, services: GatewayServices): void => {
   const offered = createOffered(services.operations, services, (operations) => operations);
   let made: { key: string; documents: ReturnType<typeof makeDocuments> } | null = null;
@@ -168,8 +177,10 @@ const addDocuments = (addPage: AddPage, services: GatewayServices): void => {
   });
   for (const path of ['/docs', '/docs/style.css'] as const)
     addPage(path, async (_request, response) => {
-      const { type, body } = (await documents().docs())[path];
-      response.set(documentHeaders).type(type).send(body);
+      const { type, body, script } = (await documents().docs())[path];
+      response.set(documentHeaders);
+      if (script !== undefined) response.set('content-security-policy', policyWith(scriptSource(script)));
+      response.type(type).send(body);
     });
 };
 

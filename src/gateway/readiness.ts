@@ -19,6 +19,8 @@ export interface Readiness {
   /** For information. The gateway is ready without it, because text and search do not need it. */
   media: PlaceState;
   payments: { network: string; label: string; ready: boolean }[];
+  /** For information, too. */
+  mounts: ReturnType<Services['mounts']['states']>;
 }
 
 /** `disk_full`: stored data can be read, but no new work is accepted. */
@@ -32,14 +34,9 @@ const probeEveryMs = 1_000;
 /** Returns a function that looks at the gateway for `/health/ready`. */
 export const createReadiness = (
   config: Config,
-  {
-    store,
-    jobs,
-    leads,
-    sweeps,
-    x402,
-  }: Pick<Services, 'store' | 'jobs' | 'leads' | 'x402'> & { sweeps: Sweeps },
+  parts: Pick<Services, 'store' | 'jobs' | 'leads' | 'x402' | 'mounts'> & { sweeps: Sweeps },
 ): (() => Promise<Readiness>) => {
+  const { store, jobs, leads, sweeps, x402, mounts } = parts;
   const probeStore = createStoreProbe(store);
   return async () => {
     const storeState = await probeStore();
@@ -51,6 +48,7 @@ export const createReadiness = (
       search,
       media: sweeps.place(),
       payments: x402.status().map(({ network, label, ready }) => ({ network, label, ready })),
+      mounts: mounts.states(),
     };
   };
 };

@@ -1,12 +1,14 @@
+import { createUsageTags } from '../accounts/usage-tags.ts';
 import { join } from 'node:path';
 import { createCatalogs, openRealSales } from '../accounts/catalog/catalog.ts';
 import { systemClock } from '../kit/clock.ts';
 import type { ModelConfig } from '../accounts/catalog/model.ts';
+import { createLastUse, type LastUse } from '../accounts/last-use.ts';
 import type { Config } from '../config/config.ts';
 import { refuseLocalPublicUrl } from '../config/server-settings.ts';
+import { createPublicUrl } from '../kit/public-url.ts';
 import { brandTitle } from '../kit/text.ts';
 import { randomBase62 } from '../kit/ids.ts';
-import { createPublicUrl } from '../kit/public-url.ts';
 import { createJobRunner, type JobRunner } from '../jobs/job-runner.ts';
 import { createRunAnswer } from '../operations/prepaid-answer.ts';
 import { createRunChat } from '../operations/chat/run-chat.ts';
@@ -33,11 +35,13 @@ import { createSweeps, type Sweeps } from '../media/sweeps.ts';
 import { describeSales } from './describe-sales.ts';
 import { createFilms } from '../operations/videos/films.ts';
 import { createHistoryCursors } from '../operations/account/history-cursor.ts';
+import { createMounts } from '../mounts/create-mounts.ts';
+import { createRunTool, outcomeUnknown } from '../operations/tools/run-tool.ts';
 import { createOperations } from '../operations/index.ts';
 import type { Services } from '../operations/call.ts';
 import type { Operation } from '../operations/definition.ts';
 import { unknownWallet } from '../operations/per-call-sale.ts';
-import { offerOf } from '../operations/sale-rules.ts';
+import { isReadByProof, offerOf } from '../operations/sale-rules.ts';
 import type { Outbound } from '../http/outbound.ts';
 import { createOutbound } from '../http/create-outbound.ts';
 import { assignWallets } from '../payments/chains/generated-wallet.ts';
@@ -60,18 +64,20 @@ import packageJson from '../../package.json' with { type: 'json' };
 export interface GatewayServices extends Services {
   config: Config;
   operations: readonly Operation[];
+  lastUse: LastUse;
   providers: Providers;
   outbound: Outbound;
   /** Null: no upstream is paid by x402. */
   buyer: Buyer | null;
   /** Limits the calls of the operator's API that fail for want of a key. */
   failedOperatorCalls: AddressLimiter;
+  /** Limits the sign-ins to the console that fail. */
+  failedSignIns: AddressLimiter;
   /** Null: none is configured. */
   telemetry: Telemetry | null;
   readiness(): Promise<Readiness>;
   /** Sets the public URL to the listening address if PUBLIC_URL is not set. */
   listeningAt(url: string): void;
-  /** Lines that the operator should read at start. */
   notices(): string[];
   /** Starts the background work: jobs, payments that a crash interrupted, loading of large modules. */
   begin(): void;
@@ -94,7 +100,7 @@ export const createServices = async (
   config: Config,
   log: Log,
   {
-    operations = createOperations(config.search, config, config.wallets),
+    operations = createOperations(config.search, config, config.wallets, config.mounts),
     telemetry = null,
   }: ServiceOptions = {},
 ): Promise<GatewayServices> => {
@@ -107,6 +113,7 @@ export const createServices = async (
 
   const store = await openWatchedStore(config, { log, telemetry });
   const { catalogs, realSales } = await openCatalogs(config, store);
+  const base = { config, store, catalogs, clock, log, telemetry };
   const redis = config.redisUrl === null ? null : await connectRedis(config.redisUrl, log);
   const outbound = createOutbound({
     allowsLoopback: config.allowsLoopbackUrls,
@@ -118,70 +125,46 @@ export const createServices = async (
   const inputFolder = createInputFolder({ directory: join(config.dataDir, 'input-work') });
   const media = createMediaLibrary({ store, files, clock, publicUrl });
   const webhooks = createWebhookDispatcher({ store, outbound, clock, log, brand: config.brand });
-  const jobs = createJobs({ config, store, catalogs, providers, media, webhooks, clock, log, telemetry });
+  const mounted = createMounts({ ...base, outbound, version: packageJson.version });
+  const mounts = telemetry?.observeMounts(mounted) ?? mounted;
+  const jobs = createJobs({ ...base, providers, media, mounts, webhooks });
   const leads = await openWatchedLeads(config, { store, redis, log, telemetry, ...buyer });
   const sales = describeAll(config, { operations, catalogs, services: () => services });
   const { owner } = jobs;
   const { wallets, x402 } = await openPayments(config, { store, publicUrl, sales, clock, log, owner });
   const sweeps = createSweeps({ store, files, inputFolder, clock, log });
-
+  const lastUse = createLastUse(base);
+  const opened = { ...base, operations, lastUse, jobs, leads, x402, providers, buyer };
   const services: GatewayServices = {
-    config,
-    clock,
-    log,
-    store,
-    catalogs,
-    operations,
-    telemetry,
+    ...opened,
     observeOperation: telemetry?.observeOperation,
-    jobs,
-    leads,
-    x402,
-    ...createLimiters({ operations, redis, log }),
+    ...createLimiters({ config, operations, redis, log, store }),
     ...(await openSigned(store, publicUrl)),
     bodyMemory: createMemoryBudget({ totalBytes: config.bodyMemoryBytes }),
     publicUrl,
     media,
-    providers,
-    buyer,
+    mounts,
     outbound,
     fetchInput: createFetchInput({ download: outbound.download, memoryBytes: config.bodyMemoryBytes }),
     streamInput: createStreamInput({ download: outbound.download }),
     inputFolder,
-    readiness: createReadiness(config, { store, jobs, leads, sweeps, x402 }),
+    readiness: createReadiness(config, { store, jobs, leads, sweeps, x402, mounts }),
     listeningAt,
     notices: () => startNotices(config, { wallets, leads, realSales, telemetry }),
-    ...createLifecycle({
-      config,
-      log,
-      store,
-      jobs,
-      webhooks,
-      sweeps,
-      providers,
-      x402,
-      leads,
-      outbound,
-      redis,
-      telemetry,
-      buyer,
-    }),
+    ...createLifecycle({ ...opened, mounts, webhooks, sweeps, outbound, redis }),
   };
   telemetry?.begin({ ...services, providers });
   return services;
 };
 
 /** What is opened on the way to the services. */
-interface Parts extends Services {
-  config: Config;
-  operations: readonly Operation[];
-  providers: Providers;
-  outbound: Outbound;
+interface Parts extends GatewayServices {
   webhooks: WebhookDispatcher;
   sweeps: Sweeps;
   redis: RedisConnection | null;
-  telemetry: Telemetry | null;
 }
+
+type Base = Pick<Parts, 'config' | 'store' | 'catalogs' | 'clock' | 'log' | 'telemetry'>;
 
 const openWatchedStore = async (
   config: Config,
@@ -193,14 +176,9 @@ const openWatchedStore = async (
 
 const openWatchedLeads = async (
   config: Config,
-  {
-    store,
-    redis,
-    log,
-    telemetry,
-    payFor,
-  }: Pick<Parts, 'store' | 'redis' | 'log' | 'telemetry'> & Partial<Pick<Buyer, 'payFor'>>,
+  parts: Pick<Parts, 'store' | 'redis' | 'log' | 'telemetry'> & Partial<Pick<Buyer, 'payFor'>>,
 ): Promise<Leads> => {
+  const { store, redis, log, telemetry, payFor } = parts;
   const sources = config.search.isOn ? config.leads.sources : [];
   await moveForgottenLists(config, store);
   const people = await openForgottenPeople(store);
@@ -268,25 +246,14 @@ const openPayments = async ({ search, wallets: { isOn }, x402, dataDir }: Config
   return { wallets, x402: gate };
 };
 
-const createJobs = ({
-  config,
-  store,
-  catalogs,
-  providers,
-  media,
-  webhooks,
-  clock,
-  log,
-  telemetry,
-}: Pick<
-  Parts,
-  'config' | 'store' | 'catalogs' | 'providers' | 'media' | 'webhooks' | 'clock' | 'log' | 'telemetry'
->): JobRunner => {
+const createJobs = (parts: Base & Pick<Parts, 'providers' | 'media' | 'mounts' | 'webhooks'>): JobRunner => {
+  const { config, store, catalogs, providers, media, mounts, webhooks, clock, log, telemetry } = parts;
   const shop = { catalogs, store, log };
   const executors = {
     chat: createRunChat({ routesFor: providers.text, log }),
     responses: createRunResponses({ routesFor: providers.text, clock, log }),
     search: createRunAnswer({ log }),
+    tool: createRunTool({ mounts, log }),
     video: ifSold(
       shop,
       createRunVideo({
@@ -319,15 +286,25 @@ const createJobs = ({
     resumable: ['video'],
     onWebhook: webhooks.wake,
     eventBodies: { video: toVideoEvent },
+    lostErrors: { tool: outcomeUnknown },
     executors: telemetry?.observeExecutors(executors) ?? executors,
   });
 };
 
-const createLimiters = ({ operations, redis, log }: Pick<Parts, 'operations' | 'redis' | 'log'>) => ({
+/** Reads without a key, of one client address. */
+const proofReads = { unit: { one: 'proof-read', many: 'reads with a payment proof' }, ratePerMinute: 60 };
+
+const createLimiters = ({
+  config,
+  operations,
+  redis,
+  log,
+  store,
+}: Pick<Parts, 'config' | 'operations' | 'redis' | 'log' | 'store'>) => ({
   addressLimiters: new Map(
     operations.flatMap(({ name, sale }) => {
-      const offer = offerOf(sale);
-      return offer === null ? [] : [[name, createAddressLimiter({ ...offer, redis, log })]];
+      const limit = offerOf(sale) ?? (isReadByProof(sale, { config }) ? proofReads : null);
+      return limit === null ? [] : [[name, createAddressLimiter({ ...limit, redis, log })]];
     }),
   ),
   failedOperatorCalls: createAddressLimiter({
@@ -336,20 +313,26 @@ const createLimiters = ({ operations, redis, log }: Pick<Parts, 'operations' | '
     redis,
     log,
   }),
+  failedSignIns: createAddressLimiter({
+    unit: { one: 'failed-sign-in', many: 'sign-ins without a valid key' },
+    ratePerMinute: 20,
+    redis,
+    log,
+  }),
   accountLimiter: createAccountLimiter({ redis }),
+  usageTags: createUsageTags({ store }),
 });
 
 type LifecycleParts = Pick<
   Parts,
-  'config' | 'log' | 'store' | 'jobs' | 'webhooks' | 'sweeps' | 'x402' | 'leads' | 'outbound'
+  'config' | 'log' | 'store' | 'lastUse' | 'jobs' | 'webhooks' | 'sweeps' | 'x402'
 > &
-  Pick<Parts, 'providers' | 'redis' | 'telemetry'> & { buyer: Buyer | null };
+  Pick<Parts, 'leads' | 'mounts' | 'outbound' | 'providers' | 'redis' | 'telemetry' | 'buyer'>;
 
 /** Begins the background work, and ends all that was opened. */
 const createLifecycle = (parts: LifecycleParts): Pick<GatewayServices, 'begin' | 'drain' | 'close'> => {
-  const { config, log, store, jobs, webhooks, sweeps, providers, x402, leads, outbound, redis, telemetry } =
-    parts;
-  const { buyer } = parts;
+  const { config, log, store, lastUse, jobs, webhooks, sweeps, providers } = parts;
+  const { x402, leads, mounts, outbound, redis, telemetry, buyer } = parts;
   const background = new AbortController();
   return {
     begin: () => {
@@ -357,7 +340,9 @@ const createLifecycle = (parts: LifecycleParts): Pick<GatewayServices, 'begin' |
       void redis?.check();
       jobs.begin();
       webhooks.begin();
+      mounts.begin();
       void sweeps.begin(background.signal);
+      void lastUse.begin(background.signal);
       void providers.warmUp(background.signal).catch((error: unknown) => {
         if (!background.signal.aborted) log.error({ err: error }, 'loading the providers failed');
       });
@@ -374,10 +359,13 @@ const createLifecycle = (parts: LifecycleParts): Pick<GatewayServices, 'begin' |
     },
     close: async () => {
       background.abort();
-      await Promise.all([x402.close(), leads.close(), providers.close(), outbound.close()]);
+      await Promise.all([x402.close(), leads.close(), mounts.close(), providers.close(), outbound.close()]);
       await redis?.close();
       // It asks the store for the last metrics.
       await telemetry?.close();
+      await lastUse
+        .write()
+        .catch((error: unknown) => log.warn({ err: error }, 'the last use of keys is lost'));
       await store.close();
     },
   };

@@ -2,6 +2,7 @@ import type { RealSales } from '../accounts/catalog/catalog.ts';
 import type { Config } from '../config/config.ts';
 import type { LeadStatus } from '../leads/lead-source.ts';
 import type { Services } from '../operations/call.ts';
+import { describeSandbox } from '../mounts/guarded-command.ts';
 import { isSandboxModel } from '../providers/index.ts';
 import { searchState } from './readiness.ts';
 import { telemetryNotices, type Telemetry } from '../telemetry/telemetry.ts';
@@ -62,6 +63,7 @@ export const startNotices = (
         ({ network }) =>
           `What becomes of payments on ${network} is asked of a public node: set a node of your own (rpc_url).`,
       ),
+    ...config.mounts.flatMap((mount) => describeSandbox(mount) ?? []),
     ...telemetryNotices(config.telemetry, telemetry),
   ];
 };

@@ -3,10 +3,7 @@ import { foreignSchemaLine } from '../store/migrations/migrations.ts';
 
 const lookEveryMs = 2_000;
 
-/**
- * Calls back once, with a line for the log, when a newer version of Causeway has migrated the store under this gateway,
- * which would write rows that the newer one does not expect.
- */
+/** Calls back once, with a line for the log, when a newer version has migrated the store under this gateway. */
 export const watchSchema = (
   store: Pick<Store, 'listMigrations'>,
   callback: (problem: string) => void,

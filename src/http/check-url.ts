@@ -42,7 +42,7 @@ export const checkUrl = (text: string, { allowsLoopback }: { allowsLoopback: boo
     addressClass === 'public' ? isHttps : addressClass === 'loopback' && allowsLoopback;
   if (literalClass !== null && !allows(literalClass))
     throw literalClass === 'public' ? badUrl('must begin with https://') : notPublic();
-  return { url, host, port: portOf(url), allows };
+  return { url, host, port: Number(url.port || (isHttps ? 443 : 80)), allows };
 };
 
 /** Names of this machine are never asked of the DNS (RFC 6761). */
@@ -52,11 +52,6 @@ export const isLoopbackName = (host: string): boolean => host === 'localhost' ||
 export const classifyLiteral = (host: string): AddressClass | null => {
   if (isLoopbackName(host)) return 'loopback';
   return isIP(host) === 0 ? null : classifyAddress(host);
-};
-
-const portOf = ({ protocol, port }: URL): number => {
-  if (port !== '') return Number(port);
-  return protocol === 'https:' ? 443 : 80;
 };
 
 const badUrl = (reason: string): OutboundError => new OutboundError('bad_url', `The URL ${reason}.`);

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { callbackify } from 'node:util';
@@ -59,35 +60,21 @@ const pinnedTo = (addresses: readonly string[]): LookupFunction => {
   };
 };
 
-const untilConnected = (
+const untilConnected = async (
   socket: Socket,
   event: 'connect' | 'secureConnect',
   signal: AbortSignal,
-): Promise<Socket> =>
-  new Promise((resolve, reject) => {
-    const settle = (): void => {
-      signal.removeEventListener('abort', abort);
-      socket.off(event, connected).off('error', failed);
-      // The next owner of the socket sees later failures, or nobody does.
-      socket.on('error', () => undefined);
-    };
-    const connected = (): void => {
-      settle();
-      resolve(socket);
-    };
-    const failed = (error: Error): void => {
-      settle();
-      socket.destroy();
-      reject(toConnectFailure(error));
-    };
-    const abort = (): void => {
-      settle();
-      socket.destroy();
-      reject(signal.reason);
-    };
-    socket.on(event, connected).on('error', failed);
-    signal.addEventListener('abort', abort, { once: true });
-  });
+): Promise<Socket> => {
+  // The next owner of the socket sees later failures, or nobody does.
+  socket.on('error', () => undefined);
+  try {
+    await once(socket, event, { signal });
+    return socket;
+  } catch (error) {
+    socket.destroy();
+    throw signal.aborted ? signal.reason : toConnectFailure(error);
+  }
+};
 
 /** The IP addresses of a host name, at least one. Throws OutboundError `unresolved`, or the signal's reason. */
 export type ResolveHost = (host: string, signal: AbortSignal) => Promise<string[]>;
@@ -97,9 +84,8 @@ const tries = 2;
 const timeout = 2_500;
 
 /**
- * Asks the DNS without the thread pool: its few threads also serve the files and look-ups of everybody else, and a
- * stranger's slow name server would hold them up. The hosts file of this machine is not read. `servers` (addresses with
- * ports) stand in for those that the system names.
+ * Asks the DNS without the thread pool, whose few threads a stranger's slow name server would hold up. The hosts file is
+ * not read. `servers` (addresses with ports) stand in for those that the system names.
  */
 export const createResolveHost =
   ({ servers }: { servers?: readonly string[] } = {}): ResolveHost =>

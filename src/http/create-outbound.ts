@@ -23,7 +23,6 @@ export interface OutboundOptions {
   /** How long each of these waits before it fails so. */
   longestWaitMs?: number;
   resolve?: ResolveHost;
-  /** Certificate authorities (PEM) instead of the well-known ones. */
   ca?: string;
 }
 
@@ -38,6 +37,11 @@ const longestResultWaitMs = 600_000;
 const maxRedirects = 3;
 const redirects = new Set([301, 302, 303, 307, 308]);
 
+export interface OutboundSend {
+  /** Sends any request, without redirects. Any status is an answer, whose body is streamed. */
+  send(url: string, request: HttpRequest): Promise<HttpAnswer>;
+}
+
 /** HTTP to addresses that users name. It asks no proxy and uses no connection twice. */
 export const createOutbound = ({
   allowsLoopback,
@@ -47,32 +51,26 @@ export const createOutbound = ({
   longestWaitMs = 20_000,
   resolve = createResolveHost(),
   ca,
-}: OutboundOptions): Outbound => {
+}: OutboundOptions): Outbound & OutboundSend => {
   const closed = new AbortController();
   // Each has its own limiter, so that slow hosts that users name hold up neither posts nor results that are paid for.
+  const limits = { atOnce, waiting, longestWaitMs, closed: closed.signal };
   const lanes = {
-    inputs: createLane({ atOnce, waiting, longestWaitMs, closed: closed.signal }),
+    inputs: createLane(limits),
     // There are as many as there are jobs, and none is refused.
-    results: createLane({
-      atOnce,
-      waiting: Infinity,
-      longestWaitMs: longestResultWaitMs,
-      closed: closed.signal,
-    }),
-    posts: createLane({ atOnce, waiting, longestWaitMs, closed: closed.signal }),
+    results: createLane({ ...limits, waiting: Infinity, longestWaitMs: longestResultWaitMs }),
+    posts: createLane(limits),
   };
-
   const send = createSend({ resolve, ca });
-
   const follow = createFollow({ send, allowsLoopback });
 
   return {
     download: async (
       url,
-      { maxBytes, idleMs, lane = 'inputs', redirects: most = maxRedirects, ...limits },
+      { maxBytes, idleMs, lane = 'inputs', redirects: most = maxRedirects, ...asked },
     ) => {
       const target = checkUrl(url, { allowsLoopback });
-      const call = await lanes[lane](limits);
+      const call = await lanes[lane](asked);
       try {
         const found = await follow(
           target,
@@ -92,9 +90,9 @@ export const createOutbound = ({
         throw error;
       }
     },
-    post: async (url, { body, headers, ...limits }) => {
+    post: async (url, { body, headers, ...asked }) => {
       const target = checkUrl(url, { allowsLoopback });
-      const call = await lanes.posts(limits);
+      const call = await lanes.posts(asked);
       try {
         const answer = await send(target, {
           method: 'POST',
@@ -110,6 +108,12 @@ export const createOutbound = ({
         call.end();
       }
     },
+    send: async (url, { headers = {}, signal, ...request }) =>
+      send(checkUrl(url, { allowsLoopback }), {
+        ...request,
+        headers: hasUserAgent(headers) ? headers : { ...headers, 'user-agent': userAgent },
+        signal: signal ?? closed.signal,
+      }),
     close: async () => closed.abort(new OutboundError('busy', 'The process is ending.')),
   };
 };

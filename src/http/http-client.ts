@@ -72,10 +72,7 @@ type Undici = Pick<typeof undici, 'Agent' | 'Client' | 'buildConnector'> & {
 const require = createRequire(import.meta.url);
 let loaded: Undici | null = null;
 
-/**
- * Loads the parts of undici that are used. Its index would load all others too: caches, mocks, web sockets, which take
- * 12 MB. The version is pinned, so its files are known.
- */
+/** Loads the used parts of undici: its index loads 12 MB of others. The version is pinned, so the files are known. */
 export const loadUndici = (): Undici => {
   // The types are declared for the index alone.
   const part = (name: string): never => require(`undici/lib/${name}.js`) as never;

@@ -1,6 +1,5 @@
 import type { Readable } from 'node:stream';
 
-/** Says why a call came to nothing. */
 export type OutboundFailure =
   /** Not https, has credentials, or is malformed. */
   | 'bad_url'
@@ -37,8 +36,8 @@ export class OutboundError extends Error {
 const certificateCode = /^(ERR_TLS_CERT|CERT_|UNABLE_TO_|DEPTH_ZERO_|HOSTNAME_MISMATCH)|SELF_SIGNED/;
 
 /** Says why a connection did not come about: nothing of the request was sent. */
-export const toConnectFailure = (cause: Error): OutboundError => {
-  const code = 'code' in cause ? String(cause.code) : '';
+export const toConnectFailure = (cause: unknown): OutboundError => {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
   return certificateCode.test(code)
     ? new OutboundError('bad_certificate', 'The certificate of the host is not to be trusted.', { cause })
     : new OutboundError('unreachable', 'The host does not accept a connection.', { cause });
@@ -59,10 +58,7 @@ export interface DownloadOptions {
   accountId?: string | undefined;
 }
 
-/**
- * HTTP to addresses that users name. Only public https addresses are reached, on any port, checked when the connection is
- * made, on every hop and every attempt. Throws OutboundError, or the signal's reason after it aborts.
- */
+/** HTTP to addresses that users name: only public https, checked at each connection. Throws OutboundError. */
 export interface Outbound {
   /** A GET. The body is streamed, and throws OutboundError when it grows beyond `maxBytes`. */
   download(url: string, options: DownloadOptions): Promise<{ contentType: string | null; body: Readable }>;

@@ -43,9 +43,7 @@ export const paySettings = z.strictObject({
     .strictObject({
       wallet_env: z
         .union([variable, z.array(variable).min(1).max(2)])
-        .describe(
-          'environment variable with the key of your wallet; a list for one of EVM and one of Solana',
-        ),
+        .describe('variable with the key of your wallet; a list for one of EVM and one of Solana'),
       max_usd_per_call: usd.describe('the most that one answer may cost, such as `"0.10"`'),
       max_usd_per_day: usd.describe('the most that is spent there in a UTC day, by all processes together'),
       networks: z
@@ -54,7 +52,7 @@ export const paySettings = z.strictObject({
         .max(8)
         .describe('networks on which you pay, such as `base`; the preferred one first'),
     })
-    .describe('pays by x402, from a wallet of yours'),
+    .describe('by x402, from a wallet of yours'),
 });
 
 interface Origin {

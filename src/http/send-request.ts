@@ -96,10 +96,7 @@ export const leaveBody = (body: HttpAnswer['body']): void => {
   body.dump({ limit: leftover.bytes, signal: AbortSignal.timeout(leftover.ms) }).catch(() => body.destroy());
 };
 
-/**
- * Sends one request and hands over its answer as it comes, without a stream between. Returns when the body
- * has ended or nobody wants more of it. Throws OutboundError, the signal's reason, or what `onData` throws.
- */
+/** Hands over an answer as it comes. Throws OutboundError, the signal's reason, or what `onData` throws. */
 export const receive = async (
   url: string | URL,
   { method = 'GET', headers, body = null, timeouts, signal, limits, onData }: ReceiveRequest,
@@ -160,7 +157,6 @@ export const receive = async (
   return received.promise;
 };
 
-/** Starts the time of a whole call. */
 const startDeadlineOf = ({ timeouts, signal }: Pick<HttpRequest, 'timeouts' | 'signal'>): Deadline =>
   startDeadline({
     totalMs: timeouts.totalMs,
@@ -238,10 +234,7 @@ const toOutboundError = (cause: unknown): OutboundError =>
     ? cause
     : new OutboundError('broken_off', 'The connection was closed before the answer ended.', { cause });
 
-/**
- * Reads the body of an answer as text. Decodes gzip and deflate, which some proxies send although nobody asked for them.
- * Throws when the decoded text is longer than `maxBytes`, or the body cannot be read.
- */
+/** Reads a body as text, also gzip and deflate, which some proxies send unasked. Throws if it has more than `maxBytes`. */
 export const readText = async ({ headers, body }: HttpAnswer, maxBytes: number): Promise<string> => {
   const encoding = headers['content-encoding'];
   if (encoding === undefined || encoding === 'identity') return body.text();

@@ -18,7 +18,6 @@ export interface ExecutorContext {
   work?: unknown;
   /** Aborts if the lease is lost or the process must end. */
   signal: AbortSignal;
-  /** Sends an event to the job's readers in this process. */
   emit(event: JobEvent): void;
   /** Notes the name of the provider whose answer has begun, for readers in this process. */
   served(provider: string): void;
@@ -26,7 +25,6 @@ export interface ExecutorContext {
   record(update: { progress?: number; providerTask?: string }): Promise<void>;
 }
 
-/** A piece of a job's answer while the job runs. */
 export type JobEvent = Exclude<TextEvent, { type: 'finish' | 'usage' }>;
 
 /** Runs one attempt of a job to its end. If it throws, the job fails as `server_error`. */

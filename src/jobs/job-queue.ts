@@ -12,37 +12,24 @@ export interface JobQueueOptions {
   store: Store;
   clock: Clock;
   log: Log;
-  /** The lease owner. */
   owner: string;
   /** Maximum number of queued jobs of each kind that run here at once. */
   lanes: readonly (readonly [JobKind, number])[];
-  /** How often leases are renewed. */
   beatMs?: number;
   /** Dead jobs are searched only after the store has answered every heartbeat for this long. */
   settleMs?: number;
-  /** The jobs of this process, by id. */
   running: ReadonlyMap<string, { abort: AbortController; lane: JobKind | null }>;
   /** Dead and cancelled jobs whose end is being written, by id. */
   ending: Map<string, Promise<unknown>>;
   /** Aborts when the process takes no more jobs. */
   draining: AbortSignal;
-  /** Runs a claimed job. */
   launch(job: Job): void;
   /** Ends a dead job. Does not reject. */
   endDead(job: Job): Promise<void>;
 }
 
-export interface JobQueue {
-  /** Claims queued jobs until all lanes are full. */
-  claim(): void;
-  /** Claims now and then, and renews the leases of this process until `ended` aborts. */
-  begin(ended: AbortSignal): void;
-  /** Resolves when no claim is under way. */
-  claimed(): Promise<void>;
-}
-
 /** Takes jobs of the store under leases, keeps the leases, and takes over jobs whose worker died. */
-export const createJobQueue = (options: JobQueueOptions): JobQueue => {
+export const createJobQueue = (options: JobQueueOptions) => {
   const { log, draining, beatMs = leaseMs / 6 } = options;
   let isClaiming = false;
   let isClaimWanted = false;
@@ -71,9 +58,11 @@ export const createJobQueue = (options: JobQueueOptions): JobQueue => {
   };
 
   return {
+    /** Claims queued jobs until all lanes are full. */
     claim,
-    claimed: () => claiming,
-    begin: (ended) => {
+    claimed: (): Promise<void> => claiming,
+    /** Claims now and then, and renews the leases of this process until `ended` aborts. */
+    begin: (ended: AbortSignal): void => {
       const beat = createHeartbeat(options, claim);
       void repeat({ what: 'renewing leases', intervalMs: beatMs, signal: ended, log, work: beat });
       void repeat({
@@ -87,7 +76,6 @@ export const createJobQueue = (options: JobQueueOptions): JobQueue => {
   };
 };
 
-/** Returns true if there may be more jobs to claim. */
 const claimLane = async (
   { store, clock, owner, running, launch }: JobQueueOptions,
   kind: JobKind,

@@ -18,25 +18,19 @@ const lastWordsMs = 1_000;
 const firstPollMs = 50;
 const slowestPollMs = 1_000;
 
-/** The public error of a job that failed by a fault of the service. */
 const serverFault: ErrorEnvelope = {
   type: 'server_error',
   code: 'server_error',
   message: 'The service could not finish this job. It was not charged. Try again.',
 };
 
-/**
- * A job. If this process has ended it: with the available balance of its account just after that, and with its result as
- * it was made.
- */
+/** If this process ended the job: with its account's available balance just after, and its result as made. */
 export type KnownJob = Job & { available?: Nano; made?: JsonObject };
 
-/** The public error of a job that its caller cancelled. */
 const cancelled = new AppError('cancelled', messages.cancelled).toEnvelope();
 
 export interface LiveJob {
   readonly feed: JobFeed<JobEvent>;
-  /** The provider whose answer has begun; null before. */
   readonly provider: string | null;
   /** Resolves with the terminal job. Rejects if this process lost the job; then read the store. */
   readonly finished: Promise<KnownJob>;
@@ -55,6 +49,8 @@ export interface JobRunnerOptions extends Pick<
   resumable?: readonly JobKind[];
   /** Make the bodies of webhook events from ended jobs. Default: `toJobEvent`. */
   eventBodies?: Partial<Record<JobKind, (job: Job) => JsonObject>>;
+  /** Public errors of jobs of a kind that a process lost, in place of the usual one. */
+  lostErrors?: Partial<Record<JobKind, ErrorEnvelope>>;
   /** Called when the end of a job has made a webhook event. */
   onWebhook?: () => void;
 }
@@ -105,7 +101,6 @@ export const createJobRunner = (options: JobRunnerOptions) => {
      * executor. It need not be in the store, because no other process may take over such a job.
      */
     start: (job: Job, work?: unknown): LiveJob => launch(state, job, { lane: null, work }),
-    /** Returns the job if it runs in this process. */
     live: (jobId: string): LiveJob | null => running.get(jobId) ?? null,
     /** Waits up to `timeoutMs` for a terminal state, here or in another process. Returns the job as it is then. */
     wait: (input: WaitInput): Promise<KnownJob> => waitForJob(state, input),
@@ -116,7 +111,6 @@ export const createJobRunner = (options: JobRunnerOptions) => {
       stopListening = store.onJobQueued(queue.claim);
       queue.begin(ended.signal);
     },
-    /** True if the process is ending and new jobs should be refused. */
     isDraining: (): boolean => draining.signal.aborted,
     /** Stops claiming, waits up to `timeoutMs` for running jobs, then aborts them. */
     drain: async (timeoutMs: number): Promise<void> => {
@@ -140,7 +134,6 @@ export const createJobRunner = (options: JobRunnerOptions) => {
   };
 };
 
-/** Runs a job to its end, and notes it in `running` meanwhile. */
 const launch = (
   state: RunnerState,
   job: Job,
@@ -269,10 +262,11 @@ const end = async (
 
 /** Ends a dead job beside the heartbeat, which must not wait for a write that fails now. */
 const endDead = async (state: RunnerState, job: Job): Promise<void> => {
-  const { log, ending } = state;
+  const { log, ending, lostErrors = {} } = state;
   log.warn({ jobId: job.id, kind: job.kind }, 'a dead job is ended uncharged');
   try {
-    await end(state, job, { status: 'failed', error: serverFault, metadata: {} });
+    const error = lostErrors[job.kind] ?? serverFault;
+    await end(state, job, { status: 'failed', error, metadata: {} });
   } catch (error) {
     log.error({ err: error, jobId: job.id }, 'a dead job could not be ended; another process will try');
   } finally {

@@ -4,7 +4,6 @@ import { type Json, type JsonObject, parseVerbatim, toJsonText } from '../kit/js
 import { formatUsd, type Nano } from '../kit/money.ts';
 import type { Job } from '../store/store.ts';
 
-/** The members that a job has for its account and in its webhook event. */
 const jobMembers = (
   job: Pick<Job, 'id' | 'status' | 'model' | 'createdAt' | 'finishedAt' | 'customData' | 'error'>,
   result: Json,
@@ -19,7 +18,7 @@ const jobMembers = (
   error: job.error === null ? null : { ...job.error },
 });
 
-/** Makes the public form of a job (docs/contract.md, "Job") with the current amounts. */
+/** Makes the public form of a job (docs/contract.md, "Jobs") with the current amounts. */
 export const toPublicJob = (job: Job, available: Nano): JsonObject => {
   const result = resultOf(job);
   return {
@@ -43,13 +42,15 @@ export const customDataOf = ({ customData }: Pick<Job, 'customData'>): JsonObjec
 
 const isText = ({ kind }: Job): boolean => kind === 'chat' || kind === 'responses';
 
-/** True if the sandbox made the job's result. */
 export const isSandboxJob = (job: Job): boolean => madeBy(job).sandbox === true;
 
 /** Returns the name of the provider that made the job's result; null if there is none. */
 export const providerOf = (job: Job): string | null => madeBy(job).provider ?? null;
 
-const madeBy = ({ metadata }: Job): { sandbox?: boolean; provider?: string } =>
+/** Returns the names of the providers that failed, in the order in which they were asked. */
+export const failedProvidersOf = (job: Job): string[] => madeBy(job).failedProviders ?? [];
+
+const madeBy = ({ metadata }: Job): { sandbox?: boolean; provider?: string; failedProviders?: string[] } =>
   metadata === null ? {} : JSON.parse(metadata);
 
 export const isTerminal = (job: Job): boolean => job.status === 'done' || job.status === 'failed';

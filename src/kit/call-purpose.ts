@@ -1,6 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** What an outbound call is made for. */
 export interface CallPurpose {
   /** The kind of the job, or the name of the operation that is sold. */
   operation: string;
@@ -12,13 +11,9 @@ export interface CallPurpose {
 
 const purposes = new AsyncLocalStorage<CallPurpose>();
 
-/**
- * Runs `work`. All outbound calls that it makes are for `purpose`. Adapters of upstreams do not pass it on, so that only
- * the buyer of paid answers knows of it.
- */
+/** All outbound calls of `work` are for `purpose`. Adapters do not pass it on: only the buyer of answers reads it. */
 export const withPurpose = <Result>(purpose: CallPurpose, work: () => Result): Result =>
   purposes.run(purpose, work);
 
-/** Returns the purpose of the running work. */
 export const currentPurpose = (): CallPurpose =>
   purposes.getStore() ?? { operation: 'other', jobId: null, soldPayment: null };

@@ -1,6 +1,5 @@
 /** Which of the last outcomes open the breaker. */
 export interface OpensAfter {
-  /** How many outcomes are remembered. */
   outcomes: number;
   leastOutcomes: number;
   failedShare: number;
@@ -39,10 +38,7 @@ export interface CircuitBreaker {
   failed(): void;
 }
 
-/**
- * One call. Its outcome counts only while the breaker is in the state in which the call began. A call may succeed (it began to
- * answer) and fail later; an outcome that is reported twice counts twice.
- */
+/** Counts only in the state in which the call began. A call may succeed (begin to answer), and fail later. */
 export interface BreakerPass {
   succeeded(): void;
   failed(): void;

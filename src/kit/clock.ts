@@ -8,6 +8,5 @@ export const systemClock: Clock = { now: () => Date.now() };
 /** Formats a timestamp for an answer: ISO 8601 in UTC. */
 export const toIso = (epochMs: number): string => new Date(epochMs).toISOString();
 
-/** Formats a timestamp as `toIso` does; null stays null. */
 export const isoOrNull = (epochMs: number | null): string | null =>
   epochMs === null ? null : toIso(epochMs);

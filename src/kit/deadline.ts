@@ -59,10 +59,7 @@ export interface CallWithinOptions<T> {
   signal?: AbortSignal;
 }
 
-/**
- * Returns the outcome of `call`. Rejects when its time is over (`TimeoutError`) or `signal` aborts (with its reason), even
- * if the call itself goes on.
- */
+/** Calls, and rejects when the time is over (`TimeoutError`) or `signal` aborts (its reason), even if the call goes on. */
 export const callWithin = async <T>({ call, timeoutMs, signal }: CallWithinOptions<T>): Promise<T> => {
   signal?.throwIfAborted();
   const deadline = startDeadline({ totalMs: timeoutMs, signals: signal === undefined ? [] : [signal] });

@@ -1,3 +1,5 @@
+import type { Nano } from './money.ts';
+
 /**
  * The closed table of the errors that customers meet: one row per code, with its HTTP status and envelope type
  * (docs/contract.md, "Errors"). Customers and models read the message of an AppError: it says what to do, and never contains upstream
@@ -10,6 +12,7 @@ export const customerErrors = {
   payment_required: [402, 'payment_required'],
   invalid_json: [400, 'invalid_request_error'],
   permission_denied: [403, 'permission_error'],
+  confirmation_required: [403, 'permission_error'],
   facilitator_not_public: [403, 'invalid_request_error'],
   invalid_parameter: [422, 'invalid_request_error'],
   unsupported_response_format: [422, 'invalid_request_error'],
@@ -25,6 +28,7 @@ export const customerErrors = {
   job_not_found: [404, 'invalid_request_error'],
   response_not_found: [404, 'invalid_request_error'],
   video_not_found: [404, 'invalid_request_error'],
+  tool_not_found: [404, 'invalid_request_error'],
   method_not_allowed: [405, 'invalid_request_error'],
   request_timeout: [408, 'server_error'],
   idempotency_conflict: [409, 'invalid_request_error'],
@@ -41,6 +45,7 @@ export const customerErrors = {
   too_many_active_jobs: [429, 'rate_limit_exceeded'],
   server_error: [500, 'server_error'],
   upstream_error: [502, 'server_error'],
+  outcome_unknown: [502, 'server_error'],
   upstream_unavailable: [503, 'server_error'],
   webhook_temporarily_unavailable: [503, 'server_error'],
   overloaded: [503, 'server_error'],
@@ -78,7 +83,6 @@ const operatorErrors = {
   chain_unavailable: [503, 'server_error'],
 } as const satisfies ErrorRows;
 
-/** All codes. */
 export const errorTable = { ...customerErrors, ...operatorErrors };
 
 type ErrorRows = Record<string, readonly [status: number, type: string]>;
@@ -89,6 +93,7 @@ export const messages = {
   invalid_json: 'The body is not valid JSON in UTF-8. Send one JSON object as application/json, no form.',
   not_found: 'There is nothing at this address. See /openapi.json.',
   job_not_found: 'This account has no job with that id. Check the id.',
+  tool_not_found: 'No such tool is offered now. List or search the tools for those that are.',
   video_not_found: 'This account has no video with that id. Check the id.',
   cancelled: 'The job was cancelled before it began. It was not charged.',
   content_expired: 'The content was kept for its time and is gone. Make it again.',
@@ -118,15 +123,18 @@ export interface ValidationIssue {
 
 export interface AppErrorOptions {
   /** The wrong field, for the envelope's `param`: names and indices joined by dots, such as `messages.0.content`. */
-  param?: string;
+  param?: string | undefined;
   /** All wrong parameters of a 422. */
-  issues?: ValidationIssue[];
-  /** Whole seconds for `Retry-After`. */
-  retryAfterSeconds?: number;
+  issues?: ValidationIssue[] | undefined;
+  retryAfterSeconds?: number | undefined;
   /** More response headers; lower case names. */
   headers?: Record<string, string>;
   /** True: the log has the failure already. */
   isLogged?: boolean;
+  /** What the refused call may cost, where a person can let it through: by a confirmation, or with money. */
+  waits?: { most: Nano; model: string | null };
+  /** The address of the page where a person does that. */
+  page?: string;
   cause?: unknown;
 }
 
@@ -141,6 +149,8 @@ export class AppError extends Error {
   readonly retryAfterSeconds: number | undefined;
   readonly headers: Record<string, string>;
   readonly isLogged: boolean;
+  readonly waits: AppErrorOptions['waits'];
+  readonly page: string | undefined;
 
   constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -151,19 +161,15 @@ export class AppError extends Error {
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.headers = options.headers ?? {};
     this.isLogged = options.isLogged ?? false;
+    this.waits = options.waits;
+    this.page = options.page;
   }
 
   /** Returns the same refusal in other words, with this one as its cause. */
-  withMessage(message: string, headers: Record<string, string> = {}): AppError {
+  withMessage(message: string, headers: Record<string, string> = {}, page = this.page): AppError {
     const { code, param, issues, retryAfterSeconds, isLogged } = this;
-    return new AppError(code, message, {
-      ...(param === undefined ? {} : { param }),
-      ...(issues === undefined ? {} : { issues }),
-      ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
-      headers: { ...this.headers, ...headers },
-      isLogged,
-      cause: this,
-    });
+    const same = { param, issues, retryAfterSeconds, isLogged, page };
+    return new AppError(code, message, { ...same, headers: { ...this.headers, ...headers }, cause: this });
   }
 
   toEnvelope(): ErrorEnvelope {

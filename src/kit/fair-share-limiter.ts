@@ -15,7 +15,6 @@ export type Release = (keptUnits?: number) => void;
 
 /** Slots, or units of another kind, of which no owner gets more than its share. */
 export interface FairShareLimiter<Kind extends string = 'owner'> {
-  /** The units that nobody holds. */
   readonly free: number;
   /** Takes a slot if there is one now for these owners, null otherwise. */
   tryAcquire(owners: Owners<Kind>): Release | null;

@@ -15,10 +15,7 @@ export const ignoreEnoent = async <T>(reading: Promise<T>): Promise<T | null> =>
 export const listDirectory = async (directory: string): Promise<string[]> =>
   (await ignoreEnoent(readdir(directory))) ?? [];
 
-/**
- * Removes files of a folder that a killed process left behind: those last written before `olderThan` (epoch
- * milliseconds), whose names have this ending. Returns how many.
- */
+/** Removes files with this ending that were last written before `olderThan` (epoch milliseconds). Returns how many. */
 export const removeOldFiles = async (
   directory: string,
   { olderThan, ending = '', signal }: { olderThan: number; ending?: string; signal?: AbortSignal },
@@ -35,10 +32,7 @@ export const removeOldFiles = async (
   return removed;
 };
 
-/**
- * Syncs a file, or the names in a folder, to the disk. A new or changed name is durable only after its folder is
- * synced. Does nothing on Windows, which has no such call for folders and needs none.
- */
+/** Syncs a file, or a folder: a new name is durable only then. Windows has no such call for folders and needs none. */
 export const syncToDisk = async (path: string): Promise<void> => {
   if (process.platform === 'win32') return;
   const handle = await open(path, 'r');

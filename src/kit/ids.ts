@@ -2,10 +2,7 @@ import { hash, randomBytes, randomUUID } from 'node:crypto';
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/**
- * Makes a UUID of version 7, for jobs, accounts and ledger entries: the milliseconds since 1970, then 74 random bits.
- * Rows that are written together so are neighbours in the indexes, and a group of them changes few pages.
- */
+/** Makes a UUID of version 7: rows that are written together are neighbours in the indexes, and few pages change. */
 export const newId = (): string => {
   const time = Date.now().toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;

@@ -1,4 +1,3 @@
-/** Plain JSON data. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
 
@@ -62,10 +61,7 @@ export const keepMemberText = (body: unknown, name: string, json: string): void 
   if (typeof member === 'object' && member !== null) texts.set(member, memberText(json, name));
 };
 
-/**
- * Parses the text of a JSON object. `toJsonText` writes exactly that text again. JSON.stringify keeps its numbers
- * exactly, but uses JavaScript's order of properties and the last of equal names.
- */
+/** Parses JSON that `toJsonText` writes again as it was. JSON.stringify keeps its numbers, not its order. */
 export const parseVerbatim = (text: string): JsonObject => {
   const value = JSON.parse(text, (_name, member, { source }) =>
     typeof member === 'number' && source !== undefined && source !== String(member)
@@ -145,10 +141,7 @@ const stringEnd = (json: string, start: number): number => {
 const maxValues = 50_000;
 const maxDepth = 64;
 
-/**
- * Says why `value` (parsed JSON) is too large or too deep; null if it is not. Later steps recurse into the value and
- * report on each member. The cost of this check is limited for any value.
- */
+/** Says why parsed JSON is too large or too deep for the steps that recurse into it; null if it is not. */
 export const jsonExcess = (value: unknown): string | null => {
   let left = maxValues;
   let level: unknown[] = [value];

@@ -4,11 +4,9 @@ import type { Log } from './log.ts';
 /** Facts for a request's log line that are found while it is served. */
 export interface RequestNote {
   account?: string;
-  /** The id of the operator key. */
   operatorKey?: string;
   /** The MCP method and tool. */
   call?: string;
-  /** The ids of the request's span. */
   trace_id?: string;
   span_id?: string;
 }
@@ -55,10 +53,7 @@ export const logRequest = (
   return note;
 };
 
-/**
- * Returns a signal that aborts when the client leaves before it has the whole answer, and a promise that resolves when
- * the response is over, either way.
- */
+/** Returns a signal that aborts when the client leaves early, and a promise that resolves when the response is over. */
 export const watchClient = (response: ServerResponse) => {
   const gone = new AbortController();
   const { promise: closed, resolve } = Promise.withResolvers<void>();

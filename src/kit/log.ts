@@ -1,9 +1,12 @@
-import { pino, type Logger } from 'pino';
+import { pino, stdSerializers, type Logger } from 'pino';
 import { constants, fstatSync, openSync, write, writeSync } from 'node:fs';
 
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error' | 'child'>;
 
-/** Creates the process's log: JSON lines on stderr. Stdout is for MCP over stdio and for the output of commands. */
+/**
+ * Creates the process's log on stderr: JSON lines, or lines for people if `output` has a terminal. Stdout is for MCP
+ * over stdio and for the output of commands.
+ */
 export const createLog = (
   level: string,
   output: LogOutput = createLogOutput(),
@@ -15,6 +18,7 @@ export const createLog = (
       level,
       base: undefined,
       ...(fields === undefined ? {} : { mixin: fields }),
+      ...(output.isTerminal && level !== 'debug' ? { serializers: { err: withoutStack } } : {}),
       redact: {
         paths: ['*.apiKey', '*.privateKey', '*.authorization', 'apiKey', 'privateKey', 'authorization'],
       },
@@ -22,17 +26,15 @@ export const createLog = (
     output,
   );
 
+/** Keeps the stack, which fills a terminal, out of a line. */
+const withoutStack = (error: unknown): unknown =>
+  error instanceof Error ? { ...stdSerializers.err(error), stack: undefined } : error;
+
 /** A log without output, for tests and commands. */
 export const silentLog: Log = pino({ level: 'silent' });
 
 /** The output of the log. Its methods do not throw, and callers do not wait until a line is written. */
-export interface LogOutput {
-  write(line: string): void;
-  /** Resolves when every line is written or dropped, or after `timeoutMs`. */
-  flush(timeoutMs: number): Promise<void>;
-  /** Writes what waits at once, for a process that ends now. */
-  writeLast(): void;
-}
+export type LogOutput = ReturnType<typeof createLogOutput>;
 
 /** Writes some or all of the bytes, and passes their number to `done`. Calls `done` once, after it has returned. */
 export type WriteBytes = (
@@ -40,6 +42,15 @@ export type WriteBytes = (
   done: (error: NodeJS.ErrnoException | null | undefined, written: number) => void,
 ) => void;
 
+interface LogOutputOptions {
+  /** In characters. */
+  maxWaiting?: number;
+  writeNow?: (text: string) => unknown;
+  /** Turns a JSON line into one for people. */
+  terminalLine?: ((line: string) => string) | undefined;
+}
+
+const writeToStderr = (text: string): number => writeSync(2, text);
 const maxWaitingCharacters = 1024 ** 2;
 const retryMs = 50;
 /** Lines that come within this time are written together: each write has a price of its own. */
@@ -51,11 +62,9 @@ const gatherMs = 10;
  */
 export const createLogOutput = (
   writeBytes: WriteBytes = openStandardError(),
-  {
-    maxWaiting = maxWaitingCharacters,
-    writeNow = (text) => writeSync(2, text),
-  }: { maxWaiting?: number; writeNow?: (text: string) => unknown } = {},
-): LogOutput => {
+  { maxWaiting = maxWaitingCharacters, writeNow = writeToStderr, terminalLine }: LogOutputOptions = {},
+) => {
+  const toLine = (json: string): string => terminalLine?.(json) ?? json;
   let waiting: string[] = [];
   let waitingCharacters = 0;
   let isWriting = false;
@@ -70,7 +79,7 @@ export const createLogOutput = (
     const told = untold;
     waiting = [];
     waitingCharacters = 0;
-    const head = `${isLineTorn ? '\n' : ''}${told > 0 ? noticeOf(told) : ''}`;
+    const head = `${isLineTorn ? '\n' : ''}${told > 0 ? toLine(noticeOf(told)) : ''}`;
     const batch = Buffer.from(head + lines.join(''));
 
     const attempt = (rest: Buffer): void =>
@@ -96,7 +105,9 @@ export const createLogOutput = (
   };
 
   return {
-    write: (line) => {
+    isTerminal: terminalLine !== undefined,
+    write: (json: string): void => {
+      const line = toLine(json);
       if (waitingCharacters + line.length > maxWaiting) {
         untold += 1;
         return;
@@ -108,14 +119,16 @@ export const createLogOutput = (
       idle = Promise.withResolvers();
       setTimeout(writeNext, gatherMs);
     },
-    flush: async (timeoutMs) => {
+    /** Resolves when every line is written or dropped, or after `timeoutMs`. */
+    flush: async (timeoutMs: number): Promise<void> => {
       if (!isWriting) return;
       const late = Promise.withResolvers<void>();
       const timer = setTimeout(late.resolve, timeoutMs);
       await Promise.race([idle.promise, late.promise]);
       clearTimeout(timer);
     },
-    writeLast: () => {
+    /** Writes what waits at once, for a process that ends now. */
+    writeLast: (): void => {
       try {
         if (waiting.length > 0) writeNow(waiting.splice(0).join(''));
       } catch {
@@ -135,10 +148,7 @@ const noticeOf = (dropped: number): string =>
     msg: 'log lines were dropped: the output could not be written, or was not read in time',
   })}\n`;
 
-/**
- * Opens standard error so that neither the event loop nor a thread of the pool waits for its reader. A waiting thread
- * would keep the process from ending.
- */
+/** Opens stderr so that neither the event loop nor a thread waits for its reader, which would keep the process alive. */
 const openStandardError = (): WriteBytes => {
   const stat = fstatSync(2);
   if (stat.isFIFO() || stat.isSocket()) {

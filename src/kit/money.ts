@@ -39,7 +39,6 @@ export const parseRate = (text: string): Rate => {
   return { unscaled: BigInt(`${match[2]}${fraction}`), scale: fraction.length };
 };
 
-/** Formats a rate for the wire. */
 export const formatRate = ({ unscaled, scale }: Rate): string => {
   const digits = unscaled.toString().padStart(scale + 1, '0');
   const fraction = digits.slice(digits.length - scale, scale === 0 ? 0 : undefined);

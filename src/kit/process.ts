@@ -12,10 +12,7 @@ export const onStopSignals = (handle: (signal: NodeJS.Signals) => void): (() => 
 
 const lookEveryMs = 500;
 
-/**
- * Calls back once when the parent process has ended. A signal to npm or npx ends only it and its shell, not the
- * process that they started.
- */
+/** Calls back when the parent has ended: a signal to npm or npx ends only it and its shell, not what they started. */
 export const whenOrphaned = (callback: () => void): void => {
   const parent = process.ppid;
   const timer = setInterval(() => {

@@ -9,3 +9,6 @@ export const createPublicUrl = (configured: string | null, expected: string) => 
     },
   };
 };
+
+/** The path of the gateway itself, without a slash at its end. */
+export const basePathOf = (publicUrl: string): string => new URL(publicUrl).pathname.replace(/\/$/, '');

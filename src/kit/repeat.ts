@@ -35,10 +35,7 @@ export const pause = async (
   }
 };
 
-/**
- * Runs `act` at most once in `intervalMs`; drops and counts the calls between. For log lines that an outage would repeat
- * with every request.
- */
+/** Runs `act` at most once in `intervalMs`, and counts the calls between: an outage would repeat a line of the log. */
 export const throttle = <T>(
   intervalMs: number,
   act: (value: T, leftOut: number) => void,
@@ -80,10 +77,7 @@ export interface OutliveOptions {
   signal?: AbortSignal;
 }
 
-/**
- * Repeats an idempotent write while it fails, for ten minutes at most. Throws LeaseLostError at once, and the write's
- * last error in the end.
- */
+/** Repeats an idempotent write while it fails, ten minutes at most. Throws its last error, or LeaseLostError at once. */
 export const outliveOutage = async <T>(
   write: () => Promise<T>,
   { what, jobId, log, signal }: OutliveOptions,

@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { parseUsd } from './money.ts';
 
 /** The values of a table of environment variables, such as `storeVariables`. */
 export type VariableValues<Table extends z.ZodRawShape> = { [Name in keyof Table]: z.output<Table[Name]> };
 
-/** A variable that holds a whole number. */
 export const wholeNumber = (minimum: number, maximum: number, initial: number) =>
   z
     .string()
@@ -14,26 +14,19 @@ export const wholeNumber = (minimum: number, maximum: number, initial: number) =
     .transform(Number)
     .prefault(String(initial));
 
-/** A variable that holds one of a few words. */
 export const oneOf = <const Words extends readonly string[]>(...words: Words) =>
   z.enum(words, `must be ${new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(words)}`);
 
-/** A variable with two words for on and off. */
 export const toggle = (on: string, off: string, initial: string) =>
   oneOf(on, off)
     .transform((text) => text === on)
     .prefault(initial);
 
-/** A variable that holds several texts, separated by commas. */
 export const commaList = z.string().transform((text) => text.split(',').map((part) => part.trim()));
 
-/**
- * Declares a setting as secret: it is never shown to operators. Of an address (`z.url`) its scheme and host are shown. A
- * part within a setting, such as the values of headers, is declared by itself.
- */
+/** Declares a setting, or a part of one, as secret. Of an address (`z.url`) operators see its scheme and host. */
 export const secret = <Schema extends z.ZodType>(schema: Schema): Schema => schema.meta({ writeOnly: true });
 
-/** A variable that holds the address of a PostgreSQL database. */
 export const postgresUrl = secret(z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }));
 
 export const withoutTrailingSlash = (url: string): string => url.replace(/\/+$/, '');
@@ -55,3 +48,25 @@ export const plainUrl = httpUrl
 
 /** An amount as people write it, as text or as a number, which becomes its text. */
 export const amountText = z.union([z.string(), z.number()]).transform(String);
+
+/** A decimal that `read` makes a value of. `read` throws on another form. */
+export const decimal = <T>(read: (text: string) => T) =>
+  amountText.transform((text, context) => {
+    try {
+      return read(text);
+    } catch (error) {
+      context.addIssue({
+        code: 'custom',
+        message: error instanceof Error ? error.message : 'is not a decimal',
+      });
+      return z.NEVER;
+    }
+  });
+
+/** An amount in USD, not below zero. */
+export const usdAmount = decimal(parseUsd).pipe(z.bigint().min(0n));
+
+export const jsonPointer = z
+  .string()
+  .max(500)
+  .regex(/^(?:\/(?:[^~/]|~[01])*)*$/, 'must be a JSON pointer, such as /data/items');

@@ -1,6 +1,7 @@
 import type { Hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
+import { unlessAborted } from './deadline.ts';
 
 /**
  * Reads the first bytes of a source, fewer than `length` only if it ends. `body` yields all bytes, also those of `head`,
@@ -39,10 +40,7 @@ export const digesting = async function* (
   }
 };
 
-/**
- * Yields the chunks of a source. Throws the signal's reason as soon as it aborts, also while the source is silent.
- * Closes a source that was not read to its end.
- */
+/** Yields the chunks. Throws the signal's reason at once, also while the source is silent. Closes an unfinished source. */
 export const untilAborted = async function* (
   source: AsyncIterable<Uint8Array>,
   signal: AbortSignal,
@@ -51,7 +49,9 @@ export const untilAborted = async function* (
   let isAtEnd = false;
   try {
     for (;;) {
-      const next = await nextOf(iterator, signal);
+      signal.throwIfAborted();
+      // A promise for each chunk: a race against one long-lived promise would keep every chunk in memory.
+      const next = await unlessAborted(iterator.next(), signal);
       if (next.done === true) {
         isAtEnd = true;
         return;
@@ -62,21 +62,6 @@ export const untilAborted = async function* (
     if (!isAtEnd) void closeSource(source, iterator);
   }
 };
-
-/** Makes a new promise for each chunk. A race against one long-lived promise would keep every chunk in memory. */
-const nextOf = (
-  iterator: AsyncIterator<Uint8Array>,
-  signal: AbortSignal,
-): Promise<IteratorResult<Uint8Array>> =>
-  new Promise((resolve, reject) => {
-    const stop = (): void => reject(signal.reason);
-    if (signal.aborted) return stop();
-    signal.addEventListener('abort', stop, { once: true });
-    iterator
-      .next()
-      .then(resolve, reject)
-      .finally(() => signal.removeEventListener('abort', stop));
-  });
 
 /** Closes the source. Do not await it, because a source may hang. */
 const closeSource = async (

@@ -3,10 +3,7 @@ import { toJsonText } from './json.ts';
 import { type AppError, toAppError } from './errors.ts';
 import type { Log } from './log.ts';
 
-/**
- * Returns a function that answers what `make` makes of a body. A frozen body is answered again and again, so what is made
- * of it is kept as long as the body.
- */
+/** Keeps what `make` makes of a frozen body as long as the body, which is answered again and again. */
 export const keepFrozen = <Made>() => {
   const kept = new WeakMap<object, Made>();
   return (body: object, make: () => Made): Made => {
@@ -43,10 +40,7 @@ export interface FailedCall {
   isClientGone?: boolean;
 }
 
-/**
- * Logs a call that failed with a 5xx, once. A 503 is an outage, a full queue or an open settlement: a warning. All others are
- * errors.
- */
+/** Logs a 5xx once: a 503 (an outage, a full queue, an open settlement) as a warning, any other as an error. */
 export const logFailure = (
   log: Log,
   error: AppError,
@@ -67,9 +61,7 @@ export type ValidationForm = 'envelope' | 'detail' | 'both';
 export interface WriteErrorOptions {
   log: Log;
   requestId: string;
-  /** Names the kind of call in the log. */
   what?: string;
-  /** The form of a 422 of this endpoint. */
   validation?: ValidationForm;
 }
 

@@ -24,11 +24,11 @@ export interface CachedLeadsOptions {
  * answered. A page is not cached when the revision changed during its search.
  */
 export const createCachedLeads = ({ source, cache, clock = systemClock }: CachedLeadsOptions): LeadSource => {
-  const sharedCalls = createSharedCalls<Lead[]>();
+  const share = createSharedCalls<Lead[]>();
 
   const search = async (query: LeadQuery, signal: AbortSignal): Promise<Lead[]> => {
     const { revision } = source.status();
-    const keep = (value: Lead[] | StoredFailure): void => {
+    const keep = (value: z.output<typeof keptSchema>): void => {
       if (source.status().revision === revision) void cache.set(pageKey(query, revision), value);
     };
     try {
@@ -60,7 +60,7 @@ export const createCachedLeads = ({ source, cache, clock = systemClock }: Cached
   return {
     async search(query, { signal }) {
       const key = pageKey(query, source.status().revision);
-      const leads = await sharedCalls.join(key, signal, (shared) => findOrSearch(key, query, shared));
+      const leads = await share(key, signal, (shared) => findOrSearch(key, query, shared));
       return [...leads];
     },
     status: () => source.status(),
@@ -72,58 +72,37 @@ export const createCachedLeads = ({ source, cache, clock = systemClock }: Cached
 const pageKey = (query: LeadQuery, revision: string): string =>
   hash('sha256', canonicalJson({ query, revision }), 'base64url');
 
-interface StoredFailure {
-  inconclusive: string;
-  /** Milliseconds since 1970. */
-  until: number;
-}
+/** A page of results, or the message of a failure with its end in milliseconds since 1970. */
+const keptSchema = z.union([z.array(leadSchema), z.object({ inconclusive: z.string(), until: z.number() })]);
 
-const keptSchema: z.ZodType<Lead[] | StoredFailure> = z.union([
-  z.array(leadSchema),
-  z.object({ inconclusive: z.string(), until: z.number() }),
-]);
-
-interface Flight<T> {
-  outcome: Promise<T>;
-  controller: AbortController;
-  waiting: number;
-}
-
-/** Shares one call among all callers with the same key while it runs. */
+/**
+ * Shares one call among all callers with the same key while it runs. The returned function resolves with the outcome of
+ * the running call for `key`, or of a new one, and rejects with the reason of `signal`. The call itself is aborted when
+ * all its callers have left.
+ */
 const createSharedCalls = <T>() => {
   /** Has at most as many entries as there are waiting callers. */
-  const flights = new Map<string, Flight<T>>();
+  const flights = new Map<string, { outcome: Promise<T>; controller: AbortController; waiting: number }>();
 
-  const forget = (key: string, flight: Flight<T>): void => {
-    if (flights.get(key) === flight) flights.delete(key);
-  };
-  const start = (key: string, call: (signal: AbortSignal) => Promise<T>): Flight<T> => {
+  const start = (key: string, call: (signal: AbortSignal) => Promise<T>) => {
     const controller = new AbortController();
     const flight = { outcome: call(controller.signal), controller, waiting: 0 };
     flights.set(key, flight);
-    const end = (): void => forget(key, flight);
-    flight.outcome.then(end, end);
     return flight;
   };
 
-  return {
-    /**
-     * Returns the outcome of the running call for `key`, or of a new one. Rejects with the reason of `signal`. The call
-     * itself is aborted when all its callers have left.
-     */
-    join: async (key: string, signal: AbortSignal, call: (shared: AbortSignal) => Promise<T>): Promise<T> => {
-      signal.throwIfAborted();
-      const flight = flights.get(key) ?? start(key, call);
-      flight.waiting += 1;
-      try {
-        return await unlessAborted(flight.outcome, signal);
-      } finally {
-        flight.waiting -= 1;
-        if (flight.waiting === 0) {
-          forget(key, flight);
-          flight.controller.abort();
-        }
+  return async (key: string, signal: AbortSignal, call: (shared: AbortSignal) => Promise<T>): Promise<T> => {
+    signal.throwIfAborted();
+    const flight = flights.get(key) ?? start(key, call);
+    flight.waiting += 1;
+    try {
+      return await unlessAborted(flight.outcome, signal);
+    } finally {
+      flight.waiting -= 1;
+      if (flight.waiting === 0) {
+        if (flights.get(key) === flight) flights.delete(key);
+        flight.controller.abort();
       }
-    },
+    }
   };
 };

@@ -4,7 +4,7 @@ import { createCircuitBreaker, failuresInARow } from '../kit/circuit-breaker.ts'
 import { AppError } from '../kit/errors.ts';
 import type { Log } from '../kit/log.ts';
 import { InconclusiveError } from './search-errors.ts';
-import type { Lead, LeadQuery, LeadSource, LeadStatus } from './lead-source.ts';
+import type { LeadSource, LeadStatus } from './lead-source.ts';
 
 export interface CombinedSource {
   name: string;
@@ -43,7 +43,10 @@ const maxRetrySeconds = 300;
  */
 export const createCombinedLeads = (options: CombinedLeadsOptions): LeadSource => {
   const { sources, timeoutMs, log, nowMs = () => performance.now() } = options;
-  const members = sources.map((each) => createMember(each, { log, nowMs }));
+  const members = sources.map(({ keep = (source) => source, ...each }) => ({
+    ...keep(createGuardedLeads(each, { log, nowMs })),
+    name: each.name,
+  }));
   const isEmpty = ({ ready, profiles }: LeadStatus): boolean => ready && profiles === 0;
   const serves = (status: LeadStatus): boolean =>
     status.ready && (sources.length === 1 || !(status.synthetic || isEmpty(status)));
@@ -60,11 +63,14 @@ export const createCombinedLeads = (options: CombinedLeadsOptions): LeadSource =
         if (leftMs < minMs) break;
         const status = member.status();
         if (isFree && status.profiles === null && status.countsFree !== true) continue;
-        const outcome = serves(status)
-          ? await member.ask(query, { leftMs, signal })
-          : { error: new Error(`${member.name} has nothing to search yet`) };
-        if ('leads' in outcome) return outcome.leads;
-        failures.push(outcome.error);
+        try {
+          if (!serves(status)) throw new Error(`${member.name} has nothing to search yet`);
+          const call = (inner: AbortSignal) => member.search(query, { signal: inner });
+          return await callWithin({ call, timeoutMs: leftMs, signal });
+        } catch (error) {
+          signal.throwIfAborted();
+          failures.push(error);
+        }
       }
       throw noneAnswered(failures);
     },
@@ -87,34 +93,10 @@ export const createCombinedLeads = (options: CombinedLeadsOptions): LeadSource =
   };
 };
 
-const createMember = ({ name, source, timeoutMs, keep }: CombinedSource, options: GuardOptions) => {
-  const guarded = createGuardedLeads({ name, source, timeoutMs }, options);
-  const leads = keep === undefined ? guarded : keep(guarded);
-  return {
-    name,
-    status: (): LeadStatus => leads.status(),
-    /** Rejects with the reason of `signal` alone. */
-    ask: async (
-      query: LeadQuery,
-      { leftMs, signal }: { leftMs: number; signal: AbortSignal },
-    ): Promise<{ leads: Lead[] } | { error: unknown }> => {
-      try {
-        const call = (inner: AbortSignal) => leads.search(query, { signal: inner });
-        return { leads: await callWithin({ call, timeoutMs: leftMs, signal }) };
-      } catch (error) {
-        signal.throwIfAborted();
-        return { error };
-      }
-    },
-  };
-};
-
-type GuardOptions = Required<Pick<CombinedLeadsOptions, 'log' | 'nowMs'>>;
-
 /** Limits the time of `source`, rests it for a while after too many failures, and logs its failures. */
 const createGuardedLeads = (
   { name, source, timeoutMs }: Omit<CombinedSource, 'keep'>,
-  { log, nowMs }: GuardOptions,
+  { log, nowMs }: Required<Pick<CombinedLeadsOptions, 'log' | 'nowMs'>>,
 ): LeadSource => {
   const circuit = createCircuitBreaker({ ...breaker, nowMs });
   const reportFailure = throttle<unknown>(

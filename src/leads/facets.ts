@@ -1,4 +1,4 @@
-import type { Facet, LeadFacets } from './lead-source.ts';
+import type { LeadFacets } from './lead-source.ts';
 
 /** Fewer profiles might single somebody out. */
 const leastShown = 10;
@@ -15,7 +15,7 @@ export const toFacets = (
   categories: mostFrequent(counts.category).slice(0, maxCategories),
 });
 
-const mostFrequent = (counts: ReadonlyMap<string, number>): Facet[] =>
+const mostFrequent = (counts: ReadonlyMap<string, number>): LeadFacets['countries'] =>
   [...counts]
     .filter(([, profiles]) => profiles >= leastShown)
     .map(([value, profiles]) => ({ value, profiles: roundDown(profiles) }))

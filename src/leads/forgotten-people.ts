@@ -33,17 +33,6 @@ export interface ForgottenSnapshot {
   includes(username: string): boolean;
 }
 
-export type ForgottenStore = Pick<
-  Store,
-  | 'readForgottenLists'
-  | 'findForgotten'
-  | 'countForgotten'
-  | 'listForgotten'
-  | 'addForgottenList'
-  | 'addForgotten'
-  | 'removeForgotten'
->;
-
 /** Digests that are written together. More would keep other writes waiting. */
 export const forgottenBatch = 2_000;
 const batchesIn = ({ length }: readonly unknown[]): number => Math.max(1, Math.ceil(length / forgottenBatch));
@@ -70,7 +59,7 @@ const inBatches = (usernames: readonly string[], salt: string): { username: stri
 };
 
 /** Opens the lists of the store, and begins the first one if there is none. */
-export const openForgottenPeople = async (store: ForgottenStore): Promise<ForgottenPeople> => {
+export const openForgottenPeople = async (store: Store): Promise<ForgottenPeople> => {
   let { lists } = await store.readForgottenLists(undefined);
   if (lists.length === 0) {
     const salt = randomBytes(16).toString('hex');
@@ -141,7 +130,7 @@ export const openForgottenPeople = async (store: ForgottenStore): Promise<Forgot
 };
 
 /** Reads all digests. A million of them takes about 100 MB, for the time of an import. */
-const readDigests = async (store: Pick<Store, 'listForgotten'>): Promise<Set<string>> => {
+const readDigests = async (store: Store): Promise<Set<string>> => {
   const digests = new Set<string>();
   for (let after = ''; ;) {
     const page = await store.listForgotten({ after, limit: pageSize });

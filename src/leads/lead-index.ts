@@ -1,6 +1,9 @@
+import { z } from 'zod';
 import { AppError, KnownFault } from '../kit/errors.ts';
+import type { Log } from '../kit/log.ts';
 import { revisionBefore, type ForgottenPeople, type ForgottenSnapshot } from './forgotten-people.ts';
-import type { FindForgotten, Lead } from './lead-source.ts';
+import { leadFacets, type FindForgotten, type Lead } from './lead-source.ts';
+import { foldingVersion } from './query/fold-text.ts';
 import { usernameKey } from './query/username-key.ts';
 
 /** Profiles to import. */
@@ -131,19 +134,62 @@ export class LeadIndexError extends KnownFault {
 export const changeFailed = (reason: string): string =>
   `The profiles could not be changed (${reason}). Searches use the former profiles.`;
 
-export const busyError = (cause?: unknown): LeadIndexError =>
+export const busyError = (): LeadIndexError =>
   new LeadIndexError(
     'busy',
     'Another import or change of the profiles is under way. Try again when it has ended.',
-    { cause },
   );
 
+/** What an engine knows of the profiles that are searched. */
+export const profileSet = z.object({
+  /** Changes with every change. */
+  generation: z.string(),
+  profiles: z.int(),
+  facets: leadFacets,
+  /** The version of Unicode that folded the words. */
+  folding: z.string(),
+  /** The list of forgotten people that the profiles were compared with, and its revision then. */
+  list: z.string(),
+  swept: z.int(),
+  /** Milliseconds since 1970. */
+  updatedAt: z.number(),
+});
+
+export type ProfileSet = z.output<typeof profileSet>;
+
 /** Throws if the profiles were compared with a list of forgotten people that the store does not have. */
-export const checkList = ({ list }: { list: string }, { ids }: Pick<ForgottenSnapshot, 'ids'>): void => {
+export const checkList = (
+  { list }: Pick<ProfileSet, 'list'>,
+  { ids }: Pick<ForgottenSnapshot, 'ids'>,
+): void => {
   if (!ids.includes(list))
     throw new LeadIndexError(
       'damaged',
       'The store does not have the list of forgotten people that these profiles were compared with. Restore the store and the profiles from one backup, or import all profiles again into an empty place.',
+    );
+};
+
+/** What a search needs of the list of forgotten people. */
+export interface ServeOptions {
+  people: Pick<ForgottenPeople, 'read'>;
+  /** Erases forgotten people who are still stored. Called where a deletion ended early. */
+  sweep: () => Promise<void>;
+  log: Log;
+}
+
+/** Checks a set before it is searched. Throws as `checkList` does. */
+export const checkBeforeServing = async (
+  set: ProfileSet,
+  { people, sweep, log }: ServeOptions,
+): Promise<void> => {
+  const forgotten = await people.read();
+  checkList(set, forgotten);
+  // Answers are filtered by the list meanwhile.
+  if (set.swept !== forgotten.revision)
+    void sweep().catch((err: unknown) => log.error({ err }, 'forgotten people are not erased yet'));
+  if (set.folding !== foldingVersion)
+    log.warn(
+      'another version indexed the profiles, so rare letters may not be found; the next import indexes them anew',
     );
 };
 
@@ -154,33 +200,58 @@ export interface AddedPeople {
   before: number;
 }
 
-export interface ForgottenMethodsOptions {
+/** A store of profiles, whose errors `toError` explains. */
+export interface IndexEngine extends Pick<LeadIndex, 'importLeads' | 'sweep' | 'close'> {
+  stats(): Promise<Omit<LeadStats, 'forgotten'>>;
+  /** Yields every profile in the order of results, as of the call. */
+  readAll(signal: AbortSignal): AsyncIterable<Lead>;
   /** Deletes the profiles of people. Returns how many had one. */
   erase(added: AddedPeople): Promise<number>;
   /** Explains an error to the operator; `describe` formats a cause that has no message of its own. */
-  toError(cause: unknown, describe: (reason: string) => string): LeadIndexError;
+  toError(cause: unknown, describe?: (reason: string) => string): LeadIndexError;
 }
 
-/** The part of an index that changes the list of forgotten people, which is the same for every engine. */
-export const forgottenMethods = (
-  people: ForgottenPeople,
-  { erase, toError }: ForgottenMethodsOptions,
-): Pick<LeadIndex, 'forget' | 'findForgotten' | 'remember'> => ({
-  forget: async (usernames, { signal }) => {
-    signal.throwIfAborted();
-    const revision = await people.add(usernames);
-    const before = revisionBefore(revision, usernames);
+/** Makes an index of an engine and the list of forgotten people. */
+export const createLeadIndex = (people: ForgottenPeople, engine: IndexEngine): LeadIndex => {
+  const { toError } = engine;
+  const explained = async <T>(work: Promise<T>, signal?: AbortSignal): Promise<T> => {
     try {
-      return { removed: await erase({ keys: usernames.map(usernameKey), revision, before }) };
+      return await work;
     } catch (error) {
-      const cause = toError(error, (reason) => `Some data could not be erased (${reason}).`);
-      throw new LeadIndexError(
-        cause.problem,
-        `${cause.message} Searches no longer find these people, but their profiles are still on the disk. Run the command again.`,
-        { cause },
-      );
+      signal?.throwIfAborted();
+      throw toError(error);
     }
-  },
-  findForgotten: people.find,
-  remember: async (usernames) => ({ restored: await people.remove(usernames) }),
-});
+  };
+  return {
+    importLeads: (request) => explained(engine.importLeads(request), request.signal),
+    stats: async () => ({ ...(await explained(engine.stats())), forgotten: await explained(people.count()) }),
+    async *exportLeads({ signal }) {
+      try {
+        const { includes } = await people.read();
+        for await (const lead of engine.readAll(signal)) if (!includes(lead.username)) yield lead;
+      } catch (error) {
+        if (signal.aborted) throw error;
+        throw toError(error);
+      }
+    },
+    forget: async (usernames, { signal }) => {
+      signal.throwIfAborted();
+      const revision = await people.add(usernames);
+      const before = revisionBefore(revision, usernames);
+      try {
+        return { removed: await engine.erase({ keys: usernames.map(usernameKey), revision, before }) };
+      } catch (error) {
+        const cause = toError(error, (reason) => `Some data could not be erased (${reason}).`);
+        throw new LeadIndexError(
+          cause.problem,
+          `${cause.message} Searches no longer find these people, but their profiles are still on the disk. Run the command again.`,
+          { cause },
+        );
+      }
+    },
+    findForgotten: people.find,
+    remember: async (usernames) => ({ restored: await people.remove(usernames) }),
+    sweep: () => explained(engine.sweep()),
+    close: () => engine.close(),
+  };
+};

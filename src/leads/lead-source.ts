@@ -34,19 +34,18 @@ export const leadSchema = z.object({
 
 export type Lead = z.infer<typeof leadSchema>;
 
-/** A country or a category with about how many profiles have it: rounded down, at least 10. */
-export interface Facet {
-  value: string;
-  profiles: number;
-}
+/** Values with about how many profiles have each: rounded down, at least 10. */
+const facets = z.array(z.object({ value: z.string(), profiles: z.int() })).readonly();
 
 /** What can be searched for, the most frequent first. */
-export interface LeadFacets {
+export const leadFacets = z.object({
   /** Upper case ISO 3166 alpha-2. */
-  countries: readonly Facet[];
+  countries: facets,
   /** In lower case; the 100 most frequent. */
-  categories: readonly Facet[];
-}
+  categories: facets,
+});
+
+export type LeadFacets = z.output<typeof leadFacets>;
 
 export interface LeadStatus {
   /** Whether searches can be answered. */

@@ -23,8 +23,8 @@ export interface ImportedStream extends ImportedProfiles {
 export type LeadTasks = ReturnType<typeof createLeadTasks>;
 
 export type LeadTask =
-  | { kind: 'stats' | 'sweep' }
-  | { kind: 'forget' | 'remember'; usernames: readonly string[] }
+  /** The methods of an index. The first two are of all people. */
+  | { kind: 'stats' | 'sweep' | 'forget' | 'remember'; usernames: readonly string[] }
   | { kind: 'import'; options: StreamImport; body: ReadableStream };
 
 /** The data of a thread. */
@@ -62,11 +62,11 @@ export const createLeadTasks = ({ dataDir, databaseUrl, databaseDirectUrl }: Sto
     }
   };
   return {
-    stats: (): Promise<LeadStats> => run({ kind: 'stats' }),
+    stats: (): Promise<LeadStats> => run({ kind: 'stats', usernames: [] }),
     forget: (usernames: Names): ReturnType<LeadIndex['forget']> => run({ kind: 'forget', usernames }),
     remember: (usernames: Names): ReturnType<LeadIndex['remember']> => run({ kind: 'remember', usernames }),
     /** Erases forgotten people who are still stored. */
-    sweep: (): Promise<void> => run({ kind: 'sweep' }),
+    sweep: (): Promise<void> => run({ kind: 'sweep', usernames: [] }),
     /** Imports a stream that can be read once. One that breaks off changes nothing. */
     importStream: async (options: StreamImport, body: Readable): Promise<ImportedStream> => {
       const copy = copyOf(body);

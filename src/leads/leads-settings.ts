@@ -26,9 +26,8 @@ export const leadsVariables = {
     .refine((named) => new Set(named).size === named.length, 'names a source twice')
     .prefault('embedded')
     .describe(
-      'sources of searches in the order of asking, divided by commas: `embedded` (the imported profiles, ' +
-        `in PostgreSQL with \`DATABASE_URL\`, else in \`DATA_DIR/leads\`), \`http\` (${httpText}); \`none\` switches ` +
-        'the search off; see [The sources of leads](#the-sources-of-leads)',
+      'sources of searches [in the order of asking](#the-sources-of-leads), divided by commas: `embedded` ' +
+        '(the imported profiles), `http`; `none` switches the search off',
     ),
   LEADS_TIMEOUT_MS: wholeNumber(100, maxSearchMs, 10_000).describe(
     'longest search in all sources together, 100 to 120000',
@@ -40,8 +39,7 @@ export const leadsVariables = {
     .string()
     .optional()
     .describe(
-      'place where a fleet of an earlier version shared profiles: its list of forgotten people is taken over, and the start ends; ' +
-        'see [To upgrade](../CHANGELOG.md#to-upgrade)',
+      'where a fleet of an earlier version shared profiles; see [To upgrade](../CHANGELOG.md#to-upgrade)',
     ),
 };
 

@@ -2,8 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { nullWhenMissing } from '../http/s3/s3-client.ts';
 import { readS3Config, s3Url, type S3Config } from '../http/s3/s3-settings.ts';
@@ -12,14 +11,8 @@ import type { Store } from '../store/store.ts';
 import { forgottenBatch, forgottenListId } from './forgotten-people.ts';
 import { LeadIndexError } from './lead-index.ts';
 import type { FormerPlace } from './leads-settings.ts';
+import { openToRead } from './sqlite/profiles-file.ts';
 import { hasOnlyFictional } from './sqlite/profiles-folder.ts';
-
-export interface OldForgottenLists {
-  dataDir: string;
-  formerPlace: FormerPlace | null;
-}
-
-type MoveStore = Pick<Store, 'readForgottenLists' | 'addForgottenList' | 'addForgotten' | 'noteMovedList'>;
 
 /** A list that is there, or that a manifest names. */
 interface NamedList {
@@ -44,20 +37,16 @@ interface OldList {
  * where a place is set, when its list is taken over: profiles are not read from there any more.
  */
 export const moveForgottenLists = async (
-  { dataDir, formerPlace }: OldForgottenLists,
-  store: MoveStore,
+  { dataDir, formerPlace }: { dataDir: string; formerPlace: FormerPlace | null },
+  store: Store,
 ): Promise<{ moved: number }> => {
-  let moved = 0;
-  const move = async (list: OldList | null): Promise<void> => {
-    if (list !== null) moved += await takeOver(list, store);
-  };
-  if (formerPlace !== null) await move(await readFromPlace(formerPlace));
+  let moved = formerPlace === null ? 0 : await takeOver(await readFromPlace(formerPlace), store);
   for (const named of [
     findInFolder(join(dataDir, 'leads')),
     findInFolder(join(dataDir, 'leads-changes', 'profiles')),
     findInCopy(join(dataDir, 'leads-shared')),
   ])
-    if (named !== null) await move(await readUnlessMoved(named, store));
+    if (named !== null) moved += await takeOver(await readUnlessMoved(named, store), store);
   if (formerPlace !== null)
     throw new ConfigError(
       'LEADS_URL: gateways share profiles in PostgreSQL (DATABASE_URL) or in a search service (LEADS_SOURCES=http); ' +
@@ -66,10 +55,13 @@ export const moveForgottenLists = async (
   return { moved };
 };
 
-const takeOver = async ({ salt, digests, tally }: OldList, store: MoveStore): Promise<number> => {
+/** Resolves with the number of people that were taken over. */
+const takeOver = async (list: OldList | null, store: Store): Promise<number> => {
+  if (list === null) return 0;
+  const { salt, digests, tally } = list;
   const { lists } = await store.readForgottenLists(undefined);
   const id = forgottenListId(salt);
-  if (lists.some((list) => list.id === id && list.moved.includes(tally))) return 0;
+  if (lists.some(({ id: known, moved }) => known === id && moved.includes(tally))) return 0;
   await store.addForgottenList({ id, salt, onlyFirst: false });
   for (let at = 0; at < digests.length; at += forgottenBatch)
     await store.addForgotten({ list: id, digests: digests.slice(at, at + forgottenBatch) });
@@ -79,7 +71,7 @@ const takeOver = async ({ salt, digests, tally }: OldList, store: MoveStore): Pr
 };
 
 /** Reads a list of this machine. Null if it cannot be read, and its people are in the store. */
-const readUnlessMoved = async (named: NamedList, store: MoveStore): Promise<OldList | null> => {
+const readUnlessMoved = async (named: NamedList, store: Store): Promise<OldList | null> => {
   try {
     return readOldList(named);
   } catch (cause) {
@@ -175,30 +167,23 @@ const readFromBucket = async (config: S3Config): Promise<OldList | null> => {
 /** Reads a list, and checks that it is whole and the one that is named. */
 const readOldList = ({ file, id }: NamedList): OldList => {
   if (statSync(file).size === 0) throw new Error('it is empty');
-  const url = pathToFileURL(file);
-  // Writable, because SQLite may have to undo a change that a crash interrupted.
-  url.searchParams.set('mode', 'rw');
-  const database = new DatabaseSync(url, { timeout: 5_000 });
+  using database = openToRead(file, { timeoutMs: 5_000 });
   const read = (sql: string): string[] =>
     Array.from(database.prepare(sql).iterate(), ({ value }) => String(value));
-  try {
-    database.exec('BEGIN');
-    const [salt] = read('SELECT hex(bytes) AS value FROM salt');
-    if (salt === undefined) throw new Error('it has no salt');
-    const ownId = forgottenListId(salt);
-    if (id !== null && ownId !== id) throw new Error('another list is in its place');
-    const digests = read('SELECT lower(hex(digest)) AS value FROM people');
-    const sum = digests.reduce((total, digest) => total ^ BigInt(`0x${digest}`), BigInt(`0x${ownId}`));
-    const tally = `${digests.length}:${sum.toString(16).padStart(64, '0')}`;
-    // The first versions wrote no tally.
-    const [table] = read("SELECT name AS value FROM sqlite_schema WHERE name = 'tally'");
-    const [written] = table ? read(`SELECT people || ':' || lower(hex(digests)) AS value FROM ${table}`) : [];
-    if ((written ?? tally) !== tally || digests.some(({ length }) => length !== ownId.length))
-      throw new Error('it is not as it was written');
-    return { salt, digests, tally };
-  } finally {
-    database.close();
-  }
+  database.exec('BEGIN');
+  const [salt] = read('SELECT hex(bytes) AS value FROM salt');
+  if (salt === undefined) throw new Error('it has no salt');
+  const ownId = forgottenListId(salt);
+  if (id !== null && ownId !== id) throw new Error('another list is in its place');
+  const digests = read('SELECT lower(hex(digest)) AS value FROM people');
+  const sum = digests.reduce((total, digest) => total ^ BigInt(`0x${digest}`), BigInt(`0x${ownId}`));
+  const tally = `${digests.length}:${sum.toString(16).padStart(64, '0')}`;
+  // The first versions wrote no tally.
+  const [table] = read("SELECT name AS value FROM sqlite_schema WHERE name = 'tally'");
+  const [written] = table ? read(`SELECT people || ':' || lower(hex(digests)) AS value FROM ${table}`) : [];
+  if ((written ?? tally) !== tally || digests.some(({ length }) => length !== ownId.length))
+    throw new Error('it is not as it was written');
+  return { salt, digests, tally };
 };
 
 const cannotTakeOver = (where: string, cause: unknown): LeadIndexError => {

@@ -1,7 +1,6 @@
 import { createCache } from '../limits/bounded-cache.ts';
 import type { RedisConnection } from '../limits/redis-connection.ts';
 import type { PayFor } from '../http/pay-settings.ts';
-import type { Log } from '../kit/log.ts';
 import { directAddress, type StoreSettings } from '../store/store-settings.ts';
 import { createCachedLeads } from './cached-leads.ts';
 import { createCombinedLeads } from './combined-leads.ts';
@@ -13,12 +12,10 @@ import {
 import type { Leads, LeadSource } from './lead-source.ts';
 import type { LeadsConfig } from './leads-settings.ts';
 import { leadsFolder } from './open-lead-index.ts';
+import type { ServeOptions } from './lead-index.ts';
 
-export interface OpenLeadsOptions {
+export interface OpenLeadsOptions extends ServeOptions {
   people: ForgottenPeople;
-  /** Erases forgotten people who are still among the imported profiles. */
-  sweep: () => Promise<void>;
-  log: Log;
   /** Null keeps pages of results in this process. */
   redis: RedisConnection | null;
   /** Pays for answers. Absent: nothing is paid. */

@@ -44,21 +44,10 @@ const withProblems = (error: unknown, rejected: readonly RejectedRow[]): unknown
   return new AppError(code, [message, ...problems].join(' '), { cause: error });
 };
 
-const perform = (index: LeadIndex, task: LeadTask): Promise<unknown> => {
-  const { signal } = new AbortController();
-  switch (task.kind) {
-    case 'stats':
-      return index.stats();
-    case 'forget':
-      return index.forget(task.usernames, { signal });
-    case 'remember':
-      return index.remember(task.usernames);
-    case 'sweep':
-      return index.sweep();
-    case 'import':
-      return importStream(index, task.options, Readable.fromWeb(task.body));
-  }
-};
+const perform = (index: LeadIndex, task: LeadTask): Promise<unknown> =>
+  task.kind === 'import'
+    ? importStream(index, task.options, Readable.fromWeb(task.body))
+    : index[task.kind](task.usernames, new AbortController());
 
 const answer = async ({ settings, task }: TaskOrder): Promise<TaskAnswer> => {
   try {

@@ -1,6 +1,6 @@
 import { throttle } from '../kit/repeat.ts';
 import type { Log } from '../kit/log.ts';
-import { createMinuteLimit, type MinuteLimitOptions } from './minute-limit.ts';
+import { createMinuteLimit, type MinuteLimitOptions, type RateLeft } from './minute-limit.ts';
 import { isIPv4, isIPv6 } from 'node:net';
 import { parseIPv6 } from '../http/check-url.ts';
 
@@ -15,7 +15,6 @@ export type AddressLimiter = ReturnType<typeof createAddressLimiter>;
 
 const logIntervalMs = 60_000;
 
-/** Limits the calls of one kind that come from one client address. */
 export const createAddressLimiter = ({ unit, ratePerMinute, log, ...counting }: AddressLimiterOptions) => {
   const count = createMinuteLimit(unit.one, counting);
   const reportUnreadable = throttle<string>(logIntervalMs, (clientAddress, leftOut) => {
@@ -25,8 +24,8 @@ export const createAddressLimiter = ({ unit, ratePerMinute, log, ...counting }: 
     );
   });
   return {
-    /** Counts one call from `clientAddress`, a bare IP address. Throws as `createMinuteLimit`. */
-    consume: (clientAddress: string): Promise<void> => {
+    /** Counts one call from `clientAddress`, a bare IP address. As `createMinuteLimit`. */
+    consume: (clientAddress: string): Promise<RateLeft> => {
       const bucket = addressBucket(clientAddress);
       if (bucket === unreadableBucket) reportUnreadable(clientAddress);
       return count(bucket, `Too many ${unit.many} from this address`, ratePerMinute);
@@ -34,7 +33,6 @@ export const createAddressLimiter = ({ unit, ratePerMinute, log, ...counting }: 
   };
 };
 
-/** The bucket of all addresses that cannot be read. */
 export const unreadableBucket = 'unreadable';
 
 /**

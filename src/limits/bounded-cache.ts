@@ -10,10 +10,8 @@ export interface BoundedCacheOptions {
   ttlMs: number;
   /** The most entries in memory. In Redis, their time to live and Redis's own settings bound them. */
   maxEntries: number;
-  /** Null keeps entries in this process. */
   redis: RedisConnection | null;
   log: Log;
-  /** The longest wait of one call for Redis. */
   timeoutMs?: number;
 }
 

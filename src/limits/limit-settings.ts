@@ -11,6 +11,9 @@ export const limitVariables = {
   RESPONSES_MAX_BYTES: wholeNumber(1024, 1024 ** 3, 4 * 1024 ** 2).describe(
     'largest Responses request; a larger one answers 400 `input_too_large`',
   ),
+  TOOLS_LISTED_MAX: wholeNumber(0, 10_000, 40).describe(
+    'mounted tools in one list over MCP; above it, [a search](operators-tools.md#who-may-call-what) takes their place',
+  ),
   BODY_MEMORY_BYTES: wholeNumber(1024 ** 2, 1024 ** 4, 256 * 1024 ** 2).describe(
     'memory for large requests under way; see [Memory](#memory)',
   ),
@@ -23,5 +26,6 @@ export const readLimitSettings = (values: VariableValues<typeof limitVariables>)
   activeVideos: values.ACTIVE_VIDEOS,
   maxBodyBytes: values.MAX_BODY_BYTES,
   responsesMaxBytes: values.RESPONSES_MAX_BYTES,
+  toolsListedMax: values.TOOLS_LISTED_MAX,
   bodyMemoryBytes: values.BODY_MEMORY_BYTES,
 });

@@ -9,25 +9,18 @@ export interface ReserveOptions {
   heldBytes?: number;
 }
 
-export interface MemoryBudgetOptions {
-  totalBytes: number;
-  longestWaitMs?: number;
-  maxWaiting?: number;
-}
-
-/** The part of the budget that one account may hold at once. */
 const accountShare = 0.75;
 
 const retryAfterSeconds = 5;
 
 export type MemoryBudget = ReturnType<typeof createMemoryBudget>;
 
-/** Bounds the memory that large requests take together. */
-export const createMemoryBudget = ({
-  totalBytes,
-  longestWaitMs = 20_000,
-  maxWaiting = 1_000,
-}: MemoryBudgetOptions) => {
+export const createMemoryBudget = (options: {
+  totalBytes: number;
+  longestWaitMs?: number;
+  maxWaiting?: number;
+}) => {
+  const { totalBytes, longestWaitMs = 20_000, maxWaiting = 1_000 } = options;
   const limiter = createFairShareLimiter({
     total: totalBytes,
     perOwner: { owner: totalBytes * accountShare },
@@ -55,7 +48,6 @@ export const createMemoryBudget = ({
         .acquire({ owner: accountId }, { signal, units: bytes, heldUnits: heldBytes })
         .finally(() => (waiting -= 1));
     },
-    /** Returns what is held now, and how many requests wait. */
     usage: () => ({ usedBytes: totalBytes - limiter.free, waiting }),
   };
 };

@@ -2,21 +2,15 @@ import type { RateLimiterRedis } from 'rate-limiter-flexible';
 import { AppError } from '../kit/errors.ts';
 import { memoizeAsync } from '../kit/memoize.ts';
 import { hash, randomUUID } from 'node:crypto';
+import type { RedisConnection } from './redis-connection.ts';
 
-/** The part of a connection to Redis that a limit uses; RedisConnection has it. */
-export interface LimiterRedis {
-  readonly client: object;
-  /** Returns the outcome of `command`, or undefined if Redis failed or took longer than `timeoutMs`. Never throws. */
-  attempt<T>(command: () => Promise<T>, timeoutMs: number): Promise<T | undefined>;
-}
+type LimiterRedis = Pick<RedisConnection, 'client' | 'attempt'>;
 
 export interface MinuteLimitOptions {
   /** Shared by all replicas; null counts in this process alone. The owner closes it. */
   redis: LimiterRedis | null;
   keyPrefix?: string;
-  /** The longest wait of one use for Redis. */
   timeoutMs?: number | undefined;
-  /** The buckets that are counted separately in memory. */
   maxBuckets?: number | undefined;
 }
 
@@ -25,7 +19,7 @@ const windowSeconds = 60;
 /**
  * Limits the uses of buckets, each in minutes that begin with its first use. Counts each use in this process as well as in
  * Redis. The count of this process decides whenever Redis does not answer: an outage neither lifts a limit nor begins it
- * anew. The returned function counts one use, and throws AppError `rate_limit_exceeded` (429, with `retryAfterSeconds`)
+ * anew. The returned function counts one use and tells what is left, and throws AppError `rate_limit_exceeded` (429, with `retryAfterSeconds`)
  * above the limit. Refused uses count too, until the minute is over. `what` begins the refusal: "Too many searches". The
  * `name` keeps the counts of limits apart.
  */
@@ -40,14 +34,35 @@ export const createMinuteLimit = (
     const counter = await shared?.counter();
     return counter && shared?.redis.attempt(() => counter(bucket), timeoutMs);
   };
-  return async (bucket: string, what: string, ratePerMinute: number): Promise<void> => {
+  return async (bucket: string, what: string, ratePerMinute: number): Promise<RateLeft> => {
     const own = local(bucket);
     const { count, msLeft } = shared === null ? own : ((await countShared(bucket)) ?? own);
     if (count > ratePerMinute) throw tooMany(what, { ratePerMinute, msLeft });
+    return { ratePerMinute, remaining: ratePerMinute - count, msLeft };
   };
 };
 
-/** Returns the refusal of a use above the limit. */
+/** What is left of a limit, in the minute that ends in `msLeft` milliseconds. */
+export interface RateLeft {
+  ratePerMinute: number;
+  remaining: number;
+  msLeft: number;
+}
+
+export const rateHeaderTexts = {
+  'X-RateLimit-Limit-Requests': 'The calls that may be made in a minute.',
+  'X-RateLimit-Remaining-Requests': 'The calls that are left of them.',
+  'X-RateLimit-Reset-Requests': 'The time until all may be made again, such as `6ms` or `12s`.',
+};
+
+/** Returns what is left of a limit as headers that clients of OpenAI know. */
+export const rateHeaders = ({ ratePerMinute, remaining, msLeft }: RateLeft): Record<string, string> => ({
+  'x-ratelimit-limit-requests': String(ratePerMinute),
+  'x-ratelimit-remaining-requests': String(remaining),
+  'x-ratelimit-reset-requests':
+    msLeft < 1_000 ? `${Math.max(0, Math.ceil(msLeft))}ms` : `${Math.ceil(msLeft / 1_000)}s`,
+});
+
 export const tooMany = (
   what: string,
   { ratePerMinute, msLeft }: { ratePerMinute: number; msLeft: number },
@@ -55,10 +70,12 @@ export const tooMany = (
   new AppError(
     'rate_limit_exceeded',
     `${what}: at most ${ratePerMinute} a minute. Wait as long as Retry-After says.`,
-    { retryAfterSeconds: Math.max(1, Math.ceil(msLeft / 1_000)) },
+    {
+      retryAfterSeconds: Math.max(1, Math.ceil(msLeft / 1_000)),
+      headers: rateHeaders({ ratePerMinute, remaining: 0, msLeft }),
+    },
   );
 
-/** Loads the library at the first use. */
 const openRedisCounter = async ({ client }: LimiterRedis, keyPrefix: string) => {
   const library = await import('rate-limiter-flexible');
   const limiter: RateLimiterRedis = new library.RateLimiterRedis({
@@ -81,9 +98,9 @@ export type AccountLimiter = ReturnType<typeof createAccountLimiter>;
 export const createAccountLimiter = (counting: MinuteLimitOptions) => {
   const count = createMinuteLimit('account', counting);
   return {
-    /** Counts one call against the calls that the account may make in a minute. Throws as `createMinuteLimit`. */
-    consume: (accountId: string, ratePerMinute: number): Promise<void> =>
-      count(accountId, 'Too many calls of this account', ratePerMinute),
+    /** Counts one of the `things` that the account may do in a minute, as `createMinuteLimit`. */
+    consume: (accountId: string, ratePerMinute: number, things = 'calls'): Promise<RateLeft> =>
+      count(`${things} ${accountId}`, `Too many ${things} of this account`, ratePerMinute),
   };
 };
 
@@ -91,14 +108,6 @@ export const createAccountLimiter = (counting: MinuteLimitOptions) => {
 export interface WindowCount {
   count: number;
   msLeft: number;
-}
-
-export interface WindowCounterOptions {
-  windowMs: number;
-  /** The buckets that are counted separately at one time. */
-  maxBuckets: number;
-  /** A clock that never goes back. */
-  nowMs?: () => number;
 }
 
 /** The shared buckets that count all buckets beyond `maxBuckets`. */
@@ -109,11 +118,13 @@ const overflowBuckets = 1_024;
  * buckets: further buckets are counted together, so a flood of addresses makes the limit stricter for newcomers and lifts
  * it for nobody. The returned function counts one use.
  */
-export const createWindowCounter = ({
-  windowMs,
-  maxBuckets,
-  nowMs = () => performance.now(),
-}: WindowCounterOptions): ((bucket: string) => WindowCount) => {
+export const createWindowCounter = (options: {
+  windowMs: number;
+  maxBuckets: number;
+  /** A clock that never goes back. */
+  nowMs?: () => number;
+}): ((bucket: string) => WindowCount) => {
+  const { windowMs, maxBuckets, nowMs = () => performance.now() } = options;
   // It is secret, so that nobody can aim at another's shared bucket.
   const seed = randomUUID();
   /** All windows have one length, so the order of insertion is the order in which they end. */
@@ -135,6 +146,7 @@ export const createWindowCounter = ({
     const window = windows.get(name) ?? { count: 0, endsAtMs: now + windowMs };
     window.count += 1;
     windows.set(name, window);
-    return { count: window.count, msLeft: window.endsAtMs - now };
+    // The sum of two floats may be a little more than the window.
+    return { count: window.count, msLeft: Math.min(windowMs, window.endsAtMs - now) };
   };
 };

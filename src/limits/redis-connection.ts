@@ -5,7 +5,6 @@ import type { Log } from '../kit/log.ts';
 import { callWithin } from '../kit/deadline.ts';
 import { createCircuitBreaker, failuresInARow } from '../kit/circuit-breaker.ts';
 
-/** The store of a cache: text by key. */
 export interface CacheStore {
   get(key: string): Promise<string | undefined>;
   set(key: string, text: string, ttlMs?: number): Promise<void>;
@@ -69,10 +68,7 @@ export const createRedisConnection = ({ url, log }: { url: string; log: Log }) =
   };
   const dialler = watchDialling(client, { onFault, onReady: () => breaker.succeeded() });
 
-  /**
-   * Returns the outcome of `command`, or undefined if Redis failed or took longer than `timeoutMs`. Never throws. A
-   * command that timed out may still be carried out.
-   */
+  /** Undefined if Redis failed or was too slow; the command may still be carried out. Never throws. */
   const attempt = async <T>(command: () => Promise<T>, timeoutMs: number): Promise<T | undefined> => {
     if (isClosed || breaker.enter() === null) return undefined;
     let isExpired = false;
@@ -120,7 +116,6 @@ export const createRedisConnection = ({ url, log }: { url: string; log: Log }) =
   };
 };
 
-/** Knows when a socket is being opened. */
 const watchDialling = (
   client: RedisClient,
   { onFault, onReady }: { onFault: (error: unknown) => void; onReady: () => void },
@@ -149,7 +144,6 @@ const watchDialling = (
     async idle(): Promise<void> {
       if (isOpening) await settled(client, 'connect');
     },
-    /** Lets go those who wait for the first dial. */
     giveUp: (): void => givenUp.abort(),
   };
 };

@@ -12,30 +12,21 @@ export interface RequestMemory {
   holdUntil(ended: Promise<unknown>): void;
 }
 
-/** The same, as its transport sees it. */
 export interface BodyMemory extends RequestMemory {
   /** Takes the cost of the body, or the most it may cost (see `bodyCost`). Throws like `take`. */
   takeBody(bytes: number): Promise<void>;
-  /** Releases what the body turned out not to cost. */
   measureBody(bytes: number): void;
 }
 
-export interface RequestMemoryOptions {
+/** Releases everything when every promise given to `holdUntil` has settled. */
+export const createRequestMemory = (options: {
   budget: MemoryBudget;
-  /** Ends the wait for the body's memory. */
   signal: AbortSignal;
   accountId: string | undefined;
   /** The share of a body's cost that the transport holds until the answer is out. */
   leastBodyShare?: number;
-}
-
-/** Releases everything when every promise given to `holdUntil` has settled. */
-export const createRequestMemory = ({
-  budget,
-  signal,
-  accountId,
-  leastBodyShare = 0,
-}: RequestMemoryOptions): BodyMemory => {
+}): BodyMemory => {
+  const { budget, signal, accountId, leastBodyShare = 0 } = options;
   const releases: Release[] = [];
   const body = { cost: 0, bytes: 0, release: (_keptBytes: number): void => undefined };
   let moreBytes = 0;

@@ -5,8 +5,9 @@ import type { ModelConfig } from '../accounts/catalog/model.ts';
 import { firstSentence } from '../kit/text.ts';
 import type { Services } from '../operations/call.ts';
 import type { Operation, ToolOperation } from '../operations/definition.ts';
+import { rulesOf } from '../operations/sale-rules.ts';
 import { unknownWallet } from '../operations/per-call-sale.ts';
-import { isIn, isTool, needsKey, toTool, type McpIdentity, type ToolGroup } from './tool-list.ts';
+import { isIn, isTool, needsKey, toTool, type McpIdentity } from './tool-list.ts';
 import { toInputSchema, toMainInputSchema, type JsonSchema, type ObjectSchema } from './tool-schemas.ts';
 
 type Models = readonly ModelConfig[];
@@ -33,47 +34,49 @@ export const createBuyerLists = (services: Services) => {
     const known = made.get(key);
     if (known?.operations === operations) return known.list;
     const inGroup = operations.filter(isTool).filter((operation) => isIn(group, operation));
-    const list = hasKey ? createKeyTools(inGroup, models, group) : createWalletTools(inGroup, models);
+    const list = listBuyerTools(inGroup, models, { group, hasKey });
     made.set(key, { operations, list });
     return list;
   };
 };
 
-/** Lists the tools for the account of a key. It leaves out those that sell only kinds of SKUs that the key cannot buy. */
-export const createKeyTools = (
+/**
+ * Lists the tools for the account of a key without those that sell only kinds of SKUs that it cannot buy; or for a wallet,
+ * which has no key, those that it can pay for, that sign it in, and those of its account that it will need.
+ */
+export const listBuyerTools = (
   operations: readonly ToolOperation[],
   models: Models,
-  group: ToolGroup = 'all',
+  { group, hasKey }: Pick<McpIdentity, 'group' | 'hasKey'>,
 ): ListToolsResult =>
   Object.freeze({
-    tools: operations
-      .filter(({ sells }) => sells === undefined || defaultModel(models, sells) !== null)
-      .map((operation) => ({
-        ...toTool(operation, group),
-        inputSchema: withModels(toInputSchema(operation), operation, models),
-      })),
+    tools: hasKey
+      ? operations
+          .filter(({ sale }) => !rulesOf(sale).isSignIn)
+          .filter(({ sells }) => sells === undefined || defaultModel(models, sells) !== null)
+          .map((operation) => ({
+            ...toTool(operation, group),
+            inputSchema: withModels(toInputSchema(operation), operation, models),
+          }))
+      : operations
+          .filter((operation) => !needsKey(operation) || operation.tool.main !== undefined)
+          .map((operation) => toWalletTool(operation, models)),
   });
 
 /**
- * Lists the tools for a wallet, which has no key: those that it can pay for, and those of its account that it will need.
- * A model reads the list in every conversation, so it is short: no schemas of answers, and of a tool with main arguments
- * these alone.
+ * Describes a tool to a wallet. A model reads the list in every conversation, so it is short: no schemas of answers, and of
+ * a tool with main arguments these alone.
  */
-export const createWalletTools = (operations: readonly ToolOperation[], models: Models): ListToolsResult =>
-  Object.freeze({
-    tools: operations
-      .filter((operation) => !needsKey(operation) || operation.tool.main !== undefined)
-      .map((operation): Tool => {
-        const { outputSchema: _answer, ...tool } = toTool(operation, 'all');
-        const main = toMainInputSchema(operation);
-        if (main === null) return tool;
-        return {
-          ...tool,
-          description: firstSentence(operation.description),
-          inputSchema: withModels(main, operation, models),
-        };
-      }),
-  });
+const toWalletTool = (operation: ToolOperation, models: Models): Tool => {
+  const { outputSchema: _answer, ...tool } = toTool(operation, 'all');
+  const main = toMainInputSchema(operation);
+  if (main === null) return tool;
+  return {
+    ...tool,
+    description: firstSentence(operation.description),
+    inputSchema: withModels(main, operation, models),
+  };
+};
 
 /** The most SKUs that a tool names. Those of more are in `list_models` and on the home page. */
 const maxSkus = 8;

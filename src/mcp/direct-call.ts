@@ -10,7 +10,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { isJsonObject } from '../kit/json.ts';
 import { keepFrozen } from '../kit/write-answer.ts';
-import type { McpMethods } from './create-mcp-methods.ts';
+import type { ServedMethods } from './create-mcp-methods.ts';
 import type { McpIdentity } from './tool-list.ts';
 
 /** The members that `params` of a method may have, beside `_meta`. Only these methods are answered directly. */
@@ -125,16 +125,22 @@ const jsonHeaders = { 'content-type': 'application/json' };
 /** The library sends a comment as often on a stream, so that no proxy takes it for dead. */
 const keepAliveMs = 15_000;
 
+/** What is served at an address, as far as usual calls need it. */
+type DirectMethods = Omit<ServedMethods, 'createServer' | 'hasTool'>;
+
 /** Answers calls as the library does, byte for byte, without a server, a transport and web streams for each of them. */
-export const createAnswerDirectly = (methods: McpMethods) => {
-  const { callTool, serverInfo, listHint } = methods;
+export const createAnswerDirectly = (methods: DirectMethods) => {
+  const { callTool, serverInfo, describeServer, listHint } = methods;
   const kept = { json: keepFrozen<string | Buffer>(), event: keepFrozen<string | Buffer>() };
   const write = (result: object, method: DirectCall['method']): string =>
     JSON.stringify({
       ...result,
       ...('resultType' in result ? {} : { resultType: 'complete' }),
       ...(method === 'tools/call' ? {} : listHint),
-      _meta: { ...('_meta' in result ? Object(result._meta) : {}), [SERVER_INFO_META_KEY]: serverInfo },
+      _meta: {
+        ...('_meta' in result ? Object(result._meta) : {}),
+        [SERVER_INFO_META_KEY]: method === 'server/discover' ? describeServer() : serverInfo,
+      },
     });
   /** Writes an answer up to its id. A frozen result is given out again and again, so its bytes are kept. */
   const startOf = (result: object, { method, isJson }: DirectCall): string | Buffer => {
@@ -184,13 +190,13 @@ const answerOf = (
   method: Exclude<DirectMethod, 'tools/call' | typeof notification>,
   params: DirectCall['params'],
   identity: McpIdentity,
-  { listTools, describe, serverInfo }: McpMethods,
+  { listTools, describe, describeServer }: DirectMethods,
 ): object | Promise<object> => {
   switch (method) {
     case 'ping':
       return {};
     case 'tools/list':
-      return listTools(identity);
+      return listTools(identity, params);
     case 'server/discover':
       return { supportedVersions: [modernRevision], ...describe(identity) };
     case 'initialize': {
@@ -198,7 +204,7 @@ const answerOf = (
       return {
         protocolVersion: negotiate(params.protocolVersion),
         capabilities,
-        serverInfo,
+        serverInfo: describeServer(),
         instructions,
       };
     }

@@ -9,14 +9,16 @@ import {
 } from '@modelcontextprotocol/server';
 import { bearerKey } from '../accounts/authenticate.ts';
 import { connectionResources, mainResource, metadataStart } from '../accounts/connection-resources.ts';
-import { AppError } from '../kit/errors.ts';
+import { AppError, messages } from '../kit/errors.ts';
 import { bodyCost, maxBodyOf, smallBodyBytes, textJobShare } from '../limits/memory-budget.ts';
 import { createRequestMemory, watchSender, type WatchSenderOptions } from '../limits/request-memory.ts';
 import { type RequestNote, watchClient } from '../kit/log-request.ts';
 import { readBody } from '../kit/streams.ts';
 import type { Call, Services } from '../operations/call.ts';
 import type { Operation } from '../operations/definition.ts';
-import { createMcpMethods, type McpMethods } from './create-mcp-methods.ts';
+import { addMountedTools } from './add-mounted-tools.ts';
+import { createMcpMethods, type McpMethods, type ServedMethods } from './create-mcp-methods.ts';
+import { createMountedMethods } from './create-mounted-methods.ts';
 import { createAnswerDirectly, readDirectCall } from './direct-call.ts';
 import { createTokenGuard, isRestricted } from './token-guard.ts';
 import type { McpIdentity, ToolGroup } from './tool-list.ts';
@@ -64,19 +66,19 @@ export type McpMount = ReturnType<typeof createMcpMount>;
 export const createMcpMount = ({ services, operations, sender }: McpMountOptions) => {
   const { config, log } = services;
   const methods = createMcpMethods({ services, operations });
-  const answerDirectly = createAnswerDirectly(methods);
-  const answerByLibrary = createAnswerByLibrary(methods, services);
+  const addresses = createAddresses(methods, services);
   const passesOrigin = createOriginGuard(services);
   const tokens = createTokenGuard({
     scopeFor: methods.scopeFor,
     metadataUrl: (resource) => services.publicUrl() + metadataStart + resource,
+    hasTools: services.mounts.accountServers.length > 0,
   });
   const readWhole = createReadWhole(sender);
 
   const serve = async (
     request: IncomingMessage,
     response: ServerResponse,
-    { group, ...facts }: McpRequestFacts & { group: ToolGroup },
+    { group, methods: served, answerDirectly, answerByLibrary, ...facts }: McpRequestFacts & Address,
   ): Promise<void> => {
     const { requestId, clientAddress, note } = facts;
     const { signal, closed } = watchClient(response);
@@ -86,6 +88,7 @@ export const createMcpMount = ({ services, operations, sender }: McpMountOptions
       const caller = await readCaller(request, facts);
       const maxBytes = maxBodyOf(caller, config.maxBodyBytes);
       const target = { resource: facts.url.pathname, response };
+      if (caller === null && group === 'tools' && !config.wallets.isOn) throw needsKeyHere();
       if (caller === null && connectionResources.has(target.resource))
         return tokens.refuse(request, target, await readWhole(request, maxBytes));
       const announced = request.headers['content-length'];
@@ -103,6 +106,7 @@ export const createMcpMount = ({ services, operations, sender }: McpMountOptions
         group,
         hasKey: caller !== null,
         caller: () => Promise.resolve(caller),
+        callerOf: (key) => facts.authenticate(`Bearer ${key}`, note),
         clientAddress,
         requestId: () => requestId,
         note,
@@ -110,14 +114,14 @@ export const createMcpMount = ({ services, operations, sender }: McpMountOptions
         memory,
         keyHint:
           'Set the header "Authorization: Bearer <API_KEY>" for this server in the MCP ' +
-          `client; the operator of ${services.publicUrl()} issues keys.`,
+          `client; the operator of ${services.publicUrl()} issues keys${config.wallets.isOn ? ', and sign_in gives one to a wallet' : ''}.`,
       };
       const body = isRestricted(caller)
         ? await readWhole(request, maxBytes)
         : takeSmallBody(request, maxBytes);
       if (isRestricted(caller) && !tokens.allow(body, { group, allowed: caller.scopes }, target)) return;
       const call = body === null ? null : readDirectCall(request, body);
-      if (call !== null && (call.method !== 'tools/call' || methods.hasTool(group, call.params.name)))
+      if (call !== null && (call.method !== 'tools/call' || served.hasTool(group, call.params.name)))
         return await answerDirectly(call, identity, { response, signal });
       watchSender(request, sender);
       await answerByLibrary(body === null ? request : withBody(request, body), response, {
@@ -130,12 +134,44 @@ export const createMcpMount = ({ services, operations, sender }: McpMountOptions
   };
 
   return (request: IncomingMessage, response: ServerResponse, facts: McpRequestFacts): boolean => {
-    const group = groups.get(facts.url.pathname);
-    if (group === undefined) return false;
-    void serve(request, response, { ...facts, group });
+    const address = addresses.get(facts.url.pathname);
+    if (address === undefined) return false;
+    void serve(request, response, { ...facts, ...address });
     return true;
   };
 };
+
+/** What is served at an address. */
+interface Address {
+  group: ToolGroup;
+  methods: ServedMethods;
+  answerDirectly: ReturnType<typeof createAnswerDirectly>;
+  answerByLibrary: ReturnType<typeof createAnswerByLibrary>;
+}
+
+/** The addresses of the operations, and of the tools of mounted servers: of all of them, of each, and for connections. */
+const createAddresses = (usual: McpMethods, services: Services): ReadonlyMap<string, Address> => {
+  const serveBy = (methods: ServedMethods) => ({
+    methods,
+    answerDirectly: createAnswerDirectly(methods),
+    answerByLibrary: createAnswerByLibrary(methods, services),
+  });
+  const ours = serveBy(usual);
+  const { servers, accountServers } = services.mounts;
+  const serveMounted = (path: string, among: readonly string[]) =>
+    [path, { group: 'tools' as const, ...serveBy(createMountedMethods(services, among)) }] as const;
+  const addresses = new Map<string, Address>([
+    ...[...groups].map(([path, group]) => [path, { group, ...ours }] as const),
+    ...(servers.length > 0 ? [serveMounted('/mcp/tools', servers)] : []),
+    ...servers.map((server) => serveMounted(`/mcp/tools/${server}`, [server])),
+  ]);
+  if (accountServers.length > 0)
+    addresses.set(mainResource, { group: 'all', ...serveBy(addMountedTools(usual, services)) });
+  return addresses;
+};
+
+const needsKeyHere = (): AppError =>
+  new AppError('invalid_api_key', messages.invalid_api_key, { headers: { 'www-authenticate': 'Bearer' } });
 
 const createReadWhole =
   (sender: WatchSenderOptions | undefined) =>
@@ -159,14 +195,17 @@ const readCaller = (
 };
 
 /** Answers whatever comes, with a server for each request. */
-const createAnswerByLibrary = ({ createServer }: McpMethods, { config, log }: Services) => {
+const createAnswerByLibrary = ({ createServer }: ServedMethods, { config, log }: Services) => {
   const onerror = (error: Error): void => log.debug({ err: error }, 'MCP refused a message');
   // The library passes an AuthInfo through to the factory unchanged. The key itself is not in it.
   const identities = new WeakMap<AuthInfo, McpIdentity>();
-  const serverFor = ({ authInfo }: McpRequestContext): Server => {
+  const serverFor = ({ authInfo, era, requestInfo }: McpRequestContext): Server => {
     const identity = authInfo === undefined ? undefined : identities.get(authInfo);
     if (identity === undefined) throw new Error('an MCP request came without its identity');
-    return createServer(identity);
+    return createServer(
+      identity,
+      era === 'legacy' || requestInfo?.headers.get('mcp-method') === 'server/discover',
+    );
   };
   const handler = createMcpHandler(serverFor, {
     onerror,

@@ -12,14 +12,19 @@ import { createPathMatcher } from '../kit/path-matcher.ts';
 import { isGone } from '../media/media-library.ts';
 import type { ContentAnswer } from '../operations/answer.ts';
 import { execute } from '../operations/execute.ts';
-import { rulesOf } from '../operations/sale-rules.ts';
+import { answerSaleOf, rulesOf } from '../operations/sale-rules.ts';
 import type { AccountCall, Call, Services } from '../operations/call.ts';
 import type { Operation, ResourceBinding } from '../operations/definition.ts';
-
 import { toProtocolFault } from './protocol-fault.ts';
+import { toCall, type MessageContext } from './call-tool.ts';
 import type { McpIdentity } from './tool-list.ts';
 import { isIn } from './tool-list.ts';
-import { countAccountCall } from '../operations/prepaid.ts';
+import { morePath } from '../operations/answer.ts';
+import { getJob } from '../operations/jobs/get-job.ts';
+import { admit, countAccountCall } from '../operations/prepaid.ts';
+import { admitByProof, type ProofCall } from '../operations/read-by-proof.ts';
+import { readMoreRows } from '../operations/read-more-rows.ts';
+import { hasProof } from '../payments/sale/gate.ts';
 import { createReadView, findView } from './views.ts';
 
 /** Media above this are not put into a message; they are downloaded from their address. */
@@ -56,6 +61,32 @@ const findResource = (readables: readonly Readable[], address: string) => {
 const isOpen = (found: Pick<Readable, 'operation'> | null): boolean =>
   found !== null && rulesOf(found.operation.sale).isOpen;
 
+/** Whether a read comes with a payment proof in place of a key. */
+const isByProof = (call: Call, { config }: Services): call is ProofCall =>
+  config.wallets.isOn && call.caller === null && hasProof(call.proofs);
+
+/** Returns a function that finds the rows of an answer at an address. */
+const createFindRows = (operations: readonly Operation[], scheme: string) => {
+  const match = createPathMatcher(morePath);
+  return (uri: string) => {
+    const { operation: name, id = '', last = '' } = match(afterStart(uri, scheme) ?? '') ?? {};
+    const operation = operations.find((one) => one.name === name && answerSaleOf(one.sale) !== null);
+    return operation === undefined || !/^[1-9]\d{0,5}$/.test(last)
+      ? null
+      : { uri, operation, id, last: Number(last) };
+  };
+};
+
+const readRows = async (
+  { uri, ...rows }: NonNullable<ReturnType<ReturnType<typeof createFindRows>>>,
+  call: Call,
+  { identity: { group }, services }: { identity: McpIdentity; services: Services },
+): Promise<ReadResourceResult> => {
+  const found = isIn(group, rows.operation) ? await readMoreRows(rows, call, services) : null;
+  if (found === null) throw new ResourceNotFoundError(uri);
+  return { contents: [{ uri, mimeType: 'text/plain', text: found.text }] };
+};
+
 /** Models, jobs and media of the account as MCP resources, each through the operation that a tool would use. */
 export const createResources = (operations: readonly Operation[], services: Services) => {
   const { publicUrl } = services;
@@ -64,12 +95,13 @@ export const createResources = (operations: readonly Operation[], services: Serv
   const documents = readables.filter(({ resource }) => resource.path !== null);
   const downloads = readables.filter(({ resource }) => resource.path === null);
   const readView = createReadView(publicUrl);
+  const findRows = createFindRows(operations, scheme);
   const read = createReader({ scheme, documents, downloads }, services);
 
   return {
-    list: async (identity: McpIdentity, signal: AbortSignal): Promise<ListResourcesResult> => {
+    list: async (identity: McpIdentity, message: MessageContext): Promise<ListResourcesResult> => {
       try {
-        const { caller, ...call } = await toCall(identity, signal);
+        const { caller, ...call } = await toReadingCall(identity, message);
         if (caller !== null) await countAccountCall(caller, services);
         const shown = documents.filter(
           ({ operation }) =>
@@ -86,12 +118,15 @@ export const createResources = (operations: readonly Operation[], services: Serv
             .map(({ path, ...shown }) => ({ uri: `${scheme}${path}`, ...shown, mimeType: json })),
         };
       } catch (thrown) {
-        throw toProtocolError(`${scheme}jobs`, thrown, { signal, services });
+        throw toProtocolError(`${scheme}jobs`, thrown, { signal: message.signal, services });
       }
     },
-    /** Whether a resource is shown to nobody without an account. */
-    needsCaller: (uri: string): boolean =>
-      findView(uri) === null && !isOpen(findResource(documents, afterStart(uri, scheme) ?? '')),
+    /** Returns what a connection must allow to read a resource; null: it is shown to anybody. */
+    scopeFor: (uri: string): 'search' | 'read' | null => {
+      if (findView(uri) !== null || isOpen(findResource(documents, afterStart(uri, scheme) ?? '')))
+        return null;
+      return findRows(uri) === null ? 'read' : 'search';
+    },
     templates: ({ hasKey, group }: McpIdentity): ListResourceTemplatesResult => ({
       resourceTemplates:
         hasKey && group !== 'search'
@@ -114,13 +149,21 @@ export const createResources = (operations: readonly Operation[], services: Serv
           : [],
     }),
     /** Reads a resource. A view has no data, so anybody may read it. The list leaves views out, because the tools name them. */
-    read: async (uri: string, identity: McpIdentity, signal: AbortSignal): Promise<ReadResourceResult> => {
+    read: async (
+      uri: string,
+      identity: McpIdentity,
+      message: MessageContext,
+    ): Promise<ReadResourceResult> => {
       try {
         const view = findView(uri);
         if (view !== null) return await readView(view);
-        return await read(uri, await toCall(identity, signal), identity);
+        const rows = findRows(uri);
+        const call = await toReadingCall(identity, message, rows === null ? 'read' : 'search');
+        return await (rows === null
+          ? read(uri, call, identity)
+          : readRows(rows, call, { identity, services }));
       } catch (thrown) {
-        throw toProtocolError(uri, thrown, { signal, services });
+        throw toProtocolError(uri, thrown, { signal: message.signal, services });
       }
     },
   };
@@ -156,13 +199,16 @@ const createReader = (
   };
 
   /** Reads an image by its result URL. An image of another account is not there. */
-  const readImage = async (uri: string, id: string, call: AccountCall): Promise<ReadResourceResult> => {
-    await countAccountCall(call.caller, services);
+  const readImage = async (uri: string, id: string, call: Call): Promise<ReadResourceResult> => {
+    const { caller, bought }: Pick<AccountCall, 'caller' | 'bought'> = isByProof(call, services)
+      ? await admitByProof(getJob, call, services)
+      : await admit(call, services);
     const media = await store.getMedia(id);
     const isTheirs =
       media !== null &&
-      media.accountId === call.caller.accountId &&
+      media.accountId === caller.accountId &&
       media.jobId !== null &&
+      (bought === undefined || media.jobId === bought.jobId) &&
       media.role === 'image' &&
       library.urlOf(media) === uri;
     if (!isTheirs) throw new ResourceNotFoundError(uri);
@@ -177,7 +223,8 @@ const createReader = (
     const address = afterStart(uri, `${publicUrl()}/`);
     const { caller } = call;
     const mediaId = /^results\/([0-9A-Za-z]{20,64})\.[0-9a-z]{2,4}$/.exec(address ?? '')?.[1];
-    if (mediaId !== undefined && caller !== null) return readImage(uri, mediaId, { ...call, caller });
+    const isAdmitted = caller !== null || isByProof(call, services);
+    if (mediaId !== undefined && isAdmitted) return readImage(uri, mediaId, call);
     const [named = '', query] = address?.split('?', 2) ?? [];
     const film = named.startsWith('films/') ? films.jobIdOf(named.slice('films/'.length)) : null;
     const path = film === null ? named : `v1/videos/${film}/content`;
@@ -185,7 +232,7 @@ const createReader = (
       address === null
         ? findResource(documents, afterStart(uri, scheme) ?? '')
         : findResource(downloads, path);
-    if (caller === null && !isOpen(found))
+    if (!isAdmitted && !isOpen(found))
       throw new AppError('invalid_api_key', `This resource needs an API key. ${keyHint}`);
     if (found === null || !isIn(group, found.operation)) throw new ResourceNotFoundError(uri);
     const { operation, fields } = found;
@@ -211,18 +258,17 @@ const unread = (mediaId: string): AppError =>
 const afterStart = (text: string, start: string): string | null =>
   text.startsWith(start) ? text.slice(start.length) : null;
 
-const toCall = async (identity: McpIdentity, signal: AbortSignal): Promise<Call> => {
-  const caller = await identity.caller();
+/** A connection that lacks the scope has what strangers have. */
+const toReadingCall = async (
+  identity: McpIdentity,
+  message: MessageContext,
+  scope: 'search' | 'read' = 'read',
+): Promise<Call> => {
+  const call = await toCall(identity, message);
   return {
-    transport: 'mcp',
-    requestId: identity.requestId(),
-    // A connection that may not read has what strangers have.
-    caller: caller?.scopes?.includes('read') === false ? null : caller,
-    clientAddress: identity.clientAddress,
-    idempotencyKey: null,
-    proofs: null,
-    memory: identity.memory,
-    signal,
+    ...call,
+    caller: call.caller?.scopes?.includes(scope) === false ? null : call.caller,
+    proofs: identity.group === 'directory' ? null : { meta: message._meta?.['x402/payment'] },
   };
 };
 

@@ -51,6 +51,7 @@ export const serveStdio = async ({
     group: 'all',
     hasKey: apiKey !== null,
     caller: () => authenticate(authorization),
+    callerOf: (key) => authenticate(`Bearer ${key}`),
     clientAddress: '127.0.0.1',
     requestId: () => `req_${randomUUID()}`,
     note: caller === null ? {} : { account: caller.accountId },
@@ -62,7 +63,7 @@ export const serveStdio = async ({
   };
   const { createServer } = createMcpMethods({ services, operations });
   const transport = new StdioServerTransport(input, output, { maxBufferSize: config.maxBodyBytes });
-  const connection = serveConnection(() => createServer(identity), {
+  const connection = serveConnection(({ era }) => createServer(identity, era === 'legacy'), {
     transport,
     onerror: (error) => log.warn({ err: error }, 'MCP over stdio'),
   });

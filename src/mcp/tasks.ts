@@ -13,13 +13,12 @@ import type { AccountCall, Services } from '../operations/call.ts';
 import type { Operation, ToolTask } from '../operations/definition.ts';
 import { admit } from '../operations/prepaid.ts';
 import type { Job, JobKind } from '../store/store.ts';
-import { mayNot, toResult } from './call-tool.ts';
 import type { LogCall } from './log-calls.ts';
 import { toProtocolFault } from './protocol-fault.ts';
+import { mayNot, toCall } from './call-tool.ts';
 import { begun, takesTasks, taskScopes, tasksExtension, toTask } from './to-task.ts';
-import { isIn, isTool, type McpIdentity, type ToolGroup } from './tool-list.ts';
-import { toErrorResult } from './tool-result.ts';
-import { createToolWords } from './tool-words.ts';
+import { isIn, type McpIdentity, type ToolGroup } from './tool-list.ts';
+import type { ToolAnswers } from './tool-result.ts';
 
 interface Sought {
   method: string;
@@ -41,23 +40,12 @@ const createFindTask = (operations: readonly Operation[], services: Services) =>
   );
   return async ({ method, taskId, identity, context }: Sought): Promise<Found> => {
     if (!takesTasks(context)) throw notDeclared();
-    const caller = await identity.caller();
+    const message = await toCall(identity, context.mcpReq);
+    const { caller } = message;
     if (caller === null) throw new AppError('invalid_api_key', `Tasks need an API key. ${identity.keyHint}`);
     const scope = taskScopes.get(method) ?? 'generate';
     if (caller.scopes?.includes(scope) === false) throw new AppError('permission_denied', mayNot(scope));
-    const call = await admit(
-      {
-        transport: 'mcp',
-        requestId: identity.requestId(),
-        caller,
-        clientAddress: identity.clientAddress,
-        idempotencyKey: null,
-        proofs: null,
-        memory: identity.memory,
-        signal: context.mcpReq.signal,
-      },
-      services,
-    );
+    const call = await admit(message, services);
     const { accountId } = caller;
     const job = isUuid(taskId) ? await services.store.getJob({ id: taskId, accountId }) : null;
     const task = job === null ? undefined : tasks.get(job.kind);
@@ -76,20 +64,9 @@ const notDeclared = (): ProtocolError =>
 const unknownTask = (): ProtocolError =>
   new ProtocolError(ProtocolErrorCode.InvalidParams, 'This account has no task with that id. Check taskId.');
 
-/** Returns a function that makes what the tool would have answered after the end of its job. */
-const createResultOf = (operations: readonly Operation[], services: Services) => {
-  const inToolWords = createToolWords(operations.filter(isTool));
-  return async ({ job, task, call }: Found) => {
-    const answer = task.answer(job, call, services).then(
-      (answered) => toResult(answered, call, services),
-      (thrown: unknown) => toErrorResult(inToolWords(toAppError(thrown))),
-    );
-    return { ...(await answer), resultType: 'complete' };
-  };
-};
-
 interface TasksOptions {
   operations: readonly Operation[];
+  answers: ToolAnswers;
   services: Services;
   logged: LogCall;
 }
@@ -97,10 +74,18 @@ interface TasksOptions {
 const params = z.looseObject({ taskId: z.string() });
 
 /** Makes the methods of the tasks extension. All state of a task is the row of its job. */
-export const createTasks = ({ operations, services, logged }: TasksOptions) => {
+export const createTasks = ({ operations, answers, services, logged }: TasksOptions) => {
   const { config, log, jobs } = services;
   const find = createFindTask(operations, services);
-  const resultOf = createResultOf(operations, services);
+
+  /** Makes what the tool would have answered after the end of its job. */
+  const resultOf = async ({ job, task, call }: Found) => {
+    const answer = task.answer(job, call, services).then(
+      (answered) => answers.toResult(answered, call),
+      (thrown: unknown) => answers.toRefusal(toAppError(thrown)),
+    );
+    return { ...(await answer), resultType: 'complete' };
+  };
 
   const get = async (sought: Sought) => {
     const found = await find(sought);
@@ -136,7 +121,7 @@ export const createTasks = ({ operations, services, logged }: TasksOptions) => {
       if (!hasTasks(identity.group)) return;
       for (const [method, answer] of methods)
         server.setRequestHandler(method, { params }, ({ taskId }, context) =>
-          logged(identity, method, async (known): Promise<Record<string, unknown>> => {
+          logged(identity, method, context.mcpReq, async (known): Promise<Record<string, unknown>> => {
             try {
               return await answer({ method, taskId, identity: known, context });
             } catch (thrown) {

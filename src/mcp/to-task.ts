@@ -1,6 +1,6 @@
 import { CLIENT_CAPABILITIES_META_KEY, type ServerContext } from '@modelcontextprotocol/server';
 import { toIso } from '../kit/clock.ts';
-import { isJsonObject } from '../kit/json.ts';
+import { isJsonObject, type JsonObject } from '../kit/json.ts';
 import type { OperationSettings } from '../operations/call.ts';
 import type { ToolTask } from '../operations/definition.ts';
 import type { Job } from '../store/store.ts';
@@ -20,11 +20,16 @@ export interface RequestMetadata {
   mcpReq: Pick<ServerContext['mcpReq'], '_meta' | 'envelope'>;
 }
 
-/** Tells whether the client takes tasks. It says so on each request. */
-export const takesTasks = ({ mcpReq: { envelope, _meta } }: RequestMetadata): boolean => {
+/** Returns what the client can do. It says so on each request, since 2026-07-28. */
+export const capabilitiesOf = ({ mcpReq: { envelope, _meta } }: RequestMetadata): JsonObject => {
   const sent: Readonly<Record<string, unknown>> | undefined = envelope ?? _meta;
   const capabilities = sent?.[CLIENT_CAPABILITIES_META_KEY];
-  const extensions = isJsonObject(capabilities) ? capabilities['extensions'] : undefined;
+  return isJsonObject(capabilities) ? capabilities : {};
+};
+
+/** Tells whether the client takes tasks. */
+export const takesTasks = (request: RequestMetadata): boolean => {
+  const { extensions } = capabilitiesOf(request);
   return isJsonObject(extensions) && isJsonObject(extensions[tasksExtension]);
 };
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { scopes, type Caller } from '../accounts/authenticate.ts';
-import { connectionResources } from '../accounts/connection-resources.ts';
+import { resourceScopes } from '../accounts/connection-resources.ts';
 import { AppError } from '../kit/errors.ts';
 import { isJsonObject, type JsonObject } from '../kit/json.ts';
 import { mayNot } from './call-tool.ts';
@@ -40,9 +40,11 @@ export const isRestricted = (caller: Caller | null): caller is Caller & { scopes
 export const createTokenGuard = ({
   scopeFor,
   metadataUrl,
+  hasTools,
 }: {
   scopeFor(group: ToolGroup, message: JsonObject): string | null;
   metadataUrl(resource: string): string;
+  hasTools: boolean;
 }) => {
   /** Tells where a person signs in (RFC 9728). Some hosts read the status and the header, others the answer to a tool call. */
   const write = (
@@ -67,7 +69,7 @@ export const createTokenGuard = ({
       const error = headers.authorization === undefined ? null : 'invalid_token';
       const text =
         'Connect this assistant to an account: its person signs in at the address of the metadata.';
-      const scope = connectionResources.get(target.resource) ?? scopes;
+      const scope = resourceScopes(target.resource, hasTools) ?? scopes;
       write(target, readMessages(body)[0] ?? {}, { status: 401, error, scope, text });
     },
     /**

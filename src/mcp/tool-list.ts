@@ -17,6 +17,8 @@ export interface McpIdentity {
   hasKey: boolean;
   /** Reads the account of the key; null without a key. Rejects with AppError when the key has ended meanwhile. */
   caller(): Promise<Call['caller']>;
+  /** Finds the account of a key that came in the `_meta` of a message. Rejects with AppError when it is not valid. */
+  callerOf(key: string): Promise<Call['caller']>;
   /** The address that rate limits count. */
   clientAddress: string;
   /** Makes the id of one call for the log. */
@@ -34,38 +36,33 @@ export interface McpIdentity {
 export interface ToolList {
   /** Returns the operation behind a tool of the group, even if the caller may not use it. Null when there is none. */
   find(group: ToolGroup, name: string): ToolOperation | null;
-  /** Returns the answer to `tools/list`, in the order of the operations. Without a key, it has the tools that need none. */
-  list(group: ToolGroup, hasKey: boolean): ListToolsResult;
+  /** Returns the answer to `tools/list` without a key, in the order of the operations: the tools that need none. */
+  list(group: ToolGroup): ListToolsResult;
 }
 
 /** Makes every list once, since no list depends on a request. */
 export const createToolList = ({ operations }: { operations: readonly ToolOperation[] }): ToolList => {
   const byName = new Map(operations.map((operation) => [operation.name, operation]));
-
-  const listFor = (group: ToolGroup, hasKey: boolean): ListToolsResult =>
+  const listFor = (group: ToolGroup): ListToolsResult =>
     Object.freeze({
       tools: operations
-        .filter((operation) => isIn(group, operation) && (hasKey || !needsKey(operation)))
+        .filter((operation) => isIn(group, operation) && !needsKey(operation))
         .map((operation) => toTool(operation, group)),
     });
-  const listsFor = (group: ToolGroup) => ({
-    withKey: listFor(group, true),
-    withoutKey: listFor(group, false),
-  });
   const lists = {
-    all: listsFor('all'),
-    directory: listsFor('directory'),
-    'read-only': listsFor('read-only'),
-    search: listsFor('search'),
-    generation: listsFor('generation'),
+    all: listFor('all'),
+    directory: listFor('directory'),
+    'read-only': listFor('read-only'),
+    search: listFor('search'),
+    generation: listFor('generation'),
+    tools: listFor('tools'),
   };
-
   return {
     find: (group, name) => {
       const operation = byName.get(name);
       return operation !== undefined && isIn(group, operation) ? operation : null;
     },
-    list: (group, hasKey) => (hasKey ? lists[group].withKey : lists[group].withoutKey),
+    list: (group) => lists[group],
   };
 };
 
@@ -85,6 +82,7 @@ export const isIn = (group: ToolGroup, operation: Operation): boolean => {
       return operation.tool?.readOnly ?? operation.rest.method === 'GET';
     case 'search':
     case 'generation':
+    case 'tools':
       return operation.group === group;
   }
 };

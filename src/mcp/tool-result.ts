@@ -4,7 +4,11 @@ import { toJsonText } from '../kit/json.ts';
 import { keepFrozen } from '../kit/write-answer.ts';
 import { nothingWrong } from '../payments/sale/gate.ts';
 import { billHeaderTexts } from '../operations/jobs/job-answer.ts';
-import type { JsonAnswer, PaymentRequiredAnswer } from '../operations/answer.ts';
+import type { Answer, JsonAnswer, PaymentRequiredAnswer } from '../operations/answer.ts';
+import type { Call, Services } from '../operations/call.ts';
+import type { ToolOperation } from '../operations/definition.ts';
+import { createPreviewOf } from '../operations/images/preview-image.ts';
+import { createToolWords } from './tool-words.ts';
 
 /** Writes a body as structured content, and as text for models and for clients that read only text. */
 const inBoth = (
@@ -19,19 +23,14 @@ const inBoth = (
  * Makes the tool result of an answer: its whole body, a link for each medium, and marks in `_meta`. All members are in
  * the order in which the library writes them.
  */
-export const toToolResult = (answer: JsonAnswer, { brand }: { brand: string }): CallToolResult => {
-  const meta = {
-    ...(answer.isSandbox ? { [`${brand}/sandbox`]: true } : {}),
-    ...(answer.headers['idempotent-replayed'] === undefined
-      ? {}
-      : { [`${brand}/idempotent-replayed`]: true }),
-    ...toBill(answer, brand),
-    ...(answer.receipt === undefined ? {} : { 'x402/payment-response': answer.receipt.response }),
-  };
+const toToolResult = (answer: JsonAnswer, config: { brand: string }): CallToolResult => {
+  const written = answer.toText?.();
+  const more = written?.more ?? null;
+  const meta = toMarks(answer, config);
   const hasMeta = Object.keys(meta).length > 0;
-  if (!hasMeta && answer.links.length === 0)
-    return keep(answer.body, () => inBoth(answer.body, answer.toText?.()));
-  const { content, structuredContent } = inBoth(answer.body, answer.toText?.());
+  if (!hasMeta && more === null && answer.links.length === 0)
+    return keep(answer.body, () => inBoth(answer.body, written?.text));
+  const { content, structuredContent } = inBoth(answer.body, written?.text);
   return {
     ...(hasMeta ? { _meta: meta } : {}),
     content: [
@@ -42,10 +41,22 @@ export const toToolResult = (answer: JsonAnswer, { brand }: { brand: string }): 
         ...(mimeType === null ? {} : { mimeType }),
         type: 'resource_link' as const,
       })),
+      ...(more === null
+        ? []
+        : [{ name: 'more rows', uri: more, mimeType: 'text/plain', type: 'resource_link' as const }]),
     ],
     structuredContent,
   };
 };
+
+/** Returns what `_meta` says of an answer. */
+export const toMarks = (answer: JsonAnswer, { brand }: { brand: string }): Record<string, unknown> => ({
+  ...answer.meta,
+  ...(answer.isSandbox ? { [`${brand}/sandbox`]: true } : {}),
+  ...(answer.headers['idempotent-replayed'] === undefined ? {} : { [`${brand}/idempotent-replayed`]: true }),
+  ...toBill(answer, brand),
+  ...(answer.receipt === undefined ? {} : { 'x402/payment-response': answer.receipt.response }),
+});
 
 const billNames = Object.keys(billHeaderTexts).map((name) => name.toLowerCase());
 
@@ -146,3 +157,33 @@ export const toErrorResult = (error: AppError): CallToolResult => {
 };
 
 const fromBase64Json = (text: string): unknown => JSON.parse(Buffer.from(text, 'base64').toString('utf8'));
+
+export type ToolAnswers = ReturnType<typeof createToolAnswers>;
+
+/** Makes the results of tools: those of answers with a small picture, and refusals in the words of tools. */
+export const createToolAnswers = (operations: readonly ToolOperation[], services: Services) => {
+  const inToolWords = createToolWords(operations);
+  const previewOf = createPreviewOf(services);
+  return {
+    toRefusal: (error: AppError): CallToolResult => toErrorResult(inToolWords(error)),
+    toResult: async (answer: Answer, call: Pick<Call, 'memory' | 'signal'>): Promise<CallToolResult> => {
+      switch (answer.kind) {
+        case 'json': {
+          const result = toToolResult(answer, services.config);
+          const image = answer.links.find(({ mimeType }) => mimeType?.startsWith('image/'));
+          const preview = image === undefined ? null : await previewOf(image.url, call);
+          return preview === null
+            ? result
+            : { ...result, content: [...result.content, { type: 'image', ...preview }] };
+        }
+        case 'payment_required':
+          return toPaymentRequiredResult(answer);
+        case 'stream':
+        case 'content':
+        case 'file':
+        case 'task':
+          throw new Error(`an operation answered ${answer.kind} to a tool call`);
+      }
+    },
+  };
+};

@@ -38,22 +38,22 @@ export const toMainInputSchema = (operation: Operation): ObjectSchema | null => 
     type: 'object',
     properties: Object.fromEntries(
       main.map((name) => {
-        const { description, type, enum: values, items } = properties[name] ?? {};
-        if (properties[name] === undefined) throw new Error(`${operation.name} has no argument ${name}`);
-        return [
-          name,
-          {
-            ...(description === undefined ? {} : { description }),
-            ...(type === undefined ? {} : { type }),
-            ...(values === undefined ? {} : { enum: values }),
-            ...(isSchema(items) && items['type'] !== undefined ? { items: { type: items['type'] } } : {}),
-          },
-        ];
+        const argument = properties[name];
+        if (argument === undefined) throw new Error(`${operation.name} has no argument ${name}`);
+        return [name, withoutMembers(argument)];
       }),
     ),
     required: required.filter((name) => main.includes(name)),
   };
 };
+
+const withoutMembers = ({ description, type, enum: values, items, anyOf }: JsonSchema): JsonSchema => ({
+  ...(description === undefined ? {} : { description }),
+  ...(type === undefined ? {} : { type }),
+  ...(values === undefined ? {} : { enum: values }),
+  ...(isSchema(items) && items['type'] !== undefined ? { items: { type: items['type'] } } : {}),
+  ...(Array.isArray(anyOf) ? { anyOf: anyOf.filter(isSchema).map(withoutMembers) } : {}),
+});
 
 /**
  * Returns the schema of a tool's answer. Nothing is required at the top level, because clients check refusals and payment
@@ -124,9 +124,12 @@ const simplify = (schema: JsonSchema, options: SimplifyOptions): JsonSchema => {
   // Definitions come from z.json() only; every recursive schema of an operation is "any JSON".
   if ('$ref' in schema) return {};
   if (opaqueMark in schema) return { type: 'object' };
-  const { anyOf, properties, items, ...rest } = schema;
-  const kept = Object.fromEntries(Object.entries(rest).filter((entry) => !isEmptyWord(entry)));
+  const { type, properties, items, ...rest } = schema;
+  // Some assistants refuse a list of types, as in `type: ["string", "null"]`.
+  const { anyOf = toAlternatives(type), ...words } = rest;
+  const kept = Object.fromEntries(Object.entries(words).filter((entry) => !isEmptyWord(entry)));
   const result: JsonSchema = {
+    ...(typeof type === 'string' ? { type } : {}),
     ...kept,
     ...(isSchema(kept['additionalProperties'])
       ? { additionalProperties: simplify(kept['additionalProperties'], options) }
@@ -143,7 +146,6 @@ const simplify = (schema: JsonSchema, options: SimplifyOptions): JsonSchema => {
       : {}),
   };
   if (Array.isArray(result['oneOf'])) result['oneOf'] = simplifyAll(result['oneOf'], options);
-  if (options.isInput) dropNullType(result);
   return Array.isArray(anyOf) ? withAlternatives(result, simplifyAll(anyOf, options), options) : result;
 };
 
@@ -160,13 +162,8 @@ const isEmptyWord = ([word, value]: [string, Json]): boolean =>
     isSchema(value) &&
     (Object.keys(value).length === 0 || '$ref' in value));
 
-const dropNullType = (schema: JsonSchema): void => {
-  const { type } = schema;
-  if (!Array.isArray(type)) return;
-  const types = type.filter((name) => name !== 'null');
-  const [only] = types;
-  schema['type'] = types.length === 1 && only !== undefined ? only : types;
-};
+const toAlternatives = (type: Json | undefined): JsonSchema[] | undefined =>
+  Array.isArray(type) ? type.map((one) => ({ type: one })) : undefined;
 
 const withAlternatives = (
   schema: JsonSchema,
@@ -177,7 +174,6 @@ const withAlternatives = (
     .flatMap((one) => bareUnionOf(one) ?? [one])
     .filter((one) => !isInput || one['type'] !== 'null');
   const [only] = flat;
-  // Some assistants refuse a list of types, as in `type: ["string", "null"]`.
   return only !== undefined && flat.length === 1 ? { ...only, ...schema } : { ...schema, anyOf: flat };
 };
 

@@ -4,14 +4,18 @@ import type { ToolOperation } from '../operations/definition.ts';
 
 const address = /\b(GET|POST|DELETE) (\/v1\/[\w/{}-]*[\w}])/g;
 
-/** What stands in a call of a tool for the headers of REST. */
-const headers: readonly (readonly [string, string])[] = [
-  ['Idempotency-Key', 'idempotency_key'],
-  ['PAYMENT-REQUIRED', '_meta["x402/error"]'],
-];
-
-/** Returns a function that tells a refusal in the words of tools, where REST has methods, paths and headers. */
-export const createToolWords = (operations: readonly ToolOperation[]): ((error: AppError) => AppError) => {
+/**
+ * Returns a function that tells a refusal in the words of tools, where REST has methods, paths and headers. `keyName` stands
+ * for the header `Idempotency-Key`.
+ */
+export const createToolWords = (
+  operations: readonly ToolOperation[],
+  keyName = 'idempotency_key',
+): ((error: AppError) => AppError) => {
+  const headers: readonly (readonly [string, string])[] = [
+    ['Idempotency-Key', keyName],
+    ['PAYMENT-REQUIRED', '_meta["x402/error"]'],
+  ];
   const tools = operations.map(({ name, rest: { method, path } }) => ({
     name,
     method,

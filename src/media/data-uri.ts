@@ -27,10 +27,7 @@ export const readDataUri = async (text: string, maxBytes: number): Promise<DataU
 /** Characters that are decoded without a pause (a few milliseconds); a multiple of four. */
 const sliceLength = 2 ** 21;
 
-/**
- * Decodes standard base64 (RFC 4648, section 4: padded, no line breaks, no spare bits); null for anything else. Decodes
- * a long text in pieces, so that other work can run in between.
- */
+/** Decodes strict base64 (RFC 4648, section 4); null for anything else. Other work runs between pieces of a long text. */
 export const decodeBase64 = async (text: string): Promise<Buffer | null> => {
   const parts: Buffer[] = [];
   for (let start = 0; start < text.length; start += sliceLength) {

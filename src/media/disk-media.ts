@@ -9,10 +9,7 @@ import { untilAborted } from '../kit/streams.ts';
 /** An empty file. Its time is the first use of the folder. */
 export const markName = 'used-since';
 
-/**
- * Keeps media on the local disk, in 62 * 62 folders by the first two characters of the id. Bytes are first written to
- * `tmp`, and moved when they are on the disk.
- */
+/** Keeps media in 62 * 62 folders by the first two characters of the id. Bytes are written to `tmp`, and then moved. */
 export const createDiskMedia = (directory: string): MediaFiles => {
   const root = resolve(directory);
   const temporaryFolder = join(root, 'tmp');
@@ -23,10 +20,7 @@ export const createDiskMedia = (directory: string): MediaFiles => {
     return { folder, file: join(folder, id), temporary: join(temporaryFolder, id + unfinished) };
   };
 
-  /**
-   * Throws if a folder of written media is missing. Folders are never removed, so the whole storage is missing, such as a
-   * volume that is not mounted, and the bytes are not lost.
-   */
+  /** Throws if a folder is missing: none is ever removed, so the volume is not mounted, and the bytes are not lost. */
   const assertMounted = async (folder: string): Promise<void> => {
     if ((await ignoreEnoent(stat(folder))) === null)
       throw new Error(
@@ -108,10 +102,7 @@ const copyInto = async (
   return sizeBytes;
 };
 
-/**
- * Creates folders that survive a power cut. A folder that another process has just created may not be on the disk yet,
- * so each process syncs the parents of each folder once.
- */
+/** Creates folders that survive a power cut: syncs their parents once, as another process may have just made them. */
 const createMakeFolder = (): ((folder: string) => Promise<void>) => {
   const synced = new Set<string>();
   return async (folder) => {

@@ -16,7 +16,6 @@ import { AppError } from '../kit/errors.ts';
 const megabyte = 1024 ** 2;
 const photographQuality = 92;
 
-/** Maximum bytes of one decoded input. */
 export const maxInputBytes: Record<InputKind, number> = {
   /** The maximum of image models; a full-size photograph has 5 to 15 MB. */
   image: 20 * megabyte,
@@ -34,9 +33,8 @@ export interface FetchedInput {
 }
 
 /**
- * Loads a whole input into memory from a public `https://` URL or a `data:<mime>;base64,<data>` URI. Decodes images
- * once to check them; converts GIF and AVIF. Throws AppError (`invalid_parameter` with the field and issue;
- * `overloaded`) or the signal's reason. For videos use `StreamInput`, which keeps nothing in memory.
+ * Loads a whole input from an `https://` URL or a data URI. Images are decoded once; GIF and AVIF are converted. Throws
+ * AppError, or the signal's reason. `StreamInput`, for videos, keeps nothing in memory.
  */
 export type FetchInput = (text: string, options: FetchInputOptions) => Promise<FetchedInput>;
 
@@ -60,7 +58,7 @@ export const createFetchInput = ({
 
   const fetchInput: FetchInput = async (text, options) => {
     const { kind, contentType, source } = await streamInput(text, options);
-    const bytes = await gather(source);
+    const bytes = source instanceof Uint8Array ? source : Buffer.concat(await Array.fromAsync(source));
     const taken =
       kind === 'image' ? await takeImage({ contentType, bytes }, options) : { contentType, bytes };
     await options.keep?.(taken.bytes.byteLength);
@@ -99,13 +97,6 @@ const takeImage = async (
       `has more than ${options.maxBytes / megabyte} MB as ${taken.contentType}`,
     );
   return taken;
-};
-
-const gather = async (source: Uint8Array | AsyncIterable<Uint8Array>): Promise<Uint8Array> => {
-  if (source instanceof Uint8Array) return source;
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of source) chunks.push(chunk);
-  return Buffer.concat(chunks);
 };
 
 const texts = {

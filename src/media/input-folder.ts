@@ -5,7 +5,6 @@ import { removeOldFiles } from '../kit/files.ts';
 import { createMemoryBudget, type ReserveOptions } from '../limits/memory-budget.ts';
 
 export interface HoldOptions extends ReserveOptions {
-  /** Maximum size of the file. */
   maxBytes: number;
 }
 

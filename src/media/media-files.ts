@@ -38,10 +38,7 @@ export interface MediaFiles {
   removeLeftovers(options: { olderThan: number; signal: AbortSignal }): Promise<number>;
   /** Resolves if the storage answers; throws otherwise. */
   check(options: { signal: AbortSignal }): Promise<void>;
-  /**
-   * Returns the time of the first use of this storage (epoch milliseconds). The first call sets the mark. Older media
-   * were written elsewhere, so if they are not here, they are not lost.
-   */
+  /** Epoch milliseconds of the first use, which the first call marks. Older media were written elsewhere. */
   usedSince(options?: { signal?: AbortSignal }): Promise<number>;
   close(): Promise<void>;
 }

@@ -47,7 +47,7 @@ export interface SavedMedia {
 }
 
 export interface MediaLibraryOptions {
-  store: Pick<Store, 'reserveMedia' | 'discardMedia'>;
+  store: Pick<Store, 'getMedia' | 'reserveMedia' | 'discardMedia'>;
   files: MediaFiles;
   clock: Clock;
   /** Returns the base URL, which is known when the server listens. */
@@ -66,10 +66,7 @@ export const createMediaLibrary = ({ store, files, clock, publicUrl }: MediaLibr
 
   return {
     urlOf,
-    /**
-     * Saves the bytes durably. They are removed after a day unless a job takes them (`openJob`, `finishJob`). If it
-     * throws, nothing is kept; it throws the source's own error or the signal's reason.
-     */
+    /** Saved bytes last a day unless a job takes them. Keeps nothing if it throws, as the source or the signal does. */
     save: async ({ accountId, role, contentType, source, signal }: SaveMediaInput): Promise<SavedMedia> => {
       const id = randomBase62(idLength);
       const url = urlOf({ id, contentType });
@@ -85,10 +82,12 @@ export const createMediaLibrary = ({ store, files, clock, publicUrl }: MediaLibr
         throw error;
       }
     },
-    /** Saves an image that no job has, under an id that the caller finds again, until `expiresAt`. Rejects if it is kept. */
+    /** Saves an image that no job has, under an id that the caller finds again, until `expiresAt`. */
     keep: async ({ id, accountId, contentType, bytes, expiresAt, signal }: KeepImageInput): Promise<void> => {
       const now = clock.now();
-      await store.reserveMedia({ id, accountId, role: 'image', contentType, expiresAt, now });
+      // An earlier writing may have failed.
+      if ((await store.getMedia(id)) === null)
+        await store.reserveMedia({ id, accountId, role: 'image', contentType, expiresAt, now });
       await files.write(id, bytes, { contentType, signal });
     },
     /** Lets saved media without a job expire now. */

@@ -21,10 +21,7 @@ export interface StreamedInput {
   kind: InputKind;
   /** The type that the first bytes show. */
   contentType: string;
-  /**
-   * The source for `MediaLibrary.save`. Read a stream to its end, or abort its signal. It throws as `StreamInput` does
-   * if it breaks off or grows too large.
-   */
+  /** For `MediaLibrary.save`. Read a stream to its end, or abort its signal. It throws as `StreamInput` does. */
   source: Uint8Array | AsyncIterable<Uint8Array>;
 }
 
@@ -183,7 +180,6 @@ const sniffInput = (
 export const expectedInput = (kinds: readonly InputKind[]): string =>
   kinds.map((kind) => `${kind === 'image' ? 'a' : 'an'} ${kindNames[kind]}`).join(' or ');
 
-/** Other names of the types. */
 const aliases = new Map([
   ['image/jpg', 'image/jpeg'],
   ['image/pjpeg', 'image/jpeg'],
@@ -212,15 +208,12 @@ const isDeclaredRight = (declared: string | null, contentType: string): boolean 
   return canonical === contentType || (isoMedia.has(canonical) && isoMedia.has(contentType));
 };
 
-/**
- * Makes the 422 for a refused input. `text` follows the parameter's name, as in "is not an image", and never contains
- * text of the server that was asked.
- */
+/** Makes the 422 for a refused input. `text` follows the field's name, and never contains text of a server. */
 export const refuseInput = (param: string, text: string, cause?: unknown): AppError =>
   new AppError('invalid_parameter', `${param}: ${text}`, {
     param,
     issues: [{ loc: ['body', ...toPath(param)], msg: text, type: 'value_error' }],
-    ...(cause === undefined ? {} : { cause }),
+    cause,
   });
 
 /** Converts `messages.0.content` to a path. Whole numbers are array indices. */

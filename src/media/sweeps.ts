@@ -26,13 +26,15 @@ export interface SweepsOptions {
     | 'sweepMadeClips'
     | 'sweepSpentNonces'
     | 'sweepOAuthRecords'
+    | 'sweepAskedCalls'
+    | 'sweepConsoleSessions'
     | 'forgetFoundProfiles'
+    | 'tellLowBalances'
   >;
   files: Pick<MediaFiles, 'place' | 'remove' | 'removeLeftovers' | 'check' | 'usedSince'>;
   inputFolder: Pick<InputFolder, 'sweep'>;
   clock: Clock;
   log: Log;
-  /** How often the media storage is checked. */
   checkEveryMs?: number;
 }
 
@@ -63,13 +65,15 @@ export const createSweeps = ({
     }
   };
 
-  /**
-   * Sweeps until the signal aborts; resolves when the last sweep has ended. Logs when the media storage stops answering
-   * and when it answers again.
-   */
+  /** Sweeps until the signal aborts; resolves when the last sweep has ended. */
   const begin = async (signal: AbortSignal): Promise<void> => {
     const every = (intervalMs: number, what: string, work: () => Promise<unknown>): Promise<void> =>
       repeat({ what, intervalMs, signal, log, work: async () => void (await work()) });
+    const everyRows = (intervalMs: number, what: string, sweep: (limit: number) => Promise<number>) =>
+      every(intervalMs, what, async () => {
+        for (let batch = 0; batch < maxRowBatches && !signal.aborted; batch += 1)
+          if ((await sweep(rowBatch)) < rowBatch) return;
+      });
     await Promise.all([
       every(checkEveryMs, 'asking where media are kept', () => checkPlace(signal)),
       every(sweepEveryMs, 'removing expired media', async () => {
@@ -82,26 +86,29 @@ export const createSweeps = ({
         if (removed > 0) log.info({ removed }, 'unfinished media were removed');
       }),
       every(leftoversEveryMs, 'removing unfinished inputs', () => inputFolder.sweep()),
-      every(sweepEveryMs, 'removing idempotency keys', () =>
-        sweepRows((limit) => store.sweepIdempotencyKeys({ now: clock.now(), limit }), signal),
+      everyRows(sweepEveryMs, 'removing idempotency keys', (limit) =>
+        store.sweepIdempotencyKeys({ now: clock.now(), limit }),
       ),
-      every(sweepEveryMs, 'removing nonces of sign-ins', () =>
-        sweepRows((limit) => store.sweepSpentNonces({ now: clock.now(), limit }), signal),
+      everyRows(sweepEveryMs, 'removing nonces of sign-ins', (limit) =>
+        store.sweepSpentNonces({ now: clock.now(), limit }),
       ),
-      every(sweepEveryMs, 'removing records of sign-ins', () =>
-        sweepRows((limit) => store.sweepOAuthRecords({ now: clock.now(), limit }), signal),
+      everyRows(sweepEveryMs, 'removing records of sign-ins', (limit) =>
+        store.sweepOAuthRecords({ now: clock.now(), limit }),
       ),
-      every(sweepEveryMs, 'forgetting profiles that were found', () =>
-        sweepRows(
-          (limit) => store.forgetFoundProfiles({ endedBefore: clock.now() - foundProfilesKeptMs, limit }),
-          signal,
-        ),
+      everyRows(sweepEveryMs, 'removing calls that waited for a person', (limit) =>
+        store.sweepAskedCalls({ now: clock.now(), limit }),
       ),
-      every(leftoversEveryMs, 'forgetting videos that were made here', () =>
-        sweepRows(
-          (limit) => store.sweepMadeClips({ madeBefore: clock.now() - madeClipKeptMs, limit }),
-          signal,
-        ),
+      everyRows(sweepEveryMs, 'telling of low balances', (limit) =>
+        store.tellLowBalances({ now: clock.now(), limit }),
+      ),
+      everyRows(sweepEveryMs, 'removing sessions of the console', (limit) =>
+        store.sweepConsoleSessions({ now: clock.now(), limit }),
+      ),
+      everyRows(sweepEveryMs, 'forgetting profiles that were found', (limit) =>
+        store.forgetFoundProfiles({ endedBefore: clock.now() - foundProfilesKeptMs, limit }),
+      ),
+      everyRows(leftoversEveryMs, 'forgetting videos that were made here', (limit) =>
+        store.sweepMadeClips({ madeBefore: clock.now() - madeClipKeptMs, limit }),
       ),
     ]);
   };
@@ -110,28 +117,20 @@ export const createSweeps = ({
 
 export type Sweeps = ReturnType<typeof createSweeps>;
 
-const sweepRows = async (sweep: (limit: number) => Promise<number>, signal: AbortSignal): Promise<void> => {
-  for (let batch = 0; batch < maxRowBatches && !signal.aborted; batch += 1)
-    if ((await sweep(rowBatch)) < rowBatch) return;
-};
-
 const batchSize = 100;
 const removalsAtOnce = 8;
 /** A sweep ends after this many batches; the next one continues. */
 const maxBatches = 100;
 
-export interface SweepMediaOptions {
+export interface SweepMediaOptions extends Pick<SweepsOptions, 'clock' | 'log'> {
   store: Pick<Store, 'listExpiredMedia' | 'markMediaRemoved'>;
   files: Pick<MediaFiles, 'remove' | 'check'>;
-  clock: Clock;
-  log: Log;
   signal: AbortSignal;
 }
 
 /**
- * Removes the bytes of expired media. Returns how many. Removes the bytes durably before it marks the row. So after a
- * crash, or beside another process, the same bytes may be removed twice, but never forgotten. Bytes that cannot be
- * removed do not delay the others; the next sweep tries again.
+ * Removes the bytes durably before it marks the row: after a crash they may be removed twice, but are never forgotten.
+ * Bytes that cannot be removed do not delay the others; the next sweep tries again. Returns how many were removed.
  */
 export const sweepMedia = async ({
   store,

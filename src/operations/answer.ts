@@ -14,10 +14,33 @@ export interface JsonAnswer {
   /** Media of the result, for MCP resource links. */
   links: MediaLink[];
   /** Writes the answer for people and models over MCP, in place of its JSON text. */
-  toText?: () => string;
+  toText?: () => AnswerText;
+  /** Over MCP, what only the program of the client reads: members of `_meta`. */
+  meta?: JsonObject;
   /** The settled payment, on paid operations. */
   receipt?: Receipt;
 }
+
+export interface AnswerText {
+  text: string;
+  /** The address of the resource with the rows that the text has no room for; null: it has all. */
+  more: string | null;
+}
+
+/** The address, below the brand's scheme, of the last rows of an answer, for which its text has no room. */
+export const morePath = 'answers/{operation}/{id}/{last}';
+
+/**
+ * Returns a function that makes such an address. `id`: of the answer's job, or the hash of the request that a proof paid
+ * for, which is not on the chain as the proof is.
+ */
+export const createMoreUri =
+  ({ brand }: { brand: string }, { operation, id }: { operation: string; id: string }) =>
+  (last: number): string =>
+    `${brand}://answers/${operation}/${id}/${last}`;
+
+/** The parts of a JSON answer that is free of charge. */
+export type AnswerParts = Pick<JsonAnswer, 'body' | 'meta' | 'toText'>;
 
 /** Returns a JSON answer. Without `rest`: status 200, no headers, no media, and nothing that a sandbox made. */
 export const jsonAnswer = (
@@ -59,6 +82,15 @@ export interface ContentAnswer {
   whenMissing?: () => Promise<AppError>;
 }
 
+/** A text file that is made while it is written. Only REST answers it. */
+export interface FileAnswer {
+  kind: 'file';
+  contentType: string;
+  fileName: string;
+  /** Makes its parts, one after another. Those that nobody takes any more are not made. */
+  parts: AsyncIterable<string>;
+}
+
 export interface PaymentRequiredAnswer {
   kind: 'payment_required';
   /** Whether what is sold is marked as sandbox data. */
@@ -68,6 +100,8 @@ export interface PaymentRequiredAnswer {
   quote?: JsonObject;
   /** Of a settlement that failed. */
   receipt?: Receipt;
+  /** The address of a page that tells a person how to add money, so that the call need not be paid by itself. */
+  page?: string | undefined;
 }
 
 /** A job that goes on, for a call that takes a task. */
@@ -76,4 +110,10 @@ export interface TaskAnswer {
   job: Job;
 }
 
-export type Answer = JsonAnswer | StreamAnswer | ContentAnswer | PaymentRequiredAnswer | TaskAnswer;
+export type Answer =
+  | JsonAnswer
+  | StreamAnswer
+  | ContentAnswer
+  | FileAnswer
+  | PaymentRequiredAnswer
+  | TaskAnswer;

@@ -7,9 +7,9 @@ type ReadParts<Input, Needs> = Pick<
   ReadOperation<Input>,
   'name' | 'title' | 'description' | 'sells' | 'input' | 'output' | 'resource'
 > &
-  Pick<FreeSale<Input, Needs>, 'handle'> &
+  Pick<FreeSale<Input, Needs>, 'handle' | 'names'> &
   Pick<RestBinding, 'path'> &
-  Partial<Pick<RestBinding, 'query' | 'validation' | 'content' | 'errors'>> & {
+  Partial<Pick<RestBinding, 'query' | 'validation' | 'content' | 'file' | 'errors'>> & {
     docs: Pick<OperationDocs, 'answer' | 'examples'> & Partial<OperationDocs>;
     /** Null: it is no tool. */
     tool?: Pick<ToolBinding, 'instruction' | 'main' | 'view'> | null;
@@ -21,17 +21,27 @@ export const readOperation = <Input, Needs = Services>({
   query = [],
   validation = 'envelope',
   content,
+  file,
   errors = [],
   docs,
   tool = {},
   handle,
+  names,
   ...parts
 }: ReadParts<Input, Needs>): ReadOperation<Input, Needs> => ({
   ...parts,
   docs: { description: null, wrong: null, headers: {}, mayBeSandbox: false, ...docs },
   group: 'generation',
-  sale: { kind: 'free', handle },
-  rest: { method: 'GET', path, query, validation, errors, ...(content === undefined ? {} : { content }) },
+  sale: { kind: 'free', handle, ...(names === undefined ? {} : { names }) },
+  rest: {
+    method: 'GET',
+    path,
+    query,
+    validation,
+    errors,
+    ...(content === undefined ? {} : { content }),
+    ...(file === undefined ? {} : { file }),
+  },
   tool: tool === null ? null : { readOnly: true, idempotent: true, openWorld: false, ...tool },
 });
 

@@ -41,7 +41,7 @@ export interface Operation<
   Input = unknown,
   Sold extends Sale<Input> = Sale<Input>,
 > extends DescribedOperation {
-  group: 'generation' | 'search';
+  group: 'generation' | 'search' | 'tools';
   input: z.ZodType<Input>;
   /** The arguments of the tool. Default: `input`. */
   toolInput?: z.ZodType<Input>;
@@ -58,10 +58,10 @@ export type ReadOperation<Input = unknown, Needs = Services> = Omit<Operation<In
 };
 
 export interface RestBinding {
-  method: 'GET' | 'POST' | 'DELETE';
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** The path as OpenAPI writes it, `/v1/jobs/{job_id}`. The names in braces are input fields. */
   path: string;
-  /** Input fields that come from the query. The other fields of a POST come from the body; no other method has one. */
+  /** Input fields that come from the query. The other fields of a POST or PUT come from the body; no other method has one. */
   query: readonly string[];
   validation: ValidationForm;
   /**
@@ -74,9 +74,14 @@ export interface RestBinding {
   accepts?: readonly string[];
   /** The media types of an answer that is bytes, not JSON. */
   content?: readonly string[];
+  /** The media type of a file that it answers in place of JSON, where the input asks for that. */
+  file?: string;
   /** The error codes that the documentation lists, beside those of all operations of its kind. */
   errors: readonly ErrorCode[];
 }
+
+export const takesBody = ({ method }: Pick<RestBinding, 'method'>): boolean =>
+  method === 'POST' || method === 'PUT';
 
 export type ToolOperation = Operation & { tool: ToolBinding };
 

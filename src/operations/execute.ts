@@ -2,6 +2,9 @@ import type { Answer } from './answer.ts';
 import type { Call, Services } from './call.ts';
 import type { Operation } from './definition.ts';
 import { countCall } from './paid-call.ts';
+import { hasProof } from '../payments/sale/gate.ts';
+import { readByProof } from './read-by-proof.ts';
+import { isReadByProof } from './sale-rules.ts';
 import { sellAnswer, takeCredit } from './sell-answer.ts';
 import { sellFromBalance } from './sell-from-balance.ts';
 import { sellCall } from './sell-call.ts';
@@ -31,6 +34,9 @@ const run = async (
   const { sale } = operation;
   switch (sale.kind) {
     case 'free': {
+      const { caller, proofs } = call;
+      if (caller === null && hasProof(proofs) && isReadByProof(sale, services))
+        return readByProof({ operation, sale, rawInput }, { ...call, caller, proofs }, services);
       const account = await admit(call, services);
       return sale.handle(validate(operation, rawInput, call.transport), account, services);
     }

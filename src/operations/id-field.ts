@@ -9,3 +9,6 @@ export const idField = z
   .min(1)
   .max(300)
   .regex(/^\P{Cc}*$/u, 'must be one line of plain text');
+
+/** Returns the id of a job that a caller names by it, or by the id of its completion or response. */
+export const toJobId = (given: string): string => given.replace(/^(?:chatcmpl-|resp_)/, '').toLowerCase();

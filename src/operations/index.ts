@@ -7,6 +7,7 @@ import { createResponse } from './responses/create-response.ts';
 import { createVideo } from './videos/create-video.ts';
 import { getBalance } from './account/get-balance.ts';
 import { getJob } from './jobs/get-job.ts';
+import { getAlerts, setAlerts } from './account/alerts.ts';
 import { getReceipt } from './account/get-receipt.ts';
 import { getResponse } from './responses/get-response.ts';
 import { getUsage } from './account/get-usage.ts';
@@ -17,14 +18,25 @@ import { endConnection, listConnections, updateConnection } from './keys/connect
 import { createKey } from './keys/create-key.ts';
 import { listKeys } from './keys/list-keys.ts';
 import { createListPurchases } from './account/list-purchases.ts';
+import { getStatement } from './account/get-statement.ts';
 import { listTransactions } from './account/list-transactions.ts';
 import type { Operation } from './definition.ts';
 import { soldToWallets } from './per-call-sale.ts';
 import { getSearchFacets } from './search/get-search-facets.ts';
 import { createSearchLeads } from './search/search-leads.ts';
 import { signInWithWallet } from './account/sign-in.ts';
+import { callMountedTool } from './tools/call-mounted-tool.ts';
+import { listMountedTools } from './tools/list-mounted-tools.ts';
+import { setToolSecrets } from './tools/set-tool-secrets.ts';
 import { topUp } from './account/top-up.ts';
+import { whoami } from './account/whoami.ts';
 import { getKey, updateKey, revokeKey } from './keys/own-keys.ts';
+import {
+  listDeliveries,
+  redeliverWebhook,
+  rotateWebhookSecret,
+  testWebhook,
+} from './webhooks/own-webhooks.ts';
 import { listModels, getModel } from './models/models.ts';
 
 /** Returns the operations of a gateway with these settings, in the order of tool lists and documents. */
@@ -32,10 +44,16 @@ export const createOperations = (
   search: SearchConfig,
   webhooks: Pick<WebhookSettings, 'takesVideoWebhooks'> = { takesVideoWebhooks: false },
   wallets: Pick<WalletConfig, 'isOn'> = { isOn: false },
-): readonly Operation[] =>
-  wallets.isOn
-    ? withRecords([...listOperations(search, webhooks).map(soldToWallets), topUp, signInWithWallet])
-    : listOperations(search, webhooks);
+  mounts: readonly unknown[] = [],
+): readonly Operation[] => {
+  const operations = [
+    ...listOperations(search, webhooks),
+    ...(mounts.length > 0 ? [listMountedTools, callMountedTool, setToolSecrets] : []),
+  ];
+  return wallets.isOn
+    ? withRecords([...operations.map(soldToWallets), topUp, signInWithWallet])
+    : [...operations, { ...getReceipt, tool: null }];
+};
 
 /** Adds the records of what was bought. */
 const withRecords = (sold: readonly Operation[]): readonly Operation[] => [
@@ -52,8 +70,10 @@ const listOperations = (
   listModels,
   getModel,
   getBalance,
+  whoami,
   getUsage,
   listTransactions,
+  getStatement,
   createChatCompletion,
   createResponse,
   getResponse,
@@ -71,6 +91,12 @@ const listOperations = (
   listConnections,
   updateConnection,
   endConnection,
+  listDeliveries,
+  redeliverWebhook,
+  testWebhook,
+  rotateWebhookSecret,
+  getAlerts,
+  setAlerts,
   ...(search.isOn ? [getSearchFacets] : []),
 ];
 

@@ -25,16 +25,18 @@ interface MeteredCall {
 }
 
 interface MeteredCaller extends Pick<Call, 'clientAddress'> {
+  /** The call ends in this time. */
+  deadlineMs: number;
   /** Returns the call as made by the account whose payment is verified. */
   toAccount: (payment: Payment) => Promise<AccountCall>;
 }
 
 export const meterCall = (
   order: PrepaidOrder,
-  { clientAddress, toAccount }: MeteredCaller,
+  { clientAddress, deadlineMs, toAccount }: MeteredCaller,
   services: Services,
 ): MeteredCall => {
-  const longestMs = services.config.chatDeadlineMs + endMarginMs;
+  const longestMs = deadlineMs + endMarginMs;
   const started = Promise.withResolvers<StreamAnswer>();
   let answered: Answer | null = null;
   return {

@@ -16,7 +16,8 @@ export const countCall = async (
 ): Promise<void> => {
   const limiter = addressLimiters.get(name);
   if (limiter === undefined) throw new Error(`${name} is sold by x402 without a limit of calls`);
-  await limiter.consume(call.clientAddress);
+  const left = await limiter.consume(call.clientAddress);
+  if (call.rate !== undefined) call.rate.left = left;
 };
 
 /** A call that is about to be paid. */
@@ -37,6 +38,7 @@ export const toOrder = (
   sale: operation.name,
   transport: call.transport,
   isSandbox: isMadeUp(sale, services),
+  path: quote.paths?.[call.transport],
   price: quote.price,
   formerPrices: quote.formerPrices ?? { [sale.pricing]: quote.price },
   proofs: call.proofs,

@@ -88,26 +88,30 @@ const textsAndLists = (answer: JsonObject): JsonObject =>
 const toPerCallSale = (
   { docs, sells }: Pick<Operation, 'docs' | 'sells'>,
   prepaid: PrepaidSale,
-  { description, unit, tags, quote, check }: PerCall,
+  { quote, check, items, ...offer }: PerCall,
 ): PerCallSale => {
   const [example] = docs.examples;
+  const { description } = offer;
   return {
     kind: 'perCall',
     prepaid,
     check,
-    description,
-    unit,
-    tags,
+    ...offer,
     example: { input: example.body ?? {}, output: textsAndLists(example.answer ?? {}) },
     ratePerMinute,
     pricing: 'quote',
-    quote: (input, services, buyer = unknownWallet(services)) => {
-      const { most, parts } = quote(input, buyer, services);
-      return { price: toPrice(most), parts };
+    ...(items && {
+      items: (services) => items(services).map((item) => ({ ...item, price: toPrice(item.price) })),
+    }),
+    quote: async (input, services, buyer = unknownWallet(services)) => {
+      const { most, ...rest } = await quote(input, buyer, services);
+      return { ...rest, price: toPrice(most) };
     },
     priceRange: (services) => {
       const models = services.catalogs.for(unknownWallet(services)).list();
-      const prices = models.filter(({ kind }) => kind === sells).flatMap(pricesOf);
+      const prices =
+        items?.(services).map(({ price }): Nano | null => price) ??
+        models.filter(({ kind }) => kind === sells).flatMap(pricesOf);
       const known = prices.flatMap((one) => one ?? []).toSorted((a, b) => (a < b ? -1 : 1));
       const [least, most] = [known[0], known.at(-1)];
       if (least === undefined || most === undefined) return null;

@@ -1,27 +1,31 @@
 import type { Executor, JobOutcome } from '../jobs/executor.ts';
 import { isTerminal } from '../jobs/public-job.ts';
-import { leaseMs } from '../jobs/job-queue.ts';
 import { AppError, toAppError } from '../kit/errors.ts';
-import { newId } from '../kit/ids.ts';
 import type { JsonObject } from '../kit/json.ts';
 import { formatUsd, type Nano } from '../kit/money.ts';
 import type { Log } from '../kit/log.ts';
 import { logFailure } from '../kit/write-answer.ts';
-import type { KnownJob } from '../jobs/job-runner.ts';
+import type { KnownJob, LiveJob } from '../jobs/job-runner.ts';
 import type { Answer } from './answer.ts';
-import { jsonAnswer } from './answer.ts';
-import type { AccountCall, Services } from './call.ts';
+import { createMoreUri, jsonAnswer } from './answer.ts';
+import type { AccountCall, Idempotency, Services } from './call.ts';
 import { billHeaders, toJobError, waitForEnd } from './jobs/job-answer.ts';
-import { insufficient, openPrepaid } from './prepaid.ts';
+import { insufficient, openPrepaid, runningJob, type PrepaidOpened } from './prepaid.ts';
 import type { AnswerSale, BalanceAnswerSale, PrepaidSale } from './sale.ts';
 import { replay } from './sell-answer.ts';
 
 /** An answer that is made for longer than this is not charged. */
 const deadlineMs = 60_000;
 
+export interface MadeAnswer {
+  result: JsonObject;
+  charge: Nano;
+  isSandbox: boolean;
+}
+
 /** The work of a job that makes an answer. It stays in the process that opened the job. */
 interface AnswerWork {
-  produce(signal: AbortSignal): Promise<{ result: JsonObject; charge: Nano; isSandbox: boolean }>;
+  produce(signal: AbortSignal): Promise<MadeAnswer>;
 }
 
 /** Runs the jobs that make answers. */
@@ -49,39 +53,43 @@ export const soldFromBalance = <Input>(name: string, sale: AnswerSale<Input>): B
   prepaid: toPrepaid(name, sale),
 });
 
+/** Opens the job of an answer. `hold`: its price; zero if the `payment` of the call pays for it. */
+const openAnswer = (
+  { name, hold, idempotency }: { name: string; hold: Nano; idempotency: Idempotency | null },
+  call: AccountCall,
+  services: Services,
+): Promise<PrepaidOpened> => {
+  const isBudgeted = hold > 0n && call.caller.limits?.isBudgeted === true;
+  const job = runningJob(call, { kind: 'search', model: name, deadlineMs, isBudgeted }, services);
+  return openPrepaid(services, call, { job, hold, idempotency });
+};
+
+/**
+ * Opens the job of a call that is paid by its own payment, which is verified. So no other call with the same idempotency
+ * key is charged. Returns null, and opens none, if the key has a job. Throws AppError.
+ */
+export const openPaidAnswer = async (
+  { name, idempotency, produce }: AnswerWork & { name: string; idempotency: Idempotency },
+  call: AccountCall,
+  services: Services,
+): Promise<LiveJob | null> => {
+  const opened = await openAnswer({ name, hold: 0n, idempotency }, call, services);
+  if (opened.outcome !== 'opened') return null;
+  const work: AnswerWork = { produce };
+  return services.jobs.start(opened.job, work);
+};
+
 const toPrepaid = <Input>(name: string, sale: AnswerSale<Input>): PrepaidSale<Input> => ({
   kind: 'prepaid',
   waits: true,
   idempotentPart: (input) => input,
 
   open: async (input, call, services, { idempotency }) => {
-    const { caller, payment, memory } = call;
+    const { caller, memory } = call;
     const refusal = refusalOf(call, sale.isSandbox(services, null));
     if (refusal !== null) throw new AppError('insufficient_balance', `${refusal}. Nothing was charged.`);
     const { price } = sale.quote(input, services, caller);
-    const now = services.clock.now();
-    const opened = await openPrepaid(services, {
-      job: {
-        id: newId(),
-        accountId: caller.accountId,
-        keyId: caller.keyId,
-        kind: 'search',
-        model: name,
-        status: 'running',
-        leaseOwner: services.jobs.owner,
-        leaseUntil: now + leaseMs,
-        maxAttempts: 1,
-        deadlineAt: now + deadlineMs,
-        request: '',
-        customData: null,
-        parameters: null,
-        webhookUrl: null,
-        isBudgeted: caller.limits?.isBudgeted === true,
-      },
-      hold: price,
-      payment,
-      idempotency,
-    });
+    const opened = await openAnswer({ name, hold: price, idempotency }, call, services);
     if (opened.outcome === 'insufficient') throw insufficient({ ...opened, needed: price });
     if (opened.outcome === 'opened') {
       const work: AnswerWork = {
@@ -124,15 +132,16 @@ const toAnswer = async <Input>(
   const body = job.made ?? (await replay(sale, JSON.parse(job.result ?? '{}'), { services, signal }));
   const { toText } = sale;
   const price = job.charged === 0n ? null : `$${formatUsd(job.charged)}`;
+  const moreUri = createMoreUri(services.config, { operation: job.model, id: job.id });
   return jsonAnswer(body, {
     headers,
     isSandbox: sale.isSandbox(services, body),
-    ...(toText === undefined ? {} : { toText: () => toText(body, price) }),
+    ...(toText === undefined ? {} : { toText: () => toText(body, { price, moreUri }) }),
   });
 };
 
 /** Says why this money, by this key, does not buy answers of this kind; null: it does. */
-const refusalOf = ({ caller }: AccountCall, isSandbox: boolean): string | null => {
+export const refusalOf = ({ caller }: AccountCall, isSandbox: boolean): string | null => {
   if ((caller.limits?.models ?? null) !== null) return 'This key buys its models alone from the balance';
   if (caller.isSandbox === isSandbox) return null;
   return isSandbox

@@ -6,11 +6,14 @@ import { toIso, type Clock } from '../kit/clock.ts';
 import { paymentInProgress } from '../payments/sale/answers.ts';
 import { periodEnd, type Budget, shortBudget } from '../rules/key-limits.ts';
 import { accountLimits } from '../accounts/catalog/catalog.ts';
-import { sha256 } from '../kit/ids.ts';
+import { newId, sha256 } from '../kit/ids.ts';
+import { leaseMs } from '../jobs/job-queue.ts';
 import { isTerminal } from '../jobs/public-job.ts';
 import { canonicalJson } from '../kit/json.ts';
+import type { RateLeft } from '../limits/minute-limit.ts';
 import { parsedShare } from '../limits/memory-budget.ts';
 import type { Answer } from './answer.ts';
+import { askPerson } from './ask-person.ts';
 import type { AccountCall, Call, Idempotency, OpenedJob, Services } from './call.ts';
 import type { Operation } from './definition.ts';
 import type { PrepaidSale } from './sale.ts';
@@ -23,11 +26,9 @@ const idempotencyLifeMs = 48 * 3_600_000;
 const activeRetrySeconds = 10;
 
 export interface JobOrder {
-  job: NewJob;
+  job: Omit<NewJob, 'usageTag'>;
   /** The worst-case price, held until the job ends. */
   hold: Nano;
-  /** The payment of this call alone, if it is paid by one. With a `most`, the balance holds nothing. */
-  payment?: JobPayment | undefined;
   /** The caller's Idempotency-Key with the hash of the canonical request. */
   idempotency: { endpoint: string; key: string; bodyHash: string } | null;
   /** The most jobs of this kind that the account may have queued or running, with this one. Default: no limit. */
@@ -41,26 +42,56 @@ export type PrepaidOpened =
   /** The balance, or `budget`, a budget of the key, does not cover the hold; nothing was written. */
   | { outcome: 'insufficient'; available: Nano; budget?: Budget; now: number };
 
-const lower = (one: Nano, other: Nano): Nano => (one < other ? one : other);
+/** Makes a job that this process runs at once, and nobody takes up again. */
+export const runningJob = (
+  { caller }: Pick<AccountCall, 'caller'>,
+  { deadlineMs, ...own }: Pick<NewJob, 'kind' | 'model'> & Partial<JobOrder['job']> & { deadlineMs: number },
+  { jobs, clock }: Pick<Services, 'jobs' | 'clock'>,
+): JobOrder['job'] => {
+  const now = clock.now();
+  return {
+    id: newId(),
+    accountId: caller.accountId,
+    keyId: caller.keyId,
+    status: 'running',
+    leaseOwner: jobs.owner,
+    leaseUntil: now + leaseMs,
+    maxAttempts: 1,
+    deadlineAt: now + deadlineMs,
+    request: '',
+    customData: null,
+    parameters: null,
+    webhookUrl: null,
+    isBudgeted: caller.limits?.isBudgeted === true,
+    ...own,
+  };
+};
 
 /**
- * Admits a prepaid job: payment, idempotency, hold and job row in one durable unit. Throws AppError
- * `idempotency_conflict` when the key was used with another request, `payment_in_progress` when another payment for its
- * job is under way, and `invalid_api_key` when the key or account may not spend any more.
+ * Admits a prepaid job: payment, idempotency, confirmation, hold and job row in one durable unit. If a payment of the call
+ * has a `most`, the balance holds nothing. Throws AppError `idempotency_conflict` when the key was used with another
+ * request, `payment_in_progress` when another payment for its job is under way, `confirmation_required` when a person has
+ * to confirm the call, and `invalid_api_key` when the key or account may not spend any more.
  */
 export const openPrepaid = async (
-  { store, clock }: { store: Store; clock: Clock },
+  { store, clock, usageTags }: Pick<Services, 'store' | 'clock' | 'usageTags'>,
+  {
+    caller,
+    payment,
+    asksAbove,
+    usageTag,
+  }: Pick<AccountCall, 'payment' | 'asksAbove' | 'usageTag'> & { caller: Pick<Caller, 'usageTag'> },
   order: JobOrder,
 ): Promise<PrepaidOpened> => {
   const now = clock.now();
-  const most = order.payment?.most ?? null;
+  const most = payment?.most ?? null;
+  const pledged = most === null || most < order.hold ? most : order.hold;
+  const tag = usageTag ?? caller.usageTag ?? null;
   const input: OpenJobInput = {
-    job: order.job,
+    job: { ...order.job, usageTag: tag && (await usageTags.resolve(order.job.accountId, tag, now)) },
     hold: most === null ? order.hold : 0n,
-    payment:
-      order.payment === undefined
-        ? null
-        : { ...order.payment, most: most === null ? null : lower(order.hold, most) },
+    payment: payment === undefined ? null : { ...payment, most: pledged },
+    needsConfirmed: asksAbove !== undefined && order.hold > asksAbove.limit ? asksAbove.callHash : null,
     idempotency:
       order.idempotency === null ? null : { ...order.idempotency, expiresAt: now + idempotencyLifeMs },
     activeLimit: order.activeLimit ?? null,
@@ -72,9 +103,18 @@ export const openPrepaid = async (
   if (opened.outcome === 'unsettled') throw paymentInProgress();
   if (opened.outcome === 'too_many_active') throw tooManyActive();
   if (opened.outcome === 'forbidden') throw keyInvalid();
+  if (opened.outcome === 'unconfirmed') throw unconfirmed(order, asksAbove?.limit ?? 0n);
   if (opened.outcome === 'insufficient') return { ...opened, now };
   return opened.outcome === 'opened' ? { ...opened, job: newJobRecord(input) } : opened;
 };
+
+const unconfirmed = ({ job: { model }, hold: most }: JobOrder, limit: Nano): AppError =>
+  new AppError(
+    'confirmation_required',
+    `This call may cost up to $${formatUsd(most)}. Calls of this assistant that may cost more than $${formatUsd(limit)} ` +
+      'need a confirmation by the person. Nothing was charged.',
+    { waits: { most, model } },
+  );
 
 const keyInvalid = (): AppError =>
   new AppError('invalid_api_key', 'The API key is not valid any more. Ask the operator for a new one.');
@@ -148,6 +188,7 @@ const insufficientBalance = ({ needed, available }: { needed: Nano; available: N
     'insufficient_balance',
     `The request needs $${formatUsd(needed)} of balance and the account has $${formatUsd(available)} available. ` +
       'Top up the account, or ask for something that costs less.',
+    { waits: { most: needed, model: null } },
   );
 
 /** Refuses a request that `openPrepaid` could not hold for. The envelope's `param` names the budget, if that is short. */
@@ -225,6 +266,16 @@ export const runPrepaid = async (
   return opened.isReplayed ? markReplayed(answering) : answering;
 };
 
+/** Answers the job that was opened before with the call's idempotency key; null for none. Throws AppError. */
+export const answerEarlier = async (
+  order: PrepaidOrder,
+  call: AccountCall,
+  services: Services,
+): Promise<Answer | null> => {
+  const earlier = await replayEarlier(order, call, services);
+  return earlier && markReplayed(order.prepaid.answer(earlier, order.input, call, services));
+};
+
 /**
  * Opens the job. A job that was admitted earlier is answered before anything else is checked, so that a replay does not
  * depend on its SKU, the balance, or the addresses in its input.
@@ -242,14 +293,30 @@ const openOrReplay = async (
   try {
     assertNotDraining(services);
     const idempotency = idempotencyOf(order, call);
-    return await order.prepaid.open(order.input, call, services, { idempotency, checked });
+    return await order.prepaid.open(order.input, toAsking(order, call), services, { idempotency, checked });
   } catch (error) {
+    if (!(error instanceof AppError)) throw error;
     // The same request at the same time may have opened the job meanwhile, and taken the balance that this one needed.
-    const twin = error instanceof AppError ? await replayEarlier(order, call, services) : null;
-    if (twin === null) throw error;
-    return twin;
+    const twin = await replayEarlier(order, call, services);
+    if (twin !== null) return twin;
+    const callHash = (): string => requestHashOf(order, call.caller.accountId);
+    throw await askPerson(error, { operation: order.operation.name, callHash }, call, services);
   }
 };
+
+/** Whoever pays a call by itself has agreed to its price. */
+const toAsking = (order: PrepaidOrder, call: AccountCall): AccountCall => {
+  const { accountId, askAbove: limit = null } = call.caller;
+  return limit === null || call.payment !== undefined
+    ? call
+    : { ...call, asksAbove: { limit, callHash: requestHashOf(order, accountId) } };
+};
+
+/** Names a request. `accountId`: the account whose balance pays it; null: the account of the wallet that pays. */
+export const requestHashOf = (
+  { operation, prepaid, input }: PrepaidOrder,
+  accountId: string | null,
+): string => sha256(`${operation.name}\n${accountId ?? ''}\n${canonicalJson(prepaid.idempotentPart(input))}`);
 
 /** Returns the job that was opened before, and pays for it if it is owed; null for none. */
 const replayEarlier = async (
@@ -282,7 +349,7 @@ const markReplayed = async (answering: Promise<Answer>): Promise<Answer> => {
 /** In characters, over every transport. */
 export const longestIdempotencyKey = 255;
 
-const idempotencyOf = (
+export const idempotencyOf = (
   { operation, prepaid, input }: PrepaidOrder,
   call: AccountCall,
 ): Idempotency | null => {
@@ -298,8 +365,8 @@ const idempotencyOf = (
   return { endpoint: operation.name, key, bodyHash: sha256(canonicalJson(prepaid.idempotentPart(input))) };
 };
 
-/** Counts a call against the limit of its account. */
-export const countAccountCall = async (caller: Caller, services: Services): Promise<void> =>
+/** Counts a call against the limit of its account. Returns what is left. */
+export const countAccountCall = (caller: Caller, services: Services): Promise<RateLeft> =>
   services.accountLimiter.consume(caller.accountId, accountLimits(caller, services).requestsPerMinute);
 
 /** The call with its account, counted against the account's limit. */
@@ -311,7 +378,8 @@ export const admit = async (call: Call, services: Services): Promise<AccountCall
       'This needs an API key. Send it as "Authorization: Bearer <API_KEY>"; the operator of this service issues keys.',
     );
   await services.catalogs.refresh();
-  await countAccountCall(caller, services);
+  const left = await countAccountCall(caller, services);
+  if (call.rate !== undefined) call.rate.left = left;
   return { ...call, caller };
 };
 

@@ -1,10 +1,12 @@
 import type { JsonObject } from '../kit/json.ts';
+import type { AnswerParts } from './answer.ts';
 import type { Call, Services } from './call.ts';
 import type {
   AnswerSale,
   BalanceAnswerSale,
   CreditSale,
   DescribedSale,
+  FreeSale,
   PerCallSale,
   PrepaidSale,
   Sale,
@@ -74,16 +76,29 @@ export const offerOf = (sale: DescribedSale): PaidSale | null => (isPaidSale(sal
 export const prepaidOf = (sale: DescribedSale): PrepaidSale | null =>
   sale.kind === 'prepaid' ? sale : 'prepaid' in sale ? sale.prepaid : null;
 
+type ProofRead = FreeSale & Required<Pick<FreeSale, 'names'>>;
+
+/** Whether what is read may come with the proof that paid for it in place of a key. */
+export const isReadByProof = (sale: Sale, { config }: Pick<Services, 'config'>): sale is ProofRead =>
+  config.wallets.isOn && sale.kind === 'free' && sale.names !== undefined;
+
 const isAnswerSale = (sale: PaidSale): sale is AnswerSale | BalanceAnswerSale => rules[sale.kind].isAnswer;
+
+/** Returns how answers are sold; null: none are. */
+export const answerSaleOf = (sale: Sale): AnswerSale | BalanceAnswerSale | null => {
+  const offer = offerOf(sale);
+  return offer !== null && isAnswerSale(offer) ? offer : null;
+};
 
 /** Answers a call that is free of charge, although its operation is sold; null: this call is to be paid. */
 export const answerFree = (
   sale: PaidSale,
   input: unknown,
-  call: Pick<Call, 'signIn' | 'signal'>,
+  call: Pick<Call, 'signIn' | 'signal' | 'transport'>,
   services: Services,
-): Promise<JsonObject> | null => {
-  if (isAnswerSale(sale)) return sale.look?.(input, services, call.signal) ?? null;
+): Promise<AnswerParts> | null => {
+  if (isAnswerSale(sale))
+    return sale.look?.(input, services, call.signal)?.then((body) => ({ body })) ?? null;
   return sale.kind === 'signIn' ? sale.signIn(input, call, services) : null;
 };
 
@@ -102,7 +117,7 @@ export const filterAnswer = async (
 export const isMadeUp = (sale: PaidSale, services: Services, result: JsonObject | null = null): boolean =>
   isAnswerSale(sale)
     ? sale.isSandbox(services, result)
-    : !services.config.x402.takesRealMoney || !services.catalogs.sellsReal();
+    : sale.items === undefined && (!services.config.x402.takesRealMoney || !services.catalogs.sellsReal());
 
 /**
  * Whether calls, or an answer that was made (`result`), may be sold by x402 now: what is made up is not sold for real

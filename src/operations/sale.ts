@@ -1,8 +1,8 @@
 import type { Buyer } from '../accounts/catalog/catalog.ts';
 import type { JsonObject } from '../kit/json.ts';
 import type { Nano } from '../kit/money.ts';
-import type { PriceRange } from '../payments/sale/gate.ts';
-import type { Answer, ContentAnswer, JsonAnswer } from './answer.ts';
+import type { PriceRange, SoldItem } from '../payments/sale/gate.ts';
+import type { Answer, AnswerParts, AnswerText, ContentAnswer, FileAnswer, JsonAnswer } from './answer.ts';
 import type { AccountCall, Call, Idempotency, OpenedJob, Services } from './call.ts';
 
 /**
@@ -25,7 +25,12 @@ export type DescribedSale = Exclude<Sale, FreeSale> | Pick<FreeSale, 'kind'>;
 /** Reads or changes the calling account's own data, free of charge. */
 export interface FreeSale<Input = unknown, Needs = Services> {
   kind: 'free';
-  handle(input: Input, call: AccountCall, services: Needs): Promise<JsonAnswer | ContentAnswer>;
+  /**
+   * Returns the id of the job or the payment that a call reads. Where wallets have accounts, the proof that paid for it
+   * reads it, too, without a key. Absent: the account's key alone does.
+   */
+  names?(input: Input): string;
+  handle(input: Input, call: AccountCall, services: Needs): Promise<JsonAnswer | ContentAnswer | FileAnswer>;
 }
 
 /** Answers anybody, free of charge. Such an operation is no tool. */
@@ -58,13 +63,15 @@ export interface PrepaidSale<Input = unknown, Checked = unknown, Needs = Service
 /** Describes the single calls of a prepaid operation, from which per-call-sale.ts makes a `PerCallSale`. */
 export interface PerCall<Input = unknown, Checked = unknown, Needs = Services> extends Pick<
   Offer,
-  'description' | 'unit' | 'tags'
+  'description' | 'unit' | 'tags' | 'inputSchema'
 > {
+  /** As `Offer.items`, at the most that a call of each can cost. */
+  items?(services: Pick<Services, 'mounts'>): SoldItem[];
   /**
-   * Returns the most that a call can cost, and how it comes about. Reads nothing outside of the process. Throws AppError
-   * for a call that cannot run, or whose price is not known before it runs.
+   * Returns the most that a call can cost, and how it comes about. Throws AppError for a call that cannot run, or whose
+   * price is not known before it runs.
    */
-  quote(input: Input, buyer: Buyer, services: Needs): CallQuote;
+  quote(input: Input, buyer: Buyer, services: Needs): CallQuote | Promise<CallQuote>;
   /**
    * Refuses, before the payment is settled, what `open` would refuse without reaching outside, and returns what `open` need
    * not find again. Throws AppError.
@@ -72,7 +79,7 @@ export interface PerCall<Input = unknown, Checked = unknown, Needs = Services> e
   check(input: Input, call: AccountCall, services: Needs): Promise<Checked>;
 }
 
-export interface CallQuote {
+export interface CallQuote extends Pick<Quote, 'paths' | 'unpaidMs'> {
   most: Nano;
   /** Units, rates and limits, for the buyer. */
   parts: JsonObject;
@@ -85,6 +92,13 @@ export interface Quote {
   formerPrices?: Readonly<Record<string, Nano>>;
   /** Tells the buyer how the price comes about, beside the terms. */
   parts?: JsonObject;
+  /** Where this call is made, below the base URL. Default: where all calls of the sale are. */
+  paths?: Readonly<Record<Call['transport'], string>>;
+  /**
+   * The longest time of a call that runs before it is paid, by what it used. Null: it runs when its payment is settled.
+   * Default: that of chats.
+   */
+  unpaidMs?: number | null;
 }
 
 /**
@@ -100,6 +114,8 @@ export interface Offer<Input = unknown> {
   tags: string[];
   /** An input and its answer, for catalogues. */
   example: { input: JsonObject; output: JsonObject };
+  /** JSON Schema of a body over REST, for catalogues. Default: that of the tool. */
+  inputSchema?: JsonObject;
   /** Calls a minute that one client address may make. */
   ratePerMinute: number;
   /** Names the present price rule. It is stored while it is offered, so it stays the same as long as the rule does. */
@@ -107,7 +123,9 @@ export interface Offer<Input = unknown> {
   /** Prices a call. `buyer`: the account that calls; absent: a wallet. */
   quote(input: Input, services: Services, buyer?: Buyer): Quote;
   /** The prices of the cheapest and the dearest call that a wallet can buy now; null: it can buy none. */
-  priceRange(services: Pick<Services, 'catalogs' | 'config'>): PriceRange | null;
+  priceRange(services: Pick<Services, 'catalogs' | 'config' | 'mounts'>): PriceRange | null;
+  /** Lists the goods that are sold one by one now, where they are no SKUs. Then they are real, whatever models there are. */
+  items?(services: Pick<Services, 'mounts'>): SoldItem[];
   /** Texts for made-up answers. */
   sandbox: {
     /** Replaces `description`. */
@@ -131,10 +149,9 @@ export interface AnswerSale<Input = unknown, Needs = Services> extends Offer<Inp
   /** Filters a stored answer before it is replayed. Returns the same object when nothing was removed. */
   replay?(result: JsonObject, services: Needs, signal: AbortSignal): Promise<JsonObject>;
   /**
-   * Writes an answer for people and models, in place of its JSON text. `price`: what it cost, such as `$0.10`; null:
-   * nothing. Absent: the JSON is the text.
+   * Writes an answer for people and models, in place of its JSON text. Absent: the JSON is the text.
    */
-  toText?(result: JsonObject, price: string | null): string;
+  toText?(result: JsonObject, options: TextOptions): AnswerText;
   /** Whether an answer is given away. */
   isFree(result: JsonObject, services: Needs): boolean;
   /**
@@ -142,6 +159,15 @@ export interface AnswerSale<Input = unknown, Needs = Services> extends Offer<Inp
    * real money. An answer may be old, so its own data decide where they can tell.
    */
   isSandbox(services: Needs, result: JsonObject | null): boolean;
+}
+
+export interface TextOptions {
+  /** What it cost, such as `$0.10`; null: nothing. */
+  price: string | null;
+  /** Writes so many of the last rows, which an earlier text of this answer had no room for. Absent: all. */
+  last?: number;
+  /** Returns the address at which so many of the last rows are read. */
+  moreUri(last: number): string;
 }
 
 /** As `AnswerSale`. A call with an API key and without a payment is prepaid. */
@@ -163,16 +189,21 @@ export interface CreditSale<Input = unknown> extends Offer<Input> {
 /** Signs a wallet in, free of charge. A call without a signed message is answered with a 402 that sells balance. */
 export interface SignInSale<Input = unknown, Needs = Services> extends Omit<CreditSale<Input>, 'kind'> {
   kind: 'signIn';
-  /** Null: there is no signed message. */
-  signIn(input: Input, call: Pick<Call, 'signIn' | 'signal'>, services: Needs): Promise<JsonObject> | null;
+  /** Signs in, or over MCP answers with the challenge. Null: there is no signed message, and the terms have the challenge. */
+  signIn(
+    input: Input,
+    call: Pick<Call, 'signIn' | 'signal' | 'transport'>,
+    services: Needs,
+  ): Promise<AnswerParts> | null;
 }
 
 /**
  * A call with an API key is prepaid. One without, or one that the balance does not cover, is paid by itself: its payment
  * raises the balance by the most that the call can cost.
  */
-export interface PerCallSale<Input = unknown> extends Offer<Input> {
+export interface PerCallSale<Input = unknown> extends Omit<Offer<Input>, 'quote'> {
   kind: 'perCall';
+  quote(...of: Parameters<Offer<Input>['quote']>): Promise<Quote>;
   prepaid: PrepaidSale<Input>;
   check: PerCall<Input>['check'];
 }

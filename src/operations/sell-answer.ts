@@ -3,7 +3,8 @@ import { sha256 } from '../kit/ids.ts';
 import { canonicalJson, type JsonObject, writeKept } from '../kit/json.ts';
 import { formatUsd } from '../kit/money.ts';
 import type { Receipt } from '../payments/sale/gate.ts';
-import { jsonAnswer, type Answer, type JsonAnswer } from './answer.ts';
+import type { Payment } from '../store/store.ts';
+import { createMoreUri, jsonAnswer, type Answer, type AnswerParts, type JsonAnswer } from './answer.ts';
 import type { Call, Services } from './call.ts';
 import type { Operation } from './definition.ts';
 import { assertOnSale, countCall, creditOf, toOrder, toTerms } from './paid-call.ts';
@@ -18,11 +19,19 @@ export interface AnswerOrder<Sold extends PaidSale = AnswerSale | BalanceAnswerS
   rawInput: unknown;
 }
 
-/** Sells an answer that is made before its payment is settled. */
+/** Names the request of an answer: a proof pays one. */
+export const hashOf = ({ name }: Operation, input: unknown): string =>
+  sha256(`${name}\n${canonicalJson(input)}`);
+
+/**
+ * Sells an answer that is made before its payment is settled. `claim` is called with the verified payment before the answer
+ * is made; when it throws, nothing is charged and the error is passed on.
+ */
 export const sellAnswer = async (
   { operation, sale, rawInput }: AnswerOrder,
   call: Call,
   services: Services,
+  claim?: (payment: Payment) => Promise<void>,
 ): Promise<Answer> => {
   await countCall(operation, call, services);
   // Checked before payment is asked for: nobody pays for a request that cannot run.
@@ -31,14 +40,15 @@ export const sellAnswer = async (
   const look = answerFree(sale, input, call, services);
   if (look !== null) return freeAnswer(look, sale, services);
   const quote = sale.quote(input, services);
-  const requestHash = sha256(`${operation.name}\n${canonicalJson(input)}`);
+  const requestHash = hashOf(operation, input);
   let made: JsonObject | null = null;
   const paid = await services.x402.sellAnswer({
     ...toOrder({ operation, sale, quote, requestHash }, call, services),
-    produce: async (signal) => {
+    produce: async (signal, payment) => {
       // Checked after the proof was looked up, so that an answer that is paid for is still given out.
       assertNotDraining(services);
       assertOnSale(sale, services);
+      await claim?.(payment);
       made = await sale.produce(input, services, signal);
       assertOnSale(sale, services, made);
       const text = writeKept(made);
@@ -54,7 +64,8 @@ export const sellAnswer = async (
   if (toText === undefined) return answer;
   // What was paid may be a former price.
   const price = paid.paid && `$${services.x402.tokenAmount(paid.paid) ?? formatUsd(quote.price)}`;
-  return { ...answer, toText: () => toText(body, price) };
+  const moreUri = createMoreUri(services.config, { operation: operation.name, id: requestHash });
+  return { ...answer, toText: () => toText(body, { price, moreUri }) };
 };
 
 /** Takes a payment that raises a balance, or signs a wallet in, which is free. */
@@ -89,15 +100,16 @@ export const takeCredit = async (
   return soldAnswer({ ...answer, ...raised }, { ...paid, isSandbox: isMadeUp(sale, services) });
 };
 
-/** Answers a call that is free of charge, although its operation is sold. */
+/** Answers a call that is free of charge, although its operation is sold. `mayBuy`: the caller buys it from a balance. */
 export const freeAnswer = async (
-  answering: Promise<JsonObject>,
+  answering: Promise<AnswerParts>,
   sale: PaidSale,
   services: Services,
+  mayBuy = false,
 ): Promise<Answer> => {
-  const body = await answering;
-  assertOnSale(sale, services);
-  return jsonAnswer(body, { isSandbox: isMadeUp(sale, services) });
+  const { body, ...rest } = await answering;
+  if (!mayBuy) assertOnSale(sale, services);
+  return jsonAnswer(body, { ...rest, isSandbox: isMadeUp(sale, services) });
 };
 
 const soldAnswer = (

@@ -1,6 +1,5 @@
 import { AppError, isTransient, toAppError } from '../kit/errors.ts';
-import { sha256 } from '../kit/ids.ts';
-import { canonicalJson, type JsonObject } from '../kit/json.ts';
+import type { JsonObject } from '../kit/json.ts';
 import { formatUsd, type Nano } from '../kit/money.ts';
 import {
   type EarlierJob,
@@ -8,13 +7,15 @@ import {
   assertNotDraining,
   claimCall,
   findEarlier,
+  requestHashOf,
   runPrepaid,
   type PrepaidOrder,
 } from './prepaid.ts';
 import { paymentInProgress, type Receipt } from '../payments/sale/answers.ts';
 import { hasProof } from '../payments/sale/gate.ts';
 import { maxOfOne } from '../payments/sale/scheme.ts';
-import type { Payment } from '../store/store.ts';
+import type { Payment, WalletAccount } from '../store/store.ts';
+import type { Caller } from '../accounts/authenticate.ts';
 import type { Answer } from './answer.ts';
 import type { AccountCall, Call, Services } from './call.ts';
 import type { Operation } from './definition.ts';
@@ -69,14 +70,31 @@ export const sellCall = async (
 };
 
 /** Prices a call beside an earlier job of its key: an answer that is owed is sold for what is owed. */
-const quoteOf = (
+const quoteOf = async (
   { sale, input }: PaidOrder,
   earlier: EarlierJob | null,
   { call, services }: { call: Call; services: Services },
-): Quote =>
+): Promise<Quote> =>
   earlier?.outcome === 'owed'
     ? quoteOwed(earlier.job)
     : sale.quote(input, services, call.caller ?? undefined);
+
+/** Prices a call as `quoteOf`, or, where it is not sold any more, as the payment that is already settled for it. */
+const quotePaid = async (
+  order: PaidOrder,
+  { owed, requestHash }: { owed: EarlierJob | null; requestHash: string },
+  of: { call: Call; services: Services },
+): Promise<Quote> => {
+  try {
+    return await quoteOf(order, owed, of);
+  } catch (error) {
+    const { proofs } = of.call;
+    const paid = hasProof(proofs) ? await of.services.x402.findPayment({ proofs, requestHash }) : null;
+    const isSettled = paid?.state === 'settled' || paid?.state === 'delivered';
+    if (!isSettled || paid.requestHash !== requestHash || paid.credit === null) throw error;
+    return { price: paid.credit, unpaidMs: null };
+  }
+};
 
 /**
  * Runs a prepaid call that is paid by itself. The payment raises the balance of the caller, or of the wallet's own account,
@@ -91,9 +109,9 @@ const payThenRun = async (
 ): Promise<Answer> => {
   const { operation, sale, prepaid, input } = order;
   const credit = creditOf(call.caller, services);
-  const quote = quoteOf(order, owed, { call, services });
-  const { price } = quote;
   const requestHash = requestHashOf(order, credit.accountId);
+  const quote = await quotePaid(order, { owed, requestHash }, { call, services });
+  const { price, unpaidMs: deadlineMs = services.config.chatDeadlineMs } = quote;
   const toPaid = async (
     { identity, accountId }: Pick<Payment, 'identity' | 'accountId'>,
     most: Nano | null,
@@ -107,12 +125,11 @@ const payThenRun = async (
     assertOnSale(sale, services);
     return toPaid(payment, payment.credit ?? price);
   };
-  const isMetered =
-    call.caller === null &&
-    prepaid.waits === true &&
-    price <= maxOfOne &&
-    services.config.chatDeadlineMs <= maxMeteredMs;
-  const metered = isMetered ? meterCall(order, { ...call, toAccount: toPledged }, services) : null;
+  const isMetered = call.caller === null && prepaid.waits === true && price <= maxOfOne;
+  const metered =
+    isMetered && deadlineMs !== null && deadlineMs <= maxMeteredMs
+      ? meterCall(order, { ...call, deadlineMs, toAccount: toPledged }, services)
+      : null;
   // An earlier job under the client's own key is answered, and nothing is settled, unless the job is owed.
   let isRepeat = false;
   // Set for a call that has no job yet.
@@ -153,34 +170,35 @@ const payThenRun = async (
   }
 };
 
-/** `accountId`: the account whose balance a payment raises; null: the account of the wallet that pays. */
-const requestHashOf = ({ operation, prepaid, input }: PrepaidOrder, accountId: string | null): string =>
-  sha256(`${operation.name}\n${accountId ?? ''}\n${canonicalJson(prepaid.idempotentPart(input))}`);
-
 /** The caller, or the wallet whose payment is verified or settled. */
 const buyerOf = async (
   accountId: string | null,
   { call: { caller }, price }: { call: Call; price: bigint },
-  { store, config }: Services,
-): Promise<AccountCall['caller']> => {
+  services: Services,
+): Promise<Caller> => {
   if (caller !== null) return { ...caller, available: caller.available + price };
-  const account = accountId === null ? null : await store.getWalletAccount(accountId);
+  const account = accountId === null ? null : await services.store.getWalletAccount(accountId);
   if (account === null) throw new Error('a payment was settled for a wallet without an account');
-  const { id, keyId, terms, isSandbox } = account;
-  return {
-    accountId: id,
-    keyId,
-    // The call may not cost more than its own payment, whatever else the wallet has.
-    available: price,
-    terms: terms ?? config.wallets.terms,
-    isSandbox,
-    webhookSecret: null,
-    limits: null,
-  };
+  // The call may not cost more than its own payment, whatever else the wallet has.
+  return toWalletCaller(account, { available: price, services });
 };
 
+/** Makes the caller of a call that a wallet pays for without a key. Null: a wallet that has no account. */
+export const toWalletCaller = (
+  account: WalletAccount | null,
+  { available, services: { config } }: { available: Nano; services: Pick<Services, 'config'> },
+): Caller => ({
+  accountId: account?.id ?? '',
+  keyId: account?.keyId ?? '',
+  available,
+  terms: account?.terms ?? config.wallets.terms,
+  isSandbox: account?.isSandbox ?? !config.x402.takesRealMoney,
+  webhookSecret: null,
+  limits: null,
+});
+
 /** Removes the balance from an answer, which anybody can get who has read the proof on the chain. */
-const withoutBalance = (answer: Answer, { config: { brand } }: Services): Answer => {
+export const withoutBalance = (answer: Answer, { config: { brand } }: Services): Answer => {
   if (answer.kind !== 'json' && answer.kind !== 'stream') return answer;
   const { [`x-${brand}-balance-usd`]: _balance, ...headers } = answer.headers;
   if (answer.kind === 'stream' || !('balance_remaining_usd' in Object(answer.body['usage'])))
@@ -205,7 +223,7 @@ const paidFor = (
   error.withMessage(
     `${error.message.replace(/[^.!?]$/, '$&.')} The payment of $${formatUsd(price)} is settled, and is balance of the ` +
       (hasKey ? 'account' : "wallet's account, which a sign-in opens") +
-      (isTransient(error.code)
+      (isTransient(error.code) && error.code !== 'outcome_unknown'
         ? ': send the same request with the same payment proof again, or use the balance with a key.'
         : '.'),
     receipt?.headers,
@@ -225,7 +243,7 @@ const withTerms = async (
     return error;
   let offered: Awaited<ReturnType<Services['x402']['offer']>>;
   try {
-    const quote = quoteOf(order, earlier, { call, services });
+    const quote = await quoteOf(order, earlier, { call, services });
     const requestHash = requestHashOf(order, call.caller.accountId);
     offered = await services.x402.offer(toOrder({ operation, sale, quote, requestHash }, call, services));
   } catch (refusal) {

@@ -1,11 +1,14 @@
+import type { LiveJob } from '../jobs/job-runner.ts';
 import { AppError } from '../kit/errors.ts';
-import { hasProof } from '../payments/sale/gate.ts';
+import { paymentInProgress } from '../payments/sale/answers.ts';
+import { hasProof, type Proofs } from '../payments/sale/gate.ts';
 import type { Answer } from './answer.ts';
-import type { Call, Services } from './call.ts';
-import { admit, runPrepaid } from './prepaid.ts';
-import { answerFree, isOnSale } from './sale-rules.ts';
+import type { AccountCall, Call, Idempotency, Services } from './call.ts';
+import { openPaidAnswer, refusalOf, type MadeAnswer } from './prepaid-answer.ts';
+import { admit, answerEarlier, idempotencyOf, runPrepaid, type PrepaidOrder } from './prepaid.ts';
+import { answerFree, isMadeUp, isOnSale } from './sale-rules.ts';
 import type { BalanceAnswerSale } from './sale.ts';
-import { freeAnswer, sellAnswer, type AnswerOrder } from './sell-answer.ts';
+import { freeAnswer, hashOf, sellAnswer, type AnswerOrder } from './sell-answer.ts';
 import { validate } from './validate.ts';
 
 /**
@@ -18,23 +21,84 @@ export const sellFromBalance = async (
   services: Services,
 ): Promise<Answer> => {
   const { operation, sale, rawInput } = order;
-  if (call.caller === null || hasProof(call.proofs)) return sellAnswer(order, call, services);
+  const proofs = hasProof(call.proofs) ? call.proofs : null;
+  if (call.caller === null || (proofs !== null && call.idempotencyKey === null))
+    return sellAnswer(order, call, services);
   const account = await admit(call, services);
   const { accountId } = account.caller;
-  await services.accountLimiter.consume(`${operation.name} ${accountId}`, sale.ratePerMinute);
+  await services.accountLimiter.consume(accountId, sale.ratePerMinute, `calls of ${operation.name}`);
   const input = validate(operation, rawInput, call.transport);
   sale.check(input);
   const look = answerFree(sale, input, call, services);
-  if (look !== null) return freeAnswer(look, sale, services);
+  if (look !== null)
+    return freeAnswer(look, sale, services, refusalOf(account, isMadeUp(sale, services)) === null);
+  const prepaid = { operation, prepaid: sale.prepaid, input };
+  const idempotency = idempotencyOf(prepaid, account);
+  if (proofs !== null && idempotency !== null)
+    return sellUnderKey({ ...order, prepaid, idempotency }, { account, proofs }, services);
   try {
-    return await runPrepaid({ operation, prepaid: sale.prepaid, input }, account, services);
+    return await runPrepaid(prepaid, account, services);
   } catch (error) {
     const isTooLow =
       error instanceof AppError && error.code === 'insufficient_balance' && error.param === undefined;
     if (!isTooLow || call.proofs === null || !isOnSale(sale, services)) throw error;
-    return sellAnswer(order, call, services).catch((refusal: unknown) => {
+    const answer = await sellAnswer(order, call, services).catch((refusal: unknown) => {
       // Where there are no terms now, the call is refused as where nothing is sold by x402.
       throw refusal instanceof AppError ? error : refusal;
     });
+    return answer.kind === 'payment_required' ? { ...answer, page: error.page } : answer;
   }
 };
+
+interface KeyedOrder extends AnswerOrder<BalanceAnswerSale> {
+  prepaid: PrepaidOrder;
+  idempotency: Idempotency;
+}
+
+/**
+ * Sells an answer for a proof under an idempotency key. A known payment has its own answer. A known key with a new proof
+ * answers its job, and settles nothing. Else a job has the key until the payment is settled, so that each other call with
+ * the key waits for this one.
+ */
+const sellUnderKey = async (
+  { prepaid, idempotency, ...order }: KeyedOrder,
+  { account, proofs }: { account: AccountCall; proofs: Proofs },
+  services: Services,
+): Promise<Answer> => {
+  const { operation } = order;
+  const known = await services.x402.findPayment({ proofs, requestHash: hashOf(operation, prepaid.input) });
+  const isNew = known === null || known.state === 'rejected';
+  const earlier = isNew ? await answerEarlier(prepaid, account, services) : null;
+  if (earlier !== null) return earlier;
+  let taken: AccountCall | null = null;
+  const own: { job?: LiveJob | null } = {};
+  const selling: Promise<Answer> = sellAnswer(order, account, services, async ({ identity }) => {
+    const job = { name: operation.name, idempotency, produce: () => selling.then(toMade, notPaid) };
+    const paid = { ...account, payment: { identity, most: null } };
+    own.job = await openPaidAnswer(job, paid, services);
+    if (own.job !== null) return;
+    taken = paid;
+    throw paymentInProgress();
+  });
+  try {
+    return await selling;
+  } catch (error) {
+    const twin = taken === null ? null : await answerEarlier(prepaid, taken, services);
+    if (twin !== null) return twin;
+    // The key is free again when its job has ended, and a client may send the call anew once this one is answered. The job
+    // runner logs a job that it lost.
+    await own.job?.finished.catch(() => null);
+    throw error;
+  }
+};
+
+const notPaid = (): never => {
+  throw new AppError(
+    'payment_unavailable',
+    'The call that came first with this Idempotency-Key is not paid. Send the request again.',
+    { isLogged: true },
+  );
+};
+
+const toMade = (answer: Answer): MadeAnswer =>
+  answer.kind === 'json' ? { result: answer.body, charge: 0n, isSandbox: answer.isSandbox } : notPaid();

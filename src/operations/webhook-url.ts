@@ -7,7 +7,7 @@ import type { Caller } from '../accounts/authenticate.ts';
 import { checkUrl } from '../http/check-url.ts';
 import { OutboundError } from '../http/outbound.ts';
 
-const maxCharacters = 2_048;
+export const maxUrlCharacters = 2_048;
 
 /**
  * Returns a sentence for the customer if a `webhook_url` is refused, else null. Does not resolve the host: every
@@ -17,7 +17,7 @@ export const webhookTargetProblem = (
   url: string,
   { allowsLoopback }: { allowsLoopback: boolean },
 ): string | null => {
-  if (url.length > maxCharacters) return `The URL is longer than ${maxCharacters} characters.`;
+  if (url.length > maxUrlCharacters) return `The URL is longer than ${maxUrlCharacters} characters.`;
   try {
     checkUrl(url, { allowsLoopback });
     return null;
@@ -45,12 +45,13 @@ export const checkWebhookUrl = (
 export const assertWebhooks = (
   webhookUrl: string | null | undefined,
   { acceptsWebhooks }: Pick<WebhookSettings, 'acceptsWebhooks'>,
+  param = 'webhook_url',
 ): void => {
   if (typeof webhookUrl === 'string' && !acceptsWebhooks)
     throw new AppError(
       'webhook_temporarily_unavailable',
-      'webhook_url: callbacks are not available now. Leave it out and read the job with GET /v1/jobs/{id}.',
-      { param: 'webhook_url', retryAfterSeconds: webhookRetrySeconds },
+      `${param}: callbacks are not available now. Leave them out, and read jobs with GET /v1/jobs/{id}.`,
+      { param, retryAfterSeconds: webhookRetrySeconds },
     );
 };
 

@@ -12,7 +12,8 @@ import { formatUsd } from '../kit/money.ts';
 import { time, usd } from '../operations/answer-fields.ts';
 import type { Account } from '../store/store.ts';
 import { accountIdField, limitField, lineField, pageField } from './fields.ts';
-import { readVerb, writeVerb, type CommandForm, type OperatorServices, requireFound } from './verb.ts';
+import { readVerb, requireFound, writeVerb } from './verb.ts';
+import type { CommandForm, OperatorServices, Verb } from './verb.ts';
 import { defineView, toPage } from '../operations/view.ts';
 
 export const accountView = defineView<Account>({
@@ -62,7 +63,6 @@ export const listAccounts = readVerb({
       `--json | jq -r '.accounts[] | [.id, .balance_usd] | @tsv'`,
       `--json | jq '.accounts[] | select(.wallet != null)'`,
     ],
-    of: 'accounts',
     table: { columns, none: 'There are no accounts.' },
   },
   handle: async ({ limit, after: afterId }, { store }) => {
@@ -80,7 +80,7 @@ export const getAccount = readVerb({
   path: '/accounts/{account_id}',
   output: z.strictObject({ account: accountView.schema }),
   answer: 'AccountAnswer',
-  command: { usage: 'accounts show <account>', of: 'account', table: { columns } },
+  command: { usage: 'accounts show <account>', table: { columns } },
   handle: async ({ account_id: accountId }, { store }) => ({
     account: accountView.show(requireFound(await store.getAccount(accountId), 'account', accountId)),
   }),
@@ -113,7 +113,6 @@ export const createAccount = writeVerb({
     more: 'A missing data folder is created too.',
     examples: ['--name "Acme Ltd" --json', '--name "Acme Ltd, trial" --approved --sandbox'],
     isNewAllowed: true,
-    of: 'account',
     table: {
       columns,
       remark: ({ account: { id, status } }) =>
@@ -132,10 +131,7 @@ const statusChange = z.strictObject({
   changed: z.boolean().describe('False: it already had that status.'),
 });
 
-interface StatusParts {
-  name: string;
-  title: string;
-  description: string;
+interface StatusParts extends Pick<Verb, 'name' | 'title' | 'description'> {
   path: string;
   status: 'active' | 'suspended';
   command: Pick<CommandForm, 'usage' | 'more'>;

@@ -22,19 +22,17 @@ const { schema, example } = view;
 type ConnectionView = z.output<typeof schema>;
 
 /** Reads a connection as it is now. Throws AppError `connection_not_found`. */
-const findView = async (
-  id: string,
-  { store, clock }: Pick<OperatorServices, 'store' | 'clock'>,
-): Promise<ConnectionView> =>
+const findView = async (id: string, { store, clock }: OperatorServices): Promise<ConnectionView> =>
   view.show(requireFound(await store.getConnection({ id, now: clock.now() }), 'connection', id));
 
 const table = {
   columns:
-    'id=CONNECTION_ID client created_at revoked_at day=USD_TODAY total=USD_IN_ALL allowed=SCOPES key_id=BY_KEY',
+    'id=CONNECTION_ID client created_at revoked_at day=USD_TODAY total=USD_IN_ALL ask_above_usd=ASK_ABOVE allowed=SCOPES servers key_id=BY_KEY',
   row: (connection: ConnectionView) => ({
     day: budgetCell(connection.day_spent_usd, connection.budget_day_usd),
     total: budgetCell(connection.total_spent_usd, connection.budget_total_usd),
     allowed: connection.scopes.join(','),
+    servers: connection.servers.join(','),
   }),
 };
 
@@ -51,7 +49,6 @@ export const listConnections = readVerb({
   errors: ['account_not_found'],
   command: {
     usage: 'connections list <account> [--limit <count>]',
-    of: 'connections',
     table: { ...table, none: 'The account has no connections.' },
   },
   handle: async ({ account_id: accountId, limit: count }, { store, clock }) => {
@@ -68,7 +65,7 @@ export const limitConnection = writeVerb({
   title: 'Change the limits of a connection',
   description:
     'Changes what an assistant may spend, from its next call on: fields that are left out stay, and null removes a ' +
-    'limit. One of them has to stay.',
+    'limit. One of both budgets has to stay.',
   group: 'connections',
   path: '/connections/{connection_id}',
   fields: { connection_id: connectionIdField, ...connectionLimits },
@@ -77,9 +74,8 @@ export const limitConnection = writeVerb({
   example: { connection_id: example.id, budget_day_usd: '5.00' },
   errors: ['connection_not_found', 'invalid_value'],
   command: {
-    usage: 'connections limit <connection> [--budget-day <usd>] [--budget-total <usd>]',
+    usage: 'connections limit <connection> [--budget-day <usd>] [--budget-total <usd>] [--ask-above <usd>]',
     examples: [`${example.id} --budget-day none --budget-total 80`],
-    of: 'connection',
     table,
   },
   handle: async ({ connection_id: id, ...limits }, services) => {

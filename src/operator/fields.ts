@@ -8,7 +8,6 @@ import { like } from '../operations/view.ts';
 
 export const accountIdField = idField.describe('The id of the account.');
 
-/** How many items a list has. */
 export const limitField = (maximum: number, usual: number) => {
   const form = `must be a whole number from 1 to ${maximum}`;
   return z.int(form).min(1, form).max(maximum, form).default(usual).describe('How many items at most.');
@@ -103,7 +102,6 @@ export const dayFields = {
   to: dayField.optional().describe('The last day, in UTC. By default today.'),
 };
 
-/** The days of an answer. */
 export const shownDays = { from: like(z.string(), '2026-11-01'), to: like(z.string(), '2026-11-30') };
 
 /** Throws AppError if the last day is before the first. */

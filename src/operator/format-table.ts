@@ -7,9 +7,8 @@ const toText = (cell: unknown): string => {
 };
 
 /**
- * Formats documents in aligned columns below their titles. No line ends in spaces. `columns` names the members:
- * `id=KEY_ID created_at >balance_usd` has the titles KEY ID, CREATED and BALANCE USD, and aligns the last column to the
- * right.
+ * Formats documents in aligned columns. No line ends in spaces. `id=KEY_ID created_at >balance_usd` are members with the
+ * titles KEY ID, CREATED and BALANCE USD, of which the last is aligned to the right.
  */
 export const formatTable = (
   columns: string,

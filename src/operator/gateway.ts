@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { settingsSchema } from '../config/settings-in-force.ts';
 import { isoOrNull, toIso } from '../kit/clock.ts';
 import { time } from '../operations/answer-fields.ts';
 import type { Providers } from '../providers/create-providers.ts';
@@ -74,13 +75,6 @@ export const listProviders = readVerb({
   },
 });
 
-const settingSchema = z.strictObject({
-  name: z.string(),
-  value: z.string().nullable().describe('Null: unset, without a default.'),
-  source: z.enum(['environment', '--env-file', '--data-dir', 'default']).nullable(),
-  secret: z.boolean().describe('True: the value, or a part of it, is secret.'),
-});
-
 export const getSettings = readVerb({
   name: 'get_settings',
   title: 'Get the settings in force',
@@ -90,10 +84,7 @@ export const getSettings = readVerb({
   group: 'gateway',
   path: '/settings',
   fields: {},
-  output: z.strictObject({
-    settings: z.array(settingSchema),
-    file: z.json().describe('causeway.yaml; null: there is none.'),
-  }),
+  output: settingsSchema,
   answer: 'SettingsInForce',
   exampleAnswer: {
     settings: [

@@ -6,6 +6,7 @@ import {
   labelField,
   limitFields,
   readLimits,
+  toolsToName,
   type WrittenLimits,
 } from '../operations/keys/key-fields.ts';
 import { exampleKey as exampleOwnKey, keyMembers, toKeyAnswer } from '../operations/keys/key-answer.ts';
@@ -26,20 +27,21 @@ const toKeyView = (key: UsedKey): KeyView => ({ account_id: key.accountId, ...to
 const example: KeyView = noteExample(keySchema, { account_id: exampleAccountId, ...exampleOwnKey });
 
 /** Reads a key as it is now. Throws AppError `key_not_found`. */
-const findKeyView = async (
-  id: string,
-  { store, clock }: Pick<OperatorServices, 'store' | 'clock'>,
-): Promise<KeyView> => toKeyView(requireFound(await store.getKey({ id, now: clock.now() }), 'key', id));
+const findKeyView = async (id: string, { store, clock }: OperatorServices): Promise<KeyView> =>
+  toKeyView(requireFound(await store.getKey({ id, now: clock.now() }), 'key', id));
 
 /** Reads limits as an operator writes them. The settings of the gateway are read only for those that need them. */
 const readKnownLimits = async (
   written: WrittenLimits,
-  { clock, config }: Pick<OperatorServices, 'clock' | 'config'>,
+  { clock, config, store }: OperatorServices,
 ): Promise<LimitChanges> => {
-  const isPlain = (written.models ?? null) === null && (written.alert_url ?? null) === null;
-  const { models, allowsLoopbackUrls } = isPlain ? { models: [], allowsLoopbackUrls: false } : await config();
+  const isPlain = (written.models ?? written.tools ?? written.alert_url ?? null) === null;
+  const { models, mounts, allowsLoopbackUrls } = isPlain
+    ? { models: [], mounts: [], allowsLoopbackUrls: false }
+    : await config();
   return readLimits(written, {
     skus: models.map(({ sku }) => sku),
+    tools: await toolsToName(mounts, store),
     allowsLoopback: allowsLoopbackUrls,
     now: clock.now(),
   });
@@ -51,18 +53,19 @@ export const budgetCell = (spent: string | null, budget: string | null): string 
 
 const table = {
   columns:
-    'id=KEY_ID display=KEY created_at expires_at revoked_at day=USD_TODAY month=USD_THIS_MONTH total=USD_IN_ALL models label',
+    'id=KEY_ID display=KEY created_at last_used_at expires_at revoked_at day=USD_TODAY month=USD_THIS_MONTH total=USD_IN_ALL models tools label',
   row: (key: KeyView) => ({
     day: budgetCell(key.day_spent_usd, key.budget_day_usd),
     month: budgetCell(key.month_spent_usd, key.budget_month_usd),
     total: budgetCell(key.total_spent_usd, key.budget_total_usd),
     models: key.models?.join(',') ?? null,
+    tools: key.tools?.join(',') ?? null,
   }),
 };
 
 const limitUsage =
-  '[--label <label>] [--expires <time>] [--models <skus>] [--budget-day <usd>] [--budget-month <usd>] ' +
-  '[--budget-total <usd>] [--alert-url <url>]';
+  '[--label <label>] [--expires <time>] [--models <skus>] [--tools <names>] [--budget-day <usd>] ' +
+  '[--budget-month <usd>] [--budget-total <usd>] [--alert-url <url>]';
 
 export const issueKey = writeVerb({
   name: 'issue_key',
@@ -124,7 +127,6 @@ export const changeKey = writeVerb({
     usage: `keys set <key> ${limitUsage}`,
     more: 'A budget counts the calls that are made while the key has one.',
     examples: [`${example.id} --budget-day none --models textmodel-3.5-flash`],
-    of: 'api_key',
     table: { ...table },
   },
   handle: async ({ key_id: id, label, ...written }, services) => {
@@ -173,7 +175,6 @@ export const listKeys = readVerb({
   errors: ['account_not_found'],
   command: {
     usage: 'keys list <account> [--limit <count>]',
-    of: 'api_keys',
     table: { ...table, none: 'The account has no keys.' },
   },
   handle: async ({ account_id: accountId, limit }, { store, clock }) => {

@@ -222,9 +222,8 @@ export const listTransactions = readVerb({
   command: {
     usage: 'accounts transactions <account> [--limit <count>] [--after <entry>]',
     examples: [`${exampleAccountId} --json | jq '.transactions[].amount_usd'`],
-    of: 'transactions',
     table: {
-      columns: 'id=ENTRY type >amount_usd created_at model reason',
+      columns: 'id=ENTRY type >amount_usd created_at job_id=JOB model reason',
       none: 'There are no transactions.',
     },
   },

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { bearerKey } from '../accounts/authenticate.ts';
+import { findOperator } from '../accounts/find-operator.ts';
 import type { Config } from '../config/config.ts';
 import { AppError, methodNotAllowed } from '../kit/errors.ts';
 import { type RequestNote, watchClient } from '../kit/log-request.ts';
@@ -33,6 +34,8 @@ interface RequestFacts {
   url: URL;
   clientAddress: string;
   note: RequestNote;
+  /** SHA-256 of the key of a session of the console. Absent: the `Authorization` header has the key. */
+  keyHash?: string;
 }
 
 const documentPath = '/admin/v1/openapi.json';
@@ -40,10 +43,7 @@ const documentPath = '/admin/v1/openapi.json';
 /** Terms of an account are the largest input, with 64 KB. */
 const maxBytes = 1024 ** 2;
 
-/**
- * Serves the operator's API: /admin/v1 and everything below. The key is checked before the path, so that a stranger learns
- * nothing, not even which addresses there are.
- */
+/** Serves /admin/v1. The key is checked before the path, so that a stranger does not learn which addresses there are. */
 export const createOperatorMount = (services: OperatorMountServices) => {
   const { config, store, clock, log, providers, buyer } = services;
   const find = createRouteTable(verbs);
@@ -69,11 +69,10 @@ export const createOperatorMount = (services: OperatorMountServices) => {
     facts: RequestFacts,
     signal: AbortSignal,
   ): Promise<object> => {
-    const { url, clientAddress, requestId, note } = facts;
-    const { authorization } = request.headers;
+    const { url, clientAddress, requestId, note, keyHash = hashOf(request.headers.authorization) } = facts;
     const actor = `${strangerPrefix}${addressBucket(clientAddress)}`;
     const stranger = { actor, actorLabel: null, role: 'read', requestId } as const;
-    const key = await authenticate(authorization, clientAddress, services).catch((error: unknown) =>
+    const key = await authenticate(keyHash, clientAddress, services).catch((error: unknown) =>
       refuse(error, 'authenticate', stranger, operatorServices),
     );
     note.operatorKey = key.id;
@@ -138,19 +137,19 @@ const checkType = ({ headers }: IncomingMessage, accepts: readonly string[]): vo
 const misplaced = (name: string, problem: string): AppError =>
   new AppError('invalid_parameter', `${name}: ${problem}`, { param: name });
 
-/**
- * Finds the operator key of an `Authorization` header. It is looked up on every call, so that a revoked key stops working
- * at once. Throws AppError `invalid_api_key`, or `rate_limit_exceeded` after many failures from one address.
- */
+const hashOf = (authorization: string | undefined): string | null => {
+  const key = bearerKey(authorization);
+  return key === null ? null : sha256(key);
+};
+
+/** Looks the key up on every call, so a revoked one stops at once. Throws `rate_limit_exceeded` after many failures. */
 const authenticate = async (
-  authorization: string | undefined,
+  keyHash: string | null,
   clientAddress: string,
   { store, clock, failedOperatorCalls }: OperatorMountServices,
 ): Promise<OperatorKey> => {
-  const key = bearerKey(authorization);
-  const found = key === null ? null : await store.findOperatorKey(sha256(key));
-  const isExpired = found !== null && found.expiresAt !== null && found.expiresAt <= clock.now();
-  if (found !== null && found.revokedAt === null && !isExpired) return found;
+  const found = keyHash === null ? null : await findOperator({ store, clock }, keyHash);
+  if (found !== null) return found;
   await failedOperatorCalls.consume(clientAddress);
   throw new AppError(
     'invalid_api_key',

@@ -3,13 +3,13 @@ import { errorTable } from '../kit/errors.ts';
 import { envelopeOf } from '../operations/answer-fields.ts';
 import { assembleOpenApi } from '../rest/openapi/assemble-openapi.ts';
 import { accountView } from './accounts.ts';
+import { jobView } from './jobs.ts';
 import { keySchema } from './keys.ts';
 import { entryView } from './money.ts';
 import { verbs } from './verbs.ts';
 import { paymentView, refundView } from './payments/payment-view.ts';
 import { webhookView } from './webhooks.ts';
 
-/** Makes the description of the operator's API. */
 export const createOperatorOpenApi = ({ brand, publicUrl }: { brand: string; publicUrl: string }): object => {
   const title = brandTitle({ brand });
   return assembleOpenApi({
@@ -21,6 +21,7 @@ export const createOperatorOpenApi = ({ brand, publicUrl }: { brand: string; pub
       [accountView.schema, 'Account'],
       [entryView.schema, 'LedgerEntry'],
       [keySchema, 'Key'],
+      [jobView.schema, 'Job'],
       [paymentView.schema, 'Payment'],
       [refundView.schema, 'PaymentRefund'],
       [webhookView.schema, 'Webhook'],
@@ -50,7 +51,9 @@ const groupTexts: Readonly<Record<string, string>> = {
   accounts: 'Accounts of customers and their terms.',
   keys: 'API keys of customers and their limits.',
   connections: 'Assistants that use an account, and their limits.',
+  tools: 'Tools of mounted MCP servers, and what of them is accepted.',
   money: 'Balances and the ledger.',
+  jobs: 'What customers had made, without its contents.',
   payments: 'x402 payments and their refunds.',
   leads: 'The profiles of the search.',
   gateway: 'The running gateway: its providers and settings.',

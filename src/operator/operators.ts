@@ -102,7 +102,6 @@ const list = readVerb({
   answer: 'OperatorKeyList',
   command: {
     usage: 'operator-keys list',
-    of: 'operator_keys',
     table: {
       columns: 'id=KEY_ID display=KEY role created_at expires_at revoked_at label',
       none: 'There are no operator keys.',
@@ -167,7 +166,6 @@ export const listAudit = readVerb({
     examples: [
       `--since 2026-11-01 --actor key:${changeView.example.id} --json | jq -r '.changes[].operation'`,
     ],
-    of: 'changes',
     table: {
       columns: 'at actor actor_label=LABEL operation outcome error input',
       none: 'There are no such changes.',

@@ -8,20 +8,15 @@ import { StoreError } from '../store/store-error.ts';
 import type { OperatorRole } from '../store/store.ts';
 import type { Verb, OperatorServices } from './verb.ts';
 
-/** Who calls a verb. */
 export interface OperatorCall {
   /** `key:<id>` for an operator key, `cli:<user>` for the command line, `address:<address>` without a valid key. */
   actor: string;
-  /** The label of the key. */
   actorLabel: string | null;
   role: OperatorRole;
   requestId: string | null;
 }
 
-/**
- * Runs a verb over HTTP and on the command line alike. Reads its input only for callers who may run it. Throws
- * refusals as AppError.
- */
+/** Runs a verb for HTTP and commands. Reads its input only if the caller may run it. Throws refusals as AppError. */
 export const runVerb = async <Fields extends z.ZodRawShape, Output extends object>(
   verb: Verb<Fields, Output>,
   readInput: () => Promise<unknown>,

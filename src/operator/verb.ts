@@ -74,7 +74,7 @@ export interface CommandForm<Output extends object = object> {
   examples?: readonly string[];
   /** Creates a missing embedded store. */
   isNewAllowed?: true;
-  /** The member of the answer that is shown. Of a page, its last item leads to the next one. */
+  /** The member of the answer that is shown, by default its first. Of a page, its last item leads to the next one. */
   of?: string;
   /** Stands for `show` where people see that member as a table. */
   table?: ShownTable<Output>;
@@ -86,7 +86,6 @@ export interface CommandForm<Output extends object = object> {
   ): Shown | Promise<Shown>;
 }
 
-/** What a verb says of itself. */
 interface VerbParts<Fields extends z.ZodRawShape, Output extends object> extends Pick<
   DescribedOperation,
   'name' | 'title' | 'description' | 'group'
@@ -120,10 +119,7 @@ interface VerbParts<Fields extends z.ZodRawShape, Output extends object> extends
   handle(input: z.output<z.ZodObject<Fields>>, services: OperatorServices, callId: string): Promise<Output>;
 }
 
-/**
- * One thing that operators do, defined once. The routes below /admin/v1, their description and the command line are made
- * from the list of these (verbs.ts).
- */
+/** One thing that operators do. Routes, their description and the command line are made from the list (verbs.ts). */
 export interface Verb<Fields extends z.ZodRawShape = z.ZodRawShape, Output extends object = object>
   extends DescribedOperation, Pick<VerbParts<Fields, Output>, 'fields' | 'command' | 'logged' | 'handle'> {
   /** The role that may call it. Each call of a `write` verb is a row of the audit log, also a refused one. */

@@ -11,8 +11,11 @@ import { listAudit } from './operators.ts';
 import { getSettings, listProviders } from './gateway.ts';
 import { limitConnection, listConnections, revokeConnection } from './connections.ts';
 import { changeKey, issueKey, listKeys, revokeKey } from './keys.ts';
+import { getJob, listJobs } from './jobs.ts';
 import { importLeads, forgetPeople, getLeadStats, restorePeople } from './leads.ts';
 import { adjustAccount, checkLedger, creditAccount, getUsage, listTransactions, refundJob } from './money.ts';
+import { callTool } from './call-tool.ts';
+import { acceptTools, diffTools, listTools, showTool, toolRevenue } from './tools.ts';
 import type { Verb } from './verb.ts';
 import { listBought } from './payments/bought-payments.ts';
 import { getPayment, listPayments, sumPayments } from './payments/payments.ts';
@@ -42,6 +45,8 @@ export const verbs: readonly Verb[] = [
   listTransactions,
   getUsage,
   checkLedger,
+  listJobs,
+  getJob,
   listPayments,
   getPayment,
   sumPayments,
@@ -56,6 +61,12 @@ export const verbs: readonly Verb[] = [
   importLeads,
   forgetPeople,
   restorePeople,
+  listTools,
+  toolRevenue,
+  showTool,
+  diffTools,
+  acceptTools,
+  callTool,
   listProviders,
   getSettings,
   listWebhooks,

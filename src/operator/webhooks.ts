@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { rotateWebhookSecret as rotate } from '../jobs/webhooks/webhook-secrets.ts';
-import { isoOrNull, toIso } from '../kit/clock.ts';
+import { toIso } from '../kit/clock.ts';
 import { count, time } from '../operations/answer-fields.ts';
 import { idField } from '../operations/id-field.ts';
 import type { WebhookAttempt, WebhookEvent } from '../store/store.ts';
@@ -8,26 +8,13 @@ import { exampleAccountId } from './accounts.ts';
 import { accountIdField, limitField } from './fields.ts';
 import { requireFound, readVerb, writeVerb } from './verb.ts';
 import { defineView, like, toPage } from '../operations/view.ts';
+import { eventView, webhookState } from '../operations/webhooks/delivery-view.ts';
 import { formatTable } from './format-table.ts';
 
-const state = z.enum(['pending', 'delivered', 'stopped', 'exhausted']);
-
-export const webhookView = defineView<WebhookEvent>({
-  attempts: 'Since the end of the job, or since it was last sent again.',
-})({
-  event_id: [z.string(), 'id', '7c1d8f52-94a6-4a0e-8f3b-6f1f8a5e2b90'],
+export const webhookView = defineView<WebhookEvent>()({
+  ...eventView.members,
   account_id: [z.string(), 'accountId', exampleAccountId],
-  job_id: [z.string(), 'jobId', '0d9e8f7a-6b5c-4d3e-9f2a-1b0c9d8e7f6a'],
   url: [z.string(), 'url', 'https://shop.example/hooks/images'],
-  state: [state, 'state', 'pending'],
-  attempts: [count, 'attempts', 1],
-  next_attempt_at: [
-    time.nullable(),
-    ({ nextAttemptAt }) => isoOrNull(nextAttemptAt),
-    '2026-11-20T09:30:12.000Z',
-  ],
-  created_at: [time, ({ createdAt }) => toIso(createdAt), '2026-11-20T09:30:06.412Z'],
-  updated_at: [time, ({ updatedAt }) => toIso(updatedAt), '2026-11-20T09:30:07.020Z'],
 });
 
 const exampleId = webhookView.example.event_id;
@@ -39,7 +26,7 @@ const attemptView = defineView<WebhookAttempt>()({
   failure: [z.string().nullable(), 'failure', null],
 });
 
-const columns = 'event_id=EVENT state >attempts next_attempt_at=NEXT created_at host';
+const columns = 'event_id=ID event state >attempts next_attempt_at=NEXT created_at host';
 
 const row = (webhook: typeof webhookView.example) => ({
   ...webhook,
@@ -58,13 +45,13 @@ const ofEvent = {
 export const listWebhooks = readVerb({
   name: 'list_webhooks',
   title: 'List webhooks',
-  description: 'The webhooks that announce the ends of jobs, newest first.',
+  description: 'The webhooks of all accounts with the states of their delivery, newest first.',
   group: 'webhooks',
   path: '/webhooks',
   fields: {
     account_id: idField.optional().describe('Only those of this account.'),
     job_id: idField.optional().describe('Only that of this job.'),
-    state: state.optional().describe('Only those in this state.'),
+    state: webhookState.optional().describe('Only those in this state.'),
     limit: limitField(10_000, 100),
   },
   output: z.strictObject({ webhooks: z.array(webhookView.schema), has_more: z.boolean() }),
@@ -73,9 +60,8 @@ export const listWebhooks = readVerb({
   errors: ['account_not_found'],
   command: {
     usage: 'webhooks list [--account <account>] [--job <job>] [--state <state>] [--limit <count>]',
-    more: 'ATTEMPTS counts from the end of the job, or since it was last sent again.',
+    more: 'ATTEMPTS counts since the event was made, or was last sent again.',
     examples: [`--state exhausted --json | jq -r '.webhooks[].event_id'`],
-    of: 'webhooks',
     table: { columns, row, none: 'There are no such webhooks.' },
   },
   handle: async ({ account_id: accountId, job_id: jobId, state, limit }, { store }) => {
@@ -105,7 +91,7 @@ export const getWebhook = readVerb({
     show: ({ webhook, attempts }) =>
       [
         formatTable(columns, [row(webhook)]),
-        `To ${webhook.url}\nFor job ${webhook.job_id} of account ${webhook.account_id}`,
+        `To ${webhook.url}\nOf account ${webhook.account_id}${webhook.job_id === null ? '' : `, for job ${webhook.job_id}`}`,
         attempts.length === 0 ? 'Nothing has been sent yet.' : formatTable(attemptColumns, attempts),
       ].join('\n\n'),
   },
@@ -168,7 +154,11 @@ export const rotateWebhookSecret = writeVerb({
       (until === null ? '' : `\nThe previous secret signs too until ${until}.`),
   },
   handle: async ({ account_id: accountId }, services) => {
-    const { previous } = requireFound(await rotate(services, accountId), 'account', accountId);
+    const { previous } = requireFound(
+      await rotate(services, accountId, { again: true }),
+      'account',
+      accountId,
+    );
     return {
       account_id: accountId,
       previous_signs_until: previous === null ? null : toIso(previous.until),

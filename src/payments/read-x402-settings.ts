@@ -17,7 +17,6 @@ type Section = z.output<typeof x402Section>;
 
 const publicTestFacilitator = 'https://x402.org/facilitator';
 const cdpHost = 'api.cdp.coinbase.com';
-/** Throws ConfigError for a name of no family. */
 const familyOf = (network: string): NetworkFamily => {
   const family = findFamily(network);
   if (family === null) throw new ConfigError(`X402_NETWORKS: ${network} cannot take payments`);
@@ -176,11 +175,8 @@ export const readX402Settings = (values: X402Values, section: Section) => {
     networks,
     /** True for main networks; main and test networks are never mixed. */
     takesRealMoney: mainCount > 0,
-    /** The longest `PAYMENT-REQUIRED`. */
     headerBytes: values.X402_HEADER_BYTES,
-    /** Whether REST speaks MPP beside x402. */
     speaksMpp: values.X402_MPP,
-    /** The longest settlement, waiting for the chain included. */
     settleMs: values.X402_SETTLE_MS,
     /** The keys of refunds by the names of families; null for a key that is not set. The server does not use them. */
     refundKeys: Object.fromEntries(

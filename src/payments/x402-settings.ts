@@ -29,7 +29,6 @@ export type FacilitatorConfig =
    */
   | { kind: 'remote'; endpoints: FacilitatorEndpoint[]; rpcUrl: string | null };
 
-/** A facilitator elsewhere. */
 export interface FacilitatorEndpoint {
   /** Without a trailing slash. */
   url: string;
@@ -37,7 +36,6 @@ export interface FacilitatorEndpoint {
   cdpKey: CdpKey | null;
 }
 
-/** A secret API key of Coinbase's developer platform. */
 export interface CdpKey {
   id: string;
   /** Ed25519: base64 of 64 bytes. ES256: a PEM private key. */
@@ -70,9 +68,7 @@ const generalVariables = {
     )
     .refine((names) => new Set(names).size === names.length, 'names a network twice')
     .prefault('eip155:84532,solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1')
-    .describe(
-      'CAIP-2 names divided by commas; `none` switches the search off; see [The payment networks](#the-payment-networks)',
-    ),
+    .describe('[networks](#the-payment-networks), divided by commas; `none` switches the search off'),
   X402_FACILITATOR_URL: commaList
     .pipe(z.array(plainUrl).min(1).max(maxFacilitators, `must be at most ${maxFacilitators} URLs`))
     .refine((urls) => new Set(urls).size === urls.length, 'names a facilitator twice')
@@ -93,11 +89,10 @@ const generalVariables = {
     'longest `PAYMENT-REQUIRED` header; see [Behind a proxy](operators.md#behind-a-proxy)',
   ),
   X402_MPP: toggle('on', 'off', 'off').describe(
-    'sells to clients of MPP over REST as well; see ' +
-      '[Machine payments](agents-and-payments.md#machine-payments-mpp)',
+    'sells to clients of [MPP](agents-and-payments.md#machine-payments-mpp) over REST, too',
   ),
   X402_SETTLE_MS: wholeNumber(1_000, 240_000, 30_000).describe(
-    'how long a settlement may take, waiting for the chain or the facilitator included; then it is `payment_pending`',
+    'how long a settlement may take in all; then it is `payment_pending`',
   ),
 };
 
@@ -114,24 +109,21 @@ export const x402SecretNames = [
 export type X402Values = VariableValues<typeof x402Variables>;
 
 const assetSection = z.strictObject({
-  symbol: z
-    .string()
-    .regex(/^[A-Za-z0-9.]{1,12}$/, 'must be a token symbol')
-    .describe('symbol of the token'),
-  address: z.string().describe('contract of the token, or its mint on Solana'),
+  symbol: z.string().regex(/^[A-Za-z0-9.]{1,12}$/, 'must be a token symbol'),
+  address: z.string().describe('its contract, or its mint on Solana'),
   // Prices are whole tenths of a cent; the store keeps amounts of at most 18 decimals.
-  decimals: z.int().min(3).max(18).describe('decimals of the token, 3 to 18'),
+  decimals: z.int().min(3).max(18).describe('3 to 18'),
   transfer: z
     .enum(['eip3009', 'permit2'])
     .optional()
     .describe('EVM only: `eip3009` when unset, or `permit2` for a token without ERC-3009'),
   eip712: z
     .strictObject({
-      name: z.string().min(1).max(64).describe('name in the domain'),
-      version: z.string().min(1).max(16).describe('version in the domain'),
+      name: z.string().min(1).max(64),
+      version: z.string().min(1).max(16),
     })
     .optional()
-    .describe('EVM only: the token’s own signing domain; needed for `eip3009`'),
+    .describe('EVM only: `name` and `version` of the token’s own signing domain; needed for `eip3009`'),
 });
 
 const networkSection = z.strictObject({
@@ -141,11 +133,10 @@ const networkSection = z.strictObject({
     .optional()
     .describe('who settles; `local` when unset and a key and a node are there'),
   pay_to: z.string().optional().describe('wallet for payments on this network'),
-  asset: assetSection.optional().describe('another token worth one USD, in place of USDC'),
+  asset: assetSection.optional().describe('another token worth one USD, in place of USDC, with its `symbol`'),
 });
 export type NetworkSection = z.output<typeof networkSection>;
 
-/** Reports the problems that depend on the family of a network. */
 const checkByFamily = (
   { pay_to: payTo, asset }: NetworkSection,
   family: NetworkFamily,
@@ -166,7 +157,6 @@ const checkByFamily = (
     report('must be set for a token that is transferred by eip3009', 'asset', 'eip712');
 };
 
-/** The section `x402` of causeway.yaml. */
 export const x402Section = z
   .strictObject({
     networks: z
@@ -181,7 +171,7 @@ export const x402Section = z
             );
         }
       })
-      .describe('settings of networks in `X402_NETWORKS` that differ from the variables, by CAIP-2 name'),
+      .describe('settings of networks that differ from the variables, by CAIP-2 name'),
   })
   .default({ networks: {} })
   .describe('x402 payments');

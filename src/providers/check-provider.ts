@@ -33,9 +33,7 @@ export interface ProviderFinding {
   trouble: Trouble | null;
   /** Without the parameters. */
   url: string;
-  /** For the log. */
   facts: { status?: number; err?: unknown };
-  /** The Date header of the answer. */
   date?: unknown;
 }
 

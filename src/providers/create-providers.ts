@@ -31,13 +31,11 @@ export interface CreateProvidersOptions
   telemetry?: ProviderTelemetry | null;
 }
 
-/** Watches providers. */
 interface ProviderTelemetry {
   observeProvider(name: string, provider: Provider): Provider;
   traceHeaders(): Record<string, string>;
 }
 
-/** Opens all configured providers and makes the routers over them. */
 export const createProviders = async (config: ProvidersConfig, options: CreateProvidersOptions) => {
   const counter = createTokenCounter({ log: options.log });
   const movMaker = createMovMaker({ directory: join(config.dataDir, 'video-work') });
@@ -51,7 +49,6 @@ export const createProviders = async (config: ProvidersConfig, options: CreatePr
   const sources = new Map(await Promise.all(Object.entries(config.providers).map(open)));
   const served = createServedModels(options.clock);
 
-  /** Creates a router for each SKU of a kind. */
   const createRouters = <Kind extends ModelKind, Router>(
     kind: Kind,
     createRouter: (routes: Route<NonNullable<Provider[Kind]>>[], options: RouterOptions) => Router,
@@ -86,11 +83,9 @@ export const createProviders = async (config: ProvidersConfig, options: CreatePr
   logSandboxModels(config, options.log);
 
   return {
-    /** The routes of a chat SKU. Throws ProviderError `upstream_unavailable` for a SKU that is not on sale. */
+    /** The routes of a SKU. Throws ProviderError `upstream_unavailable` for one that is not on sale. */
     text: (sku: string) => texts.get(sku) ?? notOnSale(sku),
-    /** The routes of an image SKU. Throws like `text`. */
     image: (sku: string) => images.get(sku) ?? notOnSale(sku),
-    /** The routes of a video SKU. Throws like `text`. */
     video: (sku: string) => videos.get(sku) ?? notOnSale(sku),
     /** Looks at requests that ask for moderation; null: none is configured. */
     moderator: config.moderation === null ? null : createModerator(config.moderation),

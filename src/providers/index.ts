@@ -7,7 +7,6 @@ import type { VideoProvider } from './video/video-provider.ts';
 
 const listMs = 5_000;
 
-/** The provider that asks an OpenAI-compatible service. */
 const openAiProvider: ProviderDefinition<RemoteConfig> = {
   type: 'openai',
   text: 'chat, images and moderation by an OpenAI-compatible service; `base_url` ends with its version, such as `/v1`',
@@ -129,7 +128,6 @@ const withType = ({ type, text, settings }: ProviderDefinition) =>
   z.strictObject({ type: z.literal(type).describe(`\`${type}\`: ${text}`), ...settings.shape });
 const [first, ...others] = providerDefinitions;
 
-/** The section `providers` of causeway.yaml. */
 export const providersSection = z
   .record(
     z.string().regex(/^[a-z][a-z0-9_-]{0,31}$/, 'must be a lower-case name'),

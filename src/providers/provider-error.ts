@@ -7,7 +7,6 @@
  */
 export type ProviderFailure = 'retry_same' | 'retry_other' | 'fatal' | 'ambiguous';
 
-/** The public code of an upstream failure. */
 export type ProviderErrorCode =
   | 'upstream_error'
   | 'upstream_unavailable'
@@ -20,13 +19,11 @@ export interface ProviderErrorOptions {
   /** `upstream_error` by default. */
   code?: ProviderErrorCode;
   /** The provider's explanation of a refusal by its content policy, shown to the customer. */
-  explanation?: string;
-  /** How long the upstream asks us to wait. */
-  retryAfterMs?: number;
+  explanation?: string | undefined;
+  retryAfterMs?: number | undefined;
   cause?: unknown;
 }
 
-/** Most characters of a cause in the log. */
 const longestCause = 500;
 
 /** The last failure of another provider that was asked for the same request before. */

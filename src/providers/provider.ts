@@ -76,7 +76,6 @@ export interface ProviderDefinition<Config extends ProviderConfig = ProviderConf
   create(config: Config, context: ProviderContext): Promise<Provider>;
 }
 
-/** The words and pictures of a request. */
 export interface ModerationInput {
   text: string;
   /** By the bytes' own magic number: `image/png`, `image/jpeg` or `image/webp`. */

@@ -27,14 +27,9 @@ const connectMs = 5_000;
 /** At most a day: beyond 24.8 days a timer would fire at once. */
 const timeoutMs = z.int().min(1).max(86_400_000);
 
-/** The settings of a provider that is an HTTP service. */
 export const remoteSettings = z.strictObject({
   base_url: httpUrl.transform(withoutTrailingSlash).describe('address of the service'),
-  api_key_env: z
-    .string()
-    .min(1)
-    .optional()
-    .describe('environment variable that holds the key; without it no key is sent'),
+  api_key_env: z.string().min(1).optional().describe('variable with the key; without it no key is sent'),
   first_byte_ms: timeoutMs
     .default(120_000)
     .describe(
@@ -45,7 +40,7 @@ export const remoteSettings = z.strictObject({
   send_traceparent: z
     .boolean()
     .default(false)
-    .describe('sends `traceparent`; see [Traces](operators-telemetry.md#traces)'),
+    .describe('sends [`traceparent`](operators-telemetry.md#traces)'),
   pay: paySettings.optional().describe('pays a service that sells its answers one by one'),
 });
 

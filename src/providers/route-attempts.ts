@@ -36,7 +36,6 @@ export const createRetryBudget = () => {
   };
 };
 
-/** The route that served an answer. */
 export interface ServedRoute {
   /** The provider's name in the configuration. */
   provider: string;
@@ -71,7 +70,6 @@ export interface RouterOptions {
 export interface Served<Provider, Answer> {
   route: Route<Provider>;
   pass: BreakerPass;
-  /** How many attempts the answer took. */
   attempts: number;
   answer: Answer;
 }
@@ -94,10 +92,7 @@ interface Turn<Provider> {
   tries: number;
 }
 
-/**
- * Asks the routes in order until one begins to answer, three times in all. No other code repeats an upstream call. Throws
- * the last ProviderError, or the signal's reason.
- */
+/** Asks the routes in order, three times in all; nothing else repeats a call. Throws the last ProviderError. */
 export const createRouteAttempts = <Provider>(
   routes: readonly Route<Provider>[],
   { log, random = Math.random, pause = pauseFor }: RouterOptions,
@@ -180,10 +175,7 @@ const earlierOf = (failures: readonly ProviderError[], { provider: now }: Served
   return [...last.values()];
 };
 
-/**
- * Keeps calls away from one provider's model that fails: it opens when half of at least ten of the last 64 calls failed. Each
- * failed probe doubles the time that it stays open, from 10 seconds up to 5 minutes.
- */
+/** Keeps calls away from one provider's model that fails. */
 export const createRouteBreaker = (clock: Clock): RouteBreaker => ({
   ...createCircuitBreaker({
     opensAfter: { outcomes: 64, leastOutcomes: 10, failedShare: 0.5 },
@@ -237,7 +229,6 @@ const createRouteHealth = (clock: Clock) => {
   };
 };
 
-/** A model of a provider, and the SKUs that it serves. */
 interface ServedModel extends RouteConfig {
   kind: ModelKind;
   skus: string[];

@@ -73,7 +73,6 @@ type FetchOptions = Parameters<VideoProvider['fetch']>[2];
 
 /** A begun task as plain JSON, by which any process of the gateway finds it again. */
 export interface StartedVideo extends ServedRoute {
-  /** The provider's name of the task. */
   task: string;
 }
 
@@ -137,7 +136,6 @@ interface Beginning {
   /** Starts the answer and returns its end. */
   start: (emit: TextCall['emit']) => Promise<void>;
   emit: TextCall['emit'];
-  /** Called before the first event. */
   onFirst: () => void;
 }
 

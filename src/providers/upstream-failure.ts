@@ -35,23 +35,16 @@ const fromComplaint = (
   const message = `the upstream answered ${status ?? 'in its stream'}: ${forLog(complaint)}`;
   if (isModeration(complaint)) return refusal(message, complaint);
   const [failure, code] = classify(complaint, status);
-  const restMs = restMsIn(headers);
-  return new ProviderError(message, {
-    failure,
-    code,
-    ...(restMs === undefined ? {} : { retryAfterMs: restMs }),
-  });
+  return new ProviderError(message, { failure, code, retryAfterMs: restMsIn(headers) });
 };
 
 /** Makes the failure of a request that a content policy refused. */
-const refusal = (message: string, complaint: Complaint): ProviderError => {
-  const explanation = moderationExplanation(complaint.message);
-  return new ProviderError(message, {
+const refusal = (message: string, complaint: Complaint): ProviderError =>
+  new ProviderError(message, {
     failure: 'fatal',
     code: 'content_policy_violation',
-    ...(explanation === '' ? {} : { explanation }),
+    explanation: moderationExplanation(complaint.message) || undefined,
   });
-};
 
 const classify = (
   { code, type }: Complaint,

@@ -32,10 +32,7 @@ export type UpstreamConfig = Pick<RemoteConfig, 'apiKey' | 'timeouts' | 'sendsTr
 
 export type Upstream = ReturnType<typeof createUpstream>;
 
-/**
- * An HTTP service with its key and connections, and with connect, first byte, idle and total time-outs. Any status is an
- * answer, and redirects are not followed. Throws ProviderError, or the signal's reason.
- */
+/** An HTTP service. Any status, also a redirect, is an answer. Throws ProviderError, or the signal's reason. */
 export const createUpstream = (
   { apiKey, timeouts, sendsTraceparent, pay = null }: UpstreamConfig,
   {
@@ -110,26 +107,22 @@ const parseJson = (text: string): unknown => {
   }
 };
 
+/** Maps a failure of the HTTP client to what the router may do about it. Throws any other error as it is. */
 const throwTransportFailure = (error: unknown): never => {
-  throw toTransportFailure(error);
-};
-
-/** Maps a failure of the HTTP client to what the router may do about it. Returns any other error as it is. */
-const toTransportFailure = (error: unknown): unknown => {
   if (error instanceof PurchaseError)
-    return new ProviderError(error.message, {
+    throw new ProviderError(error.message, {
       ...(error.mayBePaid
         ? { failure: 'ambiguous' as const }
         : { failure: 'retry_other' as const, code: 'upstream_unavailable' as const }),
       cause: error,
     });
-  if (!(error instanceof OutboundError)) return error;
+  if (!(error instanceof OutboundError)) throw error;
   const message = `the upstream did not answer: ${error.message}`;
   const isBadCertificate = error.failure === 'bad_certificate';
   // The request may have been carried out.
   if (error.failure !== 'unreachable' && !isBadCertificate)
-    return new ProviderError(message, { failure: 'ambiguous', cause: error });
-  return new ProviderError(message, {
+    throw new ProviderError(message, { failure: 'ambiguous', cause: error });
+  throw new ProviderError(message, {
     failure: isBadCertificate || isTlsFault(error.cause) ? 'retry_other' : 'retry_same',
     code: 'upstream_unavailable',
     cause: error,

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { rateHeaderTexts } from '../limits/minute-limit.ts';
 import type { Services } from '../operations/call.ts';
 import type { DescribedOperation, Operation } from '../operations/definition.ts';
 import { rulesOf } from '../operations/sale-rules.ts';
@@ -12,6 +13,7 @@ const readable = [
   'X-Payment-Transaction',
   'Idempotent-Replayed',
   'Retry-After',
+  ...Object.keys(rateHeaderTexts),
   'X-Request-Id',
   'X-Should-Retry',
 ];
@@ -63,7 +65,7 @@ export const answerPreflight = (
   const names = [
     ...sendable,
     ...(speaksMpp ? sendableMpp : []),
-    ...(takesJson ? ['Content-Type', 'Idempotency-Key'] : []),
+    ...(takesJson ? ['Content-Type', 'Idempotency-Key', 'X-Usage-Tag'] : []),
   ];
   response.writeHead(204, {
     'access-control-allow-methods': method,

@@ -2,11 +2,11 @@ import type { ModelConfig, Price } from '../accounts/catalog/model.ts';
 import { brandTitle, firstSentence } from '../kit/text.ts';
 import type { JsonObject } from '../kit/json.ts';
 import { formatRate, formatUsd } from '../kit/money.ts';
-import { createOffered, rulesOf } from '../operations/sale-rules.ts';
+import { createOffered, isSold, rulesOf } from '../operations/sale-rules.ts';
 import type { Services } from '../operations/call.ts';
 import type { Operation } from '../operations/definition.ts';
-import { unknownWallet } from '../operations/per-call-sale.ts';
-import type { SaleDescription, X402Gate } from '../payments/sale/gate.ts';
+import { soldExample, unknownWallet } from '../operations/per-call-sale.ts';
+import type { PriceRange, SaleDescription, X402Gate } from '../payments/sale/gate.ts';
 
 /** Where an operation is called. */
 interface Callable {
@@ -30,6 +30,18 @@ export interface Good extends Callable, Pick<ReturnType<X402Gate['payable']>, 'a
   notice: string | null;
 }
 
+/** An operation that is sold, with all ways to pay for it. */
+export interface Offer extends Callable {
+  /** Whether an account may call it with its key. */
+  takesKey: boolean;
+  /** The SKUs that it sells; empty: it sells something else. */
+  models: ReturnType<typeof soldModels>;
+  /** What of it can be bought call by call. */
+  goods: Good[];
+  /** The body of a call, as JSON. */
+  example: JsonObject;
+}
+
 /** All that the faces of the service tell: the home page, `/llms.txt`, `server.json` and the manifest. */
 export type ServiceDescription = ReturnType<typeof describeService>;
 
@@ -43,7 +55,7 @@ export const createServiceDescription = (
     const operations = onSale();
     const models = soldModels(services);
     const goods = describeGoods({ operations, models }, services);
-    const told = goods.map(({ name, price, accepts, notice }) => [name, price, accepts, notice]);
+    const told = goods.map(({ url, price, accepts, notice }) => [url, price, accepts, notice]);
     const networks = services.x402.status().map(({ ready }) => ready);
     const parts = [services.publicUrl(), operations, models, JSON.stringify(told), ...networks];
     if (known === null || parts.some((part, index) => part !== known?.parts[index]))
@@ -84,19 +96,27 @@ const describeGoods = ({ operations, models }: Offered, services: Services): Goo
     const sale = saleOf(operation, services);
     const range = sale === undefined || sale.isFree === true ? null : sale.price();
     if (sale === undefined || range === null) return [];
-    const { price, accepts } = services.x402.payable(range);
     const model = models.find(({ kind }) => kind === operation.sells);
-    return [
-      {
-        ...toCallable(services.publicUrl())(operation),
-        sale,
-        accepts,
-        price: { min: formatUsd(price.least), max: price.most === null ? null : formatUsd(price.most) },
-        example: { ...sale.inputExample, ...(model === undefined ? {} : exampleOf(model)) },
-        notice: sale.notice(),
-      },
-    ];
+    const url = services.publicUrl();
+    const good = {
+      ...toCallable(url)(operation),
+      sale,
+      ...payableOf(range, services),
+      example: { ...sale.inputExample, ...(model === undefined ? {} : exampleOf(model)) },
+      notice: sale.notice(),
+    };
+    const items = sale.items?.()?.map(({ name, path, price, note, inputExample }) => ({
+      ...{ ...good, name, title: name, url: url + path, example: inputExample, summary: `${note}.` },
+      ...payableOf({ least: price, most: price }, services),
+    }));
+    return items ?? [good];
   });
+
+const payableOf = (range: PriceRange, { x402 }: Services): Pick<Good, 'price' | 'accepts'> => {
+  const { price, accepts } = x402.payable(range);
+  const max = price.most === null ? null : formatUsd(price.most);
+  return { accepts, price: { min: formatUsd(price.least), max } };
+};
 
 const describeService = ({ operations, models, goods }: Offered & { goods: Good[] }, services: Services) => {
   const { config, catalogs, x402 } = services;
@@ -104,9 +124,11 @@ const describeService = ({ operations, models, goods }: Offered & { goods: Good[
   return {
     brand: config.brand,
     title: brandTitle(config),
+    hasConsole: config.hasConsole,
     summary: toSummary(goods) + (goods.length > 0 && config.x402.speaksMpp ? mppSentence : ''),
     url,
     goods,
+    offers: describeOffers({ operations, models, goods }, services),
     /** What is free and needs no key. */
     free: operations
       .filter(({ sale }) => rulesOf(sale).isOpen || rulesOf(sale).isSignIn)
@@ -120,6 +142,22 @@ const describeService = ({ operations, models, goods }: Offered & { goods: Good[
     networks: goods.length === 0 ? [] : x402.status().filter(({ ready }) => ready),
   };
 };
+
+/** Lists what is sold now, to callers with a key and without one. */
+const describeOffers = ({ operations, models, goods }: Offered & { goods: Good[] }, services: Services) =>
+  operations
+    .filter(({ sale }) => isSold(sale) && !rulesOf(sale).isSignIn)
+    .map((operation): Offer => {
+      const { name, sale, sells, docs } = operation;
+      return {
+        ...toCallable(services.publicUrl())(operation),
+        takesKey: rulesOf(sale).key !== 'none',
+        models: models.filter(({ kind }) => kind === sells),
+        goods: goods.filter((good) => good.sale.name === name),
+        example: soldExample(operation, docs.examples[0].body ?? {}, models),
+      };
+    })
+    .filter((offer) => offer.models.length + offer.goods.length > 0);
 
 /** The part of an example that names a SKU, which must exist and be sold in this way. */
 const exampleOf = ({ sku: model, price, duration }: ModelConfig): JsonObject =>

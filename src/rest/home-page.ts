@@ -1,15 +1,20 @@
 import { toPricing } from '../accounts/catalog/model.ts';
 import type { Json } from '../kit/json.ts';
 import { nameAll, priceInWords, rangeInWords, type ServiceDescription } from './describe-service.ts';
+import { curlCommand } from './docs/curl-command.ts';
 import { html, prose } from './docs/docs-page-html.ts';
+import { iconPath } from '../kit/icon.ts';
 import { installGuide } from './mcp-page.ts';
 import { pageShell } from './page-shell.ts';
+import { priceTable } from './price-table.ts';
 import { toSignedText } from '../payments/sale/gate.ts';
 
 interface Section {
   title: string;
   /** Markdown: paragraphs, lists, code and bold. */
   text: string;
+  /** Code to copy, on the page alone. */
+  example?: string | null;
 }
 
 interface Link {
@@ -43,35 +48,42 @@ const toMarkdown = (service: ServiceDescription): string => {
   ].join('\n\n');
 };
 
-const toPage = (service: ServiceDescription): string =>
-  pageShell({
+const toPage = (service: ServiceDescription): string => {
+  const notices = noticesOf(service).join(' ');
+  return pageShell({
     title: service.title,
     style: 'docs/style.css',
-    body: html`<body class="single">
+    icon: iconPath.slice(1),
+    body: html`<body class="single wide">
       <main>
         <header>
           <h1>${service.title}</h1>
           <p class="lead">${service.summary}</p>
+          <ul class="links">
+            ${[...doors(service), ...links(service)].map(
+              ({ name, path, note }) => html`<li><a href="${path}" title="${note}">${name}</a></li>`,
+            )}
+          </ul>
         </header>
+        <section>
+          <h2>What is sold</h2>
+          ${priceTable(service)} ${notices === '' ? null : html`<p class="notice">${notices}</p>`}
+        </section>
         ${installGuide(service)}
-        ${[...introduction(service), ...lists(service)].map(
-          ({ title, text }) =>
+        ${introduction(service).map(
+          ({ title, text, example }) =>
             html`<section>
               <h2>${title}</h2>
-              ${prose(text)}
+              ${prose(text)} ${example ? html`<pre tabindex="0"><code>${example}</code></pre>` : null}
             </section>`,
         )}
-        <section>
-          <h2>Documents</h2>
-          <ul>
-            ${links(service).map(({ name, path, note }) => html`<li><a href="${path}">${name}</a>: ${note}</li>`)}
-          </ul>
-        </section>
       </main>
     </body>`,
   });
+};
 
-const introduction = ({ url, goods, networks, signIn }: ServiceDescription): Section[] => {
+const introduction = (service: ServiceDescription): Section[] => {
+  const { url, goods, networks, signIn } = service;
   const keyless = goods.filter(({ isTool }) => isTool).map(({ name }) => `\`${name}\``);
   return [
     {
@@ -86,6 +98,7 @@ const introduction = ({ url, goods, networks, signIn }: ServiceDescription): Sec
     {
       title: 'Programs (REST)',
       text: `OpenAI's clients take \`${url}/v1\` as their base URL. With a key, \`GET ${url}/v1/models\` lists its models and prices.`,
+      example: programExample(service),
     },
     {
       title: 'API key',
@@ -107,6 +120,7 @@ const introduction = ({ url, goods, networks, signIn }: ServiceDescription): Sec
             (networks.length === 0
               ? '**No payment network can be reached now, so nothing can be paid for.** Try again later.'
               : `USDC is taken on ${nameAll(networks.map(({ label, isTest }) => (isTest ? `${label} (test money)` : label)))}. No account is needed.`),
+      example: walletExample(service),
     },
     {
       title: 'Wallets',
@@ -118,6 +132,56 @@ const introduction = ({ url, goods, networks, signIn }: ServiceDescription): Sec
     },
   ].filter(({ text }) => text !== '');
 };
+
+/** A call with a key. */
+const programExample = ({ url, offers }: ServiceDescription): string => {
+  const offer = offers.find(({ takesKey, models }) => takesKey && models.length > 0);
+  return curlCommand(
+    offer === undefined
+      ? { method: 'GET', url: `${url}/v1/models`, hasKey: true }
+      : { method: offer.method, url: offer.url, hasKey: true, body: offer.example },
+  );
+};
+
+/** A call that a program with a wallet of an EVM network pays for; null: other networks alone are taken. */
+const walletExample = ({ goods }: ServiceDescription): string | null => {
+  const good = goods.find(
+    // No terms: no network can be reached now.
+    ({ accepts }) => accepts.length === 0 || accepts.some(({ network }) => network.startsWith('eip155:')),
+  );
+  if (good === undefined) return null;
+  const { method, url, example } = good;
+  const query = Object.entries(example).map(([name, value]): [string, string] => [
+    name,
+    typeof value === 'string' ? value : JSON.stringify(value),
+  ]);
+  const call =
+    method === 'GET'
+      ? `'${url}?${new URLSearchParams(query).toString()}'`
+      : `'${url}', {
+  method: '${method}',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(${JSON.stringify(example)}),
+}`;
+  return `import { wrapFetchWithPaymentFromConfig } from '@x402/fetch';
+import { ExactEvmScheme } from '@x402/evm/exact/client';
+import { privateKeyToAccount } from 'viem/accounts';
+
+const wallet = privateKeyToAccount(process.env.WALLET_KEY);
+const payingFetch = wrapFetchWithPaymentFromConfig(fetch, {
+  schemes: [{ network: 'eip155:*', client: new ExactEvmScheme(wallet) }],
+});
+const response = await payingFetch(${call});
+console.log(await response.json());`;
+};
+
+const sandboxNotice = 'A sandbox makes the answers of these models.';
+
+/** Tells of made-up answers. */
+const noticesOf = ({ goods, isSandbox }: ServiceDescription): string[] => [
+  ...new Set(goods.flatMap(({ notice }) => notice ?? [])),
+  ...(isSandbox ? [sandboxNotice] : []),
+];
 
 /** Lists of what is sold, and of what is free. */
 const lists = (service: ServiceDescription): Section[] => {
@@ -139,7 +203,7 @@ const lists = (service: ServiceDescription): Section[] => {
     {
       title: 'Models',
       text: models.map(({ sku, kind, price }) => `- \`${sku}\`: ${kind}, ${priceInWords(price)}`).join('\n'),
-      notes: isSandbox ? ['A sandbox makes the answers of these models.'] : [],
+      notes: isSandbox ? [sandboxNotice] : [],
     },
   ]
     .filter(({ text }) => text !== '')
@@ -155,10 +219,21 @@ const item = ({ title, method, url }: { title: string; method: string; url: stri
 const exampleInWords = ({ method, example }: ServiceDescription['goods'][number]): string =>
   `${method === 'GET' ? 'Query' : 'Body'}: \`${JSON.stringify(example)}\``;
 
+/** The pages where people begin. */
+const doors = ({ hasConsole }: ServiceDescription): Link[] => [
+  ...(hasConsole ? [{ name: 'Console', path: 'console', note: 'to sign in with a key' }] : []),
+  { name: 'MCP', path: 'mcp', note: 'to add this server to an assistant' },
+];
+
 const links = ({ goods }: ServiceDescription): Link[] => [
   { name: 'Reference', path: 'docs', note: 'all operations, to read' },
-  { name: 'Interface description', path: 'openapi.json', note: 'OpenAPI 3.1' },
-  { name: 'MCP server', path: '.well-known/mcp/server.json', note: 'as the MCP registry describes servers' },
+  { name: 'OpenAPI', path: 'openapi.json', note: 'the interface description, in OpenAPI 3.1' },
+  { name: 'llms.txt', path: 'llms.txt', note: 'this page for language models' },
+  {
+    name: 'MCP registry entry',
+    path: '.well-known/mcp/server.json',
+    note: 'as the MCP registry describes servers',
+  },
   ...(goods.length === 0
     ? []
     : [
@@ -168,7 +243,6 @@ const links = ({ goods }: ServiceDescription): Link[] => [
           note: 'what is sold by x402, with terms and schemas',
         },
       ]),
-  { name: 'llms.txt', path: 'llms.txt', note: 'this page for language models' },
 ];
 
 const toJson = (service: ServiceDescription): Json => {
@@ -195,7 +269,7 @@ const toJson = (service: ServiceDescription): Json => {
     })),
     free: free.map(callable),
     models: models.map(({ sku, kind, price }) => ({ id: sku, kind, pricing: toPricing(price) })),
-    ...(isSandbox ? { models_notice: 'A sandbox makes the answers of these models.' } : {}),
+    ...(isSandbox ? { models_notice: sandboxNotice } : {}),
     documents: links(service).map(({ name, path }) => ({ name, url: `${url}/${path}` })),
   };
 };

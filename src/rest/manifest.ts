@@ -15,9 +15,13 @@ export const manifest = ({ goods, url }: ServiceDescription, now: number): objec
   mcp: `${url}/mcp`,
   instructions:
     (goods.some(({ accepts }) => accepts.length > 0) ? '' : 'No payment network can be reached now. ') +
-    `${goods.map(instructionFor).join('. ')}; pay them and send the same request again with the proof in ` +
+    `${oneOfEach(goods).map(instructionFor).join('. ')}; pay them and send the same request again with the proof in ` +
     'PAYMENT-SIGNATURE, or over MCP in _meta["x402/payment"]. No account is needed.',
 });
+
+/** The goods of one sale are called in the same way. */
+const oneOfEach = (goods: readonly Good[]): Good[] =>
+  goods.filter((good, index) => goods.findIndex(({ sale }) => sale === good.sale) === index);
 
 const toItems = (
   { sale, notice, price, accepts, url, method, isTool, name, title }: Good,

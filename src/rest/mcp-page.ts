@@ -49,8 +49,8 @@ export const installGuide = (service: Service): Html => {
     <p>The assistant opens a page here, on which you sign in and say how much it may spend.</p>
     <ul>
       <li>Claude, ChatGPT: add a custom connector with the address <code class="whole">${address}</code></li>
-      <li><a href="${cursorLink(brand, address)}">Add to Cursor</a></li>
-      <li><a href="${vsCodeLink(brand, address)}">Add to VS Code</a></li>
+      <li><a class="act" href="${cursorLink(brand, address)}">Add to Cursor</a></li>
+      <li><a class="act" href="${vsCodeLink(brand, address)}">Add to VS Code</a></li>
       <li>Claude Code, Codex or Gemini CLI: run its line in a terminal</li>
     </ul>
     <pre tabindex="0"><code>${commands.join('\n')}</code></pre>

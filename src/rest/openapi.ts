@@ -124,6 +124,7 @@ const tagsOf = (operations: readonly Operation[]): { name: string; description: 
   [...Map.groupBy(operations, ({ group }) => group)].map(([name, members]) => {
     const goods = goodsOf(members);
     const prepaid = takesWallets(members) ? 'prepaid, or paid per request with x402' : 'prepaid';
+    if (name === 'tools') return { name, description: `Tools of other MCP servers, free, ${prepaid}.` };
     const description =
       goods === ''
         ? `Images, videos and text, ${prepaid}; the account, its history and its SKUs.`

@@ -1,22 +1,36 @@
+import { createHash } from 'node:crypto';
 import { html, type Html } from './docs/docs-page-html.ts';
 
-/** Headers of our pages, which need no script and nothing from other origins. Lower case names. */
+const policy =
+  "default-src 'none'; img-src 'self'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/** Headers of pages without script, which need nothing from other origins. Lower case names. */
 export const pageHeaders: Readonly<Record<string, string>> = {
-  'content-security-policy':
-    "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'content-security-policy': policy,
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
 };
+
+/** Names a script within a page for the policy, by its exact text. */
+export const scriptSource = (script: string): string =>
+  `'sha256-${createHash('sha256').update(script).digest('base64')}'`;
+
+/** The policy of a page that runs the script with this source, and may send forms to `formAction`. */
+export const policyWith = (source: string | null, formAction = "'none'"): string =>
+  policy.replace("form-action 'none'", `form-action ${formAction}`) +
+  (source === null ? '' : `; script-src ${source}`);
 
 export interface PageShell {
   title: string;
   /** The address of `/docs/style.css`, relative to the page. */
   style: string;
+  /** The address of the icon, likewise. */
+  icon?: string;
   body: Html;
 }
 
 /** Makes a whole page from its body. */
-export const pageShell = ({ title, style, body }: PageShell): string =>
+export const pageShell = ({ title, style, icon, body }: PageShell): string =>
   html`<!doctype html>
     <html lang="en">
       <head>
@@ -25,6 +39,7 @@ export const pageShell = ({ title, style, body }: PageShell): string =>
         <meta name="color-scheme" content="light dark" />
         <title>${title}</title>
         <link rel="stylesheet" href="${style}" />
+        ${icon === undefined ? '' : html`<link rel="icon" href="${icon}" type="image/svg+xml" />`}
       </head>
       ${body}
     </html>`.markup;

@@ -2,7 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AppError, messages } from '../kit/errors.ts';
 import { type RequestNote, watchClient } from '../kit/log-request.ts';
 import { writeError, writeJson } from '../kit/write-answer.ts';
+import { readUsageTag, usageTagHeader } from '../accounts/usage-tags.ts';
 import { bodyCost, maxBodyOf } from '../limits/memory-budget.ts';
+import { rateHeaders } from '../limits/minute-limit.ts';
 import { createRequestMemory, type BodyMemory } from '../limits/request-memory.ts';
 import { execute } from '../operations/execute.ts';
 import { rulesOf } from '../operations/sale-rules.ts';
@@ -16,6 +18,7 @@ import { writePaymentRequired } from './paywall/paywall-answer.ts';
 import { createRouteTable, refuseMethod, routeFor, type FoundRoute } from './route-table.ts';
 import { createServeContent, type ServeContent } from './serve-content.ts';
 import { writeEvents } from './write-events.ts';
+import { writeFile } from './write-file.ts';
 
 /** The facts of a request before its route is known. */
 export interface RequestContext extends Pick<Call, 'requestId' | 'clientAddress'> {
@@ -23,6 +26,8 @@ export interface RequestContext extends Pick<Call, 'requestId' | 'clientAddress'
   note: RequestNote;
   /** Called at most once, and only if a route needs it. */
   authenticate: (authorization: string | undefined, note: RequestNote) => Promise<Call['caller']>;
+  /** True: only pages of this gateway may call, so the answer opens nothing to other origins. */
+  isOwnPage?: boolean;
 }
 
 type Route = FoundRoute<Operation>;
@@ -40,7 +45,9 @@ export const createRestRoutes = (operations: readonly Operation[], allServices: 
   return (request: IncomingMessage, response: ServerResponse, context: RequestContext): boolean => {
     const onPath = find(context.url.pathname);
     if (onPath.length === 0) return false;
-    const opened = onPath.find(({ operation }) => allowsAnyOrigin(operation))?.operation;
+    const opened = onPath.find(
+      ({ operation }) => context.isOwnPage !== true && allowsAnyOrigin(operation),
+    )?.operation;
     if (opened !== undefined) {
       setCorsHeaders(response, opened, allServices.config);
       if (request.method === 'OPTIONS') {
@@ -66,6 +73,7 @@ const serve = async (
   const { requestId } = context;
   const { signal, closed } = watchClient(response);
   const served = Promise.withResolvers<void>();
+  const rate: NonNullable<Call['rate']> = {};
   try {
     const { speaksMpp } = services.config.x402;
     const caller = await readCaller(request, context, { operation, speaksMpp });
@@ -77,15 +85,23 @@ const serve = async (
     // Work may go on after its client has gone.
     for (const ended of [closed, served.promise]) memory.holdUntil(ended);
     const input = await readInput(route, request, context, { services, caller, memory });
-    const call = toCall(request, context, { operation, caller, memory, signal, speaksMpp });
+    const call = toCall(request, context, { operation, caller, memory, rate, signal, speaksMpp });
     const answer = await execute(operation, input, call, services);
+    setRateHeaders(response, rate);
     await writeAnswer(answer, { request, response, operation, context, services });
   } catch (error) {
     if (signal.aborted && response.destroyed) return;
+    setRateHeaders(response, rate);
     writeError(response, error, { log: services.log, requestId, validation: operation.rest.validation });
   } finally {
     served.resolve();
   }
+};
+
+/** Also a refusal tells what is left of the limit, once the call was counted. */
+const setRateHeaders = (response: ServerResponse, { left }: NonNullable<Call['rate']>): void => {
+  if (left === undefined || response.headersSent) return;
+  for (const [name, value] of Object.entries(rateHeaders(left))) response.setHeader(name, value);
 };
 
 interface Answering {
@@ -106,6 +122,8 @@ const writeAnswer = async (
       return writeEvents(response, answer, { log: services.log, requestId });
     case 'content':
       return services.serveContent({ ...answer, request, response, requestId });
+    case 'file':
+      return writeFile(response, answer, { isWanted: request.method !== 'HEAD' });
     case 'payment_required':
       return writePaymentRequired(response, answer, { request, operation, url, services });
     case 'task':
@@ -149,7 +167,7 @@ const toCall = (
     operation: { sale },
     speaksMpp,
     ...call
-  }: Pick<Call, 'caller' | 'memory' | 'signal'> & { operation: Operation; speaksMpp: boolean },
+  }: Pick<Call, 'caller' | 'memory' | 'signal' | 'rate'> & { operation: Operation; speaksMpp: boolean },
 ): Call => ({
   ...call,
   transport: 'rest',
@@ -157,8 +175,13 @@ const toCall = (
   clientAddress,
   signIn: request.headers[signInHeader]?.toString(),
   idempotencyKey: rulesOf(sale).isPrepaid ? (request.headers['idempotency-key']?.toString() ?? null) : null,
+  ...(rulesOf(sale).isPrepaid ? readTag(request.headers[usageTagHeader]) : {}),
   proofs: rulesOf(sale).isPaid ? readProofs(request, { speaksMpp }) : null,
 });
+
+/** Few calls have a tag. */
+const readTag = (sent: string | string[] | undefined): Pick<Call, 'usageTag'> =>
+  sent === undefined ? {} : { usageTag: readUsageTag(sent.toString()) };
 
 const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
@@ -171,7 +194,8 @@ const readInput = async (
 ): Promise<unknown> => {
   const parameters = readParameters(url.searchParams, fields);
   const { method, isBodyOptional } = operation.rest;
-  if (method !== 'POST' || (isBodyOptional === true && !hasBody(request))) return parameters;
+  const isWithout = method === 'GET' || method === 'DELETE' || (isBodyOptional === true && !hasBody(request));
+  if (isWithout) return parameters;
   const maxBytes = maxBodyOf(caller, services.config.maxBodyBytes);
   const { value: body, length } = await readJsonBody(request, {
     maxBytes,

@@ -1,6 +1,6 @@
 import { methodNotAllowed, type AppError } from '../kit/errors.ts';
 import { createPathMatcher } from '../kit/path-matcher.ts';
-import type { DescribedOperation } from '../operations/definition.ts';
+import { takesBody, type DescribedOperation } from '../operations/definition.ts';
 import { z } from 'zod';
 import { invalidQuery, refusesSlips } from '../operations/validate.ts';
 
@@ -20,7 +20,9 @@ export const createRouteTable = <Described extends DescribedOperation>(operation
     readParameters: createReadParameters(operation),
   }));
   const plain = Map.groupBy(routes, ({ operation }) => operation.rest.path);
-  const templates = routes.map((route) => ({ route, match: createPathMatcher(route.operation.rest.path) }));
+  const templates = routes
+    .filter(({ operation }) => operation.rest.path.includes('{'))
+    .map((route) => ({ route, match: createPathMatcher(route.operation.rest.path) }));
   const find = (path: string): FoundRoute<Described>[] =>
     templates.flatMap(({ route, match }) => {
       const fields = match(path);
@@ -52,9 +54,9 @@ type ReadParameters = ReturnType<typeof createReadParameters>;
  */
 const createReadParameters = (operation: DescribedOperation) => {
   const types = fieldTypes(operation);
-  const { method, isStrict, accepts, query: own } = operation.rest;
+  const { isStrict, accepts, query: own } = operation.rest;
   const readsAll = refusesSlips(operation) || isStrict === true;
-  const hasJsonBody = method === 'POST' && accepts === undefined;
+  const hasJsonBody = takesBody(operation.rest) && accepts === undefined;
   const isMisplaced = (name: string): boolean =>
     readsAll && hasJsonBody && !own.includes(name) && (isStrict === true || types.has(name));
   return (query: URLSearchParams, path: Record<string, string>): Record<string, unknown> => {

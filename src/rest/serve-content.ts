@@ -69,7 +69,7 @@ export const createServeContent = ({
 const longestName = 150;
 
 /** Makes the Content-Disposition header that saves the content under this name (RFC 6266). */
-const contentDisposition = (fileName: string): string => {
+export const contentDisposition = (fileName: string): string => {
   const name = fileName.slice(0, longestName).toWellFormed();
   const plain = name.replace(/[^\x20-\x7e]|["\\%/]/g, '_');
   const exact = encodeURIComponent(name).replace(

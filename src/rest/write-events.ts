@@ -25,7 +25,7 @@ export const writeEvents = async (
   }, keepAliveEveryMs);
   const send = (sent: ServerSentEvent[]): Promise<void> | undefined => {
     keepAlive.refresh();
-    return write(response, sent.map(toText).join(''));
+    return writeText(response, sent.map(toText).join(''));
   };
   try {
     await stream(send);
@@ -47,7 +47,7 @@ const toText = ({ comment, event, data }: ServerSentEvent): string => {
 export const stalledReaderMs = 60_000;
 
 /** Resolves when the reader takes more, or has gone. Undefined: it takes more at once. */
-const write = (response: ServerResponse, text: string): Promise<void> | undefined =>
+export const writeText = (response: ServerResponse, text: string): Promise<void> | undefined =>
   response.destroyed || response.write(text) ? undefined : drained(response);
 
 const drained = async (response: ServerResponse): Promise<void> => {

@@ -1,23 +1,23 @@
 import { isTransient, toErrorCode, type ErrorEnvelope } from '../kit/errors.ts';
 import type { Nano } from '../kit/money.ts';
 
+export const jobKinds = ['chat', 'image', 'responses', 'search', 'tool', 'video'] as const;
+export const jobStatuses = ['queued', 'running', 'done', 'failed'] as const;
+
 /**
  * Tells whether the job's idempotency key is free again. It is for a chat, response or search that failed uncharged with a 5xx,
  * or with an upstream's 429. The job's own state decides this, so the transaction that ends the job also frees the key.
- * An image or video keeps its key, because its caller already got the answer that it was accepted.
+ * An image or video keeps its key, because its caller already got the answer that it was accepted. A mounted tool may have
+ * run, so its key is free only if the call was never sent (`upstream_unavailable`).
  */
-export const freesItsKey = ({
-  kind,
-  status,
-  charged,
-  error,
-}: {
+export const freesItsKey = (job: {
   kind: string;
   status: string;
   charged: Nano;
   error: ErrorEnvelope | null;
 }): boolean =>
-  ['chat', 'responses', 'search'].includes(kind) &&
-  status === 'failed' &&
-  charged === 0n &&
-  isTransient(toErrorCode(error?.code));
+  job.status === 'failed' &&
+  job.charged === 0n &&
+  (job.kind === 'tool'
+    ? job.error?.code === 'upstream_unavailable'
+    : ['chat', 'responses', 'search'].includes(job.kind) && isTransient(toErrorCode(job.error?.code)));

@@ -1,13 +1,7 @@
 import type { Nano } from '../kit/money.ts';
 
-/** The periods of budgets: a day and a month in UTC, and all time. */
 export type BudgetPeriod = 'day' | 'month' | 'total';
 
-/** Names the period of a time: `2026-11-23`, `2026-11`. That of all time is `total`. */
-const periodName = (period: 'day' | 'month', time: number): string =>
-  new Date(time).toISOString().slice(0, period === 'day' ? 10 : 7);
-
-/** Returns when the period of a time ends; null: never. */
 export const periodEnd = (period: BudgetPeriod, time: number): number | null => {
   if (period === 'total') return null;
   const date = new Date(time);
@@ -15,35 +9,38 @@ export const periodEnd = (period: BudgetPeriod, time: number): number | null => 
   return period === 'day' ? Date.UTC(year, month, date.getUTCDate() + 1) : Date.UTC(year, month + 1);
 };
 
-/** The names of a time's day and month, for statements that take both. */
-export const periodNames = (time: number): [day: string, month: string] => [
-  periodName('day', time),
-  periodName('month', time),
-];
+/** Names the day and the month of a time: `2026-11-23`, `2026-11`. The period of all time is `total`. */
+export const periodNames = (time: number): [day: string, month: string] => {
+  const iso = new Date(time).toISOString();
+  return [iso.slice(0, 10), iso.slice(0, 7)];
+};
 
-/** What an account may do with one of its keys. */
 export interface KeyLimits {
   /** From then on the key is refused; null: never. */
   expiresAt: number | null;
   /** The SKUs that it can buy, of those that its account can buy; null: all. */
   models: string[] | null;
+  /** The mounted servers (`files`) and tools (`files__read_text_file`) whose tools it can call; null: all. */
+  tools: string[] | null;
   /** The most that it may spend and hold in a UTC day; null: no limit. */
   budgetDay: Nano | null;
-  /** As `budgetDay`, in a UTC month. */
   budgetMonth: Nano | null;
-  /** The most that it may spend and hold in all. */
   budgetTotal: Nano | null;
   /** Gets a webhook when a capture reaches 80 % or 100 % of a budget. */
   alertUrl: string | null;
+  /** Its calls are counted under this tag, unless they name another. */
+  usageTag: string | null;
 }
 
 export const noLimits: KeyLimits = {
   expiresAt: null,
   models: null,
+  tools: null,
   budgetDay: null,
   budgetMonth: null,
   budgetTotal: null,
   alertUrl: null,
+  usageTag: null,
 };
 
 /** Members that are left out, or undefined, stay as they are. */
@@ -53,15 +50,22 @@ export const changeLimits = (limits: KeyLimits, changes: LimitChanges): KeyLimit
   const {
     expiresAt = limits.expiresAt,
     models = limits.models,
+    tools = limits.tools,
     budgetDay = limits.budgetDay,
     budgetMonth = limits.budgetMonth,
     budgetTotal = limits.budgetTotal,
     alertUrl = limits.alertUrl,
+    usageTag = limits.usageTag,
   } = changes;
-  return { expiresAt, models, budgetDay, budgetMonth, budgetTotal, alertUrl };
+  return { expiresAt, models, tools, budgetDay, budgetMonth, budgetTotal, alertUrl, usageTag };
 };
 
-/** The maker of keys from sign-ins with a wallet. */
+type Goods = Pick<KeyLimits, 'models' | 'tools'>;
+
+/** Returns what a key can buy. One that names models or tools buys nothing else. */
+export const goodsOf = ({ models, tools }: Goods): Goods =>
+  models === null && tools === null ? { models, tools } : { models: models ?? [], tools: tools ?? [] };
+
 export const signInMaker = 'wallet';
 
 /** What a key spent and holds in the present day and month, and in all. It counts only while the key has a budget. */
@@ -74,7 +78,6 @@ export interface KeyUse {
   totalHeld: Nano;
 }
 
-/** The use of a new key. */
 export const noUse: KeyUse = {
   daySpent: 0n,
   dayHeld: 0n,
@@ -84,7 +87,6 @@ export const noUse: KeyUse = {
   totalHeld: 0n,
 };
 
-/** One budget of a key and its use. */
 export interface Budget {
   period: BudgetPeriod;
   limit: Nano;
@@ -94,7 +96,6 @@ export interface Budget {
 
 type BudgetedKey = Pick<KeyLimits, 'budgetDay' | 'budgetMonth' | 'budgetTotal'> & KeyUse;
 
-/** Returns the budgets that a key has. */
 export const budgetsOf = (key: BudgetedKey): Budget[] => {
   const all = [
     { period: 'day' as const, limit: key.budgetDay, spent: key.daySpent, held: key.dayHeld },
@@ -104,14 +105,19 @@ export const budgetsOf = (key: BudgetedKey): Budget[] => {
   return all.flatMap(({ limit, ...budget }) => (limit === null ? [] : [{ ...budget, limit }]));
 };
 
-/** Returns the budget of the keys with the least left, if that does not cover the hold; else null. */
-export const shortBudget = (
-  keys: readonly BudgetedKey[],
-  hold: Nano,
-): { available: Nano; budget: Budget } | null => {
-  const [tightest] = keys
+type LeftBudget = { available: Nano; budget: Budget };
+
+/** Returns the budget of the keys with the least left; null if they have none. */
+export const tightestBudget = (keys: readonly BudgetedKey[]): LeftBudget | null => {
+  const [tightest = null] = keys
     .flatMap(budgetsOf)
     .map((budget) => ({ available: budget.limit - budget.spent - budget.held, budget }))
     .sort((a, b) => (a.available < b.available ? -1 : 1));
-  return tightest === undefined || tightest.available >= hold ? null : tightest;
+  return tightest;
+};
+
+/** Returns the budget of the keys with the least left, if that does not cover the hold; else null. */
+export const shortBudget = (keys: readonly BudgetedKey[], hold: Nano): LeftBudget | null => {
+  const tightest = tightestBudget(keys);
+  return tightest === null || tightest.available >= hold ? null : tightest;
 };

@@ -19,7 +19,6 @@ export const paymentStates = [
 ] as const;
 export type PaymentState = (typeof paymentStates)[number];
 
-/** The states in which a payment has not come to its end. */
 export const openStates: readonly PaymentState[] = [
   'reserved',
   'verified',

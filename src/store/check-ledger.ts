@@ -1,8 +1,10 @@
 import { formatUsd, type Nano } from '../kit/money.ts';
+import { columns, integer } from './columns.ts';
 import { run, type Steps } from './command.ts';
 import { gaugeOwedJobs } from './commands/gauges.ts';
 import { countedKeys } from './commands/key-table.ts';
 import { isOwed } from './commands/pledges.ts';
+import { dayOf } from './commands/usage-table.ts';
 import { onlyOf, statement, type Dialect, type SqlValue } from './statement.ts';
 
 export interface LedgerReport {
@@ -132,6 +134,22 @@ const checks: readonly LedgerCheck[] = [
   ),
 ];
 
+const usageCheck = check(
+  `select account_id, key_id, model, day, cast(sum(jobs) as bigint) as jobs, cast(sum(charged) as bigint) as charged,
+      cast(sum(refunded) as bigint) as refunded
+    from (
+      select account_id, key_id, kind, model, status, tag, day, jobs, charged, refunded from usage_sums
+      union all
+      select j.account_id, j.key_id, j.kind, j.model, j.status, coalesce(j.usage_tag, ''), ${dayOf('j.created_at')}, -1, -h.captured, -h.refunded
+      from jobs j join holds h on h.job_id = j.id where j.status in ('done', 'failed')
+    ) as both_sides
+    group by account_id, key_id, kind, model, status, tag, day
+    having sum(jobs) <> 0 or sum(charged) <> 0 or sum(refunded) <> 0
+    order by account_id, key_id, kind, model, day, status`,
+  'account {account_id}: of key {key_id}, {model} and day {day} since 1970, the sums of use differ from the jobs by ' +
+    '{jobs} jobs, {charged USD} charged and {refunded USD} refunded',
+);
+
 const debtCheck = check(
   `select job_id, account_id, captured, payment from holds where ${isOwed} order by ended_at desc`,
   'job {job_id}: account {account_id} owes {captured USD} for it, because its payment {payment} was not settled',
@@ -168,7 +186,6 @@ const toLine = (line: string, row: CheckRow): string =>
       : String(value) + (unit ?? '');
   });
 
-/** Makes the report's lines for the rows of one check. */
 const findProblems = ({ text, line }: LedgerCheck) =>
   statement({
     text: (dialect) => `${typeof text === 'string' ? text : text(dialect)} limit ${maxLinesPerCheck + 1}`,
@@ -182,18 +199,15 @@ const countLedger = statement({
   text: `select (select count(*) from accounts) as accounts,
     (select count(*) from ledger_entries) as entries,
     (select count(*) from holds where state = 'open') as open_holds`,
-  read: onlyOf((row: { accounts: bigint; entries: bigint; open_holds: bigint }) => ({
-    accounts: Number(row.accounts),
-    entries: Number(row.entries),
-    openHolds: Number(row.open_holds),
-  })),
+  read: onlyOf(columns({ accounts: integer(), entries: integer(), openHolds: integer() }).read),
 });
 
 /** Finds faults of the ledger. The caller runs the steps on one snapshot, so that running commands do not look like faults. */
 export function* checkLedger(): Steps<LedgerReport> {
   const counts = yield* run(countLedger, undefined);
   const problems: string[] = [];
-  for (const one of [...checks, budgetCheck]) problems.push(...(yield* run(findProblems(one), undefined)));
+  for (const one of [...checks, budgetCheck, usageCheck])
+    problems.push(...(yield* run(findProblems(one), undefined)));
   const { jobs: owedJobs, owed } = yield* run(gaugeOwedJobs, undefined);
   return { ...counts, owedJobs, owed, debts: yield* run(findProblems(debtCheck), undefined), problems };
 }

@@ -12,7 +12,6 @@ export interface Column<Value> {
 
 type Columns = Record<string, Column<unknown>>;
 
-/** The object that a row of the columns becomes. */
 export type RowOf<Declared extends Columns> = {
   -readonly [Field in keyof Declared]: Declared[Field] extends Column<infer Value> ? Value : never;
 };
@@ -32,7 +31,6 @@ export const orNull = <Value>({ read, ...column }: Column<Value>): Column<Value 
   read: read && ((value: never): Value | null => (value === null ? null : read(value))),
 });
 
-/** A column that SQL calls differently. */
 export const named = <Value>(name: string, column: Column<Value>): Column<Value> => ({ ...column, name });
 
 const toSnakeCase = (field: string): string =>

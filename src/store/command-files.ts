@@ -1,7 +1,10 @@
 /* The files that declare commands. Each name is exported once. */
 export * from './commands/accounts.ts';
+export * from './commands/asked-calls.ts';
+export * from './commands/balance-alerts.ts';
 export * from './commands/bought-payments.ts';
 export * from './commands/connections.ts';
+export * from './commands/console-sessions.ts';
 export * from './commands/deployment.ts';
 export * from './commands/finish-job.ts';
 export * from './commands/forgotten.ts';
@@ -12,12 +15,16 @@ export * from './commands/keys.ts';
 export * from './commands/ledger.ts';
 export * from './commands/list-payments.ts';
 export * from './commands/media.ts';
+export * from './commands/mounted-tools.ts';
 export * from './commands/oauth-records.ts';
 export * from './commands/open-job.ts';
 export * from './commands/operator.ts';
 export * from './commands/payment-upkeep.ts';
 export * from './commands/payments.ts';
 export * from './commands/refunds.ts';
+export * from './commands/tool-secrets.ts';
+export * from './commands/search-jobs.ts';
+export * from './commands/usage.ts';
 export * from './commands/verify-payment.ts';
 export * from './commands/wallets.ts';
 export * from './commands/webhooks.ts';

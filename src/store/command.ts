@@ -27,7 +27,6 @@ type Step = (engine: Engine) => unknown;
 /** The statements of a command, one after another; each may depend on the answers of the earlier ones. */
 export type Steps<Output> = Generator<Step, Output, unknown>;
 
-/** A step: runs a statement. */
 export function* run<Input, Output>(statement: Statement<Input, Output>, input: Input): Steps<Output> {
   const rows = yield (engine) => engine.rows(statement, statement.values(input, engine.announcement));
   // The schema is our own, and its tables are strict about types.
@@ -58,10 +57,7 @@ export function* unlessRaced<Output>(steps: Steps<Output>): Steps<Output | null>
   }
 }
 
-/**
- * A command of the store. SQLite runs all its steps as one atomic unit. PostgreSQL commits each statement by itself,
- * unless the steps ask for a transaction.
- */
+/** SQLite runs all steps as one unit. PostgreSQL commits each statement, unless they ask for a transaction. */
 export interface Command<Kind extends 'read' | 'write', Input, Output> {
   kind: Kind;
   /** `kind` is for commands that are one round trip on PostgreSQL, and several statements on SQLite. */
@@ -111,10 +107,10 @@ export const sweepExpired = (table: string, key: string) =>
     read: countRows,
   });
 
-/** Declares a read that chooses its statement by the input. */
 export const readSteps = <Input, Output>(
   steps: Part<Input, Output>['steps'],
-): Command<'read', Input, Output> => ({ kind: 'read', steps });
+  options: Pick<Part<Input, Output>, 'isLong'> = {},
+): Command<'read', Input, Output> => ({ ...options, kind: 'read', steps });
 
 /** Declares a write of several statements, which PostgreSQL commits one by one. */
 export const writeSteps = <Input, Output>(

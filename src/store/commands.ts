@@ -1,7 +1,6 @@
 import type { Command, Steps } from './command.ts';
 import * as declared from './command-files.ts';
 
-/** A command of any input and output. */
 export type AnyCommand = Command<'read' | 'write', unknown, unknown>;
 
 /** Does not compile if one of the files exports something else than commands and types. */

@@ -1,21 +1,14 @@
-/** Tells listeners that a job may have become claimable. */
-export interface JobSignal {
-  /** Returns a function that removes the listener. */
-  listen(listener: () => void): () => void;
-  emit(): void;
-}
-
-export const createJobSignal = (): JobSignal => {
+export const createJobSignal = () => {
   const listeners = new Set<{ call: () => void }>();
   return {
-    listen: (listener) => {
+    listen: (listener: () => void): (() => void) => {
       const entry = { call: listener };
       listeners.add(entry);
       return () => {
         listeners.delete(entry);
       };
     },
-    emit: () => {
+    emit: (): void => {
       for (const { call } of listeners) call();
     },
   };

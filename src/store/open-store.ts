@@ -5,7 +5,6 @@ import type { Log } from '../kit/log.ts';
 import type { StoreSettings } from './store-settings.ts';
 import type { OnGroup, Store } from './store.ts';
 
-/** The file of the embedded store in a data folder. */
 export const embeddedStoreFile = (dataDir: string): string => join(dataDir, 'causeway.db');
 
 /**

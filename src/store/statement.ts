@@ -110,7 +110,6 @@ export const eachOf =
   (rows: Row[]): Output[] =>
     rows.map(map);
 
-/** Reads the row as it is; null if there is none. */
 export const firstRow =
   <Row>() =>
   (rows: Row[]): Row | null =>

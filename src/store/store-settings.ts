@@ -13,7 +13,7 @@ export const storeVariables = {
   DATABASE_DIRECT_URL: postgresUrl
     .optional()
     .describe(
-      'the same database without the pooler, if `DATABASE_URL` leads to a pooler in transaction mode, such as PgBouncer',
+      'the same database without the [pooler](operators.md#pgbouncer), if `DATABASE_URL` leads to one',
     ),
 };
 
@@ -25,7 +25,6 @@ export interface StoreSettings {
   dataDir: string;
 }
 
-/** Throws ConfigError. */
 export const readStoreSettings = (values: VariableValues<typeof storeVariables>): StoreSettings => {
   const { DATA_DIR: dataDir, DATABASE_URL: databaseUrl = null, DATABASE_DIRECT_URL: directUrl } = values;
   if (directUrl !== undefined && databaseUrl === null)

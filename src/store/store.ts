@@ -2,6 +2,7 @@ import type { LedgerReport } from './check-ledger.ts';
 import type { CommandMethods } from './commands.ts';
 
 export type * from './command-files.ts';
+export type * from './commands/account-table.ts';
 export type * from './commands/history-page.ts';
 export type * from './commands/job-table.ts';
 export type * from './commands/key-table.ts';

@@ -6,7 +6,7 @@ import { nanoPerUsd } from '../kit/money.ts';
 import type { Services } from '../operations/call.ts';
 import type { Operation } from '../operations/definition.ts';
 import type { Providers } from '../providers/create-providers.ts';
-import type { JobKind } from '../store/store.ts';
+import { jobKinds } from '../rules/jobs.ts';
 import type { Observe } from './metering.ts';
 import { spanAttributes as name } from './names.ts';
 
@@ -52,9 +52,8 @@ const readParts = ({ providers, x402, bodyMemory }: GaugeSources, observe: Obser
   observe('bodyWaiting', waiting);
 };
 
-const kinds = ['chat', 'image', 'responses', 'search', 'video'] as const satisfies JobKind[];
 /** Each has a value, also while there is no such job. */
-const activeJobs = kinds.flatMap((kind) => [[kind, 'queued'] as const, [kind, 'running'] as const]);
+const activeJobs = jobKinds.flatMap((kind) => [[kind, 'queued'] as const, [kind, 'running'] as const]);
 
 const createReadStore = ({ store, log }: GaugeSources): ((observe: Observe) => Promise<void>) => {
   const ask = () =>

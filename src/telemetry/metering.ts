@@ -22,20 +22,23 @@ import {
   type MetricDefinition,
 } from './names.ts';
 import type { TelemetrySettings } from './telemetry-settings.ts';
-import type { OpenSpan } from './tracing.ts';
+import type { OpenSpan, Tracing } from './tracing.ts';
 
 const { createServer } = process.getBuiltinModule('node:http');
 
 export type Metering = Awaited<ReturnType<typeof createMetering>>;
+
+/** What records of the gateway are made with. */
+export interface Watching {
+  tracing: Tracing;
+  metering: Metering;
+}
+
 type EventName = keyof typeof eventMetrics;
 type ReadName = keyof typeof readMetrics;
-/** Writes one value. */
 export type Observe = (name: ReadName, value: number, attributes?: Attributes) => void;
 
-/**
- * Records metrics for what reads them: Prometheus, or a sender to the collector. Rejects with ConfigError if
- * METRICS_LISTEN is in use.
- */
+/** Records metrics for Prometheus or a collector. Rejects with ConfigError if METRICS_LISTEN is in use. */
 export const createMetering = async (
   { listen, metricsUrl, metricsEveryMs, headers }: TelemetrySettings,
   { resource, log }: { resource: Resource; log: () => Log },
@@ -71,10 +74,7 @@ export const createMetering = async (
     /** The address of `/metrics`; null: it is not served. */
     url: listener?.url ?? null,
     record,
-    /**
-     * Measures the time until the returned function is called, which records it and ends the span. An error type marks
-     * both as failed; `more` are labels that are known only then.
-     */
+    /** Returns what records the time until its call, and ends the span. `more` are labels that are known only then. */
     time: (name: EventName, { span, labels = {} }: { span: OpenSpan | null; labels?: Attributes }) => {
       const startedAt = performance.now();
       return (errorType?: string, more: Attributes = {}): void => {
@@ -92,9 +92,7 @@ export const createMetering = async (
         (result) => read((name, value, attributes) => result.observe(reads[name], value, attributes)),
         Object.values(reads),
       ),
-    /** Stops serving `/metrics`. */
     stopListening: async () => listener?.close(),
-    /** Sends the last metrics. */
     close: () => provider.shutdown(),
   };
 };
@@ -103,7 +101,7 @@ const longestExportMs = 30_000;
 
 const toRecorder = (
   meter: Meter,
-  { name, kind, unit, text: description, buckets = [] }: MetricDefinition,
+  { name, kind, unit, text: description, buckets }: MetricDefinition,
 ): ((value: number, attributes: Attributes) => void) => {
   if (kind === 'counter') {
     const counter = meter.createCounter(name, { unit, description });

@@ -11,7 +11,8 @@ export interface MetricDefinition {
   unit: string;
   labels: readonly string[];
   text: string;
-  buckets?: readonly number[];
+  /** Of a histogram. */
+  buckets: readonly number[];
 }
 
 /** From fast answers of the store to films. */
@@ -29,13 +30,13 @@ export const mapValues = <Key extends string, From, To>(
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   Object.fromEntries(Object.entries<From>(table).map(([key, value]) => [key, map(value)])) as Record<Key, To>;
 
-/** Defines metrics of one kind, but for those that name another. Most have no labels. */
+/** Defines metrics of one kind, but for those that name another. Most have no labels, and measure seconds. */
 const define = <Name extends string>(
   kind: MetricDefinition['kind'],
-  table: Record<Name, Omit<MetricDefinition, 'kind' | 'labels'> & Partial<MetricDefinition>>,
-): Record<Name, MetricDefinition> => mapValues(table, (metric) => ({ kind, labels: [], ...metric }));
+  table: Record<Name, Omit<MetricDefinition, 'kind' | 'labels' | 'buckets'> & Partial<MetricDefinition>>,
+): Record<Name, MetricDefinition> =>
+  mapValues(table, (metric) => ({ kind, labels: [], buckets: seconds, ...metric }));
 
-/** The labels of a call to a provider. */
 const calls = ['gen_ai.operation.name', 'gen_ai.provider.name', 'gen_ai.request.model'] as const;
 
 /** Metrics that are written where things happen. */
@@ -45,28 +46,30 @@ export const eventMetrics = define('histogram', {
     unit: 's',
     labels: ['http.request.method', 'http.route', 'http.response.status_code'],
     text: 'requests over HTTP, until the last byte; status 0: the client left without an answer',
-    buckets: seconds,
   },
   toolCalls: {
     name: 'mcp.server.operation.duration',
     unit: 's',
     labels: ['mcp.method.name', 'gen_ai.tool.name', 'error.type'],
     text: 'tool calls over MCP; `error.type`: the code of the refusal, or payment_required',
-    buckets: seconds,
+  },
+  mountedCalls: {
+    name: 'mcp.client.operation.duration',
+    unit: 's',
+    labels: ['mcp.method.name', 'causeway.server', 'gen_ai.tool.name', 'error.type'],
+    text: 'calls of mounted tools; `error.type`: tool_error (`isError`), or the code of the refusal',
   },
   providerCalls: {
     name: 'gen_ai.client.operation.duration',
     unit: 's',
     labels: [...calls, 'error.type'],
-    text: 'attempts at providers; `gen_ai.request.model`: the model of the route in causeway.yaml',
-    buckets: seconds,
+    text: 'attempts at providers; `gen_ai.request.model`: the model of the route',
   },
   firstChunks: {
     name: 'gen_ai.client.operation.time_to_first_chunk',
     unit: 's',
     labels: calls,
     text: 'time to the first piece of a streamed answer',
-    buckets: seconds,
   },
   tokens: {
     name: 'gen_ai.client.token.usage',
@@ -80,21 +83,20 @@ export const eventMetrics = define('histogram', {
     kind: 'counter',
     unit: '{error}',
     labels: ['gen_ai.provider.name', 'causeway.failure', 'error.type'],
-    text: 'failed attempts by class: retry_same, retry_other, ambiguous, or fatal (the request was wrong)',
+    text: 'failed attempts; classes: retry_same, retry_other, ambiguous, fatal (the request was wrong)',
   },
   jobs: {
     name: 'causeway.job.duration',
     unit: 's',
     labels: ['causeway.kind', 'causeway.sku', 'causeway.status', 'error.type'],
     text: 'attempts at jobs that ended here',
-    buckets: seconds,
   },
   charges: {
     name: 'causeway.charges',
     kind: 'counter',
     unit: 'USD',
     labels: ['causeway.kind', 'causeway.sku'],
-    text: 'charged to balances for jobs, in US dollars; the ledger is exact, this is not',
+    text: 'charged to balances for jobs; only the ledger is exact',
   },
   commands: {
     name: 'db.client.operation.duration',
@@ -128,7 +130,7 @@ export const eventMetrics = define('histogram', {
     kind: 'counter',
     unit: '{attempt}',
     labels: ['causeway.state'],
-    text: 'deliveries of webhooks by what the event is then; pending: it will be tried again',
+    text: 'deliveries of webhooks; pending: it will be tried again',
   },
 });
 
@@ -147,17 +149,17 @@ export const readMetrics = define('gauge', {
     text: 'age of the oldest of them',
   },
   holds: { name: 'causeway.holds.open', unit: '{hold}', text: 'open holds on balances' },
-  held: { name: 'causeway.holds.open.sum', unit: 'USD', text: 'their sum in US dollars' },
+  held: { name: 'causeway.holds.open.sum', unit: 'USD', text: 'their sum' },
   owedJobs: {
     name: 'causeway.jobs.owed',
     unit: '{job}',
-    text: 'jobs that are done, and whose payments were not settled',
+    text: 'jobs that are done and not paid',
   },
-  owed: { name: 'causeway.jobs.owed.sum', unit: 'USD', text: 'their sum in US dollars' },
+  owed: { name: 'causeway.jobs.owed.sum', unit: 'USD', text: 'their sum' },
   webhooks: {
     name: 'causeway.webhooks.waiting',
     unit: '{event}',
-    text: 'webhook events that are not delivered yet, at most 10000',
+    text: 'webhooks that are not delivered yet, at most 10000',
   },
   webhookLag: {
     name: 'causeway.webhooks.lag',
@@ -186,13 +188,13 @@ export const readMetrics = define('gauge', {
     name: 'causeway.payments.settlements_left',
     unit: '{settlement}',
     labels: ['causeway.network'],
-    text: 'settlements that the own settling account can pay for at the present price, when it was last asked',
+    text: 'settlements that the settling account can pay for at the present price',
   },
   breakerRest: {
     name: 'causeway.provider.rest',
     unit: 's',
     labels: calls,
-    text: 'time until the route may be asked again; 0 while its breaker is closed',
+    text: 'time until the route may be asked again; else 0',
   },
   bodyMemory: {
     name: 'causeway.body_memory.used',
@@ -210,12 +212,12 @@ export const readMetrics = define('gauge', {
   loopDelay: {
     name: 'nodejs.eventloop.delay.p99',
     unit: 's',
-    text: 'delay of the event loop, 99th percentile since it was last asked',
+    text: 'delay of the event loop, 99th percentile',
   },
   loopUtilization: {
     name: 'nodejs.eventloop.utilization',
     unit: '1',
-    text: 'part of the time in which the event loop was busy since it was last asked',
+    text: 'part of the time in which the event loop was busy',
   },
   memory: { name: 'process.memory.usage', unit: 'By', text: 'resident memory of the process' },
   heap: { name: 'v8js.memory.heap.used', unit: 'By', text: 'used part of the heap of the main thread' },
@@ -241,6 +243,7 @@ export const spanAttributes = {
   sku: 'causeway.sku',
   mcpMethod: 'mcp.method.name',
   tool: 'gen_ai.tool.name',
+  server: 'causeway.server',
   genAiOperation: 'gen_ai.operation.name',
   provider: 'gen_ai.provider.name',
   requestModel: 'gen_ai.request.model',

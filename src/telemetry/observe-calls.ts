@@ -6,16 +6,10 @@ import { createPathMatcher } from '../kit/path-matcher.ts';
 import type { Answer } from '../operations/answer.ts';
 import type { Call, ObserveOperation } from '../operations/call.ts';
 import type { Operation } from '../operations/definition.ts';
-import type { Metering } from './metering.ts';
+import type { Watching } from './metering.ts';
 import { spanAttributes as name } from './names.ts';
 import type { OpenSpan, Tracing } from './tracing.ts';
 
-interface Parts {
-  tracing: Tracing;
-  metering: Metering;
-}
-
-/** Runs `serve` in the span of a request. */
 export type ObserveRequest = (
   exchange: { request: IncomingMessage; response: ServerResponse; note: RequestNote },
   serve: () => void,
@@ -24,7 +18,7 @@ export type ObserveRequest = (
 /** Watches requests over HTTP from their beginning until the last byte of the answer. */
 export const createObserveRequest = (
   operations: readonly Operation[],
-  { tracing, metering }: Parts,
+  { tracing, metering }: Watching,
 ): ObserveRequest => {
   const routeOf = createRouteOf(operations.map(({ rest }) => rest.path));
   return ({ request, response, note }, serve) => {
@@ -63,6 +57,7 @@ const pages = [
   '/health/live',
   '/health/ready',
   '/results/',
+  '/console',
   '/docs',
   '/openapi.json',
   '/.well-known/',
@@ -85,7 +80,7 @@ const createRouteOf = (paths: readonly string[]): ((path: string) => string) => 
 
 /** Watches `execute`: a span for each call of an operation, which ends with its answer, and a metric of tool calls. */
 export const createObserveOperation =
-  ({ tracing, metering }: Parts): ObserveOperation =>
+  ({ tracing, metering }: Watching): ObserveOperation =>
   async (operation, call, perform) => {
     const span = startSpan(tracing, operation, call);
     const labels = { [name.mcpMethod]: 'tools/call', [name.tool]: operation.name };

@@ -12,9 +12,9 @@ import type {
   Store,
   WebhookAttemptInput,
 } from '../store/store.ts';
-import type { Metering } from './metering.ts';
+import type { Metering, Watching } from './metering.ts';
 import { spanAttributes as name } from './names.ts';
-import type { OpenSpan, Tracing } from './tracing.ts';
+import type { OpenSpan } from './tracing.ts';
 
 /** The span in which a job was opened, and whether the job was queued then. */
 interface JobOpener {
@@ -27,9 +27,7 @@ type JobOpeners = Pick<LRUCache<string, JobOpener>, 'get' | 'set'>;
 
 export const createJobOpeners = (): JobOpeners => new LRUCache({ max: 1_000 });
 
-interface Parts {
-  tracing: Tracing;
-  metering: Metering;
+interface Parts extends Watching {
   openers: JobOpeners;
 }
 

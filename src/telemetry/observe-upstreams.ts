@@ -4,17 +4,14 @@ import type { Services } from '../operations/call.ts';
 import { ProviderError } from '../providers/provider-error.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { TextEvent } from '../providers/text/text-provider.ts';
-import type { Metering } from './metering.ts';
+import type { Metering, Watching } from './metering.ts';
 import { spanAttributes as name } from './names.ts';
-import type { OpenSpan, Tracing } from './tracing.ts';
+import type { OpenSpan } from './tracing.ts';
 
-interface Parts {
-  tracing: Tracing;
-  metering: Metering;
-}
-
-/** Watches searches for profiles. */
-export const observeLeads = (leads: Services['leads'], { tracing, metering }: Parts): Services['leads'] => ({
+export const observeLeads = (
+  leads: Services['leads'],
+  { tracing, metering }: Watching,
+): Services['leads'] => ({
   ...leads,
   search: async (query, options) => {
     const span = tracing.start('search leads', {});
@@ -30,11 +27,39 @@ export const observeLeads = (leads: Services['leads'], { tracing, metering }: Pa
   },
 });
 
+/** Watches each call of a mounted tool, by the names that operators accepted. */
+export const observeMounts = (
+  mounts: Services['mounts'],
+  { tracing, metering }: Watching,
+): Services['mounts'] => ({
+  ...mounts,
+  call: async (called, input, context) => {
+    const labels = { [name.mcpMethod]: 'tools/call', [name.server]: called.server, [name.tool]: called.tool };
+    const attributes = { ...labels, [name.genAiOperation]: 'execute_tool' };
+    const span = tracing.start(`tools/call ${called.tool}`, { kind: SpanKind.CLIENT, attributes });
+    const end = metering.time('mountedCalls', { span, labels });
+    const outcome = await tracing.run(span.context, () => mounts.call(called, input, context));
+    end(errorOf(outcome));
+    return outcome;
+  },
+});
+
+const errorOf = (outcome: Awaited<ReturnType<Services['mounts']['call']>>): string | undefined => {
+  switch (outcome.kind) {
+    case 'answered':
+      return outcome.result['isError'] === true ? 'tool_error' : undefined;
+    case 'unsent':
+      return 'upstream_unavailable';
+    case 'unknown':
+      return 'outcome_unknown';
+  }
+};
+
 /** Watches each attempt at a provider: a span, its duration, its failure; for text its tokens and its first piece. */
 export const observeProvider = (
   provider: string,
   { chat, image, video, ...rest }: Provider,
-  parts: Parts,
+  parts: Watching,
 ): Provider => {
   const watch = createWatch(provider, parts);
   return {
@@ -68,7 +93,7 @@ export const observeProvider = (
 };
 
 const createWatch =
-  (provider: string, { tracing, metering }: Parts) =>
+  (provider: string, { tracing, metering }: Watching) =>
   async <T>(
     operation: 'chat' | 'generate_content',
     model: string,

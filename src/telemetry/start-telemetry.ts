@@ -13,7 +13,7 @@ import { type GaugeSources } from './gauges.ts';
 import { createMetering } from './metering.ts';
 import { createObserveOperation, createObserveRequest, type ObserveRequest } from './observe-calls.ts';
 import { createJobOpeners, observeExecutors, observeStore, type Executors } from './observe-jobs.ts';
-import { observeLeads, observeProvider } from './observe-upstreams.ts';
+import { observeLeads, observeMounts, observeProvider } from './observe-upstreams.ts';
 import type { TelemetrySettings } from './telemetry-settings.ts';
 import { createTracing } from './tracing.ts';
 
@@ -22,11 +22,7 @@ const warnEveryMs = 60_000;
 /** A process that ends waits this long for the last spans and metrics to be sent. */
 const closeMs = 3_000;
 
-/**
- * Watches the gateway from outside: it wraps the store, the providers, the executors of jobs, and `execute`. A gateway
- * whose settings ask for no telemetry has none of this, and loads none of it. Rejects with ConfigError if METRICS_LISTEN
- * is in use.
- */
+/** Watches the gateway from outside, by wrapping its parts. Rejects with ConfigError if METRICS_LISTEN is in use. */
 export const startTelemetry = async (settings: TelemetrySettings) => {
   let log: Log = silentLog;
   logFaults(() => log);
@@ -41,7 +37,6 @@ export const startTelemetry = async (settings: TelemetrySettings) => {
   const parts = { tracing, metering, openers: createJobOpeners() };
   let observeRequest: ObserveRequest = (_exchange, serve) => serve();
   return {
-    /** The address of `/metrics`; null: it is not served. */
     url: metering.url,
     /** Fields for each line of the log: the ids of the active span. */
     logFields: tracing.ids,
@@ -53,6 +48,7 @@ export const startTelemetry = async (settings: TelemetrySettings) => {
     observeProvider: (name: string, provider: Provider): Provider => observeProvider(name, provider, parts),
     observeExecutors: (executors: Executors): Executors => observeExecutors(executors, parts),
     observeLeads: (leads: Services['leads']): Services['leads'] => observeLeads(leads, parts),
+    observeMounts: (mounts: Services['mounts']): Services['mounts'] => observeMounts(mounts, parts),
     observeOperation: createObserveOperation(parts),
     observeRequest: ((exchange, serve) => observeRequest(exchange, serve)) satisfies ObserveRequest,
     /** Reads figures of these parts from now on, when metrics are asked for. */

@@ -37,25 +37,23 @@ export const telemetryVariables = {
   METRICS_LISTEN: listenAddress
     .optional()
     .describe(
-      'serves Prometheus at `/metrics` on a port of its own: `9464` for this machine alone, or `HOST:PORT`; see [Telemetry](operators-telemetry.md)',
+      'serves `/metrics` to [Prometheus](operators-telemetry.md) on a port of its own: `9464` for this machine alone, or `HOST:PORT`',
     ),
   OTEL_EXPORTER_OTLP_ENDPOINT: secret(httpUrl.transform(withoutTrailingSlash))
     .optional()
     .describe('sends traces and metrics to this OTLP collector, such as `http://localhost:4318`'),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: secret(httpUrl)
     .optional()
-    .describe('sends traces to this whole address instead, such as `http://localhost:4318/v1/traces`'),
+    .describe('sends traces to this whole address instead'),
   OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: secret(httpUrl)
     .optional()
     .describe('sends metrics to this whole address instead'),
   OTEL_EXPORTER_OTLP_HEADERS: secret(pairs).describe('headers for the collector, `name=value,…`'),
   OTEL_EXPORTER_OTLP_PROTOCOL: oneOf('http/json', 'http/protobuf')
     .default('http/json')
-    .describe('or `http/protobuf`; both are sent as JSON, and gRPC is not spoken'),
+    .describe('or `http/protobuf`; both are sent as JSON'),
   OTEL_TRACES_EXPORTER: oneOf('otlp', 'none').default('otlp').describe('`none` sends no traces'),
-  OTEL_METRICS_EXPORTER: oneOf('otlp', 'none')
-    .default('otlp')
-    .describe('`none` sends no metrics; METRICS_LISTEN serves them all the same'),
+  OTEL_METRICS_EXPORTER: oneOf('otlp', 'none').default('otlp').describe('`none` sends no metrics'),
   OTEL_METRIC_EXPORT_INTERVAL: wholeNumber(1_000, 3_600_000, 60_000).describe(
     'milliseconds between two sendings of metrics',
   ),
@@ -70,9 +68,7 @@ export const telemetryVariables = {
     .transform(Number)
     .prefault('1')
     .describe('the part of the traces that a sampler by ratio keeps, from 0 to 1'),
-  OTEL_SDK_DISABLED: toggle('true', 'false', 'false').describe(
-    '`true` switches all telemetry off, whatever else is set',
-  ),
+  OTEL_SDK_DISABLED: toggle('true', 'false', 'false').describe('`true` switches all telemetry off'),
 };
 
 export type TelemetrySettings = ReturnType<typeof readTelemetrySettings>;

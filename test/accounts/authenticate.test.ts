@@ -25,9 +25,11 @@ const storeWith = ({ status = 'active', ...limits }: Known = {}): Pick<Store, 'f
             revokedAt: null,
             expiresAt: null,
             models: null,
+            tools: null,
             budgetDay: null,
             budgetMonth: null,
             budgetTotal: null,
+            usageTag: null,
             ...limits,
           },
           account: {

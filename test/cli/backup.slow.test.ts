@@ -102,7 +102,7 @@ test('a backup that cannot be made whole leaves nothing behind', async () => {
   await mkdir(join(dataDir, 'leads'));
   const lock = lockProfiles(join(dataDir, 'leads'));
   expect(await operator.refusal('backup', backup)).toMatchObject({ exitCode: 1, code: 'leads_busy' });
-  lock.release();
+  lock.close();
   await writeFile(join(dataDir, 'causeway.db'), 'this is no database');
   expect(await operator.refusal('backup', backup)).toMatchObject({ exitCode: 1, code: 'file_failed' });
   expect(await readdir(backups)).toEqual([]);

@@ -21,7 +21,7 @@ const openConnection = async () => {
 test('connections are listed with what they may spend, limited, and revoked for good', async () => {
   const { accountId, connectionId, answer, print, refusal } = await openConnection();
   const { stdout } = await print('list', accountId);
-  expect(stdout).toMatch(/assistant\.example .* 0\.00 of 5\.00 +0\.00 +read,generate/);
+  expect(stdout).toMatch(/assistant\.example .* 0\.00 of 5\.00 +0\.00 +- +read,generate/);
   const limited = await answer(
     documents.connection,
     'limit',
@@ -30,8 +30,14 @@ test('connections are listed with what they may spend, limited, and revoked for 
     'none',
     '--budget-total',
     '80',
+    '--ask-above',
+    '0.50',
   );
-  expect(limited.connection).toMatchObject({ budget_day_usd: null, budget_total_usd: '80.00' });
+  expect(limited.connection).toMatchObject({
+    budget_day_usd: null,
+    budget_total_usd: '80.00',
+    ask_above_usd: '0.50',
+  });
   expect(await refusal('limit', connectionId, '--budget-total', 'none')).toMatchObject({
     code: 'invalid_usage',
   });

@@ -47,6 +47,7 @@ const chargedJob = async (store: Store, accountId: string, charge: Nano): Promis
       customData: null,
       parameters: null,
       webhookUrl: null,
+      usageTag: null,
       isBudgeted: false,
     },
     hold: charge,

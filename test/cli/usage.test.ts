@@ -40,8 +40,8 @@ const print = async (args: string[], environment: Record<string, string> = {}) =
 
 /** The words of an example; quotes keep words together, a pipe ends it. */
 const wordsOf = (example: string): string[] =>
-  [...(example.split(' | ')[0] ?? '').matchAll(/"([^"]*)"|(\S+)/g)].map(
-    ([, quoted, plain]) => quoted ?? plain ?? '',
+  [...(example.split(' | ')[0] ?? '').matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
+    ([, quoted, literal, plain]) => quoted ?? literal ?? plain ?? '',
   );
 
 describe('the help', () => {

@@ -128,8 +128,10 @@ test('people see aligned tables, where a receiver is named by its host alone, an
   const { owner, secret } = await addCustomer(gateway);
   const { eventId } = await addEvent(gateway, { owner, url, now: Date.now() });
   const list = await print('list');
-  expect(list).toMatch(/^EVENT {33}STATE {4}ATTEMPTS {2}NEXT {22}CREATED {19}HOST\n/);
-  expect(list).toMatch(new RegExp(`\n${eventId}  pending +0  \\S+  \\S+  hooks\\.example\\.com\n$`));
+  expect(list).toMatch(/^ID {36}EVENT {9}STATE {4}ATTEMPTS {2}NEXT {22}CREATED {19}HOST\n/);
+  expect(list).toMatch(
+    new RegExp(`\n${eventId}  job\\.finished  pending +0  \\S+  \\S+  hooks\\.example\\.com\n$`),
+  );
   expect(await print('show', eventId)).toContain('Nothing has been sent yet.');
   await attempt(gateway, { httpStatus: null, state: 'exhausted' });
   const shown = await print('show', eventId);

@@ -279,6 +279,30 @@ describe('usage', () => {
     expect(await tool(assistant, 'get_usage')).toMatchObject({ jobs: { total: 4 } });
   });
 
+  it('is shown by key, and by the tag of the call or else of its key', async () => {
+    const { apiKey } = await openCustomer(gateway);
+    const made = await gateway.call('/v1/keys', { apiKey, body: { label: 'shop', usage_tag: 'orders' } });
+    const shop = (await made.json()) as { key: string; id: string };
+    const ask = (key: string, headers: Record<string, string> = {}) =>
+      gateway.call('/v1/images/generations', { apiKey: key, body: image, headers });
+    await ask(apiKey);
+    await ask(shop.key);
+    await ask(shop.key, { 'x-usage-tag': 'newsletter' });
+    expect(await (await ask(shop.key, { 'x-usage-tag': 'tür' })).json()).toMatchObject({
+      error: { code: 'invalid_parameter', param: 'X-Usage-Tag' },
+    });
+    const usage = await usageOf('', apiKey);
+    expect(usage['by_key']).toMatchObject([
+      { key_id: shop.id, label: 'shop', jobs: { total: 2 }, charged_usd: '0.08' },
+      { jobs: { total: 1 }, charged_usd: '0.04' },
+    ]);
+    expect(usage['by_tag']).toMatchObject([
+      { tag: null, jobs: { total: 1 } },
+      { tag: 'newsletter', jobs: { total: 1 } },
+      { tag: 'orders', jobs: { total: 1 }, charged_usd: '0.04' },
+    ]);
+  });
+
   it('counts a job at the beginning of the range and not one at its end', async () => {
     const { apiKey } = await openCustomer(gateway);
     const { created_at: at } = (await makeImage(gateway, apiKey)) as { created_at: string };
@@ -429,7 +453,8 @@ describe('the balance', () => {
     expect(await read(gateway, '/v1/balance', secondKey)).toEqual(first[0]);
     const assistant = await connectAssistant(gateway, apiKey);
     onTestFinished(() => assistant.close());
-    expect(await tool(assistant, 'get_balance')).toEqual({ balance_usd: '10.00', currency: 'USD' });
+    const { caller: _caller, ...balance } = await tool(assistant, 'get_balance');
+    expect(balance).toEqual({ balance_usd: '10.00', currency: 'USD' });
     const other = await openCustomer(gateway);
     expect((await read(gateway, '/v1/balance', other.apiKey))['webhook_secret']).not.toBe(secret);
   });

@@ -404,7 +404,14 @@ describe('the taxonomy of refusals', () => {
       const { error } = overRest as { error: { message: string } };
       const said = /^The request needs \$(\S+) of balance and the account has \$0\.001 available\. Top up/;
       expect(error.message).toMatch(said);
-      expect(await tool(assistant, name, body)).toMatchObject({ error: { message: error.message } });
+      const page = String.raw`http://\S+/oauth/calls/\S+`;
+      expect(await tool(assistant, name, body)).toMatchObject({
+        error: {
+          message: expect.stringMatching(
+            `^${RegExp.escape(error.message)} Ask the person to open ${page} and, when they are done, call again`,
+          ),
+        },
+      });
       // With that much, and not a nano-dollar less, the request is taken.
       const missing = parseUsd(said.exec(error.message)?.[1] ?? '') - 1_000_000n;
       await credit(services, { accountId, amount: missing - 1n, reason: 'almost enough' });

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import sharp from 'sharp';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { previewIdOf } from '../../src/operations/images/preview-image.ts';
+import { unboundedMemory } from '../../src/limits/request-memory.ts';
+import { createPreviewOf, previewIdOf } from '../../src/operations/images/preview-image.ts';
 import { createRecordedLog } from '../limits/recorded-log.ts';
 import { connectAssistant, image } from './account-calls.ts';
 import { endMedia } from './end-media.ts';
@@ -95,5 +96,28 @@ describe('the answer of an image job over MCP', () => {
     expect(read.types).toEqual(['text', 'resource_link']);
     expect(read.job).toMatchObject({ status: 'done', usage: { cost_usd: job.usage.cost_usd } });
     expect(JSON.stringify(lines)).toContain('an image is answered without its small form');
+  });
+
+  it('is made at most once a minute while it cannot be kept, which is logged, and is kept later', async () => {
+    const { job, mediumId } = await make();
+    const file = fileOf(previewIdOf(mediumId));
+    const read = async (): Promise<number> => (await call('get_job', { job_id: job.id })).blocks.length;
+    await rm(file);
+    // A folder cannot be replaced by a file.
+    await mkdir(join(file, 'in-the-way'), { recursive: true });
+    const open = gateway.services.media.read;
+    vi.spyOn(gateway.services.media, 'read').mockImplementation((id, options) =>
+      id === previewIdOf(mediumId) ? Promise.resolve(null) : open(id, options),
+    );
+    expect([await read(), await read()]).toEqual([1, 0]);
+    vi.restoreAllMocks();
+    expect(JSON.stringify(lines)).toContain('the small form of an image was not kept');
+    await rm(file, { recursive: true });
+    const { services } = gateway;
+    const previewOf = createPreviewOf(services);
+    const caller = { memory: unboundedMemory, signal: new AbortController().signal };
+    expect(await previewOf(job.data[0]?.url ?? '', caller)).not.toBeNull();
+    // The row of the first writing is there, and so is the file now.
+    expect(await read()).toBe(1);
   });
 });

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ConfigError } from '../../src/kit/errors.ts';
-import { startTestGateway, type TestGateway } from './start-test-gateway.ts';
+import { nanoPerUsd } from '../../src/kit/money.ts';
+import { openAccount } from '../mcp/open-account.ts';
+import { startTestGateway, whenSearchReady, type TestGateway } from './start-test-gateway.ts';
 
 const mainNetworks = {
   X402_NETWORKS: 'eip155:8453',
@@ -36,13 +38,32 @@ describe('a start with main networks', () => {
     let gateway: TestGateway;
     beforeAll(async () => {
       gateway = await startTestGateway({
-        environment: { ...mainNetworks, PUBLIC_URL: 'https://search.example' },
+        environment: {
+          ...mainNetworks,
+          PUBLIC_URL: 'https://search.example',
+          SEARCH_FROM_BALANCE: 'on',
+        },
       });
     });
     afterAll(() => gateway?.stop());
 
     it('speaks of no test money', () => {
       expect(gateway.services.notices().join('\n')).not.toMatch(/test (?:usdc|money)/i);
+    });
+
+    it('lets sandbox credit alone search and count generated profiles, and tells everybody their values', async () => {
+      await whenSearchReady(gateway);
+      const statuses = async (isSandbox: boolean): Promise<number[]> => {
+        const { apiKey } = await openAccount(gateway.services, { amount: nanoPerUsd, isSandbox });
+        const ask = async (path: string): Promise<number> => (await gateway.call(path, { apiKey })).status;
+        return [
+          await ask('/v1/search?query=coffee'),
+          await ask('/v1/search?query=coffee&count_only=true'),
+          await ask('/v1/search/facets'),
+        ];
+      };
+      expect(await statuses(true)).toEqual([200, 200, 200]);
+      expect(await statuses(false)).toEqual([402, 503, 200]);
     });
   });
 });

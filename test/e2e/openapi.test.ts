@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { newId } from '../../src/kit/ids.ts';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -233,8 +234,8 @@ const documentedRefusals: [path: string, method: string, statuses: number[]][] =
   ['/v1/search', 'get', [402, 422, 429, 500, 502]],
 ];
 
-const bodyFields = (path: string): Record<string, Schema> => {
-  const schema = itemOf(path, 'post').requestBody?.content['application/json']?.schema;
+const bodyFields = (path: string, method = 'post'): Record<string, Schema> => {
+  const schema = itemOf(path, method).requestBody?.content['application/json']?.schema;
   return resolveSchema(document, schema ?? {}).properties ?? {};
 };
 
@@ -288,9 +289,9 @@ describe('the contract in the description', () => {
 
   it('says of every parameter and every field of a request what it means', () => {
     const silent = Object.entries(document.paths).flatMap(([path, methods]) =>
-      Object.values(methods).flatMap(({ operationId, parameters, requestBody }) => [
+      Object.entries(methods).flatMap(([method, { operationId, parameters, requestBody }]) => [
         ...parameters.filter(({ description }) => description === undefined),
-        ...(requestBody === undefined ? [] : Object.entries(bodyFields(path)))
+        ...(requestBody === undefined ? [] : Object.entries(bodyFields(path, method)))
           .filter(([, { description }]) => description === undefined)
           .map(([name]) => ({ operationId, name })),
       ]),
@@ -335,10 +336,12 @@ const addConnection = async ({ services: { store } }: TestGateway, parentId: str
     parentId,
     grantId: id,
     scopes: ['read'],
+    servers: [],
     resource: '/mcp/account',
     client: { id: 'https://claude.ai/client.json', name: 'Claude', redirect: 'claude.ai' },
     label: 'claude.ai',
     limits: { budgetDay: 5_000_000_000n },
+    askAbove: null,
     now: Date.now(),
   });
   return id;
@@ -353,7 +356,7 @@ describe('the schemas', () => {
       return checkAnswer(template, options);
     };
     const done: CheckedAnswer[] = [];
-    for (const path of ['/v1/balance', '/v1/usage', '/v1/models'])
+    for (const path of ['/v1/balance', '/v1/whoami', '/v1/usage', '/v1/models'])
       done.push(await check(path, { status: 200 }));
     done.push(await check('/v1/models/{model}', { path: '/v1/models/imagemodel-1.0', status: 200 }));
 
@@ -367,6 +370,10 @@ describe('the schemas', () => {
     const chat = { messages: [{ role: 'user', content: 'Name one colour.' }] };
     const completion = await check(chats, { body: chat, status: 200 });
     const chunks = await check(chats, { body: { ...chat, stream: true }, status: 200 });
+    const receipt = { path: `/v1/receipts/${drawn.id}`, status: 200 };
+    done.push(await check('/v1/receipts/{receipt_id}', receipt));
+    done.push(await check('/v1/statement', { status: 200 }));
+    await check('/v1/statement', { path: '/v1/statement?format=csv', status: 200 });
     for (const { id } of [queued, drawn, completion])
       done.push(await check('/v1/jobs/{job_id}', { path: `/v1/jobs/${id}`, status: 200 }));
 
@@ -395,9 +402,26 @@ describe('the schemas', () => {
         status: 200,
       }),
     );
-    for (const list of ['/v1/jobs', '/v1/transactions', '/v1/keys', '/v1/connections'])
+    const hook = { url: 'https://shop.example/hook' };
+    const sent = await check('/v1/webhooks/test', { body: hook, status: 200 });
+    const { event_id: eventId } = JSON.parse(sent.text) as { event_id: string };
+    done.push(sent);
+    const redelivery = '/v1/webhooks/deliveries/{event_id}/redeliver';
+    const ofEvent = redelivery.replace('{event_id}', eventId);
+    done.push(await check(redelivery, { path: ofEvent, method: 'POST', status: 200 }));
+    done.push(await check('/v1/webhooks/secret/rotate', { method: 'POST', status: 200 }));
+    const alert = { low_balance_usd: '5', url: 'https://shop.example/hook' };
+    for (const call of [{}, { method: 'PUT', body: alert }])
+      done.push(await check('/v1/alerts', { ...call, status: 200 }));
+    for (const list of [
+      '/v1/jobs',
+      '/v1/transactions',
+      '/v1/keys',
+      '/v1/connections',
+      '/v1/webhooks/deliveries',
+    ])
       done.push(await check(list, { path: `${list}?limit=2`, status: 200 }));
-    expect(new Set(done.map(({ name }) => name)).size).toBe(15);
+    expect(new Set(done.map(({ name }) => name)).size).toBe(23);
     // A search is paid elsewhere, and bytes are looked at below.
     const others = ['/v1/search', '/v1/videos/{video_id}/content', '/results/{name}', '/films/{token}'];
     expect([...templates, ...others].toSorted()).toEqual(Object.keys(document.paths).toSorted());
@@ -452,7 +476,14 @@ describe('the schemas', () => {
     const refuse = async (...call: Parameters<typeof check>): Promise<void> => {
       done.push(await check(...call));
     };
-    for (const path of ['/v1/balance', '/v1/usage', '/v1/jobs', '/v1/transactions', '/v1/models'])
+    for (const path of [
+      '/v1/balance',
+      '/v1/whoami',
+      '/v1/usage',
+      '/v1/jobs',
+      '/v1/transactions',
+      '/v1/models',
+    ])
       await refuse(path, { apiKey: null, status: 401 });
     const reads: [template: string, path: string, status: number][] = [
       ['/v1/usage', '/v1/usage?from=2026-02-01&to=2026-01-01', 400],
@@ -469,10 +500,22 @@ describe('the schemas', () => {
       ['/v1/keys', '/v1/keys?cursor=x', 400],
       ['/v1/keys/{key_id}', '/v1/keys/none', 404],
       ['/v1/connections', '/v1/connections?cursor=x', 400],
+      ['/v1/receipts/{receipt_id}', '/v1/receipts/none', 404],
+      ['/v1/statement', '/v1/statement?cursor=x', 400],
+      ['/v1/statement', '/v1/statement?month=x', 422],
+      ['/v1/webhooks/deliveries', '/v1/webhooks/deliveries?cursor=x', 400],
     ];
     for (const [template, path, status] of reads) await refuse(template, { path, status });
     const connection = '/v1/connections/{connection_id}';
     await refuse(connection, { path: '/v1/connections/none', method: 'DELETE', status: 404 });
+    await refuse('/v1/webhooks/deliveries/{event_id}/redeliver', {
+      path: '/v1/webhooks/deliveries/none/redeliver',
+      method: 'POST',
+      status: 404,
+    });
+    await refuse('/v1/webhooks/test', { body: { url: 'none' }, status: 422 });
+    await refuse('/v1/alerts', { method: 'PUT', body: { url: 'none' }, status: 422 });
+    await refuse('/v1/webhooks/secret/rotate', { method: 'POST', apiKey: 'wrong', status: 401 });
 
     const chats = '/v1/chat/completions';
     const creates: [path: string, body: object][] = [
@@ -598,13 +641,18 @@ describe('/docs', () => {
     page = await answer.text();
   });
 
-  it('runs no script and asks nobody else for anything', async () => {
+  it('runs its own script alone, and asks nobody else for anything', async () => {
     expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
-    expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; style-src 'self';/);
-    expect(headers.get('content-security-policy')).not.toContain('script-src');
-    expect(page).not.toMatch(/<script|\son\w+=|<img|<iframe|style="/i);
+    expect(headers.get('content-security-policy')).toMatch(
+      /^default-src 'none'; img-src 'self'; style-src 'self';/,
+    );
+    const [, script = ''] = /<script>([^]*?)<\/script>/.exec(page) ?? [];
+    const hash = createHash('sha256').update(script).digest('base64');
+    expect(headers.get('content-security-policy')).toMatch(/; script-src 'sha256-[^ ;]*'$/);
+    expect(headers.get('content-security-policy')).toContain(hash);
+    expect(page.replace('<script>', '')).not.toMatch(/<script|\son\w+=|<img|<iframe|style="/i);
     const addresses = [...page.matchAll(/(?:href|src)="([^"#]*)/g)].map(([, address]) => address);
-    expect(new Set(addresses)).toEqual(new Set(['', '/docs/style.css', '/openapi.json']));
+    expect(new Set(addresses)).toEqual(new Set(['', '/docs/style.css', '/favicon.svg', '/openapi.json']));
     const style = await gateway.call('/docs/style.css', { apiKey: null });
     expect([style.status, style.headers.get('content-type')]).toEqual([200, 'text/css; charset=utf-8']);
     expect(await style.text()).not.toMatch(/url\(|@import/);

@@ -252,7 +252,7 @@ describe('stdio on a folder of its own', () => {
         }),
       );
       const { structuredContent } = await assistant.callTool({ name: 'get_balance', arguments: {} });
-      expect(structuredContent).toEqual({ balance_usd: '25.00', currency: 'USD' });
+      expect(structuredContent).toMatchObject({ balance_usd: '25.00', currency: 'USD' });
       await assistant.close();
     }
     expect((await keys()).map(({ label, revoked_at: at }) => [label, at === null])).toEqual(
@@ -282,7 +282,7 @@ describe('the stdio configuration of the README', () => {
     const first = new Client({ name: 'test', version: '1' });
     await first.connect(new StdioClientTransport({ ...(await spawned()), stderr: 'ignore' }));
     const { structuredContent } = await first.callTool({ name: 'get_balance', arguments: {} });
-    expect(structuredContent).toEqual(balanceOf);
+    expect(structuredContent).toMatchObject(balanceOf);
     await first.close();
     const second = new NewClient({ name: 'test', version: '1' });
     await second.connect(new NewStdioClientTransport({ ...(await spawned()), stderr: 'ignore' }));

@@ -143,6 +143,7 @@ describe('a response whose process died', () => {
         customData: null,
         parameters: JSON.stringify({ metadata: shown.metadata, max_output_tokens: 50 }),
         webhookUrl: null,
+        usageTag: null,
         isBudgeted: false,
       },
       hold: parseUsd('1'),

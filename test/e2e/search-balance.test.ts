@@ -4,6 +4,7 @@ import { issueKey } from '../../src/accounts/keys.ts';
 import { formatUsd, nanoPerUsd, parseUsd } from '../../src/kit/money.ts';
 import { noLimits, type KeyLimits } from '../../src/rules/key-limits.ts';
 import { clientKinds, type ToolResult } from '../mcp/clients.ts';
+import { callModern } from '../mcp/call-modern.ts';
 import { openAccount } from '../mcp/open-account.ts';
 import { startPaidSearch, searchPrice, type PaidSearch } from './start-paid-search.ts';
 
@@ -165,6 +166,37 @@ describe('a search with a key', () => {
     expect(overMcp).toMatchObject({ isError: true, structuredContent: { x402Version: 2 } });
     expect(await balanceOf(buyer)).toBe('0.09');
   });
+
+  it.each([
+    ['search_leads', { query: 'coffee' }],
+    ['create_image', { model: 'imagemodel-1.0', prompt: 'A pier' }],
+  ])(
+    'names a page to add money beside the terms, by which x402 clients still pay: %s',
+    async (name, input) => {
+      const { apiKey } = await open('0.01');
+      const call = { path: '/mcp', apiKey, name, input };
+      const asked = await callModern(paid.gateway, call);
+      expect(asked.result).toMatchObject({
+        resultType: 'input_required',
+        inputRequests: { page: { method: 'elicitation/create', params: { mode: 'url' } } },
+        _meta: { 'x402/error': { accepts: expect.any(Array) } },
+      });
+      const page = expect.stringContaining(`${paid.gateway.url}/oauth/calls/`);
+      for (const again of [
+        { ...call, more: { requestState: asked.result?.requestState } },
+        { ...call, capabilities: {} },
+      ]) {
+        const { result } = await callModern(paid.gateway, again);
+        expect(result).toMatchObject({
+          isError: true,
+          _meta: { 'x402/error': { accepts: expect.any(Array) } },
+        });
+        expect(JSON.stringify(result?.['content'])).toEqual(page);
+      }
+      const inDirectory = await callModern(paid.gateway, { ...call, path: '/mcp/account/directory' });
+      expect(JSON.stringify(inDirectory)).not.toContain('/oauth/calls/');
+    },
+  );
 
   it('is never sold for real money while the profiles are generated', async () => {
     const buyer = await open('1.00', false);

@@ -234,8 +234,7 @@ describe('a search that is switched off', () => {
       expect(Object.keys(paths)).not.toContain('/v1/search');
       expect(tags.map(({ name }) => name)).toEqual(['generation']);
       expect(`${info.summary} ${info.description}`).not.toMatch(/search|x402/i);
-      for (const path of ['/.well-known/x402', '/.well-known/did.json'])
-        expect(await statusOf({ gateway }, path)).toBe(404);
+      expect(await statusOf({ gateway }, '/.well-known/x402')).toBe(404);
       expect(await readiness({ gateway })).toMatchObject({
         status: 200,
         body: { ready: true, search: 'off', payments: [] },

@@ -33,7 +33,7 @@ describe('the same call over MCP and over REST', () => {
   it('reads the same balance from the same ledger, after money moved on either side', async () => {
     await rest('/v1/images/generations', { model: 'imagemodel-1.0', prompt: 'one' });
     await tool('create_image', { model: 'imagemodel-1.0', prompt: 'two' });
-    const balance = await tool('get_balance', {});
+    const { caller: _caller, ...balance } = await tool('get_balance', {});
     const { webhook_secret: secret, ...overRest } = await rest('/v1/balance');
     expect(balance).toEqual(overRest);
     expect(balance).toEqual({ balance_usd: '24.92', currency: 'USD' });

@@ -42,6 +42,7 @@ const expectSoundBooks = async (): Promise<void> => {
 it("the operator's API is behind nginx, however its path is written", async () => {
   for (const path of [
     '/admin/v1/accounts',
+    '/console/admin/v1/accounts',
     '/admin\\v1/accounts',
     '/x\\..\\admin/v1/accounts',
     '/admin/v1/accounts/..%2f..%2f..%2fx',

@@ -76,6 +76,7 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
         customData: null,
         parameters: null,
         webhookUrl: null,
+        usageTag: null,
         isBudgeted: false,
         ...more,
       },

@@ -8,7 +8,8 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vit
 import { createS3Client, defaultS3Limits, toS3Body } from '../../src/http/s3/s3-client.ts';
 import type { S3Values } from '../../src/http/s3/s3-settings.ts';
 import { openForgottenPeople, type ForgottenPeople } from '../../src/leads/forgotten-people.ts';
-import { moveForgottenLists, type OldForgottenLists } from '../../src/leads/move-forgotten-list.ts';
+import type { FormerPlace } from '../../src/leads/leads-settings.ts';
+import { moveForgottenLists } from '../../src/leads/move-forgotten-list.ts';
 import { buildFictional } from '../../src/leads/sqlite/build-fictional.ts';
 import { silentLog } from '../../src/kit/log.ts';
 import { startS3Server } from '../media/s3-server.ts';
@@ -86,11 +87,11 @@ describe.each(testEngines())('the lists of earlier versions, in a store on $kind
     await cp(join(madeByOldVersion, name), target, { recursive: true });
     return target;
   };
-  const moveFrom = (formerPlace: OldForgottenLists['formerPlace']): Promise<{ moved: number }> =>
+  const moveFrom = (formerPlace: FormerPlace | null): Promise<{ moved: number }> =>
     moveForgottenLists({ dataDir, formerPlace }, data.store);
   const move = (): Promise<{ moved: number }> => moveFrom(null);
   /** Takes over the list of a place as well. Resolves with the refusal of the place, and how many people came. */
-  const moveWith = async (formerPlace: OldForgottenLists['formerPlace']): Promise<number> => {
+  const moveWith = async (formerPlace: FormerPlace | null): Promise<number> => {
     const before = await data.store.countForgotten(undefined);
     await expect(moveFrom(formerPlace)).rejects.toThrow(
       /^LEADS_URL: gateways share profiles in PostgreSQL .*is taken over: unset it/,

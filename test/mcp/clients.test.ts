@@ -62,20 +62,27 @@ const linksOf = ({ content }: ToolResult): { uri: string | undefined; mimeType: 
 const jobIdOf = (result: ToolResult): string => String(result.structuredContent?.['id']);
 
 describe.each(clientKinds)('$name', ({ connect }) => {
+  /** One client for each key and address, because clients compile the schemas of all tools that they list. */
+  const connected = new Map<string, Promise<TestClient>>();
+  const connectAndList = async (apiKey: string | null, path: string): Promise<TestClient> => {
+    const client = await connect(`${gateway.url}${path}`, apiKey);
+    // Clients check results against the schemas that they have listed.
+    await client.listTools();
+    return client;
+  };
   const using = async <T>(
     apiKey: string | null,
     use: (client: TestClient) => Promise<T>,
     path = '/mcp',
   ): Promise<T> => {
-    const client = await connect(`${gateway.url}${path}`, apiKey);
-    try {
-      // Clients check results against the schemas that they have listed.
-      await client.listTools();
-      return await use(client);
-    } finally {
-      await client.close();
-    }
+    const name = `${apiKey} ${path}`;
+    const client = connected.get(name) ?? connectAndList(apiKey, path);
+    connected.set(name, client);
+    return use(await client);
   };
+  afterAll(async () => {
+    for (const client of connected.values()) await (await client).close();
+  });
 
   describe('without a key', () => {
     it('sees the tools that are paid call by call, and reads that a key opens more', async () => {

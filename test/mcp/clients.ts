@@ -37,18 +37,20 @@ const contents = z.array(
 
 export type ResourceContents = z.infer<typeof contents>;
 
+export type Meta = { [name: string]: unknown };
+
 export interface CallOptions {
-  meta?: { [name: string]: unknown };
+  meta?: Meta;
   onprogress?: (progress: { progress: number; message?: string }) => void;
   signal?: AbortSignal;
 }
 
 /** What the tests do with a client, whichever it is. */
 export interface TestClient {
-  listTools(): Promise<{ name: string; outputSchema?: object }[]>;
+  listTools(meta?: Meta): Promise<{ name: string; outputSchema?: object }[]>;
   listResources(): Promise<{ uri: string; name: string; title?: string; mimeType?: string }[]>;
   listResourceTemplates(): Promise<{ uriTemplate: string; name: string }[]>;
-  readResource(uri: string): Promise<ResourceContents>;
+  readResource(uri: string, meta?: Meta): Promise<ResourceContents>;
   callTool(name: string, input?: Record<string, unknown>, options?: CallOptions): Promise<ToolResult>;
   instructions(): string | undefined;
   close(): Promise<void>;
@@ -73,13 +75,19 @@ const requestInit = (apiKey: string | null) => ({
   headers: apiKey === null ? {} : { authorization: `Bearer ${apiKey}` },
 });
 
+const withMeta = <Params extends object>(params: Params, meta: Meta | undefined) => ({
+  ...params,
+  ...(meta === undefined ? {} : { _meta: meta }),
+});
+
 const drive = (client: FirstClient | NextClient): TestClient => ({
-  listTools: async () => (await client.listTools()).tools,
+  listTools: async (meta) => (await client.listTools(withMeta({}, meta))).tools,
   listResources: async () => (await client.listResources()).resources,
   listResourceTemplates: async () => (await client.listResourceTemplates()).resourceTemplates,
-  readResource: async (uri) => contents.parse((await client.readResource({ uri })).contents),
+  readResource: async (uri, meta) =>
+    contents.parse((await client.readResource(withMeta({ uri }, meta))).contents),
   callTool: async (name, input = {}, { meta, onprogress, signal } = {}) => {
-    const params = { name, arguments: input, ...(meta === undefined ? {} : { _meta: meta }) };
+    const params = withMeta({ name, arguments: input }, meta);
     const options = {
       ...(onprogress === undefined ? {} : { onprogress }),
       ...(signal === undefined ? {} : { signal }),

@@ -61,7 +61,7 @@ export const createExampleOperations = (): ExampleOperations => {
       throw new AppError('payment_pending', 'The payment may have been settled. Send it again.');
     }),
     define('work', async (_input, call) => {
-      for (const step of [1, 2, 3]) call.progress?.({ elapsedMs: step * 1000, message: `step ${step}` });
+      for (const step of [1, 2, 3]) call.progress?.({ progress: step, message: `step ${step}` });
       return answer('worked');
     }),
     define('hang', async (_input, { signal }) => {

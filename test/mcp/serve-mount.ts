@@ -22,7 +22,7 @@ export const serveMount = (
       url: new URL(request.url ?? '/', 'http://localhost'),
       clientAddress: '127.0.0.1',
       note: {},
-      authenticate: () => authenticate(request.headers.authorization),
+      authenticate: (authorization: string | undefined) => authenticate(authorization),
       authenticateConnection: createAuthenticateConnection(options),
     };
     if (!mount(request, response, facts)) response.writeHead(404).end();

@@ -17,7 +17,11 @@ const meter = (waits: (() => Promise<object>)[]) => {
   };
   const order = { prepaid };
   const account = { caller: { accountId: 'account' }, idempotencyKey: null };
-  const caller = { clientAddress: '198.51.100.7', toAccount: () => Promise.resolve(account as never) };
+  const caller = {
+    clientAddress: '198.51.100.7',
+    deadlineMs: services.config.chatDeadlineMs,
+    toAccount: () => Promise.resolve(account as never),
+  };
   const { sale } = meterCall(order as never, caller, services as never);
   return sale.produce({ identity: 'payment' } as never);
 };

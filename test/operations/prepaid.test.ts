@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createUsageTags } from '../../src/accounts/usage-tags.ts';
 import { findReplay, openPrepaid } from '../../src/operations/prepaid.ts';
 import type { Store } from '../../src/store/store.ts';
 import { addAccount, runningJob, start, type Owner } from '../store/builders.ts';
@@ -19,10 +20,14 @@ afterAll(() => data.remove());
 
 it('an idempotency key is kept for 48 hours, to the millisecond', async () => {
   const lifeMs = 48 * 3_600_000;
-  const at = (now: number) => ({ store, clock: { now: () => now } });
+  const at = (now: number) => ({ store, clock: { now: () => now }, usageTags: createUsageTags({ store }) });
   const idempotency = { endpoint: 'create_image', key: 'order-1', bodyHash: 'body' };
   const open = (now: number) =>
-    openPrepaid(at(now), { job: runningJob(owner, { kind: 'image' }), hold: 1n, idempotency });
+    openPrepaid(
+      at(now),
+      { caller: {} },
+      { job: runningJob(owner, { kind: 'image' }), hold: 1n, idempotency },
+    );
   const replayAt = (now: number) =>
     findReplay(at(now), { accountId: owner.accountId, idempotency, payment: null });
 

@@ -171,7 +171,7 @@ describe('profiles over HTTP', () => {
       const forgotten = await client.post('/leads/forget', { usernames: ['person_1'] });
       expect(forgotten).toEqual({ status: 200, body: { forgotten: 1, removed: 1 } });
     } finally {
-      lock.release();
+      lock.close();
     }
     await whenFound('person_1', 0);
     expect(await stats()).toMatchObject({ forgotten: 1 });

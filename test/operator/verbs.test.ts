@@ -60,13 +60,13 @@ test.each(all.filter(([, { command }]) => command !== undefined))(
   async (_, verb) => {
     const services = await openServices();
     const [{ answer }] = verb.docs.examples;
-    const { of, table, show } = verb.command!;
-    if (of !== undefined) expect(answer).toHaveProperty(of);
+    const { of = Object.keys(answer ?? {})[0] ?? '', table, show } = verb.command!;
+    expect(answer).toHaveProperty(of);
     if (table === undefined) {
       expect(await show?.(answer ?? {}, services, exampleInput(verb) as JsonObject)).toBeTruthy();
       return;
     }
-    const [item] = [(answer as Record<string, never>)[of ?? '']].flat();
+    const [item] = [(answer as Record<string, never>)[of]].flat();
     const row = { ...(item as object | undefined), ...table.row?.(item as never) };
     for (const [, member = ''] of table.columns.matchAll(/(\w+)(?:=\w+)?/g))
       expect(row).toHaveProperty(member);

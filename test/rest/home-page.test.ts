@@ -13,6 +13,22 @@ afterAll(() => gateway.stop());
 const home = (accept: string | null) =>
   gateway.call('/', { apiKey: null, ...(accept === null ? {} : { headers: { accept } }) });
 
+const textOf = (markup: string): string =>
+  markup
+    .replace(/<[^>]*>/g, ' ')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&quot;', '"')
+    .replaceAll('&amp;', '&')
+    .trim();
+
+/** The rows of the table of a page, with their cells. */
+const rowsOf = (page: string): string[] =>
+  [...page.matchAll(/<tr>([^]*?)<\/tr>/g)].map(([, row = '']) =>
+    [...row.matchAll(/<t[hd][^>]*>([^]*?)<\/t[hd]>/g)]
+      .map(([, cell = '']) => textOf(cell).replaceAll(/\s+/g, ' '))
+      .join(' | '),
+  );
+
 const facts = [
   'https://gateway.example/mcp',
   'https://gateway.example/v1',
@@ -107,12 +123,18 @@ describe('the root address', () => {
     expect(links.toSorted()).toEqual([
       '.well-known/mcp/server.json',
       '.well-known/x402',
+      'console',
       'docs',
       'docs/style.css',
+      'favicon.svg',
       'llms.txt',
+      'mcp',
       'openapi.json',
     ]);
-    for (const link of links) expect((await gateway.call(`/${link}`, { apiKey: null })).status).toBe(200);
+    for (const link of links) {
+      const { status } = await gateway.call(`/${link}`, { apiKey: null, headers: { accept: browser } });
+      expect([link, status]).toEqual([link, 200]);
+    }
   });
 
   it('is described for the MCP registry under the name of its host', async () => {
@@ -130,6 +152,46 @@ describe('the root address', () => {
     });
     expect(server.description).toContain('influencer search');
     expect(server.description.length).toBeLessThanOrEqual(100);
+  });
+
+  it('shows to people in one table each operation, its price, and who may call it', async () => {
+    expect(rowsOf(await (await home(browser)).text())).toEqual([
+      'What | Price | For whom',
+      'Search influencers GET /v1/search | $0.10 to $0.26 for each search | a wallet with USDC',
+      expect.stringMatching(
+        /^Ask a text model POST \/v1\/chat\/completions \| textmodel-3\.5-flash \$1\.05 for a million .* \| an API key$/,
+      ),
+      'Ask a text model, Responses form POST /v1/responses | the prices of “Ask a text model” | an API key',
+      'Make an image POST /v1/images/generations | imagemodel-1.0 $0.04 a call | an API key',
+      expect.stringMatching(
+        /^Make a video POST \/v1\/videos \| videomodel-2\.0 480p \$0\.02, .* \| an API key$/,
+      ),
+      'Countries and categories to search for GET /v1/search/facets | free | everybody',
+    ]);
+  });
+
+  it('shows what a wallet pays for a call that an account can make too', async () => {
+    const wallets = await startTestGateway({ environment: { WALLET_ACCOUNTS: 'on' } });
+    const page = await (await wallets.call('/', { apiKey: null, headers: { accept: browser } })).text();
+    expect(rowsOf(page)).toContain(
+      'Make an image POST /v1/images/generations | imagemodel-1.0 $0.04 a call without a key $0.04 for each image | an API key, or a wallet with USDC',
+    );
+    await wallets.stop();
+  });
+
+  it('has code to copy for an assistant, a program with a key, and an agent with a wallet', async () => {
+    const page = await (await home(browser)).text();
+    const [install = '', curl = '', wallet = ''] = [
+      ...page.matchAll(/<pre [^>]*><code>([^]*?)<\/code>/g),
+    ].map(([, code = '']) => textOf(code));
+    expect(install).toContain('claude mcp add --transport http causeway https://gateway.example/mcp/account');
+    expect(curl).toContain('curl -X POST "https://gateway.example/v1/chat/completions"');
+    expect(wallet).toContain("from '@x402/fetch'");
+    expect(wallet).toContain(
+      "payingFetch('https://gateway.example/v1/search?query=coffee&country=US&limit=20')",
+    );
+    const [, body = ''] = /-d '([^]*)'$/.exec(curl) ?? [];
+    expect((await gateway.call('/v1/chat/completions', { body })).status).toBe(200);
   });
 
   it('shows the configured price', async () => {

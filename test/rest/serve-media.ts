@@ -35,7 +35,7 @@ export interface ContentServerOptions {
 /** `serveContent` on a server of its own, over real files. */
 export const createContentServer = ({ files, media, fileName, ...options }: ContentServerOptions): Server => {
   const library: Pick<MediaLibrary, 'read'> = createMediaLibrary({
-    store: { reserveMedia: async () => {}, discardMedia: async () => {} },
+    store: { getMedia: async () => null, reserveMedia: async () => {}, discardMedia: async () => {} },
     files,
     clock: { now: () => now },
     publicUrl: () => 'https://gateway.example',

@@ -80,6 +80,28 @@ describe('compose.yaml', () => {
   });
 });
 
+describe('the sandbox of mounted programs', () => {
+  it('has its options for every gateway of compose.yaml, and the same for docker run', () => {
+    const text = readDeploy('compose.sandbox.yaml');
+    const { services } = parse(text, { merge: true }) as {
+      services: Record<string, { security_opt: string[] }>;
+    };
+    expect(Object.keys(services)).toEqual(gateways.map(([name]) => name));
+    for (const { security_opt: options } of Object.values(services)) {
+      expect(options).toHaveLength(3);
+      for (const option of options) expect(text).toContain(`--security-opt ${option}`);
+    }
+    expect(readDeploy('Dockerfile')).toMatch(/apt-get .*install .*bubblewrap/);
+  });
+
+  it('has a drop-in that opens only what the unit closes', () => {
+    const unit = readDeploy('causeway.service');
+    const settings = [...readDeploy('causeway.service.d/sandbox.conf').matchAll(/^(\w+)=/gm)];
+    expect(settings.length).toBeGreaterThan(3);
+    for (const [, name] of settings) expect(unit).toMatch(new RegExp(`^${name}=`, 'm'));
+  });
+});
+
 describe('nginx.conf', () => {
   it('names the gateways of compose.yaml at the port of the image', () => {
     const servers = [...nginx.matchAll(/^ *server ([\w.-]+):(\d+)/gm)].map(

@@ -116,9 +116,11 @@ describe.each(testEngines())('accounts and keys on $kind', ({ create }) => {
         revokedAt: null,
         expiresAt: null,
         models: null,
+        tools: null,
         budgetDay: null,
         budgetMonth: null,
         budgetTotal: null,
+        usageTag: null,
       },
       account: {
         id: accountId,

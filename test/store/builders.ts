@@ -74,6 +74,7 @@ export const runningJob = (owner: Owner, changes: Partial<NewJob> = {}): NewJob 
   customData: null,
   parameters: null,
   webhookUrl: null,
+  usageTag: null,
   isBudgeted: false,
   ...changes,
 });

@@ -42,6 +42,12 @@ describe.each(testEngines())('the check of the ledger on $kind', ({ kind, create
           end $$`,
           ...statements,
         );
+  const sumsDifferBy = (difference: string): unknown =>
+    expect.stringMatching(
+      new RegExp(
+        `^account ${owner.accountId}: of key ${owner.keyId}, .* the sums of use differ from the jobs by ${difference}$`,
+      ),
+    );
   const problems = async (): Promise<string[]> => (await data.store.checkLedger()).problems;
 
   it('counts what it checked and finds no fault in a correct ledger', async () => {
@@ -112,6 +118,7 @@ describe.each(testEngines())('the check of the ledger on $kind', ({ kind, create
     expect(await problems()).toEqual([
       `job ${done}: 3.00 USD were refunded of a charge of 2.00 USD`,
       `job ${done}: 3.00 USD are marked as refunded, but its refunds sum to 0.00 USD`,
+      sumsDifferBy('0 jobs, 0.00 USD charged and -3.00 USD refunded'),
     ]);
   });
 
@@ -123,6 +130,10 @@ describe.each(testEngines())('the check of the ledger on $kind', ({ kind, create
     expect(await problems()).toEqual([
       `job ${running}: it is failed, but its hold is still open`,
       `job ${done}: it is queued, but its hold is already captured`,
+      ...[
+        '1 jobs, 2.00 USD charged and 0.00 USD refunded',
+        '-1 jobs, 0.00 USD charged and 0.00 USD refunded',
+      ].map(sumsDifferBy),
     ]);
   });
 

@@ -12,12 +12,21 @@ export const connectAssistant = async (
     limits = { budgetDay: 5_000_000_000n },
     parentLimits = {},
     scopes = ['read', 'generate'],
+    servers = [],
+    tokenScope,
+    askAbove = null,
+    resource = '/mcp/account',
   }: {
     accountId: string;
     now: number;
     limits?: Partial<KeyLimits>;
     parentLimits?: Partial<KeyLimits>;
     scopes?: string[];
+    servers?: string[];
+    /** The scopes that the token names; default: none. */
+    tokenScope?: string;
+    askAbove?: bigint | null;
+    resource?: string;
   },
 ): Promise<{ connectionId: string; parentId: string; grantId: string; token: string }> => {
   const [connectionId, parentId, grantId] = [randomUUID(), randomUUID(), randomUUID()];
@@ -36,7 +45,9 @@ export const connectAssistant = async (
     parentId,
     grantId,
     scopes,
-    resource: '/mcp/account',
+    servers,
+    resource,
+    askAbove,
     client: { id: 'https://assistant.example/client.json', name: 'Assistant', redirect: 'assistant.example' },
     label: 'assistant.example',
     limits,
@@ -46,7 +57,7 @@ export const connectAssistant = async (
   await store.putOAuthRecord({
     model: 'AccessToken',
     id: sha256(token),
-    payload: '{}',
+    payload: JSON.stringify({ scope: tokenScope }),
     grantId,
     uid: null,
     expiresAt: now + 3_600_000,

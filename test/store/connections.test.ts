@@ -68,6 +68,33 @@ describe.each(testEngines())('on $kind,', ({ create }) => {
       await assertSoundBooks(store);
     });
 
+    it('keeps the servers that it may use, and the tools of the key that made it, and a key changes its own', async () => {
+      const { accountId } = await addAccount(store, { balance: 1_000n });
+      const { connectionId, parentId, token } = await connectAssistant(store, {
+        accountId,
+        now: start,
+        servers: ['files', 'search'],
+        parentLimits: { tools: ['files__read'], models: ['m'] },
+      });
+      const find = () => store.findConnection({ token: sha256(token), now: start });
+      expect(await find()).toMatchObject({
+        servers: ['files', 'search'],
+        key: { tools: null },
+        parent: { tools: ['files__read'], models: ['m'] },
+      });
+      expect(await store.getConnection({ id: connectionId, now: start })).toMatchObject({
+        servers: ['files', 'search'],
+      });
+      await store.changeKey({ id: parentId, tools: null, budgetDay: 5n });
+      expect(await find()).toMatchObject({ parent: { tools: null, models: ['m'], budgetDay: 5n } });
+      await store.changeKey({ id: parentId, tools: ['a'] });
+      expect(await store.getKey({ id: parentId, now: start })).toMatchObject({
+        tools: ['a'],
+        models: ['m'],
+        budgetDay: 5n,
+      });
+    });
+
     it('opens no job when the key that made it is revoked after the call came', async () => {
       const account = await addAccount(store, { balance: 1_000n });
       const { owner, parent } = await connect(account, { own: 100n, parent: null });
@@ -160,6 +187,26 @@ describe.each(testEngines())('on $kind,', ({ create }) => {
       expect(await store.findConnection({ grantId })).toMatchObject({ key: { revokedAt: start } });
     });
 
+    it('has with a token at most the scopes that the token names', async () => {
+      const { accountId } = await addAccount(store);
+      for (const [tokenScope, allowed] of [
+        ['read offline_access', ['read']],
+        ['search', []],
+        ['', ['read', 'generate']],
+      ] as const) {
+        const { token, grantId } = await connectAssistant(store, { accountId, now: start, tokenScope });
+        const found = { resource: '/mcp/account', account: { id: accountId } };
+        expect(await store.findConnection({ token: sha256(token), now: start })).toMatchObject({
+          ...found,
+          scopes: allowed,
+        });
+        expect(await store.findConnection({ grantId })).toMatchObject({
+          ...found,
+          scopes: ['read', 'generate'],
+        });
+      }
+    });
+
     it('is no key that an account lists, reads, changes or revokes', async () => {
       const account = await addAccount(store);
       const { owner } = await connect(account, { own: 1n, parent: null });
@@ -231,6 +278,52 @@ describe.each(testEngines())('on $kind,', ({ create }) => {
         (await store.findOAuthRecord({ model: 'Client', id, now: start })) === null ? [] : [id],
       );
       expect((await Promise.all(left)).flat()).toEqual(['a', 'c', 'd']);
+    });
+
+    it('stay for a client whose grant lives, which does not count among those that give way', async () => {
+      const grants = createOAuthAdapter('Grant', { store, clock });
+      await grants.upsert('kept', { jti: 'kept', clientId: 'oldest' }, 24 * 3_600);
+      await grants.upsert('ended', { jti: 'ended', clientId: 'second' }, 24 * 3_600);
+      await grants.revokeByGrantId('ended');
+      const model = 'ClientDocument';
+      const ids = ['oldest', 'second', 'third', 'fourth', 'fifth'];
+      for (const [index, id] of ids.entries())
+        await store.putOAuthRecord({
+          model,
+          id: sha256(id),
+          payload: '{}',
+          grantId: null,
+          uid: null,
+          expiresAt: start + hour,
+          now: start + index,
+          maxRecords: 2,
+        });
+      const found = await Promise.all(
+        ids.map((id) => store.findOAuthRecord({ model, id: sha256(id), now: start })),
+      );
+      expect(ids.filter((_, index) => found[index] !== null)).toEqual(['oldest', 'fourth', 'fifth']);
+    });
+
+    it('are at most fifty tokens of a kind for each grant, the newest', async () => {
+      let now = start;
+      const tokens = createOAuthAdapter('RefreshToken', { store, clock: { now: () => now } });
+      const put = async (grantId: string, id: string): Promise<void> => {
+        now += 1;
+        await tokens.upsert(id, { grantId }, 3_600);
+      };
+      await put('other', 'other');
+      for (let index = 0; index < 52; index += 1) await put('busy', `busy-${index}`);
+      const find = async (id: string): Promise<boolean> => (await tokens.find(id)) !== undefined;
+      const ids = ['other', 'busy-0', 'busy-1', 'busy-2', 'busy-51'];
+      expect(await Promise.all(ids.map(find))).toEqual([true, false, false, true, true]);
+    });
+
+    it('have a length, beyond which a client or a request is refused', async () => {
+      const put = (model: string, client_name: string) =>
+        createOAuthAdapter(model, { store, clock }).upsert('long', { client_name }, 60);
+      await expect(put('Client', 'x'.repeat(5_000))).rejects.toThrow('invalid_client_metadata');
+      await expect(put('Interaction', 'x'.repeat(10_000))).rejects.toThrow('invalid_request');
+      await put('Interaction', 'x'.repeat(5_000));
     });
 
     it('end with a grant of which no token comes, and stay as long as its tokens', async () => {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { HistoryPosition, Store, UsageSum } from '../../src/store/store.ts';
+import type { HistoryPosition, Store } from '../../src/store/store.ts';
 import {
   addAccount,
   assertSoundBooks,
@@ -16,8 +16,6 @@ import {
   type Owner,
 } from './builders.ts';
 import { testEngines, type TestStore } from './open-test-store.ts';
-
-const day = 86_400_000;
 
 /** Newest first: the order of every history. */
 const newestFirst = (a: HistoryPosition, b: HistoryPosition): number =>
@@ -71,7 +69,7 @@ describe.each(testEngines())('histories on $kind', ({ create }) => {
   describe('of jobs', () => {
     it("show every field of the account's own jobs, and no other account's jobs", async () => {
       const [owner, other] = [await addAccount(store), await addAccount(store)];
-      const { accountId } = owner;
+      const { accountId, keyId } = owner;
       await open(other, start);
       const queued = await openJob(
         store,
@@ -84,7 +82,14 @@ describe.each(testEngines())('histories on $kind', ({ create }) => {
       const done = await open(owner, start, 100n);
       await store.finishJob(finishing(done));
       await store.refundJob({ entryId: randomUUID(), jobId: done, amount: 10n, note: null, now: start });
-      const common = { accountId, model: 'textmodel-3.5-flash', kind: 'chat', refunded: 0n, error: null };
+      const common = {
+        accountId,
+        keyId,
+        model: 'textmodel-3.5-flash',
+        kind: 'chat',
+        refunded: 0n,
+        error: null,
+      };
       expect(await store.listJobs({ accountId, limit: 9, before: null })).toEqual([
         {
           ...common,
@@ -226,109 +231,6 @@ describe.each(testEngines())('histories on $kind', ({ create }) => {
           expect(idsOf(pages)).toEqual(idsOf(entries.filter(({ amount }) => amount > 0n).sort(newestFirst)));
         }),
         { numRuns: 15 },
-      );
-    });
-  });
-
-  describe('in sums', () => {
-    const sums = (owner: Owner, from: number, to: number): Promise<UsageSum[]> =>
-      store.sumUsage({ accountId: owner.accountId, from, to });
-    const today = Math.floor(start / day);
-    const midnight = (today + 1) * day;
-
-    it('are empty for an account without jobs', async () => {
-      expect(await sums(await addAccount(store), 0, start + day)).toEqual([]);
-    });
-
-    it('are grouped by model, kind, status and UTC day of creation', async () => {
-      const owner = await addAccount(store);
-      const finish = (id: string, charge: bigint) =>
-        store.finishJob(finishing(id, { charge, now: midnight + 5 }));
-      await finish(await open(owner, start, 100n), 60n);
-      await finish(await open(owner, midnight - 1, 100n), 30n);
-      await finish(await open(owner, midnight, 100n), 20n);
-      await open(owner, midnight, 100n);
-      await openJob(store, opening(queuedJob(owner, { model: 'imagemodel-1.0' }), { now: midnight }));
-      const chat = { model: 'textmodel-3.5-flash', kind: 'chat', status: 'done', refunded: 0n };
-      expect(await sums(owner, start, midnight + 1)).toEqual([
-        { ...chat, day: today, jobs: 2, charged: 90n },
-        {
-          ...chat,
-          model: 'imagemodel-1.0',
-          kind: 'image',
-          status: 'queued',
-          day: today + 1,
-          jobs: 1,
-          charged: 0n,
-        },
-        { ...chat, day: today + 1, jobs: 1, charged: 20n },
-        { ...chat, status: 'running', day: today + 1, jobs: 1, charged: 0n },
-      ]);
-    });
-
-    it('include the first moment and exclude the last', async () => {
-      const owner = await addAccount(store);
-      for (const time of [9, 10, 11, 20]) await open(owner, start + time);
-      expect(await sums(owner, start + 10, start + 20)).toMatchObject([{ jobs: 2 }]);
-      expect(await sums(owner, start + 20, start + 10)).toEqual([]);
-    });
-
-    it('are exact beyond the range of a float', async () => {
-      const huge = 2n ** 53n + 1n;
-      const owner = await addAccount(store, { balance: 3n * huge });
-      for (const refund of [1n, huge, huge]) {
-        const jobId = await open(owner, start, huge);
-        await store.finishJob(finishing(jobId, { charge: huge }));
-        await store.refundJob({ entryId: randomUUID(), jobId, amount: refund, note: null, now: start });
-      }
-      expect(await sums(owner, start, start + 1)).toMatchObject([
-        { jobs: 3, charged: 3n * huge, refunded: 2n * huge + 1n },
-      ]);
-    });
-
-    it('equal the sums of the single jobs', async () => {
-      const jobArbitrary = fc.record({
-        at: fc.nat(3 * day),
-        kind: fc.constantFrom('chat' as const, 'video' as const),
-        model: fc.constantFrom('a', 'b'),
-        charge: fc.option(fc.bigInt(0n, 50n)),
-        refund: fc.bigInt(1n, 50n),
-      });
-      await fc.assert(
-        fc.asyncProperty(fc.array(jobArbitrary, { maxLength: 25 }), async (jobs) => {
-          const owner = await addAccount(store, { balance: 10_000n });
-          await Promise.all(
-            jobs.map(async ({ at, kind, model, charge, refund }) => {
-              const job = runningJob(owner, { kind, model });
-              const jobId = await openJob(store, opening(job, { hold: 50n, now: start + at }));
-              if (charge === null) return;
-              await store.finishJob(finishing(jobId, { charge }));
-              await store.refundJob({ entryId: randomUUID(), jobId, amount: refund, note: null, now: start });
-            }),
-          );
-          const single = await store.listJobs({ accountId: owner.accountId, limit: 99, before: null });
-          const expected = new Map<string, { jobs: number; charged: bigint; refunded: bigint }>();
-          const groupOf = (job: { model: string; kind: string; status: string; day: number }): string =>
-            [job.model, job.kind, job.status, job.day].join(' ');
-          for (const job of single) {
-            const group = groupOf({ ...job, day: Math.floor(job.createdAt / day) });
-            const sum = expected.get(group) ?? { jobs: 0, charged: 0n, refunded: 0n };
-            sum.jobs += 1;
-            sum.charged += job.charged;
-            sum.refunded += job.refunded;
-            expected.set(group, sum);
-          }
-          const seen = await sums(owner, start, start + 4 * day);
-          const found = new Map(
-            seen.map((sum) => [
-              groupOf(sum),
-              { jobs: sum.jobs, charged: sum.charged, refunded: sum.refunded },
-            ]),
-          );
-          expect(found).toEqual(expected);
-          expect(seen).toHaveLength(expected.size);
-        }),
-        { numRuns: 10 },
       );
     });
   });

@@ -23,20 +23,50 @@ const ids = { ids: ['x'], owner: 'o', now: start };
 
 const plans: Plan[] = [
   { command: 'listJobs', input: page, indexes: [/jobs_by_account/] },
+  ...(
+    [
+      [{}, /jobs_by_age/],
+      [{ status: 'done' }, /jobs_by_age/],
+      [{ model: 'model 1', kind: 'chat' }, /jobs_by_age/],
+      [{ accountId: 'a', model: 'model 1' }, /jobs_by_account/],
+      [{ status: 'failed', kind: 'chat' }, /jobs_failed/],
+      [{ status: 'failed', accountId: 'a', model: 'model 1' }, /jobs_of_account_failed/],
+      [{ status: 'queued', accountId: 'a' }, /jobs_(active|in_queue|of_account_in_queue|by_lease)/],
+    ] as const
+  ).map(([filter, index]): Plan => ({
+    command: 'searchJobs',
+    input: { ...filter, before: null, limit: 5 },
+    found: [],
+    // Where an index has not all filters, a first statement bounds the second.
+    indexes: Object.keys(filter).length > 1 ? [index, index] : [index],
+  })),
   { command: 'listEntries', input: page, indexes: [/ledger_entries_by_account/] },
   {
     command: 'findEntry',
     input: { accountId: 'a', id: 'e' },
     indexes: [/(?=[^]*ledger_entries_one_debit_per_job)(?=[^]*ledger_entries_by_account)/],
   },
-  { command: 'sumUsage', input: { accountId: 'a', from: 0, to: 1 }, indexes: [/jobs_by_account/] },
+  {
+    command: 'sumUsage',
+    input: { accountId: 'a', from: 0, to: 1 },
+    indexes: [/(?=[^]*usage_sums)(?=[^]*jobs_active)(?=[^]*jobs_by_account)/],
+  },
+  { command: 'sumToolCalls', input: { from: 0, to: 1 }, indexes: [/tool_jobs_by_age/] },
   {
     command: 'findReplay',
     input: { accountId: 'a', idempotency: { endpoint: 'e', key: 'k' }, payment: 'p', now: start },
     indexes: [byKey('payments'), byKey('idempotency_keys')],
   },
   { command: 'sweepIdempotencyKeys', input: {}, indexes: [/idempotency_keys_by_expiry/] },
+  { command: 'sweepAskedCalls', input: {}, indexes: [/asked_calls_by_expiry/] },
+  { command: 'sweepConsoleSessions', input: {}, indexes: [/console_sessions_by_expiry/] },
+  { command: 'findConsoleSession', input: {}, indexes: [byKey('console_sessions')] },
+  { command: 'openConsoleSession', input: {}, indexes: [/(?:)/, /console_sessions_by_key/] },
+  { command: 'getAskedCall', input: {}, indexes: [byKey('asked_calls')] },
   { command: 'sweepMadeClips', input: {}, indexes: [/made_clips_by_age/] },
+  { command: 'claimJobs', input: { kind: 'image' }, found: [], indexes: [/jobs_in_queue/] },
+  { command: 'reapJobs', input: { limit: 5 }, indexes: [/jobs_by_lease/, /jobs_in_queue_by_deadline/] },
+  { command: 'forgetFoundProfiles', input: {}, indexes: [/jobs_with_found_profiles/] },
   { command: 'countActiveJobs', input: {}, found: [{ active: 0n }], indexes: [/jobs_active/] },
   {
     command: 'openJob',
@@ -48,6 +78,16 @@ const plans: Plan[] = [
     command: 'listKeys',
     input: { ...page, now: start },
     indexes: [/api_keys_by_account[^]*key_use|key_use[^]*api_keys_by_account/],
+  },
+  {
+    command: 'findConnection',
+    input: { token: 't', now: start },
+    indexes: [/(?=[^]*oauth_records(_pkey|_1 ))(?=[^]*connections_(grant_id|2 ))(?=[^]*api_keys(_pkey|_1 ))/],
+  },
+  {
+    command: 'findConnection',
+    input: { grantId: 'g' },
+    indexes: [/(?=[^]*connections_(grant_id|2 ))(?=[^]*api_keys(_pkey|_1 ))/],
   },
   { command: 'getKey', input: { id: 'k', now: start }, indexes: [byKey('api_keys')] },
   { command: 'recordProgress', input: ids, indexes: [byKey('jobs')] },
@@ -69,6 +109,18 @@ const plans: Plan[] = [
   { command: 'listDueWebhooks', input: start, indexes: [/webhook_events_due/] },
   { command: 'claimWebhooks', input: ids, indexes: [byKey('webhook_events')] },
   { command: 'recordWebhookAttempt', input: { attempt: {} }, indexes: [byKey('webhook_events')] },
+  {
+    command: 'listStatementEntries',
+    input: { accountId: 'a', after: { createdAt: 1, id: '' }, until: 2, limit: 5 },
+    indexes: [/ledger_entries_by_account/],
+  },
+  { command: 'balanceBefore', input: {}, indexes: [/ledger_entries_by_account/] },
+  {
+    command: 'listDeliveries',
+    input: { accountId: 'a', limit: 5, before: null },
+    indexes: [/webhook_events_by_account/],
+  },
+  { command: 'getDelivery', input: {}, indexes: [byKey('webhook_events')] },
   { command: 'listWebhookAttempts', input: 'e', indexes: [byKey('webhook_attempts')] },
   { command: 'listWebhooks', input: { jobId: 'j' }, indexes: [/webhook_events_by_job/] },
   { command: 'listWebhooks', input: { accountId: 'a' }, indexes: [/webhook_events_by_account/] },
@@ -135,7 +187,7 @@ const statementsOf = ({ command, input, found = [] }: Omit<Plan, 'indexes'>, kin
 
 /** A walk through a whole table, not by an index and not of a list that was given. There are few lists of people. */
 const wholeTable =
-  /Seq Scan on (?!json|forgotten_lists)|SCAN (?!json_each|forgotten_lists|CONSTANT|given|receivers|pending|delivered|stopped|exhausted|moves|newer|wanted|by_)(?!.* USING )/;
+  /Seq Scan on (?!json|forgotten_lists)|SCAN (?!json_each|forgotten_lists|CONSTANT|given|receivers|pending|delivered|stopped|exhausted|moves|newer|wanted|by_|ended|used|\(subquery)(?!.* USING )/;
 
 /** Parameters for a prepared statement; it takes no empty list. */
 const withNulls = (text: string): string => {
@@ -149,8 +201,15 @@ describe.each(testEngines())('the plans on $kind, among 100,000 jobs,', ({ kind,
     data = await create();
     await data.sql(
       ...noise(kind, { accounts: 1_000, jobs: 100_000, since: start }),
+      `update jobs set status = 'failed', kind = case when created_at / 1000 % 7 = 0 then 'video' else 'chat' end
+        where created_at / 1000 % 50 = 0`,
+      `insert into usage_sums (account_id, day, key_id, kind, model, status, tag, jobs, charged)
+        select account_id, created_at, key_id, kind, model, status, '', 1, 0 from jobs`,
       'insert into forgotten_people (digest) select id from jobs',
-      `insert into connections (id, parent_id, grant_id, scopes, resource, client) select id, id, id, '[]', '', '{}' from api_keys`,
+      `insert into connections (id, parent_id, grant_id, scopes, servers, resource, client) select id, id, id, '[]', '[]', '', '{}' from api_keys`,
+      `insert into oauth_records (model, id, payload, grant_id, used_at, expires_at) select 'AccessToken', id, '{}', id, 0, 0 from jobs`,
+      `insert into asked_calls (id, account_id, key_id, call_hash, operation, most, expires_at) select id, account_id, (select min(id) from api_keys), id, '', 1, 0 from jobs`,
+      `insert into console_sessions (id, role, key_hash, expires_at) select id, 'customer', id, 0 from jobs`,
     );
     // PostgreSQL does this by itself in time; SQLite is not told anything of its data.
     if (kind === 'postgres') await data.sql('analyze');
@@ -180,6 +239,20 @@ describe.each(testEngines())('the plans on $kind, among 100,000 jobs,', ({ kind,
     const texts = statementsOf(plan, kind);
     expect(texts.length).toBeGreaterThanOrEqual(plan.indexes.length);
     for (const [position, index] of plan.indexes.entries()) await expectPlan(texts[position]!, index);
+  });
+
+  it('let a page of a search for rare jobs look at 10,000 alone, and the pages together at all', async () => {
+    const rare = { status: 'done', model: 'model 1', kind: 'video' } as const;
+    await data.sql(`update jobs set kind = 'video' where id in ('job 6', 'job 60001', 'job 99996')`);
+    const pages: string[][] = [];
+    for (let before: { createdAt: number; id: string } | null = null; ;) {
+      const { jobs, next } = await data.store.searchJobs({ ...rare, before, limit: 10 });
+      pages.push(jobs.map(({ id }) => id));
+      if (next === null) break;
+      before = next;
+    }
+    expect(pages.flat()).toEqual(['job 99996', 'job 60001', 'job 6']);
+    expect(pages).toHaveLength(11);
   });
 
   it('find the inputs of a new job by an index', async () => {

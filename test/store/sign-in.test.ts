@@ -61,10 +61,12 @@ describe.each(testEngines())('sign-ins on $kind', ({ create }) => {
       parentId: parent.id,
       grantId: accountId,
       scopes: ['read'],
+      servers: [],
       resource: '/mcp/account',
       client: { id: 'x', name: 'x', redirect: 'x' },
       label: 'x',
       limits: { budgetDay: 1n },
+      askAbove: null,
       now: start,
     });
     const later = [];

@@ -71,6 +71,7 @@ describe.each(testEngines())('webhook events on $kind', ({ create }) => {
     const event = {
       id: eventId,
       accountId: owner.accountId,
+      event: 'job.finished',
       jobId,
       url,
       body: `{"event_id":"${eventId}"}`,

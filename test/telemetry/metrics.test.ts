@@ -81,6 +81,15 @@ describe('the metrics of a gateway that was used', () => {
     ).toBe(1);
   });
 
+  it.each([
+    ['echo', ''],
+    ['fail', ',error_type="tool_error"'],
+    ['die', ',error_type="outcome_unknown"'],
+  ])('tells of a call of the mounted tool %s, by its server', (tool, error) => {
+    const labels = `mcp_method_name="tools/call",causeway_server="hostile",gen_ai_tool_name="${tool}"${error}`;
+    expect(valueOf(text, `mcp_client_operation_duration_seconds_count{${labels}}`)).toBe(1);
+  });
+
   it('tells of payments by the states that they reached', () => {
     for (const state of ['produced', 'settled', 'delivered'])
       expect(valueOf(text, `causeway_payment_moves_total{causeway_state="${state}"}`)).toBeGreaterThan(0);

@@ -233,7 +233,7 @@ it('the collector gets metrics too, the headers and the name of the service', ()
     expect.arrayContaining([
       'gen_ai.client.token.usage',
       'http.server.request.duration',
-      'causeway.holds.open',
+      'causeway.body_memory.used',
     ]),
   );
   expect(receiver.services[0]).toMatchObject({

@@ -1,6 +1,8 @@
 import { createServer } from 'node:http';
 import { listeningPort } from '../limits/listening-port.ts';
 import { vi } from 'vitest';
+import { acceptToolsOf } from '../mounts/accept-tools.ts';
+import { hostileProgram, mountYaml } from '../mounts/mount-yaml.ts';
 import { startPaidSearch, type PaidSearch } from '../e2e/start-paid-search.ts';
 
 /** A gateway that serves metrics, with one use of everything that they tell of. */
@@ -15,8 +17,14 @@ export interface UsedGateway {
 
 export const startUsedGateway = async (): Promise<UsedGateway> => {
   const search = await startPaidSearch({
-    environment: { METRICS_LISTEN: '0', ALLOW_LOOPBACK_URLS: 'true' },
+    yaml: mountYaml({ hostile: { args: [hostileProgram] } }),
+    environment: {
+      METRICS_LISTEN: '0',
+      ALLOW_LOOPBACK_URLS: 'true',
+      PATH: process.env['PATH'] ?? '',
+    },
   });
+  await acceptToolsOf(search.gateway.services, 'hostile');
   const { gateway, prove } = search;
   const { url } = gateway.services.telemetry ?? {};
   if (typeof url !== 'string') throw new Error('metrics are not served');
@@ -50,6 +58,8 @@ export const startUsedGateway = async (): Promise<UsedGateway> => {
       await chat('[sandbox:fail] Hello', false);
       await makeImage();
       await (await callTool('get_balance')).text();
+      for (const tool of ['echo', 'fail', 'die'])
+        await (await gateway.call(`/v1/tools/hostile/${tool}`, { method: 'POST' })).text();
       const paid = await gateway.call('/v1/search?query=coffee&limit=20', {
         apiKey: null,
         headers: { 'payment-signature': await prove() },

@@ -12,7 +12,6 @@ const maxSkus = 1_000;
 const maxCharacters = 65_536;
 const skuSchema = z.string().min(1).max(128);
 
-/** Terms as an operator writes them. */
 export const termsSchema = z
   .strictObject({
     models: z
@@ -31,11 +30,9 @@ export const termsSchema = z
   })
   .transform(
     ({ models: skus, prices, active_videos: activeVideos, requests_per_minute: requestsPerMinute }) => ({
-      /** The enabled SKUs; null: all. */
       skus: skus === undefined ? null : new Set(skus),
       /** By SKU. Each replaces the gateway's whole price. */
       prices: new Map(Object.entries(prices ?? {})),
-      /** Videos that may be queued or running. */
       activeVideos: activeVideos ?? null,
       requestsPerMinute: requestsPerMinute ?? null,
     }),
@@ -94,10 +91,7 @@ export const assertPricedBy = ({ sku, kind }: Pick<ModelConfig, 'sku' | 'kind'>,
     );
 };
 
-/**
- * Makes the text that the store keeps. Equal terms give equal text; amounts are decimal strings. Throws
- * AccountTermsError if the text is too long.
- */
+/** Equal terms give equal text; amounts are decimal strings. Throws AccountTermsError if it is too long. */
 export const toTermsText = (terms: AccountTerms): string => {
   const text = canonicalJson({
     models: terms.skus === null ? undefined : [...terms.skus],

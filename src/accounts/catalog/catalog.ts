@@ -10,33 +10,22 @@ export interface Catalog {
   list(): readonly ModelConfig[];
   /** Null if there is no enabled SKU of that kind. */
   find(sku: string, kind: ModelConfig['kind']): ModelConfig | null;
-  /** The limits in the account's own terms. */
   ownLimits: Pick<AccountTerms, 'activeVideos' | 'requestsPerMinute'>;
 }
 
-/** The account whose terms apply. */
 export interface Buyer {
   accountId: string;
   /** `Account.terms`; null: the operator's defaults. */
   terms: string | null;
-  /** `Account.isSandbox` */
   isSandbox: boolean;
   /** The limits of the key. Default: none. */
   limits?: { models: readonly string[] | null } | null;
 }
 
-export interface CatalogsOptions {
-  /** Tells whether the sandbox serves a SKU. */
-  isSandboxModel(model: ModelConfig): boolean;
-  realSales: RealSales;
-}
-
-/** The catalogs of all accounts. */
 export type Catalogs = ReturnType<typeof createCatalogs>;
 
 type AccountLimits = Pick<LimitSettings, 'activeVideos' | 'requestsPerMinute'>;
 
-/** Maximum number of parsed terms in memory. */
 const maxCatalogs = 1_000;
 
 /**
@@ -45,7 +34,7 @@ const maxCatalogs = 1_000;
  */
 export const createCatalogs = (
   models: readonly ModelConfig[],
-  { isSandboxModel, realSales }: CatalogsOptions,
+  { isSandboxModel, realSales }: { isSandboxModel(model: ModelConfig): boolean; realSales: RealSales },
 ) => {
   const sandbox = catalogsOf(models.filter(isSandboxModel));
   const real = catalogsOf(models.filter((model) => !isSandboxModel(model)));
@@ -107,7 +96,6 @@ const createCatalog = (models: readonly ModelConfig[], ownLimits: Catalog['ownLi
   };
 };
 
-/** The SKUs of a catalog that a key can buy. */
 const only = (catalog: Catalog, skus: readonly string[]): Catalog => ({
   ...catalog,
   list: () => catalog.list().filter(({ sku }) => skus.includes(sku)),
@@ -128,14 +116,10 @@ export const accountLimits = (
 
 export type RealSales = Awaited<ReturnType<typeof openRealSales>>;
 
-/** The name of the secret that notes it. */
 const realModels = 'real-models';
 const askEveryMs = 2_000;
 
-/**
- * Tells whether any gateway on this store sells real models, or ever did. If `isSellingReal`, this gateway does, and the
- * store keeps that forever.
- */
+/** Tells whether a gateway on this store ever sold real models. `isSellingReal`: this one does, which is kept. */
 export const openRealSales = async (
   store: Pick<Store, 'findSecret' | 'getOrCreateSecret'>,
   isSellingReal: boolean,

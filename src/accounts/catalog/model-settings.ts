@@ -29,21 +29,20 @@ const routeSchema = z.strictObject({
   model: z.string().min(1).optional().describe('the upstream’s name of the model, the SKU when unset'),
 });
 
-/** The section `models` of causeway.yaml. */
 export const modelsSection = z
   .record(
     z.string().min(1).max(128),
     z.strictObject({
       kind: z.enum(modelKinds).describe('chat, image or video'),
-      price: priceSchema.describe('`token` or `call` for chat, `call` for image, `second` for video'),
+      price: priceSchema.describe(
+        'its `unit` is `token` or `call` for chat, `call` for image, `second` for video',
+      ),
       max_output_tokens: z
         .int()
         .min(1)
         .max(65_536)
         .optional()
-        .describe(
-          'chat: most output tokens that its upstreams make in a call; lowers the limits of callers, and is shown to them',
-        ),
+        .describe('chat: most output tokens that its upstreams make; lowers the limits of callers'),
       duration: durationSchema.optional().describe('video: the lengths that are sold'),
       routes: z.array(routeSchema).min(1).describe('providers, in order of preference'),
     }),
@@ -52,7 +51,6 @@ export const modelsSection = z
   .optional()
   .describe('the whole list of SKUs; unset: the default ones, served by the sandbox');
 
-/** The section `moderation` of causeway.yaml. */
 export const moderationSection = z
   .strictObject({
     provider: z.string().describe('a provider of type `openai`'),

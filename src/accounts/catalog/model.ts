@@ -1,8 +1,8 @@
 import type { ModelKind, RouteConfig } from '../../providers/provider.ts';
 import { z } from 'zod';
-import { amountText } from '../../kit/settings.ts';
+import { decimal, usdAmount } from '../../kit/settings.ts';
 import type { JsonObject } from '../../kit/json.ts';
-import { formatRate, formatUsd, parseRate, parseUsd } from '../../kit/money.ts';
+import { formatRate, formatUsd, parseRate } from '../../kit/money.ts';
 import { videoResolutions } from '../../providers/video/video-provider.ts';
 
 export interface ModelConfig {
@@ -12,13 +12,10 @@ export interface ModelConfig {
   price: Price;
   /** For chat SKUs: the most output tokens that its upstreams make in one call; null if the operator has not said. */
   maxOutputTokens: number | null;
-  /** In order of preference. */
   routes: RouteConfig[];
-  /** For video SKUs; null for others. */
   duration: DurationRule | null;
 }
 
-/** The video lengths of a SKU, in seconds. */
 export interface DurationRule {
   minimum: number;
   maximum: number;
@@ -28,33 +25,17 @@ export interface DurationRule {
   edits: boolean;
 }
 
-/** The units that each kind of SKU may be priced in. */
 export const pricedBy: Record<ModelKind, readonly Price['unit'][]> = {
   chat: ['token', 'call'],
   image: ['call'],
   video: ['second'],
 };
 
-const decimal = <T>(read: (text: string) => T) =>
-  amountText.transform((text, context) => {
-    try {
-      return read(text);
-    } catch (error) {
-      context.addIssue({
-        code: 'custom',
-        message: error instanceof Error ? error.message : 'is not a decimal',
-      });
-      return z.NEVER;
-    }
-  });
-
-const usdAmount = decimal(parseUsd).pipe(z.bigint().min(0n));
-
 /** A price in `causeway.yaml` and in an account's own terms. */
 export const priceSchema = z.discriminatedUnion('unit', [
   z
     .strictObject({
-      unit: z.literal('token').describe('`token`: by prompt and output tokens'),
+      unit: z.literal('token'),
       input_usd_per_1m: decimal(parseRate).describe('USD for a million prompt tokens'),
       output_usd_per_1m: decimal(parseRate).describe('USD for a million output tokens'),
     })
@@ -65,13 +46,13 @@ export const priceSchema = z.discriminatedUnion('unit', [
     })),
   z
     .strictObject({
-      unit: z.literal('call').describe('`call`: one price for each call'),
+      unit: z.literal('call'),
       price_usd: usdAmount.describe('USD for a call'),
     })
     .transform((price) => ({ unit: price.unit, price: price.price_usd })),
   z
     .strictObject({
-      unit: z.literal('second').describe('`second`: by second of output'),
+      unit: z.literal('second'),
       rates: z
         .array(
           z.strictObject({

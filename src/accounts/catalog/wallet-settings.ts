@@ -6,12 +6,10 @@ import type { ModelConfig } from './model.ts';
 
 export const walletVariables = {
   WALLET_ACCOUNTS: toggle('on', 'off', 'off').describe(
-    '`on` sells everything to wallets without a key; see ' +
-      '[Wallet accounts](operators-payments.md#wallet-accounts)',
+    '`on` sells everything to [wallets](operators-payments.md#wallet-accounts) without a key',
   ),
 };
 
-/** The section `wallet_terms` of causeway.yaml. */
 export const walletTermsSection = z
   .record(z.string(), z.unknown())
   .optional()
@@ -22,16 +20,12 @@ export type WalletConfig = ReturnType<typeof readWalletSettings>;
 /** Throws ConfigError with one line that names the setting. */
 export const readWalletSettings = (
   { WALLET_ACCOUNTS: isOn }: VariableValues<typeof walletVariables>,
-  {
-    terms,
-    models,
-    hasNetworks,
-  }: { terms: Record<string, unknown> | undefined; models: readonly ModelConfig[]; hasNetworks: boolean },
+  given: { terms: Record<string, unknown> | undefined; models: readonly ModelConfig[]; hasNetworks: boolean },
 ) => {
+  const { terms, models, hasNetworks } = given;
   if (isOn && !hasNetworks)
     throw new ConfigError('WALLET_ACCOUNTS: needs a network to be paid on; X402_NETWORKS names none');
   return {
-    /** Whether wallets buy without a key. */
     isOn,
     /** The terms of wallets without terms of their own, as the store keeps terms; null: the gateway's prices. */
     terms: terms === undefined ? null : toCheckedText(terms, models),

@@ -37,19 +37,11 @@ const poster =
     return store.postEntry({ id: entryId, accountId, type, amount, note: reason, now: clock.now() });
   };
 
-/** Adds a top-up. Throws RangeError if the amount is not above zero or too large, or the reason is blank. */
 export const credit = poster('topup', 1n);
 
-/**
- * Corrects an account by a signed amount. Returns `insufficient` if it would take more than the available balance.
- * Throws RangeError if the amount is zero or too large, or the reason is blank.
- */
+/** Returns `insufficient` if it would take more than the available balance. */
 export const adjust = poster('adjustment', -maxEntryAmount);
 
-/**
- * Refunds a part of a job's charge. Throws RangeError if the amount is not above zero or too large, or the reason is
- * blank.
- */
 export const refund = async (
   { store, clock }: LedgerServices<'refundJob'>,
   input: EntryInput & { jobId: string },
@@ -59,10 +51,7 @@ export const refund = async (
   return store.refundJob({ entryId, jobId, amount, note: reason, now: clock.now() });
 };
 
-/**
- * Refunds the rest of a job's charge. Returns `too_much` if nothing is left. Repeated or parallel calls never refund
- * more than the charge.
- */
+/** Returns `too_much` if nothing is left. Repeated or parallel calls never refund more than the charge. */
 export const refundRest = (
   { store, clock }: LedgerServices<'refundJob'>,
   { jobId, reason }: Pick<EntryInput, 'reason'> & { jobId: string },

@@ -15,9 +15,7 @@ import { judgeWrite, ok, problem, warning, type Check, type Findings } from './f
 
 interface Folder {
   path: string;
-  /** The setting that names it. */
   setting: string;
-  /** Whether the embedded store is in it. */
   hasStore: boolean;
 }
 

@@ -15,7 +15,6 @@ import { judgeDateHeader, ok, problem, warning, type Check, type Findings } from
 
 const pingMs = 3_000;
 
-/** Checks that Redis answers, if it is configured. */
 export const checkRedis: Check = async ({ redisUrl }) => {
   if (redisUrl === null) return false;
   const redis = createRedisConnection({ url: redisUrl, log: silentLog });
@@ -35,7 +34,6 @@ export const checkRedis: Check = async ({ redisUrl }) => {
 const bucketMs = 5_000;
 const removeMs = 3_000;
 
-/** Checks that buckets take, return and remove an object. */
 export const checkBuckets: Check = async (config, outer) => {
   if (config.s3 === null) return false;
   const signal = AbortSignal.any([outer, AbortSignal.timeout(bucketMs)]);

@@ -3,10 +3,10 @@ import type { Config } from '../../config/config.ts';
 import { refuseLocalPublicUrl } from '../../config/server-settings.ts';
 import { ConfigError } from '../../kit/errors.ts';
 import { configuredNetwork } from '../../payments/chains/networks.ts';
+import { describeSandbox } from '../../mounts/guarded-command.ts';
 import { isSandboxModel } from '../../providers/index.ts';
 import { orOk, problem, warning, type Check, type Findings } from './finding.ts';
 
-/** Checks the version of Node. */
 export const checkNode = async (): Promise<Findings> => {
   const { node } = process.versions;
   const wanted = packageJson.engines.node.replace(/\D/g, '');
@@ -23,7 +23,14 @@ export const checkNode = async (): Promise<Findings> => {
 /** Checks settings against each other. Each one was checked when it was read. */
 export const checkSettings: Check = (config) =>
   orOk(
-    [unknownNames(config), addresses(config), sales(config), database(config), logging(config)],
+    [
+      unknownNames(config),
+      addresses(config),
+      sales(config),
+      database(config),
+      logging(config),
+      mounts(config),
+    ],
     'No setting is unknown, contradicts another one, or is insecure.',
   );
 
@@ -82,10 +89,10 @@ const publicUrlRefusal = (config: Config): Findings => {
   }
 };
 
-const sales = ({ models, providers, publicUrl, search, x402 }: Config): Findings => {
+const sales = ({ models, providers, publicUrl, search, wallets, x402 }: Config): Findings => {
   const made = models.filter((model) => isSandboxModel(model, providers)).map(({ sku }) => sku);
   const isForCustomers = made.length < models.length || x402.takesRealMoney || publicUrl !== null;
-  const networks = (search.isOn ? x402.networks : []).map((settings) => {
+  const networks = (search.isOn || wallets.isOn ? x402.networks : []).map((settings) => {
     const { isTest, label } = configuredNetwork(settings.network, settings.asset);
     return { ...settings, isTest, label };
   });
@@ -102,7 +109,7 @@ const sales = ({ models, providers, publicUrl, search, x402 }: Config): Findings
       ),
     test.length > 0 &&
       warning(
-        `Searches are paid on ${labels(test)}, with money of no value.`,
+        `Calls without a key are paid on ${labels(test)}, with money of no value.`,
         'Name main networks in X402_NETWORKS when you want real money.',
       ),
     withoutWallet.length > 0 &&
@@ -135,3 +142,32 @@ const database = ({ databaseUrl }: Config): Findings => {
 const logging = ({ logLevel }: Config): Findings =>
   logLevel === 'silent' &&
   warning('LOG_LEVEL is silent, so nobody learns of failures.', 'Set LOG_LEVEL=info, or warn.');
+
+const mounts = ({ mounts: all }: Config): Findings =>
+  all.map((mount) => {
+    const sentence = describeSandbox(mount);
+    return [
+      sentence !== null &&
+        (isSandboxed(mount)
+          ? problem(sentence, 'Install what is named, or let its sandbox be none.')
+          : warning(sentence, 'Let it have sandbox: bubblewrap, or trust it with all that the gateway has.')),
+      mount.target.kind === 'stdio' &&
+        isUnpinned(mount.target) &&
+        warning(
+          `The mounted MCP server ${mount.name} is loaded without a fixed version, so its code may change at any start.`,
+          'Name a version, such as NAME@1.2.3. An accepted tool covers texts and schemas, not what a tool does.',
+        ),
+    ];
+  });
+
+const isSandboxed = ({ target }: Config['mounts'][0]): boolean =>
+  target.kind === 'stdio' && target.sandbox !== null;
+
+/** Whether a program that loads packages is told no version of the first one. */
+const isUnpinned = ({ command, args }: { command: string; args: readonly string[] }): boolean => {
+  const named = args.find((arg) => !arg.startsWith('-'));
+  return (
+    /(?:^|\/)(?:npx|bunx|uvx|pipx|pnpm|yarn)$/.test(command) &&
+    (named === undefined || !/.(?:@|==)\d/.test(named))
+  );
+};

@@ -10,10 +10,7 @@ import { embeddedStoreFile } from '../../store/open-store.ts';
 import { clientConfig } from '../../store/postgres/connection.ts';
 import { judgeClock, judgeWrite, orOk, problem, warning, type Check, type Findings } from './finding.ts';
 
-/**
- * Checks the store without a change of it: the schema, PostgreSQL's version, clock and speed, and by the newest jobs
- * whether the last calls of the providers failed.
- */
+/** Checks the store without a change of it, and by its newest jobs whether the last calls of the providers failed. */
 export const checkStore: Check = async ({ databaseUrl, databaseDirectUrl, dataDir, providers }) =>
   databaseUrl === null
     ? lookAtFile(embeddedStoreFile(dataDir), providers)
@@ -45,16 +42,37 @@ const judgeLastCalls = (jobs: Record<string, unknown>[], providers: Providers): 
   });
 };
 
+/** A store that is read by statements, and not changed. */
+interface ReadStore {
+  read(text: string): Promise<Record<string, unknown>[]>;
+  close(): Promise<void>;
+}
+
+/** Opens the store for reading. Null: there is none yet. Rejects if it cannot be opened. */
+export const openForReading = async ({
+  databaseUrl,
+  databaseDirectUrl,
+  dataDir,
+}: Config): Promise<ReadStore | null> => {
+  if (databaseUrl === null) return openFile(embeddedStoreFile(dataDir));
+  const client = await connect(databaseDirectUrl ?? databaseUrl);
+  return { read: readerOf(client), close: () => client.end() };
+};
+
+const openFile = async (file: string): Promise<ReadStore | null> => {
+  if ((await ignoreEnoent(stat(file))) === null) return null;
+  const database = new DatabaseSync(file, { readOnly: true, timeout: 5_000 });
+  return { read: async (text) => database.prepare(text).all(), close: async () => database.close() };
+};
+
 const lookAtFile = async (file: string, providers: Providers): Promise<Findings> => {
   try {
-    if ((await ignoreEnoent(stat(file))) === null)
-      return warning('There is no embedded store yet.', 'Start the gateway; it makes one.');
-    const database = new DatabaseSync(file, { readOnly: true, timeout: 5_000 });
+    const store = await openFile(file);
+    if (store === null) return warning('There is no embedded store yet.', 'Start the gateway; it makes one.');
     try {
-      const read = async (text: string) => database.prepare(text).all();
-      return await lookAtTables(read, { store: 'The embedded store', providers });
+      return await lookAtTables(store.read, { store: 'The embedded store', providers });
     } finally {
-      database.close();
+      await store.close();
     }
   } catch (error) {
     return problem(
@@ -66,7 +84,7 @@ const lookAtFile = async (file: string, providers: Providers): Promise<Findings>
 
 /** Judges the tables of a store by statements that both engines read. */
 const lookAtTables = async (
-  read: (text: string) => Promise<Record<string, unknown>[]>,
+  read: ReadStore['read'],
   { store, providers }: { store: string; providers: Providers },
 ): Promise<Findings> => {
   const names = await read(`select name from kysely_migration`);
@@ -79,7 +97,6 @@ const lookAtTables = async (
   ];
 };
 
-/** Compares the migrations that a store has with those of this version. */
 const judgeSchema = (executed: readonly string[], store: string): Findings => {
   const foreign = describeForeignSchema(executed);
   const missing = Object.keys(migrations).filter((name) => !executed.includes(name));
@@ -102,7 +119,8 @@ const toSentence = (text: string): string => `${text.charAt(0).toUpperCase()}${t
 const longestWaitMs = 5_000;
 const oldestPostgres = 150_000;
 
-const lookAtPostgres = async (url: string, providers: Providers): Promise<Findings> => {
+/** Rejects if PostgreSQL cannot be reached. */
+const connect = async (url: string): Promise<InstanceType<typeof Client>> => {
   const client = new Client(
     clientConfig({
       url,
@@ -114,8 +132,19 @@ const lookAtPostgres = async (url: string, providers: Providers): Promise<Findin
   );
   // A connection that breaks rejects the query that waits.
   client.on('error', () => undefined);
+  await client.connect();
+  return client;
+};
+
+const readerOf =
+  (client: InstanceType<typeof Client>): ReadStore['read'] =>
+  async (text) =>
+    (await client.query<Record<string, unknown>>(text)).rows;
+
+const lookAtPostgres = async (url: string, providers: Providers): Promise<Findings> => {
+  let client: InstanceType<typeof Client>;
   try {
-    await client.connect();
+    client = await connect(url);
   } catch (error) {
     return problem(
       `DATABASE_URL: PostgreSQL cannot be reached (${reasonOf(error)}).`,
@@ -178,7 +207,7 @@ const lookAtServer = async (client: InstanceType<typeof Client>): Promise<Findin
 };
 
 const lookAtSchema = async (client: InstanceType<typeof Client>, providers: Providers): Promise<Findings> => {
-  const read = async (text: string) => (await client.query<Record<string, unknown>>(text)).rows;
+  const read = readerOf(client);
   const [row] = await read(`select to_regclass('kysely_migration') is not null as found`);
   if (row?.['found'] !== true)
     return warning('The database has no tables yet.', 'Start the gateway; it creates them.');

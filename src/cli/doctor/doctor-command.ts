@@ -6,12 +6,12 @@ import type { Report } from './run-checks.ts';
 
 export const doctorCommand = toCommand({
   usage: 'doctor',
-  title: 'Check settings, folders, store, chains, providers and addresses',
+  title: 'Check settings, folders, store, chains, providers, addresses and mounted servers',
   description:
     'Checks what must be right before customers come, and says what to do: settings, Node, folders, the store, ' +
-    'Redis, buckets, payment networks and facilitators, providers, profiles, clocks and PUBLIC_URL. It works beside a ' +
-    'running gateway and without one, changes nothing, and makes no call that costs money. The exit code is 1 if there ' +
-    'is a problem.',
+    'Redis, buckets, payment networks and facilitators, providers, profiles, clocks, PUBLIC_URL and mounted MCP servers, ' +
+    'which it starts and ends. It works beside a running gateway and without one, changes nothing, and makes no call ' +
+    'that costs money. The exit code is 1 if there is a problem.',
   fields: {},
   example: {},
   examples: ['--env-file .env --json'],

@@ -1,6 +1,5 @@
 import type { Config } from '../../config/config.ts';
 
-/** The result of looking at one thing. */
 export interface Finding {
   status: 'ok' | 'warning' | 'problem';
   /** One sentence: the fact, or what is wrong. */
@@ -12,7 +11,6 @@ export interface Finding {
 /** Several findings in any nesting; false: none. */
 export type Findings = Finding | false | readonly Findings[];
 
-/** Looks at one thing, or at several of one kind. */
 export type Check = (config: Config, signal: AbortSignal) => Findings | Promise<Findings>;
 
 export const ok = (message: string): Finding => ({ status: 'ok', message, remedy: null });

@@ -2,6 +2,7 @@ import type { Config } from '../../config/config.ts';
 import { callWithin } from '../../kit/deadline.ts';
 import { ConfigError } from '../../kit/errors.ts';
 import { checkFolders, checkProfiles } from './check-folders.ts';
+import { checkMounts, mountsMs } from './check-mounts.ts';
 import { checkPayments } from './check-payments.ts';
 import { checkAddresses, checkBuckets, checkProviders, checkRedis } from './check-services.ts';
 import { checkNode, checkSettings } from './check-settings.ts';
@@ -11,7 +12,6 @@ import { listOf, problem, type Check, type Finding, type Findings } from './find
 /** Longer than the time-outs of single calls, so that those say what did not answer. */
 const timeoutMs = 20_000;
 
-/** A finding with the name of its check. */
 export interface Report extends Finding {
   check: string;
 }
@@ -27,7 +27,11 @@ const checks: Readonly<Record<string, Check>> = {
   providers: checkProviders,
   leads: checkProfiles,
   addresses: checkAddresses,
+  mounts: checkMounts,
 };
+
+/** Checks that take longer. */
+const timeouts: Readonly<Record<string, number>> = { mounts: mountsMs };
 
 /** Runs all checks at once. Without settings that can be read there is little to check. Never rejects. */
 export const runChecks = async (loadConfig: () => Promise<Config>): Promise<Report[]> => {
@@ -45,16 +49,16 @@ export const runChecks = async (loadConfig: () => Promise<Config>): Promise<Repo
 };
 
 const runOne = async (check: string, look: (signal: AbortSignal) => Promise<Findings>): Promise<Report[]> => {
-  const found = await callWithin({ call: look, timeoutMs }).catch(toProblem);
+  const limitMs = timeouts[check] ?? timeoutMs;
+  const found = await callWithin({ call: look, timeoutMs: limitMs }).catch((error: unknown) =>
+    toProblem(error, limitMs),
+  );
   return listOf(found).map((finding) => ({ check, ...finding }));
 };
 
-const toProblem = (error: unknown): Finding =>
+const toProblem = (error: unknown, limitMs: number): Finding =>
   error instanceof Error && error.name === 'TimeoutError'
-    ? problem(
-        `There was no answer within ${timeoutMs / 1_000} s.`,
-        'Look whether what is named there answers.',
-      )
+    ? problem(`There was no answer within ${limitMs / 1_000} s.`, 'Look whether what is named there answers.')
     : problem(
         `The check itself failed: ${error instanceof Error ? error.message : String(error)}.`,
         'Report this; the gateway may work all the same.',

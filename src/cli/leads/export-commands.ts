@@ -5,7 +5,8 @@ import type { Lead } from '../../leads/lead-source.ts';
 import { categoryKey, countryKey } from '../../leads/query/lead-filters.ts';
 import { leadTerms } from '../../leads/query/lead-terms.ts';
 import { usernameKey } from '../../leads/query/username-key.ts';
-import { csvLine, exportRows } from '../export-rows.ts';
+import { csvLine } from '../../kit/csv.ts';
+import { exportRows } from '../export-rows.ts';
 import { toCommand } from '../form-command.ts';
 import { countOf } from './figures.ts';
 import {
@@ -95,7 +96,7 @@ export const convertCommand = toCommand({
   description:
     'Reads profiles as "leads import" does, and writes them as lines of the bulk API of OpenSearch and ' +
     'Elasticsearch, with the terms that searches compare (see "OpenSearch and Elasticsearch" in ' +
-    'docs/operators-profiles.md). It imports nothing. Forgotten people are left out. Without --output, the lines go ' +
+    'deploy/leads/README.md). It imports nothing. Forgotten people are left out. Without --output, the lines go ' +
     'to stdout.',
   fields: convertFields,
   example: { files: ['profiles.parquet'], format: 'bulk', output: 'profiles.ndjson' },

@@ -22,7 +22,6 @@ other column, by its name, its number (#3), or its path in a JSON object (/owner
 
 const { column, default: usual, delimiter, header, max_rejected: maxRejected } = importLeads.fields;
 
-/** The fields of commands that read files of profiles. */
 export const readingFields = {
   files: z.array(z.string()).describe('Files, read one after the other.'),
   column,
@@ -37,7 +36,6 @@ export const readingFields = {
 export const readingUsage =
   '[--column <field=column>] [--default <field=value>] [--delimiter <character>] [--no-header] [--max-rejected <count>]';
 
-/** Rejected rows that are shown to people. */
 export const maxShown = 5;
 const standardInput = '-';
 
@@ -153,10 +151,7 @@ const importFiles = async (
 /** A terminal and the parent process may send the same signal both. */
 const echoMs = 1_000;
 
-/**
- * Runs `work` with a signal that aborts, with CommandError `stopped`, in place of a signal that would end the process. A
- * second such signal, a second or more later, ends the process.
- */
+/** Aborts `work` with `stopped` in place of a signal that ends the process. A second one, a second later, ends it. */
 export const stoppingAtSignals = async <T>(
   message: string,
   work: (signal: AbortSignal) => Promise<T>,

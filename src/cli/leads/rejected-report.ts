@@ -2,7 +2,7 @@ import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { RejectedRow } from '../../leads/import/input-options.ts';
 import { CommandError } from '../command-error.ts';
-import { csvLine } from '../export-rows.ts';
+import { csvLine } from '../../kit/csv.ts';
 import { codeOf, describeWriteError, fileExists } from '../write-new-file.ts';
 import { formatCount } from './figures.ts';
 
@@ -96,10 +96,7 @@ export const createRejectedReport = ({ maxRows = defaultMaxRows, tell, ...given 
           tell(`The report ends after ${formatCount(maxRows)} rows; more are only counted.`);
       });
     },
-    /**
-     * Returns the absolute path of the report; null if nothing was rejected or the report could not be written. A report
-     * without rows is removed.
-     */
+    /** Returns the absolute path of the report; null if it has no rows, and was removed, or could not be written. */
     close: (): string | null => {
       if (open === null) return null;
       const { path, file, rows } = open;

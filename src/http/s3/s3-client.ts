@@ -60,18 +60,6 @@ export interface S3Answer {
   header(name: string): string | null;
 }
 
-/**
- * Signed calls to one bucket. Each is tried again a few times when the service is not reached or asks for it, so each must
- * be one that may be repeated. Throws S3Error on any answer but 2xx, or the signal's reason.
- */
-export interface S3Client {
-  /** With the whole answer, of at most 2 MiB. */
-  call(request: S3Request): Promise<S3Answer & { text: string }>;
-  /** With the answer's body as a stream, which ends with an error when it breaks off or is silent for too long. */
-  open(request: S3Request): Promise<S3Answer & { body: Readable }>;
-  close(): Promise<void>;
-}
-
 export interface S3Limits {
   connectMs: number;
   /** The time of one attempt, up to the end of a short answer or the first byte of a streamed one. */
@@ -96,7 +84,8 @@ export const defaultS3Limits: S3Limits = {
 
 const largestAnswer = 2 * 1024 ** 2;
 
-export const createS3Client = (config: S3Config, limits: S3Limits): S3Client => {
+/** Signed calls to one bucket. Each is tried a few times, so it must be repeatable. Throws S3Error. */
+export const createS3Client = (config: S3Config, limits: S3Limits) => {
   const http = createHttpClient(limits);
   const sign = createSign(config);
 
@@ -140,13 +129,15 @@ export const createS3Client = (config: S3Config, limits: S3Limits): S3Client => 
   };
 
   return {
-    call: (request) =>
+    /** With the whole answer, of at most 2 MiB. */
+    call: (request: S3Request) =>
       retrying(request, {
         timeouts: (totalMs) => ({ totalMs }),
         maxBytes: largestAnswer,
         use: async (answer) => ({ ...toAnswer(answer), text: await answer.body.text() }),
       }),
-    open: (request) =>
+    /** With the answer's body as a stream, which ends with an error when it breaks off or is silent for too long. */
+    open: (request: S3Request) =>
       retrying(request, {
         timeouts: (firstByteMs) => ({ firstByteMs, idleMs: limits.idleMs }),
         maxBytes: Infinity,

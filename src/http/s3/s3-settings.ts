@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { ConfigError } from '../../kit/errors.ts';
 import { plainUrl, secret, type VariableValues } from '../../kit/settings.ts';
 
-/** The environment variables of the service with all buckets. */
 export const s3Variables = {
   S3_ENDPOINT: plainUrl.optional().describe('an S3-compatible service other than AWS, addressed by path'),
   S3_REGION: z

@@ -6,7 +6,6 @@ import { createHmac } from 'node:crypto';
 import { webhookSecretPrefix } from './webhook-secrets.ts';
 
 export interface WebhookAnswer {
-  /** Null if no answer came. */
   httpStatus: number | null;
   /** A short reason code such as `timeout` or `http_500`; null if it was acknowledged. */
   failure: string | null;
@@ -19,15 +18,11 @@ export interface SendOptions {
   brand: string;
   secrets: WebhookSecrets;
   now: number;
-  /** Time limit for the connection and the receiver's answer. */
   timeoutMs: number;
   signal: AbortSignal;
 }
 
-/**
- * Posts an event once, signed with the time `now`. Returns the receiver's answer, or null if this process had no free
- * slot to send it. Throws the signal's reason.
- */
+/** Returns the answer, or null if this process had no free slot to send it. Throws the signal's reason. */
 export const sendWebhook = async (
   event: WebhookEvent,
   { outbound, brand, secrets, now, timeoutMs, signal }: SendOptions,
@@ -57,28 +52,20 @@ export const sendWebhook = async (
   }
 };
 
-export interface WebhookToSign {
-  brand: string;
-  eventId: string;
-  /** The exact body that is sent. */
-  body: string;
-  secrets: WebhookSecrets;
-  /** Epoch milliseconds. The signed timestamp is in whole seconds. */
-  now: number;
-}
-
 /**
  * Makes the signature headers in both forms (docs/contract.md, "Webhooks"). The key of `X-<Brand>-Signature` is the
  * whole text of the secret. The key of the three headers of Standard Webhooks is the decoded base64 part of the secret.
  * During a rotation both secrets sign.
  */
-export const signWebhook = ({
-  brand,
-  eventId,
-  body,
-  secrets,
-  now,
-}: WebhookToSign): Record<string, string> => {
+export const signWebhook = (event: {
+  brand: string;
+  eventId: string;
+  body: string;
+  secrets: WebhookSecrets;
+  /** Epoch milliseconds. The signed timestamp is in whole seconds. */
+  now: number;
+}): Record<string, string> => {
+  const { brand, eventId, body, secrets, now } = event;
   const timestamp = Math.floor(now / 1_000);
   const keys = validSecrets(secrets, now);
   const own = keys.map((secret) => `v1=${hmac(secret, `${timestamp}.${body}`).toString('hex')}`);

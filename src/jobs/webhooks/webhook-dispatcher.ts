@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { WebhookEventName } from '../../store/commands/webhook-names.ts';
 import type { Clock } from '../../kit/clock.ts';
 import { createFairShareLimiter, type Release } from '../../kit/fair-share-limiter.ts';
 import type { Log } from '../../kit/log.ts';
@@ -29,11 +30,9 @@ export interface WebhookDispatcherOptions {
   log: Log;
   brand: string;
   sending?: Shares;
-  /** How long a receiver may take to answer. */
   timeoutMs?: number;
   /** The time between two looks for due events when nobody wakes the dispatcher. */
   pollMs?: number;
-  /** In [0, 1), for the jitter. */
   random?: () => number;
 }
 
@@ -42,33 +41,33 @@ const leaseMs = 30_000;
 /** The time that aborted deliveries have to end. */
 const lastWordsMs = 1_000;
 
-/** An event that is due, and its receiver. */
 type Delivery = DueWebhook & Receiver;
 
 const withHost = (due: DueWebhook): Delivery => ({ ...due, host: URL.parse(due.url)?.host ?? '' });
 
-/** Any 2xx ends the delivery, 410 stops it, and everything else is tried again while there are attempts left. */
+/**
+ * Any 2xx ends the delivery, 410 stops it, and everything else is tried again while there are attempts left. A test event is
+ * sent once: it is free, and may go to anybody.
+ */
 const nextState = (
   answer: WebhookAnswer,
-  { attempt, now, random }: { attempt: number; now: number; random: number },
+  { event, attempt, now, random }: { event: WebhookEventName; attempt: number; now: number; random: number },
 ): Pick<WebhookAttemptInput, 'state' | 'nextAttemptAt'> => {
   if (answer.failure === null) return { state: 'delivered', nextAttemptAt: null };
   if (answer.httpStatus === 410) return { state: 'stopped', nextAttemptAt: null };
-  const delay = delayAfter(attempt, random, answer.retryAfterMs);
+  const delay = event === 'webhook.test' ? null : delayAfter(attempt, random, answer.retryAfterMs);
   return delay === null
     ? { state: 'exhausted', nextAttemptAt: null }
     : { state: 'pending', nextAttemptAt: now + delay };
 };
 
 interface Dispatch extends Omit<WebhookDispatcherOptions, 'sending'> {
-  /** The name of this process in leases. */
   owner: string;
   timeoutMs: number;
   pollMs: number;
   random: () => number;
   limiter: ReturnType<typeof createFairShareLimiter>;
   scheduler: FairScheduler;
-  /** The deliveries under way, by event. */
   running: Map<string, Promise<void>>;
   draining: AbortController;
   /** Aborts the deliveries under way. */
@@ -77,7 +76,6 @@ interface Dispatch extends Omit<WebhookDispatcherOptions, 'sending'> {
   waking: AbortController;
 }
 
-/** Sends one event, and records the answer and the next state of the event. */
 const deliver = async (
   dispatch: Dispatch,
   event: WebhookEvent,
@@ -91,7 +89,12 @@ const deliver = async (
   if (answer === null) return;
   const { httpStatus, failure } = answer;
   const now = clock.now();
-  const next = nextState(answer, { attempt: event.attempts + 1, now, random: random() });
+  const next = nextState(answer, {
+    event: event.event,
+    attempt: event.attempts + 1,
+    now,
+    random: random(),
+  });
   const attempt = { at, durationMs: Math.max(0, now - at), httpStatus, failure };
   const isRecorded = await store.recordWebhookAttempt({ eventId: event.id, owner, attempt, ...next });
   const facts = { eventId: event.id, accountId, jobId: event.jobId, host };
@@ -118,7 +121,6 @@ const start = (dispatch: Dispatch, event: WebhookEvent, { due, release }: Slot):
   running.set(event.id, sent);
 };
 
-/** A delivery with a slot among those that run. */
 interface Slot {
   due: Delivery;
   release: Release;
@@ -208,7 +210,6 @@ export const createWebhookDispatcher = ({
     Promise.race([Promise.allSettled(dispatch.running.values()), pause(timeoutMs)]);
   let claiming: Promise<void> = Promise.resolve();
   return {
-    /** Begins to deliver due events. */
     begin: (): void => {
       claiming = startAgainAndAgain(dispatch);
     },
@@ -243,9 +244,7 @@ export const delayAfter = (attempt: number, random: number, askedMs = 0): number
   return Math.max(scheduled, Math.min(Math.ceil(askedMs), delays[attempt] ?? delay));
 };
 
-/** The receiver of a delivery. */
 export interface Receiver {
-  /** Name and port. */
   host: string;
   accountId: string;
 }
@@ -259,10 +258,7 @@ export const createFairScheduler = () => {
   let turn = 0;
   const lastOf = (key: string): number => lastTurns.get(key) ?? 0;
   return {
-    /**
-     * Sorts deliveries by turn: accounts that had no turn, or had theirs longest ago, come first, and within an account
-     * its hosts likewise. Equals stay in the order given.
-     */
+    /** Accounts whose turn was longest ago, or never, come first, then hosts likewise. Equals stay in their order. */
     order: <Delivery extends Receiver>(waiting: readonly Delivery[]): Delivery[] => {
       // Removes receivers without deliveries, so memory is bounded by the number of deliveries that wait.
       const keys = waiting.flatMap((receiver) => [receiver.accountId, receiverKey(receiver)]);
@@ -272,7 +268,6 @@ export const createFairScheduler = () => {
           lastOf(a.accountId) - lastOf(b.accountId) || lastOf(receiverKey(a)) - lastOf(receiverKey(b)),
       );
     },
-    /** Notes that a delivery to this receiver has its turn now. */
     take: (receiver: Receiver): void => {
       turn += 1;
       lastTurns.set(receiver.accountId, turn);
@@ -281,5 +276,4 @@ export const createFairScheduler = () => {
   };
 };
 
-/** Names an account at a host. */
 const receiverKey = ({ host, accountId }: Receiver): string => `${accountId} ${host}`;

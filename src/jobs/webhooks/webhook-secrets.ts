@@ -23,14 +23,20 @@ const overlapMs = 24 * 3_600_000;
 
 /**
  * Gives the account a new signing secret. The previous one also signs for 24 hours, so that receivers have time to
- * change. An older one ends now. Null if there is no such account.
+ * change. While one does, nothing changes, so that a repeated call ends no secret; with `again` the oldest ends now. Null if
+ * there is no such account.
  */
 export const rotateWebhookSecret = (
   { store, clock }: { store: Pick<Store, 'rotateWebhookSecret'>; clock: Clock },
   accountId: string,
-): Promise<WebhookSecrets | null> =>
-  store.rotateWebhookSecret({
+  { again }: { again: boolean },
+): Promise<WebhookSecrets | null> => {
+  const now = clock.now();
+  const previousUntil = now + overlapMs;
+  return store.rotateWebhookSecret({
     accountId,
     secret: newWebhookSecret(),
-    previousUntil: clock.now() + overlapMs,
+    previousUntil,
+    ...(again ? {} : { now }),
   });
+};

@@ -5,12 +5,10 @@ export const webhookVariables = {
     '`off` answers new jobs with a `webhook_url` with 503; due callbacks are still delivered',
   ),
   VIDEO_WEBHOOKS: toggle('on', 'off', 'off').describe(
-    '`on` takes `webhook_url` for videos, too, which the contract refuses; see ' +
-      '[Webhooks](contract.md#webhooks)',
+    '`on` takes `webhook_url` for videos, too, which [the contract](contract.md#webhooks) refuses',
   ),
   ALLOW_LOOPBACK_URLS: toggle('true', 'false', 'false').describe(
-    'for development: `true` lets callbacks, inputs and results be on this machine, over plain HTTP; ' +
-      'otherwise only public HTTPS addresses are reached',
+    'for development: `true` lets callbacks, inputs and results be on this machine, over plain HTTP',
   ),
 };
 

@@ -5,11 +5,8 @@ export type ThreadEnd = { kind: 'closed' } | { kind: 'crashed'; cause: unknown }
 
 /** A thread that answers calls, until it ends. */
 export interface Thread<Input, Output> {
-  /**
-   * Rejects with ThreadError, or with the reason of a signal that has aborted. A later abort is passed on to the thread, which
-   * answers all the same.
-   */
-  call(input: Input, signal?: AbortSignal): Promise<Output>;
+  /** Rejects with ThreadError. */
+  call(input: Input): Promise<Output>;
   /** Resolves, never rejects, when no call is answered any more. */
   readonly ended: Promise<ThreadEnd>;
   /** Ends the thread at once. Its calls are rejected with `cause`. A ThreadError `closed` does not count as a crash. */
@@ -21,7 +18,6 @@ export interface Thread<Input, Output> {
 export interface ConnectThreadOptions<Event> {
   /** Names the thread in errors. */
   name: string;
-  /** The calls that may wait for an answer at once. */
   maxCalls?: number;
   /** A call without an answer after this long is rejected. */
   timeoutMs: number;
@@ -88,18 +84,11 @@ export const connectThread = <Input, Output, Event = never>(
   return {
     ended: ended.promise,
     end,
-    call: async (input, signal) => {
-      signal?.throwIfAborted();
+    call: async (input) => {
       if (refusal !== null) throw refusal;
       const { id, answer } = pending.add();
       turn.add({ id, input });
-      if (signal === undefined) return await answer;
-      const abort = (): void => {
-        turn.send();
-        post({ abort: id });
-      };
-      signal.addEventListener('abort', abort, { once: true });
-      return answer.finally(() => signal.removeEventListener('abort', abort));
+      return answer;
     },
     close: async (graceMs) => {
       if (refusal === null) {
@@ -141,8 +130,6 @@ const gatherCalls = <Input>(
 /** The messages to a thread from the thread that started it. */
 export type ToThread<Input> =
   | { calls: readonly ThreadCall<Input>[] }
-  /** Nobody waits for this call any more. It is answered all the same. */
-  | { abort: number }
   /** The thread answers its calls and ends by itself. */
   | 'close';
 

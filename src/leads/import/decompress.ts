@@ -23,23 +23,16 @@ export async function* decompress(
     yield* compression === 'gzip' ? gunzip(chunks) : unzstd(chunks);
   } catch (error) {
     signal.throwIfAborted();
-    throw damage(error, { file, compression });
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    if (!/^Z(?:STD)?_/.test(code)) throw error;
+    let problem = `is damaged: its ${compression} data cannot be decompressed (${code})`;
+    if (code === 'Z_BUF_ERROR')
+      problem = `ends in the middle of its ${compression} data; get the complete file again`;
+    if (code.includes('windowTooLarge'))
+      problem = 'was compressed with a window above 128 MiB; compress it without --long';
+    throw new LeadInputError(`${file} ${problem}.`, { cause: error });
   }
 }
-
-const damage = (
-  cause: unknown,
-  { file, compression }: { file: string; compression: Compression },
-): unknown => {
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
-  if (!code.startsWith('Z_') && !code.startsWith('ZSTD_')) return cause;
-  let problem = `is damaged: its ${compression} data cannot be decompressed (${code})`;
-  if (code === 'Z_BUF_ERROR')
-    problem = `ends in the middle of its ${compression} data; get the complete file again`;
-  if (code.includes('windowTooLarge'))
-    problem = 'was compressed with a window above 128 MiB; compress it without --long';
-  return new LeadInputError(`${file} ${problem}.`, { cause });
-};
 
 async function* gunzip(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   // An error in the pipeline reaches the reader at its end.

@@ -17,9 +17,9 @@ export const openLeadInput = async (options: LeadInputOptions): Promise<FileLead
   const { files, maxRejected: limit = defaultRejectedLimit } = options;
   const twice = files.find((file, index) => files.indexOf(file) !== index);
   if (twice !== undefined) throw new LeadInputError(`${twice} is named twice.`);
-  const states = await Promise.all(files.map(stateOf));
-  const totalBytes = states.reduce<number | null>(
-    (sum, state) => (sum === null || state === null ? null : sum + state.bytes),
+  const inputs = await Promise.all(files.map(async (file) => ({ file, state: await stateOf(file) })));
+  const totalBytes = inputs.reduce<number | null>(
+    (sum, { state }) => (sum === null || state === null ? null : sum + state.bytes),
     0,
   );
   const countries: string[] = [];
@@ -33,7 +33,8 @@ export const openLeadInput = async (options: LeadInputOptions): Promise<FileLead
 
   /** Reports an unreadable file, or wrong columns, before a row is given out. An input that can be read once is left out. */
   const lookAtFiles = async (signal: AbortSignal): Promise<void> => {
-    for (const file of files.filter((_, index) => states[index] !== null)) {
+    for (const { file, state } of inputs) {
+      if (state === null) continue;
       const rows = readFileRows({
         ...options,
         file,
@@ -58,8 +59,7 @@ export const openLeadInput = async (options: LeadInputOptions): Promise<FileLead
   async function* read({ signal }: { signal: AbortSignal }): AsyncGenerator<Lead[]> {
     await lookAtFiles(signal);
     let bytesBefore = 0;
-    for (const [index, file] of files.entries()) {
-      const state = states[index] ?? null;
+    for (const { file, state } of inputs) {
       const batches = readFileRows({
         ...options,
         file,

@@ -26,12 +26,9 @@ export const fileProblem = (file: string, error: unknown): LeadInputError => {
 /** Yields the stored bytes of a file or a pipe, or of `stdin` if there is one. Rejects with LeadInputError. */
 export async function* rawBytes(
   file: string,
-  {
-    stdin,
-    signal,
-    onBytes,
-  }: { stdin: Readable | null; signal: AbortSignal; onBytes: (bytes: number) => void },
+  options: { stdin: Readable | null; signal: AbortSignal; onBytes: (bytes: number) => void },
 ): AsyncGenerator<Buffer> {
+  const { stdin, signal, onBytes } = options;
   try {
     const stream = addAbortSignal(signal, stdin ?? (await openFile(file)));
     for await (const chunk of stream) {

@@ -23,7 +23,8 @@ export async function* readCsv(chunks: AsyncIterable<Buffer>, options: RowOption
     if (isCut)
       throw new LeadInputError(`${file} is not CSV: its first line is longer than ${maxLineBytes} bytes.`);
     unread += text;
-    const header = readHeader(unread, options);
+    const header = readCsvHeader(unread, options);
+    if (header === null && unread.length > maxRowCharacters) break;
     if (header === null) continue;
     rows = createCsvRows(header, options);
     yield* rows.read(unread.slice(header.end));
@@ -36,17 +37,6 @@ export async function* readCsv(chunks: AsyncIterable<Buffer>, options: RowOption
     );
   yield* rows.end();
 }
-
-/** Returns null if the header continues in the next block. */
-const readHeader = (text: string, options: RowOptions): CsvHeader | null => {
-  const { file } = options;
-  const header = readCsvHeader(text, options);
-  if (header === null && text.length > maxRowCharacters)
-    throw new LeadInputError(`${file} has an unclosed quote in its header.`);
-  if (header?.names.some((name) => name.includes(notUtf8Mark)) === true)
-    throw new LeadInputError(`${file}, line ${header.breaks}: ${notUtf8Problem}`);
-  return header;
-};
 
 const createCsvRows = ({ names, delimiter, breaks }: CsvHeader, options: RowOptions) => {
   const { hasHeader = true, onUnusedColumns } = options;
@@ -162,6 +152,8 @@ const readCsvHeader = (text: string, { file, delimiter, hasHeader = true }: RowO
     const names = row.cells.map((_, index) => `#${index + 1}`);
     return { names, delimiter: separator, end: begin.length, breaks };
   }
+  if (row.cells.some((cell) => cell.includes(notUtf8Mark)))
+    throw new LeadInputError(`${file}, line ${breaks + row.breaks}: ${notUtf8Problem}`);
   const names = row.cells.map((cell) => cell.trim());
   return { names, delimiter: separator, end: row.end, breaks: breaks + row.breaks };
 };

@@ -15,7 +15,7 @@ export interface FileRowsOptions extends LeadInputOptions {
   onBytes: (bytes: number) => void;
 }
 
-/** Enough for each magic number, and for zeros in UTF-16. */
+/** Enough for each magic number, and for zeros in UTF-16. Later in the file a NUL may be part of a valid text. */
 const lookedAtBytes = 64;
 
 /** Reads the rows of one file of any format and compression. Rejects with LeadInputError. */
@@ -53,13 +53,13 @@ export async function* readFileRows(options: FileRowsOptions): AsyncGenerator<Ro
     }
     const unpacked = compression === null ? raw.body : decompress(raw.body, { file, compression, signal });
     const { head, body } = await peekStream(unpacked, lookedAtBytes);
-    checkReadable(file, head);
     if (isParquet(head))
       throw new LeadInputError(
         compression === null
           ? `${file} is Parquet; omit the format, or name that one.`
           : `${file} is a compressed Parquet file; decompress it first.`,
       );
+    checkReadable(file, head);
     const found = named === 'csv' ? 'csv' : formatOfText(file, head);
     yield* (named ?? found) === 'csv' ? readCsv(body, rowOptions) : readJsonl(body, rowOptions);
   } finally {
@@ -94,13 +94,9 @@ const checkReadable = (file: string, head: Buffer): void => {
   const hex = head.subarray(0, 16).toString('hex');
   const found = unreadable.find(([magic]) => hex.startsWith(magic));
   if (found !== undefined) throw new LeadInputError(`${file} ${found[1]}.`);
-  if (isParquet(head)) return;
-  const problem = problemOfZeros(head.subarray(0, judgedBytes));
+  const problem = problemOfZeros(head.subarray(0, lookedAtBytes));
   if (problem !== null) throw new LeadInputError(`${file} ${problem}`);
 };
-
-/** Later in the file a NUL may be part of a valid text. */
-const judgedBytes = 64;
 
 /** Explains zeros among the first bytes of a text. In UTF-16 all are in the same half of each two bytes. */
 const problemOfZeros = (head: Buffer): string | null => {

@@ -3,7 +3,7 @@ import { LeadInputError, type ColumnMap } from './input-options.ts';
 import { fieldNotFound } from './map-columns.ts';
 import { createBatchBuilder, type RowBatch, type RowOptions } from './row-batch.ts';
 import { notUtf8Mark, notUtf8Problem, textBlocks, tooLongProblem } from './text-blocks.ts';
-import { follow, parsePointer } from '../json-pointer.ts';
+import { follow, parsePointer } from '../../kit/json-pointer.ts';
 import { leadFields, noFields, type LeadField } from '../lead-fields.ts';
 import { fieldNamed, isSameColumn } from './column-names.ts';
 
@@ -83,12 +83,6 @@ const parseObject = (text: string): Record<string, unknown> | string => {
     : `The line is ${shownValue(value)}; it must be one JSON object.`;
 };
 
-interface MappedObject {
-  fields: Record<LeadField, unknown>;
-  /** One sentence about a field with two equally good members of different values. `fields` has the first value. */
-  problem: string | null;
-}
-
 /** A field that a member fills. A lower rank wins. */
 interface Target {
   field: LeadField;
@@ -130,7 +124,8 @@ const createObjectMapper = (columns: ColumnMap = {}) => {
   };
 
   return {
-    fieldsOf: (object: Record<string, unknown>): MappedObject => {
+    /** `problem` is one sentence about a field with two equally good members. `fields` has the first of their values. */
+    fieldsOf: (object: Record<string, unknown>) => {
       const fields = { ...noFields };
       const best: Partial<Record<LeadField, { rank: number; name: string }>> = {};
       const ties: { field: LeadField; rank: number; names: string[] }[] = [];

@@ -10,7 +10,7 @@ import {
   type SchemaTree,
 } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
-import { follow } from '../json-pointer.ts';
+import { follow } from '../../kit/json-pointer.ts';
 import { LeadInputError } from './input-options.ts';
 import { fieldsOf, mapColumns } from './map-columns.ts';
 import { createBatchBuilder, type RowBatch, type RowOptions } from './row-batch.ts';

@@ -103,12 +103,9 @@ const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '
 
 const stageInput = async (
   connection: Connection,
-  {
-    request: { input, signal, onProgress },
-    staged,
-    forgotten,
-  }: { request: ImportRequest; staged: string; forgotten: ForgottenSnapshot },
+  { request, staged, forgotten }: { request: ImportRequest; staged: string; forgotten: ForgottenSnapshot },
 ): Promise<Counted> => {
+  const { input, signal, onProgress } = request;
   const outcome: Counted = { rows: 0, added: 0, updated: 0, repeated: 0, forgotten: 0 };
   const ended = new AbortController();
   const yieldToLoop = createYieldToLoop(signal);

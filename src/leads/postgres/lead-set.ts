@@ -1,8 +1,9 @@
 import { DatabaseError } from 'pg';
 import { silentLog } from '../../kit/log.ts';
 import { createPool, type ConnectionOptions, type Pool } from '../../store/postgres/connection.ts';
-import type { Lead, LeadFacets, LeadQuery } from '../lead-source.ts';
+import type { Lead, LeadQuery } from '../lead-source.ts';
 import { unpackLead } from '../lead-fields.ts';
+import type { ProfileSet } from '../lead-index.ts';
 import { queryConditions } from '../query/index-terms.ts';
 import type { QueryTerm } from '../query/search-terms.ts';
 
@@ -21,20 +22,9 @@ export const connectionTo = (
 export type Connection = Pick<Pool, 'query'>;
 
 /** The imported profiles that are searched: the row of `lead_set` (store/migrations/0001-schema/profiles.ts). */
-export interface LeadSet {
+export interface LeadSet extends ProfileSet {
   /** The table of the profiles. */
   name: string;
-  /** Changes with every change. */
-  generation: string;
-  profiles: number;
-  facets: LeadFacets;
-  /** The version of Unicode that folded the words. */
-  folding: string;
-  /** The list of forgotten people that the profiles were compared with, and its revision then. */
-  list: string;
-  swept: number;
-  /** Milliseconds since 1970. */
-  updatedAt: number;
 }
 
 /** Returns the current set; null if nothing was imported yet. `lock` keeps it from changing until the transaction ends. */

@@ -7,7 +7,7 @@ import {
   busyError,
   changeFailed,
   checkList,
-  forgottenMethods,
+  createLeadIndex,
   LeadIndexError,
   type AddedPeople,
   type ImportOutcome,
@@ -46,33 +46,24 @@ const keysAtOnce = 10_000;
 export const openPostgresIndex = (options: PostgresIndexOptions): LeadIndex => {
   const { people } = options;
   const pool = createPool(connectionTo(options, { statementTimeoutMs }), { size: 2, log: silentLog });
-  return {
+  return createLeadIndex(people, {
     importLeads: (request) => importLeads(options, pool, request),
-    stats: () =>
-      explained(async () => {
-        const set = await readSet(pool);
-        return {
-          profiles: set?.profiles ?? 0,
-          synthetic: false,
-          forgotten: await people.count(),
-          bytes: await bytesOfSets(pool),
-          generation: set?.generation ?? null,
-          updatedAt: set?.updatedAt ?? null,
-        };
-      }),
-    exportLeads: ({ signal }) => exportLeads(pool, { people, signal }),
-    ...forgottenMethods(people, { erase: (added) => erase(pool, added), toError: toIndexError }),
-    sweep: () => explained(() => sweep(pool, people)),
+    stats: async () => {
+      const set = await readSet(pool);
+      return {
+        profiles: set?.profiles ?? 0,
+        synthetic: false,
+        bytes: await bytesOfSets(pool),
+        generation: set?.generation ?? null,
+        updatedAt: set?.updatedAt ?? null,
+      };
+    },
+    readAll: (signal) => readAll(pool, signal),
+    erase: (added) => erase(pool, added),
+    sweep: () => sweep(pool, people),
+    toError: toIndexError,
     close: () => pool.end(),
-  };
-};
-
-const explained = async <T>(work: () => Promise<T>): Promise<T> => {
-  try {
-    return await work();
-  } catch (error) {
-    throw toIndexError(error);
-  }
+  });
 };
 
 const diskFull = '53100';
@@ -119,9 +110,6 @@ const importLeads = async (
       // Tables that stay, as after a lost connection, are removed by the next import.
       await dropOthers(client).catch(() => undefined);
     }
-  } catch (error) {
-    signal.throwIfAborted();
-    throw toIndexError(error);
   } finally {
     await client.end();
   }
@@ -184,35 +172,26 @@ const change = async <T>(pool: Pool, work: (connection: Connection) => Promise<T
 };
 
 /** A table that is read stays, as it is when the reading begins, also after another import has replaced it. */
-async function* exportLeads(
-  pool: Pool,
-  { people, signal }: { people: ForgottenPeople; signal: AbortSignal },
-): AsyncGenerator<Lead> {
+async function* readAll(pool: Pool, signal: AbortSignal): AsyncGenerator<Lead> {
+  const client = await pool.connect();
   try {
-    const { includes } = await people.read();
-    const client = await pool.connect();
-    try {
-      const isAny = await onCurrentSet(async () => {
-        // The reader of an export may pause for long.
-        await client.query('rollback; begin read only; set local idle_in_transaction_session_timeout = 0');
-        const set = await readSet(client);
-        if (set !== null)
-          await client.query(
-            `declare profiles cursor for select profile from ${set.name} order by -followers, username`,
-          );
-        return set !== null;
-      });
-      if (!isAny) return;
-      for await (const rows of fetchAll<{ profile: string }>(client, 'profiles')) {
-        signal.throwIfAborted();
-        yield* rows.map(({ profile }) => unpackLead(profile)).filter(({ username }) => !includes(username));
-      }
-    } finally {
-      await client.query('rollback').catch(() => undefined);
-      client.release();
+    const isAny = await onCurrentSet(async () => {
+      // The reader of an export may pause for long.
+      await client.query('rollback; begin read only; set local idle_in_transaction_session_timeout = 0');
+      const set = await readSet(client);
+      if (set !== null)
+        await client.query(
+          `declare profiles cursor for select profile from ${set.name} order by -followers, username`,
+        );
+      return set !== null;
+    });
+    if (!isAny) return;
+    for await (const rows of fetchAll<{ profile: string }>(client, 'profiles')) {
+      signal.throwIfAborted();
+      yield* rows.map(({ profile }) => unpackLead(profile));
     }
-  } catch (error) {
-    if (signal.aborted) throw error;
-    throw toIndexError(error);
+  } finally {
+    await client.query('rollback').catch(() => undefined);
+    client.release();
   }
 }

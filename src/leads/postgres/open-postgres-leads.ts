@@ -1,14 +1,11 @@
 import { DatabaseError } from 'pg';
 import { AppError } from '../../kit/errors.ts';
 import { createFairShareLimiter } from '../../kit/fair-share-limiter.ts';
-import type { Log } from '../../kit/log.ts';
 import { pause } from '../../kit/repeat.ts';
 import { unlessAborted } from '../../kit/deadline.ts';
 import { createPool, type Pool } from '../../store/postgres/connection.ts';
-import type { ForgottenPeople } from '../forgotten-people.ts';
-import { checkList } from '../lead-index.ts';
 import type { Lead, LeadQuery, LeadSource, LeadStatus } from '../lead-source.ts';
-import { foldingVersion } from '../query/fold-text.ts';
+import { checkBeforeServing, type ServeOptions } from '../lead-index.ts';
 import { searchError } from '../search-errors.ts';
 import {
   connectionTo,
@@ -19,13 +16,9 @@ import {
   type PostgresAddress,
 } from './lead-set.ts';
 
-export interface PostgresLeadsOptions extends PostgresAddress {
-  people: Pick<ForgottenPeople, 'read'>;
-  /** Erases forgotten people who are still stored. Called where a deletion ended early. */
-  sweep: () => Promise<void>;
+export interface PostgresLeadsOptions extends PostgresAddress, ServeOptions {
   /** Opens the fictional profiles, which are searched until real ones were imported; null: nobody is found until then. */
   openFictional: (() => Promise<LeadSource>) | null;
-  log: Log;
   /** The server ends a search after this time. */
   searchTimeoutMs?: number;
 }
@@ -57,7 +50,7 @@ const empty = sourceOf({ ready: true, profiles: 0, revision: 'empty' }, () => Pr
  * and `status().ready` is false. A search ends after two seconds; while two run, others wait for one second at most.
  */
 export const openPostgresLeads = async (options: PostgresLeadsOptions): Promise<LeadSource> => {
-  const { people, sweep, openFictional, log, searchTimeoutMs = 2_000 } = options;
+  const { openFictional, log, searchTimeoutMs = 2_000 } = options;
   const closing = new AbortController();
   const { signal } = closing;
   const pool = createPool(connectionTo(options, { statementTimeoutMs: searchTimeoutMs }), {
@@ -79,17 +72,10 @@ export const openPostgresLeads = async (options: PostgresLeadsOptions): Promise<
     trouble = null;
     await former.close();
   };
-  const serve = async ({ generation: revision, profiles, facets, ...set }: LeadSet): Promise<void> => {
+  const serve = async (set: LeadSet): Promise<void> => {
+    const { generation: revision, profiles, facets } = set;
     if (current.status().revision === revision) return;
-    const forgotten = await people.read();
-    checkList(set, forgotten);
-    // Answers are filtered by the list meanwhile.
-    if (set.swept !== forgotten.revision)
-      void sweep().catch((err: unknown) => log.error({ err }, 'forgotten people are not erased yet'));
-    if (set.folding !== foldingVersion)
-      log.warn(
-        'another version indexed the profiles, so rare letters may not be found; the next import indexes them anew',
-      );
+    await checkBeforeServing(set, options);
     log.info({ generation: revision, profiles }, 'searches use new profiles from now on');
     hadSet = true;
     await enter(sourceOf({ ready: true, profiles, revision, facets }, find));

@@ -3,11 +3,9 @@ import { countryKey } from './lead-filters.ts';
 
 /** Tells a code of a country, or UK, from those of languages and unions and from nonsense, by which nobody is found. */
 export const isCountryCode = (code: string): boolean => {
-  codes ??= new Set(countryNames().map(([known]) => known));
-  return codes.has(countryKey(code) ?? '');
+  const key = countryKey(code);
+  return countryNames().some(([known]) => known === key);
 };
-
-let codes: ReadonlySet<string> | null = null;
 
 /** Common languages. The first one in which a name is known decides. */
 const languages = 'en es pt fr de it nl pl tr id ru ar hi ja ko zh zh-Hant'.split(' ');
@@ -42,37 +40,18 @@ const toKey = (name: string): string =>
 
 type CountryName = readonly [code: string, name: string];
 
-/** Names and abbreviations in use beside those of Unicode's CLDR, those of other versions among them. */
-const furtherNames: Readonly<Record<string, readonly string[]>> = {
-  AE: ['UAE'],
-  BN: ['Brunei Darussalam'],
-  BO: ['Bolivia, Plurinational State of'],
-  CD: ['Congo, Democratic Republic of the', 'Democratic Republic of the Congo', 'DR Congo'],
-  CI: ['Ivory Coast'],
-  CV: ['Cabo Verde', 'Cape Verde'],
-  CZ: ['Czech Republic', 'Czechia'],
-  FM: ['Micronesia, Federated States of'],
-  GB: ['Britain', 'England', 'GBR', 'Great Britain', 'U.K.'],
-  HK: ['Hong Kong'],
-  IR: ['Iran, Islamic Republic of'],
-  KP: ["Korea, Democratic People's Republic of"],
-  KR: ['Korea', 'Korea, Republic of', 'Republic of Korea'],
-  LA: ["Lao People's Democratic Republic"],
-  MD: ['Moldova, Republic of'],
-  MK: ['Macedonia'],
-  MM: ['Burma', 'Myanmar'],
-  MO: ['Macau'],
-  NL: ['Holland'],
-  PS: ['Palestine', 'Palestine, State of'],
-  RU: ['Russian Federation'],
-  SY: ['Syrian Arab Republic'],
-  SZ: ['Eswatini', 'Swaziland'],
-  TR: ['Türkiye', 'Turkey'],
-  TW: ['Taiwan, Province of China'],
-  TZ: ['Tanzania, United Republic of'],
-  US: ['America', 'EE. UU.', 'EUA', 'U.S.', 'United States of America', 'USA'],
-  VE: ['Venezuela, Bolivarian Republic of'],
-};
+/** Names and abbreviations in use beside those of Unicode's CLDR, those of other versions among them, each behind its code. */
+const furtherNames = `
+AE UAE / BN Brunei Darussalam / BO Bolivia, Plurinational State of / CD Congo, Democratic Republic of the
+CD Democratic Republic of the Congo / CD DR Congo / CI Ivory Coast / CV Cabo Verde / CV Cape Verde
+CZ Czech Republic / CZ Czechia / FM Micronesia, Federated States of / GB Britain / GB England / GB GBR
+GB Great Britain / GB U.K. / HK Hong Kong / IR Iran, Islamic Republic of
+KP Korea, Democratic People's Republic of / KR Korea / KR Korea, Republic of / KR Republic of Korea
+LA Lao People's Democratic Republic / MD Moldova, Republic of / MK Macedonia / MM Burma / MM Myanmar
+MO Macau / NL Holland / PS Palestine / PS Palestine, State of / RU Russian Federation
+SY Syrian Arab Republic / SZ Eswatini / SZ Swaziland / TR Türkiye / TR Turkey / TW Taiwan, Province of China
+TZ Tanzania, United Republic of / US America / US EE. UU. / US EUA / US U.S. / US United States of America
+US USA / VE Venezuela, Bolivarian Republic of`;
 
 /** Codes that CLDR has names for, but of unions, groups and nothing. */
 const codesOfNoCountry = new Set(['EU', 'EZ', 'QO', 'UN', 'XA', 'XB', 'ZZ']);
@@ -86,28 +65,25 @@ let made: readonly CountryName[] | null = null;
 export const countryNames = (): readonly CountryName[] =>
   (made ??= [
     ...namesOfCldr('en'),
-    ...Object.entries(furtherNames).flatMap(([code, names]) =>
-      names.map((name): CountryName => [code, name]),
-    ),
+    ...furtherNames
+      .trim()
+      .split(/ \/ |\n/)
+      .map((line): CountryName => [line.slice(0, 2), line.slice(3)]),
   ]);
 
 const namesOfCldr = (language: string): CountryName[] => {
   const names = new Intl.DisplayNames(language, { type: 'region', fallback: 'none' });
-  currentCodes ??= findCurrentCodes();
+  currentCodes ??= twoLetters.filter((code) => !codesOfNoCountry.has(code) && isCurrent(code));
   return currentCodes.flatMap((code) => {
     const name = names.of(code);
     return name === undefined ? [] : [[code, name] as const];
   });
 };
 
-let currentCodes: readonly string[] | null = null;
-
-const findCurrentCodes = (): string[] => {
-  const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'.split('');
-  return letters
-    .flatMap((first) => letters.map((second) => first + second))
-    .filter((code) => !codesOfNoCountry.has(code) && isCurrent(code));
-};
+const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'.split('');
+const twoLetters = letters.flatMap((first) => letters.map((second) => first + second));
 
 /** False for codes of former countries and for aliases, as UK is one of GB. */
 const isCurrent = (code: string): boolean => Intl.getCanonicalLocales(`und-${code}`)[0] === `und-${code}`;
+
+let currentCodes: readonly string[] | null = null;

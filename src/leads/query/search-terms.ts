@@ -64,12 +64,10 @@ export const queryProblem = (query: string): QueryProblem | null => {
 
 export const meetsTerms = (terms: ReadonlySet<string>, conditions: readonly QueryTerm[]): boolean =>
   conditions.length > 0 &&
-  conditions.every(({ text, isPrefix }) => terms.has(text) || (isPrefix && hasBeginning(terms, text)));
-
-const hasBeginning = (terms: ReadonlySet<string>, beginning: string): boolean => {
-  for (const term of terms) if (term.startsWith(beginning)) return true;
-  return false;
-};
+  conditions.every(
+    ({ text, isPrefix }) =>
+      terms.has(text) || (isPrefix && terms.values().some((term) => term.startsWith(text))),
+  );
 
 /** A code point has one or two UTF-16 units, so a word of at most this many units needs no counting. */
 const cutWord = (word: string): string =>

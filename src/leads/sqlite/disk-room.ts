@@ -26,19 +26,15 @@ const reserveShare = 0.05;
 export const reserveOf = ({ whole }: Pick<DiskRoom, 'whole'>): number =>
   Math.min(largestReserve, whole * reserveShare);
 
-/** The free space of the disk has reached the reserve. */
-class NoRoomError extends Error {
-  override readonly name = 'NoRoomError';
-  readonly code = 'ENOSPC';
-  override readonly message = 'the remaining disk space is reserved for the gateway';
-}
+const noRoom = (): Error =>
+  Object.assign(new Error('the remaining disk space is reserved for the gateway'), { code: 'ENOSPC' });
 
 /** A fast disk writes less than the reserve in this time. */
 const lookMs = 50;
 
 /**
- * Runs `work` while the disk of `folder` has more free space than the reserve. Otherwise it rejects with NoRoomError
- * before the work, or aborts the signal given to it.
+ * Runs `work` while the disk of `folder` has more free space than the reserve. Otherwise it rejects with
+ * ENOSPC before the work, or aborts the signal given to it.
  */
 export const withinRoom = async <T>(
   folder: string,
@@ -48,14 +44,10 @@ export const withinRoom = async <T>(
   const lack = new AbortController();
   const look = (): void => {
     const room = readRoom(folder);
-    if (room !== null && room.free < reserveOf(room)) lack.abort(new NoRoomError());
+    if (room !== null && room.free < reserveOf(room)) lack.abort(noRoom());
   };
   look();
   lack.signal.throwIfAborted();
-  const timer = setInterval(look, lookMs);
-  try {
-    return await work(AbortSignal.any([signal, lack.signal]));
-  } finally {
-    clearInterval(timer);
-  }
+  using _looking = setInterval(look, lookMs);
+  return await work(AbortSignal.any([signal, lack.signal]));
 };

@@ -1,8 +1,5 @@
-import type { Log } from '../../kit/log.ts';
 import { pause } from '../../kit/repeat.ts';
-import type { ForgottenPeople } from '../forgotten-people.ts';
-import { checkList, LeadIndexError } from '../lead-index.ts';
-import { foldingVersion } from '../query/fold-text.ts';
+import { checkBeforeServing, LeadIndexError, type ServeOptions } from '../lead-index.ts';
 import { buildFictional, fictionalSource, type FictionalSet } from './build-fictional.ts';
 import { ProfilesDamagedError } from './profiles-file.ts';
 import {
@@ -11,17 +8,14 @@ import {
   hasRealFiles,
   readManifest,
   stampOf,
+  tryManifest,
   type Manifest,
 } from './profiles-folder.ts';
 
-export interface FollowFolderOptions {
+export interface FollowFolderOptions extends ServeOptions {
   folder: string;
   /** The fictional profiles that are searched if no real ones were imported; with 0 profiles none are. */
   fictional: FictionalSet;
-  people: Pick<ForgottenPeople, 'read'>;
-  /** Erases forgotten people who are still stored. Called where a deletion ended early. */
-  sweep: () => Promise<void>;
-  log: Log;
 }
 
 /** What is searched, or why nothing is. */
@@ -142,8 +136,8 @@ const buildUnlessReal = async (
   signal: AbortSignal,
 ): Promise<boolean> => {
   const replaced = new AbortController();
-  const watch = setInterval(() => {
-    if (isReal(folder)) replaced.abort();
+  using _watching = setInterval(() => {
+    if (tryManifest(folder)?.fictional === null) replaced.abort();
   }, lookMs);
   try {
     await buildFictional(folder, { set, log, signal: AbortSignal.any([signal, replaced.signal]) });
@@ -151,20 +145,8 @@ const buildUnlessReal = async (
   } catch (error) {
     if (!replaced.signal.aborted) throw error;
     return false;
-  } finally {
-    clearInterval(watch);
   }
 };
-
-const isReal = (folder: string): boolean => {
-  try {
-    return readManifest(folder)?.fictional === null;
-  } catch {
-    return false;
-  }
-};
-
-type CurrentState = ReturnType<typeof createState>;
 
 const createState = ({ folder, log }: Pick<FollowFolderOptions, 'folder' | 'log'>) => {
   let state: FolderState = { kind: 'preparing' };
@@ -188,26 +170,16 @@ const createState = ({ folder, log }: Pick<FollowFolderOptions, 'folder' | 'log'
 /** Searches use the profiles of `manifest` from now on. */
 const serve = async (
   manifest: Manifest,
-  { folder, people, sweep, log }: FollowFolderOptions,
-  current: CurrentState,
+  options: FollowFolderOptions,
+  current: ReturnType<typeof createState>,
 ): Promise<void> => {
-  if (manifest.fictional === null) {
-    const forgotten = await people.read();
-    checkList(manifest, forgotten);
-    // Answers are filtered by the list meanwhile.
-    if (manifest.swept !== forgotten.revision)
-      void sweep().catch((err: unknown) => log.error({ err, folder }, 'forgotten people are not erased yet'));
-  }
+  const { folder, log } = options;
   // A thread that searches opens it when it is first needed.
   assertWhole(folder, manifest);
+  if (manifest.fictional === null) await checkBeforeServing(manifest, options);
   const { generation, profiles } = manifest;
   if (current.state.kind === 'serving' && current.state.manifest.generation !== generation)
     log.info({ folder, generation, profiles }, 'searches use new profiles from now on');
-  if (manifest.folding !== foldingVersion)
-    log.warn(
-      { folder },
-      'another version indexed the profiles, so rare letters may not be found; the next import indexes them anew',
-    );
   current.enter({ kind: 'serving', manifest });
 };
 

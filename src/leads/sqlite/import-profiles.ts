@@ -103,7 +103,7 @@ export const writeProfiles = async ({
     signal.throwIfAborted();
     return toOutcome(outcome, { mode, profiles: await next.publish(null), before });
   } finally {
-    await next?.remove();
+    await next?.[Symbol.asyncDispose]();
   }
 };
 
@@ -163,7 +163,7 @@ export const openNext = async (
       return profiles;
     },
     /** Removes it unless it was published. */
-    remove: async (): Promise<void> => {
+    [Symbol.asyncDispose]: async (): Promise<void> => {
       if (database.isOpen) database.close();
       await rm(path, { force: true });
     },

@@ -5,11 +5,11 @@ import { ignoreEnoent } from '../../kit/files.ts';
 import type { ForgottenPeople, ForgottenSnapshot } from '../forgotten-people.ts';
 import {
   checkList,
-  forgottenMethods,
-  LeadIndexError,
+  createLeadIndex,
   type AddedPeople,
   type ImportOutcome,
   type ImportRequest,
+  type IndexEngine,
   type LeadIndex,
 } from '../lead-index.ts';
 import type { Lead } from '../lead-source.ts';
@@ -21,6 +21,7 @@ import {
   readManifest,
   removeOthers,
   removeUnfinished,
+  tryLock,
   writeManifest,
   type Manifest,
 } from './profiles-folder.ts';
@@ -52,46 +53,35 @@ export const openSqliteIndex = async ({
   people,
   readRoom = readDiskRoom,
 }: SqliteIndexOptions): Promise<LeadIndex> => {
-  const explained = async <T>(work: () => Promise<T>): Promise<T> => {
-    try {
-      return await work();
-    } catch (error) {
-      throw toIndexError(error, folder, { readRoom });
-    }
-  };
-  await explained(() => mkdir(folder, { recursive: true }));
-  return {
+  const toError: IndexEngine['toError'] = (cause, describe) =>
+    toIndexError(cause, folder, { describe, readRoom });
+  try {
+    await mkdir(folder, { recursive: true });
+  } catch (error) {
+    throw toError(error);
+  }
+  return createLeadIndex(people, {
     importLeads: (request) => importLeads({ folder, people, readRoom }, request),
-    stats: () =>
-      explained(async () => {
-        const manifest = readManifest(folder);
-        return {
-          profiles: manifest?.profiles ?? 0,
-          synthetic: manifest !== null && manifest.fictional !== null,
-          forgotten: await people.count(),
-          bytes: await bytesIn(folder),
-          generation: manifest?.generation ?? null,
-          updatedAt: manifest === null || manifest.fictional !== null ? null : manifest.updatedAt,
-        };
-      }),
-    exportLeads: ({ signal }) => exportLeads(folder, { people, signal }),
-    ...forgottenMethods(people, {
-      erase: (added) => erase(folder, added),
-      toError: (cause, describe) => toIndexError(cause, folder, { describe }),
-    }),
-    sweep: () =>
-      explained(async () => {
-        // An import that is under way compares the list at its end.
-        const lock = lockUnlessBusy(folder);
-        if (lock === null) return;
-        try {
-          await sweep(folder, await people.read());
-        } finally {
-          lock.release();
-        }
-      }),
+    stats: async () => {
+      const manifest = readManifest(folder);
+      return {
+        profiles: manifest?.profiles ?? 0,
+        synthetic: manifest !== null && manifest.fictional !== null,
+        bytes: await bytesIn(folder),
+        generation: manifest?.generation ?? null,
+        updatedAt: manifest === null || manifest.fictional !== null ? null : manifest.updatedAt,
+      };
+    },
+    readAll: (signal) => readAll(folder, signal),
+    erase: (added) => erase(folder, added),
+    sweep: async () => {
+      // An import that is under way compares the list at its end.
+      using lock = tryLock(folder);
+      if (lock !== null) await sweep(folder, await people.read());
+    },
+    toError,
     close: async () => undefined,
-  };
+  });
 };
 
 const importLeads = async (
@@ -99,25 +89,18 @@ const importLeads = async (
   request: ImportRequest,
 ): Promise<ImportOutcome> => {
   const { mode, signal } = request;
-  const lock = lockProfiles(folder);
-  try {
-    const found = readCurrent(folder, mode);
-    const current = found !== 'damaged' && found?.fictional === null ? found : null;
-    if (current !== null) checkList(current, await people.read());
-    removeUnfinished(folder);
-    const outcome = await withinRoom(folder, { signal, readRoom }, (within) =>
-      writeProfiles({ folder, request: { ...request, signal: within }, current, people }),
-    );
-    removeOthers(folder);
-    // Somebody may have been deleted from the former file after the next one was compared with the list.
-    await sweep(folder, await people.read());
-    return found === 'damaged' ? { ...outcome, removed: null } : outcome;
-  } catch (error) {
-    signal.throwIfAborted();
-    throw toIndexError(error, folder, { readRoom });
-  } finally {
-    lock.release();
-  }
+  using _lock = lockProfiles(folder);
+  const found = readCurrent(folder, mode);
+  const current = found !== 'damaged' && found?.fictional === null ? found : null;
+  if (current !== null) checkList(current, await people.read());
+  removeUnfinished(folder);
+  const outcome = await withinRoom(folder, { signal, readRoom }, (within) =>
+    writeProfiles({ folder, request: { ...request, signal: within }, current, people }),
+  );
+  removeOthers(folder);
+  // Somebody may have been deleted from the former file after the next one was compared with the list.
+  await sweep(folder, await people.read());
+  return found === 'damaged' ? { ...outcome, removed: null } : outcome;
 };
 
 /** Null if there is no manifest; `damaged`: one that will be replaced. */
@@ -131,22 +114,16 @@ const readCurrent = (folder: string, mode: ImportRequest['mode']): Manifest | 'd
 };
 
 /**
- * Deletes people from the current file. The words of a deleted
- * profile stay in the index until the next import. The manifest is not changed while an import is under way, which
- * compares the list and writes another one at its end.
+ * Deletes people from the current file. The words of a deleted profile stay in the index until the next import. The
+ * manifest is not changed while an import is under way, which compares the list and writes another one at its end.
  */
 const erase = async (folder: string, { keys, revision, before }: AddedPeople): Promise<number> => {
   const manifest = readManifest(folder);
   if (manifest === null || manifest.fictional !== null) return 0;
   const removed = useProfiles(join(folder, manifest.file), (database) => deleteFrom(database, keys));
-  const lock = lockUnlessBusy(folder);
-  if (lock === null) return removed;
-  try {
-    const now = readManifest(folder);
-    if (now?.file === manifest.file) await rewrite(folder, now, now.swept === before ? revision : now.swept);
-  } finally {
-    lock.release();
-  }
+  using lock = tryLock(folder);
+  const now = lock === null ? null : readManifest(folder);
+  if (now?.file === manifest.file) await rewrite(folder, now, now.swept === before ? revision : now.swept);
   return removed;
 };
 
@@ -175,36 +152,14 @@ const deleteFrom = (database: DatabaseSync, keys: readonly string[]): number => 
   return removed;
 };
 
-const lockUnlessBusy = (folder: string): ReturnType<typeof lockProfiles> | null => {
-  try {
-    return lockProfiles(folder);
-  } catch (error) {
-    if (error instanceof LeadIndexError && error.problem === 'busy') return null;
-    throw error;
-  }
-};
-
-async function* exportLeads(
-  folder: string,
-  { people, signal }: { people: ForgottenPeople; signal: AbortSignal },
-): AsyncGenerator<Lead> {
-  try {
-    const manifest = readManifest(folder);
-    if (manifest === null || manifest.fictional !== null) return;
-    const forgotten = await people.read();
-    const database = openToRead(join(folder, manifest.file), { timeoutMs: changeTimeoutMs });
-    try {
-      const yieldToLoop = createYieldToLoop(signal);
-      for (const lead of scanLeads(database)) {
-        if (!forgotten.includes(lead.username)) yield lead;
-        await yieldToLoop();
-      }
-    } finally {
-      database.close();
-    }
-  } catch (error) {
-    if (signal.aborted) throw error;
-    throw toIndexError(error, folder);
+async function* readAll(folder: string, signal: AbortSignal): AsyncGenerator<Lead> {
+  const manifest = readManifest(folder);
+  if (manifest === null || manifest.fictional !== null) return;
+  using database = openToRead(join(folder, manifest.file), { timeoutMs: changeTimeoutMs });
+  const yieldToLoop = createYieldToLoop(signal);
+  for (const lead of scanLeads(database)) {
+    yield lead;
+    await yieldToLoop();
   }
 }
 

@@ -8,7 +8,7 @@ import type { Lead, LeadQuery, LeadSource } from '../lead-source.ts';
 import { searchError } from '../search-errors.ts';
 import { followFolder, type FollowFolderOptions } from './follow-folder.ts';
 import { ProfilesDamagedError } from './profiles-file.ts';
-import { readManifest, type Manifest } from './profiles-folder.ts';
+import { tryManifest, type Manifest } from './profiles-folder.ts';
 import type { SearchAnswer, SearchCall } from './search-thread.ts';
 
 export interface SqliteLeadsOptions extends FollowFolderOptions {
@@ -116,15 +116,10 @@ export const openSqliteLeads = async ({
 
 /** A file is removed a moment after the next one is current. Returns the manifest of that; null if there is none. */
 const nextOf = (folder: string, former: Manifest): Manifest | null => {
-  try {
-    const now = readManifest(folder);
-    if (now === null || now.file === former.file) return null;
-    // Fictional profiles do not replace real ones.
-    return now.fictional === null || former.fictional !== null ? now : null;
-  } catch {
-    // The next look at the folder tells why.
-    return null;
-  }
+  const now = tryManifest(folder);
+  if (now === null || now.file === former.file) return null;
+  // Fictional profiles do not replace real ones.
+  return now.fictional === null || former.fictional !== null ? now : null;
 };
 
 const toSearchError = (error: unknown, isLate: boolean): AppError => {

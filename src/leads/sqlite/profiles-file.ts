@@ -65,24 +65,16 @@ export const changeTimeoutMs = 60_000;
 
 /** Opens a file for one use, and closes it. */
 export const useProfiles = <T>(file: string, use: (database: DatabaseSync) => T): T => {
-  const database = openToRead(file, { timeoutMs: changeTimeoutMs });
-  try {
-    return use(database);
-  } finally {
-    database.close();
-  }
+  using database = openToRead(file, { timeoutMs: changeTimeoutMs });
+  return use(database);
 };
 
 /** Copies a file. Waits for a deletion that is under way, and holds off others meanwhile. */
 export const copyProfiles = async (from: string, to: string): Promise<void> => {
-  const database = openToRead(from, { timeoutMs: changeTimeoutMs });
-  try {
-    database.exec('BEGIN');
-    storedCount(database);
-    await copyFile(from, to, constants.COPYFILE_FICLONE);
-  } finally {
-    database.close();
-  }
+  using database = openToRead(from, { timeoutMs: changeTimeoutMs });
+  database.exec('BEGIN');
+  storedCount(database);
+  await copyFile(from, to, constants.COPYFILE_FICLONE);
 };
 
 /** SQLITE_ERROR (unexpected tables), SQLITE_CORRUPT, SQLITE_NOTADB and FTS5's own report of damage. */

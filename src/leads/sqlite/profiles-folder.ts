@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { syncToDisk } from '../../kit/files.ts';
-import { busyError, LeadIndexError } from '../lead-index.ts';
+import { busyError, profileSet } from '../lead-index.ts';
 import { fileFormat, isDamage, ProfilesDamagedError, useProfiles } from './profiles-file.ts';
 import { toIndexError } from './to-index-error.ts';
 
@@ -25,24 +25,11 @@ const manifestFile = (folder: string): string => join(folder, 'current.json');
 /** Returns a name that no file or generation has had. */
 export const newId = (): string => randomBytes(8).toString('hex');
 
-const facets = z.array(z.object({ value: z.string(), profiles: z.int() })).readonly();
-
-const manifestSchema = z.object({
+const manifestSchema = profileSet.extend({
   format: z.literal(fileFormat),
   file: z.string().regex(/^(?:profiles|fictional)-[0-9a-f]+\.db$/),
   /** What determines fictional profiles; null: they are real. */
   fictional: z.string().nullable(),
-  /** Changes with every change. */
-  generation: z.string(),
-  profiles: z.int(),
-  facets: z.object({ countries: facets, categories: facets }),
-  /** The version of Unicode that folded the words. */
-  folding: z.string(),
-  /** The list of forgotten people that the profiles were compared with, and its revision then. */
-  list: z.string(),
-  swept: z.int(),
-  /** Milliseconds since 1970. */
-  updatedAt: z.number(),
 });
 
 /** Describes the profiles that are searched. */
@@ -55,19 +42,24 @@ export const readManifest = (folder: string): Manifest | null => {
   try {
     value = JSON.parse(readFileSync(file, 'utf8'));
   } catch (cause) {
-    if (codeOf(cause) === 'ENOENT') return null;
-    if (codeOf(cause) !== null) throw cause;
-    throw new ProfilesDamagedError(`${file} is damaged`, { cause });
+    if (cause instanceof SyntaxError) throw new ProfilesDamagedError(`${file} is damaged`, { cause });
+    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return null;
+    throw cause;
   }
   const read = manifestSchema.safeParse(value);
   if (read.success) return read.data;
-  throw new ProfilesDamagedError(`${file} is damaged, or of another version of Causeway`, {
-    cause: read.error,
-  });
+  const problem = `${file} is damaged, or of another version of Causeway, which can export its profiles`;
+  throw new ProfilesDamagedError(problem, { cause: read.error });
 };
 
-const codeOf = (error: unknown): string | null =>
-  error instanceof Error && 'code' in error ? String(error.code) : null;
+/** Returns null also for a manifest that cannot be read now: the next look at the folder tells why. */
+export const tryManifest = (folder: string): Manifest | null => {
+  try {
+    return readManifest(folder);
+  } catch {
+    return null;
+  }
+};
 
 /** Makes `manifest` the current one. It is on the disk when this resolves. The caller holds the lock. */
 export const writeManifest = async (folder: string, manifest: Omit<Manifest, 'format'>): Promise<void> => {
@@ -159,34 +151,41 @@ const removeFiles = (folder: string, isMeant: (name: string) => boolean): void =
 /** How long a change waits for another one, which may be as short as a switch of generations. */
 const waitMs = 500;
 
+/** One change of the profiles, until it is closed. */
+type Lock = Pick<DatabaseSync, 'close' | typeof Symbol.dispose>;
+
 /**
  * Locks the profiles in `folder` for one change. The lock is SQLite's own, on a separate file, so the operating system
- * releases it however the process ends. It writes nothing, so it works on a full disk too. Throws LeadIndexError
- * `busy` while another change runs. Waits synchronously, by default for half a second.
+ * releases it however the process ends. It writes nothing, so it works on a full disk too. Returns null while another
+ * change runs. Waits synchronously, by default for half a second. Throws LeadIndexError.
  */
-export const lockProfiles = (folder: string, timeout = waitMs): { release(): void } => {
+export const tryLock = (folder: string, timeout = waitMs): Lock | null => {
   let database: DatabaseSync | null = null;
   try {
-    const opened = new DatabaseSync(lockFile(folder), { timeout });
-    database = opened;
-    opened.exec('PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
-    return { release: () => opened.close() };
+    database = new DatabaseSync(lockFile(folder), { timeout });
+    database.exec('PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
+    return database;
   } catch (error) {
     database?.close();
-    throw isLocked(error) ? busyError(error) : toIndexError(error, folder);
+    if (isLocked(error)) return null;
+    throw toIndexError(error, folder);
   }
+};
+
+/** Locks the profiles, as `tryLock` does. Throws LeadIndexError `busy` while another change runs. */
+export const lockProfiles = (folder: string): Lock => {
+  const lock = tryLock(folder);
+  if (lock === null) throw busyError();
+  return lock;
 };
 
 const retryMs = 100;
 
 /** Takes the lock after the current change ends, even after hours. Never blocks the thread. */
-export const waitForLock = async (folder: string): Promise<{ release(): void }> => {
+export const waitForLock = async (folder: string): Promise<Lock> => {
   for (;;) {
-    try {
-      return lockProfiles(folder, 0);
-    } catch (error) {
-      if (!(error instanceof LeadIndexError && error.problem === 'busy')) throw error;
-    }
+    const lock = tryLock(folder, 0);
+    if (lock !== null) return lock;
     await delay(retryMs);
   }
 };

@@ -19,72 +19,29 @@ export const toIndexError = (
   if (cause instanceof LeadIndexError) return cause;
   const make = (problem: 'damaged' | 'failed', message: string): LeadIndexError =>
     new LeadIndexError(problem, message, { cause });
-  const trouble = folderTrouble(cause, folder);
+  const code = codeOf(cause, folder);
+  const trouble = folderTrouble(code);
   if (trouble !== null) return make('failed', `${folder} cannot be used: ${trouble}.`);
   if (isDamage(cause))
     return make(
       'damaged',
-      'The stored profiles are damaged. Restore a backup of their folder, or import all profiles again and replace them.',
+      'The stored profiles are damaged, or of another version, which can export them. Restore a backup of their folder, or import all profiles again and replace them.',
     );
-  const shortage = noRoom(cause, folder, readRoom);
+  const shortage = shortageOf(code, folder, readRoom);
   return make('failed', shortage ?? describe(cause instanceof Error ? cause.message : String(cause)));
 };
 
-/** Returns the system's error code, or else SQLite's; '' for other errors. */
-const codeOf = (error: unknown): string => {
+/** Codes of the system, by SQLite's. Its extended codes have the general code in their last byte. */
+const sqliteCodes: Readonly<Record<number, string>> = { 8: 'EACCES', 13: 'ENOSPC' };
+
+/** Returns the system's code of an error that concerns the folder or its disk; '' for other errors. */
+const codeOf = (error: unknown, folder: string): string => {
   if (!(error instanceof Error)) return '';
-  // SQLite's extended codes have the general code in their last byte.
-  if ('errcode' in error) return sqliteCodes.get(Number(error.errcode) & 0xff) ?? '';
-  return 'code' in error ? String(error.code) : '';
-};
-
-const sqliteCodes: ReadonlyMap<number, string> = new Map([
-  [8, 'EACCES'],
-  [13, 'ENOSPC'],
-  [14, 'SQLITE_CANTOPEN'],
-]);
-
-const shortages: ReadonlyMap<string, (folder: string) => string> = new Map([
-  ['ENOSPC', (folder) => `There is not enough free space on the disk of ${folder}`],
-  ['EDQUOT', (folder) => `The disk quota of this user is used up (${folder})`],
-  ['EFBIG', (folder) => `The limit on file sizes is too small for ${folder} (ulimit -f)`],
-]);
-
-const megabytes = (bytes: number): string => `${Math.floor(bytes / 1e6).toLocaleString('en-US')} MB`;
-
-/** Explains that the disk, or this user's share of it, is full; null for other errors. */
-const noRoom = (cause: unknown, folder: string, readRoom: ReadDiskRoom): string | null => {
-  const code = codeOf(cause);
-  const shortage = shortages.get(code)?.(folder);
-  if (shortage === undefined) return null;
-  const room = code === 'ENOSPC' ? readRoom(folder) : null;
-  const figures =
-    room === null
-      ? ''
-      : `: ${megabytes(room.free)} are free, and ${megabytes(reserveOf(room))} are reserved for the gateway`;
-  return `${shortage}${figures}. Nothing is lost. ${code === 'EFBIG' ? 'Raise that limit' : 'Free some space'} and try again.`;
-};
-
-const otherUser = (): string =>
-  `the user ${userName()} may not read and write all of it; run the command as the user of the gateway`;
-
-const folderTroubles: ReadonlyMap<string, () => string> = new Map([
-  ['EACCES', otherUser],
-  ['EPERM', otherUser],
-  ['EROFS', () => 'the disk is read-only'],
-  ['ENOENT', () => 'it does not exist and cannot be created; the disk may be read-only'],
-  ['ENOTDIR', () => 'a part of its path is not a folder'],
-  ['EEXIST', () => 'it is not a folder'],
-]);
-
-/** Explains why `folder` is not writable; null for other errors. */
-const folderTrouble = (error: unknown, folder: string): string | null => {
-  const code = codeOf(error);
-  // A missing file within the folder is another kind of error.
-  if (code === 'ENOENT' && existsSync(folder)) return null;
   // SQLite does not distinguish between the user's rights and the disk.
-  const told = error instanceof Error && 'errcode' in error ? accessTrouble(folder) || code : code;
-  return folderTroubles.get(told)?.() ?? null;
+  if ('errcode' in error) return accessTrouble(folder) || (sqliteCodes[Number(error.errcode) & 0xff] ?? '');
+  const code = 'code' in error ? String(error.code) : '';
+  // A missing file within the folder is another kind of error.
+  return code === 'ENOENT' && existsSync(folder) ? '' : code;
 };
 
 const accessTrouble = (folder: string): string => {
@@ -92,6 +49,41 @@ const accessTrouble = (folder: string): string => {
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
     return '';
   } catch (error) {
-    return codeOf(error);
+    return error instanceof Error && 'code' in error ? String(error.code) : '';
   }
+};
+
+/** Explains why a folder is not writable; null for other errors. */
+const folderTrouble = (code: string): string | null => {
+  switch (code) {
+    case 'EACCES':
+    case 'EPERM':
+      return `the user ${userName()} may not read and write all of it; run the command as the user of the gateway`;
+    case 'EROFS':
+      return 'the disk is read-only';
+    case 'ENOENT':
+      return 'it does not exist and cannot be created; the disk may be read-only';
+    case 'ENOTDIR':
+      return 'a part of its path is not a folder';
+    case 'EEXIST':
+      return 'it is not a folder';
+    default:
+      return null;
+  }
+};
+
+const megabytes = (bytes: number): string => `${Math.floor(bytes / 1e6).toLocaleString('en-US')} MB`;
+
+/** Explains that the disk, or this user's share of it, is full; null for other errors. */
+const shortageOf = (code: string, folder: string, readRoom: ReadDiskRoom): string | null => {
+  const again = 'Nothing is lost. Free some space and try again.';
+  if (code === 'EDQUOT') return `The disk quota of this user is used up (${folder}). ${again}`;
+  if (code === 'EFBIG')
+    return `The limit on file sizes is too small for ${folder} (ulimit -f). Nothing is lost. Raise that limit and try again.`;
+  if (code !== 'ENOSPC') return null;
+  const room = readRoom(folder);
+  const figures =
+    room &&
+    `: ${megabytes(room.free)} are free, and ${megabytes(reserveOf(room))} are reserved for the gateway`;
+  return `There is not enough free space on the disk of ${folder}${figures ?? ''}. ${again}`;
 };

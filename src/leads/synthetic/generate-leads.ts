@@ -72,16 +72,10 @@ const maxBioCharacters = 150;
 
 const separators = ['\n', '\n', ' | ', ' • ', '. '] as const;
 
+type BioParts = { topic: Topic; place: Place | undefined } & Record<'city' | 'email', string | undefined>;
+
 /** Invents a few lines that people might write about themselves, at most 150 characters, the platform's limit. */
-const inventBio = (
-  {
-    topic,
-    place,
-    city,
-    email,
-  }: { topic: Topic; place: Place | undefined } & Record<'city' | 'email', string | undefined>,
-  random: Random,
-): string => {
+const inventBio = ({ topic, place, city, email }: BioParts, random: Random): string => {
   const { words, roles, emojis } = topic;
   const separator = random.pick(separators);
   const topicWords = [words, words, words].map((list) => random.pickSkewed(list));
@@ -156,11 +150,6 @@ const places: readonly [Place, ...Place[]] = [
 /** Parts of invented names, the most frequent first. No real person is meant. */
 type Names = readonly [string, ...string[]];
 
-interface NameLists {
-  given: { female: Names; male: Names };
-  family: Names;
-}
-
 const givenStarts =
   'Am Bel Cor Dav El Fen Gal Hal Il Jor Kel Lum Mar Nor Ol Per Quil Ros Sel Tam Ul Ven Wil Xan Yol Zel';
 const femaleEnds = 'ina essa ara ía elle une ora isa ené anta';
@@ -172,7 +161,7 @@ const familyEnds =
   'well wick mere stone brook dale field by ford holt moor shaw ton wood ridge ström berg vik ović ini éz aki ão eau owski';
 
 /** Invents the names of one data set. `random` decides their order. */
-const inventNames = (random: Random): NameLists => ({
+const inventNames = (random: Random) => ({
   given: {
     female: shuffled(combined(givenStarts, femaleEnds), random),
     male: shuffled(combined(givenStarts, maleEnds), random),

@@ -1,7 +1,7 @@
 import { createHttpClient, type HttpClient } from '../../http/http-client.ts';
 import { OutboundError } from '../../http/outbound.ts';
 import { leaveBody } from '../../http/send-request.ts';
-import { startDeadline } from '../../kit/deadline.ts';
+import { callWithin } from '../../kit/deadline.ts';
 import { createFairShareLimiter } from '../../kit/fair-share-limiter.ts';
 
 export interface UpstreamRequest {
@@ -86,19 +86,11 @@ export const createAskUpstream = ({
      * nothing of the request, or the signal's reason after it aborts.
      */
     ask: async (request: UpstreamRequest, signal: AbortSignal): Promise<UpstreamAnswer> => {
-      const deadline = startDeadline({ totalMs: timeoutMs, signals: [signal] });
-      try {
-        const release = await limiter.acquire({}, { signal: deadline.signal });
-        try {
-          const answer = await exchange(request, deadline.signal);
-          signal.throwIfAborted();
-          return answer;
-        } finally {
-          release();
-        }
-      } finally {
-        deadline.end();
-      }
+      const call = async (within: AbortSignal): Promise<UpstreamAnswer> => {
+        const release = await limiter.acquire({}, { signal: within });
+        return exchange(request, within).finally(release);
+      };
+      return callWithin({ call, timeoutMs, signal });
     },
     close: (): Promise<void> => http.close(),
   };

@@ -1,11 +1,14 @@
+import { z } from 'zod';
 import type { HttpClient } from '../../http/http-client.ts';
 import type { PayFor } from '../../http/pay-settings.ts';
 import { AppError } from '../../kit/errors.ts';
 import type { Log } from '../../kit/log.ts';
 import { createThreadPool } from '../../kit/threads/thread-pool.ts';
-import { throttle } from '../../kit/repeat.ts';
+import { repeat, throttle } from '../../kit/repeat.ts';
+import { toFacets } from '../facets.ts';
+import { parseJson } from '../../kit/json-pointer.ts';
 import { InconclusiveError } from '../search-errors.ts';
-import type { LeadQuery, LeadSource } from '../lead-source.ts';
+import type { LeadFacets, LeadQuery, LeadSource } from '../lead-source.ts';
 import { createAskUpstream, isGood, type UpstreamAnswer, type UpstreamRequest } from './ask-upstream.ts';
 import type { HttpLeadsConfig } from './http-source.ts';
 import { fieldsSearched } from './query-template.ts';
@@ -16,6 +19,8 @@ import { createUnsupportedFilters } from './unsupported-filters.ts';
 /** Statuses that concern the search, not the service. */
 const refusals: ReadonlySet<number> = new Set([400, 413, 414, 422]);
 const logIntervalMs = 60_000;
+/** Counting all profiles costs the service more than a search. */
+const facetsMs = 600_000;
 const defaultRetrySeconds = 5;
 const maxRetrySeconds = 300;
 
@@ -32,8 +37,15 @@ export const createHttpLeads = (
   config: HttpLeadsConfig,
   { log, payFor }: { log: Log; payFor?: PayFor | undefined },
 ): LeadSource => {
-  const { countsFree, revision } = config;
+  const { countsFree, revision, facets: request } = config;
   const service = openService(config, payFor);
+  const closing = new AbortController();
+  let facets: LeadFacets | undefined;
+  const work = async (): Promise<void> => {
+    if (request !== null) facets = await service.readFacets(request, closing.signal);
+  };
+  const what = 'reading the facets of leads.http';
+  const reading = repeat({ what, intervalMs: facetsMs, signal: closing.signal, log, work });
   const unsupportedFilters = createUnsupportedFilters(config.rules);
   const reportRefused = throttle<{ refused: number; rows: number; firstProblem: string | null }>(
     logIntervalMs,
@@ -65,8 +77,12 @@ export const createHttpLeads = (
       }
       return leads;
     },
-    status: () => ({ ready: true, synthetic: false, profiles: null, countsFree, revision }),
-    close: () => service.close(),
+    status: () => ({ ready: true, synthetic: false, profiles: null, countsFree, revision, facets }),
+    close: async () => {
+      closing.abort();
+      await reading;
+      await service.close();
+    },
   };
 };
 
@@ -108,11 +124,30 @@ const openService = (config: HttpLeadsConfig, payFor: PayFor | undefined) => {
       if (found === null) throw unavailable(new Error(`status ${status} without a list of results`));
       return found;
     },
+    readFacets: async (
+      { url, body }: NonNullable<HttpLeadsConfig['facets']>,
+      signal: AbortSignal,
+    ): Promise<LeadFacets> => {
+      const request = { method: 'POST', url, headers: config.headers, body: JSON.stringify(body) } as const;
+      const { status, bytes } = await upstream.ask(request, signal);
+      if (!isGood(status)) throw new Error(`status ${status}`);
+      const { countries, categories } = countsSchema.parse(parseJson(bytes)).aggregations;
+      return toFacets({ country: toCounts(countries), category: toCounts(categories) });
+    },
     close: async (): Promise<void> => {
       await Promise.all([upstream.close(), reader.close()]);
     },
   };
 };
+
+/** Counts by value, as OpenSearch writes them. */
+const bucketsSchema = z.object({ buckets: z.array(z.object({ key: z.string(), doc_count: z.int() })) });
+const countsSchema = z.object({
+  aggregations: z.object({ countries: bucketsSchema, categories: bucketsSchema }),
+});
+
+const toCounts = ({ buckets }: z.output<typeof bucketsSchema>): ReadonlyMap<string, number> =>
+  new Map(buckets.map(({ key, doc_count: profiles }) => [key, profiles]));
 
 const toRequest = (
   { url, method, parameters, headers, body }: HttpLeadsConfig,

@@ -3,7 +3,7 @@ import { paySettings, readPay, type PayConfig } from '../../http/pay-settings.ts
 import { ConfigError } from '../../kit/errors.ts';
 import { sha256 } from '../../kit/ids.ts';
 import { canonicalJson, type Json } from '../../kit/json.ts';
-import { httpUrl, secret } from '../../kit/settings.ts';
+import { httpUrl, jsonPointer, secret } from '../../kit/settings.ts';
 import { defaultableFields, leadFields, type LeadDefaults, type LeadField } from '../lead-fields.ts';
 import {
   readFixedText,
@@ -35,6 +35,8 @@ export interface HttpLeadsConfig {
   maxResponseBytes: number;
   /** Whether the operator pays nothing for a search, so that anybody may count matches. */
   countsFree: boolean;
+  /** Asks for the countries and categories of all profiles; null: the service is not asked. */
+  facets: { url: string; body: Json } | null;
   /** The request that deletes people; null: there is none. */
   forget: ForgetRequest | null;
   /** Null: its answers are not paid by x402. */
@@ -77,11 +79,6 @@ const minCountedRows = 101;
 
 const ownHeaders =
   /^(?:accept-encoding|connection|content-length|content-type|expect|host|keep-alive|te|trailer|transfer-encoding|upgrade)$/;
-
-const jsonPointer = z
-  .string()
-  .max(500)
-  .regex(/^(?:\/(?:[^~/]|~[01])*)*$/, 'must be a JSON pointer, such as /data/items');
 
 const fieldPointers = z
   .partialRecord(z.enum(leadFields), z.union([jsonPointer, z.array(jsonPointer).min(1).max(10), z.null()]))
@@ -139,7 +136,16 @@ export const httpSection = z.strictObject({
   counts: z
     .literal('free')
     .optional()
-    .describe('`free`: the service is your own and a search costs nothing, so anybody may count matches'),
+    .describe('`free`: the service is your own, so anybody may count matches'),
+  facets: z
+    .strictObject({
+      url: serviceUrl,
+      body: secret(z.json()),
+    })
+    .optional()
+    .describe(
+      '`POST` of `body` to `url` for `/v1/search/facets`, with the same `headers`; goes with `counts`',
+    ),
   results: jsonPointer.default('').describe('JSON pointer of the list in the answer'),
   nothing: z
     .strictObject({
@@ -148,10 +154,10 @@ export const httpSection = z.strictObject({
         .array(z.union([z.string(), z.number(), z.boolean()]))
         .min(1)
         .max(20)
-        .describe('values there that mean that nothing was found'),
+        .describe('values there'),
     })
     .optional()
-    .describe('rows that are no profiles, but say that there is none'),
+    .describe('rows that say that nothing was found'),
   filtered_rows: z
     .int()
     .min(1)
@@ -161,7 +167,7 @@ export const httpSection = z.strictObject({
       '`{limit}` is at least this where a filter of the search is not sent; `SEARCH_MAX_LIMIT` when unset',
     ),
   fields: fieldPointers.describe(
-    'JSON pointer into a row by field, a list of pointers of which the first with a value counts, or `null` for a field that is not read',
+    'by field: JSON pointer into a row, a list of pointers of which the first with a value counts, or `null` for none',
   ),
   defaults: defaults.describe(
     'values for rows without `full_name`, `following`, `is_verified` or `is_business`',
@@ -195,7 +201,7 @@ export const httpSection = z.strictObject({
         .describe('its JSON body; `{username_keys}` is the list of up to 1,000 people'),
     })
     .optional()
-    .describe('request that deletes people in the service after `leads delete`, with the same `headers`'),
+    .describe('request that deletes people after `leads delete`, with the same `headers`'),
 });
 
 type Section = z.output<typeof httpSection>;
@@ -254,6 +260,7 @@ export const readHttpSource = (
     timeoutMs,
     maxResponseBytes: given.max_response_bytes,
     countsFree: given.counts === 'free',
+    facets: given.facets ?? null,
     forget: readForget(given.forget),
     pay: readPay(given.pay, { setting: 'leads.http', environment }),
     // A digest of the file's text, which has the names of secret variables, not their values.
@@ -274,6 +281,8 @@ const checkFields = (given: Section, sent: ReadonlySet<QueryField>): void => {
     throw new ConfigError(
       `${setting}: {query} or {terms} must be in parameters or in body, or each search finds the same; or set words: check`,
     );
+  if (given.facets !== undefined && given.counts === undefined)
+    throw new ConfigError(`${setting}.facets: goes with counts: free, as nobody pays for it`);
   if (given.counts === undefined) return;
   const unsent = [...searchedFields, 'limit' as const].find((field) => !sent.has(field));
   if (unsent !== undefined || given.words === 'check')

@@ -73,8 +73,6 @@ export interface Template<Value extends Json> {
   fieldsIn(query: LeadQuery): readonly QueryField[];
 }
 
-type TextPart = string | Placeholder;
-
 export interface TemplateOrigin {
   setting: string;
   environment: Record<string, string | undefined>;
@@ -86,8 +84,8 @@ export interface TemplateOrigin {
  */
 const placeholderPattern = /\$\{([A-Za-z_]\w*)\}|\{([A-Za-z_][\w-]*)\}/g;
 
-const readParts = (text: string, { setting, environment }: TemplateOrigin): TextPart[] => {
-  const parts: TextPart[] = [];
+const readParts = (text: string, { setting, environment }: TemplateOrigin): (string | Placeholder)[] => {
+  const parts: (string | Placeholder)[] = [];
   let end = 0;
   for (const match of text.matchAll(placeholderPattern)) {
     const [whole, variable, name = ''] = match;
@@ -107,7 +105,7 @@ const readParts = (text: string, { setting, environment }: TemplateOrigin): Text
 export const readTextTemplate = (text: string, origin: TemplateOrigin): Template<string> =>
   textTemplate(readParts(text, origin));
 
-const textTemplate = (parts: readonly TextPart[]): Template<string> => {
+const textTemplate = (parts: readonly (string | Placeholder)[]): Template<string> => {
   const fields = parts.flatMap((part) => (typeof part === 'string' ? [] : [part.field]));
   const fill = (query: LeadQuery): string | undefined => {
     const texts = parts.map((part) =>

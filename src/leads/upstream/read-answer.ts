@@ -1,6 +1,6 @@
 import type { AnswerRules, LeadFieldPointers } from './http-source.ts';
 import type { LeadQuery } from '../lead-source.ts';
-import { follow, parseJson, parsePointer } from '../json-pointer.ts';
+import { follow, parseJson, parsePointer } from '../../kit/json-pointer.ts';
 import { toLeads, type FoundLeads } from './to-leads.ts';
 import { leadFields, type LeadField } from '../lead-fields.ts';
 

@@ -1,13 +1,7 @@
 import { canonicalJson } from '../../kit/json.ts';
-import type { LeadFieldPointers } from './http-source.ts';
+import type { AnswerRules } from './http-source.ts';
 import type { LeadQuery } from '../lead-source.ts';
 import { filterFields, filtersOf, type FilterField, type FoundLeads } from './to-leads.ts';
-
-export interface UnsupportedFiltersOptions {
-  fields: LeadFieldPointers;
-  /** A clock that never goes back. */
-  nowMs?: () => number;
-}
 
 /** After so many answers in a row without the field, the upstream is not asked for a while: each call may cost money. */
 const maxMisses = 3;
@@ -24,11 +18,14 @@ interface Misses {
   search: string;
 }
 
-/** Remembers the filters that an upstream's profiles cannot pass, because they lack the field. */
-export const createUnsupportedFilters = ({
-  fields,
+/**
+ * Remembers the filters that an upstream's profiles cannot pass, because they lack the field. `nowMs` is a clock that
+ * never goes back.
+ */
+export const createUnsupportedFilters = (
+  { fields }: Pick<AnswerRules, 'fields'>,
   nowMs = () => performance.now(),
-}: UnsupportedFiltersOptions) => {
+) => {
   const missed = new Map<FilterField, Misses>();
   const seenAtMs = new Map<FilterField, number>();
 

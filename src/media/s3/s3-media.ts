@@ -122,7 +122,6 @@ export interface SpoolOptions {
   directory: string;
   /** The largest object. One more byte is an error. */
   maxObjectBytes?: number;
-  /** The most that all files have together. */
   totalBytes?: number;
   /** Returns the free bytes of the disk with a folder. */
   readFree?: (directory: string) => Promise<number>;
@@ -168,9 +167,8 @@ export const createSpool = ({
 
   return {
     /**
-     * Calls `use` with the bytes of the source, and removes their file afterwards. Waits while the files of others fill the
-     * spool. Throws RangeError for an object that is too large, an error with the code ENOSPC before the disk is full,
-     * AppError `overloaded`, the source's own error, or the signal's reason.
+     * Calls `use` with the bytes, and removes their file afterwards. Waits while the spool is full. Throws RangeError for an
+     * object that is too large, ENOSPC before the disk is full, AppError `overloaded`, or the error of source or signal.
      */
     hold: async <Result>(
       id: string,
@@ -197,7 +195,6 @@ export const createSpool = ({
         for (const release of releases) release();
       }
     },
-    /** Removes files that a killed process left behind. Returns how many. */
     removeLeftovers: (options: { olderThan: number; signal: AbortSignal }): Promise<number> =>
       removeOldFiles(directory, { ...options, ending: unfinished }),
   };

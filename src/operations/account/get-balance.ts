@@ -5,7 +5,12 @@ import { StoreError } from '../../store/store-error.ts';
 import { usd } from '../answer-fields.ts';
 import { jsonAnswer } from '../answer.ts';
 import { ensureWebhookSecret } from '../../jobs/webhooks/webhook-secrets.ts';
+import { callerKind, callerKinds, type Caller } from '../../accounts/authenticate.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import { tightestBudget } from '../../rules/key-limits.ts';
 import { readOperation } from '../define-operation.ts';
+import { usdOrNull } from '../keys/key-answer.ts';
+import { opaque } from '../schema-marks.ts';
 
 const input = z.object({});
 
@@ -19,6 +24,16 @@ const output = z.looseObject({
       'Signs webhooks of the account. Only over REST (it belongs on a backend, not in a conversation). Null for a key ' +
         'with limits, and while it cannot be made, such as on a full disk: ask again.',
     ),
+  caller: opaque(
+    z
+      .looseObject({
+        key_id: z.string(),
+        kind: z.enum(callerKinds),
+        scopes: z.array(z.string()).nullable(),
+        budget_left_usd: usd.nullable().describe('The least that is left of its budgets. Null: it has none.'),
+      })
+      .optional(),
+  ).describe('Who calls, and what its budgets leave. Only over MCP.'),
 });
 
 /** Makes an account's first secret. Null while the store takes no writes: the balance is read all the same. */
@@ -32,6 +47,21 @@ const makeSecret = async (
     if (error instanceof StoreError) return null;
     throw error;
   }
+};
+
+/** The short form of GET /v1/whoami for an assistant. */
+const describeCaller = async (
+  caller: Caller,
+  { store, clock }: Pick<Services, 'store' | 'clock'>,
+): Promise<JsonObject> => {
+  const { keyId, limits, scopes } = caller;
+  const keys = limits?.isBudgeted === true ? await store.listCountedKeys({ keyId, time: clock.now() }) : [];
+  return {
+    key_id: keyId,
+    kind: callerKind(caller),
+    scopes: scopes ? [...scopes] : null,
+    budget_left_usd: usdOrNull(tightestBudget(keys)?.available ?? null),
+  };
 };
 
 export const getBalance = readOperation({
@@ -56,7 +86,7 @@ export const getBalance = readOperation({
       },
     ],
   },
-  handle: async (_input, { caller, transport }, { store }: Pick<Services, 'store'>) =>
+  handle: async (_input, { caller, transport }, services: Pick<Services, 'store' | 'clock'>) =>
     jsonAnswer(
       {
         balance_usd: formatUsd(caller.available),
@@ -65,10 +95,10 @@ export const getBalance = readOperation({
           ? {
               webhook_secret:
                 caller.limits === null
-                  ? (caller.webhookSecret ?? (await makeSecret(store, caller.accountId)))
+                  ? (caller.webhookSecret ?? (await makeSecret(services.store, caller.accountId)))
                   : null,
             }
-          : {}),
+          : { caller: await describeCaller(caller, services) }),
       },
       { headers: { 'cache-control': 'no-store' } },
     ),

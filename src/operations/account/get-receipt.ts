@@ -8,10 +8,10 @@ import { maxRefunds } from '../../payments/records/find-payments.ts';
 import { isPurchaseOf } from '../../payments/records/wallet-account.ts';
 import type { FoundEntry, Job, Payment } from '../../store/store.ts';
 import { time, usd } from '../answer-fields.ts';
-import { idField } from '../id-field.ts';
+import { idField, toJobId } from '../id-field.ts';
 import { imageJobId } from '../images/image-examples.ts';
 import { jsonAnswer } from '../answer.ts';
-import type { Services } from '../call.ts';
+import type { AccountCall, Services } from '../call.ts';
 import { opaque } from '../schema-marks.ts';
 import { boughtPaymentView, paidStatus, paidStatuses } from './bought-payment.ts';
 import type { ChargedUnits } from '../chat/text-job.ts';
@@ -37,7 +37,9 @@ const output = z.looseObject({
   units: z
     .record(z.string(), z.int())
     .nullish()
-    .describe('What a job was charged for: tokens, seconds or calls. Null: not ended, failed, or not known.'),
+    .describe(
+      'What a job was charged for: tokens, seconds, rows or calls. Null: not ended, failed, or not known.',
+    ),
   rate: z
     .looseObject({ unit: z.string() })
     .nullish()
@@ -66,7 +68,7 @@ export const getReceipt = readOperation({
   name: 'get_receipt',
   title: 'Read a receipt',
   description:
-    'What a job, a top-up, a payment or another transaction of this account cost, and why: units, rate, hold, charge, ' +
+    'What a job, a top-up, a payment or another transaction of this account cost, and why. Has units, rate, hold, charge, ' +
     'balance after it and payment on the chain, signed. Free.',
   input: z.object({
     receipt_id: idField.describe(
@@ -76,6 +78,8 @@ export const getReceipt = readOperation({
   output,
   path: '/v1/receipts/{receipt_id}',
   errors: ['not_found'],
+  names: ({ receipt_id: id }) => id,
+  tool: { main: ['receipt_id'] },
   docs: {
     answer: 'Receipt',
     examples: [
@@ -104,10 +108,12 @@ export const getReceipt = readOperation({
     ],
     wrong: { receipt_id: 'x'.repeat(301) },
   },
-  handle: async ({ receipt_id: given }, { caller: { accountId } }, services: ReceiptServices) => {
-    const receipt = await findReceipt(given, accountId, services);
-    if (receipt === null)
+  handle: async ({ receipt_id: given }, { caller: { accountId }, bought }, services: ReceiptServices) => {
+    const found = await findReceipt(given, { accountId, bought }, services);
+    if (found === null)
       throw new AppError('not_found', 'This account has no receipt with that id. Check the id.');
+    // Anybody can find the proof on the chain.
+    const receipt = bought === undefined ? found : { ...found, balance_after_usd: null };
     return jsonAnswer(
       { ...receipt, receipt: await sign(receipt, services) },
       { headers: { 'cache-control': 'no-store' } },
@@ -116,6 +122,8 @@ export const getReceipt = readOperation({
 });
 
 type Receipt = JsonObject & { id: string };
+/** `bought`: the payment whose proof came in place of a key. */
+type Reader = { accountId: string } & Pick<AccountCall, 'bought'>;
 type ReceiptServices = Pick<Services, 'store' | 'x402' | 'publicUrl' | 'clock'>;
 
 /** Signs what a receipt says, in the form of the receipts of x402, which have the payment's own facts at the top. */
@@ -136,12 +144,12 @@ const sign = async (receipt: Receipt, { x402, publicUrl, clock }: ReceiptService
 
 const findReceipt = async (
   given: string,
-  accountId: string,
+  { accountId, bought }: Reader,
   services: ReceiptServices,
 ): Promise<Receipt | null> => {
   const { store } = services;
-  const id = given.replace(/^(?:chatcmpl-|resp_)/, '').toLowerCase();
-  if (!isUuid(id)) return paymentReceipt(given, accountId, services);
+  const id = toJobId(given);
+  if (!isUuid(id)) return paymentReceipt(given, { accountId, bought }, services);
   const entry = await store.findEntry({ id, accountId });
   const job =
     entry === null || entry.type === 'debit'
@@ -157,17 +165,18 @@ const findReceipt = async (
 /** `given`: the identity of a payment, or its transaction. */
 const paymentReceipt = async (
   given: string,
-  accountId: string,
+  { accountId, bought }: Reader,
   services: ReceiptServices,
 ): Promise<Receipt | null> => {
   const { store } = services;
   const transaction = /^0x/i.test(given) ? given.toLowerCase() : given;
-  const found = [
-    await store.getPayment(given),
-    ...(await store.findPaymentsByTransaction({ transaction, limit: 2 })),
-  ];
-  const account = await store.getAccount(accountId);
-  const payment = found.find((one) => one !== null && account !== null && isPurchaseOf(account, one)) ?? null;
+  const found = bought
+    ? [bought]
+    : [await store.getPayment(given), ...(await store.findPaymentsByTransaction({ transaction, limit: 2 }))];
+  const account = bought ? null : await store.getAccount(accountId);
+  const isTheirs = (one: Payment): boolean =>
+    one === bought || (account !== null && isPurchaseOf(account, one));
+  const payment = found.find((one) => one !== null && isTheirs(one)) ?? null;
   if (payment === null || payment.state === 'rejected') return null;
   const entry =
     payment.creditEntry === null ? null : await store.findEntry({ id: payment.creditEntry, accountId });
@@ -239,16 +248,19 @@ const chargedUnits = (job: Job): ChargedUnits | null => {
   const rateOf = (unit: string, price: Nano): JsonObject => ({ unit, price_usd: formatUsd(price) });
   switch (job.kind) {
     case 'chat':
-    case 'responses': {
-      const { bill } = JSON.parse(job.metadata ?? '{}') as { bill?: ChargedUnits };
-      return bill ?? null;
-    }
+    case 'responses':
+      return keptBill(job);
     case 'image':
     case 'search':
-      return { units: { calls: 1 }, rate: rateOf('call', job.charged) };
+    case 'tool':
+      return keptBill(job) ?? { units: { calls: 1 }, rate: rateOf('call', job.charged) };
     case 'video': {
       const { billed_seconds: seconds } = parametersOf(job);
       return { units: { seconds }, rate: rateOf('second', job.charged / BigInt(seconds)) };
     }
   }
 };
+
+/** The units and the rate that a job of tokens, or of rows, has with its result. */
+const keptBill = ({ metadata }: Job): ChargedUnits | null =>
+  (JSON.parse(metadata ?? '{}') as { bill?: ChargedUnits }).bill ?? null;

@@ -2,11 +2,12 @@ import { z } from 'zod';
 import { toIso } from '../../kit/clock.ts';
 import { AppError } from '../../kit/errors.ts';
 import { time, usd } from '../answer-fields.ts';
-import { opaque } from '../schema-marks.ts';
+import { seesAllKeys } from '../keys/key-answer.ts';
+import { opaque, unlisted } from '../schema-marks.ts';
 import { jsonAnswer } from '../answer.ts';
 import type { Services } from '../call.ts';
 import { formatUsd } from '../../kit/money.ts';
-import type { JobStatus, UsageSum } from '../../store/store.ts';
+import type { JobStatus, KeySum, TagSum, UsageSum, UsageSums } from '../../store/store.ts';
 import { readOperation } from '../define-operation.ts';
 
 const defaultSpanMs = 30 * 86_400_000;
@@ -55,6 +56,14 @@ export const usageOutput = z.looseObject({
   by_model: z.array(z.looseObject({ model: z.string(), ...totals })),
   by_kind: z.array(z.looseObject({ kind: z.string(), ...totals })),
   by_day: z.array(z.looseObject({ day: z.string().describe('YYYY-MM-DD in UTC.'), ...totals })),
+  ...unlisted({
+    by_key: z
+      .array(z.looseObject({ key_id: z.string().nullable(), label: z.string(), ...totals }))
+      .describe('The 100 keys that spent most; the rest in one row without an id.'),
+    by_tag: z
+      .array(z.looseObject({ tag: z.string().nullable(), ...totals }))
+      .describe('By X-Usage-Tag, or the tag of the key. Null: without one. Empty: there are no tags.'),
+  }),
 });
 
 const exampleTotals = {
@@ -74,30 +83,43 @@ export const usageExample = {
     by_model: [{ model: 'imagemodel-1.0', ...exampleTotals }],
     by_kind: [{ kind: 'image', ...exampleTotals }],
     by_day: [{ day: '2026-11-20', ...exampleTotals }],
+    by_key: [{ key_id: 'b5c9f1de-0d0f-4c5e-9a3b-6f1f3f0c2a71', label: 'shop', ...exampleTotals }],
+    by_tag: [{ tag: 'newsletter', ...exampleTotals }],
   },
 };
 
-/** Sums up the usage of an account. Throws AppError `invalid_range`. */
+/** Completes a period by the defaults. Throws AppError `invalid_range`. */
+export const readSpan = (
+  asked: { from?: number; to?: number },
+  now: number,
+): { from: number; to: number } => {
+  const { from = now - defaultSpanMs, to = now } = asked;
+  if (from < to) return { from, to };
+  throw new AppError('invalid_range', `from: must be earlier than to, which is ${toIso(to)}.`, {
+    param: 'from',
+  });
+};
+
+/** Sums up the usage of an account. `onlyKey`: all other keys are one sum. Throws AppError `invalid_range`. */
 export const usageOf = async (
   asked: { from?: number; to?: number },
   accountId: string,
   { store, clock }: Pick<Services, 'store' | 'clock'>,
+  onlyKey: string | null = null,
 ) => {
-  const now = clock.now();
-  const { from = now - defaultSpanMs, to = now } = asked;
-  if (from >= to)
-    throw new AppError('invalid_range', `from: must be earlier than to, which is ${toIso(to)}.`, {
-      param: 'from',
-    });
+  const { from, to } = readSpan(asked, clock.now());
   const sums = await store.sumUsage({ accountId, from, to });
-  return { from: toIso(from), to: toIso(to), currency: 'USD' as const, ...totalUsage(sums) };
+  const keys = sums.keys.map((sum) =>
+    onlyKey === null || sum.keyId === onlyKey ? sum : { ...sum, keyId: '', label: otherKeys },
+  );
+  return { from: toIso(from), to: toIso(to), currency: 'USD' as const, ...totalUsage({ ...sums, keys }) };
 };
 
 export const getUsage = readOperation({
   name: 'get_usage',
   title: 'Sum up usage',
   description:
-    'How many jobs this account created in a time and what they cost, in all and by model, kind and day. Free.',
+    'How many jobs this account created in a time and what they cost, in all and by model, kind, day, key and tag. Free.',
   input: z.object(usageFields),
   output: usageOutput,
   path: '/v1/usage',
@@ -115,29 +137,62 @@ export const getUsage = readOperation({
     wrong: { from: 'x' },
   },
   handle: async (asked, { caller }, services: Pick<Services, 'store' | 'clock'>) =>
-    jsonAnswer(await usageOf(asked, caller.accountId, services), {
+    jsonAnswer(await usageOf(asked, caller.accountId, services, seesAllKeys(caller) ? null : caller.keyId), {
       headers: { 'cache-control': 'no-store' },
     }),
 });
 
 const dayMs = 86_400_000;
 
-/** Adds up usage: in total, and by model, kind and day (docs/contract.md, "Usage"). */
-export const totalUsage = (sums: readonly UsageSum[]) => ({
-  ...sumUp(sums),
-  by_model: groups(sums, ({ model }) => model).map(([model, group]) => ({ model, ...sumUp(group) })),
-  by_kind: groups(sums, ({ kind }) => kind).map(([kind, group]) => ({ kind, ...sumUp(group) })),
-  by_day: groups(sums, dayOf).map(([day, group]) => ({ day, ...sumUp(group) })),
+const otherKeys = 'other keys';
+
+/** The keys that an answer names. The rest of an account with more is one sum. */
+const maxKeys = 100;
+
+/** Adds up usage: in total, and by model, kind, day, key and tag (docs/contract.md, "Usage, history, receipts"). */
+export const totalUsage = ({ groups, keys, tags }: UsageSums) => ({
+  ...sumUp(groups),
+  by_model: groupBy(groups, ({ model }) => model).map(([model, group]) => ({ model, ...sumUp(group) })),
+  by_kind: groupBy(groups, ({ kind }) => kind).map(([kind, group]) => ({ kind, ...sumUp(group) })),
+  by_day: groupBy(groups, dayOf).map(([day, group]) => ({ day, ...sumUp(group) })),
+  by_key: sumKeys(keys),
+  by_tag: sumTags(tags),
 });
+
+const sumKeys = (sums: readonly KeySum[]) => {
+  const byKey = groupBy(sums, ({ keyId }) => keyId).sort(([, one], [, other]) => bySpent(one, other));
+  const rest = byKey.slice(maxKeys).flatMap(([, group]) => group);
+  return [
+    ...byKey
+      .slice(0, maxKeys)
+      .map(([keyId, group]) => ({ key_id: keyId || null, label: group[0]?.label ?? '', ...sumUp(group) })),
+    ...(rest.length === 0 ? [] : [{ key_id: null, label: otherKeys, ...sumUp(rest) }]),
+  ];
+};
+
+/** Empty for an account without tags. */
+const sumTags = (sums: readonly TagSum[]) =>
+  sums.some(({ tag }) => tag !== '')
+    ? groupBy(sums, ({ tag }) => tag).map(([tag, group]) => ({ tag: tag || null, ...sumUp(group) }))
+    : [];
+
+const spent = (sums: readonly KeySum[]): bigint =>
+  sums.reduce((total, { charged, refunded }) => total + charged - refunded, 0n);
+
+/** The most spent comes first. */
+const bySpent = (one: readonly KeySum[], other: readonly KeySum[]): number => {
+  const difference = spent(other) - spent(one);
+  return difference === 0n ? 0 : difference > 0n ? 1 : -1;
+};
 
 const dayOf = ({ day }: UsageSum): string =>
   new Date(day * dayMs).toISOString().slice(0, 'YYYY-MM-DD'.length);
 
 /** Returns one group per key, ordered by key. */
-const groups = (sums: readonly UsageSum[], keyOf: (sum: UsageSum) => string): [string, UsageSum[]][] =>
+const groupBy = <Sum>(sums: readonly Sum[], keyOf: (sum: Sum) => string): [string, Sum[]][] =>
   [...Map.groupBy(sums, keyOf)].sort(([a], [b]) => (a < b ? -1 : 1));
 
-const sumUp = (sums: readonly UsageSum[]) => {
+const sumUp = (sums: readonly Omit<TagSum, 'tag'>[]) => {
   const charged = sums.reduce((total, sum) => total + sum.charged, 0n);
   const refunded = sums.reduce((total, sum) => total + sum.refunded, 0n);
   const jobsIn = (status: JobStatus): number =>

@@ -68,8 +68,10 @@ const readAnswer = async (
     return [offer?.description, offer?.sandbox.description].includes(description);
   });
   const operation = found?.name ?? null;
-  const { state, isRefunded, jobId } = payment;
-  const isGiven = (state === 'settled' || state === 'delivered') && !isRefunded && jobId === null;
+  const { state, isRefunded, jobId, credit } = payment;
+  // The job of a payment that raised no balance may be of another account.
+  const isKept = jobId === null || credit === null;
+  const isGiven = (state === 'settled' || state === 'delivered') && !isRefunded && isKept;
   const result: unknown = isGiven && payment.result !== null ? JSON.parse(payment.result) : null;
   if (found === undefined || !isJsonObject(result) || Object.keys(result).length === 0)
     return { operation, answer: null };

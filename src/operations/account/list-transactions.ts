@@ -8,8 +8,8 @@ import { imageJobId } from '../images/image-examples.ts';
 import { defineView, extensible } from '../view.ts';
 import { historyOperation } from './history-page.ts';
 
-/** The public form of a ledger entry (docs/contract.md, "History"), without the operator's note. */
-const transactionView = defineView<EntryWithModel, unknown>({
+/** The public form of a ledger entry (docs/contract.md, "Usage, history, receipts"), without the operator's note. */
+export const transactionView = defineView<EntryWithModel, unknown>({
   amount_usd: 'Credits positive, debits negative.',
 })({
   id: [z.string(), 'id', '0d9e8f7a-6b5c-4d3e-9f2a-1b0c9d8e7f6a'],

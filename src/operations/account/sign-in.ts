@@ -2,14 +2,16 @@ import { soldOperation } from '../define-operation.ts';
 import { z } from 'zod';
 import { toIso } from '../../kit/clock.ts';
 import { AppError } from '../../kit/errors.ts';
-import type { JsonObject } from '../../kit/json.ts';
 import { formatUsd } from '../../kit/money.ts';
 import { openWalletAccount } from '../../payments/records/wallet-account.ts';
-import { signInFields, signInPath } from '../../payments/sale/gate.ts';
+import { signInFields, signInPath, signInWithX } from '../../payments/sale/gate.ts';
 import { time, usd } from '../answer-fields.ts';
-import type { Services } from '../call.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import type { AnswerParts } from '../answer.ts';
+import type { Call, Services } from '../call.ts';
 import type { SignInSale } from '../sale.ts';
 import { leastTopUp, topUp } from './top-up.ts';
+import { keyMember } from '../../accounts/authenticate.ts';
 import { issueSignInKey, maxSignInKeys } from '../../accounts/keys.ts';
 
 const usualSeconds = 24 * 3_600;
@@ -24,10 +26,11 @@ const input = z.object({
     .default(usualSeconds)
     .describe(`Seconds until the key ends, 60 to ${maxSignInSeconds}. Default: ${usualSeconds}, a day.`),
   ...z.object(signInFields).partial().shape,
+  type: z.string().max(20).optional().describe('As in the challenge. `chainId` says the same.'),
 });
 
 type SignInInput = z.output<typeof input>;
-export type SignInServices = Pick<Services, 'store' | 'clock' | 'config' | 'x402'>;
+export type SignInServices = Pick<Services, 'store' | 'clock' | 'config' | 'x402' | 'publicUrl'>;
 
 const output = z.looseObject({
   object: z.literal('sign_in').describe('`topup`: a payment came in place of a signed message.'),
@@ -39,7 +42,7 @@ const output = z.looseObject({
 
 /** Issues a key of the account of the wallet that signed a message. Throws AppError. */
 export const signWalletIn = async (
-  services: SignInServices,
+  services: Omit<SignInServices, 'publicUrl'>,
   { message, lifeMs, signal }: { message: unknown; lifeMs: number; signal: AbortSignal },
 ) => {
   const wallet = await services.x402.signIn(message, signal);
@@ -51,25 +54,62 @@ export const signWalletIn = async (
   return { wallet, account, ...issued };
 };
 
-/** Exchanges a signed message for a key of the wallet's account. */
+/**
+ * Exchanges a signed message for a key of the wallet's account. Over MCP the key stands in `_meta` alone, which the program
+ * of the client reads: it must not pass through a model.
+ */
 const signIn = async (
-  { expires_in: seconds, ...body }: SignInInput,
+  { expires_in: seconds, ...fields }: SignInInput,
   services: SignInServices,
-  { header, signal }: { header: string | undefined; signal: AbortSignal },
-): Promise<JsonObject> => {
+  { signIn: header, signal, transport }: SignInCall,
+): Promise<AnswerParts> => {
   const { wallet, account, key, apiKey, expiresAt } = await signWalletIn(services, {
-    message: header ?? body,
+    message: header ?? fields,
     lifeMs: seconds * 1_000,
     signal,
   });
-  return {
+  const expires = toIso(expiresAt);
+  const balance = formatUsd(account.available);
+  const body = {
     object: 'sign_in',
-    key,
+    ...(transport === 'rest' ? { key } : {}),
     key_id: apiKey.id,
-    expires_at: toIso(expiresAt),
-    account: { wallet, balance_usd: formatUsd(account.available) },
+    expires_at: expires,
+    account: { wallet, balance_usd: balance },
   };
+  const name = keyMember(services.config);
+  const text =
+    `${wallet} is signed in until ${expires}; its balance is $${balance}. The client has the key from _meta["${name}"], ` +
+    'and sends it there with each later call.';
+  return { body, meta: { [name]: key }, toText: () => ({ text, more: null }) };
 };
+
+type SignInCall = Pick<Call, 'signIn' | 'signal' | 'transport'>;
+
+/** Answers a tool call with the challenge. Over MCP it sells nothing, as a client that pays by itself would never sign. */
+const answerChallenge = async ({ x402, publicUrl }: SignInServices): Promise<AnswerParts> => {
+  const extensions = x402.declareSignIn();
+  if (extensions === null)
+    throw new AppError('upstream_unavailable', 'Nobody can sign in just now. Try again shortly.', {
+      retryAfterSeconds: 5,
+    });
+  const text =
+    `Sign the message of extensions["${signInWithX}"] with the wallet, and call sign_in again with the fields of its info, ` +
+    'address, chainId and signature.';
+  // Every extension is JSON.
+  const challenge = {
+    x402Version: 2,
+    error: text,
+    resource: { url: `${publicUrl()}${signInPath}` },
+    accepts: [],
+    extensions,
+  } as object as JsonObject;
+  return { body: challenge, meta: { 'x402/error': challenge }, toText: () => ({ text, more: null }) };
+};
+
+/** The arguments with which the usual challenge is answered. */
+const challengeFields =
+  'domain uri version nonce issuedAt expirationTime statement chainId address signature';
 
 const { sandbox } = topUp.sale;
 const amount = formatUsd(leastTopUp);
@@ -96,15 +136,15 @@ const sale: SignInSale<SignInInput, SignInServices> = {
         `again with the header SIGN-IN-WITH-X. A payment of these terms tops the wallet up by $${amount}.`,
     },
   }),
-  signIn: (fields, { signIn: header, signal }, services) =>
-    header === undefined && fields.signature === undefined
-      ? null
-      : signIn(fields, services, { header, signal }),
+  signIn: (fields, call, services) => {
+    if (call.signIn !== undefined || fields.signature !== undefined) return signIn(fields, services, call);
+    return call.transport === 'mcp' ? answerChallenge(services) : null;
+  },
   answer: () => ({ object: 'topup', amount_usd: amount }),
   sandbox: { ...sandbox, description: 'Top-up with sandbox credit, or a sign-in free of charge' },
 };
 
-/** Signs a wallet in. It is no tool, because a key must not pass through a model. */
+/** Signs a wallet in. */
 export const signInWithWallet = soldOperation<SignInInput, typeof sale>({
   name: 'sign_in',
   title: 'Sign in with a wallet',
@@ -120,7 +160,7 @@ export const signInWithWallet = soldOperation<SignInInput, typeof sale>({
     isBodyOptional: true,
     errors: ['invalid_sign_in'],
   },
-  tool: null,
+  tool: { main: challengeFields.split(' ') },
   docs: {
     answer: 'SignIn',
     examples: [

@@ -1,12 +1,10 @@
 import { toPricing, type ModelConfig, type Price } from '../../accounts/catalog/model.ts';
 import { type ErrorEnvelope } from '../../kit/errors.ts';
-import { newId } from '../../kit/ids.ts';
 import { textJobShare } from '../../limits/memory-budget.ts';
-import { leaseMs } from '../../jobs/job-queue.ts';
 import type { JsonObject, Json } from '../../kit/json.ts';
 import { formatUsd, priceAtRates, unitsAffordable, type Nano } from '../../kit/money.ts';
 import type { TextMessage, TextUsage, FinishReason, TextEvent } from '../../providers/text/text-provider.ts';
-import { insufficient, openPrepaid } from '../prepaid.ts';
+import { insufficient, openPrepaid, runningJob } from '../prepaid.ts';
 import type { AccountCall, Idempotency, OpenedJob, Services } from '../call.ts';
 import type { CallQuote } from '../sale.ts';
 import { usualPriceLimit } from '../per-call-sale.ts';
@@ -41,7 +39,10 @@ export interface TextJobParts {
 }
 
 /** The services of an operation whose jobs run in a text model. */
-export type TextServices = Pick<Services, 'catalogs' | 'clock' | 'config' | 'fetchInput' | 'jobs' | 'store'>;
+export type TextServices = Pick<
+  Services,
+  'catalogs' | 'clock' | 'config' | 'fetchInput' | 'jobs' | 'store' | 'usageTags'
+>;
 
 export interface TextJobOrder {
   kind: 'chat' | 'responses';
@@ -95,10 +96,11 @@ export const quoteText = (
  */
 export const openTextJob = async (
   order: TextJobOrder,
-  { caller, memory, payment, requestId }: AccountCall,
+  call: AccountCall,
   services: TextServices,
 ): Promise<OpenedJob> => {
   const { kind, model, promptTokens, outputLimit, toParts, idempotency } = order;
+  const { caller, memory, requestId } = call;
   const { price } = model;
   const holdFor = (completionTokens: number): Nano => chargeFor(price, { promptTokens, completionTokens });
 
@@ -107,29 +109,15 @@ export const openTextJob = async (
     const limit = effectiveLimit(order, available - holdFor(0));
     const hold = holdFor(limit);
     const { work, request, parameters } = toParts({ maxOutputTokens: limit, price });
-    const now = services.clock.now();
-    const opened = await openPrepaid(services, {
-      job: {
-        id: newId(),
-        accountId: caller.accountId,
-        keyId: caller.keyId,
-        kind,
-        model: model.sku,
-        status: 'running',
-        leaseOwner: services.jobs.owner,
-        leaseUntil: now + leaseMs,
-        maxAttempts: 1,
-        deadlineAt: now + services.config.chatDeadlineMs,
-        request: request === undefined ? '' : JSON.stringify(request),
-        customData: null,
-        parameters: parameters === undefined ? null : JSON.stringify(parameters),
-        webhookUrl: null,
-        isBudgeted: caller.limits?.isBudgeted === true,
-      },
-      hold,
-      payment,
-      idempotency,
-    });
+    const given = {
+      kind,
+      model: model.sku,
+      deadlineMs: services.config.chatDeadlineMs,
+      request: request === undefined ? '' : JSON.stringify(request),
+      parameters: parameters === undefined ? null : JSON.stringify(parameters),
+    };
+    const job = runningJob(call, given, services);
+    const opened = await openPrepaid(services, call, { job, hold, idempotency });
     if (opened.outcome === 'opened')
       memory.holdUntil(services.jobs.start(opened.job, { ...work, requestId }).finished);
     memory.settleBody(textJobShare);

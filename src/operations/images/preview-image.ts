@@ -1,6 +1,8 @@
+import { LRUCache } from 'lru-cache';
 import { sha256 } from '../../kit/ids.ts';
 import { isGone } from '../../media/media-library.ts';
 import { decodeImage, type DecodeOptions } from '../../providers/image/decode-image.ts';
+import type { Media } from '../../store/store.ts';
 import type { Call, Services } from '../call.ts';
 
 /** A small picture, for the conversation of an assistant. */
@@ -25,29 +27,21 @@ const maxImageBytes = 32 * 1024 ** 2;
 /** The longest that an answer waits for its picture. */
 const maxWaitMs = 5_000;
 
+/** A small form that could not be made or kept is not made again within this time. */
+const pauseMs = 60_000;
+
 type PreviewServices = Pick<Services, 'store' | 'media' | 'clock' | 'log'>;
 
 /**
- * Returns a small form of the image with this result URL. It is made at the first reading, and kept as long as the image.
- * Null if it cannot be had now, which is logged; never rejects.
+ * Returns a function that finds a small form of the image with a result URL. It is made at the first reading, and kept as
+ * long as the image. Null if it cannot be had now, which is logged; never rejects.
  */
-export const previewOf = async (
-  url: string,
-  { memory, signal: left }: Pick<Call, 'memory' | 'signal'>,
-  { store, media, clock, log }: PreviewServices,
-): Promise<Preview | null> => {
-  const id = /\/results\/([0-9A-Za-z]{20,64})\.[0-9a-z]{2,4}$/.exec(url)?.[1];
-  if (id === undefined) return null;
-  const signal = AbortSignal.any([left, AbortSignal.timeout(maxWaitMs)]);
-  try {
-    const image = await store.getMedia(id);
-    if (image === null || image.role !== 'image' || image.jobId === null) return null;
-    if (isGone(image, clock.now()) || image.sizeBytes > maxImageBytes) return null;
-    const previewId = previewIdOf(id);
-    const kept = await readAll(media, previewId, signal);
-    if (kept !== null) return toPreview(kept);
-    // The bytes as they are read, and together.
-    await memory.take(image.sizeBytes * 2, signal);
+export const createPreviewOf = ({ store, media, clock, log }: PreviewServices) => {
+  const failed = new LRUCache<string, true>({ max: 1_000, ttl: pauseMs });
+  const makeAndKeep = async (
+    { id, previewId, image }: { id: string; previewId: string; image: Media },
+    signal: AbortSignal,
+  ): Promise<Preview | null> => {
     const bytes = await readAll(media, id, signal);
     if (bytes === null) return null;
     const { accountId, expiresAt } = image;
@@ -55,12 +49,36 @@ export const previewOf = async (
     await media
       .keep({ id: previewId, accountId, contentType: previewType, bytes: made, expiresAt, signal })
       // Another call may keep it at this moment.
-      .catch((error: unknown) => log.debug({ err: error }, 'the small form of an image was not kept'));
+      .catch((error: unknown) => {
+        failed.set(previewId, true);
+        log.warn({ err: error }, 'the small form of an image was not kept');
+      });
     return toPreview(made);
-  } catch (error) {
-    log[left.aborted ? 'debug' : 'warn']({ err: error }, 'an image is answered without its small form');
-    return null;
-  }
+  };
+  return async (
+    url: string,
+    { memory, signal: left }: Pick<Call, 'memory' | 'signal'>,
+  ): Promise<Preview | null> => {
+    const id = /\/results\/([0-9A-Za-z]{20,64})\.[0-9a-z]{2,4}$/.exec(url)?.[1];
+    if (id === undefined) return null;
+    const previewId = previewIdOf(id);
+    const signal = AbortSignal.any([left, AbortSignal.timeout(maxWaitMs)]);
+    try {
+      const image = await store.getMedia(id);
+      if (image === null || image.role !== 'image' || image.jobId === null) return null;
+      if (isGone(image, clock.now()) || image.sizeBytes > maxImageBytes) return null;
+      const kept = await readAll(media, previewId, signal);
+      if (kept !== null) return toPreview(kept);
+      if (failed.has(previewId)) return null;
+      // The bytes as they are read, and together.
+      await memory.take(image.sizeBytes * 2, signal);
+      return await makeAndKeep({ id, previewId, image }, signal);
+    } catch (error) {
+      if (!left.aborted) failed.set(previewId, true);
+      log[left.aborted ? 'debug' : 'warn']({ err: error }, 'an image is answered without its small form');
+      return null;
+    }
+  };
 };
 
 /** It begins as that of its image, so that on a disk both are in one folder, which is there before a first reading. */

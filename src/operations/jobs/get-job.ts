@@ -2,6 +2,7 @@ import type { Services } from '../call.ts';
 import { z } from 'zod';
 import { AppError, messages } from '../../kit/errors.ts';
 import { isUuid } from '../../kit/ids.ts';
+import { toJobId } from '../id-field.ts';
 import { type JobServices, toJobAnswer, waitMsField, waitForEnd, jobSchema } from './job-answer.ts';
 import { chatJobId, completionExample } from '../chat/chat-examples.ts';
 import { doneImage, failedImage, imageJobId } from '../images/image-examples.ts';
@@ -26,8 +27,10 @@ export const getJob = readOperation({
   output: jobSchema,
   path: '/v1/jobs/{job_id}',
   errors: ['job_not_found'],
+  names: ({ job_id: id }) => id,
   tool: {
     view: 'job',
+    main: ['job_id', 'wait_ms'],
     instruction:
       'Work that takes long answers with a job that is not done: read it with get_job and wait_ms.',
   },
@@ -70,7 +73,7 @@ export const getJob = readOperation({
       })),
   },
   handle: async ({ job_id: publicId, wait_ms: waitMs }, call, services: JobServices) => {
-    const id = publicId.replace(/^(?:chatcmpl-|resp_)/, '').toLowerCase();
+    const id = toJobId(publicId);
     const job = isUuid(id) ? await services.store.getJob({ id, accountId: call.caller.accountId }) : null;
     if (job === null) throw new AppError('job_not_found', messages.job_not_found);
     return toJobAnswer(await waitForEnd({ job, timeoutMs: waitMs ?? 0 }, call, services), 200, services);

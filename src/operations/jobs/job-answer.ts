@@ -92,17 +92,18 @@ export const waitMsField = z.int().min(0).max(longestMcpWaitMs).optional();
 
 const progressEveryMs = 5_000;
 
-/** Waits up to `timeoutMs` for a job's end, over MCP up to its own limit. Reports progress to a client that asked for it. */
+/** Waits up to `timeoutMs` for a job's end, over MCP up to `longestMcpMs`. Reports progress to a client that asked for it. */
 export const waitForEnd = async (
-  { job, timeoutMs }: { job: Job; timeoutMs: number },
+  { job, timeoutMs, longestMcpMs = longestMcpWaitMs }: { job: Job; timeoutMs: number; longestMcpMs?: number },
   { transport, signal, progress }: Pick<AccountCall, 'transport' | 'signal' | 'progress'>,
   { jobs, clock }: Pick<Services, 'jobs' | 'clock'>,
 ): Promise<KnownJob> => {
   const startedAt = clock.now();
   const message = `job ${job.id} is being worked on`;
   const timer =
-    progress && setInterval(() => progress({ elapsedMs: clock.now() - startedAt, message }), progressEveryMs);
-  const limitMs = transport === 'mcp' ? Math.min(timeoutMs, longestMcpWaitMs) : timeoutMs;
+    progress &&
+    setInterval(() => progress({ progress: (clock.now() - startedAt) / 1_000, message }), progressEveryMs);
+  const limitMs = transport === 'mcp' ? Math.min(timeoutMs, longestMcpMs) : timeoutMs;
   try {
     return await jobs.wait({ job, timeoutMs: limitMs, signal });
   } finally {

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { errorEnvelope, time, usd } from '../answer-fields.ts';
 import { imageJobId } from '../images/image-examples.ts';
 import { historyOperation } from '../account/history-page.ts';
+import { jobStatuses } from '../../rules/jobs.ts';
 import type { JobSummary } from '../../store/store.ts';
 import { isoOrNull, toIso } from '../../kit/clock.ts';
 import { formatUsd } from '../../kit/money.ts';
@@ -29,12 +30,12 @@ export const billingStatus = ({
   return refunded < charged ? 'partially_refunded' : 'refunded';
 };
 
-/** A job in a history (docs/contract.md, "History"), without input, result and upstream. */
-const jobView = defineView<JobSummary, unknown>()({
+/** A job in a history (docs/contract.md, "Usage, history, receipts"), without input, result and upstream. */
+export const jobView = defineView<JobSummary, unknown>()({
   id: [z.string(), 'id', imageJobId],
   model: [z.string(), 'model', 'imagemodel-1.0'],
   kind: [z.string(), 'kind', 'image'],
-  status: [z.enum(['queued', 'running', 'done', 'failed']), 'status', 'done'],
+  status: [z.enum(jobStatuses), 'status', 'done'],
   created_at: [time, ({ createdAt }) => toIso(createdAt), '2026-11-20T09:30:00.000Z'],
   finished_at: [time.nullable(), ({ finishedAt }) => isoOrNull(finishedAt), '2026-11-20T09:30:06.412Z'],
   duration_ms: [

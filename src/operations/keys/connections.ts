@@ -14,7 +14,7 @@ import { readOperation } from '../define-operation.ts';
 import { idField } from '../id-field.ts';
 import { defineView, extensible } from '../view.ts';
 import { assertMakesKeys, usdOrNull } from './key-answer.ts';
-import { limitFields } from './key-fields.ts';
+import { askAboveField, limitFields } from './key-fields.ts';
 
 /** A connection as its account and operators see it. */
 export const connectionView = defineView<Connection>({
@@ -23,6 +23,8 @@ export const connectionView = defineView<Connection>({
   redirect: 'The host to which the person returned, or the scheme of an app.',
   key_id: 'The key that made it. The connection ends with this key, and counts in its budgets.',
   day_held_usd: 'Held for running jobs.',
+  servers: 'The mounted servers whose tools it may call.',
+  ask_above_usd: 'A call that may cost more waits until the person confirms it. Null: no call does.',
 })({
   id: [z.string(), 'id', '019ab1c2-5f60-7182-9cad-2e3f4a5b6c7d'],
   object: [z.literal('connection'), () => 'connection' as const, 'connection'],
@@ -30,15 +32,18 @@ export const connectionView = defineView<Connection>({
   client_name: [z.string(), ({ client }) => client.name, 'Claude'],
   redirect: [z.string(), ({ client }) => client.redirect, 'claude.ai'],
   scopes: [z.array(z.string()), 'scopes', ['read', 'generate']],
+  servers: [z.array(z.string()), 'servers', []],
   key_id: [z.string(), 'parentId', '019ab1c2-3d4e-7f60-8a9b-0c1d2e3f4a5b'],
   created_at: [time, ({ createdAt }) => toIso(createdAt), '2026-11-20T09:30:00.000Z'],
   revoked_at: [time.nullable(), ({ revokedAt }) => isoOrNull(revokedAt), null],
+  last_used_at: [time.nullable(), ({ lastUsedAt }) => isoOrNull(lastUsedAt), '2026-11-20T17:45:00.000Z'],
   budget_day_usd: [usd.nullable(), ({ budgetDay }) => usdOrNull(budgetDay), '5.00'],
   day_spent_usd: [usd, ({ daySpent }) => formatUsd(daySpent), '1.25'],
   day_held_usd: [usd, ({ dayHeld }) => formatUsd(dayHeld), '0.02'],
   budget_total_usd: [usd.nullable(), ({ budgetTotal }) => usdOrNull(budgetTotal), '50.00'],
   total_spent_usd: [usd, ({ totalSpent }) => formatUsd(totalSpent), '7.90'],
   total_held_usd: [usd, ({ totalHeld }) => formatUsd(totalHeld), '0.02'],
+  ask_above_usd: [usd.nullable(), ({ askAbove }) => usdOrNull(askAbove), '1.00'],
 });
 const view = extensible<Connection, unknown>({
   ...connectionView,
@@ -67,10 +72,11 @@ export const listConnections = historyOperation({
 
 export const connectionIdField = idField.max(128).describe('The id of a connection.');
 
-/** The limits of a connection, of which it keeps at least one. */
+/** The limits of a connection. It keeps at least one of both budgets. */
 export const connectionLimits = {
   budget_day_usd: limitFields.budget_day_usd,
   budget_total_usd: limitFields.budget_total_usd,
+  ask_above_usd: askAboveField,
 };
 type WrittenLimits = z.output<z.ZodObject<typeof connectionLimits>>;
 
@@ -78,9 +84,9 @@ type WrittenLimits = z.output<z.ZodObject<typeof connectionLimits>>;
 export const limitConnection = async (
   store: Pick<Store, 'changeConnection'>,
   connection: { id: string; accountId?: string },
-  { budget_day_usd: budgetDay, budget_total_usd: budgetTotal }: WrittenLimits,
+  { budget_day_usd: budgetDay, budget_total_usd: budgetTotal, ask_above_usd: askAbove }: WrittenLimits,
 ): Promise<boolean> => {
-  const outcome = await store.changeConnection({ ...connection, budgetDay, budgetTotal });
+  const outcome = await store.changeConnection({ ...connection, budgetDay, budgetTotal, askAbove });
   if (outcome === 'unlimited')
     throw refuseInput('budget_total_usd', 'a connection needs a limit by day or in all: set one of them');
   return outcome === 'changed';
@@ -147,7 +153,7 @@ export const updateConnection = ownConnectionOperation({
   title: 'Change the limits of a connection',
   description:
     'Changes what an assistant may spend, from its next call on: fields that are left out stay, and null removes a ' +
-    'limit. One of them has to stay. Not with a key that has limits. Free.',
+    'limit. One of both budgets has to stay. Not with a key that has limits. Free.',
   // A misspelt limit must not be ignored.
   input: z.strictObject({ connection_id: connectionIdField, ...connectionLimits }),
   rest: { method: 'POST', isStrict: true },

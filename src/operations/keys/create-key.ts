@@ -62,7 +62,7 @@ export const createKey: ReadOperation<z.infer<typeof input>, KeyServices> = {
     handle: async ({ label, ...written }, { caller }, services) => {
       assertMakesKeys(caller);
       const { accountId, keyId: madeBy } = caller;
-      const limits = readOwnLimits(written, caller, services);
+      const limits = await readOwnLimits(written, caller, services);
       const issued = await issueKey(services, {
         accountId,
         label,

@@ -23,11 +23,17 @@ export const keyMembers = {
   created_at: time,
   expires_at: time.nullable(),
   revoked_at: time.nullable(),
-  models: z.array(z.string()).nullable().describe('Null: all of the account.'),
+  last_used_at: time.nullable().describe('To the minute, and shown a minute later. Null: never.'),
+  models: z
+    .array(z.string())
+    .nullable()
+    .describe('Null: all of the account, or none if the key has `tools`.'),
+  tools: z.array(z.string()).nullable().describe('Null: all, or none if the key has `models`.'),
   budget_day_usd: usd.nullable(),
   budget_month_usd: usd.nullable(),
   budget_total_usd: usd.nullable(),
   alert_url: z.string().nullable(),
+  usage_tag: z.string().nullable(),
   day_spent_usd: used.describe(
     'Charges of the calls of this UTC day since the key has a budget; refunds do not lower it. Null without a budget.',
   ),
@@ -61,11 +67,14 @@ export const toKeyAnswer = (key: UsedKey): KeyAnswer => {
     created_at: toIso(key.createdAt),
     expires_at: isoOrNull(key.expiresAt),
     revoked_at: isoOrNull(key.revokedAt),
+    last_used_at: isoOrNull(key.lastUsedAt),
     models: key.models,
+    tools: key.tools,
     budget_day_usd: usdOrNull(key.budgetDay),
     budget_month_usd: usdOrNull(key.budgetMonth),
     budget_total_usd: usdOrNull(key.budgetTotal),
     alert_url: key.alertUrl,
+    usage_tag: key.usageTag,
     day_spent_usd: used(key.daySpent),
     day_held_usd: used(key.dayHeld),
     month_spent_usd: used(key.monthSpent),
@@ -75,14 +84,20 @@ export const toKeyAnswer = (key: UsedKey): KeyAnswer => {
   };
 };
 
-/** Throws AppError `permission_denied` if the caller's key has limits: it could make a key without them. */
-export const assertManagesKeys = ({ limits }: Caller): void => {
+/** Throws AppError `permission_denied` if the caller's key has limits. `act`: what it cannot do. */
+export const assertUnlimited = ({ limits }: Caller, act: string): void => {
   if (limits !== null)
     throw new AppError(
       'permission_denied',
-      'This API key has limits, so it cannot manage keys. Use a key without limits.',
+      `This API key has limits, so it cannot ${act}. Use a key without limits.`,
     );
 };
+
+/** Whether a caller may see the other keys of its account. One with limits, or an assistant, may be a third party. */
+export const seesAllKeys = ({ limits, scopes }: Caller): boolean => limits === null && scopes === undefined;
+
+/** Throws AppError `permission_denied` if the caller's key has limits: it could make a key without them. */
+export const assertManagesKeys = (caller: Caller): void => assertUnlimited(caller, 'manage keys');
 
 /** Throws AppError `permission_denied` if the caller's key may not make and change keys: such a key could outlive it. */
 export const assertMakesKeys = (caller: Caller): void => {
@@ -122,11 +137,14 @@ export const exampleKey: KeyAnswer = {
   created_at: '2026-11-20T09:30:00.000Z',
   expires_at: '2027-01-31T00:00:00.000Z',
   revoked_at: null,
+  last_used_at: '2026-11-20T17:45:00.000Z',
   models: ['textmodel-3.5-flash'],
+  tools: null,
   budget_day_usd: '5.00',
   budget_month_usd: '100.00',
   budget_total_usd: '400.00',
   alert_url: 'https://shop.example.com/hooks/causeway',
+  usage_tag: null,
   day_spent_usd: '1.25',
   day_held_usd: '0.02',
   month_spent_usd: '31.70',

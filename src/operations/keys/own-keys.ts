@@ -97,7 +97,7 @@ export const updateKey = ownKeyOperation({
   errors: { invalid_value: { when: 'The key is revoked.', message: revoked, param: 'key_id' } },
   change: async (id, { key_id: _id, label, ...written }, caller, services) => {
     assertMakesKeys(caller);
-    const limits = readOwnLimits(written, caller, services);
+    const limits = await readOwnLimits(written, caller, services);
     if (!(await services.store.changeKey({ id, label, ...limits })))
       throw new AppError('invalid_value', revoked, { param: 'key_id' });
   },

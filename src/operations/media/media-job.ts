@@ -35,7 +35,16 @@ export interface MediaJobOrder {
 /** The services of an operation whose jobs make images or videos. */
 export type MediaServices = Pick<
   Services,
-  'catalogs' | 'clock' | 'config' | 'fetchInput' | 'films' | 'jobs' | 'media' | 'providers' | 'store'
+  | 'catalogs'
+  | 'clock'
+  | 'config'
+  | 'fetchInput'
+  | 'films'
+  | 'jobs'
+  | 'media'
+  | 'providers'
+  | 'store'
+  | 'usageTags'
 >;
 
 export interface MediaJobInput {
@@ -50,15 +59,16 @@ export interface MediaJobInput {
  */
 export const openMediaJob = async (
   { inputs, toOrder, idempotency }: MediaJobInput,
-  { caller, payment, requestId }: AccountCall,
+  call: AccountCall,
   services: MediaServices,
 ): Promise<OpenedJob> => {
+  const { caller, requestId } = call;
   const ids = inputs.map(({ id }) => id);
   let isNew = false;
   try {
     const { price, activeLimit, runsAtOnce, deadlineMs, work, parameters, ...order } = toOrder();
     const now = services.clock.now();
-    const opened = await openPrepaid(services, {
+    const opened = await openPrepaid(services, call, {
       job: {
         id: newId(),
         accountId: caller.accountId,
@@ -77,7 +87,6 @@ export const openMediaJob = async (
         isBudgeted: caller.limits?.isBudgeted === true,
       },
       hold: price,
-      payment,
       idempotency,
       inputs: ids,
       ...(activeLimit === undefined ? {} : { activeLimit }),

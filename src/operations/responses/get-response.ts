@@ -35,6 +35,7 @@ export const getResponse = readOperation({
   path: '/v1/responses/{response_id}',
   validation: 'both',
   errors: ['response_not_found', 'payment_in_progress'],
+  names: ({ response_id: id }) => id,
   docs: {
     answer: 'Response',
     description:

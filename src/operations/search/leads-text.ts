@@ -23,6 +23,17 @@ export const toLeadsTable = (profiles: readonly Readonly<Record<string, unknown>
   return lines.join('\n');
 };
 
+/**
+ * Cuts whole rows off the end of a table, so that it has at most `maxLength` characters, but one row in any case. `left`:
+ * how many rows were cut off.
+ */
+export const cutTable = (table: string, maxLength: number): { table: string; left: number } => {
+  const firstRowEnd = table.indexOf('\n', table.indexOf('\n') + 1);
+  if (table.length <= maxLength || firstRowEnd === -1) return { table, left: 0 };
+  const end = Math.max(table.lastIndexOf('\n', maxLength), firstRowEnd);
+  return { table: table.slice(0, end), left: table.slice(end).split('\n').length - 1 };
+};
+
 /** Says in one sentence what was found and what it cost. `price`: such as `$0.10`; null: nothing was charged. */
 export const foundText = (
   profiles: number,

@@ -10,7 +10,7 @@ import { isSynthetic } from '../../leads/synthetic/synthetic-mark.ts';
 import { nanoPerUsd, type Nano } from '../../kit/money.ts';
 import { countryNamed, isCountryCode } from '../../leads/query/country-names.ts';
 import { invalidQuery } from '../validate.ts';
-import { foundText, toLeadsTable } from './leads-text.ts';
+import { cutTable, foundText, toLeadsTable } from './leads-text.ts';
 import type { AnswerSale, BalanceAnswerSale } from '../sale.ts';
 import { soldFromBalance } from '../prepaid-answer.ts';
 
@@ -158,6 +158,11 @@ export const createSearchLeads = (search: SearchConfig) =>
     sale: search.fromBalance ? soldFromBalance(name, createSale(search)) : createSale(search),
   });
 
+/** The characters of a text. Assistants cut longer results off. */
+const maxTextLength = 130_000;
+/** Those of the sentences above a table. */
+const maxSentencesLength = 500;
+
 const createSale = (search: SearchConfig): SearchSale => ({
   kind: 'answer',
   description: 'Influencer search',
@@ -206,10 +211,22 @@ const createSale = (search: SearchConfig): SearchSale => ({
     return { ...result, results, count: results.length };
   },
 
-  toText: (result, price) => {
-    const profiles = profilesOf(result);
-    const sentence = foundText(profiles.length, { price, isGenerated: isGenerated(result) ?? false });
-    return profiles.length === 0 ? sentence : `${sentence}\n\n${toLeadsTable(profiles)}`;
+  toText: (result, { price, last, moreUri }) => {
+    const all = profilesOf(result);
+    const sentence =
+      last === undefined
+        ? foundText(all.length, { price, isGenerated: isGenerated(result) ?? false })
+        : `The last ${Math.min(last, all.length)} of ${all.length} profiles, which are paid.`;
+    if (all.length === 0) return { text: sentence, more: null };
+    // Forgotten people may be missing since, so the rows are counted from the end: none that is left is passed over.
+    const whole = toLeadsTable(last === undefined ? all : all.slice(-last));
+    if (sentence.length + whole.length + 2 <= maxTextLength)
+      return { text: `${sentence}\n\n${whole}`, more: null };
+    const { table, left } = cutTable(whole, maxTextLength - maxSentencesLength);
+    const more = left === 0 ? null : moreUri(left);
+    const told =
+      more === null ? '' : ` The last ${left} of them are in the resource ${more}, free for a day.`;
+    return { text: `${sentence}${told}\n\n${table}`, more };
   },
 
   // Where there are no profiles at all, nothing was searched.

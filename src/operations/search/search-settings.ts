@@ -9,16 +9,14 @@ export const searchVariables = {
     '`true` charges a search without a match; one over an index without profiles is always free',
   ),
   SEARCH_RATE_PER_MINUTE: wholeNumber(1, 1_000_000, 60).describe(
-    'searches of one client address, or of one account from its balance, in a minute',
+    'searches of one address, or of one account from its balance, in a minute',
   ),
   SEARCH_FROM_BALANCE: toggle('on', 'off', 'off').describe(
     '`on` charges a search with a key and without a payment to the prepaid balance',
   ),
   SYNTHETIC_PROFILES: wholeNumber(0, 5_000_000, 20_000)
     .refine((profiles) => profiles === 0 || profiles >= 100, 'must be 0, or 100 to 5000000')
-    .describe(
-      'size of the generated, fictional data set; see [Fictional profiles](operators-payments.md#fictional-profiles)',
-    ),
+    .describe('number of [fictional profiles](operators-payments.md#fictional-profiles)'),
 };
 
 export type SearchConfig = ReturnType<typeof readSearchSettings>;

@@ -60,6 +60,7 @@ export const getVideoContent = readOperation({
     wrong: { video_id: 'none', variant: 'x' },
     errors: { upstream_error: lostContent },
   },
+  names: ({ video_id: id }) => id,
   resource: {
     path: null,
     name: 'video',

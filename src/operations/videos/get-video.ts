@@ -22,7 +22,8 @@ export const getVideo = readOperation({
   output: videoSchema,
   path: '/v1/videos/{video_id}',
   errors: ['video_not_found'],
-  tool: { view: 'job' },
+  names: ({ video_id: id }) => id,
+  tool: { view: 'job', main: ['video_id', 'wait_ms'] },
   docs: {
     answer: 'Video',
     description:

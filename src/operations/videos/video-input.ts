@@ -72,7 +72,10 @@ export const createVideoInput = ({ takesVideoWebhooks }: Pick<WebhookSettings, '
       return_last_frame: forRest(z.boolean().nullish(), {
         description: 'true keeps the last frame as an image beside the video. Default false.',
       }),
-      output_format: z.unknown().describe('mov gives MOV; every other value, and none, MP4.').optional(),
+      output_format: z
+        .unknown()
+        .meta({ type: 'string', description: 'mov gives MOV; every other value, and none, MP4.' })
+        .optional(),
       ...unlisted({
         custom_data: customData.optional().describe('Stored and echoed unchanged; at most 4096 bytes.'),
       }),

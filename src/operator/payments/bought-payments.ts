@@ -94,7 +94,7 @@ const operationColumns = 'operation >payments >bought_usd >sold_usd >margin_usd'
 
 const upstreamColumns = 'upstream >spent_today_usd >max_usd_per_day=MOST_A_DAY_USD';
 
-const paymentColumns = 'created_at state >price_usd=USD upstream operation transaction reason';
+const paymentColumns = 'created_at state >price_usd=USD upstream operation job_id=JOB transaction reason';
 
 const operationSchema = z.strictObject({
   operation: like(z.string(), 'search_leads'),

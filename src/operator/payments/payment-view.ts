@@ -29,6 +29,7 @@ export const paymentView = defineView<Payment, TokenTexts>({
   payment: 'Its identity: what the chain accepts only once.',
   account_id: 'The account whose balance it raises.',
   credit_usd: 'By how much; null: it buys an answer alone.',
+  job_id: 'The job that it paid for.',
   credited_usd: 'How much of that is on the account, or spent: less what is refunded or was taken back.',
 })({
   payment: [
@@ -54,6 +55,7 @@ export const paymentView = defineView<Payment, TokenTexts>({
   account_id: [textOrNull, 'accountId', null],
   credit_usd: [textOrNull, ({ credit }) => usdOrNull(credit), null],
   credited_usd: [textOrNull, ({ credit, credited }) => (credit === null ? null : formatUsd(credited)), null],
+  job_id: [textOrNull, 'jobId', null],
   created_at: [time, ({ createdAt }) => toIso(createdAt), '2026-11-01T08:00:00.000Z'],
   updated_at: [time, ({ updatedAt }) => toIso(updatedAt), '2026-11-01T08:00:02.000Z'],
   settled_at: [time.nullable(), ({ settledAt }) => isoOrNull(settledAt), '2026-11-01T08:00:02.000Z'],
@@ -84,10 +86,7 @@ export const refundView = defineView<PaymentRefund, TokenTexts>({
 type PaymentShown = typeof paymentView.example;
 type RefundShown = typeof refundView.example;
 
-/**
- * Creates writers that know the built-in tokens, and those of the configuration if it can be read, so that payments can be
- * shown while a setting is wrong.
- */
+/** Creates writers of amounts. While a setting is wrong, they know the built-in tokens alone, so payments can be shown. */
 export const openTokenTexts = async ({ config }: Pick<OperatorServices, 'config'>): Promise<TokenTexts> => {
   try {
     return createTokenTexts((await config()).x402.networks);

@@ -80,7 +80,6 @@ export const listPayments = readVerb({
     usage:
       'payments list [--state <state...>] [--network <network>] [--stuck] [--before <payment>] [--limit <count>]',
     examples: ['--stuck', '--state unknown broadcasting --network base --json', '--before 0x5f3c9a1e'],
-    of: 'payments',
     show: async ({ payments, refunds = [] }, services) => {
       const tokens = await openTokenTexts(services);
       return [

@@ -15,7 +15,7 @@ import { paymentField, paymentView } from './payment-view.ts';
 
 /** Runs `work` with a gate of its own that checks payments and takes none. */
 const withCheckingGate = async <T>(
-  { store, clock, config }: Pick<OperatorServices, 'store' | 'clock' | 'config'>,
+  { store, clock, config }: OperatorServices,
   work: (gate: X402Gate, networks: Config['x402']['networks']) => Promise<T>,
 ): Promise<T> => {
   const { networks } = (await config()).x402;

@@ -63,7 +63,6 @@ export const listRefunds = readVerb({
   command: {
     usage: 'payments refunds [payment] [--open] [--all] [--before <refund>] [--limit <count>]',
     examples: ['--open', '0x5f3c9a1e --json'],
-    of: 'refunds',
     show: async ({ refunds, has_more: hasMore }, services, { all, before }) => ({
       text:
         refunds.length === 0
@@ -111,7 +110,6 @@ export const cancelRefund = writeVerb({
   },
 });
 
-/** The fields of a refund that is previewed or sent. */
 const wantedFields = {
   payment: paymentField,
   refund_id: uuidField.describe('Your own UUID of the refund. The same id never pays twice.'),
@@ -130,11 +128,7 @@ const toWanted = (wanted: z.output<z.ZodObject<typeof wantedFields>>): WantedRef
 });
 
 /** Loads the networks and the keys of refunds. Rejects with ConfigError. */
-const openRefundContext = async ({
-  store,
-  clock,
-  config,
-}: Pick<OperatorServices, 'store' | 'clock' | 'config'>): Promise<RefundContext> => {
+const openRefundContext = async ({ store, clock, config }: OperatorServices): Promise<RefundContext> => {
   const { x402 } = await config();
   return { store, clock, x402, tokens: createTokenTexts(x402.networks) };
 };

@@ -19,7 +19,6 @@ import type { BoughtPayment, BoughtPaymentState, Store } from '../../store/store
 import { chooseOffer, readRequired } from './choose-offer.ts';
 import type { BuyingNetwork, BuyingWallet } from './open-wallet.ts';
 
-/** A call of an upstream that may have to be paid. */
 export interface PaidCall extends Pick<
   BoughtPayment,
   'upstream' | 'request' | 'operation' | 'jobId' | 'soldPayment'
@@ -27,17 +26,12 @@ export interface PaidCall extends Pick<
   signal: AbortSignal | null;
 }
 
-/** One answer of the upstream. */
 export interface Exchanged<Answer extends AnswerHead> {
   answer: Answer;
-  /** Whether the whole body came. */
   isWhole: Promise<boolean> | true;
 }
 
-/**
- * Sends the request with headers of a proof, or none. An answer that is not `isForCaller` is dropped. Throws as the HTTP
- * client does.
- */
+/** Sends the request with these headers. Drops an answer that is not `isForCaller`. Throws as the HTTP client does. */
 export type Exchange<Answer extends AnswerHead> = (
   headers: Record<string, string>,
   isForCaller: (status: number) => boolean,
@@ -49,7 +43,6 @@ export interface BuyContext {
   log: Log;
   wallet: BuyingWallet;
   maxPerDay: Nano;
-  /** Notes why nothing is bought, for operators. */
   noteProblem: (upstream: string, problem: string) => void;
 }
 
@@ -103,7 +96,6 @@ const resume = ({ store, clock }: BuyContext, { request }: PaidCall): Promise<Bo
   });
 };
 
-/** Signs a proof for the terms of a 402, writes it down, and sends it. */
 const buyAnew = async <Answer extends AnswerHead>(
   context: BuyContext,
   { call, refusal }: { call: PaidCall; refusal: AnswerHead },
@@ -167,7 +159,6 @@ const signAndRecord = async (
 interface Presented {
   call: PaidCall;
   payment: BoughtPayment;
-  /** Whether the upstream cannot know the proof yet. */
   isNew: boolean;
 }
 
@@ -277,10 +268,7 @@ const noteAnswer = async (
   else await change(context, payment, 'sent', { transaction, reason: 'the answer broke off' });
 };
 
-/**
- * Writes what became of a payment. An error of the store is only logged: the record still says that the proof may be
- * taken, which is safe.
- */
+/** Only logs an error of the store: the record still says that the proof may be taken, which is safe. */
 const change = async (
   { store, clock, log }: BuyContext,
   payment: BoughtPayment,
@@ -310,7 +298,6 @@ const change = async (
   }
 };
 
-/** One question to the chain. */
 const queryMs = 10_000;
 const rpcMs = 5_000;
 

@@ -9,12 +9,10 @@ import {
 } from '../chains/core/wire.ts';
 import type { PaymentNetwork } from '../chains/core/network-family.ts';
 
-/** Terms of an upstream that may be paid. */
 export interface Offer {
   network: PaymentNetwork;
   requirements: PaymentRequirements;
   resource: ResourceInfo;
-  /** Nano-dollars. */
   price: Nano;
 }
 
@@ -43,7 +41,6 @@ const termsSchema = z.object({
   extra: z.record(z.string(), z.unknown()).default({}),
 });
 
-/** Reads `PAYMENT-REQUIRED`; null for other text. */
 export const readRequired = (header: unknown): z.output<typeof requiredSchema> | null => {
   try {
     return requiredSchema.parse(typeof header === 'string' ? decodeBase64Json(header) : null);
@@ -58,7 +55,6 @@ const toPrice = (amount: bigint, decimals: number): Nano => {
   return (amount * nanoPerUsd + unit - 1n) / unit;
 };
 
-/** Returns why terms must not be signed; null for terms that may be. */
 const findFault = (
   { asset, payTo, amount, maxTimeoutSeconds, extra }: PaymentRequirements,
   { network, maxPerCall }: { network: PaymentNetwork; maxPerCall: Nano },

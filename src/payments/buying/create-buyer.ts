@@ -49,7 +49,6 @@ export const createBuyer = ({ store, clock, log, sold }: BuyerOptions) => {
     warn({ upstream, problem });
   };
 
-  /** Throws ConfigError for a network or key that cannot be right. */
   const payFor: PayFor = (http, { upstream, pay }) => {
     const wallet = openWallet(pay, sold);
     networks.push(...wallet.networks);
@@ -70,21 +69,16 @@ export const createBuyer = ({ store, clock, log, sold }: BuyerOptions) => {
         intervalMs: checkEveryMs,
         signal,
         log,
-        work: () => checkBought({ store, clock, networks, signal }),
+        work: () => checkBought({ store, clock }, { networks, signal }),
       }),
   };
 };
 
 /** Looks up due payments: those that were not taken leave their budget, and of the others the transaction is noted. */
-export const checkBought = async ({
-  store,
-  clock,
-  networks,
-  signal,
-}: Pick<BuyerOptions, 'store' | 'clock'> & {
-  networks: readonly BuyingNetwork[];
-  signal: AbortSignal;
-}): Promise<void> => {
+export const checkBought = async (
+  { store, clock }: Pick<BuyerOptions, 'store' | 'clock'>,
+  { networks, signal }: { networks: readonly BuyingNetwork[]; signal: AbortSignal },
+): Promise<void> => {
   const claimedAt = clock.now();
   const due = await store.claimBoughtChecks({
     now: claimedAt,
@@ -116,7 +110,6 @@ const endOf = ({ state }: BoughtPayment, outcome: string): BoughtPayment['state'
   return state === 'sent' ? 'lost' : state;
 };
 
-/** Makes a client whose answers are paid where they are sold. */
 const createPayingClient = (
   http: HttpClient,
   { upstream, context }: { upstream: string; context: BuyContext },
@@ -177,7 +170,6 @@ const withoutBoundary = (bytes: Buffer, contentType: string): string | Buffer =>
   return boundary === undefined ? bytes : bytes.toString('latin1').replaceAll(boundary, '');
 };
 
-/** Names what a call asks for. `body` is whole. */
 const toPaidCall = (
   upstream: string,
   { url, request, body }: { url: string; request: HttpRequest; body: string | Uint8Array | null },

@@ -9,7 +9,6 @@ import { configuredNetwork, findNetwork } from '../chains/networks.ts';
 import type { X402NetworkConfig } from '../x402-settings.ts';
 import type { Offer } from './choose-offer.ts';
 
-/** A network on which the operator pays. */
 export interface BuyingNetwork extends PaymentNetwork {
   key: string;
   rpcUrl: string;
@@ -26,18 +25,14 @@ const readNetworks = (
   networks.map((name) => {
     const found = findNetwork(name);
     if (found === null) throw new ConfigError(`${setting}.networks: ${name} is not a known network`);
-    const {
-      network: configured,
-      facilitator,
-      asset,
-    } = sold.find(({ network }) => network === found.id) ?? {};
-    const network = configured === undefined ? found : configuredNetwork(configured, asset ?? null);
+    const own = sold.find(({ network }) => network === found.id);
+    const network = own === undefined ? found : configuredNetwork(own.network, own.asset);
     const key = keys.find((one) => network.family.secretKeyProblem(one) === null);
     if (key === undefined)
       throw new ConfigError(
         `${setting}.wallet_env: no key for ${network.label}: it ${network.family.secretKeyProblem('')}`,
       );
-    return { ...network, key, rpcUrl: facilitator?.rpcUrl ?? network.publicRpcUrl };
+    return { ...network, key, rpcUrl: own?.facilitator.rpcUrl ?? network.publicRpcUrl };
   });
 
 export type BuyingWallet = ReturnType<typeof openWallet>;

@@ -1,6 +1,5 @@
 import type { PayConfig } from '../../http/pay-settings.ts';
 
-/** The upstreams that are paid, with their limits. */
 export const paidUpstreams = ({
   providers,
   leads,

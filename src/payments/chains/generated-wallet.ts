@@ -14,7 +14,6 @@ const walletsSchema = z.object(
   Object.fromEntries(networkFamilies.map(({ name, walletSchema }) => [name, walletSchema])),
 );
 
-/** By the names of families. */
 type Wallets = z.infer<typeof walletsSchema>;
 
 const createWallets = async (): Promise<Wallets> => {
@@ -83,7 +82,6 @@ const agreeOnAddresses = async (
   return { addresses: addressesSchema.parse(JSON.parse(agreed)), hasKey: agreed === own };
 };
 
-/** Throws ConfigError for a wallet that cannot be right. */
 const checkWallet = ({ network, payTo }: X402NetworkConfig): void => {
   const { family } = requireNetwork(network);
   const problem = payTo === null ? null : family.addressProblem(payTo);

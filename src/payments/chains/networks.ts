@@ -3,24 +3,7 @@ import { evmFamily } from './evm/evm-family.ts';
 import { solanaFamily } from './solana/solana-family.ts';
 import type { PaymentAsset, PaymentNetwork, NetworkFamily } from './core/network-family.ts';
 
-const eip3009Usdc = (address: string, name: string): PaymentAsset => ({
-  symbol: 'USDC',
-  address,
-  decimals: 6,
-  eip712: { name, version: '2' },
-  transfer: 'eip3009',
-});
-
-/** Binance's own USDC: 18 decimals, and neither ERC-3009 nor ERC-2612. */
-const bnbUsdc = (address: string): PaymentAsset => ({
-  symbol: 'USDC',
-  address,
-  decimals: 18,
-  eip712: null,
-  transfer: 'permit2',
-});
-
-const solanaUsdc = (address: string): PaymentAsset => ({
+const usdc = (address: string): PaymentAsset => ({
   symbol: 'USDC',
   address,
   decimals: 6,
@@ -28,11 +11,23 @@ const solanaUsdc = (address: string): PaymentAsset => ({
   transfer: null,
 });
 
+const eip3009Usdc = (address: string, name: string): PaymentAsset => ({
+  ...usdc(address),
+  eip712: { name, version: '2' },
+  transfer: 'eip3009',
+});
+
+/** Binance's own USDC: 18 decimals, and neither ERC-3009 nor ERC-2612. */
+const bnbUsdc = (address: string): PaymentAsset => ({
+  ...usdc(address),
+  decimals: 18,
+  transfer: 'permit2',
+});
+
 const ether = { symbol: 'ETH', decimals: 18 };
 /** In wei: hundreds of times the usual cost on Base and BNB Chain. */
 const cheapGas = 5_000_000_000_000_000n;
 
-/** The properties that a main network shares with its test network. */
 const base = { isInV1: true, family: evmFamily, coin: ether, maxGasCost: cheapGas };
 // The cost of a settlement at 180 gwei a unit of gas.
 const ethereum = { isInV1: false, family: evmFamily, coin: ether, maxGasCost: 20_000_000_000_000_000n };
@@ -112,7 +107,7 @@ export const paymentNetworks: readonly PaymentNetwork[] = [
     label: 'Solana',
     isTest: false,
     publicRpcUrl: 'https://api.mainnet-beta.solana.com',
-    asset: solanaUsdc('EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'),
+    asset: usdc('EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'),
   },
   {
     ...solana,
@@ -121,7 +116,7 @@ export const paymentNetworks: readonly PaymentNetwork[] = [
     label: 'Solana devnet',
     isTest: true,
     publicRpcUrl: 'https://api.devnet.solana.com',
-    asset: solanaUsdc('4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU'),
+    asset: usdc('4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU'),
   },
 ];
 
@@ -157,10 +152,8 @@ export const configuredNetwork = (id: string, asset: PaymentAsset | null): Payme
   return { ...network, asset };
 };
 
-/** The families of networks that payments are taken on. */
 export const networkFamilies: readonly NetworkFamily[] = [evmFamily, solanaFamily];
 
-/** Finds the family of a CAIP-2 name; null for one that this service does not know. */
 export const findFamily = (network: string): NetworkFamily | null =>
   networkFamilies.find(({ namespace }) => network.startsWith(`${namespace}:`)) ?? null;
 

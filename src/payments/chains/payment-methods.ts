@@ -94,7 +94,6 @@ const withSelfCheck = (
   };
 };
 
-/** A configured network with its wallet. */
 export type PayableNetwork = Pick<X402NetworkConfig, 'network' | 'facilitator'> &
   Partial<Pick<X402NetworkConfig, 'asset'>> & { payTo: string };
 
@@ -105,7 +104,6 @@ export interface PaymentMethodsOptions {
   log: Log;
   now: () => number;
   timeouts?: Partial<FacilitatorTimeouts>;
-  /** Returns the lease of an account, named by CAIP-2 network and address, from which other processes send too. */
   accountLeaseOf: (account: string) => AccountLease;
   /** Called when a facilitator elsewhere begins to fail: the offer may have changed. */
   onTrouble?: () => void;

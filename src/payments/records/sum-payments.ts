@@ -9,7 +9,6 @@ const usdDecimals = 18;
 
 interface Total {
   payments: number;
-  /** 10^-18 USD. */
   received: bigint;
   refunds: number;
   refunded: bigint;
@@ -83,7 +82,6 @@ export const sumPayments = async (
   };
 };
 
-/** One token is one dollar. Nothing for an unknown token. */
 const soldBy = (
   { sales, soldAmount, soldNetwork: network, soldAsset: asset }: BoughtSum,
   findToken: FindToken,

@@ -36,7 +36,6 @@ export type TokenTexts = ReturnType<typeof createTokenTexts>;
 export const createTokenTexts = (
   configured: readonly { network: string; asset?: X402NetworkConfig['asset'] }[],
 ) => {
-  /** Null for an unknown token. */
   const findToken = ({ network, asset }: Asset): KnownToken | null =>
     [...configured.filter((one) => one.network === network), findNetwork(network)]
       .map((one) => one?.asset ?? null)

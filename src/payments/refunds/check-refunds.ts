@@ -24,7 +24,6 @@ export const toBegunTransfer = (refund: PaymentRefund, payment: Payment): BegunT
   };
 };
 
-/** The limit for one question to the chain. */
 const queryMs = 45_000;
 
 /** Asks the chain about a transfer. A node without a usable answer leaves it open. */
@@ -59,11 +58,9 @@ const concurrency = 4;
 const maxOpen = 10_000;
 
 export interface RefundCheck {
-  /** The refund after the check. */
   refund: PaymentRefund;
   /** `landed`: a fork can still undo it. */
   outcome: TransferOutcome['outcome'];
-  /** Why it is open; null otherwise. */
   reason: string | null;
 }
 

@@ -4,16 +4,13 @@ import { createJsonRpc } from '../chains/core/json-rpc.ts';
 import type { RefundChain, RefundWallet } from '../chains/core/refund-transfer.ts';
 import type { Payment } from '../../store/store.ts';
 
-/** The part of a configured network that refunds need. */
 export interface RefundNetwork {
-  /** CAIP-2. */
   network: string;
   asset?: PaymentAsset | null;
   /** `rpcUrl` null: the network's public node. */
   facilitator: { rpcUrl: string | null };
 }
 
-/** A chain on which refunds are sent. */
 export interface OpenedRefundChain {
   network: PaymentNetwork;
   chain: RefundChain;
@@ -21,10 +18,7 @@ export interface OpenedRefundChain {
   openWallet(key: string): Promise<RefundWallet>;
 }
 
-/**
- * Opens the configured chain of a token, and loads its packages. `rpcTimeoutMs`: for one question to the node; default
- * 5,000. Throws ConfigError.
- */
+/** Loads the packages of the chain. `rpcTimeoutMs`: for one question to the node. Throws ConfigError. */
 export const openRefundChain = async (
   networks: readonly RefundNetwork[],
   { network: id, asset }: Pick<Payment, 'network' | 'asset'>,

@@ -1,7 +1,6 @@
 import type { Clock } from '../../kit/clock.ts';
 import type { PaymentRefund, PaymentRefundState, Store } from '../../store/store.ts';
 
-/** One edge in the state machine of refunds. */
 export interface RefundEvent {
   from: readonly PaymentRefundState[];
   to: PaymentRefundState;
@@ -20,7 +19,6 @@ export const refundEvents = {
   settled: { from: ['sending'], to: 'settled', sets: ['reason'] },
   /** The chain proves that the transfer can never land. */
   failed: { from: ['sending'], to: 'failed', sets: ['reason'] },
-  /** The operator gives it up. */
   canceled: { from: ['planned'], to: 'failed', sets: ['reason'] },
 } as const satisfies Record<string, RefundEvent>;
 

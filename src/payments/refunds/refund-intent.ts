@@ -22,7 +22,6 @@ export interface RefundIntent {
   existing: PaymentRefund | null;
 }
 
-/** The refusal of a refund that the configuration or the payment makes impossible. */
 export const refundNotPossible = (
   why: 'not_configured' | 'unknown_token' | 'no_payer' | 'wrong_payer',
   { network, asset, payer }: Payment,
@@ -119,7 +118,6 @@ const continueRefund = (
   return { id, payment, recipient, amount: existing.amount, acceptsUnknown, existing };
 };
 
-/** Throws AppError if the payment, or this amount of it, cannot be refunded. */
 const beginRefund = async (request: Request, context: IntentContext): Promise<RefundIntent> => {
   const { id, payment, acceptsUnknown } = request;
   if (!isRefundable(payment, acceptsUnknown)) throw notSettled(payment);
@@ -145,11 +143,9 @@ export interface WantedRefund {
   payment: string;
   /** In tokens, such as `0.05`; null: all that is left. */
   amount: string | null;
-  /** Whether a payment with an unknown outcome may be refunded. */
   acceptsUnknown: boolean;
 }
 
-/** Finds or prepares the wanted refund. Throws AppError. */
 export const readRefundIntent = async (
   { id, acceptsUnknown, ...wanted }: WantedRefund,
   context: IntentContext,
@@ -162,7 +158,6 @@ export const readRefundIntent = async (
     : continueRefund(existing, { payment, amount }, context);
 };
 
-/** Stores the planned refund, unless another run has done so. Throws AppError. */
 export const planRefund = async (
   { id, payment, amount, acceptsUnknown }: RefundIntent,
   note: string | null,

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../kit/clock.ts';
+import { signalWithin } from '../chains/core/facilitator.ts';
 import { isNodeTrouble } from '../chains/core/json-rpc.ts';
 import {
   FeesTooHigh,
@@ -15,17 +16,13 @@ import { endRefund, findTransfer, toBegunTransfer } from './check-refunds.ts';
 import { newId } from '../../kit/ids.ts';
 import { pause } from '../../kit/repeat.ts';
 
-/** Milliseconds. */
 export interface RefundTimings {
   /** How long a dead process keeps the account. A living one renews its lease before. */
   leaseMs: number;
   /** How long to wait for the account. Above `leaseMs`, the lease of a dead process runs out meanwhile. */
   leaseWaitMs: number;
-  /** Signing and sending together. */
   signMs: number;
-  /** One question to the chain. */
   queryMs: number;
-  /** How long to wait until the chain shows the transfer. */
   settleMs: number;
   pollMs: number;
   /** The interval in which a transaction is sent again until the chain shows it. */
@@ -95,9 +92,7 @@ export const inAccountLease = async <T>(
   }
 };
 
-/** The result of one run over a refund. */
 export type RefundEnd =
-  /** The transfer is final on the chain. */
   | { outcome: 'settled'; refund: PaymentRefund }
   /** The chain shows it, but a fork can still undo it: it stays `sending` until a later check. */
   | { outcome: 'landed'; refund: PaymentRefund }
@@ -166,9 +161,6 @@ const read = async ({ store }: RefundContext, id: string): Promise<PaymentRefund
   return refund;
 };
 
-const within = (ms: number, signal: AbortSignal): AbortSignal =>
-  AbortSignal.any([signal, AbortSignal.timeout(ms)]);
-
 /** Signs and sends a refund while this process has the wallet alone. Null: it is signed, by this process or another. */
 const sign = async (context: RefundContext, planned: PaymentRefund): Promise<RefundEnd | null> => {
   const wallet = await context.openWallet();
@@ -188,7 +180,7 @@ const signOnce = async (
 ): Promise<RefundEnd | null> => {
   const { chain, timings, signal } = context;
   const postponed = (reason: string): RefundEnd => ({ outcome: 'postponed', refund, reason });
-  const limited = within(timings.signMs, signal);
+  const limited = signalWithin(timings.signMs, signal);
   let signed: SignedTransfer;
   try {
     signed = await wallet.sign(refund, limited);
@@ -213,7 +205,6 @@ const signOnce = async (
   return null;
 };
 
-/** Asks the chain and sends again until the transfer has ended or the time is up. */
 const follow = async (
   { chain, timings, signal }: RefundContext,
   transfer: BegunTransfer,
@@ -226,7 +217,7 @@ const follow = async (
     if (found.outcome !== 'open' || performance.now() >= giveUpAt) return { found, refusal };
     if (performance.now() >= nextSendAt) {
       nextSendAt = performance.now() + timings.resendMs;
-      refusal = await chain.send(transfer, within(timings.queryMs, signal));
+      refusal = await chain.send(transfer, signalWithin(timings.queryMs, signal));
     }
     await sleep(timings.pollMs, undefined, { signal });
   }

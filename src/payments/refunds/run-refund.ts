@@ -26,7 +26,6 @@ interface RefundPreview extends Pick<TransferPreview, 'opensAccount'> {
   cost: string | null;
 }
 
-/** A refund that can be made now, or has ended. */
 type CheckedRefund =
   | { outcome: 'ended'; end: RefundEnd }
   | {
@@ -119,7 +118,6 @@ const previewTransfer = async (
 const coinText = (amount: bigint, { coin }: RefundWallet): string =>
   `${formatTokenAmount(amount, coin.decimals)} ${coin.symbol}`;
 
-/** Describes the obstacle of a transfer, with the missing amount. */
 const describeObstacle = (
   obstacle: TransferObstacle,
   { payment, wallet, context }: { payment: Payment; wallet: RefundWallet; context: RefundContext },

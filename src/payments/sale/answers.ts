@@ -1,12 +1,8 @@
-import type { Clock } from '../../kit/clock.ts';
 import { AppError } from '../../kit/errors.ts';
-import type { Log } from '../../kit/log.ts';
 import { encodeBase64Json, type SettleResponse } from '../chains/core/wire.ts';
-import { offerReceipt, signReceipt, type DocumentSigner } from '../wire/signed-documents.ts';
 import { findNetwork } from '../chains/networks.ts';
 import type { Payment } from '../../store/store.ts';
 
-/** The end of a settlement, as the buyer is told. */
 export interface Receipt {
   /** x402 v2, for `_meta["x402/payment-response"]` over MCP. */
   response: SettleResponse;
@@ -16,7 +12,6 @@ export interface Receipt {
   mpp?: { 'payment-receipt': string };
 }
 
-/** Writes the receipt in every dialect; v1 has its own network names. */
 export const toReceipt = (response: SettleResponse): Receipt => ({
   response,
   headers: {
@@ -28,7 +23,6 @@ export const toReceipt = (response: SettleResponse): Receipt => ({
   },
 });
 
-/** Makes the settle response of a payment in its present state. */
 export const toSettleResponse = (
   payment: Pick<Payment, 'network' | 'payer'> & Partial<Pick<Payment, 'settledAmount'>>,
   settlement: { transaction: string | null; errorReason?: string },
@@ -43,28 +37,6 @@ export const toSettleResponse = (
     : {}),
 });
 
-/**
- * Adds a signed receipt to the response of a settled payment. Leaves it out when it cannot be signed: the money has
- * moved, and the answer must go out. `resourceUrl`: the address that was paid for.
- */
-export const addReceipt = (
-  { signer, clock, log }: { signer: () => DocumentSigner | null; clock: Clock; log: Log },
-  response: SettleResponse,
-  { identity, resourceUrl }: { identity: string; resourceUrl: string },
-): SettleResponse => {
-  const documents = signer();
-  if (documents === null) return response;
-  try {
-    const receipt = signReceipt(response, { signer: documents, resourceUrl, now: clock.now() });
-    return receipt === null
-      ? response
-      : { ...response, extensions: { ...response.extensions, [offerReceipt]: receipt } };
-  } catch (error) {
-    log.error({ err: error, payment: identity }, 'a receipt could not be signed and is left out');
-    return response;
-  }
-};
-
 const conflict = (message: string): AppError =>
   new AppError('payment_conflict', message, { headers: { 'x-should-retry': 'false' } });
 
@@ -76,7 +48,6 @@ export const paymentInProgress = (): AppError =>
     { retryAfterSeconds: 1 },
   );
 
-/** Why a payment is refused, or has no answer yet. */
 export const refusals = {
   conflict: (): AppError =>
     conflict('This payment proof was used for a different request. Sign a new payment for this request.'),
@@ -90,6 +61,15 @@ export const refusals = {
   spent: (): AppError =>
     conflict(
       'This payment proof was used, and its answer was delivered more than a day ago. Sign a new payment.',
+    ),
+  unknown: (): AppError =>
+    new AppError(
+      'invalid_payment',
+      'This payment proof has paid for nothing here, so it reads nothing. Send the proof that paid.',
+    ),
+  tooOld: (): AppError =>
+    conflict(
+      'A payment proof reads what it bought for a day, which is over. The owner of its wallet signs in to read on.',
     ),
   inProgress: paymentInProgress,
   payerUnknown: (): AppError =>

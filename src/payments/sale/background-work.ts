@@ -17,7 +17,6 @@ const maxPruneBatches = 100;
 /** For how long a refused proof is kept, so that operators can see the reason. */
 const rejectedLifeMs = 3_600_000;
 
-/** Runs the background work that ends every payment and deletes old ones. */
 export const beginBackgroundWork = async (
   context: SaleContext,
   { networks, signal }: { networks: readonly RefundNetwork[]; signal: AbortSignal },

@@ -9,7 +9,6 @@ import type { Proofs } from '../wire/parse-proof.ts';
 import type { Receipt } from './answers.ts';
 import type { UptoSale } from './scheme.ts';
 
-/** What every purchase needs of its sale, and of its request. */
 interface Order extends SoldOver {
   price: Nano;
   /** The prices under the rules of those names, which may have been offered until lately. */
@@ -24,12 +23,8 @@ interface Order extends SoldOver {
   signal: AbortSignal;
 }
 
-/** Buys an answer alone. */
 export interface AnswerOrder extends Order {
-  /**
-   * Makes the JSON text that is sold for a verified payment, or one that is given away. When it throws, nothing is charged
-   * and the error is passed on.
-   */
+  /** Makes the JSON text that is sold, or given away. When it throws, nothing is charged and the error is passed on. */
   produce: (signal: AbortSignal, payment: Payment) => Promise<string | { free: string }>;
 }
 
@@ -43,7 +38,6 @@ export interface CreditOrder extends Order {
   produce: (signal: AbortSignal, payment: Payment) => Promise<string | null | { free: string | null }>;
 }
 
-/** Both, as the steps of a payment take them. */
 export type PayRequest = Order & Pick<CreditOrder, 'produce'> & Partial<Pick<CreditOrder, 'credit'>>;
 
 export interface Credit {
@@ -58,7 +52,6 @@ export type PayOutcome = Unpaid | Served<string | null>;
 interface Unpaid {
   outcome: 'unpaid';
   challenge: Challenge;
-  /** Of a settlement that failed. */
   receipt?: Receipt;
 }
 
@@ -70,7 +63,6 @@ interface Served<Result> {
   /** Whether the result was made for an earlier request with the same proof. */
   replayed: boolean;
   transaction: string | null;
-  /** Names the payment. */
   identity: string;
   /** The account whose balance it raised; null for none. */
   accountId: string | null;
@@ -80,20 +72,16 @@ interface Served<Result> {
   paid: Pick<Payment, 'network' | 'asset' | 'amount'> | null;
 }
 
-/** The outcome of a sale, which always has a result. */
 export type SoldOutcome = Unpaid | Served<string>;
 
-/** The surroundings of every step of a payment. */
 export interface SaleContext extends MoveContext {
   methods: readonly PaymentMethod[];
   resources: SoldResources;
   /** Signs receipts. Null until its key is loaded. */
   signer: () => DocumentSigner | null;
   terms: TermsRegistry;
-  /** `reason`: why a proof was refused. */
   challenge: (request: SoldOver & { price: Nano; reason?: string; upto?: UptoTerms | null }) => Challenge;
   /** Lets work go on that the gate waits for when it closes. */
   inBackground: (work: Promise<void>) => void;
-  /** Aborts when the gate closes. */
   closing: AbortSignal;
 }

@@ -18,15 +18,21 @@ export type TermsMatch =
   /** The network is configured, and its terms are not known right now. */
   | { outcome: 'unavailable' };
 
-/** The terms under which a request may be paid. */
 interface WantedTerms {
-  /** Names the operation. */
   sale: string;
   price: Nano;
   /** The prices under the rules of those names, which may have been offered until lately. */
   formerPrices?: Readonly<Record<string, Nano>> | undefined;
   /** Null: `exact` alone. */
   upto: UptoTerms | null;
+}
+
+interface TermsContext {
+  store: Pick<Store, 'noteOfferedTerms' | 'listOfferedTerms'>;
+  methods: readonly PaymentMethod[];
+  sales: readonly Pick<SaleDescription, 'name' | 'pricing'>[];
+  recentFeePayers: Pick<FeePayers, 'has'>;
+  clock: Clock;
 }
 
 /** Returns the first contradiction between a proof and our terms; null when the proof pays them, by its own words. */
@@ -43,21 +49,11 @@ const findMismatch = (
   return family.findMismatch(payload, { terms, asset });
 };
 
-/**
- * Finds our terms that a proof answers. Terms do not change while a process runs, except for a Solana fee payer;
- * `recentFeePayers` has the fee payers of recent offers.
- */
+/** Terms do not change while a process runs, except for a Solana fee payer: `recentFeePayers` has the recent ones. */
 const matchTerms = (
   proof: Proof,
-  {
-    methods,
-    price,
-    upto,
-    recentFeePayers,
-  }: Pick<WantedTerms, 'price' | 'upto'> & {
-    methods: readonly PaymentMethod[];
-    recentFeePayers: Pick<FeePayers, 'has'>;
-  },
+  { price, upto }: Pick<WantedTerms, 'price' | 'upto'>,
+  { methods, recentFeePayers }: Pick<TermsContext, 'methods' | 'recentFeePayers'>,
 ): TermsMatch => {
   const method = methods.find(({ network }) => network.id === proof.network.id);
   if (method === undefined) return { outcome: 'mismatch', reason: 'payment_network_mismatch' };
@@ -84,9 +80,8 @@ const validMs = maxTimeoutSeconds * 1_000 + 2 * noteTermsEveryMs;
 const listFreshMs = 1_000;
 
 const termsSchema = z.object({
-  /** The price rule of each operation, by name. A single rule, as earlier versions wrote it, holds for all of them. */
-  pricing: z.union([z.string(), z.record(z.string(), z.string())]),
-  /** By CAIP-2 name. */
+  /** The price rule of each operation, by name. */
+  pricing: z.record(z.string(), z.string()),
   networks: z.record(
     z.string(),
     z.object({
@@ -105,7 +100,6 @@ const termsSchema = z.object({
 /** Terms under which this service, or another process on its store, recently sold. */
 type FormerTerms = z.infer<typeof termsSchema>;
 
-/** Returns the payment methods with the wallets and tokens of those terms. */
 const methodsUnder = ({ networks }: FormerTerms, methods: readonly PaymentMethod[]): PaymentMethod[] =>
   methods.flatMap((method) => {
     const former = networks[method.network.id];
@@ -114,21 +108,11 @@ const methodsUnder = ({ networks }: FormerTerms, methods: readonly PaymentMethod
       : [{ ...method, payTo: former.payTo, network: { ...method.network, asset: former.asset } }];
   });
 
-/** Returns the name of the price rule of an operation under those terms; null when it was not sold. */
-const pricingOf = ({ pricing }: FormerTerms, sale: string): string | null =>
-  typeof pricing === 'string' ? pricing : (pricing[sale] ?? null);
-
 export type TermsRegistry = ReturnType<typeof createTermsRegistry>;
 
 /** Keeps terms valid for as long as they promised, across a restart with another price or wallet. */
-export const createTermsRegistry = (context: {
-  store: Pick<Store, 'noteOfferedTerms' | 'listOfferedTerms'>;
-  methods: readonly PaymentMethod[];
-  sales: readonly Pick<SaleDescription, 'name' | 'pricing'>[];
-  recentFeePayers: Pick<FeePayers, 'has'>;
-  clock: Clock;
-}) => {
-  const { store, methods, sales, recentFeePayers, clock } = context;
+export const createTermsRegistry = (context: TermsContext) => {
+  const { store, methods, sales, clock } = context;
   const present: FormerTerms = {
     pricing: Object.fromEntries(sales.map(({ name, pricing }) => [name, pricing])),
     networks: Object.fromEntries(
@@ -160,7 +144,6 @@ export const createTermsRegistry = (context: {
   };
 
   return {
-    /** Stores that the present terms are offered. */
     note: (): Promise<void> => {
       const now = clock.now();
       return store.noteOfferedTerms({
@@ -170,20 +153,15 @@ export const createTermsRegistry = (context: {
         forgetBefore: now - validMs,
       });
     },
-    /** Matches a proof with the present terms, or else with recent ones. */
     find: async (proof: Proof, { sale, price, formerPrices, upto }: WantedTerms): Promise<TermsMatch> => {
-      const present = matchTerms(proof, { methods, price, recentFeePayers, upto });
+      const present = matchTerms(proof, { price, upto }, context);
       if (present.outcome !== 'mismatch' || formerPrices === undefined) return present;
       for (const former of await list()) {
-        const pricing = pricingOf(former, sale);
-        const formerPrice = pricing === null ? undefined : formerPrices[pricing];
+        const pricing = former.pricing[sale];
+        const formerPrice = pricing === undefined ? undefined : formerPrices[pricing];
         if (formerPrice === undefined) continue;
-        const found = matchTerms(proof, {
-          methods: methodsUnder(former, methods),
-          price: formerPrice,
-          recentFeePayers,
-          upto,
-        });
+        const wanted = { price: formerPrice, upto };
+        const found = matchTerms(proof, wanted, { ...context, methods: methodsUnder(former, methods) });
         if (found.outcome === 'match') return found;
       }
       return present;

@@ -20,19 +20,22 @@ import type {
   PayRequest,
   SoldOutcome,
 } from './context.ts';
+import type { Proofs } from '../wire/parse-proof.ts';
 import { createTokenTexts } from '../records/token-amount.ts';
 import { createTermsRegistry } from './find-terms.ts';
 import { createPaymentHealth, type NetworkStatus } from './health.ts';
 import { createMppDialect } from './mpp.ts';
 import { reconcile, reconcileOne, type NamedPayment, type ReconcileReport } from './reconcile.ts';
 import { createAccountLeases } from './account-lease.ts';
+import { recall } from './purchase.ts';
 import { createSignIn } from './sign-in.ts';
 import { beginBackgroundWork } from './background-work.ts';
 
 export { nothingWrong, type Challenge } from '../wire/challenge.ts';
-export type { PriceRange, SaleDescription } from '../wire/sold-resources.ts';
+export type { PriceRange, SaleDescription, SoldItem } from '../wire/sold-resources.ts';
 export { hasProof, type Proofs } from '../wire/parse-proof.ts';
-export { signInFields, signInHeader, toSignedText } from '../wire/sign-in-with-x.ts';
+export { signInFields, signInHeader, signInWithX, toSignedText } from '../wire/sign-in-with-x.ts';
+export { replayLifeMs } from './purchase.ts';
 export { signInPath } from './sign-in.ts';
 export type { Receipt } from './answers.ts';
 export type { NetworkStatus } from './health.ts';
@@ -58,7 +61,6 @@ export interface X402GateOptions extends Pick<
 
 const defaultLeaseMs = 30_000;
 
-/** Sells single requests for x402 payments. */
 export type X402Gate = ReturnType<typeof createX402Gate>;
 
 /** Throws ConfigError for a network or key that cannot be used. Loads no heavy module and sends no request yet. */
@@ -81,10 +83,6 @@ export const createX402Gate = (options: X402GateOptions) => {
     return paying;
   };
   return {
-    /**
-     * Returns the terms for a request without payment; `reason` says why a payment was refused. Throws AppError
-     * `payment_unavailable` when no network can be offered.
-     */
     challenge: context.challenge,
     /** Returns the same for a request that may ask for the terms in MPP, too. */
     offer: mpp.offer,
@@ -98,7 +96,10 @@ export const createX402Gate = (options: X402GateOptions) => {
     /** Takes a payment that raises a balance, in the same way. */
     takeCredit: (order: CreditOrder): Promise<PayOutcome> => pay(order),
     findPayment: mpp.findPayment,
+    /** Finds the settled payment of a proof. Throws AppError for any other. */
+    recall: (proofs: Proofs): Promise<Payment> => recall(context, proofs),
     signIn: signIn.check,
+    declareSignIn: signIn.declare,
     promptSignIn: signIn.prompt,
     /** Asks the chains about payments that are due, at most `limit`, and ends them where that is safe. */
     reconcile: (options: { limit: number }): Promise<ReconcileReport> => reconcile(context, options),
@@ -204,8 +205,8 @@ const createParts = (
     inBackground,
     closing: signal,
     terms: createTermsRegistry({ store, methods, sales, recentFeePayers, clock }),
-    challenge: ({ sale, transport, isSandbox, ...request }) => {
-      const { offersSignIn, ...sold } = resources.find({ sale, transport, isSandbox });
+    challenge: ({ sale, transport, isSandbox, path, ...request }) => {
+      const { offersSignIn, ...sold } = resources.find({ sale, transport, isSandbox, path });
       const ownExtensions = offersSignIn ? signIn.declare() : null;
       return challenges.challenge({ ...request, ...sold, ...(ownExtensions && { ownExtensions }) });
     },

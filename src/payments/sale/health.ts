@@ -3,31 +3,15 @@ import type { PaymentMethod } from '../wire/challenge.ts';
 import { createFeePayers, type FacilitatorHealth } from '../chains/core/facilitator.ts';
 import { pause } from '../../kit/repeat.ts';
 
-/** The state of payments on one network, for operators. */
 export interface NetworkStatus extends FacilitatorHealth {
-  /** CAIP-2. */
   network: string;
   label: string;
-  /** Whether its money has no value. */
   isTest: boolean;
-  /** `local` or `remote`. */
   facilitator: string;
 }
 
 const askAgainMs = 30_000;
 const refreshMs = 300_000;
-
-const refresh = async (
-  { network, facilitator }: PaymentMethod,
-  { log, signal }: { log: Log; signal: AbortSignal },
-): Promise<FacilitatorHealth> => {
-  try {
-    return await facilitator.refresh(signal);
-  } catch (error) {
-    log.error({ err: error, network: network.id }, 'a payment network could not be set up');
-    return { ready: false, detail: 'could not be set up' };
-  }
-};
 
 const logHealth = (
   log: Log,
@@ -58,11 +42,14 @@ export const createPaymentHealth = (context: {
   let waiting = new AbortController();
 
   const ask = async (method: PaymentMethod): Promise<void> => {
-    const { id } = method.network;
-    const before = health.get(id);
-    const now = await refresh(method, { log, signal });
-    health.set(id, now);
-    recentFeePayers.note(method.facilitator.supports());
+    const { network, facilitator } = method;
+    const before = health.get(network.id);
+    const now = await facilitator.refresh(signal).catch((error: unknown): FacilitatorHealth => {
+      log.error({ err: error, network: network.id }, 'a payment network could not be set up');
+      return { ready: false, detail: 'could not be set up' };
+    });
+    health.set(network.id, now);
+    recentFeePayers.note(facilitator.supports());
     if (now.ready !== before?.ready || now.detail !== before.detail) logHealth(log, method, now);
   };
 
@@ -88,7 +75,6 @@ export const createPaymentHealth = (context: {
 
   for (const { facilitator } of methods) recentFeePayers.note(facilitator.supports());
   return {
-    /** The fee payers of recent offers. */
     recentFeePayers,
     status: (): NetworkStatus[] =>
       methods.map(({ network, facilitator }) => ({

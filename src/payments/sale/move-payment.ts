@@ -29,7 +29,6 @@ export const newLease = ({ owner, ...context }: MoveContext): { leaseOwner: stri
   leaseUntil: context.clock.now() + context.leaseMs,
 });
 
-/** Whether a process works on the payment. */
 export const isLeased = (
   { clock }: Pick<MoveContext, 'clock'>,
   { leaseOwner, leaseUntil }: Payment,
@@ -47,7 +46,6 @@ const nextCheck = ({ createdAt }: Payment, now: number): number => {
   return now + Math.floor(Math.min(Math.max(ageMs / 4, soonestMs), longestMs));
 };
 
-/** For a network that this service does not know. */
 const defaultFinalityMs = 1_800_000;
 
 /** Returns when to check once more that no fork has undone what the chain said. */
@@ -95,10 +93,7 @@ const guardOf = (
   return { from: [state], ...owner };
 };
 
-/**
- * Returns the change of the store that an event is. `payment` is as this process read it: under its own lease for a
- * holder, which may have moved the payment since.
- */
+/** `payment` is as this process read it. A holder may have moved it since, under its own lease. */
 export const changeOf = <E extends PaymentEventName>(
   context: MoveContext,
   payment: Payment,

@@ -16,11 +16,9 @@ import type { Payment } from '../../store/store.ts';
 import type { PayOutcome, PayRequest, SaleContext } from './context.ts';
 import { findPayment, pay } from './purchase.ts';
 
-/** The parts of a request that name its payment. */
 type KnownRequest = Pick<PayRequest, 'requestHash' | 'proofs'>;
 
-/** The parts of a request that its terms depend on. */
-type OfferRequest = KnownRequest & Pick<PayRequest, 'sale' | 'transport' | 'isSandbox' | 'price'>;
+type OfferRequest = KnownRequest & Pick<PayRequest, 'sale' | 'transport' | 'isSandbox' | 'path' | 'price'>;
 
 /**
  * Speaks MPP to requests over HTTP that have `proofs.mpp`, beside x402. A credential of MPP is rewritten as an x402 proof.
@@ -37,10 +35,7 @@ export const createMppDialect = (context: SaleContext, publicUrl: () => string) 
     field,
   });
 
-  /**
-   * Reads the credential of MPP that counts; null for none. Some wallets may send both, and are charged once: an x402
-   * proof always wins, so that a repetition is the same.
-   */
+  /** Null for none. Of two proofs one is charged: x402 always wins, so that a repetition is the same. */
   const readCredential = async (request: KnownRequest) => {
     const { mpp, ...proofs } = request.proofs ?? {};
     if (mpp === undefined || mpp.credential === null || hasProof(proofs)) return null;
@@ -62,7 +57,6 @@ export const createMppDialect = (context: SaleContext, publicUrl: () => string) 
   };
 
   return {
-    /** Returns the terms for a request without payment. */
     offer: async (request: OfferRequest): Promise<Challenge> =>
       translate(context.challenge(request), request, null),
     /** Finds the payment that the proof of a request has begun or made; null for a new proof, and for one that cannot be read. */

@@ -3,9 +3,7 @@ import type { PaymentState } from '../../rules/payments.ts';
 
 type Field = Exclude<keyof NonNullable<AdvancePaymentInput['set']>, 'leaseOwner' | 'leaseUntil' | 'checkAt'>;
 
-/** One kind of edge in the state machine of x402 payments. */
 export interface PaymentEvent {
-  /** The states in which it may happen. */
   from: readonly PaymentState[];
   /** The state afterwards; null: it stays as it is. */
   to: PaymentState | null;
@@ -25,7 +23,6 @@ export interface PaymentEvent {
   next: 'take' | 'work' | 'pause' | 'wait' | 'last_check' | 'end' | 'later' | 'keep';
   /** The fields that come with it. A process gives `undefined` for one that it leaves as it is. */
   sets: readonly Field[];
-  /** Fields with one value. */
   writes?: Partial<Pick<Payment, Field>>;
   /** Leaves `updatedAt` as it is, because the payment is what it was. */
   isQuiet?: true;
@@ -118,7 +115,6 @@ export const paymentEvents = {
     sets: [],
     writes: { reason: 'gone_from_chain', settledAt: null },
   },
-  /** The buyer is being answered. */
   delivered: { from: ['settled'], to: 'delivered', by: 'anybody', next: 'keep', sets: [] },
 
   /** The buyer repeats a proof that was not sent to the chain; or the settlement of a metered call goes on. */
@@ -151,7 +147,6 @@ export const paymentEvents = {
 
 export type PaymentEventName = keyof typeof paymentEvents;
 
-/** The fields that a process gives with an event. */
 export type EventFields<E extends PaymentEventName> = {
   [F in (typeof paymentEvents)[E]['sets'][number]]: Payment[F] | undefined;
 };

@@ -25,7 +25,6 @@ import { verify } from './verify.ts';
 /** For how long a delivered answer is given again. Later its proof, public on the chain, may be sent by anybody. */
 export const replayLifeMs = 24 * 3_600_000;
 
-/** A parsed proof with the request that it pays. */
 interface Purchase {
   request: PayRequest;
   proof: Proof;
@@ -41,7 +40,6 @@ interface Order {
   scheme: Scheme;
 }
 
-/** Our terms that a proof answers. */
 type Terms = Omit<Extract<TermsMatch, { outcome: 'match' }>, 'outcome'>;
 
 /**
@@ -87,6 +85,26 @@ export const findPayment = async (context: SaleContext, proofs: Proofs): Promise
   }
 };
 
+/**
+ * Finds the settled payment of a proof that is sent to read what it bought. It moves nothing. Throws AppError for a proof
+ * that paid for nothing, that has not paid yet, or that has paid for longer than a day.
+ */
+export const recall = async (context: SaleContext, proofs: Proofs): Promise<Payment> => {
+  const { proof, identity } = await readProof(context, proofs);
+  const payment = await context.store.getPayment(identity);
+  if (payment === null || !isSameProof(payment, proof)) throw refusals.unknown();
+  if (payment.isRefunded) throw refusals.refunded();
+  const { state } = payment;
+  if (isSpent(context, payment)) throw refusals.tooOld();
+  if (state === 'settled' || state === 'delivered') return payment;
+  if (state === 'rejected' || state === 'failed') throw refusals.unknown();
+  throw state === 'unknown' || state === 'broadcasting' ? refusals.pending(payment) : refusals.inProgress();
+};
+
+/** Whether the answer of a payment was delivered so long ago that it is not given again. */
+const isSpent = ({ clock }: SaleContext, { state, updatedAt }: Payment): boolean =>
+  state === 'delivered' && clock.now() - updatedAt > replayLifeMs;
+
 const reserve = async (context: SaleContext, purchase: Purchase, terms: Terms): Promise<PayOutcome> => {
   const { request, proof, identity } = purchase;
   const { resource } = context.resources.find(request);
@@ -118,7 +136,6 @@ const reserve = async (context: SaleContext, purchase: Purchase, terms: Terms): 
   }
 };
 
-/** Goes from our own reservation to the answer. */
 const serve = async (context: SaleContext, payment: Payment, order: Order): Promise<PayOutcome> => {
   const { request, method, signed, scheme } = order;
   const { credit, signal } = request;
@@ -206,7 +223,6 @@ const finish = (
   return { outcome: 'served', result, receipt, replayed, transaction, identity, accountId, settledAt, paid };
 };
 
-/** Notes that the buyer is being answered. */
 const noteDelivery = async (context: SaleContext, payment: Payment): Promise<void> => {
   try {
     await movePayment(context, payment, 'delivered', {});
@@ -217,12 +233,12 @@ const noteDelivery = async (context: SaleContext, payment: Payment): Promise<voi
 
 const unpaid = (
   { challenge }: SaleContext,
-  { price, sale, transport, isSandbox, upto }: PayRequest,
+  { price, sale, transport, isSandbox, path, upto }: PayRequest,
   reason?: string,
   receipt?: Receipt,
 ): PayOutcome => ({
   outcome: 'unpaid',
-  challenge: challenge({ price, sale, transport, isSandbox, reason, upto: uptoTermsOf(upto) }),
+  challenge: challenge({ price, sale, transport, isSandbox, path, reason, upto: uptoTermsOf(upto) }),
   ...(receipt === undefined ? {} : { receipt }),
 });
 
@@ -237,7 +253,7 @@ const resume = async (
   if (payment.isRefunded) throw refusals.refunded();
   switch (payment.state) {
     case 'delivered':
-      if (context.clock.now() - payment.updatedAt > replayLifeMs) throw refusals.spent();
+      if (isSpent(context, payment)) throw refusals.spent();
       return finish(context, replay(payment), { request, replayed: true });
     case 'settled':
       return finish(context, replay(payment), { request, replayed: true });

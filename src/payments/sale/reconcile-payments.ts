@@ -6,12 +6,9 @@ import type { X402NetworkConfig } from '../x402-settings.ts';
 import type { Payment, Store } from '../../store/store.ts';
 import { readPayments } from '../records/find-payments.ts';
 import { createX402Gate, type X402Gate } from './gate.ts';
-import type { PaymentState } from '../../rules/payments.ts';
+import { openStates } from '../../rules/payments.ts';
 
-/** Each check waits for a chain. */
 const concurrency = 8;
-
-const openStates: readonly PaymentState[] = ['reserved', 'verified', 'produced', 'broadcasting', 'unknown'];
 
 export const isOpenPayment = ({ state }: Pick<Payment, 'state'>): boolean => openStates.includes(state);
 
@@ -19,19 +16,14 @@ export const isOpenPayment = ({ state }: Pick<Payment, 'state'>): boolean => ope
  * Opens a gate that checks payments and takes none. New payments need a recipient, so the address of the token stands for
  * a wallet that is not configured, and no wallet is created.
  */
-export const openCheckingGate = ({
-  store,
-  clock,
-  networks,
-}: {
+export const openCheckingGate = (context: {
   store: Store;
   clock: Clock;
   networks: readonly X402NetworkConfig[];
 }): X402Gate =>
   createX402Gate({
-    store,
-    clock,
-    networks: networks.map((network) => ({
+    ...context,
+    networks: context.networks.map((network) => ({
       ...network,
       payTo: network.payTo ?? configuredNetwork(network.network, network.asset).asset.address,
     })),
@@ -52,23 +44,16 @@ export interface CheckedPayments {
   notConfigured: Map<string, number>;
 }
 
-interface CheckOptions {
+/** Checks at most `limit` open payments, newest first. Throws the error of a check after the other checks. */
+export const reconcilePayments = async (options: {
   store: Store;
   gate: Pick<X402Gate, 'reconcileOne'>;
   networks: readonly Pick<X402NetworkConfig, 'network'>[];
   limit: number;
   /** Ends before the next check. */
   signal: AbortSignal;
-}
-
-/** Checks at most `limit` open payments, newest first. Throws the error of a check after the other checks. */
-export const reconcilePayments = async ({
-  store,
-  gate,
-  networks,
-  limit,
-  signal,
-}: CheckOptions): Promise<CheckedPayments> => {
+}): Promise<CheckedPayments> => {
+  const { store, gate, networks, limit, signal } = options;
   const checked: CheckedPayments = { examined: 0, open: [], inProgress: 0, notConfigured: new Map() };
   const { notConfigured } = checked;
   const configured = new Set(networks.map(({ network }) => network));

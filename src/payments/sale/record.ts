@@ -24,7 +24,6 @@ export const toSigned = (
   },
 });
 
-/** Returns a proof as it is stored. */
 export const toNewPayment = (
   { payload, requirements }: PaymentOrder,
   payment: Omit<NewPayment, 'network' | 'asset' | 'payTo' | 'amount' | 'payload' | 'requirements'>,
@@ -41,7 +40,6 @@ export const toNewPayment = (
   };
 };
 
-/** Reads the stored proof. */
 export const toPayload = ({ payload }: Pick<Payment, 'payload'>): PaymentPayload => JSON.parse(payload);
 
 /** Returns a payment as a facilitator takes it. Of the buyer's extensions it has the permit for Permit2 alone. */
@@ -66,10 +64,7 @@ export const toBegunPayment = (
   };
 };
 
-/**
- * Whether the stored payment was made with this very proof. Chains show payer and nonce to everybody, so the identity
- * alone must not give access to the answer.
- */
+/** Chains show payer and nonce to everybody, so the identity alone must not give access to the answer. */
 export const isSameProof = (payment: Payment, proof: Proof): boolean =>
   canonicalJson(toPayload(payment).payload) === canonicalJson(proof.payload);
 

@@ -3,30 +3,22 @@ import { nanoPerUsd, type Nano } from '../../kit/money.ts';
 import type { UptoTerms } from '../wire/challenge.ts';
 import type { Payment, Risk, VerifyPaymentOutcome } from '../../store/store.ts';
 
-/** Why a payment is not marked as verified. */
 type Refusal = Exclude<VerifyPaymentOutcome['outcome'], 'verified'>;
 
 /** A scheme of x402 for one request: when the work is done, how much is taken for it, and what it risks. */
 export interface Scheme {
   /** The network of the caller where it is stored with the payment; undefined: it is not. */
   client: string | undefined;
-  /**
-   * The most payments of one payer that may be open: one movement of its money can revert all of their settlements, and the
-   * chain's fees for them are ours.
-   */
+  /** Of one payer: one movement of its money can revert all their settlements, whose fees are ours. */
   maxOpen: number;
   /** Whether the proof is verified again when the payment is covered, as it may have been used in the meantime. */
   isVerifiedTwice: boolean;
-  /** Whether a buyer gets a receipt for a payment of nothing. */
   givesReceiptOfNothing: boolean;
   /** The reason codes of refusals after which only the scheme `exact` is offered. */
   exactOnly: Partial<Record<Refusal, string>>;
   /** Bounds the loss from payers who spend the money during the work; null: there is none. */
   riskOf: (of: Pick<Risk, 'accountId'> & { now: number }) => Risk | null;
-  /**
-   * Makes the JSON text that is stored with a verified payment. `charge`: what is taken, in the asset's smallest unit;
-   * undefined: all of it; zero: nothing.
-   */
+  /** `result`: JSON text to store. `charge`: in the smallest unit; undefined: the whole amount; zero: nothing. */
   produce: (payment: Payment) => Promise<{ result: string | null; charge: bigint | undefined }>;
 }
 
@@ -89,10 +81,9 @@ export interface UptoSale {
   /** The longest time that `produce` takes. */
   longestMs: number;
   /**
-   * Does the work, makes the JSON text that is stored with the payment (null: none), and says what the work costs: at most
-   * the price. Zero is not settled. When it throws,
-   * nothing is charged and the error is passed on; but a WorkNotEndedError leaves the payment as it is. Its charge is
-   * settled even if the client has gone.
+   * Does the work, makes the JSON text that is stored with the payment (null: none), and says what the work costs: at
+   * most the price. Zero is not settled. When it throws, nothing is charged and the error is passed on; but a
+   * WorkNotEndedError leaves the payment as it is. Its charge is settled even if the client has gone.
    */
   produce: (payment: Payment) => Promise<{ result: string | null; charge: Nano }>;
 }
@@ -102,10 +93,7 @@ export const uptoTermsOf = (sale: UptoSale | undefined): UptoTerms | null =>
 
 const nanoDecimals = 9;
 
-/**
- * Converts what was used to the asset's smallest unit, rounded up: a chain knows no smaller part. Never more than
- * `most`, which the buyer signed. Throws RangeError below zero.
- */
+/** Rounds up to the asset's smallest unit, at most `most`, which the buyer signed. Throws RangeError below zero. */
 export const toChargedUnits = (
   charge: Nano,
   { decimals, most }: { decimals: number; most: bigint },
@@ -121,10 +109,7 @@ export const toNano = (units: bigint, decimals: number): Nano =>
   (units * 10n ** BigInt(nanoDecimals)) / 10n ** BigInt(decimals);
 
 const dayMs = 86_400_000;
-/**
- * What all payers together may owe for calls under way, or have failed to pay within a day: as much as 50 of the dearest
- * calls that stock clients pay ($1).
- */
+/** Owed by all payers for calls under way, and for those that failed within a day: 50 of the dearest calls ($1). */
 const maxAtRisk = 50n * nanoPerUsd;
 /** The dearest call that is paid after the work, and the most that one payer, or one network, may owe. */
 export const maxOfOne = maxAtRisk / 10n;

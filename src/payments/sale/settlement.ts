@@ -9,9 +9,10 @@ import type {
 import type { SettleResponse } from '../chains/core/wire.ts';
 import type { Payment } from '../../store/store.ts';
 import { movePayment, whileLeased } from './move-payment.ts';
-import { refusals, addReceipt, toReceipt, toSettleResponse, type Receipt } from './answers.ts';
+import { refusals, toReceipt, toSettleResponse, type Receipt } from './answers.ts';
 import type { SaleContext } from './context.ts';
 import { toBegunPayment, toPayload } from './record.ts';
+import { addReceipt } from '../wire/signed-documents.ts';
 
 export type Settled =
   | { outcome: 'settled'; payment: Payment; receipt: Receipt; transaction: string }
@@ -190,7 +191,6 @@ export const isBarred = async (
   (await store.countReverts({ source, network, since: clock.now() - revertLimit.withinMs })) >=
     revertLimit.limit;
 
-/** Frees a proof that bought nothing. */
 export const refuse = async (context: SaleContext, payment: Payment, reason: string): Promise<void> => {
   await movePayment(context, payment, 'refused', { reason });
 };
@@ -232,7 +232,6 @@ export const appeal = async (
   return found.outcome === 'settled' ? storeSettled(context, payment, found) : null;
 };
 
-/** Asks the chain alone. Marks the payment as settled when that is new. */
 export const askChain = async (
   context: SaleContext,
   payment: Payment,
@@ -250,7 +249,6 @@ const find = (
   { method, signal }: { method: PaymentMethod; signal: AbortSignal },
 ): Promise<FoundOutcome> => method.facilitator.findOutcome(toBegunPayment(payment, context), signal);
 
-/** Returns the settled payment as it was answered before. */
 export const replay = (payment: Payment): Extract<Settled, { outcome: 'settled' }> => {
   const { transaction, receipt } = payment;
   const response: SettleResponse =

@@ -32,14 +32,13 @@ const maxCharacters = 16_384;
 const refused = (detail: string): AppError =>
   new AppError(
     'invalid_sign_in',
-    `The sign-in does not count: ${detail}. Ask ${signInPath} for a new challenge, and sign that.`,
+    `The sign-in does not count: ${detail}. Ask POST ${signInPath} for a new challenge, and sign that.`,
     { headers: { 'www-authenticate': 'Bearer' } },
   );
 
 /** Stands for the address in the text of a prompt. */
 export const addressMark = '{address}';
 
-/** A message that a wallet is asked to sign. */
 export interface SignInPrompt {
   type: SignInStyle['type'];
   /** What is sent back with `address` and `signature`. */
@@ -55,7 +54,6 @@ interface SignInContext {
   log: Log;
 }
 
-/** Signs wallets in by x402's extension sign-in-with-x. */
 export const createSignIn = (context: SignInContext) => {
   const { store, methods, publicUrl, clock, log } = context;
   let loaded: string | null = null;
@@ -132,7 +130,6 @@ export const createSignIn = (context: SignInContext) => {
   };
 };
 
-/** Makes the texts that a wallet on one network of each kind signs. */
 const toPrompts = (
   methods: readonly PaymentMethod[],
   message: Omit<SignInPrompt['fields'], 'chainId'>,
@@ -144,7 +141,6 @@ const toPrompts = (
   });
 };
 
-/** Returns the name of the wallet that signed. */
 const findWallet = async (
   methods: readonly PaymentMethod[],
   message: SignedMessage,

@@ -11,7 +11,6 @@ import { toBegunPayment } from './record.ts';
 import { revertLimit } from './settlement.ts';
 import type { Scheme } from './scheme.ts';
 
-/** Why a proof buys nothing. */
 interface Refused {
   outcome: 'refused';
   /** A stable code that may be shown. */
@@ -35,19 +34,14 @@ interface Asked {
   signed: PaymentOrder;
   credit: Credit | undefined;
   scheme: Scheme;
-  /** The signal of the request, which aborts the calls. */
   signal: AbortSignal;
 }
 
-/** The accounts that pay, and the one whose balance rises; null for none. */
 type CreditedAccounts = PayingAccounts & Pick<Payment, 'accountId'>;
 
 const noTransfer = 'invalid_exact_svm_payload_no_transfer_instruction';
 
-/**
- * Asks the facilitator, and then whether the account that pays covers all its payments; marks the payment as verified.
- * Finds the account whose balance it raises, too.
- */
+/** Asks the facilitator, and then whether the account that pays covers all its payments. */
 export const verify = async (context: SaleContext, payment: Payment, asked: Asked): Promise<Verification> => {
   const { method, scheme, signed } = asked;
   const refusal = await askFacilitator(context, payment, asked);
@@ -77,7 +71,6 @@ const askFacilitator = async (
   return refused(reason, outcome === 'unavailable' ? { error: refusals.unavailable() } : {});
 };
 
-/** Finds the account whose balance the payment raises; null for none. */
 const findCredited = async (
   context: SaleContext,
   payment: Payment,
@@ -93,10 +86,7 @@ const findCredited = async (
     : refused('account_suspended', { error: refusals.accountSuspended() });
 };
 
-/**
- * Marks a payment as verified if its source covers it together with all its other open payments: a chain shows each
- * of them the same money until the first one lands.
- */
+/** Counts the source's other open payments: a chain shows each of them the same money until the first one lands. */
 const cover = async (
   context: SaleContext,
   payment: Payment,

@@ -21,7 +21,6 @@ import type {
 } from '../chains/core/network-family.ts';
 import type { Facilitator } from '../chains/core/facilitator.ts';
 
-/** A way to pay this service: a network with a wallet and a facilitator. */
 export interface PaymentMethod {
   network: PaymentNetwork;
   payTo: string;
@@ -53,7 +52,6 @@ export interface MppTerms {
   problem: MppProblem | null;
 }
 
-/** Problem details (RFC 9457). */
 export interface MppProblem {
   type: string;
   title: string;
@@ -61,10 +59,7 @@ export interface MppProblem {
   detail: string;
 }
 
-/**
- * The time from the challenge to the end of the settlement; EVM buyers sign it into their proof. It leaves room to
- * settle again after an outage.
- */
+/** EVM buyers sign it into their proof. It leaves room to settle again after an outage. */
 export const maxTimeoutSeconds = 300;
 /** The part of the life of an `upto` payment that is for its settlement. */
 const settlementSeconds = 60;
@@ -232,7 +227,6 @@ const toHeader = (plain: PaymentRequired, offers: readonly SignedOffer[], header
   return plain.extensions === undefined ? header : toHeader(withoutLastExtension(plain), [], headerBytes);
 };
 
-/** The parts of a challenge that cost something to make. */
 interface Parts {
   terms: readonly OfferedTerms[];
   offers: readonly SignedOffer[];
@@ -290,11 +284,8 @@ const renewMs = (maxTimeoutSeconds * 1000) / 2;
 export const createChallengeRegistry = (
   methods: readonly PaymentMethod[],
   options: {
-    /** Null signs nothing. */
     signOffers: SignOffers | null;
-    /** The longest `PAYMENT-REQUIRED`. */
     headerBytes: number;
-    /** Epoch milliseconds. */
     now: () => number;
   },
 ) => {

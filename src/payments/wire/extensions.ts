@@ -75,6 +75,5 @@ export const gasSponsoringDeclaration: Extension = {
 
 const proofExtensions = z.object({ [gasSponsoring]: z.object({ info: permit }) });
 
-/** Reads the permit of a proof; null for none, and for one in another form. */
 export const readGasPermit = (extensions: unknown): GasPermit | null =>
   proofExtensions.safeParse(extensions).data?.[gasSponsoring].info ?? null;

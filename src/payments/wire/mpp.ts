@@ -20,7 +20,6 @@ import {
  * transfers, as x402 has them. Their nonce names the challenge that they answer.
  */
 
-/** The part of a request that speaks MPP. */
 export interface MppRequest {
   /** The credential with its scheme, as it came; null for none. */
   credential: string | null;
@@ -28,11 +27,9 @@ export interface MppRequest {
   field: 'Authorization' | 'Payment-Authorization';
 }
 
-/** The facts that a challenge is bound to, beside its own words. */
 export interface MppBinding {
   /** Shared by all processes on one store. */
   key: string;
-  /** The hash of the operation and its input. */
   requestHash: string;
   field: MppRequest['field'];
 }
@@ -43,7 +40,6 @@ export interface MppCredential {
   proof: object;
   challengeId: string;
   chainId: number;
-  /** Epoch milliseconds. */
   expiresAt: number;
 }
 
@@ -98,7 +94,6 @@ const isOwn = ({ id, ...words }: Words & { id: string }, binding: MppBinding): b
   return given.length === expected.length && timingSafeEqual(given, expected);
 };
 
-/** Returns the nonce of the authorization that answers a challenge. */
 const nonceOf = ({ id, realm }: { id: string; realm: string }): string =>
   `0x${Buffer.from(keccak_256(Buffer.from(id + realm, 'utf8'))).toString('hex')}`;
 
@@ -126,10 +121,7 @@ const writeChallenge = (
   return `Payment ${parameters.join(', ')}`;
 };
 
-/**
- * Returns the value of `WWW-Authenticate`: a challenge for each network whose token has ERC-3009; empty for none.
- * `realm`: the public host. `now`: epoch milliseconds.
- */
+/** Returns `WWW-Authenticate`: a challenge for each network whose token has ERC-3009. `realm`: the public host. */
 export const writeMppChallenges = (
   terms: { methods: readonly PaymentMethod[]; price: Nano; realm: string; now: number },
   binding: MppBinding,

@@ -12,7 +12,6 @@ import { readPaymentIdentifier, readGasPermit, type GasPermit } from './extensio
 import type { PaymentNetwork } from '../chains/core/network-family.ts';
 import { findNetwork, requireNetwork } from '../chains/networks.ts';
 
-/** Proofs as a transport received them. */
 export interface Proofs {
   xPayment?: string | undefined;
   /** The header `PAYMENT-SIGNATURE`. */
@@ -93,7 +92,6 @@ const pickProof = ({ xPayment, paymentSignature, meta }: Proofs): unknown => {
   return typeof meta === 'string' ? decodeText(meta, 'x402/payment') : meta;
 };
 
-/** Tells whether there is a proof to read. */
 export const hasProof = (proofs: Proofs | null): proofs is Proofs =>
   proofs !== null &&
   (isPresent(proofs.xPayment) ||

@@ -1,7 +1,4 @@
-/**
- * Loads the JSON Schema of the decoded `PAYMENT-REQUIRED` header from x402's own schema. That is a zod 3 schema, which
- * the converter of zod 4 does not read.
- */
+/** Converts x402's own schema, which is one of zod 3: the converter of zod 4 does not read it. */
 export const loadPaymentRequiredSchema = async (): Promise<object> => {
   const { zodToJsonSchema } = await import('zod-to-json-schema');
   const schemas: Record<string, unknown> = await import('@x402/core/schemas');

@@ -40,7 +40,6 @@ export const signInFields = {
 
 const schema = z.object(signInFields);
 
-/** A message that a wallet claims to have signed. */
 export type SignedMessage = z.output<typeof schema>;
 
 /** Reads a message; returns why it cannot be read, as text for its sender. */
@@ -51,7 +50,6 @@ export const parseSignedMessage = (sent: unknown): SignedMessage | string => {
   return [issue?.path.join('.'), issue?.message].filter(Boolean).join(': ');
 };
 
-/** From the making of a challenge to the end of its use. */
 export const signInLifeMs = 300_000;
 /** Clocks of replicas and clients may differ so much. */
 const clockSkewMs = 5_000;
@@ -121,18 +119,13 @@ export const newSignInMessage = ({ url, nonce, now }: { url: string; nonce: stri
 
 /** Declares how to sign in. `url`: where. `now`: epoch milliseconds. */
 export const declareSignIn = ({
-  url,
-  nonce,
   chains,
-  now,
-}: {
-  url: string;
-  nonce: string;
+  ...message
+}: Parameters<typeof newSignInMessage>[0] & {
   chains: SignInDeclaration['supportedChains'];
-  now: number;
 }): SignInDeclaration => ({
   info: {
-    ...newSignInMessage({ url, nonce, now }),
+    ...newSignInMessage(message),
     statement: 'Sign in to use the balance of this wallet. It costs nothing.',
   },
   supportedChains: chains,

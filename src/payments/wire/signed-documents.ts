@@ -1,4 +1,5 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
+import type { Clock } from '../../kit/clock.ts';
 import { canonicalJson, type JsonObject } from '../../kit/json.ts';
 import { throttle } from '../../kit/repeat.ts';
 import type { Log } from '../../kit/log.ts';
@@ -6,17 +7,13 @@ import type { Extension, PaymentRequirements, SettleResponse } from '../chains/c
 import { memoizeAsync } from '../../kit/memoize.ts';
 import type { Store } from '../../store/store.ts';
 
-/** Signs the statements of this service: offers and receipts. */
 export type DocumentSigner = ReturnType<typeof createDocumentSigner>;
 
 /** Makes an Ed25519 key, as PKCS #8 in base64. */
 export const newSigningKey = (): string =>
   generateKeyPairSync('ed25519').privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64');
 
-/**
- * Returns the `did:web` of a base URL. Its document is at `/.well-known/did.json` of a host, and at `did.json` below a
- * base URL with a path (did:web, 3.2).
- */
+/** Its document is at `/.well-known/did.json` of a host, else at `did.json` below the base URL (did:web, 3.2). */
 export const didOf = (publicUrl: string): string => {
   const { host, pathname } = new URL(publicUrl);
   const parts = pathname.split('/').filter((part) => part !== '');
@@ -25,7 +22,6 @@ export const didOf = (publicUrl: string): string => {
 
 const encode = (value: JsonObject): string => Buffer.from(canonicalJson(value)).toString('base64url');
 
-/** Returns the public half of the key. */
 const toJwk = (privateKey: KeyObject): JsonObject => {
   const { kty = '', crv = '', x = '' } = createPublicKey(privateKey).export({ format: 'jwk' });
   return { kty, crv, x, alg: 'EdDSA', use: 'sig' };
@@ -59,30 +55,23 @@ export const createDocumentSigner = ({ key, publicUrl }: { key: string; publicUr
 /** The extension's key (specs/extensions/extension-offer-and-receipt.md). */
 export const offerReceipt = 'offer-receipt';
 
-/** The version of the payloads. */
 const version = 1;
 
 /** A JWS over the terms at `acceptIndex` of the challenge. */
 export type SignedOffer = { format: 'jws'; acceptIndex: number; signature: string };
 
-/**
- * Signs an offer for each of the terms, in their order. It binds for as long as the terms allow, even when the price
- * changes. Empty when nothing can be signed.
- */
+/** One for each of the terms, binding as long as they allow, even when the price changes. Empty without a key. */
 export type SignOffers = (resourceUrl: string, accepts: readonly PaymentRequirements[]) => SignedOffer[];
 
 const complainEveryMs = 60_000;
 
 /** `signer` returns null while the key is not known. `now`: epoch milliseconds. */
-export const createSignOffers = ({
-  signer,
-  now,
-  log,
-}: {
+export const createSignOffers = (context: {
   signer: () => DocumentSigner | null;
   now: () => number;
   log: Log;
 }): SignOffers => {
+  const { signer, now, log } = context;
   const complain = throttle<unknown>(complainEveryMs, (error, leftOut) =>
     log.error({ err: error, leftOut }, 'offers could not be signed; challenges go out without'),
   );
@@ -102,34 +91,39 @@ export const createSignOffers = ({
   };
 };
 
-/** Returns the extension of a challenge that carries offers. */
 export const toOffersExtension = (offers: readonly SignedOffer[]): Extension => ({
   info: { offers: [...offers] },
   schema: { type: 'object', properties: { offers: { type: 'array' } }, required: ['offers'] },
 });
 
 /**
- * Signs the statement that a payment was taken and its result given. It names the transaction, so that the amount can
- * be looked up. Null when the settlement failed, or the payer is not known. Throws the errors of the signer.
+ * Adds a signed statement that a payment was taken and its result given to the response of its settlement. Leaves it out
+ * when it cannot be signed: the money has moved, and the answer must go out. `resourceUrl`: the address that was paid for.
  */
-export const signReceipt = (
+export const addReceipt = (
+  { signer, clock, log }: { signer: () => DocumentSigner | null; clock: Clock; log: Log },
   response: SettleResponse,
-  { signer, resourceUrl, now }: { signer: DocumentSigner; resourceUrl: string; now: number },
-): Extension | null => {
+  { identity, resourceUrl }: { identity: string; resourceUrl: string },
+): SettleResponse => {
+  const documents = signer();
   const { success, payer, network, transaction } = response;
-  if (!success || payer === undefined) return null;
-  const signature = signer.sign({
-    version,
-    network,
-    resourceUrl,
-    payer,
-    issuedAt: Math.floor(now / 1000),
-    ...(transaction === '' ? {} : { transaction }),
-  });
-  return {
-    info: { receipt: { format: 'jws', signature } },
-    schema: { type: 'object', properties: { receipt: { type: 'object' } }, required: ['receipt'] },
-  };
+  if (documents === null || !success || payer === undefined) return response;
+  const issuedAt = Math.floor(clock.now() / 1_000);
+  try {
+    const signature = documents.sign({
+      ...{ version, network, resourceUrl, payer, issuedAt },
+      // The amount can be looked up by it.
+      ...(transaction === '' ? {} : { transaction }),
+    });
+    const receipt: Extension = {
+      info: { receipt: { format: 'jws', signature } },
+      schema: { type: 'object', properties: { receipt: { type: 'object' } }, required: ['receipt'] },
+    };
+    return { ...response, extensions: { ...response.extensions, [offerReceipt]: receipt } };
+  } catch (error) {
+    log.error({ err: error, payment: identity }, 'a receipt could not be signed and is left out');
+    return response;
+  }
 };
 
 /** Shared by every process on one store, so that each can answer with the key of all. */
@@ -153,7 +147,6 @@ export const createPaymentDocuments = (context: {
   });
 
   return {
-    /** Null until the key is loaded. */
     signer: (): DocumentSigner | null => signer,
     /** Loads the key. Never rejects: when the store fails, the next call asks it again. */
     load: async (): Promise<void> => {
@@ -165,7 +158,6 @@ export const createPaymentDocuments = (context: {
     },
     /** Returns the DID document with the public key as JSON text. Rejects when the store fails. */
     didDocument: async (): Promise<string> => JSON.stringify((await requireSigner()).didDocument()),
-    /** Signs what a receipt of an account says. Rejects when the store fails. */
     signReceipt: async (receipt: JsonObject): Promise<string> =>
       (await requireSigner()).sign({ version, ...receipt }),
   };

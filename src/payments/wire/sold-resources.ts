@@ -1,4 +1,5 @@
 import type { JsonObject, Json } from '../../kit/json.ts';
+import { createPathMatcher } from '../../kit/path-matcher.ts';
 import type { Nano } from '../../kit/money.ts';
 import type { Extension, Extensions, ResourceInfo } from '../chains/core/wire.ts';
 import { paymentIdentifier, paymentIdentifierDeclaration } from './extensions.ts';
@@ -20,7 +21,6 @@ export interface SaleDescription {
   descriptions: Readonly<Record<'real' | 'sandbox', string>>;
   /** One sentence about made-up goods; null while they are real. */
   notice: () => string | null;
-  /** One call, such as "search". */
   unit: string;
   /** Where it is sold over HTTP: the path, below the base URL. */
   path: string;
@@ -31,7 +31,6 @@ export interface SaleDescription {
   inputSchema: JsonObject;
   inputExample: JsonObject;
   outputExample: JsonObject;
-  /** Names the present price rule. */
   pricing: string;
   /** Whether a payment is balance, from which the call is paid. */
   isCredit: boolean;
@@ -41,6 +40,19 @@ export interface SaleDescription {
   offersSignIn?: boolean;
   /** The prices of one request as they are now; null: none can be bought. */
   price: () => PriceRange | null;
+  /** The goods that are sold one by one now; null: they are not listed so. */
+  items?: () => SoldItem[] | null;
+}
+
+/** One of the goods of a sale whose path has parameters. */
+export interface SoldItem {
+  name: string;
+  /** Below the base URL. */
+  path: string;
+  price: Nano;
+  /** A sentence without its end, for people. */
+  note: string;
+  inputExample: JsonObject;
 }
 
 /** The prices of the cheapest and the dearest request. `most` is null for a price without an upper bound. */
@@ -112,7 +124,6 @@ const text = { type: 'string' };
 const object = { type: 'object' };
 const transport = 'streamable-http';
 
-/** Declares how to call the tool of a sale. */
 const declareForMcp = (sale: SaleDescription & { toolName: string }): Extension =>
   declare(
     [
@@ -140,18 +151,18 @@ export const declareExtensions = (sale: SaleDescription): Readonly<Record<'rest'
   };
 };
 
-/** One sale over one transport. */
 export interface SoldOver {
   /** Names the operation. */
   sale: string;
   transport: 'rest' | 'mcp';
   /** Whether the goods are made up, which their description says. Absent: they are not. */
   isSandbox?: boolean;
+  /** Where this call is made, below the base URL. Absent: where all calls of the sale are. */
+  path?: string | undefined;
 }
 
 interface SoldResource {
   resource: ResourceInfo;
-  /** The declarations of its challenges. */
   extensions: Extensions;
   offersSignIn: boolean;
 }
@@ -169,15 +180,21 @@ export const createSoldResources = (sales: readonly SaleDescription[], publicUrl
   return {
     /** Returns a resource with what its challenges declare. Throws Error for what is not sold. */
     find: (over: SoldOver): SoldResource => {
+      const url = publicUrl();
       const found = index().bySale.get(keyOf(over));
       if (found === undefined) throw new Error(`${over.sale} is not sold by x402`);
-      return found;
+      return over.path === undefined
+        ? found
+        : { ...found, resource: { ...found.resource, url: url + over.path } };
     },
     /** Returns what is declared of a stored resource; null when it is not sold here. */
     declaredFor: ({ url, description }: Pick<ResourceInfo, 'url' | 'description'>): Extensions | null => {
-      const { byResource } = index();
+      const { byResource, templates } = index();
       // The tools share one address; the stored description tells them apart.
-      return byResource.get(`${url}\n${description}`) ?? byResource.get(url) ?? null;
+      const known = byResource.get(`${url}\n${description}`) ?? byResource.get(url);
+      return (
+        known ?? templates.find(({ match }) => match(url.slice(publicUrl().length)) !== null)?.rest ?? null
+      );
     },
   };
 };
@@ -200,12 +217,15 @@ const indexResources = (sales: readonly SaleDescription[], publicUrl: string) =>
         bySale.set(keyOf({ sale: name, transport, isSandbox }), {
           resource: { url, description, mimeType: 'application/json', serviceName, tags },
           extensions,
-          // A key must not pass through a model.
+          // Over MCP a tool of its own has the challenge.
           offersSignIn: sale.offersSignIn === true && transport === 'rest',
         });
         for (const key of [url, `${url}\n${description}`])
           if (!byResource.has(key)) byResource.set(key, extensions);
       }
   }
-  return { publicUrl, bySale, byResource };
+  const templates = sales
+    .filter(({ path }) => path.includes('{'))
+    .map((sale) => ({ match: createPathMatcher(sale.path), rest: declareExtensions(sale).rest }));
+  return { publicUrl, bySale, byResource, templates };
 };

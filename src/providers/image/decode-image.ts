@@ -16,9 +16,7 @@ const decodeSeconds = 15;
 
 const queue = { total: 1_000 };
 
-/**
- * For the whole process, like Node's thread pool: of its four threads (UV_THREADPOOL_SIZE), files and DNS need the others.
- */
+/** For the whole process: of the four threads of Node's pool (UV_THREADPOOL_SIZE), files and DNS need the others. */
 const decoders = createFairShareLimiter({ total: 2, queue });
 const largeDecoders = createFairShareLimiter({ total: 1, queue });
 
@@ -28,7 +26,6 @@ export type ImageProblem =
   | 'too_many_pixels'
   /** So many scans, texts, frames, chunks or boxes that reading them takes far longer than the pixels. */
   | 'too_many_parts'
-  /** Broken or cut off. */
   | 'undecodable'
   /** Not decoded in time, for example under load. Nothing is known of the image. */
   | 'too_slow';
@@ -106,9 +103,8 @@ type SharpModule = typeof SharpLibrary;
 const openLoaders = ['Png', 'Jpeg', 'Webp', 'Nsgif', 'Heif'].map((name) => `VipsForeignLoad${name}`);
 
 /**
- * Loads the image library with the first call (0.1 s). From then on the whole process decodes only PNG, JPEG, WebP, GIF and
- * HEIF (AVIF), from memory. The work runs on Node's thread
- * pool and must be bounded, so all of it goes through this file.
+ * Loads the library with the first call (0.1 s). From then on the process decodes only these formats, from memory. The
+ * work takes Node's thread pool and must be bounded, so all of it goes through this file.
  */
 const loadSharp = memoizeAsync(async (): Promise<SharpModule> => {
   const { default: sharp } = await import('sharp');
@@ -117,17 +113,13 @@ const loadSharp = memoizeAsync(async (): Promise<SharpModule> => {
   sharp.unblock({ operation: openLoaders });
   // Do not cache the pictures of customers.
   sharp.cache(false);
-  // One thread for each picture.
   sharp.concurrency(1);
   return sharp;
 });
 
 const maxWaitMs = 20_000;
 
-/**
- * Returns null for an image that `work` can decode, by default to its last row. Returns `busy` when too many are being
- * checked, so that nothing is known of this one. Rejects with the signal's reason alone.
- */
+/** Returns null for an image that `work` can decode, `busy` when nothing is known as too many are being checked. */
 export const checkImage = async (
   bytes: Uint8Array,
   { signal, accountId }: DecodeOptions,

@@ -1,4 +1,3 @@
-/** The contract's image ratios. */
 export const aspectRatios = [
   'auto',
   '4:3',

@@ -14,10 +14,7 @@ import { tasksUrl } from './tasks-url.ts';
 /** ModelArk takes requests of 64 MB; base64 makes a third more of an image. */
 const maxInlineBytes = 40 * 1024 ** 2;
 
-/**
- * Videos by ModelArk's generation tasks. ModelArk makes no MOV: its MP4 is put into one here. It has no moderation of
- * its own, so a request that still needs one (`nsfwCheck`) is not begun.
- */
+/** Videos by ModelArk's tasks. Its MP4 is made a MOV here. It has no moderation, so a request for one is not begun. */
 export const createModelarkVideo = (options: TaskVideoOptions): VideoProvider => {
   const { outbound, timeouts } = options;
   return createTaskVideo(
@@ -65,8 +62,7 @@ const toBody = async (request: VideoRequest, signal: AbortSignal): Promise<JsonB
 };
 
 /**
- * Replaces the two hyphens of a flag by a dash. ModelArk reads words such as `--duration 15` in a prompt as flags, which
- * would override the fields of the request, and with them the price. Only the start of a run of hyphens is matched, so
- * that a long run takes linear time.
+ * Replaces the hyphens of a flag: ModelArk reads `--duration 15` in a prompt as one, which would override the request and
+ * its price. Only the start of a run of hyphens is matched, so that a long run takes linear time.
  */
 export const escapeFlags = (prompt: string): string => prompt.replaceAll(/(?<!-)-{2,}(?=\p{L})/gu, '–');

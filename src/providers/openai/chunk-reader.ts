@@ -95,7 +95,6 @@ export const createChunkReader = () => {
     readWhole: (value: unknown): TextEvent[] => (isObject(value) ? read(toChunk(value)) : []),
     /** Null when the answer had no finish reason, so it was cut off. Some upstreams end a tool call with `stop`. */
     finishReason: (): FinishReason | null => (finish === 'stop' && calls.hasAny() ? 'tool_calls' : finish),
-    /** The last reported usage; null when there was none. */
     usage: (): TextUsage | null => usage,
   };
 };

@@ -23,10 +23,7 @@ const longestTimerMs = 2 ** 31 - 1;
 
 export type OpenAiClient = ReturnType<typeof createOpenAiClient>;
 
-/**
- * An OpenAI-compatible service. `baseUrl` has the version part, as in `https://api.openai.com/v1`. Throws ProviderError, or
- * the signal's reason.
- */
+/** An OpenAI-compatible service. `baseUrl` has the version part. Throws ProviderError, or the signal's reason. */
 export const createOpenAiClient = (
   config: Pick<RemoteConfig, 'baseUrl'> & UpstreamConfig,
   context: Parameters<typeof createUpstream>[1] = {},
@@ -59,10 +56,7 @@ export const createOpenAiClient = (
         throw cause ?? (error instanceof SyntaxError ? notJson('answer', error) : error);
       }
     },
-    /**
-     * Posts JSON and hands over the JSON of the answer: of each event up to `[DONE]`, as soon as its bytes have come, or of
-     * the whole.
-     */
+    /** Posts JSON and hands over the JSON of the answer: of each event up to `[DONE]` as it comes, or of the whole. */
     complete: async (path: string, request: UpstreamRequest, reading: Reading): Promise<void> => {
       const kept: Buffer[] = [];
       const { isStreamed, silenceMs, onWhole } = reading;
@@ -97,10 +91,7 @@ const toRequest = (request: UpstreamRequest): UpstreamRequest => ({
   headers: { accept: 'application/json', 'content-type': 'application/json', ...request.headers },
 });
 
-/**
- * Makes the `fetch` of the package, which sends requests through our own client. It leaves out the package's headers: they
- * tell of this machine, or come from its environment.
- */
+/** The `fetch` of the package, by our own client. Its headers are left out: they tell of this machine. */
 const createFetch =
   (upstream: Upstream, signal: AbortSignal) =>
   async (url: string | URL | Request, { body }: RequestInit = {}): Promise<Response> => {

@@ -21,7 +21,6 @@ export interface OpenAiImageOptions {
   timeouts: ProviderTimeouts;
 }
 
-/** The largest image that is fetched from an address. */
 const maxImageBytes = 32 * 1024 ** 2;
 
 const text = z.string().min(1).optional().catch(undefined);
@@ -31,10 +30,7 @@ const answerSchema = z.object({
 
 type AnswerImage = z.infer<typeof answerSchema>['data'][number];
 
-/**
- * Images by `images/generations` of an OpenAI-compatible upstream, or by `images/edits` where there are images to edit.
- * One call makes one image. The answer may have base64 or an address.
- */
+/** Images by `images/generations`, or by `images/edits` with inputs. One call makes one, in base64 or at a URL. */
 export const createOpenAiImage = ({ client, ...downloads }: OpenAiImageOptions): ImageProvider => ({
   generate: async (request, { signal }) => {
     const fields = toFields(request);

@@ -10,7 +10,7 @@ import type {
 import { promptText, type TokenCounter } from '../tokens/token-counter.ts';
 import { createChunkReader } from './chunk-reader.ts';
 import type { OpenAiClient } from './openai-client.ts';
-import type { Json, JsonObject } from '../../kit/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
 
 export interface OpenAiTextOptions {
   client: OpenAiClient;
@@ -69,7 +69,7 @@ export const createOpenAiText = ({ client, counter }: OpenAiTextOptions): TextPr
         failure: 'ambiguous',
       });
     emit({ type: 'finish', reason });
-    const usage = reader.usage() ?? (await countUsage({ request, sent, counter, signal }));
+    const usage = reader.usage() ?? (await countUsage(request, sent, { counter, signal }));
     pace.learn(request.model, { ms, tokens: usage.completionTokens });
     emit({ type: 'usage', usage });
   };
@@ -95,17 +95,11 @@ const textOf = (event: TextEvent): string => {
   return 'text' in event ? event.text : '';
 };
 
-const countUsage = async ({
-  request,
-  sent,
-  counter,
-  signal,
-}: {
-  request: TextRequest;
-  sent: readonly string[];
-  counter: TokenCounter;
-  signal: AbortSignal;
-}): Promise<TextUsage> => {
+const countUsage = async (
+  request: TextRequest,
+  sent: readonly string[],
+  { counter, signal }: { counter: TokenCounter; signal: AbortSignal },
+): Promise<TextUsage> => {
   const prompt = promptText(request);
   const [promptTokens = 0, completionTokens = 0] = await counter.count([prompt.text, sent.join('')], signal);
   return {
@@ -147,10 +141,7 @@ const createAnswerPace = () => {
   };
 };
 
-/**
- * The options that are sent upstream. `store`, `metadata`, `user`, `safety_identifier`, `prompt_cache_key` and options that
- * multiply the output are not.
- */
+/** Not sent: `store`, `metadata`, `user`, `safety_identifier`, `prompt_cache_key`, options that multiply the output. */
 const forwardedOptions = [
   'tools',
   'tool_choice',
@@ -200,23 +191,19 @@ const toRequestBody = (
   [form.limitField]: maxOutputTokens,
   stream: form.isStreamed,
   ...(form.isStreamed
-    ? { stream_options: { ...asObject(options['stream_options']), include_usage: true } }
+    ? { stream_options: { ...toObject(options['stream_options']), include_usage: true } }
     : {}),
 });
 
 /** Removes participant names from a message. Only the legacy `function` role needs one. */
-const toUpstreamMessage = (message: TextMessage): JsonObject => ({
-  role: message.role,
-  content: message.content ?? null,
-  ...(message.tool_calls === undefined ? {} : { tool_calls: message.tool_calls }),
-  ...(message.tool_call_id === undefined ? {} : { tool_call_id: message.tool_call_id }),
-  ...(message.function_call === undefined ? {} : { function_call: message.function_call }),
-  ...(typeof message.refusal === 'string' ? { refusal: message.refusal } : {}),
-  ...(message.audio === undefined ? {} : { audio: message.audio }),
-  ...(message.role === 'function' && message.name !== undefined ? { name: message.name } : {}),
+const toUpstreamMessage = ({ role, content, name, ...others }: TextMessage): JsonObject => ({
+  role,
+  content: content ?? null,
+  ...pick(others, ['tool_calls', 'tool_call_id', 'function_call', 'refusal', 'audio']),
+  ...(role === 'function' && name !== undefined ? { name } : {}),
 });
 
-const pick = (options: { [name: string]: Json }, names: readonly string[]): JsonObject =>
+const pick = (options: { [name: string]: Json | undefined }, names: readonly string[]): JsonObject =>
   Object.fromEntries(
     names.flatMap((name) => {
       const value = options[name];
@@ -224,5 +211,4 @@ const pick = (options: { [name: string]: Json }, names: readonly string[]): Json
     }),
   );
 
-const asObject = (value: Json | undefined): JsonObject =>
-  value !== null && typeof value === 'object' && !Array.isArray(value) ? value : {};
+const toObject = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {});

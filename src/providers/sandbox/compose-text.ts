@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../kit/json.ts';
+import { isJsonObject, type JsonObject } from '../../kit/json.ts';
 import type { TextMessage } from '../text/text-provider.ts';
 
 /** The part of a conversation that the sandbox answers. */
@@ -40,8 +40,7 @@ const textOf = (message: TextMessage | undefined): string => {
 const calledName = (messages: readonly TextMessage[], result: TextMessage): string | null => {
   const calls = messages.findLast((message) => message.tool_calls !== undefined)?.tool_calls ?? [];
   const { function: called } = calls.find((call) => call['id'] === result.tool_call_id) ?? {};
-  const name =
-    called !== null && typeof called === 'object' && !Array.isArray(called) ? called['name'] : null;
+  const name = isJsonObject(called) ? called['name'] : null;
   return typeof name === 'string' ? name : null;
 };
 

@@ -11,18 +11,10 @@ import type { FrameSize } from '../video/video-provider.ts';
 import type { DrawTask } from './pictures/worker.ts';
 import { obeyTriggers, readTriggers, stall } from './triggers.ts';
 
-export interface SandboxImage extends ImageProvider {
-  close(): Promise<void>;
-}
-
 const maxCaptionLength = 400;
 
-/**
- * Makes pictures without a model: a drawn landscape as PNG in the requested ratio, with the prompt's words and the mark
- * "SANDBOX". Given pictures are edited: they are put side by side under a tint, with the words and "SANDBOX EDIT". The same
- * request gives the same picture. Drawing takes 0.1 to 0.3 s in a thread.
- */
-export const createSandboxImage = (): SandboxImage => {
+/** Draws a landscape with the prompt's words, or puts given pictures under a tint: the same for the same request. */
+export const createSandboxImage = (): ImageProvider & { close(): Promise<void> } => {
   const pool = createThreadPool<DrawTask, Uint8Array>({
     file: new URL('./pictures/worker.ts', import.meta.url),
     size: 2,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Json, JsonObject } from '../../kit/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
 import { pause } from '../../kit/repeat.ts';
 import { ProviderError } from '../provider-error.ts';
 import type { FinishReason, TextProvider, TextRequest } from '../text/text-provider.ts';
@@ -19,21 +19,15 @@ import { createThreadPool } from '../../kit/threads/thread-pool.ts';
 export interface SandboxTextOptions {
   counter: TokenCounter;
   examples: ExampleMaker;
-  /** The pause between two events of a stream. */
   pieceDelayMs?: number;
 }
 
 const wordsPerEvent = 3;
 /** The output limit of `[sandbox:truncate]`. */
 const truncatedTokens = 16;
-/** A stalled stream stops after this many events. */
 const eventsBeforeStall = 2;
 
-/**
- * Makes text without a language model: it says so, repeats the question, and, when the request asks for it, calls a
- * function or fills a JSON schema with examples. The same request gives the same answer. Completion tokens are those of the
- * words that were sent, so they are never above the limit.
- */
+/** Makes text without a model, the same for the same request. Its tokens are those of the words that were sent. */
 export const createSandboxText = ({
   counter,
   examples,
@@ -188,8 +182,7 @@ const definitions = (list: Json | undefined): FunctionDefinition[] => {
   });
 };
 
-const asObject = (value: Json | undefined): JsonObject | null =>
-  value !== null && typeof value === 'object' && !Array.isArray(value) ? value : null;
+const asObject = (value: Json | undefined): JsonObject | null => (isJsonObject(value) ? value : null);
 
 export type ExampleMaker = ReturnType<typeof createExampleMaker>;
 

@@ -17,10 +17,7 @@ interface FilmTask {
   startedAt: number;
 }
 
-/**
- * Makes videos without a model: real, playable films of a test picture with the word "SANDBOX", of the requested length,
- * size and format. A film is joined from stored seconds when it is fetched.
- */
+/** Makes playable films of a test picture with the word "SANDBOX", joined from stored seconds when they are fetched. */
 export const createSandboxVideo = ({ clock }: { clock: Clock }): VideoProvider => ({
   start: async (request, { signal }) => {
     const plan = await planFilm(request, signal);

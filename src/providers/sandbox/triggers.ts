@@ -32,10 +32,7 @@ export const readTriggers = (prompt: string): SandboxTriggers => {
   };
 };
 
-/**
- * Waits as long as the triggers say, then throws the failure that they ask for. The failures are of the class `fatal`, so
- * that a customer's test is not repeated and opens no breaker that others share.
- */
+/** Waits, then throws the wanted failure: `fatal`, so that a test is not repeated and opens no breaker of others. */
 export const obeyTriggers = async (triggers: SandboxTriggers, signal: AbortSignal): Promise<void> => {
   if (triggers.delayMs > 0) await pause(triggers.delayMs, signal);
   signal.throwIfAborted();

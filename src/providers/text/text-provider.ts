@@ -48,10 +48,7 @@ export interface TextExtras {
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'function_call';
 
-/**
- * An event of an answer, in the upstream's order. A complete answer has exactly one `finish` and one `usage`, in any order.
- * An answer that ends without them throws ProviderError.
- */
+/** In the upstream's order. A complete answer has one `finish` and one `usage`; one that ends without them throws. */
 export type TextEvent =
   /** `text` is empty when there are only extras. */
   | { type: 'content'; text: string; extras?: TextExtras }

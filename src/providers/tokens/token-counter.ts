@@ -1,15 +1,14 @@
 import type { Log } from '../../kit/log.ts';
 import { ThreadError } from '../../kit/threads/connect-thread.ts';
 import { createThreadPool } from '../../kit/threads/thread-pool.ts';
-import type { Json, JsonObject } from '../../kit/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
 import type { TextMessage, TextRequest } from '../text/text-provider.ts';
 
 export type TokenCounter = ReturnType<typeof createTokenCounter>;
 
 /**
- * Counts tokens (o200k_base) in a worker thread, as loading the vocabulary alone takes 0.2 s. A text above
- * 131,072 UTF-16 units is estimated from an evenly spread sample of that size. A count is never above the
- * text's UTF-8 bytes, and the same text has the same count unless the worker is overloaded.
+ * Counts tokens (o200k_base) in a thread, as loading takes 0.2 s. A text above 131,072 UTF-16 units is estimated from a
+ * sample. A count is never above the UTF-8 bytes, and the same for the same text unless the thread is overloaded.
  */
 export const createTokenCounter = ({ log }: { log: Log }) => {
   const pool = createThreadPool<string[][], number[]>({
@@ -48,10 +47,7 @@ const roughTokens = (text: string): number => Math.ceil(text.length / 4);
 /** A token has at least one byte. A sample of a text in two scripts might count more. */
 const atMostBytes = (text: string, tokens: number): number => Math.min(tokens, Buffer.byteLength(text));
 
-/**
- * The longest piece that is encoded at once, in UTF-16 units: the encoder's time grows with the square of a run without
- * breaks. Each cut adds at most one token.
- */
+/** In UTF-16 units: the encoder's time grows with the square of a run without breaks. A cut adds a token at most. */
 const sliceLength = 512;
 
 /** The longest text that is counted whole, in UTF-16 units. Of a longer one, an evenly spread sample of this size is counted. */
@@ -144,6 +140,6 @@ const partText = (part: JsonObject): string | null => {
 };
 
 const callTexts = (call: Json | undefined): string[] => {
-  if (call === null || typeof call !== 'object' || Array.isArray(call)) return [];
+  if (!isJsonObject(call)) return [];
   return [call['name'], call['arguments']].filter((text) => typeof text === 'string');
 };

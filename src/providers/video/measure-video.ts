@@ -19,9 +19,8 @@ let pool: ThreadPool<VideoSource, VideoMeasure | null> | null = null;
 const never = new AbortController().signal;
 
 /**
- * Measures an MP4, MOV or WebM file by its own tables, in a thread (some milliseconds). Returns null for another file, one
- * that cannot be read within the bounds, and one with contradictory tables. Throws AppError `overloaded` when too many
- * videos wait.
+ * Measures an MP4, MOV or WebM file in a thread. Returns null for one that cannot be read within the bounds, or whose
+ * tables contradict each other. Throws AppError `overloaded` when too many videos wait.
  */
 export const measureVideo = async (
   source: VideoSource,

@@ -13,7 +13,6 @@ import { peekStream } from '../../kit/streams.ts';
 import { imageContentType, videoContentType } from '../content-type.ts';
 import { randomUUID } from 'node:crypto';
 
-/** Options of the adapters of upstreams with video tasks. */
 export interface TaskVideoOptions {
   /** The address of the service. Its version part may be there or not. */
   baseUrl: string;
@@ -130,7 +129,6 @@ const failed = (message: string): VideoReport => ({
   error: new ProviderError(message, { failure: 'fatal' }),
 });
 
-/** The largest results that are taken over from an upstream. */
 export const largestResult = { video: 2 * 1024 ** 3, last_frame: 64 * 1024 ** 2 };
 
 /** Downloads a result from an address that an upstream named, through the guarded client. Throws ProviderError. */
@@ -239,10 +237,7 @@ const join = async function* (
   }
 };
 
-/**
- * Makes the `content` parts of inputs, in their order. Images are sent in the request itself, as many as fit into
- * `maxBytes` together; other images, videos and sounds are sent by their address.
- */
+/** Makes `content` parts: images inline, as many as fit into `maxBytes` together; everything else by its address. */
 export const contentParts = async (
   inputs: readonly VideoInput[],
   { maxBytes, signal }: { maxBytes: number; signal: AbortSignal },

@@ -61,10 +61,7 @@ export const createMovMaker = ({ directory }: { directory: string }) => {
   };
 
   return {
-    /**
-     * Puts the pictures and sounds of MP4 content into a MOV container. The work is done when the body is read, in files of
-     * the folder and in a thread, with bounded memory. The body throws ProviderError.
-     */
+    /** Puts MP4 into MOV while the body is read: in files and a thread, with bounded memory. Throws ProviderError. */
     toMov: (content: VideoContent, signal: AbortSignal): VideoContent =>
       content.contentType === 'video/quicktime'
         ? content

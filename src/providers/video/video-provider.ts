@@ -60,10 +60,7 @@ export interface VideoProvider {
    */
   start(request: VideoRequest, options: { signal: AbortSignal }): Promise<string>;
   report(task: string, options: { signal: AbortSignal }): Promise<VideoReport>;
-  /**
-   * Returns the result of a finished task in the requested format (MOV: `video/quicktime`); null for a last frame that the
-   * upstream did not make.
-   */
+  /** Returns the result in the requested format (MOV: `video/quicktime`); null for a last frame that was not made. */
   fetch(
     task: string,
     part: 'video' | 'last_frame',

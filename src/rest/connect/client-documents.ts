@@ -14,6 +14,9 @@ const waiting = 64;
 const badForMs = 60_000;
 const keptMs = 90 * 24 * 3_600_000;
 const model = 'ClientDocument';
+const maxDocuments = 10_000;
+/** Counting them is dear, so it comes with one of so many writes. */
+const writesForCount = 100;
 
 /**
  * Gets the documents in which assistants describe themselves (CIMD), from addresses that strangers name. A document that
@@ -29,6 +32,7 @@ export const createClientDocuments = ({
   clock: Clock;
 }) => {
   const bad = new LRUCache<string, true>({ max: 1_000, ttl: badForMs });
+  let writes = 0;
   const limiter = createFairShareLimiter({
     total: atOnce,
     perOwner: { owner: 2 },
@@ -63,8 +67,9 @@ export const createClientDocuments = ({
           uid: null,
           expiresAt: now + keptMs,
           now,
-          maxRecords: 10_000,
+          maxRecords: writes % writesForCount === 0 ? maxDocuments : undefined,
         });
+        writes += 1;
         return answer(text);
       } catch (error) {
         const kept = await store.findOAuthRecord({ ...key, now });

@@ -1,7 +1,7 @@
 import { html, type Html } from '../docs/docs-page-html.ts';
 import type { SignInPrompt } from '../../payments/sale/sign-in.ts';
 import { pageShell } from '../page-shell.ts';
-import { walletScript } from './wallet-script.ts';
+import { signInForm } from './sign-in-form.ts';
 
 export interface ConsentSubject {
   /** The name of this service for people. */
@@ -11,14 +11,14 @@ export interface ConsentSubject {
   /** What the client calls itself. */
   clientName: string;
   redirect: { name: string; isProgram: boolean };
-  /** The scopes that it asks for. */
+  /** The scopes that it asks for. `tools:files`: the tools of a mounted server. */
   scopes: readonly string[];
   /** The address of the style sheet. */
   style: string;
   /** What a wallet signs to sign in; null: wallets have no accounts here. */
   prompts: readonly SignInPrompt[] | null;
-  /** Why the last try failed; null: this is the first. */
-  problem: string | null;
+  /** Why the last try failed, and what it filled in; null: this is the first. */
+  failed: { problem: string; form: URLSearchParams } | null;
 }
 
 const scopeTexts: Readonly<Record<string, string>> = {
@@ -27,10 +27,17 @@ const scopeTexts: Readonly<Record<string, string>> = {
   search: 'search for profiles, which may cost money',
 };
 
+const toolsText = (scope: string): Html =>
+  html`use the tools of <bdi>${scope.replace('tools:', '')}</bdi>, made by others, which may change things and
+    cost money`;
+
 /** Makes the page on which a person allows an assistant to use an account. Only a wallet needs its script. */
 export const consentPage = (subject: ConsentSubject): string => {
-  const { service, clientHost, redirect } = subject;
+  const { service, clientHost, redirect, failed } = subject;
+  const filled = (name: string, first: string): string => failed?.form.get(name) ?? first;
+  const isTicked = (scope: string): boolean => failed?.form.getAll('scope').includes(scope) ?? true;
   const title = `Connect an assistant to ${service}`;
+  const { key, buttons, after } = signInForm(subject, 'Allow');
   return pageShell({
     title,
     style: subject.style,
@@ -48,7 +55,7 @@ export const consentPage = (subject: ConsentSubject): string => {
           <p>It calls itself <bdi>${subject.clientName}</bdi>. Anybody can use this name.</p>
         </header>
         ${redirect.isProgram ? programWarning : null}
-        ${subject.problem === null ? null : html`<p class="notice" role="alert">${subject.problem}</p>`}
+        ${failed === null ? null : html`<p class="notice" role="alert">${failed.problem}</p>`}
         <form method="post">
           <fieldset>
             <legend>It may</legend>
@@ -56,35 +63,36 @@ export const consentPage = (subject: ConsentSubject): string => {
               (scope) =>
                 html`<p>
                   <label>
-                    <input type="checkbox" name="scope" value="${scope}" checked />
-                    ${scopeTexts[scope] ?? scope}
+                    <input
+                      type="checkbox"
+                      name="scope"
+                      value="${scope}"
+                      ${isTicked(scope) ? html`checked` : null}
+                    />
+                    ${scopeTexts[scope] ?? toolsText(scope)}
                   </label>
                 </p>`,
             )}
           </fieldset>
           <fieldset>
             <legend>It may spend at most, in US dollars</legend>
-            <p>
-              <label for="budget-day">A day (UTC)</label>
-              <input id="budget-day" name="budget_day_usd" inputmode="decimal" value="5.00" />
-            </p>
-            <p>
-              <label for="budget-total">In all</label>
-              <input id="budget-total" name="budget_total_usd" inputmode="decimal" value="50.00" />
-            </p>
+            ${amountField('A day (UTC)', 'budget_day_usd', filled('budget_day_usd', '5.00'))}
+            ${amountField('In all', 'budget_total_usd', filled('budget_total_usd', '50.00'))}
             <p>Leave one of them empty for no such limit.</p>
+            ${amountField(
+              'Ask me before a call that may cost more than',
+              'ask_above_usd',
+              filled('ask_above_usd', ''),
+            )}
+            <p>Empty: it never asks.</p>
           </fieldset>
+          ${key}
           <p>
-            <label for="key">Your API key of ${service}</label>
-            <input id="key" name="key" type="password" autocomplete="off" required />
-          </p>
-          <p>
-            <button name="answer" value="allow">Allow</button>
-            ${subject.prompts === null ? null : walletButton(subject.prompts)}
+            ${buttons}
             <button name="answer" value="refuse" formnovalidate>Refuse</button>
           </p>
         </form>
-        ${subject.prompts === null ? null : walletParts}
+        ${after}
         <footer>
           <p>The connection ends when you revoke it, or the key. It sees no key, and makes none.</p>
           ${subject.prompts === null ? null : html`<p>With a wallet it ends after 30 days at the latest.</p>`}
@@ -94,32 +102,13 @@ export const consentPage = (subject: ConsentSubject): string => {
   });
 };
 
-const walletButton = (prompts: readonly SignInPrompt[]): Html => html`
-  <button type="button" id="sign" data-prompts="${JSON.stringify(prompts)}" hidden>
-    Allow with a wallet
-  </button>
-  <input type="hidden" name="wallet" />
-`;
-
-/** The policy of the page has the hash of exactly this text. */
-const script: Html = { markup: `<script>${walletScript}</script>` };
-const walletParts: Html = html`<p class="notice" role="alert" id="wallet-problem" hidden></p>
-  ${script}`;
+const amountField = (label: string, name: string, value: string): Html =>
+  html`<p>
+    <label for="${name}">${label}</label>
+    <input id="${name}" name="${name}" inputmode="decimal" value="${value}" />
+  </p>`;
 
 const programWarning: Html = html`<p class="notice">
   <strong>This is a program on this computer.</strong> Allow it only if you have just started to connect it
   yourself.
 </p>`;
-
-/** Makes the page for a request that has ended. */
-export const expiredPage = ({ service, style }: Pick<ConsentSubject, 'service' | 'style'>): string =>
-  pageShell({
-    title: `${service}: this request has ended`,
-    style,
-    body: html`<body class="single">
-      <main>
-        <h1>This request has ended</h1>
-        <p>Go back to your assistant, and connect again.</p>
-      </main>
-    </body>`,
-  });

@@ -1,18 +1,23 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { Provider, errors, type Configuration, type JWK } from 'oidc-provider';
 import { isConnectionAlive, scopes } from '../../accounts/authenticate.ts';
-import { connectionResources, mainResource } from '../../accounts/connection-resources.ts';
+import { mainResource, resourceScopes } from '../../accounts/connection-resources.ts';
 import { randomBase62, sha256 } from '../../kit/ids.ts';
+import { basePathOf } from '../../kit/public-url.ts';
+import { brandTitle } from '../../kit/text.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { Log } from '../../kit/log.ts';
 import type { Outbound } from '../../http/outbound.ts';
+import type { Services } from '../../operations/call.ts';
 import type { Store } from '../../store/store.ts';
+import { pageHeaders } from '../page-shell.ts';
 import { createClientDocuments } from './client-documents.ts';
+import { endPage } from './end-page.ts';
 import { createOAuthAdapter } from './oauth-adapter.ts';
 
 const daySeconds = 24 * 3_600;
 
-export interface ProviderOptions {
+export interface ProviderOptions extends Pick<Services, 'config'> {
   /** Without a slash at its end. */
   publicUrl: string;
   store: Store;
@@ -21,8 +26,8 @@ export interface ProviderOptions {
   log: Log;
 }
 
-/** The path of the gateway itself, without a slash at its end. */
-export const basePathOf = (publicUrl: string): string => new URL(publicUrl).pathname.replace(/\/$/, '');
+/** The address of the style sheet of our pages. */
+export const styleOf = (publicUrl: string): string => `${basePathOf(publicUrl)}/docs/style.css`;
 
 /** The secrets that all processes of a deployment share. The provider signs no tokens, but wants a key. */
 const readSecrets = async (store: Store): Promise<{ cookies: string; jwk: JWK }> => {
@@ -36,7 +41,7 @@ const readSecrets = async (store: Store): Promise<{ cookies: string; jwk: JWK }>
 
 /** Makes the authorization server: public clients, PKCE, opaque tokens for one resource each. */
 export const createProvider = async (options: ProviderOptions): Promise<Provider> => {
-  const { publicUrl, store, clock, log } = options;
+  const { publicUrl, store, clock, log, config } = options;
   const secrets = await readSecrets(store);
   const basePath = `${basePathOf(publicUrl)}/oauth`;
   const cookie = { path: basePath, httpOnly: true, sameSite: 'lax', signed: true } as const;
@@ -50,6 +55,17 @@ export const createProvider = async (options: ProviderOptions): Promise<Provider
       long: cookie,
       short: cookie,
     },
+    renderError: (context, { error, error_description: description }) => {
+      const reason = description === undefined ? error : `${error}: ${description}`;
+      context.set({ ...pageHeaders, 'content-type': 'text/html; charset=utf-8' });
+      context.body = endPage(
+        { service: brandTitle(config), style: styleOf(publicUrl) },
+        {
+          title: 'This request cannot be answered',
+          text: `Go back to your assistant, and connect again. The reason: ${reason}`,
+        },
+      );
+    },
     interactions: { url: (_context, { uid }) => `${basePath}/enter/${uid}` },
     findAccount: async (_context, accountId, token) => {
       const grantId = token !== undefined && 'grantId' in token ? token.grantId : undefined;
@@ -61,6 +77,8 @@ export const createProvider = async (options: ProviderOptions): Promise<Provider
     },
     ...resourceFeatures(options),
   });
+  // A client that does not name its method of authentication is public, too. The library would give it a secret.
+  Object.assign(provider.Client, { needsSecret: () => false });
   provider.proxy = true;
   provider.on('server_error', (_context, error) =>
     log.error({ err: error }, 'the authorization server failed'),
@@ -107,10 +125,6 @@ const protocol: Configuration = {
     const grantId = oidc.result?.consent?.grantId;
     return grantId === undefined ? undefined : oidc.provider.Grant.find(grantId);
   },
-  renderError: (context, { error, error_description: description }) => {
-    context.type = 'text/plain; charset=utf-8';
-    context.body = `${error}: ${description ?? 'Go back to your assistant, and connect again.'}\n`;
-  },
 };
 
 /** The resources, and the clients that may ask for one. */
@@ -123,7 +137,8 @@ const resourceFeatures = (options: ProviderOptions): Pick<Configuration, 'featur
       devInteractions: { enabled: false },
       userinfo: { enabled: false },
       rpInitiatedLogout: { enabled: false },
-      registration: { enabled: true },
+      // Nobody reads or changes a registration, so no token for that is kept.
+      registration: { enabled: true, issueRegistrationAccessToken: false },
       revocation: { enabled: true, allowedPolicy: () => true },
       clientIdMetadataDocument: {
         enabled: true,
@@ -136,7 +151,7 @@ const resourceFeatures = (options: ProviderOptions): Pick<Configuration, 'featur
         useGrantedResource: () => true,
         getResourceServerInfo: (_context, asked) => {
           const allowed = asked.startsWith(publicUrl)
-            ? connectionResources.get(asked.slice(publicUrl.length))
+            ? resourceScopes(asked.slice(publicUrl.length), true)
             : undefined;
           if (allowed === undefined) throw new errors.InvalidTarget();
           return { scope: allowed.join(' '), audience: asked, accessTokenFormat: 'opaque' };

@@ -1,37 +1,43 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Provider } from 'oidc-provider';
-import { AppError } from '../../kit/errors.ts';
 import { brandTitle } from '../../kit/text.ts';
 import { newId, sha256 } from '../../kit/ids.ts';
 import { memoizeAsync } from '../../kit/memoize.ts';
-import { readBody } from '../../kit/streams.ts';
+import { basePathOf } from '../../kit/public-url.ts';
 import { writeJson } from '../../kit/write-answer.ts';
 import { scopes } from '../../accounts/authenticate.ts';
-import { connectionResources, mainResource } from '../../accounts/connection-resources.ts';
-import { pageHeaders } from '../page-shell.ts';
-import { walletScriptSource } from './wallet-script.ts';
-import { consentPage, expiredPage, type ConsentSubject } from './consent-page.ts';
-import { basePathOf, createProvider, type ProviderOptions } from './create-provider.ts';
+import { mainResource, resourceScopes } from '../../accounts/connection-resources.ts';
+import type { Services } from '../../operations/call.ts';
+import { consentPage, type ConsentSubject } from './consent-page.ts';
+import { createProvider, styleOf, type ProviderOptions } from './create-provider.ts';
 import { unusedGrantMs } from './oauth-adapter.ts';
 import { metadataResource } from './provider-path.ts';
-import { readConsent, type Consent, type SignInOptions } from './read-consent.ts';
+import { endPage } from './end-page.ts';
+import { readConsent, type Consent } from './read-consent.ts';
+import { readForm } from './read-form.ts';
 import { describeRedirect } from './redirect-target.ts';
+import { createServeAskedCall, type AskedCallOptions } from './serve-asked-call.ts';
+import { writePage } from './write-page.ts';
 
-export interface OAuthMountOptions extends Omit<ProviderOptions, 'publicUrl'>, SignInOptions {
-  publicUrl: () => string;
-}
+export interface OAuthMountOptions
+  extends Omit<ProviderOptions, 'publicUrl' | 'config'>, AskedCallOptions, Pick<Services, 'mounts'> {}
 
-/** Serves the authorization server below `/oauth`, its metadata, and the page of consent, by `toProviderPath`. */
+/** Serves the authorization server below `/oauth`, its metadata, and the pages of consent and of asked calls, by `toProviderPath`. */
 export const createOAuthMount = (options: OAuthMountOptions) => {
   const load = memoizeAsync(async () => {
     const provider = await createProvider({ ...options, publicUrl: options.publicUrl() });
     return { callback: provider.callback(), enter: createEnter(provider, options) };
   });
 
+  const serveAskedCall = createServeAskedCall(options);
+  const hasTools = options.mounts.accountServers.length > 0;
+
   return async (request: IncomingMessage, response: ServerResponse, path: string): Promise<void> => {
+    const askedCall = /^\/calls\/(\w+)$/.exec(path)?.[1];
+    if (askedCall !== undefined) return serveAskedCall(request, response, askedCall);
     const publicUrl = options.publicUrl();
     const resource = metadataResource(path);
-    const allowed = resource === null ? undefined : connectionResources.get(resource);
+    const allowed = resource === null ? undefined : resourceScopes(resource, hasTools);
     if (resource !== null && allowed !== undefined)
       return writeJson(response, {
         status: 200,
@@ -53,11 +59,24 @@ const nameOurselves = (request: IncomingMessage, publicUrl: string, path: string
     if (name === 'forwarded' || name.startsWith('x-forwarded-')) delete headers[name];
   headers.host = host;
   headers['x-forwarded-proto'] = protocol.slice(0, -1);
-  const query = url.includes('?') ? url.slice(url.indexOf('?')) : '';
+  const sent = url.includes('?') ? url.slice(url.indexOf('?')) : '';
+  const query = path === '/authorize' ? withScopes(sent) : sent;
   Object.assign(request, {
     originalUrl: `${basePathOf(publicUrl)}/oauth${path}${query}`,
     url: `${path}${query}`,
   });
+};
+
+/**
+ * A client that names no scope of ours asks for all, as its person sees on the page. The library would refuse it after the
+ * consent, or give it a token that opens nothing.
+ */
+const withScopes = (query: string): string => {
+  const params = new URLSearchParams(query);
+  const named = textOf(params.get('scope')).split(' ');
+  if (scopes.some((scope) => named.includes(scope))) return query;
+  params.set('scope', [...named, ...scopes].join(' ').trim());
+  return `?${params.toString()}`;
 };
 
 const afterStart = (text: string, start: string): string =>
@@ -79,12 +98,9 @@ const protectedResource = (
   resource_name: brandTitle(config),
 });
 
-const maxFormBytes = 30_000;
-
-const readForm = async (request: IncomingMessage): Promise<URLSearchParams> => {
-  const body = await readBody(request, maxFormBytes);
-  if (body === null) throw new AppError('payload_too_large', 'The form is too long.');
-  return new URLSearchParams(body.toString());
+const expired = {
+  title: 'This request has ended',
+  text: 'Go back to your assistant, and connect again.',
 };
 
 /** Shows what is asked for, and makes the connection that a person allows. */
@@ -92,11 +108,11 @@ const createEnter = (provider: Provider, options: OAuthMountOptions) => {
   const service = brandTitle(options.config);
   return async (request: IncomingMessage, response: ServerResponse, path: string): Promise<void> => {
     const publicUrl = options.publicUrl();
-    const style = `${basePathOf(publicUrl)}/docs/style.css`;
+    const style = styleOf(publicUrl);
     const details = await provider.interactionDetails(request, response).catch(() => null);
     // The cookie is of the newest page. What a person allows on an older one must not go to another assistant.
     if (details === null || path !== `/enter/${details.uid}`)
-      return writePage(response, 400, expiredPage({ service, style }));
+      return writePage(response, 400, endPage({ service, style }, expired));
     const { uid, prompt, params, lastSubmission } = details;
     // A client that asks for consent gets a second round, which the page has answered already.
     if (prompt.name === 'consent' && lastSubmission?.consent?.grantId !== undefined)
@@ -116,7 +132,8 @@ const createEnter = (provider: Provider, options: OAuthMountOptions) => {
         error_description: 'A connection opens one resource. Ask for one.',
       });
     const [resource = ''] = named;
-    const offered = connectionResources.get(resource) ?? [];
+    const servers = await serversWithTools(options);
+    const offered = resourceScopes(resource, servers.length > 0) ?? [];
     const wanted = textOf(params['scope']).split(' ');
     const asked = offered.filter((scope) => wanted.includes(scope));
     const subject = {
@@ -125,17 +142,19 @@ const createEnter = (provider: Provider, options: OAuthMountOptions) => {
       clientHost: URL.parse(clientId)?.host ?? null,
       clientName: (client?.clientName ?? clientId).slice(0, 100),
       redirect: describeRedirect(redirectUri),
-      scopes: asked.length === 0 ? offered : asked,
+      scopes: (asked.length === 0 ? offered : asked).flatMap((scope) =>
+        scope === 'tools' ? servers.map((server) => `tools:${server}`) : scope,
+      ),
     };
     // A message that was signed for another request counts for nothing here.
     const requestId = sha256(uid);
-    const show = async (problem: string | null): Promise<void> => {
+    const show = async (failed: ConsentSubject['failed']): Promise<void> => {
       const statement = `Let an assistant that returns to ${subject.redirect.name} use the balance of this wallet. Signing costs nothing.`;
       const prompts = options.config.wallets.isOn
         ? await options.x402.promptSignIn({ statement, requestId })
         : null;
-      const page = consentPage({ ...subject, prompts, problem });
-      writePage(response, problem === null ? 200 : 400, page, { redirectUri, hasScript: prompts !== null });
+      const page = consentPage({ ...subject, prompts, failed });
+      writePage(response, failed === null ? 200 : 400, page, { redirectUri, hasScript: prompts !== null });
     };
     if (request.method !== 'POST') return show(null);
     const form = await readForm(request);
@@ -145,7 +164,7 @@ const createEnter = (provider: Provider, options: OAuthMountOptions) => {
         error_description: 'The person refused.',
       });
     const consent = await readConsent(form, { asked: subject.scopes, requestId }, options);
-    if (typeof consent === 'string') return show(consent);
+    if (typeof consent === 'string') return show({ problem: consent, form });
     const login = { accountId: consent.accountId, remember: false };
     const grantId = await makeConnection(provider, { ...consent, subject, clientId, resource }, options);
     await provider.interactionFinished(
@@ -157,6 +176,12 @@ const createEnter = (provider: Provider, options: OAuthMountOptions) => {
   };
 };
 
+/** The mounted servers that have tools to offer to a connection. */
+const serversWithTools = async ({ mounts }: Pick<OAuthMountOptions, 'mounts'>): Promise<string[]> => {
+  const offered = await mounts.offered();
+  return mounts.accountServers.filter((name) => offered.some(({ server }) => server === name));
+};
+
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** Makes a connection with its grant. Returns the id of the grant. */
@@ -166,7 +191,9 @@ const makeConnection = async (
     accountId,
     keyId,
     budgets,
+    askAbove,
     allowed,
+    servers,
     clientId,
     resource,
     subject,
@@ -182,7 +209,8 @@ const makeConnection = async (
   const uri = publicUrl() + resource;
   // The library asks again for what is neither added nor rejected.
   grant.addOIDCScope(['offline_access', ...allowed].join(' '));
-  grant.rejectOIDCScope(refused);
+  // No token of ours says who the person is. Gemini CLI asks for it, because the library lists this scope.
+  grant.rejectOIDCScope(`openid ${refused}`);
   grant.addResourceScope(uri, allowed.join(' '));
   grant.rejectResourceScope(uri, refused);
   const grantId = await grant.save();
@@ -193,32 +221,14 @@ const makeConnection = async (
     parentId: keyId,
     grantId: sha256(grantId),
     scopes: allowed,
+    servers,
     resource,
     client: { id: clientId, name: subject.clientName, redirect: subject.redirect.name },
     label: subject.clientHost ?? subject.clientName,
     // The first token takes this end away.
     limits: { ...budgets, expiresAt: now + unusedGrantMs },
+    askAbove,
     now,
   });
   return grantId;
-};
-
-/** `redirectUri`: where the form may lead in the end. */
-const writePage = (
-  response: ServerResponse,
-  status: number,
-  page: string,
-  { redirectUri, hasScript }: { redirectUri?: string; hasScript?: boolean } = {},
-): void => {
-  const target = redirectUri === undefined ? null : new URL(redirectUri);
-  const form = target === null ? '' : ` ${target.origin === 'null' ? target.protocol : target.origin}`;
-  const script = hasScript === true ? `; script-src ${walletScriptSource}` : '';
-  const policy = pageHeaders['content-security-policy'] ?? '';
-  response.writeHead(status, {
-    ...pageHeaders,
-    'content-type': 'text/html; charset=utf-8',
-    'cache-control': 'no-store',
-    'content-security-policy': policy.replace("form-action 'none'", `form-action 'self'${form}`) + script,
-  });
-  response.end(page);
 };

@@ -17,13 +17,23 @@ const clientLifeMs = 90 * dayMs;
 /** A grant whose code is not exchanged for a token ends after this time. A token keeps it for longer. */
 export const unusedGrantMs = 10 * 60_000;
 
-/** Strangers make records of these models. The ones that were used longest ago give way. */
-const maxRecords: Readonly<Record<string, number>> = { Client: 10_000, Interaction: 10_000, Session: 10_000 };
+/** Strangers make records of these models. So each is bounded in bytes, and all of a model in number. */
+const maxBytes: Readonly<Record<string, number>> = { Client: 5_000, Interaction: 10_000, Session: 10_000 };
+const maxRecords = 10_000;
 /** Counting them is dear, so it comes with one of so many writes. */
 const writesForCount = 100;
+/** A connection that refreshes without end keeps so many of its tokens of a kind. */
+const maxTokens = 50;
 
 const toPayload = (stored: string, id: string): AdapterPayload =>
   JSON.parse(stored.replaceAll(idMark, id)) as AdapterPayload;
+
+const assertLength = (model: string, text: string): void => {
+  const most = maxBytes[model] ?? Infinity;
+  if (Buffer.byteLength(text) <= most) return;
+  const message = `The request is too long: it may have ${most} bytes.`;
+  throw model === 'Client' ? new errors.InvalidClientMetadata(message) : new errors.InvalidRequest(message);
+};
 
 export type OAuthStore = Pick<
   Store,
@@ -59,14 +69,19 @@ export const createOAuthAdapter = (
       const now = clock.now();
       // It is a cookie, and nothing reads it.
       if (payload.session !== undefined) payload.session = { ...payload.session, cookie: '' };
+      const text = JSON.stringify(payload).replaceAll(id, idMark);
+      assertLength(model, text);
+      // The client of a grant is found by it, and stays.
+      const uid = model === 'Grant' ? payload.clientId : payload.uid;
       await store.putOAuthRecord({
         ...keyOf(id),
-        payload: JSON.stringify(payload).replaceAll(id, idMark),
+        payload: text,
         grantId: payload.grantId === undefined ? null : sha256(payload.grantId),
-        uid: payload.uid === undefined || payload.uid === id ? null : sha256(payload.uid),
+        uid: uid === undefined || uid === id ? null : sha256(uid),
         expiresAt: now + lifeOf(expiresIn),
         now,
-        maxRecords: writes % writesForCount === 0 ? maxRecords[model] : undefined,
+        maxRecords: model in maxBytes && writes % writesForCount === 0 ? maxRecords : undefined,
+        maxOfGrant: model === 'AccessToken' || model === 'RefreshToken' ? maxTokens : undefined,
       });
       writes += 1;
     },
@@ -77,6 +92,8 @@ export const createOAuthAdapter = (
       if (model === 'Client' && now - found.usedAt > dayMs)
         await store.useOAuthRecord({ ...keyOf(id), now, expiresAt: now + clientLifeMs });
       const payload = toPayload(found.payload, id);
+      // A client registers the scopes that there were then. What it may do, its person says.
+      if (model === 'Client') delete payload.scope;
       return isOver(found.consumedAt)
         ? { ...payload, consumed: Math.floor((found.consumedAt ?? 0) / 1_000) }
         : payload;

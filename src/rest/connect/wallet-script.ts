@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import { addressMark } from '../../payments/sale/sign-in.ts';
+import { scriptSource } from '../page-shell.ts';
 
 /**
- * The one script of the page of consent: a wallet of the browser (EIP-1193, or a Solana wallet) signs the prompt that the
+ * The one script of the pages on which a person signs in: a wallet of the browser (EIP-1193, or a Solana wallet) signs the prompt that the
  * button has, and the form is sent with it.
  */
 export const walletScript = `
@@ -56,4 +56,4 @@ button.addEventListener('click', async () => {
 `;
 
 /** The source of that script for a Content-Security-Policy. */
-export const walletScriptSource = `'sha256-${createHash('sha256').update(walletScript).digest('base64')}'`;
+export const walletScriptSource = scriptSource(walletScript);

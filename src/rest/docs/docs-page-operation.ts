@@ -1,3 +1,5 @@
+import type { Json } from '../../kit/json.ts';
+import { curlCommand } from './curl-command.ts';
 import { html, prose, type Html } from './docs-page-html.ts';
 import { limitsOf, membersOf, typeOf, type ShownSchema } from './docs-page-schema.ts';
 
@@ -29,7 +31,7 @@ interface ShownResponse {
 
 type ShownContent = Record<
   string,
-  { schema?: ShownSchema; examples?: Record<string, { summary?: string; value: unknown }> }
+  { schema?: ShownSchema; examples?: Record<string, { summary?: string; value: Json }> }
 >;
 
 export interface PlacedOperation {
@@ -154,16 +156,7 @@ const curlSection = ({ method, path, operation }: PlacedOperation, baseUrl: stri
     .map(({ name }) => `${name}=${exampleOf(name)}`)
     .join('&');
   const body = Object.values(requestBody?.content['application/json']?.examples ?? {})[0]?.value;
-  const lines = [
-    `curl ${method === 'post' ? '-X POST ' : ''}"${baseUrl}${address}${query === '' || body !== undefined ? '' : `?${query}`}"`,
-    ...(security.length === 0 ? [] : [`  -H "Authorization: Bearer $CAUSEWAY_API_KEY"`]),
-    ...(body === undefined
-      ? []
-      : [
-          '  -H "Content-Type: application/json"',
-          `  -d '${JSON.stringify(body, null, 2).replaceAll("'", String.raw`'\''`)}'`,
-        ]),
-  ];
+  const url = `${baseUrl}${address}${query === '' || body !== undefined ? '' : `?${query}`}`;
   return html`<h4>With curl</h4>
-    <pre tabindex="0"><code>${lines.join(' \\\n')}</code></pre>`;
+    <pre tabindex="0"><code>${curlCommand({ method, url, hasKey: security.length > 0, body })}</code></pre>`;
 };

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { iconPath } from '../../kit/icon.ts';
 import { html, prose, type Html } from './docs-page-html.ts';
 import {
   operationSection,
@@ -22,25 +23,33 @@ export interface DocsFile {
   /** The media type without its charset, which is UTF-8. */
   type: string;
   body: string;
+  /** The one script that the page may run. */
+  script?: string;
 }
 
 /** Makes the files of `/docs`, by address, from the interface description. */
 export const createDocsPage = async (
   openApi: string,
-): Promise<Readonly<Record<'/docs' | '/docs/style.css', DocsFile>>> => ({
-  '/docs': { type: 'text/html', body: page(JSON.parse(openApi) as ShownDocument) },
-  '/docs/style.css': {
-    type: 'text/css',
-    body: await readFile(new URL('./style.css', import.meta.url), 'utf8'),
-  },
-});
+): Promise<Readonly<Record<'/docs' | '/docs/style.css', DocsFile>>> => {
+  const [script = '', style = ''] = await Promise.all(
+    ['search.js', 'style.css'].map((name) => readFile(new URL(name, import.meta.url), 'utf8')),
+  );
+  return {
+    '/docs': {
+      type: 'text/html',
+      body: page(JSON.parse(openApi) as ShownDocument, { markup: `<script>${script}</script>` }),
+      script,
+    },
+    '/docs/style.css': { type: 'text/css', body: style },
+  };
+};
 
 const placed = (paths: ShownDocument['paths']): PlacedOperation[] =>
   Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ method, path, operation })),
   );
 
-const page = (document: ShownDocument): string => {
+const page = (document: ShownDocument, script: Html): string => {
   const { info, tags, components } = document;
   const operations = placed(document.paths);
   const callbacks = placed(document.webhooks);
@@ -51,15 +60,24 @@ const page = (document: ShownDocument): string => {
   return pageShell({
     title: `${info.title}: the interface`,
     style: '/docs/style.css',
+    icon: iconPath,
     body: html`<body>
       <a class="skip" href="#content">Skip to the content</a>
       <nav aria-label="Operations">
         <p class="brand">${info.title}</p>
-        ${tags.map(({ name }) => navigation(name, ofTag(name)))} ${navigation('callbacks', callbacks)}
-        <ul>
-          <li><a href="#schemas">Schemas</a></li>
-          <li><a href="/openapi.json">openapi.json</a></li>
-        </ul>
+        <div class="search" hidden>
+          <label for="search-words">Search</label>
+          <input id="search-words" type="search" autocomplete="off" aria-keyshortcuts="/" />
+          <p id="search-status" role="status"></p>
+        </div>
+        <details>
+          <summary>Contents</summary>
+          ${tags.map(({ name }) => navigation(name, ofTag(name)))} ${navigation('callbacks', callbacks)}
+          <ul>
+            <li><a href="#schemas">Schemas</a></li>
+            <li><a href="/openapi.json">openapi.json</a></li>
+          </ul>
+        </details>
       </nav>
       <main id="content">
         <header>
@@ -74,6 +92,7 @@ const page = (document: ShownDocument): string => {
         ${group('callbacks', 'What this service sends to an address of yours.', callbacks, context)}
         ${schemasSection(components.schemas)}
       </main>
+      ${script}
     </body>`,
   });
 };

@@ -1,8 +1,9 @@
 import type { z } from 'zod';
-import type { DescribedOperation } from '../../operations/definition.ts';
+import { takesBody, type DescribedOperation } from '../../operations/definition.ts';
 import {
   headerComponents,
   idempotencyKeyParameter,
+  usageTagParameter,
   paymentParameters,
   rangeParameter,
   signInParameter,
@@ -161,13 +162,13 @@ const toOperationObject = (
     parameters: [
       ...pathNames.map((field) => parameter(operation, { place: 'path', field, input })),
       ...rest.query.map((field) => parameter(operation, { place: 'query', field, input })),
-      ...(isPrepaid ? [idempotencyKeyParameter] : []),
+      ...(isPrepaid ? [idempotencyKeyParameter, usageTagParameter] : []),
       ...(isPaid ? paymentParameters : []),
       ...(isSignIn ? [signInParameter] : []),
       ...(rest.content === undefined ? [] : [rangeParameter]),
     ],
     ...(rest.accepts === undefined ? {} : { requestBody: streamBody(rest.accepts) }),
-    ...(rest.method === 'POST' && Object.keys(bodySchema.properties ?? {}).length > 0
+    ...(takesBody(rest) && Object.keys(bodySchema.properties ?? {}).length > 0
       ? { requestBody: requestBody(operation, schemas.add(requestName, bodySchema)) }
       : {}),
     responses: { ...successResponses(operation, brand), ...errorResponses(operation, brand) },

@@ -1,3 +1,4 @@
+import { outcomeUnknown } from '../../operations/tools/run-tool.ts';
 import { messages, type ErrorCode } from '../../kit/errors.ts';
 import type { ErrorText } from '../../operations/operation-docs.ts';
 
@@ -25,6 +26,11 @@ export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
   permission_denied: {
     when: 'The API key has limits, and such a key cannot manage keys.',
     message: 'This API key has limits, so it cannot manage keys. Use a key without limits.',
+  },
+  confirmation_required: {
+    when: 'Over MCP: the call may cost more than the price above which its person is asked. The text has the page.',
+    message:
+      'This call may cost up to $0.40. Calls of this assistant that may cost more than $0.10 need a confirmation by the person.',
   },
   invalid_parameter: {
     when: 'A field has a value that is not allowed; `param` names it.',
@@ -83,6 +89,10 @@ export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
     when: 'The account has no video with this id, or the video has no such variant.',
     message: messages.video_not_found,
   },
+  tool_not_found: {
+    when: 'No tool of this name is offered now: it does not exist, is not accepted, or has changed since.',
+    message: messages.tool_not_found,
+  },
   method_not_allowed: { when: 'The path takes another method.', message: 'This path takes GET.' },
   request_timeout: {
     when: 'The answer takes longer than this request may wait. The job goes on and can be read by its id.',
@@ -139,6 +149,10 @@ export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
   upstream_error: {
     when: 'What the answer is made from failed. Nothing was charged.',
     message: 'The upstream failed. Nothing was charged. Try again.',
+  },
+  outcome_unknown: {
+    when: 'The server of the tool did not answer, and the tool may have run. Nothing was charged.',
+    message: outcomeUnknown.message,
   },
   upstream_unavailable: {
     when: 'Nothing can serve the request now: no upstream, or the database of the service is away or its disk full.',

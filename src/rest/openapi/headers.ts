@@ -1,7 +1,9 @@
+import { longestUsageTag } from '../../accounts/usage-tags.ts';
 import { allowsAnyOrigin } from '../cors.ts';
 import type { DescribedOperation } from '../../operations/definition.ts';
 import { isSold, rulesOf, prepaidOf } from '../../operations/sale-rules.ts';
 import { billHeaderTexts } from '../../operations/jobs/job-answer.ts';
+import { rateHeaderTexts } from '../../limits/minute-limit.ts';
 import { longestIdempotencyKey } from '../../operations/prepaid.ts';
 
 const text = { type: 'string' };
@@ -12,6 +14,9 @@ const descriptions = {
   'X-Request-Id': ['Names this call in the log of the service.', text],
   'WWW-Authenticate': ['`Bearer`.', { ...text, const: 'Bearer' }],
   'Retry-After': ['Whole seconds to wait.', { type: 'integer', minimum: 1 }],
+  'X-RateLimit-Limit-Requests': [rateHeaderTexts['X-RateLimit-Limit-Requests'], text],
+  'X-RateLimit-Remaining-Requests': [rateHeaderTexts['X-RateLimit-Remaining-Requests'], text],
+  'X-RateLimit-Reset-Requests': [rateHeaderTexts['X-RateLimit-Reset-Requests'], text],
   'Idempotent-Replayed': ['`true` when this is the answer to an earlier request with the same key.', flag],
   'X-Should-Retry': [
     '`false`: the same request will only be answered the same.',
@@ -71,8 +76,11 @@ export const sandboxHeader = ({ docs }: DescribedOperation, brand: string): Reco
   docs.mayBeSandbox ? { [`X-${brand}-Sandbox`]: { $ref: `#/components/headers/${sandboxComponent}` } } : {};
 
 /** Returns the headers that tell what a job costs, where an operation answers with a job. */
-export const billHeadersOf = ({ docs, group }: DescribedOperation, brand: string): Record<string, object> =>
-  docs.mayBeSandbox && group === 'generation'
+export const billHeadersOf = (
+  { docs, group, sale }: DescribedOperation,
+  brand: string,
+): Record<string, object> =>
+  (docs.mayBeSandbox && group === 'generation') || (group === 'tools' && rulesOf(sale).isPrepaid)
     ? Object.fromEntries(
         Object.keys(billHeaderTexts).map((name) => [
           `X-${brand}-${name}`,
@@ -92,11 +100,13 @@ export const successHeaders = (operation: DescribedOperation): string[] => {
   return [
     'X-Request-Id',
     'Cache-Control',
+    ...Object.keys(rateHeaderTexts),
     ...Object.keys(docs.headers),
     ...(isSold(sale) ? ['Idempotent-Replayed'] : []),
     ...(rulesOf(sale).isPaid ? receiptHeaders : []),
     ...(allowsAnyOrigin(operation) ? openHeaders : []),
     ...(rest.content === undefined ? [] : ['Content-Disposition', ...mediumHeaders]),
+    ...(rest.file === undefined ? [] : ['Content-Disposition', 'X-Content-Type-Options']),
   ];
 };
 
@@ -119,7 +129,7 @@ export const errorHeaderNames = (operation: DescribedOperation, status: number):
   return [
     'X-Request-Id',
     'Cache-Control',
-    ...(status === 401 ? ['WWW-Authenticate'] : []),
+    ...(status === 401 ? ['WWW-Authenticate'] : Object.keys(rateHeaderTexts)),
     ...(status === 429 || status === 503 || (isSoldByX402 && status === 409) || (isAnswer && status === 502)
       ? ['Retry-After']
       : []),
@@ -143,6 +153,17 @@ export const idempotencyKeyParameter = {
     'wallet that pays.',
   schema: { type: 'string', minLength: 1, maxLength: longestIdempotencyKey },
   example: 'order-7301-picture-1',
+};
+
+export const usageTagParameter = {
+  name: 'X-Usage-Tag',
+  in: 'header',
+  required: false,
+  description:
+    'A tag of yours, under which GET /v1/usage counts the call. Without it, that of the API key. An account has 100 tags a ' +
+    'month; others are counted as `other`.',
+  schema: { type: 'string', minLength: 1, maxLength: longestUsageTag },
+  example: 'newsletter',
 };
 
 export const paymentParameters = [

@@ -61,7 +61,10 @@ export const paymentRequiredBodySchema = {
 const examplePrice = nanoPerUsd / 10n;
 
 /** Returns the content of an operation's 402: its terms as JSON, and as a page for people. No example if nobody can buy. */
-export const paymentRequiredContent = (operation: DescribedOperation, sale: Offer): object => ({
+export const paymentRequiredContent = (
+  operation: DescribedOperation,
+  sale: Pick<Offer, 'description'>,
+): object => ({
   'application/json': {
     schema: reference('PaymentRequired'),
     ...(operation.price === null ? {} : { examples: { payment_required: exampleOf(operation, sale) } }),
@@ -89,12 +92,16 @@ export const paymentRequiredHeader = {
   },
 } satisfies Record<string, object>;
 
-const exampleOf = (operation: DescribedOperation, sale: Offer): object => ({
+const exampleOf = (operation: DescribedOperation, sale: Pick<Offer, 'description'>): object => ({
   summary: 'No payment yet',
   value: exampleTerms(operation, sale, operation.price?.least ?? examplePrice),
 });
 
-const exampleTerms = ({ rest }: DescribedOperation, { description }: Offer, least: Nano): object => ({
+const exampleTerms = (
+  { rest }: DescribedOperation,
+  { description }: Pick<Offer, 'description'>,
+  least: Nano,
+): object => ({
   error: 'Payment required',
   x402: { version: '2', amount: formatUsd(least), asset: 'USDC', payTo, chain: 'base' },
   x402Version: 1,

@@ -1,6 +1,6 @@
 import { AppError, errorTable, type ErrorCode } from '../../kit/errors.ts';
 import type { JsonObject } from '../../kit/json.ts';
-import type { DescribedOperation } from '../../operations/definition.ts';
+import { takesBody, type DescribedOperation } from '../../operations/definition.ts';
 import { offerOf, rulesOf } from '../../operations/sale-rules.ts';
 import type { DescribedSale } from '../../operations/sale.ts';
 import type { ErrorText, OperationExample } from '../../operations/operation-docs.ts';
@@ -23,7 +23,7 @@ const json = (schema: object, examples: object): object => ({ 'application/json'
 /** Returns the successes of an operation by status. */
 export const successResponses = (operation: DescribedOperation, brand: string): Record<string, object> => {
   const {
-    rest: { content },
+    rest: { content, file },
     docs: { answer, examples },
   } = operation;
   const headers = {
@@ -45,6 +45,7 @@ export const successResponses = (operation: DescribedOperation, brand: string): 
           content: {
             ...json(reference(answer), answerExamples(examples, status)),
             ...eventStream(operation),
+            ...(file === undefined ? {} : { [file]: {} }),
           },
         },
       ]),
@@ -120,7 +121,7 @@ const codesOf = ({ sale, rest, docs }: DescribedOperation): ErrorCode[] => {
     ...(isCredit ? (['permission_denied'] as const) : []),
     ...(isPrepaid ? codesBySale.prepaid : []),
     ...(isPaid ? codesBySale.x402 : []),
-    ...(rest.method === 'POST'
+    ...(takesBody(rest)
       ? (['invalid_json', 'payload_too_large', 'unsupported_media_type', 'overloaded'] as const)
       : []),
     ...(docs.wrong === null ? [] : (['invalid_parameter'] as const)),

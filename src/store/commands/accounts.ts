@@ -1,34 +1,12 @@
-import { columns, flag, int64, named, orNull, text, time, type RowOf } from '../columns.ts';
+import { columns, named, orNull, text, time } from '../columns.ts';
 import { read, readBy, write } from '../command.ts';
 import { eachOf, firstOf, onlyOf, valuesOf } from '../statement.ts';
-import { callerKeys } from './key-table.ts';
-
-export type AccountStatus = 'pending' | 'active' | 'suspended';
-
-const accountFields = {
-  id: text(),
-  name: text(),
-  status: text<AccountStatus>(),
-  /** Sum of the account's ledger entries. */
-  balance: int64(),
-  /** Sum of its open holds. Available is `balance - held`. */
-  held: int64(),
-  /** JSON text of the account's own SKUs, rates and limits; null for the operator's defaults. */
-  terms: orNull(text()),
-  /** True if its money is sandbox credit, which buys sandbox SKUs only. */
-  isSandbox: named('sandbox', flag()),
-  /** The wallet that owns it, as `walletOf` names it; null for an account that an operator made. */
-  wallet: orNull(text()),
-  createdAt: time(),
-};
-export type Account = RowOf<typeof accountFields>;
-const accounts = columns(accountFields);
+import { accounts, callerColumns, toFoundKey, type AccountStatus } from './account-table.ts';
 
 export interface NewAccount {
   id: string;
   name: string;
   status: AccountStatus;
-  /** Default: false. */
   isSandbox?: boolean;
   now: number;
 }
@@ -57,7 +35,6 @@ export const listAccounts = read({
   read: eachOf(accounts.read),
 });
 
-/** Null if there is no such account. */
 export const setAccountStatus = write({
   text: `update accounts set status = $2, status_changed_at = $3 where id = $1 returning ${accounts.list()}`,
   values: valuesOf<{ id: string; status: AccountStatus; now: number }>('id', 'status', 'now'),
@@ -71,35 +48,13 @@ export const setAccountTerms = write({
   read: firstOf(accounts.read),
 });
 
-/** The account of a key; the row has the key's own id and creation. */
-const accountsOfKeys = columns({
-  ...accountFields,
-  id: named('account_id', text()),
-  name: named('account_name', text()),
-  status: named('account_status', text<AccountStatus>()),
-  createdAt: named('account_created_at', time()),
-  /** The current one; null if the account has none yet. */
-  webhookSecret: orNull(text()),
-});
-
-const callersBy = (column: 'hash' | 'id') => ({
-  text: `select ${callerKeys.list('k.')}, a.name as account_name, a.status as account_status, a.balance, a.held, a.terms,
-      a.sandbox, a.wallet, a.created_at as account_created_at, a.webhook_secret
-    from api_keys k join accounts a on a.id = k.account_id where k.${column} = $1`,
-  values: (value: string) => [value],
-  read: firstOf((row: Record<string, never>) => ({
-    key: callerKeys.read(row),
-    account: accountsOfKeys.read(row),
-  })),
-});
-
 /** Finds the key with this SHA-256, revoked or not, and its account. */
-export const findKey = read(callersBy('hash'));
+export const findKey = read({
+  text: `select ${callerColumns} from api_keys k join accounts a on a.id = k.account_id where k.hash = $1`,
+  values: (hash: string) => [hash],
+  read: firstOf(toFoundKey),
+});
 
-/** As `findKey`, by the id of the key. */
-export const findCallerById = read(callersBy('id'));
-
-/** The account's webhook secrets. `previous` is set during a rotation. */
 export interface WebhookSecrets {
   current: string;
   previous: { secret: string; until: number } | null;
@@ -124,24 +79,29 @@ export const ensureWebhookSecret = write({
   read: firstOf(toSecrets),
 });
 
+interface Rotation {
+  accountId: string;
+  secret: string;
+  previousUntil: number;
+  /** Nothing changes if a previous secret signs at this time. Absent: it ends. */
+  now?: number;
+}
+
+const isRotated = `(webhook_secret = $2 or webhook_previous_until > cast($4 as bigint))`;
+
 /**
  * Makes `secret` the current one. The previous one also signs until `previousUntil`. Null if there is no such account. A
  * repeated call with the same secret changes nothing, so a repetition does not lose the previous secret.
  */
 export const rotateWebhookSecret = write({
   text: `update accounts set
-      webhook_secret_previous =
-        case when webhook_secret = $2 then webhook_secret_previous else webhook_secret end,
+      webhook_secret_previous = case when ${isRotated} then webhook_secret_previous else webhook_secret end,
       webhook_previous_until = case
-        when webhook_secret = $2 then webhook_previous_until
+        when ${isRotated} then webhook_previous_until
         when webhook_secret is not null then cast($3 as bigint) end,
-      webhook_secret = $2
+      webhook_secret = case when ${isRotated} then webhook_secret else $2 end
     where id = $1 returning ${secrets.list()}`,
-  values: valuesOf<{ accountId: string; secret: string; previousUntil: number }>(
-    'accountId',
-    'secret',
-    'previousUntil',
-  ),
+  values: valuesOf<Rotation>('accountId', 'secret', 'previousUntil', 'now'),
   read: firstOf(toSecrets),
 });
 

@@ -31,7 +31,6 @@ const boughtFields = {
   jobId: orNull(text()),
   /** The identity of the payment that a buyer made for it; null for none. */
   soldPayment: orNull(text()),
-  /** CAIP-2. */
   network: text(),
   asset: text(),
   payTo: text(),
@@ -39,7 +38,6 @@ const boughtFields = {
   amount: int64(),
   /** In nano-dollars, as it counts in the budget of `day`. */
   price: int64(),
-  /** In UTC. */
   day: text(),
   /** JSON text of the signed proof, in x402 v2 form. */
   payload: text(),
@@ -144,7 +142,6 @@ interface Move {
   identity: string;
   from: readonly BoughtPaymentState[];
   to: BoughtPaymentState;
-  /** Null leaves what is known. */
   transaction: string | null;
   reason: string | null;
   checkAt: number | null;
@@ -189,7 +186,6 @@ export const claimBoughtChecks = write({
   read: eachOf(bought.read),
 });
 
-/** The position of the last payment of a page. */
 type BoughtPosition = Pick<BoughtPayment, 'createdAt' | 'identity'>;
 
 /** Lists payments by `createdAt`, then identity, both descending, after the position `before`. */

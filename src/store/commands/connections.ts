@@ -1,4 +1,4 @@
-import { columns, json, text, type RowOf } from '../columns.ts';
+import { columns, int64, json, orNull, text, type RowOf } from '../columns.ts';
 import { read, readSteps, run, writeTransaction, type Steps } from '../command.ts';
 import { eachOf, firstOf, statement, valuesOf } from '../statement.ts';
 import {
@@ -8,7 +8,8 @@ import {
   type KeyLimits,
   type LimitChanges,
 } from '../../rules/key-limits.ts';
-import { findCallerById } from './accounts.ts';
+import type { Nano } from '../../kit/money.ts';
+import { callerColumns, toFoundKey } from './account-table.ts';
 import { pageValues, type Page } from './history-page.ts';
 import { insertKey, keys, selectUsedKeys, usedKeys, writeKey } from './key-table.ts';
 
@@ -24,9 +25,13 @@ const connectionFields = {
   /** The key that made it, whose end is also its end, and whose budgets count its charges, too. */
   parentId: text(),
   scopes: json<string[]>(),
+  /** The mounted servers whose tools it may call. */
+  servers: json<string[]>(),
   /** The path of the address that its tokens open, and no other. */
   resource: text(),
   client: json<ConnectionClient>(),
+  /** A call that may cost more needs a confirmation; null: none does. */
+  askAbove: orNull(int64()),
 };
 const connectionColumns = columns(connectionFields);
 /** What a connection is beside a key. */
@@ -112,15 +117,22 @@ const lockConnection = statement({
   read: firstOf(keys.read),
 });
 
+const writeAskAbove = statement({
+  text: 'update connections set ask_above = $2 where id = $1',
+  values: valuesOf<{ id: string; askAbove: Nano | null }>('id', 'askAbove'),
+});
+
 /**
- * Changes the budgets that are given, from the next call on. `ended`: there is no such connection, or it has ended.
+ * Changes the limits that are given, from the next call on. `ended`: there is no such connection, or it has ended.
  * `unlimited`: none would be left, so nothing was changed.
  */
 export const changeConnection = writeTransaction(function* ({
   id,
   accountId,
+  askAbove,
   ...changes
-}: OwnConnection & Pick<LimitChanges, 'budgetDay' | 'budgetTotal'>): Steps<
+}: OwnConnection &
+  Pick<LimitChanges, 'budgetDay' | 'budgetTotal'> & { askAbove?: Nano | null | undefined }): Steps<
   'changed' | 'ended' | 'unlimited'
 > {
   const key = yield* run(lockConnection, { id, accountId });
@@ -128,6 +140,7 @@ export const changeConnection = writeTransaction(function* ({
   const limits = changeLimits(key, changes);
   if ((limits.budgetDay ?? limits.budgetTotal) === null) return 'unlimited';
   yield* run(writeKey, { ...key, ...limits });
+  if (askAbove !== undefined) yield* run(writeAskAbove, { id, askAbove });
   return 'changed';
 });
 
@@ -164,38 +177,45 @@ export const endConnection = writeTransaction(function* ({
   return found !== null;
 });
 
-const connectionBy = (condition: string): string =>
-  `select c.id, ${connectionColumns.list('c.')} from connections c where ${condition}`;
-const toFacts = firstOf((row: Record<string, never>) => ({
-  id: String(row['id']),
-  ...connectionColumns.read(row),
-}));
+/** SQL: a connection with its key, then with the key that made it, and their account. */
+const foundBy = (connections: string, payload: string): string =>
+  `select ${callerColumns}, ${connectionColumns.list('c.')}, ${payload} as payload
+  from ${connections} join api_keys k on k.id in (c.id, c.parent_id) join accounts a on a.id = k.account_id`;
+const ownFirst = 'order by case when k.id = c.id then 0 else 1 end';
+
+const toFound = ([own, parent]: Record<string, never>[]) => {
+  if (own === undefined || parent === undefined) return null;
+  const payload: string = own['payload'] ?? '{}';
+  // The stored text has a control character in place of the token.
+  const { scope }: { scope?: string } = JSON.parse(payload.replaceAll('\u0001', ''));
+  // A token that names no scope has those of its connection, as the person was shown.
+  const named = scope ? scope.split(' ') : null;
+  const { scopes, ...facts } = connectionColumns.read(own);
+  return {
+    ...toFoundKey(own),
+    ...facts,
+    scopes: named === null ? scopes : scopes.filter((one) => named.includes(one)),
+    parent: toFoundKey(parent).key,
+  };
+};
 
 const byToken = statement({
-  text: connectionBy(`c.grant_id = (
-      select grant_id from oauth_records where model = 'AccessToken' and id = $1 and expires_at > $2
-    )`),
+  text: `${foundBy('oauth_records t join connections c on c.grant_id = t.grant_id', 't.payload')}
+    where t.model = 'AccessToken' and t.id = $1 and t.expires_at > $2 ${ownFirst}`,
   values: valuesOf<{ token: string; now: number }>('token', 'now'),
-  read: toFacts,
+  read: toFound,
 });
 
 const byGrant = statement({
-  text: connectionBy('c.grant_id = $1'),
-  values: (grantId: string) => [grantId],
-  read: toFacts,
+  text: `${foundBy('connections c', 'null')} where c.grant_id = $1 ${ownFirst}`,
+  values: valuesOf<{ grantId: string }>('grantId'),
+  read: toFound,
 });
 
 /**
  * Finds the connection of an access token, or of a grant (SHA-256 of either), with its key, the key that made it, and their
- * account. Null if there is none.
+ * account. `scopes`: at most those of the token. Null if there is none.
  */
-export const findConnection = readSteps(function* (
-  name: { token: string; now: number } | { grantId: string },
-) {
-  const found = 'token' in name ? yield* run(byToken, name) : yield* run(byGrant, name.grantId);
-  if (found === null) return null;
-  const { id, parentId, ...facts } = found;
-  const own = yield* run(findCallerById, id);
-  const parent = yield* run(findCallerById, parentId);
-  return own === null || parent === null ? null : { ...own, ...facts, parent: parent.key };
-});
+export const findConnection = readSteps((name: { token: string; now: number } | { grantId: string }) =>
+  'token' in name ? run(byToken, name) : run(byGrant, name),
+);

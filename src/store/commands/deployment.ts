@@ -7,7 +7,6 @@ export const listMigrations = read({
   read: eachOf(({ name }: { name: string }) => name),
 });
 
-/** Null if there is no secret of that name. */
 export const findSecret = read({
   text: `select value from secrets where name = $1`,
   values: (name: string) => [name],

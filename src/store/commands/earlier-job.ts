@@ -1,5 +1,5 @@
 import { run, type Steps } from '../command.ts';
-import { firstOf, firstRow, statement, valuesOf } from '../statement.ts';
+import { firstOf, firstRow, hasRows, statement, valuesOf } from '../statement.ts';
 import { findJob, jobColumns, toJob, type Job } from './job-table.ts';
 import { getPayment } from './payments.ts';
 import { freesItsKey } from '../../rules/jobs.ts';
@@ -32,6 +32,14 @@ const findClaim = statement({
   read: firstRow<{ job_id: string; body_hash: string; expires_at: bigint }>(),
 });
 
+/** Whether another payment, which raises no balance, is or may be settled for a job, as if its process died meanwhile. */
+const isPaidAlone = statement({
+  text: `select 1 from payments where job_id = $1 and credit is null and state not in ('rejected', 'failed')
+    and identity <> coalesce(cast($2 as text), '')`,
+  values: valuesOf<{ jobId: string; payment: string | null }>('jobId', 'payment'),
+  read: hasRows,
+});
+
 interface Sought {
   accountId: string;
   idempotency: { endpoint: string; key: string; bodyHash: string } | null;
@@ -53,8 +61,10 @@ export function* findEarlier({ accountId, idempotency, payment, now }: Sought): 
   if (paid !== null && !freesItsKey(paid)) return { outcome: 'replayed', job: paid };
   const claim = idempotency === null ? null : yield* run(findClaim, { ...idempotency, accountId });
   const job = claim !== null && claim.expires_at > now ? yield* run(findJob, claim.job_id) : null;
-  if (job === null || freesItsKey(job)) return null;
+  const isFree = job !== null && freesItsKey(job);
+  if (job === null || (isFree && !(yield* run(isPaidAlone, { jobId: job.id, payment })))) return null;
   if (claim?.body_hash !== idempotency?.bodyHash) return { outcome: 'conflict' };
+  if (isFree) return { outcome: 'unsettled' };
   return yield* judgeEarlier(job, payment);
 }
 

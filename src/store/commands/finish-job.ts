@@ -1,10 +1,11 @@
 import type { Nano } from '../../kit/money.ts';
-import { columns, flag, int64, integer, named, orNull, text } from '../columns.ts';
+import { columns, flag, int64, integer, named, orNull, text, time } from '../columns.ts';
 import { inTransaction, run, writeSteps, type Steps } from '../command.ts';
 import { firstOf, firstRow, givenRows, statement, valuesOf, type EngineKind } from '../statement.ts';
-import { findJob, type EndedFields, type Job, type JobEnd } from './job-table.ts';
+import { findJob, type EndedFields, type Job, type JobEnd, type JobKind } from './job-table.ts';
 import { countCapture, type CountedJob } from './key-budgets.ts';
 import type { Media } from './media.ts';
+import { addToSums, countEnd, dayOf } from './usage-table.ts';
 
 export interface NewMedia extends Pick<
   Media,
@@ -37,7 +38,6 @@ export type FinishJobOutcome =
   /** The job was not running under this owner; nothing was changed. */
   | { outcome: 'lost'; job: Job | null };
 
-/** The columns of a job's result, in the order in which they are inserted. */
 const mediaColumns =
   'id, account_id, job_id, role, position, content_type, size_bytes, created_at, expires_at';
 
@@ -68,6 +68,13 @@ const endValues = ({ id, owner, status, result, error, metadata, now }: FinishJo
 ];
 
 const endedFields = { progress: integer(), providerTask: orNull(text()) };
+const countedFields = {
+  keyId: text(),
+  kind: text<JobKind>(),
+  model: text(),
+  createdAt: time(),
+  usageTag: orNull(text()),
+};
 const finished = columns({ ...endedFields, charged: named('captured', int64()), available: int64() });
 
 /**
@@ -88,7 +95,8 @@ const finishAtOnce = statement({
         finished_at = given.now, request = '', lease_owner = null, lease_until = null
       from given join locked on locked.id = given.id
       where jobs.id = given.id and jobs.lease_owner = given.owner
-      returning jobs.id, jobs.account_id, jobs.webhook_url, jobs.progress, jobs.provider_task, given.now,
+      returning jobs.id, jobs.account_id, jobs.key_id, jobs.kind, jobs.model, jobs.status, jobs.created_at,
+        jobs.usage_tag, jobs.webhook_url, jobs.progress, jobs.provider_task, given.now,
         given.charge, given.entry_id, given.files, given.event_id, given.event_body, given.position
     ), h as (
       update holds set captured = least(holds.amount, j.charge), ended_at = j.now,
@@ -109,6 +117,11 @@ const finishAtOnce = statement({
       insert into ledger_entries (id, account_id, type, amount, job_id, created_at)
       select j.entry_id, h.account_id, 'debit', -h.captured, j.id, j.now
       from j join h on h.job_id = j.id where h.captured > 0 and h.payment is null
+    ), usage as (
+      ${addToSums(`select h.account_id, ${dayOf('j.created_at')}, j.key_id, j.kind, j.model, j.status, coalesce(j.usage_tag, ''),
+          count(*), cast(sum(h.captured) as bigint)
+        from j join h on h.job_id = j.id join account on account.id = h.account_id
+        group by 1, 2, 3, 4, 5, 6, 7 order by 1, 2, 3, 4, 5, 6, 7`)}
     ), inputs as (
       update media set expires_at = j.now from j
       where media.job_id = j.id and media.role = 'input' and media.expires_at > j.now
@@ -146,10 +159,10 @@ const endJob = statement({
   text: `update jobs set status = $3, result = $4, error = $5, metadata = $6, finished_at = $7, request = '',
       lease_owner = null, lease_until = null
     where id = $1 and status = 'running' and lease_owner = $2
-    returning progress, provider_task,
+    returning progress, provider_task, key_id, kind, model, created_at, usage_tag,
       exists (select 1 from media where job_id = $1 and role = 'input') as has_inputs`,
   values: endValues,
-  read: firstOf(columns({ ...endedFields, hasInputs: flag() }).read),
+  read: firstOf(columns({ ...endedFields, ...countedFields, hasInputs: flag() }).read),
 });
 
 const endHold = statement({
@@ -223,16 +236,18 @@ function* finishInSteps(input: FinishJobInput): Steps<FinishJobOutcome | null> {
   const { id, media, webhook, now } = input;
   const ended = yield* run(endJob, input);
   if (ended === null) return null;
-  const { progress, providerTask, hasInputs } = ended;
+  const { progress, providerTask, hasInputs, ...counted } = ended;
   const hold = yield* run(endHold, input);
   if (hold === null) throw new Error(`job ${id} has no open hold`);
   const account = yield* run(settleAccount, hold);
   if (account === null) throw new Error(`job ${id} has no account`);
   if (hold.captured > 0n && hold.payment === null) yield* run(insertDebit, { ...input, ...hold });
+  const { account_id: accountId, captured: charged } = hold;
+  yield* run(countEnd, { ...counted, accountId, charged, status: input.status });
   if (hasInputs) yield* run(expireInputs, input);
   for (const [position, file] of media.entries()) yield* run(takeResult, { ...file, position, now });
   if (webhook !== null) yield* run(insertEvent, { ...webhook, id, now });
-  return { outcome: 'finished', progress, providerTask, charged: hold.captured, ...account };
+  return { outcome: 'finished', progress, providerTask, charged, ...account };
 }
 
 const finish = (input: FinishJobInput, kind: EngineKind): Steps<FinishJobOutcome | null> =>

@@ -1,7 +1,6 @@
 import { read, run, write, writeTransaction } from '../command.ts';
 import { eachOf, onlyOf, statement, valuesOf } from '../statement.ts';
 
-/** A list of people who asked to be forgotten. */
 export interface ForgottenListRow {
   /** A digest of the salt. */
   id: string;
@@ -44,7 +43,6 @@ export const countForgotten = read({
   read: onlyOf(({ people }: { people: bigint }) => Number(people)),
 });
 
-/** Returns up to `limit` digests behind `after`, in their order. */
 export const listForgotten = read({
   text: `select digest from forgotten_people where digest > $1 order by digest limit $2`,
   values: valuesOf<{ after: string; limit: number }>('after', 'limit'),

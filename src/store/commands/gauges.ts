@@ -9,7 +9,6 @@ const activeFields = {
   kind: text<JobKind>(),
   status: text<JobStatus>(),
   jobs: integer(),
-  /** The age of the oldest. */
   oldestAt: time(),
   holds: integer(),
   held: int64(),

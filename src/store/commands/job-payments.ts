@@ -8,7 +8,6 @@ import { lockAccount } from './ledger-table.ts';
 import { payments } from './payment-table.ts';
 import { payOwed } from './pledges.ts';
 
-/** Finds the payment that paid for a job. */
 export const findPaymentOfJob = readBy('payments', 'job_id', payments);
 
 /** The job of a settled payment is opened at once. Without one after this time, its call was refused or its process died. */
@@ -50,7 +49,6 @@ export const claimCall = writeSteps(function* (input: CallClaim): Steps<boolean>
 export interface PayOwedJobInput {
   /** The job, as `findReplay` found it. */
   job: Pick<Job, 'id' | 'accountId' | 'unpaidBy'>;
-  /** The key under which it is asked for. */
   keyId: string;
   /** The payment that has added to the balance for it; null: none. */
   payment: JobPayment | null;
@@ -80,10 +78,7 @@ const releaseJob = statement({
   values: (jobId: string) => [jobId],
 });
 
-/**
- * Pays from the balance for a job that is owed, because its own payment did not pay for it. Answers a job that is paid
- * as it is.
- */
+/** Pays from the balance for a job whose own payment did not. Answers a job that is paid as it is. */
 export const payOwedJob = writeTransaction(
   function* (
     { job: { id: jobId, accountId, unpaidBy }, keyId, payment, now }: PayOwedJobInput,

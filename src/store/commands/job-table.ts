@@ -1,5 +1,6 @@
 import type { ErrorEnvelope } from '../../kit/errors.ts';
 import type { Nano } from '../../kit/money.ts';
+import type { jobKinds, jobStatuses } from '../../rules/jobs.ts';
 import {
   columns,
   int64,
@@ -15,8 +16,8 @@ import {
 } from '../columns.ts';
 import { firstOf, statement } from '../statement.ts';
 
-export type JobKind = 'chat' | 'image' | 'responses' | 'search' | 'video';
-export type JobStatus = 'queued' | 'running' | 'done' | 'failed';
+export type JobKind = (typeof jobKinds)[number];
+export type JobStatus = (typeof jobStatuses)[number];
 
 const ownFields = {
   id: text(),
@@ -51,6 +52,8 @@ const ownFields = {
   parameters: orNull(text()),
   /** The end of the job is posted to this URL; null for none. */
   webhookUrl: orNull(text()),
+  /** The tag under which its use is counted; null: none. */
+  usageTag: orNull(text()),
   /** JSON text of the public result of a done job or failed response: image data array, chat completion, ... */
   result: orNull(text()),
   error: orNull(json<ErrorEnvelope>()),
@@ -70,7 +73,6 @@ const holdFields = {
 
 const jobFields = {
   ...ownFields,
-  /** The amount held at admission. */
   hold: int64(),
   /** Whether the job counts in the budgets of its key, which had one when the caller came. */
   isBudgeted: named('budgeted', { read: (value: bigint | null) => value !== null }),
@@ -78,13 +80,11 @@ const jobFields = {
   unpaidBy: orNull(text()),
   ...holdFields,
 };
-/** A job joined with its hold. */
 export type Job = RowOf<typeof jobFields>;
 export const toJob = columns(jobFields).read;
 
 const holdColumns = 'h.state as hold_state, h.captured, h.refunded';
 
-/** The columns of `jobs j` and `holds h`. */
 export const jobColumns = `${columns(ownFields).list('j.')}, h.amount as hold, h.budgeted, ${holdColumns},
   case when h.debited = 0 and h.state <> 'released' then h.payment end as unpaid_by`;
 
@@ -92,6 +92,7 @@ const shownFields = pick(
   ownFields,
   'id',
   'accountId',
+  'keyId',
   'model',
   'kind',
   'status',
@@ -101,7 +102,6 @@ const shownFields = pick(
   'error',
 );
 const summaryFields = { ...shownFields, ...holdFields };
-/** A job without its request and result. */
 export type JobSummary = RowOf<typeof summaryFields>;
 export const toSummary = columns(summaryFields).read;
 export const summaryColumns = `${columns(shownFields).list('j.')}, ${holdColumns}`;
@@ -132,7 +132,6 @@ export interface JobPayment {
   most: Nano | null;
 }
 
-/** Makes the job that `openJob` stores. */
 export const newJobRecord = ({
   job,
   hold,
@@ -161,7 +160,6 @@ export const newJobRecord = ({
   refunded: 0n,
 });
 
-/** The end of a job as its worker writes it. */
 export interface JobEnd extends Pick<Job, 'result' | 'error' | 'metadata'> {
   status: 'done' | 'failed';
   now: number;

@@ -19,10 +19,8 @@ import {
   toSummary,
   type Job,
   type JobKind,
-  type JobStatus,
 } from './job-table.ts';
 
-/** Null if the account has no such job. */
 export const getJob = read({
   text: `select ${jobColumns} from jobs j join holds h on h.job_id = j.id
     where j.id = $1 and j.account_id = $2`,
@@ -39,7 +37,6 @@ export const listJobs = read({
   read: eachOf(toSummary),
 });
 
-/** Counts the jobs of the kind that are queued or running in the account. */
 export const countActiveJobs = read({
   text: `select count(*) as active from jobs
     where account_id = $1 and kind = $2 and status in ('queued', 'running')`,
@@ -47,33 +44,37 @@ export const countActiveJobs = read({
   read: onlyOf(({ active }: { active: bigint }) => Number(active)),
 });
 
-/** Sum of the jobs with the same model, kind, status and UTC day of creation. */
-export type UsageSum = RowOf<typeof usageFields>;
-
-const usageFields = {
+const toolSumFields = {
+  /** The public name of the tool. */
   model: text(),
-  kind: text<JobKind>(),
-  status: text<JobStatus>(),
-  /** Whole days since 1970-01-01 UTC. */
-  day: integer(),
-  jobs: integer(),
-  charged: int64(),
-  refunded: int64(),
+  calls: integer(),
+  errors: integer(),
+  p50Ms: integer(),
+  p95Ms: integer(),
+  /** Without what was refunded. */
+  income: int64(),
 };
+/** Sum of the calls of one mounted tool that have ended. */
+export type ToolSum = RowOf<typeof toolSumFields>;
 
 /**
- * Counts and sums the jobs that the account created from `from` (inclusive) to `to` (exclusive). Both engines divide
- * integers to integers. A day has 86400000 ms.
+ * Sums up calls of mounted tools from `from` (inclusive) to `to` (exclusive). `isError` is the last member of a stored
+ * result, so that no text of a tool looks like it. A percentile is the nearest rank.
  */
-export const sumUsage = read({
+export const sumToolCalls = read({
   isLong: true,
-  text: `select j.model, j.kind, j.status, j.created_at / 86400000 as day, count(*) as jobs,
-      cast(sum(h.captured) as bigint) as charged, cast(sum(h.refunded) as bigint) as refunded
-    from jobs j join holds h on h.job_id = j.id
-    where j.account_id = $1 and j.created_at >= $2 and j.created_at < $3
-    group by 1, 2, 3, 4 order by 4, 1, 2, 3`,
-  values: valuesOf<{ accountId: string; from: number; to: number }>('accountId', 'from', 'to'),
-  read: eachOf(columns(usageFields).read),
+  text: `select model, count(*) as calls, sum(failed) as errors,
+      min(case when place * 100 >= calls * 50 then took end) as p50_ms,
+      min(case when place * 100 >= calls * 95 then took end) as p95_ms, cast(sum(paid) as bigint) as income
+    from (select j.model, j.finished_at - j.created_at as took, h.captured - h.refunded as paid,
+        case when j.status = 'failed' or j.result like '%,"isError":true}' then 1 else 0 end as failed,
+        row_number() over (partition by j.model order by j.finished_at - j.created_at) as place,
+        count(*) over (partition by j.model) as calls
+      from jobs j join holds h on h.job_id = j.id
+      where j.kind = 'tool' and j.created_at >= $1 and j.created_at < $2 and j.finished_at is not null) ended
+    group by model order by model limit 2000`,
+  values: valuesOf<{ from: number; to: number }>('from', 'to'),
+  read: eachOf(columns(toolSumFields).read),
 });
 
 const toId = ({ id }: { id: string }): string => id;
@@ -115,7 +116,6 @@ export const releaseJobs = write({
 interface Progress {
   id: string;
   owner: string;
-  /** 0 to 100. */
   progress?: number;
   providerTask?: string;
 }
@@ -180,17 +180,13 @@ const findJobs = statement({
   read: eachOf(toJob),
 });
 
-/** Reads the jobs in the order of their ids. */
 function* readJobs(ids: readonly string[]): Steps<Job[]> {
   if (ids.length === 0) return [];
   const jobs = new Map((yield* run(findJobs, ids)).map((job) => [job.id, job]));
   return ids.map((id) => jobs.get(id)).filter((job) => job !== undefined);
 }
 
-/**
- * Claims up to `limit` queued jobs before their deadline: `queued -> running` under a lease. Accounts take turns. The
- * oldest job of an account comes first.
- */
+/** Leases queued jobs before their deadline. Accounts take turns; the oldest job of an account comes first. */
 export const claimJobs = writeSteps(function* (input: Claim, kind) {
   if (kind === 'postgres') return yield* run(claimAtOnce, input);
   const ids = yield* run(findQueued, input);

@@ -2,10 +2,11 @@ import { isoOrNull, toIso } from '../../kit/clock.ts';
 import { newId } from '../../kit/ids.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
 import { run, type Steps } from '../command.ts';
-import { statement, valuesOf } from '../statement.ts';
+import { statement } from '../statement.ts';
 import type { Job, NewJob } from './job-table.ts';
 import { countedKeys, type UsedKey } from './key-table.ts';
 import { listCountedKeys } from './keys.ts';
+import { addWebhook } from './webhooks.ts';
 import { budgetsOf, periodEnd, periodNames, shortBudget, type Budget } from '../../rules/key-limits.ts';
 
 /** As `shortBudget`. Its answer holds while the account's row is locked. */
@@ -47,7 +48,6 @@ export function* countHold(counted: Counted): Steps<void> {
   yield* run(addHeld, counted);
 }
 
-/** A job that counts in the budgets of its key. */
 export type CountedJob = Pick<Job, 'id' | 'accountId' | 'keyId' | 'hold' | 'createdAt'>;
 
 interface Capture {
@@ -66,19 +66,6 @@ const moveHeld = statement({
   ],
 });
 
-const insertAlert = statement({
-  text: `insert into webhook_events (id, body, next_attempt_at, created_at, updated_at, account_id, job_id, url, state)
-    values ($1, $2, $3, $3, $3, $4, $5, $6, 'pending')`,
-  values: valuesOf<{
-    id: string;
-    body: string;
-    now: number;
-    accountId: string;
-    jobId: string;
-    url: string;
-  }>('id', 'body', 'now', 'accountId', 'jobId', 'url'),
-});
-
 /** An event is sent when a budget is spent to one of these percentages. */
 const thresholds = [80n, 100n];
 
@@ -91,21 +78,15 @@ export function* countCapture(capture: Capture): Steps<void> {
   yield* run(moveHeld, capture);
   if (captured === 0n) return;
   for (const key of yield* run(listCountedKeys, { keyId: job.keyId, time: job.createdAt })) {
-    if (key.alertUrl === null) continue;
+    const { accountId, alertUrl: url } = key;
+    if (url === null) continue;
     for (const budget of budgetsOf(key))
       for (const threshold of thresholds) {
         const reachedAt = budget.limit * threshold;
         if (budget.spent * 100n < reachedAt || (budget.spent - captured) * 100n >= reachedAt) continue;
         const id = newId();
         const body = toAlert(key, { id, budget, threshold, admittedAt: job.createdAt, now });
-        yield* run(insertAlert, {
-          id,
-          body,
-          now,
-          accountId: key.accountId,
-          jobId: job.id,
-          url: key.alertUrl,
-        });
+        yield* run(addWebhook, { id, body, now, accountId, event: 'key.budget_reached', jobId: job.id, url });
       }
   }
 }

@@ -5,10 +5,12 @@ import { noLimits, type KeyLimits } from '../../rules/key-limits.ts';
 const limitFields = {
   expiresAt: orNull(time()),
   models: orNull(json<string[]>()),
+  tools: orNull(json<string[]>()),
   budgetDay: orNull(int64()),
   budgetMonth: orNull(int64()),
   budgetTotal: orNull(int64()),
   alertUrl: orNull(text()),
+  usageTag: orNull(text()),
 } satisfies Record<keyof KeyLimits, unknown>;
 
 const keyFields = {
@@ -21,6 +23,8 @@ const keyFields = {
   madeBy: orNull(text()),
   createdAt: time(),
   revokedAt: orNull(time()),
+  /** To the minute, and not at once; null: never. */
+  lastUsedAt: orNull(time()),
   ...limitFields,
 };
 export type ApiKey = RowOf<typeof keyFields>;
@@ -31,7 +35,6 @@ const newKeys = columns({ ...keyFields, hash: text() });
 export interface NewApiKey extends Pick<ApiKey, 'id' | 'accountId' | 'display' | 'label'> {
   /** SHA-256 of the key; the key itself is never stored. */
   hash: string;
-  /** Default: none. */
   limits?: KeyLimits;
   madeBy?: string | null;
   /** The most keys, revoked ones too, that the account's own keys may have made then. Default: no limit. */
@@ -42,19 +45,19 @@ export interface NewApiKey extends Pick<ApiKey, 'id' | 'accountId' | 'display' |
 export const insertKey = statement({
   text: `insert into api_keys (${newKeys.list()}) values (${newKeys.parameters()}) returning ${keys.list()}`,
   values: ({ now, madeBy = null, limits: given = noLimits, ...key }: NewApiKey) =>
-    newKeys.values({ ...key, ...given, madeBy, createdAt: now, revokedAt: null }),
+    newKeys.values({ ...key, ...given, madeBy, createdAt: now, revokedAt: null, lastUsedAt: null }),
   read: onlyOf(keys.read),
 });
 
 export const writeKey = statement({
-  text: `update api_keys set label = $2, expires_at = $3, models = $4, budget_day = $5, budget_month = $6,
-      budget_total = $7, alert_url = $8
+  text: `update api_keys set label = $2, expires_at = $3, models = $4, tools = $5, budget_day = $6,
+      budget_month = $7, budget_total = $8, alert_url = $9, usage_tag = $10
     where id = $1`,
   values: (key: ApiKey) => [key.id, key.label, ...limits.values(key)],
 });
 
 /** The fields that decide what a caller may do, which are read on every call. */
-export const callerKeys = columns(omit(keyFields, 'display', 'label', 'createdAt', 'alertUrl'));
+export const callerKeys = columns(omit(keyFields, 'display', 'label', 'createdAt', 'lastUsedAt', 'alertUrl'));
 
 const useFields = {
   daySpent: int64(),
@@ -64,7 +67,6 @@ const useFields = {
   totalSpent: int64(),
   totalHeld: int64(),
 };
-/** A key with its use. */
 export type UsedKey = ApiKey & RowOf<typeof useFields>;
 export const usedKeys = columns({ ...keyFields, ...useFields });
 

@@ -31,7 +31,6 @@ const countKeys = statement({
   read: onlyOf(({ keys: count }: { keys: bigint }) => Number(count)),
 });
 
-/** Null if there are `maxKeys` keys already. */
 export const createKey = writeTransaction(
   function* (input: NewApiKey): Steps<ApiKey | null> {
     const { accountId, maxKeys } = input;
@@ -90,7 +89,6 @@ export const listKeys = read({
   read: eachOf(usedKeys.read),
 });
 
-/** Null if there is no such key; with `accountId`: in that account. */
 export const getKey = read({
   text: `${selectUsedKeys('$3', '$4')}
     where k.id = $1 and (cast($2 as text) is null or k.account_id = $2) and ${isIssued('k')}`,
@@ -121,10 +119,7 @@ export interface KeyChanges extends LimitChanges {
   label?: string | undefined;
 }
 
-/**
- * Changes the members that are given. A call that is under way keeps the limits that it began with. False if there is no
- * such key, or it is revoked.
- */
+/** A call under way keeps the limits that it began with. False if there is no such key, or it is revoked. */
 export const changeKey = writeTransaction(function* (changes: KeyChanges): Steps<boolean> {
   const key = yield* run(lockKey, changes.id);
   if (key === null) return false;
@@ -138,4 +133,13 @@ export const revokeKey = write({
     returning ${keys.list()}`,
   values: valuesOf<{ id: string; now: number }>('id', 'now'),
   read: firstOf(keys.read),
+});
+
+/** Notes a use of keys, connections too, unless a later one is noted. Keys that are being changed are left out. */
+export const writeLastUse = write({
+  text: ({ isOneOf, lockFreeRows }) => `with used as (
+      select id from api_keys where ${isOneOf('id', '$1')} and (last_used_at is null or last_used_at < $2) ${lockFreeRows}
+    )
+    update api_keys set last_used_at = $2 where id in (select id from used)`,
+  values: valuesOf<{ ids: readonly string[]; at: number }>('ids', 'at'),
 });

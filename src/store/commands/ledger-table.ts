@@ -14,7 +14,6 @@ export const entryFields = {
   jobId: orNull(text()),
   /** The operator's reason; never shown to customers. */
   note: orNull(text()),
-  /** The payment that it comes from. */
   payment: orNull(text()),
   createdAt: time(),
 };
@@ -79,9 +78,6 @@ function* postInSteps(entry: LedgerEntry): Steps<Nano | null> {
   return available;
 }
 
-/**
- * Adds an entry. Returns the new available balance; null if the account is missing, its balance is too small, or the
- * entry exists.
- */
+/** Returns the available balance; null if the account is missing, the balance too small, or the entry exists. */
 export const post = (entry: LedgerEntry, kind: EngineKind): Steps<Nano | null> =>
   kind === 'postgres' ? run(postAtOnce, entry) : postInSteps(entry);

@@ -2,7 +2,8 @@ import type { Nano } from '../../kit/money.ts';
 import { columns, int64, integer, orNull, text } from '../columns.ts';
 import { read, readBy, run, unlessRaced, writeSteps, writeTransaction, type Steps } from '../command.ts';
 import { eachOf, firstOf, firstRow, statement, valuesOf } from '../statement.ts';
-import { pageValues, type Page } from './history-page.ts';
+import { pageValues, type HistoryPosition, type Page } from './history-page.ts';
+import { countRefund } from './usage-table.ts';
 import { entries, entryFields, post, readAvailable, type LedgerEntry } from './ledger-table.ts';
 
 export const getEntry = readBy('ledger_entries', 'id', entries);
@@ -47,7 +48,6 @@ const isSameEntry = (earlier: LedgerEntry, entry: LedgerEntry): boolean =>
   earlier.amount === entry.amount &&
   earlier.jobId === entry.jobId;
 
-/** Another entry was posted under the id. */
 type EntryConflict = { outcome: 'conflict' };
 
 export interface NewEntry extends Pick<LedgerEntry, 'id' | 'accountId' | 'amount' | 'note'> {
@@ -61,10 +61,7 @@ export type PostEntryOutcome =
   | { outcome: 'insufficient'; available: Nano }
   | { outcome: 'no_account' };
 
-/**
- * Adds a top-up or adjustment. Refuses a negative amount that exceeds the available balance. The same entry under the
- * same id is posted once.
- */
+/** Refuses a negative amount above the available balance. The same entry under the same id is posted once. */
 export const postEntry = writeSteps(function* ({ now, ...input }: NewEntry, kind): Steps<PostEntryOutcome> {
   const entry: LedgerEntry = { ...input, jobId: null, payment: null, createdAt: now };
   const posted = yield* unlessRaced(post(entry, kind));
@@ -137,11 +134,11 @@ export const refundJob = writeTransaction(function* (input: NewRefund, kind): St
   yield* run(markRefunded, { jobId, amount });
   const available = yield* post(entry, kind);
   if (available === null) throw new Error(`the refund ${id} could not be posted`);
+  yield* run(countRefund, { jobId, amount });
   return { outcome: 'refunded', entry, refunded: refunded + amount, available };
 });
 
 const entriesWithModel = columns({ ...entryFields, model: orNull(text()) });
-/** A ledger entry with the SKU of its job. */
 export type EntryWithModel = ReturnType<typeof entriesWithModel.read>;
 
 /** Lists entries in the order of `listJobs`, without entries of amount zero. */
@@ -152,4 +149,47 @@ export const listEntries = read({
     order by e.created_at desc, e.id desc limit $4`,
   values: (page: Page) => pageValues(page),
   read: eachOf(entriesWithModel.read),
+});
+
+/** Reads the balance of an account, holds included, as it was before the entries from `time` on. Null without the account. */
+export const balanceBefore = read({
+  isLong: true,
+  text: `select balance - (
+      select cast(coalesce(sum(amount), 0) as bigint) from ledger_entries where account_id = $1 and created_at >= $2
+    ) as balance from accounts where id = $1`,
+  values: valuesOf<{ accountId: string; time: number }>('accountId', 'time'),
+  read: firstOf(({ balance }: { balance: Nano }) => balance),
+});
+
+const statementEntries = columns({
+  ...entryFields,
+  model: orNull(text()),
+  kind: orNull(text()),
+  keyId: orNull(text()),
+  keyLabel: orNull(text()),
+});
+export type StatementEntry = ReturnType<typeof statementEntries.read>;
+
+interface StatementPart {
+  accountId: string;
+  after: HistoryPosition;
+  /** Entries from this time on are left out. */
+  until: number;
+  limit: number;
+}
+
+/** Lists entries with their jobs and keys, oldest first, without entries of amount zero. */
+export const listStatementEntries = read({
+  text: `select ${entries.list('e.')}, j.model, j.kind, j.key_id, k.label as key_label
+    from ledger_entries e left join jobs j on j.id = e.job_id left join api_keys k on k.id = j.key_id
+    where e.account_id = $1 and (e.created_at, e.id) > ($2, $3) and e.created_at < $4 and e.amount <> 0
+    order by e.created_at, e.id limit $5`,
+  values: ({ accountId, after, until, limit }: StatementPart) => [
+    accountId,
+    after.createdAt,
+    after.id,
+    until,
+    limit,
+  ],
+  read: eachOf(statementEntries.read),
 });

@@ -32,20 +32,16 @@ export const findPaymentsByPrefix = read({
   read: eachOf(payments.read),
 });
 
-/** The position of the last payment of a page. */
 export type PaymentPosition = Pick<Payment, 'createdAt' | 'identity'>;
 
 interface Filter {
   states?: readonly PaymentState[];
-  /** CAIP-2. */
   network?: string;
-  /** Limits the time of the last change. */
   updatedBefore?: number;
   before?: PaymentPosition;
   limit: number;
 }
 
-/** Above every possible position. */
 const top: PaymentPosition = { createdAt: Number.MAX_SAFE_INTEGER, identity: '' };
 
 const isOld = '(cast($1 as bigint) is null or updated_at < $1)';
@@ -122,17 +118,13 @@ const listOfNetwork = statement({
   read: eachOf(payments.read),
 });
 
-/**
- * Lists payments by `createdAt`, then identity, both descending, after the position `before`. Each filter has a statement
- * with its own index.
- */
+/** By `createdAt`, then identity, both descending, after `before`. Each filter has a statement with its own index. */
 export const listPayments = readSteps((filter: Filter) => {
   const { states, network } = filter;
   if (network !== undefined) return run(listOfNetwork, { ...filter, network });
   return states === undefined ? run(listAll, filter) : run(listInStates, { ...filter, states });
 });
 
-/** A page of what an account bought by payments. */
 export interface PurchasePage extends Page {
   /** The wallet that owns the account; null for none. `networks`: CAIP-2, those on which it pays for this account. */
   wallet: { payer: string; networks: readonly string[] } | null;

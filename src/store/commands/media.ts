@@ -14,7 +14,6 @@ const mediaFields = {
   contentType: text(),
   sizeBytes: integer(),
   createdAt: time(),
-  /** The bytes are removed at this time. */
   expiresAt: time(),
   removedAt: orNull(time()),
 };
@@ -49,7 +48,6 @@ export const listMedia = read({
   read: eachOf(media.read),
 });
 
-/** Lists expired media whose bytes have not been removed yet, oldest first. */
 export const listExpiredMedia = read({
   text: `select ${media.list()} from media where removed_at is null and expires_at <= $1
     order by expires_at, id limit $2`,
@@ -62,10 +60,7 @@ interface MediaAt {
   now: number;
 }
 
-/**
- * Lets those of the media that no job has expire now. Locks rows in the order of their ids, so that two commands on the
- * same media cannot deadlock.
- */
+/** Expires media without a job. Locks rows in the order of their ids, so that two commands cannot deadlock. */
 export const discardMedia = write({
   text: ({ isOneOf, lockRows }) => `with wanted as (
       select id from media where ${isOneOf('id', '$1')} and job_id is null and expires_at > $2 order by id ${lockRows}
@@ -74,7 +69,6 @@ export const discardMedia = write({
   values: valuesOf<MediaAt>('ids', 'now'),
 });
 
-/** Also locks the rows. */
 const noteRemoval = statement({
   text: ({ isOneOf, lockRows }) => `with wanted as (
       select id from media where ${isOneOf('id', '$1')} and removed_at is null order by id ${lockRows}

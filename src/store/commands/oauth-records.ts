@@ -14,18 +14,36 @@ export interface NewOAuthRecord extends OAuthKey {
   payload: string;
   /** SHA-256 of the grant's id; null: it belongs to no grant. */
   grantId: string | null;
+  /** A second name: SHA-256 of another id, and that of its client for a grant. */
   uid: string | null;
   expiresAt: number;
   now: number;
-  /** The most records of this model. The ones that were used longest ago give way to a new one. Default: no limit. */
+  /**
+   * The most records of this model. The ones that were used longest ago give way to a new one. The client of a grant that
+   * lives neither counts nor gives way. Default: no limit.
+   */
   maxRecords?: number;
+  /** The most records of this model in its grant, likewise. */
+  maxOfGrant?: number;
 }
 
 const evict = statement({
   text: `delete from oauth_records where model = $1 and id in (
-      select id from oauth_records where model = $1 order by used_at desc, id limit 1000 offset $2
+      select id from oauth_records r where model = $1 and not exists (
+        select 1 from oauth_records g where g.uid = r.id and g.model = 'Grant' and g.expires_at > $3
+      )
+      order by used_at desc, id limit 1000 offset $2
     )`,
-  values: ({ model, maxRecords = 0 }: NewOAuthRecord) => [model, maxRecords - 1],
+  values: ({ model, maxRecords = 0, now }: NewOAuthRecord) => [model, maxRecords - 1, now],
+});
+
+/** A grant has few records. SQLite would look through all of the model, if its column stood alone. */
+const evictOfGrant = statement({
+  text: `delete from oauth_records where model = $1 and id in (
+      select id from oauth_records where grant_id = $3 and model || '' = $1
+      order by used_at desc, id limit 1000 offset $2
+    )`,
+  values: ({ model, maxOfGrant = 0, grantId }: NewOAuthRecord) => [model, maxOfGrant - 1, grantId],
 });
 
 const records = columns({
@@ -59,6 +77,7 @@ const keepConnection = statement({
 /** Keeps a record. A token opens its connection, and its grant then lives as long as the token. */
 export const putOAuthRecord = writeTransaction(function* (record: NewOAuthRecord): Steps<void> {
   if (record.maxRecords !== undefined) yield* run(evict, record);
+  if (record.maxOfGrant !== undefined) yield* run(evictOfGrant, record);
   yield* run(upsert, record);
   if (record.model !== 'AccessToken' && record.model !== 'RefreshToken') return;
   yield* run(keepGrant, record);

@@ -12,6 +12,7 @@ import {
   countRows,
   firstOf,
   givenRows,
+  hasRows,
   statement,
   valuesOf,
   type EngineKind,
@@ -37,6 +38,8 @@ export interface OpenJobInput {
   activeLimit: number | null;
   /** Ids of reserved media that become the job's inputs. They expire with the job's end, or a day after its deadline. */
   inputs: readonly string[];
+  /** The hash of a call that needs a confirmation by a person, which this job uses up. Default: it needs none. */
+  needsConfirmed?: string | null;
   now: number;
 }
 
@@ -52,6 +55,8 @@ export type OpenJobOutcome =
   /** The balance does not cover the hold; or `budget`, a budget of the key, of which `available` is left. */
   | { outcome: 'insufficient'; available: Nano; budget?: Budget }
   | { outcome: 'too_many_active'; active: number }
+  /** No person has confirmed the call at this price. */
+  | { outcome: 'unconfirmed' }
   /** The key was revoked, or the account is not active. */
   | { outcome: 'forbidden' };
 
@@ -223,6 +228,15 @@ const attachInputs = statement({
   read: countRows,
 });
 
+/** Takes the confirmation of a call at this price or a higher one. */
+const takeConfirmation = statement({
+  text: `delete from asked_calls
+    where key_id = $1 and call_hash = $2 and answer = 'confirmed' and most >= $3 and expires_at > $4
+    returning 1 as taken`,
+  values: ({ job, needsConfirmed = null, hold, now }: OpenJobInput) => [job.keyId, needsConfirmed, hold, now],
+  read: hasRows,
+});
+
 /**
  * Returns the job that a payment, or else an idempotency key, has opened before. It reads as `openJob` does, but says
  * of a job that it is owed. Null if there is none. Reads only.
@@ -248,6 +262,9 @@ function* openUnderLock(input: OpenJobInput, kind: EngineKind): Steps<OpenJobOut
   if (available < hold) return { outcome: 'insufficient', available };
   const short = job.isBudgeted ? yield* findShortBudget({ keyId: job.keyId, hold, now }) : null;
   if (short !== null) return { outcome: 'insufficient', ...short };
+  // Last, so that a call that is refused anyway uses no confirmation up.
+  if ((input.needsConfirmed ?? null) !== null && !(yield* run(takeConfirmation, input)))
+    return { outcome: 'unconfirmed' };
   if (idempotency !== null) yield* run(dropClaim, { ...idempotency, accountId });
   const left = yield* admit(input, kind);
   // The key was revoked after the account was locked.
@@ -269,15 +286,19 @@ function* openUnderLock(input: OpenJobInput, kind: EngineKind): Steps<OpenJobOut
 /**
  * Admits a job in one unit: claims the payment and the idempotency key (if given), places the hold, and inserts the job
  * with the status and lease that `job` has. Checks in this order: the payment, the idempotency key, the API key and
- * account (`forbidden`), the number of active jobs, the balance, the budgets of the key. So a replay is answered even if
- * key, account or balance have changed. The payment and the key of a job that `freesItsKey` are free. Rejects, and
- * changes nothing, if one of `inputs` is gone.
+ * account (`forbidden`), the number of active jobs, the balance, the budgets of the key, the confirmation. So a replay is
+ * answered even if key, account or balance have changed. The payment and the key of a job that `freesItsKey` are free.
+ * Rejects, and changes nothing, if one of `inputs` is gone.
  */
 export const openJob = writeSteps(
   function* (input: OpenJobInput, kind): Steps<OpenJobOutcome> {
     // Active jobs and budgets are not read in one statement: its snapshot is older than its lock on the account's row.
     const isPlain =
-      input.activeLimit === null && input.inputs.length === 0 && !input.job.isBudgeted && !input.payment;
+      input.activeLimit === null &&
+      input.inputs.length === 0 &&
+      !input.job.isBudgeted &&
+      !input.payment &&
+      !input.needsConfirmed;
     const available = isPlain ? yield* unlessRaced(admit(input, kind)) : null;
     if (available === null) return yield* inTransaction(openUnderLock(input, kind), input.job.accountId);
     return { outcome: 'opened', available };

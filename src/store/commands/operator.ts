@@ -13,7 +13,6 @@ const keyFields = {
   label: text(),
   role: text<OperatorRole>(),
   createdAt: time(),
-  /** Null: never. */
   expiresAt: orNull(time()),
   revokedAt: orNull(time()),
 };
@@ -33,10 +32,8 @@ export const createOperatorKey = write({
   read: onlyOf(keys.read),
 });
 
-/** Finds the operator key with this SHA-256, revoked or not. */
 export const findOperatorKey = readBy('operator_keys', 'hash', keys);
 
-/** Lists all operator keys, oldest first. */
 export const listOperatorKeys = read({
   text: `select ${keys.list()} from operator_keys order by created_at, id`,
   read: eachOf(keys.read),
@@ -54,14 +51,12 @@ const auditFields = {
   at: time(),
   /** `key:<id>` for an operator key, `cli:<user>` for the command line. */
   actor: text(),
-  /** The label of the key at that time. */
   actorLabel: orNull(text()),
   operation: text(),
   input: json<JsonObject>(),
   requestId: orNull(text()),
   /** Null: it began, and its end is unknown. */
   outcome: orNull(text<'done' | 'failed'>()),
-  /** The code of the error of a failed change. */
   error: orNull(text()),
   finishedAt: orNull(time()),
 };
@@ -69,18 +64,15 @@ export type AuditRow = RowOf<typeof auditFields>;
 const audit = columns(auditFields);
 
 export interface NewAuditRow extends Omit<AuditRow, 'input' | 'outcome' | 'error' | 'finishedAt'> {
-  /** JSON text of an object. */
   input: string;
 }
 
-/** Notes that a change begins. */
 export const startAudit = write({
   text: `insert into audit_log (id, at, actor, actor_label, operation, input, request_id)
     values ($1, $2, $3, $4, $5, $6, $7)`,
   values: valuesOf<NewAuditRow>('id', 'at', 'actor', 'actorLabel', 'operation', 'input', 'requestId'),
 });
 
-/** Notes how a change ended. `error`: null if it is done. */
 export const finishAudit = write({
   text: `update audit_log set outcome = $2, error = $3, finished_at = $4 where id = $1 and outcome is null`,
   values: ({ id, error, now }: { id: string; error: string | null; now: number }) => [
@@ -126,7 +118,6 @@ const auditLists = {
   both: listAuditBy('actor', 'operation'),
 };
 
-/** Lists the changes of operators, newest first. */
 export const listAudit = readSteps((filter: AuditFilter) => {
   const { actor, operation } = filter;
   if (actor !== undefined) return run(operation === undefined ? auditLists.actor : auditLists.both, filter);

@@ -6,7 +6,6 @@ import { post } from './ledger-table.ts';
 import { isMade, owedCredit } from '../../rules/payments.ts';
 import { payments, type Payment } from './payment-table.ts';
 
-/** Sums the refunds of a payment that did not fail. */
 export const sumRefunds = statement({
   text: `select cast(coalesce(sum(amount), 0) as bigint) as amount from payment_refunds
     where payment = $1 and state <> 'failed'`,

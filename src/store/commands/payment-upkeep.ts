@@ -124,7 +124,6 @@ const sumOf = (what: string, isPayment: 0 | 1): string =>
 
 /** Amounts in the asset's smallest unit. */
 export interface PaymentSum {
-  /** CAIP-2. */
   network: string;
   asset: string;
   /** UTC day of the settlement or refund, such as `2026-11-21`. */
@@ -156,7 +155,6 @@ export const sumPayments = read({
 });
 
 const offeredFields = {
-  /** JSON text. */
   terms: text(),
   offeredAt: time(),
 };
@@ -186,7 +184,6 @@ export const noteOfferedTerms = writeSteps(function* (offer: Offer) {
   yield* run(forgetOffers, offer);
 });
 
-/** Lists the terms that were offered at `since` or later. */
 export const listOfferedTerms = read({
   text: `select ${offered.list()} from offered_terms where offered_at >= $1 order by offered_at desc limit 100`,
   values: valuesOf<{ since: number }>('since'),
@@ -208,7 +205,6 @@ export const takeAccountLease = write({
   read: hasRows,
 });
 
-/** Ends the lease if `owner` still has it. */
 export const endAccountLease = write({
   text: 'delete from sender_turns where sender = $1 and owner = $2',
   values: valuesOf<AccountLease>('sender', 'owner'),

@@ -15,7 +15,6 @@ import type { PaymentState } from '../../rules/payments.ts';
 
 export const getPayment = readBy('payments', 'identity', payments);
 
-/** Finds the payment that has the buyer's identifier. */
 export const findPaymentById = readBy('payments', 'payment_id', payments);
 
 export interface NewPayment extends NewFields {
@@ -117,7 +116,6 @@ export const advancePayment = write({
 
 export interface AdvanceCreditInput {
   change: AdvancePaymentInput;
-  /** The account that the payment raises, for its turn. */
   accountId: string | null;
   /** The id of the entry, if the change posts one. */
   entryId: string;

@@ -14,12 +14,9 @@ export type PaymentRefundState = 'planned' | 'sending' | 'settled' | 'failed';
 
 const refundFields = {
   id: text(),
-  /** Identity of the payment. */
   payment: text(),
-  /** CAIP-2. */
   network: text(),
   asset: text(),
-  /** The payer. */
   recipient: text(),
   /** In the asset's smallest unit. */
   amount: int64(),
@@ -30,7 +27,6 @@ const refundFields = {
   rawTransaction: orNull(text()),
   /** A stable reason code: why it failed, or why a settled one counts as final although the node names no final blocks. */
   reason: orNull(text()),
-  /** The operator's reason. */
   note: orNull(text()),
   /** True if it may be sent while the outcome of its payment is unknown. */
   acceptsUnknown: flag(),
@@ -49,7 +45,6 @@ const lockPayment = statement({
   values: (identity: string) => [identity],
 });
 
-/** Finds the refund of a payment that has not ended. */
 const findOpenRefund = statement({
   text: `select ${refunds.list()} from payment_refunds
     where payment = $1 and state in ('planned', 'sending') order by created_at, id limit 1`,
@@ -76,11 +71,9 @@ export interface NewPaymentRefund extends Pick<PaymentRefund, 'id' | 'payment' |
 
 export type PlanRefundOutcome =
   | { outcome: 'planned'; refund: PaymentRefund }
-  /** The id was planned before. */
   | { outcome: 'exists'; refund: PaymentRefund }
   /** `wrong_payer`: the payer is not the signer, who is named in the identity. */
   | { outcome: 'no_payment' | 'not_settled' | 'no_payer' | 'wrong_payer' }
-  /** Another refund of the payment must end first. */
   | { outcome: 'open'; refund: PaymentRefund }
   | { outcome: 'too_much'; left: bigint }
   | SpentCredit;
@@ -157,7 +150,6 @@ export interface AdvanceRefundInput {
   now: number;
 }
 
-/** As `lockPayment`, by the refund. */
 const lockRefundedPayment = statement({
   only: 'postgres',
   text: ({ lockRows }) => `select identity from payments

@@ -14,7 +14,6 @@ export interface Risk {
   limits: Record<'all' | 'strangers' | 'each', Nano>;
   since: number;
   client: string;
-  /** The account whose balance the payment raises. */
   accountId: string | null;
 }
 
@@ -76,10 +75,7 @@ interface OpenAmount {
   lease_until: bigint | null;
 }
 
-/**
- * Lists the other open payments of the payment's source that can still be settled. The states are written as in the
- * index for these rows.
- */
+/** Lists the source's other payments that can still be settled. The states are written as in their index. */
 const listOpenAmounts = statement({
   text: `select state, ${amountColumn} as amount, lease_until from payments
     where source = $1 and network = $2 and asset = $3 and identity <> $4 and created_at > $5
@@ -108,7 +104,20 @@ const sumOf = (amounts: { amount: bigint }[]): bigint =>
 const isUnsent = ({ state, lease_until: leaseUntil }: OpenAmount, now: number): boolean =>
   (state === 'verified' || state === 'produced') && leaseUntil !== null && leaseUntil > now;
 
-export interface VerifyPaymentInput {
+export type VerifyPaymentOutcome =
+  | { outcome: 'verified'; payment: Payment }
+  /** Sums of the other open payments: `unsent` are being worked on, `sent` were sent or given up. */
+  | { outcome: 'uncovered'; unsent: bigint; sent: bigint }
+  | { outcome: 'too_many_open' }
+  | { outcome: 'too_many_reverts' }
+  | { outcome: 'too_risky' };
+
+/**
+ * Makes the change if `funds` cover this payment and all other open payments from `source` in the same asset. Payments
+ * that are a day old do not count, because they can never be settled. Calls for one source run one after another. Null
+ * as in `advancePayment`.
+ */
+export const verifyPayment = writeTransaction(function* (input: {
   /** Applied if the funds cover the payment; it sets `source`. */
   change: AdvancePaymentInput;
   source: string;
@@ -120,30 +129,8 @@ export interface VerifyPaymentInput {
   reverts: { limit: number; since: number };
   /** Set for a payment that is settled after the work. */
   risk?: Risk | null;
-}
-
-export type VerifyPaymentOutcome =
-  | { outcome: 'verified'; payment: Payment }
-  /** Sums of the other open payments: `unsent` are being worked on, `sent` were sent or given up. */
-  | { outcome: 'uncovered'; unsent: bigint; sent: bigint }
-  | { outcome: 'too_many_open' }
-  | { outcome: 'too_many_reverts' }
-  /** It must be paid before the work. */
-  | { outcome: 'too_risky' };
-
-/**
- * Makes the change if `funds` cover this payment and all other open payments from `source` in the same asset. Payments
- * that are a day old do not count, because they can never be settled. Calls for one source run one after another. Null
- * as in `advancePayment`.
- */
-export const verifyPayment = writeTransaction(function* ({
-  change,
-  source,
-  funds,
-  maxOpen,
-  reverts,
-  risk = null,
-}: VerifyPaymentInput): Steps<VerifyPaymentOutcome | null> {
+}): Steps<VerifyPaymentOutcome | null> {
+  const { change, source, funds, maxOpen, reverts, risk = null } = input;
   yield* run(lockName, `payments from ${source}`);
   const payment = yield* run(getPayment, change.identity);
   if (payment === null) return null;

@@ -12,7 +12,7 @@ import {
 import { firstOf, hasRows, onlyOf, statement, valuesOf } from '../statement.ts';
 import { insertKey } from './key-table.ts';
 import { isOwed } from './pledges.ts';
-import type { AccountStatus } from './accounts.ts';
+import type { AccountStatus } from './account-table.ts';
 
 const walletFields = {
   id: text(),
@@ -23,7 +23,6 @@ const walletFields = {
   /** The key for calls that the wallet pays one by one. Nobody knows its secret. */
   keyId: named('wallet_key', text()),
 };
-/** The account of a wallet, as a buyer. */
 export type WalletAccount = RowOf<typeof walletFields>;
 const toWalletAccount = columns(walletFields).read;
 
@@ -45,7 +44,6 @@ export interface NewWalletAccount {
   id: string;
   wallet: string;
   isSandbox: boolean;
-  /** The id, the hash and the display form of its key. */
   key: { id: string; hash: string; display: string };
   now: number;
 }
@@ -69,7 +67,6 @@ function* insertWallet(input: NewWalletAccount): Steps<true> {
   return true;
 }
 
-/** Returns the account of a wallet, and makes it if there is none. */
 export const openWalletAccount = writeSteps(function* (input: NewWalletAccount): Steps<WalletAccount> {
   const known = yield* run(findWalletAccount, input);
   if (known !== null) return known;

@@ -1,15 +1,16 @@
-import { columns, int64, integer, orNull, pick, text, time, type RowOf } from '../columns.ts';
+import { columns, int64, integer, omit, orNull, pick, text, time, type RowOf } from '../columns.ts';
 import { read, readBy, readSteps, run, write, writeTransaction } from '../command.ts';
 import { eachOf, firstOf, statement, valuesOf, type Dialect } from '../statement.ts';
-
-/** pending: to be sent. delivered: acknowledged. stopped: the receiver answered 410. exhausted: no attempts left. */
-export type WebhookState = 'pending' | 'delivered' | 'stopped' | 'exhausted';
+import { pageValues, type Page } from './history-page.ts';
+import { webhookStates, type WebhookEventName, type WebhookState } from './webhook-names.ts';
 
 const eventFields = {
   /** `event_id` of the body and `webhook-id` of every delivery. */
   id: text(),
   accountId: text(),
-  jobId: text(),
+  event: text<WebhookEventName>(),
+  /** Null: it tells of no job. */
+  jobId: orNull(text()),
   url: text(),
   /** The exact text that every attempt sends. */
   body: text(),
@@ -32,7 +33,6 @@ const attemptFields = {
   eventId: text(),
   at: time(),
   durationMs: integer(),
-  /** Null if no answer came. */
   httpStatus: orNull(integer()),
   /** A short reason code such as `timeout` or `http_500`; null if it was acknowledged. */
   failure: orNull(text()),
@@ -128,22 +128,53 @@ export const recordWebhookAttempt = writeTransaction(function* (input: WebhookAt
 
 export const getWebhook = readBy('webhook_events', 'id', events);
 
-/** Lists the delivery attempts of an event, oldest first. */
 export const listWebhookAttempts = read({
   text: `select ${attempts.list()} from webhook_attempts where event_id = $1 order by number`,
   values: (eventId: string) => [eventId],
   read: eachOf(attempts.read),
 });
 
-/**
- * Makes the event pending and due now, and its count of attempts zero. The log stays. An attempt under way loses its
- * lease. Null if there is no such event.
- */
+type NewWebhook = Pick<WebhookEvent, 'id' | 'accountId' | 'event' | 'jobId' | 'url' | 'body'> & {
+  now: number;
+};
+
+/** Adds an event that is due now. The end of a job adds its own. */
+export const addWebhook = write({
+  text: `insert into webhook_events
+      (id, account_id, event, job_id, url, body, next_attempt_at, created_at, updated_at, state)
+    values ($1, $2, $3, $4, $5, $6, $7, $7, $7, 'pending')`,
+  values: valuesOf<NewWebhook>('id', 'accountId', 'event', 'jobId', 'url', 'body', 'now'),
+});
+
+const deliveryFields = omit(eventFields, 'body');
+const deliveryColumns = columns(deliveryFields);
+const deliveries = columns({ ...deliveryFields, ...pick(attemptFields, 'httpStatus', 'failure') });
+/** An event with its last attempt, without its body. */
+export type WebhookDelivery = ReturnType<typeof deliveries.read>;
+
+const selectDeliveries = `select ${deliveryColumns.list('e.')}, a.http_status, a.failure
+  from webhook_events e left join webhook_attempts a on a.event_id = e.id and a.number = e.attempts_logged`;
+
+/** Lists the events of an account by `createdAt`, then id, both descending, after the position `before`. */
+export const listDeliveries = read({
+  text: `${selectDeliveries} where e.account_id = $1 and (e.created_at, e.id) < ($2, $3)
+    order by e.created_at desc, e.id desc limit $4`,
+  values: (page: Page) => pageValues(page),
+  read: eachOf(deliveries.read),
+});
+
+export const getDelivery = read({
+  text: `${selectDeliveries} where e.id = $1 and e.account_id = $2`,
+  values: valuesOf<{ id: string; accountId: string }>('id', 'accountId'),
+  read: firstOf(deliveries.read),
+});
+
+/** Makes the event due now, with no attempts. The log stays. An attempt under way loses its lease. */
 export const redeliverWebhook = write({
   text: `update webhook_events set state = 'pending', attempts = 0, next_attempt_at = $2, updated_at = $2,
       lease_owner = null, lease_until = null
-    where id = $1 returning ${events.list()}`,
-  values: valuesOf<{ eventId: string; now: number }>('eventId', 'now'),
+    where id = $1 and (cast($3 as text) is null or account_id = $3) returning ${events.list()}`,
+  values: valuesOf<{ eventId: string; now: number; accountId?: string }>('eventId', 'now', 'accountId'),
   read: firstOf(events.read),
 });
 
@@ -155,7 +186,6 @@ interface Filter {
 }
 
 const newestFirst = 'order by created_at desc, id desc limit';
-/** True if the event is in one of the wanted states, or all states are wanted. */
 const inStates = ({ isOneOf }: Dialect, parameter: string): string =>
   `(cast(${parameter} as text) is null or ${isOneOf('state', parameter)})`;
 
@@ -174,12 +204,10 @@ const listOfAccount = statement({
   read: eachOf(events.read),
 });
 
-const allStates = ['pending', 'delivered', 'stopped', 'exhausted'] as const satisfies WebhookState[];
-
 /** Takes the newest of each state by its index, then the newest of these, so rare states are found as fast as common ones. */
 const listInStates = statement({
   text: ({ isOneOf }) => {
-    const newest = allStates.map(
+    const newest = webhookStates.map(
       (state) => `select * from (select ${events.list()} from webhook_events
         where state = '${state}' and ${isOneOf(`'${state}'`, '$1')} ${newestFirst} $2) as ${state}`,
     );

@@ -1,5 +1,4 @@
-import { accounts } from './0001-schema/accounts.ts';
-import { connections } from './0001-schema/accounts.ts';
+import { accounts, connections } from './0001-schema/accounts.ts';
 import { jobs } from './0001-schema/jobs.ts';
 import { payments } from './0001-schema/payments.ts';
 import { profiles } from './0001-schema/profiles.ts';
@@ -8,6 +7,44 @@ import type { Engine } from './engine.ts';
 /** A deployment's own secrets, which all its processes share. */
 const secrets = ({ id, tableEnd }: Engine): string[] => [
   `create table secrets (name ${id} not null primary key, value text not null)${tableEnd}`,
+];
+
+/**
+ * The tools of mounted servers. `definition`: what a model reads of it, as its server lists it now, and `pin`, the SHA-256
+ * of that; null if it has a `problem`. `accepted` and `accepted_pin`: the same as an operator accepted them, in the change
+ * `accepted_in` of the audit log.
+ */
+const mountedTools = ({ int64, id, tableEnd }: Engine): string[] => [
+  `create table mounted_tools (
+    server ${id} not null,
+    tool ${id} not null,
+    definition text,
+    pin ${id},
+    problem text,
+    seen_at ${int64} not null,
+    accepted text,
+    accepted_pin ${id},
+    accepted_at ${int64},
+    accepted_in ${id} references audit_log (id),
+    primary key (server, tool),
+    check ((definition is null) = (pin is null)),
+    check ((pin is null) = (problem is not null)),
+    check ((accepted is null) = (accepted_pin is null)),
+    check ((accepted is null) = (accepted_at is null)),
+    check ((accepted is null) = (accepted_in is null))
+  )${tableEnd}`,
+];
+
+/** What accounts set for mounted servers, encrypted by a key of the settings. Null: it was removed. */
+const toolSecrets = ({ id, tableEnd }: Engine): string[] => [
+  `create table tool_secrets (
+    account_id ${id} not null references accounts (id),
+    server ${id} not null,
+    name ${id} not null,
+    key_id ${id} not null,
+    sealed text,
+    primary key (account_id, server, name)
+  )${tableEnd}`,
 ];
 
 /** The embedded store writes to this table to test whether its disk is full. */
@@ -21,6 +58,8 @@ export const schema = (engine: Engine): string[] => [
   ...jobs(engine),
   ...payments(engine),
   ...profiles(engine),
+  ...mountedTools(engine),
+  ...toolSecrets(engine),
   ...secrets(engine),
   ...writeProbe(engine),
 ];

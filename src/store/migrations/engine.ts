@@ -5,7 +5,6 @@ export interface Engine {
   int64: string;
   /** Column type of identifiers: text that sorts by its bytes, in a database of any language. */
   id: string;
-  /** The end of a `create table`. */
   tableEnd: string;
 }
 

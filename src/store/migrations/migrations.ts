@@ -1,7 +1,6 @@
 import type { Engine } from './engine.ts';
 import { schema } from './0001-schema.ts';
 
-/** Makes the statements of a migration. */
 export type Migrations = Readonly<Record<string, (engine: Engine) => string[]>>;
 
 /** All migrations, which run in the order of their names. Never change one that was released. */

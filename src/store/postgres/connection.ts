@@ -4,9 +4,7 @@ import type { Log } from '../../kit/log.ts';
 export type Pool = InstanceType<typeof PgPool>;
 
 export interface ConnectionOptions {
-  /** `postgres://` URL. */
   url: string;
-  /** The schema that holds the tables. */
   schema: string;
   /** Time limit for getting a connection, also from the pool. */
   connectTimeoutMs: number;
@@ -38,7 +36,6 @@ const withSearchPath = (url: string, schema: string): string => {
   return address.href;
 };
 
-/** Settings of every connection of the store. */
 export const clientConfig = ({
   url,
   schema,
@@ -75,7 +72,6 @@ export const createPool = (
 /** For migrations and the ledger check, which read whole tables. */
 const longStatementTimeoutMs = 600_000;
 
-/** Does `work` on connections whose statements may take long. */
 export const withPoolForLongWork = async <T>(
   connection: ConnectionOptions,
   log: Log,

@@ -71,14 +71,6 @@ const createQueries = (isPooled: boolean) => {
   return { query, runGroup };
 };
 
-/** Runs the steps of commands. */
-export interface PostgresEngine {
-  /** Each step takes a connection of the pool. */
-  run<Output>(steps: Steps<Output>): Promise<Output>;
-  /** Runs reads on one snapshot of the data. */
-  runOnSnapshot<Output>(steps: Steps<Output>): Promise<Output>;
-}
-
 /**
  * Gives the transactions that lock an account's row at most half of the connections, and those of one account a quarter
  * of that half: they wait for each other in any case. A wait takes as long as one for a connection may.
@@ -97,18 +89,17 @@ const createAccountTurns = (
     },
   });
 
-export interface EngineOptions {
-  announcement: JobAnnouncement;
-  isPooled: boolean;
-  /** Maximum number of waiting transactions that lock an account's row; a quarter of it for one account. */
-  maxWaiting: number;
-  onGroup?: OnGroup | undefined;
-}
-
 export const createEngine = (
   pool: Pool,
-  { announcement, isPooled, maxWaiting, onGroup }: EngineOptions,
-): PostgresEngine => {
+  options: {
+    announcement: JobAnnouncement;
+    isPooled: boolean;
+    /** Maximum number of waiting transactions that lock an account's row; a quarter of it for one account. */
+    maxWaiting: number;
+    onGroup?: OnGroup | undefined;
+  },
+) => {
+  const { announcement, isPooled, maxWaiting, onGroup } = options;
   const { query, runGroup } = createQueries(isPooled);
   const gathered = createGatherer({
     runGroup: (statement, group) => {
@@ -142,8 +133,10 @@ export const createEngine = (
     announcement,
   };
   return {
-    run: (steps) => drive(steps, engine),
-    runOnSnapshot: (steps) => within(steps, 'snapshot'),
+    /** Runs the steps of a command. Each step takes a connection of the pool. */
+    run: <Output>(steps: Steps<Output>): Promise<Output> => drive(steps, engine),
+    /** Runs reads on one snapshot of the data. */
+    runOnSnapshot: <Output>(steps: Steps<Output>): Promise<Output> => within(steps, 'snapshot'),
   };
 };
 
@@ -199,13 +192,6 @@ const rolledBack = async (client: PoolClient): Promise<boolean> => {
   }
 };
 
-interface Runners {
-  /** Runs a statement that gathers once for several commands. Resolves with the rows of each. */
-  runGroup(statement: AnyStatement, group: SqlValue[][]): Promise<unknown[][]>;
-  /** Runs it for one command, which waits as long as it must for locked rows. */
-  runAlone(statement: AnyStatement, values: SqlValue[]): Promise<unknown[]>;
-}
-
 interface Call extends Pick<PromiseWithResolvers<unknown[]>, 'resolve' | 'reject'> {
   values: SqlValue[];
 }
@@ -224,10 +210,13 @@ const lockNotAvailable = '55P03';
  * and one commit. If the server refuses a group, each of its commands runs again alone, so that only the one at fault fails,
  * or waits for a locked row.
  */
-export const createGatherer = ({
-  runGroup,
-  runAlone,
-}: Runners): ((statement: AnyStatement, values: SqlValue[]) => Promise<unknown[]>) => {
+export const createGatherer = (runners: {
+  /** Runs a statement that gathers once for several commands. Resolves with the rows of each. */
+  runGroup(statement: AnyStatement, group: SqlValue[][]): Promise<unknown[][]>;
+  /** Runs it for one command, which waits as long as it must for locked rows. */
+  runAlone(statement: AnyStatement, values: SqlValue[]): Promise<unknown[]>;
+}): ((statement: AnyStatement, values: SqlValue[]) => Promise<unknown[]>) => {
+  const { runGroup, runAlone } = runners;
   const waiting = new Map<AnyStatement, Call[]>();
 
   const answer = async (statement: AnyStatement, calls: Call[]): Promise<void> => {

@@ -14,7 +14,6 @@ import { answered, createEngine } from './engine.ts';
 import { prepareDatabase } from './prepare-database.ts';
 
 export interface PostgresStoreOptions {
-  /** `postgres://` URL. */
   url: string;
   /** The address of the server itself, if `url` leads to a pooler in transaction mode. */
   directUrl?: string | undefined;
@@ -22,7 +21,6 @@ export interface PostgresStoreOptions {
   schema?: string;
   /** Maximum number of connections; listening for jobs needs one more. */
   poolSize?: number;
-  /** Time limit for getting a connection. */
   connectTimeoutMs?: number;
   statementTimeoutMs?: number;
   /** Maximum number of waiting commands. One more is refused with StoreError `overloaded`. */
@@ -105,7 +103,6 @@ const createCommandGate = ({ maxWaiting }: { maxWaiting: number }) => {
   const running = new Set<Promise<unknown>>();
   let isClosed = false;
   return {
-    /** Rejects with StoreError. */
     run: async <T>(work: () => Promise<T>): Promise<T> => {
       if (isClosed) throw new StoreError('closed', 'the store was closed');
       if (running.size >= maxWaiting)

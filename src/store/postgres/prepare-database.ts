@@ -7,7 +7,6 @@ import { withPoolForLongWork, type ConnectionOptions, type Pool } from './connec
 
 interface Connections {
   direct: ConnectionOptions;
-  /** Null without a pooler. */
   pooled: Pool | null;
   log: Log;
 }
@@ -41,13 +40,9 @@ const warnWhenCommitsCanBeLost = async (pool: Pool, log: Log): Promise<void> => 
     );
 };
 
-/** Identifies the advisory lock of migrations. */
 const migrationLock = '3853314791062309107';
 
-/**
- * Migrates `schema` to the newest version, and creates it if missing. An advisory lock of the database lets one process
- * do it while others wait.
- */
+/** Creates `schema` if it is missing. An advisory lock lets one process migrate while others wait. */
 const migrateSchema = async (pool: Pool, schema: string): Promise<void> => {
   const client = await pool.connect();
   try {
@@ -114,10 +109,7 @@ const look = async (pool: Pool): Promise<Seen> => {
   return seen;
 };
 
-/**
- * Compares the connections of a pooler with direct ones. Throws if they lead to another database or schema. Warns if
- * PostgreSQL does not limit the time of their statements.
- */
+/** Throws if the pooler leads to another database or schema. Warns if statements there have no limit of time. */
 const checkPooler = async (
   { pooled, direct }: { pooled: Pool; direct: Pool },
   { schema, log }: { schema: string; log: Log },

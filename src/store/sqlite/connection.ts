@@ -6,21 +6,11 @@ import type { Engine, Steps } from '../command.ts';
 import { commands, type AnyCommand } from '../commands.ts';
 import type { Dialect, Statement } from '../statement.ts';
 
-/** One connection to the file. */
-export interface Connection {
-  take(requests: readonly Request[]): void;
-  /** Answers the requests that it has taken, and closes the file. */
-  close(): void;
-}
-
 /** The prompt of an ended job may stay in the write-ahead log for this time, or as long as somebody reads. */
 const emptyLogEveryMs = 10_000;
 
 /** Opens the file in this thread, for the commands of one role. Throws if it cannot be opened. */
-export const openConnection = (
-  settings: ConnectionSettings,
-  send: (replies: Reply[]) => void,
-): Connection => {
+export const openConnection = (settings: ConnectionSettings, send: (replies: Reply[]) => void) => {
   const database = openDatabase(settings);
   try {
     migrateDatabase(database, settings.busyTimeoutMs);
@@ -35,7 +25,8 @@ export const openConnection = (
   const { take, drain } = isWriter ? createWriter(database, send) : createReader(database, send);
   return {
     take,
-    close: () => {
+    /** Answers the requests that it has taken, and closes the file. */
+    close: (): void => {
       clearInterval(emptying);
       drain();
       database.close();
@@ -48,7 +39,6 @@ const maxGroup = 512;
 
 export interface RequestHandler {
   take(requests: readonly Request[]): void;
-  /** Runs and answers all waiting requests. */
   drain(): void;
 }
 

@@ -1,19 +1,10 @@
 import { DatabaseSync } from 'node:sqlite';
 import { sqliteEngine } from '../migrations/engine.ts';
 import { missingStatements } from '../migrations/migrations.ts';
-import { primaryCode } from './messages.ts';
+import { primaryCode, type ConnectionSettings } from './messages.ts';
 
-export interface DatabaseOptions {
-  file: string;
-  /** A command fails if another process's write takes longer. */
-  busyTimeoutMs: number;
-}
-
-/**
- * Opens a connection with the required settings: WAL, an fsync at each commit, foreign keys, and zeros in place of
- * deleted data, such as the prompts of ended jobs.
- */
-export const openDatabase = ({ file, busyTimeoutMs }: DatabaseOptions): DatabaseSync => {
+/** WAL, an fsync at each commit, foreign keys, and zeros in place of deleted data, such as prompts of ended jobs. */
+export const openDatabase = ({ file, busyTimeoutMs }: Omit<ConnectionSettings, 'role'>): DatabaseSync => {
   const database = new DatabaseSync(file, {
     timeout: busyTimeoutMs,
     enableForeignKeyConstraints: true,

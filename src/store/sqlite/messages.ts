@@ -2,7 +2,6 @@ import type { ThreadAnswer, ThreadCall } from '../../kit/threads/connect-thread.
 import type { CommandName } from '../commands.ts';
 import type { StoreFailure } from '../store-error.ts';
 
-/** A command for a worker. */
 export interface Command {
   /**
    * `ping` asks for a trivial read; `probe`, which only the writer takes, for a write that is on the disk afterwards;
@@ -25,10 +24,10 @@ export type Greeting = { ready: true } | { ready: false; failure: string };
 export interface ConnectionSettings {
   role: 'writer' | 'reader';
   file: string;
+  /** A command fails if another process's write takes longer. */
   busyTimeoutMs: number;
 }
 
-/** Runs a command, which a worker looks up by its name. */
 export type RunCommand = (command: Command) => unknown;
 
 export const failureText = (thrown: unknown): string => {
@@ -40,7 +39,6 @@ const sqliteFull = 13;
 /** SQLITE_BUSY, LOCKED, NOMEM, READONLY, IOERR, CANTOPEN and PROTOCOL: the state of the machine, no fault of the command. */
 const sqliteOutages: readonly number[] = [5, 6, 7, 8, 10, 14, 15];
 
-/** The reply to a request whose command threw. */
 export const toFailure = (id: number, thrown: unknown): Reply => {
   const code = primaryCode(thrown);
   const reason =

@@ -19,7 +19,6 @@ export interface SqliteStoreOptions {
   onGroup?: OnGroup;
 }
 
-/** A ledger check reads the whole ledger. */
 const ledgerCheckTimeoutMs = 600_000;
 
 /**

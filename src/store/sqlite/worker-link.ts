@@ -12,7 +12,6 @@ import {
   type Reply,
 } from './messages.ts';
 
-/** The caller's end of a connection. */
 export interface StoreLink {
   /** Rejects with StoreError. */
   call(name: Command['name'], input: unknown): Promise<unknown>;

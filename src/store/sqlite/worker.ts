@@ -18,7 +18,7 @@ const start = (port: NonNullable<typeof parentPort>, settings: ConnectionSetting
     if (message === 'close') {
       connection.close();
       port.close();
-    } else if ('calls' in message) connection.take(message.calls);
+    } else connection.take(message.calls);
   });
   post({ event: { ready: true } });
 };

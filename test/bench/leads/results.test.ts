@@ -90,10 +90,11 @@ describe('the goals', () => {
     results: 0,
   });
   const delay = (max: number) => ({ p99: 0, max, longestWork: 4 });
-  const goals = { p50Ms: 2, p99Ms: 20, loopMs: 10 };
+  const goals = { p50Ms: 2, p99Ms: 20, medianMs: 5, freeShare: 0.08, loopMs: 10 };
   const figures = {
     classes: [classOf('good', spread(1.9, 19)), classOf('slow', spread(2, 20))],
     loop: { idle: delay(50), oneCaller: delay(3), manyCallers: delay(11) },
+    counts: [],
   };
 
   it('are missed by the clock by each class that is not below them, and by a main thread that is held', () => {
@@ -109,5 +110,12 @@ describe('the goals', () => {
     expect(missesOf({ ...figures, loop: null }, { goals: { ...goals, p99Ms: 21 }, by: 'processor' })).toEqual(
       [],
     );
+  });
+
+  it('are missed by the class in the middle, and by free searches that take much of a core', () => {
+    const slow = { ...classOf('slow', spread(1, 1)), cpu: spread(90, 90) };
+    const others = { goals: { ...goals, p50Ms: 100, p99Ms: 100 }, by: 'processor' } as const;
+    const found = { ...figures, classes: [...figures.classes, slow, slow, slow], loop: null, counts: [slow] };
+    expect(missesOf(found, others)).toEqual(['the median class 90', 'free searches take 9.0 % of a core']);
   });
 });

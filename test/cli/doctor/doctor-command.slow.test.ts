@@ -473,7 +473,7 @@ describe('the payment networks', () => {
       'ok: Solana devnet: the node is current, the token is right, and payments can be settled (local facilitator).',
     ]);
     expect(findingsOf('settings')).toEqual([
-      expect.stringMatching(/^warning: Searches are paid on Base Sepolia/),
+      expect.stringMatching(/^warning: Calls without a key are paid on Base Sepolia/),
     ]);
   });
 

@@ -43,17 +43,6 @@ describe('a connected thread', () => {
     expect(await rejectionOf(thread.call('late'))).toMatchObject({ reason: 'closed' });
   });
 
-  it('is told of an abort after the call, and not of a call that was aborted before', async () => {
-    const { thread, messages } = connect();
-    const aborting = new AbortController();
-    const call = thread.call('slow', aborting.signal);
-    aborting.abort(new Error('gone'));
-    expect(await call).toBe('slow');
-    expect(await rejectionOf(thread.call('never', aborting.signal))).toBe(aborting.signal.reason);
-    await thread.close(1_000);
-    expect(messages).toEqual([{ calls: [{ id: 1, input: 'slow' }] }, { abort: 1 }, 'close']);
-  });
-
   it('refuses a call that cannot be sent, and one beyond its bound', async () => {
     const { thread } = connect({ maxCalls: 1 });
     expect(await rejectionOf(thread.call(() => undefined))).toMatchObject({ reason: 'failed' });

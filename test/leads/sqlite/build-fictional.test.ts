@@ -71,7 +71,7 @@ describe('a build of fictional profiles', () => {
     await expect.poll(() => filesLike(/^building-/)).toHaveLength(1);
     await delay(300);
     expect([isMade, readManifest(folder)]).toEqual([false, null]);
-    lock.release();
+    lock.close();
     await making;
     expect(readManifest(folder)).toMatchObject({ profiles: 30 });
   });

@@ -188,7 +188,11 @@ describe('the leads of SQLite beside imports', () => {
     const leads = await start(30);
     await until(() => expect(logged('no profiles to search')).toHaveLength(1));
     expect(logged('no profiles to search')).toMatchObject([
-      { reason: expect.stringMatching(/another version of Causeway;.*import all profiles again/) },
+      {
+        reason: expect.stringMatching(
+          /another version of Causeway, which can export its profiles;.*import all profiles again/,
+        ),
+      },
     ]);
     expect(leads.status()).toMatchObject({ ready: false, profiles: 0 });
     expect(readdirSync(folder)).toEqual(files);

@@ -216,7 +216,12 @@ describe('an import', () => {
     await open();
     writeFileSync(join(folder, 'current.json'), '{"format":1,"synthetic":false}');
     for (const work of [() => take(leads), exported, stats])
-      await expect(work()).rejects.toMatchObject({ problem: 'damaged' });
+      await expect(work()).rejects.toMatchObject({
+        problem: 'damaged',
+        message: expect.stringMatching(
+          /of another version, which can export them\. .*import all profiles again/,
+        ),
+      });
     expect(await take(leads, { mode: 'replace' })).toMatchObject({ profiles: leads.length });
   });
 });
@@ -583,7 +588,7 @@ describe('a person who asks to be forgotten', () => {
     const lock = lockProfiles(folder);
     expect(await (await open()).forget([person.username], { signal })).toEqual({ removed: 1 });
     expect(holdsPerson()).toEqual([]);
-    lock.release();
+    lock.close();
     await (await open()).sweep();
     expect(await stats()).toMatchObject({ profiles: 300 });
   });

@@ -533,4 +533,28 @@ describe('the state of an HTTP source', () => {
     expect(revisionWith('/a', 'one')).toBe(revisionWith('/a', 'two'));
     expect(open().status()).toMatchObject({ ready: true, synthetic: false, profiles: null });
   });
+
+  it('has no facets while the service does not tell them, which the log says, and searches go on', async () => {
+    const { log, lines } = createRecordedLog();
+    service.answer(({ url: { pathname } }) =>
+      pathname === '/count'
+        ? { kind: 'json', value: { aggregations: { countries: { buckets: [] } } } }
+        : { kind: 'json', value: [buildLead({ username: 'ann' })] },
+    );
+    const sent = Object.fromEntries(
+      ['query', 'country', 'category', 'gender', 'min_followers', 'max_followers', 'limit'].map((field) => [
+        field,
+        `{${field}}`,
+      ]),
+    );
+    const leads = open(
+      { parameters: sent, counts: 'free', facets: { url: `${service.origin}/count`, body: { size: 0 } } },
+      { log },
+    );
+    await expect.poll(() => lines).toHaveLength(1);
+    expect(lines[0]).toMatchObject({ msg: 'reading the facets of leads.http failed' });
+    expect(service.requests[0]).toMatchObject({ method: 'POST', body: { size: 0 } });
+    expect(leads.status().facets).toBeUndefined();
+    expect(namesOf(await search(leads))).toEqual(['ann']);
+  });
 });

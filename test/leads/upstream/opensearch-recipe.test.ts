@@ -27,10 +27,7 @@ let folder: string;
 beforeEach(async () => {
   cluster = await startStubService({ kind: 'silence' });
   cluster.answer(createStubCluster());
-  leads = createHttpLeads(
-    readHttpSettings(readHttpRecipe(recipe, cluster.origin), { CLUSTER_AUTHORIZATION: 'ApiKey secret' }),
-    { log: silentLog },
-  );
+  leads = openLeads();
   folder = await temporaryFolder();
   await mkdir(join(folder, 'leads'));
   await send('PUT', '/_scripts/causeway', {
@@ -42,6 +39,12 @@ afterEach(async () => {
   await leads.close();
   await cluster.close();
 });
+
+const openLeads = (): LeadSource =>
+  createHttpLeads(
+    readHttpSettings(readHttpRecipe(recipe, cluster.origin), { CLUSTER_AUTHORIZATION: 'ApiKey secret' }),
+    { log: silentLog },
+  );
 
 const send = async (
   method: string,
@@ -177,6 +180,21 @@ describe('a cluster that the recipe describes', () => {
     });
     expect(await namesOf({ query: 'zur CAFÉ' })).toEqual(['ann']);
     expect(leads.status()).toMatchObject({ profiles: null, countsFree: true });
+  });
+
+  it('tells its countries and categories, which are counted anew when a gateway starts', async () => {
+    const many = Array.from({ length: 12 }, (_, place) =>
+      buildLead({ username: `u${place}`, country: 'uk', ...(place < 10 ? { category: 'Café' } : {}) }),
+    );
+    await load([...many, buildLead({ username: 'ann', country: 'FR', category: 'Art' })]);
+    expect(leads.status().facets).toBeUndefined();
+    await using next = { leads: openLeads(), [Symbol.asyncDispose]: () => next.leads.close() };
+    await expect
+      .poll(() => next.leads.status().facets)
+      .toEqual({
+        countries: [{ value: 'GB', profiles: 10 }],
+        categories: [{ value: 'café', profiles: 10 }],
+      });
   });
 
   it('is replaced by another index at once', async () => {

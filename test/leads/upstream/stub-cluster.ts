@@ -3,7 +3,7 @@ import { renderMustache } from './render-mustache.ts';
 import type { StubAnswer, StubRequest } from './stub-service.ts';
 
 /*
- * The wire of OpenSearch and Elasticsearch as far as docs/operators-profiles.md uses it, over plain scans. Anything else
+ * The wire of OpenSearch and Elasticsearch as far as deploy/leads/README.md uses it, over plain scans. Anything else
  * is refused with 400, as a server does. Searches and deletions by query see documents as of the last refresh.
  */
 
@@ -56,6 +56,15 @@ const searchSchema = z.strictObject({
   sort: z.array(z.record(z.string(), z.enum(['asc', 'desc']))),
   search_after: z.array(z.union([z.int(), z.string()])).optional(),
   query: z.strictObject({ bool: z.strictObject({ filter: z.array(querySchema) }) }),
+});
+
+const countSchema = z.strictObject({
+  size: z.literal(0),
+  track_total_hits: z.literal(false),
+  aggs: z.record(
+    z.string(),
+    z.strictObject({ terms: z.strictObject({ field: z.string(), size: z.int().min(1).max(10_000) }) }),
+  ),
 });
 
 const bulkAction = z.strictObject({
@@ -117,6 +126,20 @@ export const createStubCluster = (): ((request: StubRequest) => StubAnswer) => {
     };
   };
 
+  /** Counts the values of fields, the most frequent first. */
+  const count = (index: Index, body: unknown): object => {
+    const { aggs } = countSchema.parse(body);
+    const bucketsOf = ({ terms: { field, size } }: (typeof aggs)[string]): object => {
+      const found = new Map<unknown, number>();
+      for (const { [field]: value } of index.searched.values())
+        if (value !== undefined) found.set(value, (found.get(value) ?? 0) + 1);
+      const buckets = [...found].map(([key, count]) => ({ key, doc_count: count }));
+      return { buckets: buckets.toSorted((one, other) => other.doc_count - one.doc_count).slice(0, size) };
+    };
+    const aggregations = Object.entries(aggs).map(([name, one]) => [name, bucketsOf(one)] as const);
+    return { took: 1, timed_out: false, aggregations: Object.fromEntries(aggregations) };
+  };
+
   const perform = ({ method, url, body }: StubRequest): object => {
     const [first = '', ...rest] = url.pathname.slice(1).split('/');
     const action = `${method} ${[first.startsWith('_') ? first : 'INDEX', ...rest].join('/')}`;
@@ -146,10 +169,11 @@ export const createStubCluster = (): ((request: StubRequest) => StubAnswer) => {
       case 'POST INDEX/_refresh':
         for (const index of named(first)) index.searched = new Map(index.stored);
         return { _shards: { total: 1, successful: 1, failed: 0 } };
+      case 'POST INDEX/_search':
       case 'POST INDEX/_search/template': {
         const [index] = named(first);
         if (index === undefined) throw new Error(`no such index [${first}]`);
-        return search(index, body);
+        return rest.length === 1 ? count(index, body) : search(index, body);
       }
       case 'POST INDEX/_delete_by_query': {
         const { query } = z.strictObject({ query: querySchema }).parse(body);

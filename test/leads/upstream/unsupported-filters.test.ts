@@ -10,7 +10,7 @@ const withNone = { profiles: 10, missingFields: [...filterFields] };
 
 const open = () => {
   const clock = { ms: 1_000 };
-  return { clock, filters: createUnsupportedFilters({ fields: {}, nowMs: () => clock.ms }) };
+  return { clock, filters: createUnsupportedFilters({ fields: {} }, () => clock.ms) };
 };
 
 describe('a filter on a field that an upstream does not tell', () => {

@@ -38,6 +38,7 @@ export const responsesJob: Job = {
   customData: null,
   parameters: JSON.stringify({ max_output_tokens: 100, metadata: { order: '7' } }),
   webhookUrl: null,
+  usageTag: null,
   isBudgeted: false,
   progress: 0,
   providerTask: null,

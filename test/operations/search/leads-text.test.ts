@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { describe, expect, it } from 'vitest';
 import { generateLeads } from '../../../src/leads/synthetic/generate-leads.ts';
-import { foundText, toLeadsTable } from '../../../src/operations/search/leads-text.ts';
+import { cutTable, foundText, toLeadsTable } from '../../../src/operations/search/leads-text.ts';
 import { readTable, toCells } from '../../mcp/read-table.ts';
 
 const readBack = (profiles: readonly Record<string, unknown>[]) =>
@@ -37,6 +37,25 @@ describe('the table of profiles', () => {
       { username: 'ben', bio: undefined, country: 'IT' },
     ];
     expect(toLeadsTable(profiles)).toBe('username\tcity\tcountry\nana\tRome\t\nben\t\tIT');
+  });
+
+  it('is cut after a whole row, the first at the earliest, and says how many rows are left', () => {
+    const lengths = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 20 });
+    fc.assert(
+      fc.property(lengths, fc.integer({ min: 1, max: 400 }), (bios, maxLength) => {
+        const profiles = bios.map((length, index) => ({ username: `u${index}`, bio: 'x'.repeat(length) }));
+        const whole = toLeadsTable(profiles);
+        const { table, left } = cutTable(whole, maxLength);
+        const shown = profiles.length - left;
+        expect(readTable(`Found.\n\n${table}`).rows).toEqual(profiles.slice(0, shown).map(toCells));
+        expect(table.length <= maxLength || shown === 1).toBe(true);
+        const next = whole
+          .split('\n')
+          .slice(0, shown + 2)
+          .join('\n');
+        expect(left === 0 || next.length > maxLength).toBe(true);
+      }),
+    );
   });
 
   it('takes a third fewer tokens than the JSON of twenty profiles', () => {

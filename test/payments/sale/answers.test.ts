@@ -3,11 +3,12 @@ import { importJWK, type JWK } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { silentLog, type Log } from '../../../src/kit/log.ts';
 import {
+  addReceipt,
   createDocumentSigner,
   newSigningKey,
   type DocumentSigner,
 } from '../../../src/payments/wire/signed-documents.ts';
-import { addReceipt, toSettleResponse } from '../../../src/payments/sale/answers.ts';
+import { toSettleResponse } from '../../../src/payments/sale/answers.ts';
 
 const signer = createDocumentSigner({ key: newSigningKey(), publicUrl: () => 'https://leads.example' });
 const clock = { now: () => 1_800_000_000_999 };

@@ -70,25 +70,6 @@ describe('a price that changes between challenge and proof', () => {
     });
   });
 
-  it('stays valid where an earlier version noted its terms, with one rule for all that was sold', async () => {
-    await offer(openCheap());
-    const [noted] = await fixture.store.listOfferedTerms({ since: 0 });
-    const now = Date.now();
-    await fixture.store.noteOfferedTerms({
-      fingerprint: 'earlier',
-      terms: JSON.stringify({ ...JSON.parse(noted?.terms ?? ''), pricing: 'earlier' }),
-      offeredAt: now,
-      forgetBefore: 0,
-    });
-    const earlier = parseUsd('0.08');
-    const proofs = await fixture.buyer.prove(openCheap().challenge({ price: earlier, ...overRest }), 'base');
-    const request = createSale('told by an earlier version').request(proofs, {
-      price: higher,
-      formerPrices: { earlier },
-    });
-    expect(served(await openDear().sellAnswer(request)).replayed).toBe(false);
-  });
-
   it('is held by a rule that this version knows, and no other', async () => {
     await offer(fixture.openGate({ ...pricedBy('forgotten') }));
     const odd = parseUsd('0.07');

@@ -6,7 +6,7 @@ import {
   validateDiscoveryExtensionSpec,
 } from '@x402/extensions/bazaar';
 import { describe, expect, it, vi } from 'vitest';
-import { bazaar, declareExtensions } from '../../../src/payments/wire/sold-resources.ts';
+import { bazaar, createSoldResources, declareExtensions } from '../../../src/payments/wire/sold-resources.ts';
 import type { Extension } from '../../../src/payments/chains/core/wire.ts';
 import { describeSale } from './sale.ts';
 
@@ -93,5 +93,25 @@ describe('a sale by POST', () => {
     expect(validateDiscoveryExtensionSpec(extension as never)).toEqual({ valid: true });
     expect(validateDiscoveryExtension(extension as never)).toEqual({ valid: true });
     expect(extension?.info).toMatchObject({ input: { method: 'POST', body: sale.inputExample } });
+  });
+});
+
+describe('a sale whose path has parameters', () => {
+  const url = 'https://shop.example';
+  const calls = { ...sale, path: '/v1/tools/{server}/{tool}', toolName: null, method: 'POST' as const };
+  const resources = createSoldResources([sale, calls], () => url);
+
+  it('is at the address of each call', () => {
+    const over = { sale: calls.name, transport: 'rest' as const };
+    const { resource } = resources.find({ ...over, path: '/v1/tools/a/b' });
+    expect(resource).toEqual({ ...resources.find(over).resource, url: `${url}/v1/tools/a/b` });
+  });
+
+  it('is catalogued at each address of its calls, and at no other', () => {
+    const declaredAt = (path: string) =>
+      resources.declaredFor({ url: url + path, description: calls.descriptions.real });
+    expect(declaredAt('/v1/tools/a/b')).toEqual(declareExtensions(calls).rest);
+    expect(declaredAt('/mcp/tools')).toBeNull();
+    expect(declaredAt('/v1/tools/a/b/c')).toBeNull();
   });
 });

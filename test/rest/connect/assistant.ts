@@ -46,8 +46,9 @@ export const createAssistant = (
   resource: string,
   {
     redirectUrl = 'http://127.0.0.1:9/callback',
+    clientMetadataUrl,
     ...metadata
-  }: Record<string, unknown> & { redirectUrl?: string } = {},
+  }: Record<string, unknown> & { redirectUrl?: string; clientMetadataUrl?: string } = {},
 ) => {
   let wentTo: URL | null = null;
   const saved: { client?: never; tokens?: never; verifier?: string; discovery?: never } = {};
@@ -57,6 +58,7 @@ export const createAssistant = (
       void Object.assign(saved, { [name]: value });
   const provider: OAuthClientProvider = {
     redirectUrl,
+    ...(clientMetadataUrl === undefined ? {} : { clientMetadataUrl }),
     clientMetadata: {
       client_name: 'Assistant',
       redirect_uris: [redirectUrl],

@@ -22,7 +22,7 @@ const allow = async (page: URL): Promise<{ offered: string[]; end: URL | Respons
   const entered = new URL(first.headers.get('location')!, gateway.url);
   const shown = await browser.go(entered);
   if (shown.status !== 200) return { offered: [], end: await browser.follow(shown, gateway.url) };
-  const offered = [...(await shown.text()).matchAll(/name="scope" value="(\w+)"/g)].map(
+  const offered = [...(await shown.text()).matchAll(/name="scope"\s+value="(\w+)"/g)].map(
     ([, scope]) => scope!,
   );
   const body = new URLSearchParams([

@@ -6,6 +6,7 @@ import { startTestGateway, type TestGateway } from '../../e2e/start-test-gateway
 import { listenOnLoopback, type Listening } from '../../mcp/listen-on-loopback.ts';
 import { useChromium } from '../../use-chromium.ts';
 import { createAssistant } from './assistant.ts';
+import { contrastOf } from './contrast-of.ts';
 
 let gateway: TestGateway;
 /** Listens where a program on this computer would. */
@@ -32,24 +33,6 @@ const enter = async (page: Page, redirectUrl = `${listening.url}/callback`) => {
 const allow = async (page: Page): Promise<void> => {
   await page.getByLabel(/API key/).fill(gateway.apiKey);
   await page.getByRole('button', { name: 'Allow' }).click();
-};
-
-/** The contrast of a text with the page (WCAG 2), which must be in the theme. */
-const contrastOf = async (page: Page, selector: string, theme: 'light' | 'dark'): Promise<number> => {
-  const style = async (name: string, property: string): Promise<number> =>
-    luminance(String(await page.evaluate(`getComputedStyle(document.querySelector('${name}')).${property}`)));
-  const text = await style(selector, 'color');
-  const back = await style('body', 'backgroundColor');
-  expect(back > text ? 'light' : 'dark').toBe(theme);
-  return (Math.max(text, back) + 0.05) / (Math.min(text, back) + 0.05);
-};
-
-const luminance = (color: string): number => {
-  const [red = 0, green = 0, blue = 0] = (color.match(/[\d.]+/g) ?? []).map((part) => {
-    const share = Number(part) / 255;
-    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
-  });
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 };
 
 describe('the page of consent in a browser', () => {
@@ -87,12 +70,18 @@ describe('the page of consent in a browser', () => {
     await arrived;
   });
 
-  it('says again what a person did not fill in, and keeps the request open', async () => {
+  it('says again what a person did not fill in, and keeps the request open, and what they allow', async () => {
     const page = await visit();
     await enter(page);
+    await page.getByLabel(/make images/).uncheck();
+    await page.getByLabel('In all').fill('1.50');
     await page.getByLabel(/API key/).fill('sk_causeway_wrong');
     await page.getByRole('button', { name: 'Allow' }).click();
     expect(await page.getByRole('alert').textContent()).toContain('There is no such key');
+    expect(await page.getByLabel(/make images/).isChecked()).toBe(false);
+    expect(await page.getByLabel(/see your balance/).isChecked()).toBe(true);
+    expect(await page.getByLabel('In all').inputValue()).toBe('1.50');
+    expect(await page.getByLabel(/API key/).inputValue()).toBe('');
     const arrived = once(program, 'request');
     await allow(page);
     await arrived;
@@ -105,6 +94,21 @@ describe('the page of consent in a browser', () => {
     await page.getByRole('button', { name: 'Refuse' }).click();
     const [{ url }] = (await arrived) as [{ url: string }];
     expect(new URL(url, listening.url).searchParams.get('error')).toBe('access_denied');
+  });
+});
+
+describe('a request that cannot be answered', () => {
+  it('is a page with the reason, which leads nowhere', async () => {
+    const page = await visit();
+    const assistant = createAssistant(`${gateway.url}/mcp/account`);
+    const { page: address } = await assistant.begin();
+    address.searchParams.set('redirect_uri', 'https://evil.example/<b>');
+    const answer = await page.goto(address.href);
+    expect(answer?.status()).toBe(400);
+    expect(answer?.headers()['content-security-policy']).toContain("default-src 'none'");
+    expect(await page.getByRole('heading').textContent()).toBe('This request cannot be answered');
+    expect(await page.getByText('The reason:').textContent()).toContain('redirect_uri');
+    expect(await page.locator('a, form, script, b').count()).toBe(0);
   });
 });
 

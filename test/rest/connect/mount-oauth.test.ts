@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto';
 import { UnauthorizedError } from '@modelcontextprotocol/client';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startTestGateway, type TestGateway } from '../../e2e/start-test-gateway.ts';
 import { createAssistant, openBrowser } from './assistant.ts';
 
@@ -15,6 +16,7 @@ interface Allowed {
   key?: string;
   budget?: string;
   total?: string;
+  askAbove?: string;
   scopes?: readonly string[];
   answer?: string;
 }
@@ -26,6 +28,7 @@ const allow = async (
     key = gateway.apiKey,
     budget = '5.00',
     total = '',
+    askAbove = '',
     scopes = ['read', 'generate', 'search'],
     answer = 'allow',
   }: Allowed = {},
@@ -39,6 +42,7 @@ const allow = async (
     ['key', key],
     ['budget_day_usd', budget],
     ['budget_total_usd', total],
+    ['ask_above_usd', askAbove],
     ['answer', answer],
     ...scopes.map((scope): [string, string] => ['scope', scope]),
   ]);
@@ -76,6 +80,59 @@ describe('an assistant that a person connects', () => {
     await expect(drawn).rejects.toThrow(UnauthorizedError);
     expect(assistant.wentTo()?.searchParams.get('scope')).toMatch(/^(?=.*read)(?=.*generate)/);
     await client.close();
+  });
+
+  it.each([null, 'offline_access'])(
+    'may do all that the person allowed where it asked for no scope of ours: %s',
+    async (scope) => {
+      const assistant = createAssistant(address());
+      const { page, finish } = await assistant.begin();
+      if (scope === null) page.searchParams.delete('scope');
+      else page.searchParams.set('scope', scope);
+      await finish((await allow(page, { scopes: ['read', 'search'] })) as URL);
+      expect(assistant.saved.tokens?.scope?.split(' ')).toEqual(expect.arrayContaining(['read', 'search']));
+      const client = await assistant.connect();
+      expect(await client.callTool({ name: 'get_balance', arguments: {} })).not.toHaveProperty(
+        'isError',
+        true,
+      );
+      await client.close();
+    },
+  );
+
+  it('is connected where it asks for all scopes that the metadata list, as Gemini CLI does', async () => {
+    const metadata = await gateway.call('/.well-known/oauth-authorization-server/oauth', { apiKey: null });
+    const { scopes_supported: listed } = (await metadata.json()) as { scopes_supported: string[] };
+    expect(listed).toContain('openid');
+    const redirect = 'http://localhost:41611/oauth/callback';
+    const body = { redirect_uris: [redirect], scope: listed.join(' ') };
+    const registered = await gateway.call('/oauth/register', { apiKey: null, body });
+    const { client_id } = (await registered.json()) as { client_id: string };
+    const verifier = 'v'.repeat(43);
+    const page = new URL(`${gateway.url}/oauth/authorize`);
+    page.search = new URLSearchParams({
+      client_id,
+      redirect_uri: redirect,
+      response_type: 'code',
+      scope: listed.join(' '),
+      resource: address(),
+      code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+      code_challenge_method: 'S256',
+    }).toString();
+    const code = ((await allow(page, { scopes: ['read'] })) as URL).searchParams.get('code');
+    const answer = await fetch(`${gateway.url}/oauth/token`, {
+      method: 'POST',
+      body: new URLSearchParams({
+        grant_type: 'authorization_code',
+        code: code!,
+        redirect_uri: redirect,
+        client_id,
+        code_verifier: verifier,
+      }),
+    });
+    const tokens = await answer.json();
+    expect(tokens).toMatchObject({ scope: 'read', refresh_token: expect.any(String) });
+    expect(tokens).not.toHaveProperty('id_token');
   });
 
   it('spends at most what the person allowed for a day', async () => {
@@ -167,6 +224,7 @@ describe('an assistant that a person connects', () => {
       [{ key: 'sk_causeway_wrong' }, 'There is no such key'],
       [{ budget: '-1' }, 'US dollars above zero'],
       [{ total: 'much' }, 'US dollars above zero'],
+      [{ askAbove: '-1' }, 'above which you are asked'],
       [{ budget: ' ' }, 'Set a limit'],
       [{ scopes: [] }, 'Allow at least one'],
     ] as const) {
@@ -201,6 +259,32 @@ describe('an assistant that a person connects', () => {
     }
   });
 
+  it('may with a token that it refreshed for fewer scopes only what these allow', async () => {
+    const { saved } = await connect();
+    const refreshed = await fetch(`${gateway.url}/oauth/token`, {
+      method: 'POST',
+      body: new URLSearchParams({
+        grant_type: 'refresh_token',
+        refresh_token: saved.tokens!.refresh_token!,
+        client_id: saved.client!.client_id,
+        scope: 'read',
+      }),
+    });
+    const { access_token: token, scope } = (await refreshed.json()) as Record<string, string>;
+    expect(scope).toBe('read');
+    const call = (apiKey: string, name: string, input: object): Promise<Response> =>
+      gateway.call('/mcp/account', {
+        apiKey,
+        body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: input } },
+        headers: { accept: 'application/json, text/event-stream' },
+      });
+    expect((await call(token!, 'get_balance', {})).status).toBe(200);
+    const refused = await call(token!, 'create_image', { prompt: 'A pier' });
+    expect(refused.status).toBe(403);
+    expect(refused.headers.get('www-authenticate')).toContain('scope="read generate"');
+    expect((await call(saved.tokens!.access_token, 'create_image', { prompt: 'A pier' })).status).toBe(200);
+  });
+
   it('ends at once when the key that made it is revoked', async () => {
     const made = await gateway.call('/v1/keys', { body: { label: 'for assistants' } });
     const { key, id } = (await made.json()) as { key: string; id: string };
@@ -220,8 +304,43 @@ describe('an assistant that a person connects', () => {
     expect(await refreshed.json()).toMatchObject({ error: 'invalid_grant' });
   });
 
+  it('ends at once when the assistant gives its refresh token back, and a chat that runs is still answered', async () => {
+    const { saved } = await connect();
+    const { access_token: apiKey, refresh_token: token } = saved.tokens!;
+    const call = (name: string, args: object) =>
+      gateway.call('/mcp/account', {
+        apiKey,
+        body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } },
+        headers: { accept: 'application/json, text/event-stream' },
+      });
+    const messages = [{ role: 'user', content: '[sandbox:slow=2] Hello' }];
+    const running = call('create_chat_completion', {
+      model: 'textmodel-3.5-flash',
+      max_tokens: 50,
+      messages,
+    });
+    const listed = async () => {
+      const answer = await gateway.call('/v1/jobs?status=running');
+      return ((await answer.json()) as { data: object[] }).data;
+    };
+    await vi.waitUntil(async () => (await listed()).length > 0, { timeout: 10_000 });
+    const revoked = await fetch(`${gateway.url}/oauth/revoke`, {
+      method: 'POST',
+      body: new URLSearchParams({ token: token!, client_id: saved.client!.client_id }),
+    });
+    expect(revoked.status).toBe(200);
+    expect((await call('get_balance', {})).status).toBe(401);
+    const answer = await running;
+    expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('finish_reason')]);
+  });
+
   it('is listed with what it may do and spent, and ends at once when its person ends it', async () => {
-    const { saved } = await connect({ scopes: ['read', 'generate'], budget: '2.50', total: '10' });
+    const { saved } = await connect({
+      scopes: ['read', 'generate'],
+      budget: '2.50',
+      total: '10',
+      askAbove: '0.5',
+    });
     const { data } = (await (await gateway.call('/v1/connections')).json()) as {
       data: { id: string; revoked_at: string | null }[];
     };
@@ -234,6 +353,7 @@ describe('an assistant that a person connects', () => {
       budget_total_usd: '10.00',
       total_spent_usd: '0.00',
       total_held_usd: '0.00',
+      ask_above_usd: '0.50',
       revoked_at: null,
     });
     const { id } = data[0]!;
@@ -322,8 +442,32 @@ describe('a client that registers', () => {
     async (redirect) => {
       const response = await gateway.call('/register', { apiKey: null, body: { redirect_uris: [redirect] } });
       expect(response.status).toBe(400);
+      expect(await response.json()).toMatchObject({ error: 'invalid_redirect_uri' });
     },
   );
+
+  it('is refused with more redirects or more bytes than are kept, and is public whatever it leaves out', async () => {
+    const register = (body: object) => gateway.call('/register', { apiKey: null, body });
+    const redirect = 'http://127.0.0.1:9/callback';
+    const many = await register({
+      redirect_uris: Array.from({ length: 21 }, (_, port) => `${redirect}/${port}`),
+    });
+    expect([many.status, await many.json()]).toEqual([
+      400,
+      { error: 'invalid_redirect_uri', error_description: expect.stringContaining('20 entries') },
+    ]);
+    const long = await register({ redirect_uris: [redirect], client_name: 'x'.repeat(5_000) });
+    expect([long.status, await long.json()]).toEqual([
+      400,
+      { error: 'invalid_client_metadata', error_description: expect.stringContaining('5000 bytes') },
+    ]);
+    const taken = await register({ redirect_uris: [redirect] });
+    expect(taken.status).toBe(201);
+    const client = await taken.json();
+    expect(client).toMatchObject({ token_endpoint_auth_method: 'none' });
+    for (const secret of ['client_secret', 'registration_access_token'])
+      expect(client).not.toHaveProperty(secret);
+  });
 
   it.each([
     'cursor://anysphere.cursor-mcp/oauth/callback',

@@ -3,12 +3,13 @@ import { createServer } from 'node:http';
 import { getBase58Decoder } from '@solana/kit';
 import { generateKeyPairSync, sign } from 'node:crypto';
 import type { Page } from 'playwright-core';
-import { generatePrivateKey, privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts';
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestGateway, type TestGateway } from '../../e2e/start-test-gateway.ts';
 import { listenOnLoopback, type Listening } from '../../mcp/listen-on-loopback.ts';
 import { useChromium } from '../../use-chromium.ts';
 import { createAssistant } from './assistant.ts';
+import { giveWallet } from './give-wallet.ts';
 
 let gateway: TestGateway;
 const program = createServer((_request, response) => response.end('You can close this page.'));
@@ -29,21 +30,6 @@ const enter = async (page: Page) => {
   const { page: address, finish } = await assistant.begin();
   await page.goto(address.href);
   return { ...assistant, finish };
-};
-
-/** Gives the pages of a visitor a wallet whose key stays in this process. Returns the texts that it signed. */
-const giveWallet = async (page: Page, account: PrivateKeyAccount): Promise<string[]> => {
-  const texts: string[] = [];
-  await page.exposeFunction('askWallet', async (method: string, [message]: string[] = []) => {
-    if (method === 'eth_requestAccounts') return [account.address];
-    if (method !== 'personal_sign') throw new Error(`unknown method ${method}`);
-    texts.push(Buffer.from((message ?? '').slice(2), 'hex').toString());
-    return account.signMessage({ message: { raw: message as `0x${string}` } });
-  });
-  await page.addInitScript(
-    'window.ethereum = { request: ({ method, params }) => window.askWallet(method, params) };',
-  );
-  return texts;
 };
 
 const giveSolanaWallet = async (page: Page): Promise<string> => {
@@ -70,6 +56,23 @@ const connect = async (page: Page, { finish, connect: open }: Awaited<ReturnType
   await finish(new URL(url, listening.url));
   return open();
 };
+
+describe.each([390, 1_280])('the page with the button of a wallet, %d wide', (width) => {
+  it.each(['light', 'dark'] as const)('has three buttons apart, in the %s theme', async (colorScheme) => {
+    const page = await visit({ viewport: { width, height: 844 }, colorScheme });
+    await enter(page);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+    const boxes = await Promise.all(
+      (await page.getByRole('button').all()).map((button) => button.boundingBox()),
+    );
+    expect(boxes).toHaveLength(3);
+    for (const [index, box] of boxes.entries()) {
+      const above = boxes[index - 1];
+      expect(box?.height).toBeGreaterThanOrEqual(44);
+      if (box && above) expect(box.y - above.y - above.height).toBeGreaterThanOrEqual(8);
+    }
+  });
+});
 
 describe('a person with a wallet', () => {
   it('allows an assistant to use the account of the wallet by one signature', async () => {

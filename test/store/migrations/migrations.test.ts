@@ -82,6 +82,8 @@ describe.each(testEngines())('a store on $kind', ({ kind, createPlace }) => {
          finished_at, request) values ('job', 'a', 'k', 'chat', '', 'failed', 0, 1, 0, 0, 0, '')`,
       `insert into holds (job_id, account_id, amount, state, expires_at, ended_at)
          values ('job', 'a', 0, 'released', 0, 0)`,
+      `insert into usage_sums (account_id, day, key_id, kind, model, status, tag, jobs, charged)
+         values ('a', 0, 'k', 'chat', '', 'failed', '', 1, 0)`,
       payment('one', `'job'`),
       payment('two', 'null'),
     );

@@ -85,7 +85,6 @@ export interface SupportedKind {
 
 const maxFeePayers = 32;
 
-/** Collects the fee payers that facilitators named last. */
 export const createFeePayers = () => {
   const names = new LRUCache<string, true>({ max: maxFeePayers });
   return {
@@ -112,9 +111,7 @@ export interface FacilitatorHealth {
  * facilitator or chain. Only `settle` rejects, with the error of `beforeBroadcast`.
  */
 export interface Facilitator {
-  /** For logs and status. */
   readonly name: string;
-  /** The facilitator address of the terms. */
   readonly address: () => string;
   /** Null: not known yet. The answer changes only in `refresh`. */
   supports(): SupportedKind | 'unsupported' | null;
@@ -132,7 +129,6 @@ export interface Facilitator {
 }
 
 export const defaultFacilitatorTimeouts = {
-  /** One call of a chain's RPC. */
   rpcMs: 5_000,
   verifyMs: 10_000,
   /** A whole settlement, with the wait for the chain. */
@@ -149,25 +145,21 @@ const reasonPattern = /^[a-z0-9_]{1,100}$/;
 export const toReasonCode = (text: unknown, otherwise: string): string =>
   typeof text === 'string' && reasonPattern.test(text) ? text : otherwise;
 
-/** A signal that ends with `outer`, or when the time is over. */
 export const signalWithin = (timeoutMs: number, outer?: AbortSignal): AbortSignal => {
   const limit = AbortSignal.timeout(timeoutMs);
   return outer === undefined ? limit : AbortSignal.any([outer, limit]);
 };
 
-/** For calls of a scheme that only verify. */
 export const sendNothing = (): Promise<never> => Promise.reject(new Error('verifying sends nothing'));
 
 /**
  * Remembers the errors that `beforeBroadcast` throws. The x402 schemes turn every error into a refused payment, but
  * with such an error nothing was sent, and the caller must get the error itself.
  */
-export const watchBeforeBroadcast = (
-  beforeBroadcast: SettleOptions['beforeBroadcast'],
-): { beforeBroadcast: SettleOptions['beforeBroadcast']; throwFirstError(): void } => {
+export const watchBeforeBroadcast = (beforeBroadcast: SettleOptions['beforeBroadcast']) => {
   const errors: unknown[] = [];
   return {
-    beforeBroadcast: async (outgoing) => {
+    beforeBroadcast: async (outgoing: OutgoingTransaction): Promise<void> => {
       try {
         await beforeBroadcast(outgoing);
       } catch (error) {
@@ -175,13 +167,12 @@ export const watchBeforeBroadcast = (
         throw error;
       }
     },
-    throwFirstError: () => {
+    throwFirstError: (): void => {
       if (errors.length > 0) throw errors[0];
     },
   };
 };
 
-/** What happened during one call of an x402 scheme. */
 export interface SchemeRecord {
   /** True when the node failed to answer; then the scheme's verdict says nothing about the proof. */
   isOutage: boolean;

@@ -8,7 +8,6 @@ export class RpcOutage extends Error {
   override readonly name = 'RpcOutage';
 }
 
-/** The node answered with a JSON-RPC error. */
 export class RpcRefusal extends Error {
   override readonly name = 'RpcRefusal';
   readonly code: number;
@@ -22,7 +21,6 @@ export class RpcRefusal extends Error {
   }
 }
 
-/** Tells whether the node caused an error: by its silence, or by its refusal. */
 export const isNodeTrouble = (error: unknown): error is RpcOutage | RpcRefusal =>
   error instanceof RpcOutage || error instanceof RpcRefusal;
 
@@ -94,7 +92,6 @@ export const createJsonRpc = ({ url, timeoutMs }: { url: string; timeoutMs: numb
 /** Puts one question, and takes no answer but one of that form. Throws RpcOutage or RpcRefusal. */
 export type Ask = <T>(schema: z.ZodType<T>, method: string, ...params: unknown[]) => Promise<T>;
 
-/** Questions to a node, bound to one signal. */
 export const askWithin =
   (rpc: JsonRpc, signal: AbortSignal): Ask =>
   async (schema, method, ...params) => {

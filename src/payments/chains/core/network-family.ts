@@ -14,10 +14,7 @@ import type {
 import type { JsonRpc } from './json-rpc.ts';
 import type { PaymentRequirements, SignedPayload } from './wire.ts';
 
-/**
- * The way in which EVM buyers authorize a transfer: by the token's own ERC-3009, or through the Permit2 contract where
- * the token has none.
- */
+/** How EVM buyers authorize a transfer: by the token's own ERC-3009, or through Permit2 where the token has none. */
 export type TransferMethod = 'eip3009' | 'permit2';
 
 /** A token that is taken as payment, one token being one USD. */
@@ -25,15 +22,12 @@ export interface PaymentAsset {
   symbol: string;
   /** EVM: the contract, in checksum form. Solana: the mint. */
   address: string;
-  /** Decimal places of the smallest unit. */
   decimals: number;
   /** The domain under which EVM buyers sign; null on Solana, and for a token that signs nothing itself. */
   eip712: { name: string; version: string } | null;
-  /** The way of transfer; null on Solana. */
   transfer: TransferMethod | null;
 }
 
-/** A network on which this service can be paid. */
 export interface PaymentNetwork {
   /** CAIP-2, the name in x402 v2. */
   id: `${string}:${string}`;
@@ -42,7 +36,6 @@ export interface PaymentNetwork {
   /** False when v1 clients do not know that name. They refuse a whole 402 that has an unknown name. */
   isInV1: boolean;
   family: NetworkFamily;
-  /** The name for people. */
   label: string;
   isTest: boolean;
   /** A node that everybody may ask, slowly. */
@@ -68,7 +61,6 @@ export interface FundsQuestion {
   payload: SignedPayload;
 }
 
-/** A node to ask, and the signal that ends the question. */
 export interface NodeAccess {
   rpc: JsonRpc;
   signal: AbortSignal;
@@ -84,7 +76,7 @@ export interface AccountLease {
    * sent in between. Waits at most `waitMs` for other processes, and then goes on without the lease. Never rejects.
    */
   take(options: { signal: AbortSignal; waitMs: number }): Promise<{ isKept: boolean }>;
-  /** Releases the lease. Never rejects. */
+  /** Never rejects. */
   release(): Promise<void>;
 }
 
@@ -157,7 +149,6 @@ export interface SignedText {
 /** The wallet, the node, the key of a facilitator in this process, and the key of refunds. */
 export type FamilyVariable = 'PAY_TO' | 'RPC_URL' | 'FACILITATOR_KEY' | 'REFUND_KEY';
 
-/** The payer of a proof. */
 export interface PayingWallet {
   address: string;
   payload: SignedPayload;
@@ -173,11 +164,8 @@ export interface NetworkFamily {
   readonly name: string;
   /** The namespace of its CAIP-2 names. */
   readonly namespace: string;
-  /** The beginning of the names of its settings, as in `X402_EVM`. */
   readonly settingPrefix: `X402_${string}`;
-  /** Its environment variables, by the end of their names. */
   readonly variables: Readonly<Record<FamilyVariable, z.ZodOptional<z.ZodType<string>>>>;
-  /** The form of addresses in settings. */
   readonly addressSchema: z.ZodType<string>;
   /** The usual way of transfer; null where tokens are transferred in one way only. */
   readonly defaultTransfer: TransferMethod | null;
@@ -198,12 +186,8 @@ export interface NetworkFamily {
   readonly walletSchema: z.ZodType<GeneratedWallet>;
   createWallet(): Promise<GeneratedWallet>;
 
-  /** Returns the schema of the signed part of a proof. */
   payloadSchema(payload: unknown): z.ZodType<SignedPayload>;
-  /**
-   * Returns what the chain accepts only once, as text: it names the payment, however the proof is written. `network` is
-   * the built-in one. Throws UnreadablePayload.
-   */
+  /** Returns what the chain accepts only once. `network` is the built-in one. Throws UnreadablePayload. */
   identify(payload: SignedPayload, network: PaymentNetwork): Promise<string>;
   /** Returns the stable code of a contradiction between the signed part and the terms; null for none. */
   findMismatch(
@@ -223,17 +207,11 @@ export interface NetworkFamily {
   findWallet(of: PayingWallet & { network: PaymentNetwork }, node: NodeAccess): Promise<string>;
   /** Returns the account that the buyer chose to pay the fees; null where the buyer chooses none. */
   readFeePayer(payload: SignedPayload): Promise<string | null>;
-  /**
-   * Reads the `extra` by which a facilitator says that it supports a network; undefined before it was first asked.
-   * Returns `unsupported` when the terms lack something without it.
-   */
+  /** `extra`: undefined before the facilitator was asked. Returns `unsupported` when the terms lack something without it. */
   readSupported(extra: Readonly<Record<string, unknown>> | null | undefined): SupportedKind | 'unsupported';
 
   readonly signIn: SignInStyle;
-  /**
-   * Returns the name of the wallet that signed a message; null when the signature is not that of its address. The node
-   * is asked about wallets that are contracts.
-   */
+  /** Null when the signature is not that of its address. Asks the node about wallets that are contracts. */
   findSigner(signed: SignedText, node: NodeAccess): Promise<string | null>;
 
   /** Prepares a facilitator in this process. `load` loads the packages of the chain. */
@@ -241,10 +219,7 @@ export interface NetworkFamily {
 
   /** Asks the chain for the outcome of a payment that somebody else may have settled. `now`: epoch milliseconds. */
   findOutcome(payment: BegunPayment, node: NodeAccess & { now: number }): Promise<FoundOutcome>;
-  /**
-   * Reads how much an account can pay by payments like this one, in the asset's smallest unit: its balance, or what it
-   * allows to be taken if that is less.
-   */
+  /** Returns the smaller of the account's balance and what it allows to be taken, in the asset's smallest unit. */
   readFunds(of: FundsQuestion, node: NodeAccess): Promise<bigint>;
   /** Returns the time of the newest block that the node knows (Solana: of the newest final one), in epoch milliseconds. */
   readTime(node: NodeAccess): Promise<number>;

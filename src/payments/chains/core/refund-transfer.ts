@@ -1,12 +1,10 @@
 import { RpcOutage, RpcRefusal } from './json-rpc.ts';
 
-/** The currency in which a chain takes its fees. */
 export interface Coin {
   symbol: string;
   decimals: number;
 }
 
-/** A transfer of tokens that gives money back. */
 export interface RefundTransfer {
   /** The id of the refund. It distinguishes two equal transfers, so that a chain takes both. */
   id: string;
@@ -24,7 +22,6 @@ export interface SignedTransfer {
   rawTransaction: string;
 }
 
-/** A transfer that was signed and may have been sent. */
 export interface BegunTransfer extends RefundTransfer, SignedTransfer {
   sender: string;
   /** Epoch milliseconds, before it was first sent. */
@@ -46,7 +43,6 @@ export type TransferOutcome =
   /** It may have landed, or may yet. */
   | { outcome: 'open'; reason: string };
 
-/** The reason why a transfer cannot be made now. */
 export type TransferObstacle =
   | { kind: 'wrong_chain'; actual: string }
   | { kind: 'too_few_tokens'; has: bigint; needs: bigint }
@@ -81,14 +77,11 @@ export interface RefundWallet {
 
 /** A chain on which refunds are sent. It needs no key. */
 export interface RefundChain {
-  /**
-   * Returns the node's objection in one line that can be printed, null for none. Neither an objection nor silence
-   * proves anything, so no answer of a node makes this reject.
-   */
+  /** As `readRefusal`. An objection and silence prove nothing, so no answer of a node makes this reject. */
   send(signed: SignedTransfer, signal: AbortSignal): Promise<string | null>;
   /** The sender's nonce, which another transaction can use; null on a chain without nonces. */
   nonceOf(signed: SignedTransfer): number | null;
-  /** Asks the chain for the outcome. Throws RpcOutage and RpcRefusal. */
+  /** Throws RpcOutage and RpcRefusal. */
   findOutcome(transfer: BegunTransfer, signal: AbortSignal): Promise<TransferOutcome>;
 }
 

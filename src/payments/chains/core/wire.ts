@@ -1,5 +1,6 @@
 /** The shapes that x402 puts on the wire, as far as this service reads and writes them. */
 
+import type * as x402 from '@x402/core/types';
 import { z } from 'zod';
 import type { JsonObject } from '../../../kit/json.ts';
 
@@ -13,15 +14,8 @@ export const integerText = z
 export type PaymentScheme = 'exact' | 'upto';
 
 /** One way to pay, x402 v2. `amount` is in the asset's smallest unit; for `upto` it is the most. */
-export interface PaymentRequirements {
+export interface PaymentRequirements extends x402.PaymentRequirements {
   scheme: PaymentScheme;
-  /** CAIP-2. */
-  network: `${string}:${string}`;
-  asset: string;
-  amount: string;
-  payTo: string;
-  maxTimeoutSeconds: number;
-  extra: Record<string, unknown>;
 }
 
 /** One way to pay, x402 v1. */
@@ -36,21 +30,16 @@ export interface PaymentRequirementsV1
 }
 
 /** `serviceName` and `tags` are for catalogues (specs/extensions/bazaar.md). */
-export interface ResourceInfo {
-  url: string;
+export interface ResourceInfo extends x402.ResourceInfo {
   description: string;
   mimeType: string;
-  serviceName?: string;
-  tags?: string[];
 }
 
-/** One extension of the protocol: its data, and the JSON Schema of that data. */
 export interface Extension {
   info: JsonObject;
   schema: JsonObject;
 }
 
-/** Extensions by their keys. */
 export type Extensions = Readonly<Record<string, Extension>>;
 
 /** The terms of x402 v2: the decoded `PAYMENT-REQUIRED` header, and the structured content over MCP. */
@@ -89,7 +78,6 @@ export interface PaymentPayload {
   extensions?: Extensions;
 }
 
-/** The outcome of a settlement, as buyers are told. */
 export interface SettleResponse {
   success: boolean;
   errorReason?: string;
@@ -102,7 +90,6 @@ export interface SettleResponse {
   extensions?: Extensions;
 }
 
-/** Encodes a value as base64 of its JSON, as every x402 header carries it. */
 export const encodeBase64Json = (value: unknown): string =>
   Buffer.from(JSON.stringify(value), 'utf8').toString('base64');
 

@@ -51,7 +51,6 @@ interface EvmCall extends EvmFees {
   gas: bigint;
 }
 
-/** A transaction of this account, read from its raw form. */
 interface SignedCall extends EvmCall {
   nonce: number;
 }
@@ -131,7 +130,6 @@ const doubtfulSendings = 2;
 interface Signer {
   address: Hex;
   sign: (call: SignedCall) => Promise<Signed>;
-  /** Null: the chain is asked. */
   nextNonce: number | null;
   /** So many of the next sendings ask the chain, whatever they find. */
   doubtful: number;
@@ -149,7 +147,6 @@ const storeAndSend = async (
   return broadcast(chain, raw);
 };
 
-/** Sends a transaction with the next nonce. */
 const sendNext = async (signer: Signer, call: EvmCall, sending: EvmSending): Promise<EvmSent & Signed> => {
   for (let attempt = 1; ; attempt += 1) {
     sending.signal.throwIfAborted();
@@ -177,7 +174,6 @@ interface NonceGap extends Omit<EvmSending, 'beforeBroadcast'> {
   isStuck: boolean;
 }
 
-/** Sends empty transactions for the nonces before `end`. */
 const fillGap = async (signer: Signer, end: number, { chain, fees, isStuck }: NonceGap): Promise<void> => {
   const { address, sign } = signer;
   let next = await chain.getNonce(address, isStuck ? 'latest' : 'pending');
@@ -199,9 +195,7 @@ export type EvmAccount = ReturnType<typeof createEvmAccount>;
 export const createEvmAccount = (options: {
   privateKey: Hex;
   chainId: number;
-  /** Returns the lease of an account, named by its CAIP-2 chain and its address in lower case. */
   accountLeaseOf: (account: string) => AccountLease;
-  /** The longest wait for other processes that send from the account. */
   waitMs: number;
 }) => {
   const { chainId, waitMs } = options;
@@ -224,13 +218,9 @@ export const createEvmAccount = (options: {
     address,
     send: (call: EvmCall, sending: EvmSending) =>
       enqueue(sending.signal, () => sendNext(signer, call, sending)),
-    /** Sends a transaction again that was signed earlier. */
     resend: (transaction: string, raw: string, sending: EvmSending) =>
       enqueue(sending.signal, () => sendSigned(signer, { transaction, raw }, sending)),
-    /**
-     * Sends the same call with the same nonce and other fees. It is `dead` too when the transaction that should be
-     * replaced has landed.
-     */
+    /** As `resend`, with other fees. Also `dead` when the transaction that should be replaced has landed. */
     replace: (call: SignedCall, sending: EvmSending) =>
       enqueue(sending.signal, async () => {
         const signed = await sign(call);

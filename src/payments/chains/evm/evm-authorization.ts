@@ -6,24 +6,18 @@ import type { PaymentRequirements } from '../core/wire.ts';
 import { isSameHex, type Eip3009Payload } from './evm-payload.ts';
 import { isLogOf, isTransferLog, readContract, searchLogs, toTopic } from './evm-token.ts';
 
-/** A transaction with its receipt. */
 export interface MinedTransaction {
   transaction: string;
   receipt: EvmReceipt;
 }
 
-/**
- * A signed transfer, with all that differs between the ways in which EVM buyers authorize one. Methods that ask a chain
- * throw RpcOutage or RpcRefusal.
- */
+/** All that differs between the ways to authorize a transfer. Questions to a chain throw RpcOutage or RpcRefusal. */
 export interface EvmAuthorization {
   readonly method: TransferMethod;
   readonly payer: Hex;
   /** Seconds since 1970; the transfer can happen in no block from then on. */
   readonly validBefore: bigint;
-  /** The reason code of an authorization that was not used in time. */
   readonly expiredReason: string;
-  /** The reason code of an authorization whose nonce is used. */
   readonly usedReason: string;
   /** Tells whether its nonce was used at the end of a block, by whomever and however. */
   isUsed(chain: EvmChain, block: bigint): Promise<boolean>;
@@ -33,7 +27,6 @@ export interface EvmAuthorization {
   explainUse(chain: EvmChain, block: bigint): Promise<FoundOutcome>;
   /** Returns the reason code for a contract's own words; null when they add nothing. */
   explainRevert(revert: string): string | null;
-  /** Returns the reason code of a lack in the buyer's account; null for none. */
   diagnose(chain: EvmChain): Promise<string | null>;
 }
 
@@ -72,7 +65,6 @@ export const createEip3009Authorization = (
     return logs.some(isTransfer) ? 'unclear' : 'used_otherwise';
   };
 
-  /** Finds the newest log of the use or cancellation of the nonce. */
   const findEnd = async (chain: EvmChain, toBlock: bigint): Promise<EvmLog | null> => {
     const topics = [[authorizationUsedEvent, authorizationCanceledEvent], toTopic(from), nonce];
     for await (const logs of searchLogs(chain, { address: asset, topics, toBlock })) {

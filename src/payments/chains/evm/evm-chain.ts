@@ -28,7 +28,6 @@ const receipt = z.object({
 const transaction = z.object({ to: hex.nullable(), input: hex });
 /** `timestamp`: seconds since 1970. */
 const block = z.object({ number: quantity, timestamp: quantity, baseFeePerGas: quantity });
-/** The block's hash, and the hashes of its transactions in their order. */
 const blockContents = z.object({ hash: hex, transactions: z.array(hex) });
 const finalBlock = z.object({ number: quantity }).nullable();
 const blockSenders = z
@@ -48,7 +47,6 @@ const isUnnamed = (error: unknown): boolean =>
   error instanceof RpcRefusal &&
   (error.code === unnamedBlockCode || error.code === invalidParams || unnamedBlock.test(error.message));
 
-/** Writes a number as nodes read it. */
 const toHex = (value: bigint): Hex => `0x${value.toString(16)}`;
 
 interface CallRequest {
@@ -59,7 +57,6 @@ interface CallRequest {
 }
 
 type LogFilter = {
-  /** One contract, or any of several. */
   address: string | string[];
   topics: (Hex | Hex[])[];
 } & ({ fromBlock: bigint; toBlock: bigint } | { blockHash: Hex });
@@ -101,17 +98,13 @@ export const createEvmChain = (rpc: JsonRpc, signal: AbortSignal) => {
         throw error;
       }
     },
-    /** Null for a block that the node does not have. */
     getBlockContents: (number: bigint) =>
       ask(blockContents.nullable(), 'eth_getBlockByNumber', toHex(number), false),
     /** The transactions of a block with their senders; none for a block that the node does not have. */
     getSenders: async (number: bigint) =>
       (await ask(blockSenders, 'eth_getBlockByNumber', toHex(number), true))?.transactions ?? [],
     getPriorityFee: () => ask(quantity, 'eth_maxPriorityFeePerGas'),
-    /**
-     * The next nonce of an account at a block. `pending` counts the transactions in the node's pool, as far as they
-     * have no gap.
-     */
+    /** `pending` counts the transactions in the node's pool, as far as they have no gap. */
     getNonce: async (address: string, at: 'pending' | 'latest' | bigint): Promise<number> => {
       const block = typeof at === 'bigint' ? toHex(at) : at;
       return Number(await ask(quantity, 'eth_getTransactionCount', address, block));
@@ -137,13 +130,9 @@ export const createEvmChain = (rpc: JsonRpc, signal: AbortSignal) => {
 export const isRevert = (error: unknown): error is RpcRefusal =>
   error instanceof RpcRefusal && (error.code === 3 || /revert/i.test(error.message));
 
-/** The chain's number in a CAIP-2 name. */
 export const chainIdOf = (network: string): number => Number(network.split(':')[1]);
 
-/**
- * Finds the first block in which something holds that holds from then on: it does not hold in `after`, and it holds in
- * `upTo`. Halves the blocks between. Throws what `holds` throws.
- */
+/** Finds the first block, after `after` and up to `upTo`, from which on something holds. It does not hold in `after`. */
 export const findFirstBlock = async (
   { after, upTo }: { after: bigint; upTo: bigint },
   holds: (block: bigint) => Promise<boolean>,
@@ -179,10 +168,7 @@ export const nameEvmWallet = async (
 
 type FeeMarket = Awaited<ReturnType<typeof readFeeMarket>>;
 
-/**
- * Reads the base fee of a chain, and the fees that a transaction should offer to stay payable while the base fee
- * doubles. Throws RpcOutage or RpcRefusal.
- */
+/** Reads the base fee, and fees that stay payable while it doubles. Throws RpcOutage or RpcRefusal. */
 export const readFeeMarket = async (chain: EvmChain) => {
   const [{ baseFeePerGas }, maxPriorityFeePerGas] = await Promise.all([
     chain.getBlock(),
@@ -209,7 +195,6 @@ export const isOutbid = (offered: EvmFees, { baseFeePerGas, fees }: FeeMarket): 
   return fees.maxPriorityFeePerGas >= raise(tip);
 };
 
-/** The usual gas limit of a settlement. */
 export const settlementGas: Record<TransferMethod, bigint> = { eip3009: 120_000n, permit2: 160_000n };
 
 /** Checks that the account can pay for settlements at a price below the limit. Throws RpcOutage or RpcRefusal. */

@@ -31,7 +31,6 @@ const addressProblem = (address: string): string | null => {
     : 'has a wrong checksum (EIP-55): a character is mistyped';
 };
 
-/** Ethereum and the chains that run its contracts. */
 export const evmFamily: NetworkFamily = {
   name: 'evm',
   namespace: 'eip155',

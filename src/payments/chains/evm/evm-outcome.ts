@@ -58,16 +58,12 @@ export const askEvmOutcome = (...question: Parameters<typeof findEvmOutcome>): P
 
 interface Evidence {
   record: EvmCallRecord;
-  /** The scheme's own reason, if it gave one. */
   reason: string | undefined;
   /** For questions after the settlement, so it is not bound by the settlement's time-out. */
   chain: EvmChain;
 }
 
-/**
- * Refines the scheme's reason where it only says that the settlement failed: by the contract's own words, else by a
- * look at the buyer's account.
- */
+/** Refines a vague reason of the scheme by the contract's own words, else by a look at the buyer's account. */
 export const refineReason = async (
   order: PaymentOrder,
   { record, reason, chain }: Evidence,

@@ -20,7 +20,6 @@ export type ContractPayers = ReturnType<typeof createContractPayers>;
  * process ends. `now`: epoch milliseconds.
  */
 export const createContractPayers = ({ now }: { now: () => number }) => {
-  /** Payers by transaction. */
   const reverts = new LRUCache<string, string>({
     max: maxNoted,
     ttl: hourMs,
@@ -33,7 +32,6 @@ export const createContractPayers = ({ now }: { now: () => number }) => {
     return reverts.size + underWay < maxReverts;
   };
   return {
-    /** Tells whether a settlement of that payer was reverted within the last hour. */
     isResting: (payer: string): boolean => [...reverts.values()].includes(payer.toLowerCase()),
     hasBudget,
     /** Takes a part of the budget, until `end`. Returns false when nothing is left. */
@@ -52,11 +50,9 @@ export const createContractPayers = ({ now }: { now: () => number }) => {
   };
 };
 
-/** Throws RpcOutage or RpcRefusal. */
 export const hasCode = async (chain: EvmChain, address: string): Promise<boolean> =>
   (await chain.getCode(address)) !== '0x';
 
-/** Watches the payer of one settlement. */
 export const watchPayer = ({
   authorization: { payer, method },
   chain,
@@ -69,10 +65,7 @@ export const watchPayer = ({
   let isContract = false;
   let isOver = false;
   return {
-    /**
-     * Returns the most gas that the settlement may use. Throws RpcOutage and RpcRefusal, and while the budget is used
-     * up, which passes with time and says nothing about the proof.
-     */
+    /** Returns the most gas. Throws RpcOutage, RpcRefusal, and while the budget is used up, which passes with time. */
     readMaxGas: async (): Promise<bigint> => {
       if (!(await hasCode(chain, payer))) return maxPlainGas;
       // Another question that runs at the same time may have ended the settlement.
@@ -80,9 +73,8 @@ export const watchPayer = ({
       if (!isContract) throw new Error('payers with code have to wait');
       return settlementGas[method] + contractGasMargin;
     },
-    /** Tells whether `readMaxGas` found that the payer has code. */
     isContract: (): boolean => isContract,
-    /** Ends the watch with the settlement. A revert is noted before. */
+    /** A revert is noted before. */
     end: (): void => {
       isOver = true;
       if (isContract) contractPayers.end();

@@ -52,7 +52,6 @@ const permit2Payload = z.object({
   }),
 });
 
-/** A signed ERC-3009 transfer. Integers are decimal strings. */
 export type Eip3009Payload = z.infer<typeof eip3009Payload>;
 /** A signed transfer through Permit2, which only a proxy of x402 may carry out. Integers are decimal strings. */
 export type Permit2Payload = z.infer<typeof permit2Payload>;
@@ -78,7 +77,6 @@ export const toEvmPayload = (payload: SignedPayload): EvmPayload => {
 
 export const isSameHex = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
 
-/** Returns the first contradiction between a payload and the terms; null for none. */
 export const findEvmMismatch = (payload: EvmPayload, terms: PaymentRequirements): string | null => {
   if ('authorization' in payload) {
     const { to, value } = payload.authorization;

@@ -37,10 +37,7 @@ interface FinalBlock {
   isNamed: boolean;
 }
 
-/**
- * Reads the newest block that no fork can take back. Everything that is read of it and of the blocks below after this
- * stays so.
- */
+/** Whatever is read of this block and of those below it after this stays so. */
 const readFinalBlock = async (chain: EvmChain): Promise<FinalBlock> => {
   const named = await chain.getFinalBlockNumber();
   if (named !== null) return { number: named, isNamed: true };
@@ -91,7 +88,6 @@ const judgeReceipt = (
   return { outcome: 'settled', reason: final.isNamed ? null : 'deep_not_final' };
 };
 
-/** Opens one EVM chain for refunds. */
 export const createEvmRefundChain = ({ rpc }: Pick<RefundOptions, 'rpc'>): RefundChain => ({
   nonceOf,
   // "Nonce too low" may mean that it landed. Only the receipt tells.
@@ -121,7 +117,6 @@ export const createEvmRefundChain = ({ rpc }: Pick<RefundOptions, 'rpc'>): Refun
 /** For a network without a limit of its own: 0.005 of the chain's coin. */
 const defaultMaxCost = 5_000_000_000_000_000n;
 
-/** Chooses gas and fees. `cost`: the most that the transfer can cost. */
 const estimateFees = async (
   chain: EvmChain,
   { from, transfer }: { from: string; transfer: RefundTransfer },

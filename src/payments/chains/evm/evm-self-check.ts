@@ -11,7 +11,6 @@ const tokenAbi = parseAbi([
   'function eip712Domain() view returns (bytes1 fields, string name, string version, uint256 chainId, address verifyingContract, bytes32 salt, uint256[] extensions)',
 ]);
 
-/** Waits for the answer of a token. Null when the token has no such function. */
 const ifKnown = async <T>(reading: Promise<T>): Promise<T | null> => {
   try {
     return await reading;
@@ -40,10 +39,7 @@ const mayHaveDomain = async (
   );
 };
 
-/**
- * Compares the configured network with the chain. Returns one line for each fault, with the setting to change. Throws
- * RpcOutage or RpcRefusal when the node does not tell.
- */
+/** As `NetworkFamily.findFaults`. Throws RpcOutage or RpcRefusal when the node does not tell. */
 export const findEvmFaults = async (chain: EvmChain, network: PaymentNetwork): Promise<string[]> => {
   const { id, label, family } = network;
   const { address, symbol, decimals, eip712, transfer } = network.asset;

@@ -24,14 +24,12 @@ export const newCallRecord = (): EvmCallRecord => ({
   receipt: null,
 });
 
-/** More than a settlement uses. */
 const ampleGas = 250_000n;
 /** 0x and four bytes. */
 const selectorCharacters = 10;
 const firstPollMs = 50;
 const maxPollMs = 1_000;
 
-/** Finds the first of the transactions that has a receipt. Throws RpcOutage or RpcRefusal. */
 const findMined = async (
   chain: EvmChain,
   transactions: readonly string[],
@@ -60,9 +58,7 @@ export const waitForEvmReceipt = async (
   return null;
 };
 
-/** The limits of one settlement. */
 interface SpendingLimits {
-  /** In wei. */
   maxGasCost: bigint;
   /** In gas. An error says nothing about the proof, and ends a settlement before anything is sent. */
   readMaxGas: () => Promise<bigint>;
@@ -94,7 +90,6 @@ export const createEvmSigner = (options: {
   account: EvmAccount;
   sending: EvmSending;
   record: EvmCallRecord;
-  /** Null for a call that must send nothing. */
   limits: SpendingLimits | null;
 }): FacilitatorEvmSigner => {
   const { account, sending, record, limits } = options;
@@ -158,7 +153,6 @@ export const createTransactionAges = ({ now }: { now: () => number }) => {
   };
 };
 
-/** A transaction that an earlier attempt at the settlement signed. */
 interface EarlierTransaction {
   transaction: string;
   rawTransaction: string;

@@ -14,7 +14,6 @@ import { RpcOutage } from '../core/json-rpc.ts';
 import type { EvmBlockContents, EvmChain, EvmLog } from './evm-chain.ts';
 import { isSameHex, permit2Contracts } from './evm-payload.ts';
 
-/** The contract answered with bytes that are no answer to the question. */
 export class UnreadableAnswer extends RpcOutage {}
 
 /** Reads from a contract, at `block` or the latest. Throws RpcOutage, UnreadableAnswer or RpcRefusal. */
@@ -42,7 +41,6 @@ export const readContract = async <const abi extends Abi, name extends ContractF
   }
 };
 
-/** A movement of tokens. */
 export interface TokenTransfer {
   token: string;
   from: string;
@@ -63,7 +61,6 @@ const toAddress = (address: string): Hex => {
   return `0x${address.slice(2)}`;
 };
 
-/** Returns the call to the token that makes a transfer. */
 export const encodeTransfer = (transfer: { asset: string; recipient: string; amount: bigint }) => ({
   to: toAddress(transfer.asset),
   data: encodeFunctionData({
@@ -73,17 +70,14 @@ export const encodeTransfer = (transfer: { asset: string; recipient: string; amo
   }),
 });
 
-/** Tokens of an owner. */
 interface Holding {
   asset: string;
   owner: string;
 }
 
-/** Throws RpcOutage or RpcRefusal. */
 export const readTokenBalance = (chain: EvmChain, { asset, owner }: Holding): Promise<bigint> =>
   readContract(chain, { address: asset, abi, functionName: 'balanceOf', args: [toAddress(owner)] });
 
-/** Reads how much Permit2 may take. Throws RpcOutage or RpcRefusal. */
 export const readPermit2Allowance = (chain: EvmChain, { asset, owner }: Holding): Promise<bigint> =>
   readContract(chain, {
     address: asset,
@@ -103,7 +97,6 @@ export const readPermit2Funds = async (chain: EvmChain, holding: Holding): Promi
 
 export const toTopic = (address: string): Hex => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`;
 
-/** Tells whether the contract left this log, and its topics begin with these. */
 export const isLogOf = (log: EvmLog, contract: string, topics: readonly Hex[]): boolean =>
   isSameHex(log.address, contract) &&
   topics.every((topic, index) => isSameHex(log.topics[index] ?? '', topic));
@@ -123,7 +116,6 @@ export const isTransferLog = (log: EvmLog, transfer: TokenTransfer): boolean =>
 const logWindowBlocks = 2_000n;
 const maxLogWindows = 25;
 
-/** Returns the oldest block that a search backwards from `toBlock` reaches. */
 export const oldestSearched = (toBlock: bigint): bigint => {
   const span = logWindowBlocks * BigInt(maxLogWindows);
   return toBlock < span ? 0n : toBlock - span + 1n;

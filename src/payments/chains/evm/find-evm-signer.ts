@@ -45,10 +45,7 @@ const isSignedByContract = async (
   }
 };
 
-/**
- * Returns the name of the wallet that signed, by its key or by its code. Null when the signature is not that of the
- * address. Throws RpcOutage and RpcRefusal.
- */
+/** Asks for the key first, then for the wallet's code. Throws RpcOutage and RpcRefusal. */
 export const findEvmSigner = async (
   { text, address, signature, network }: SignedText,
   chain: EvmChain,

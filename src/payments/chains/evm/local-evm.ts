@@ -45,7 +45,6 @@ interface EvmSite extends Pick<LocalEngineOptions, 'timeouts' | 'log' | 'now'> {
   account: EvmAccount;
   contractPayers: ContractPayers;
   ageMs: TransactionAges;
-  /** In wei, for one settlement. */
   maxGasCost: bigint;
   chainWithin: (timeoutMs: number, outer?: AbortSignal) => { chain: EvmChain; signal: AbortSignal };
 }
@@ -171,7 +170,6 @@ const settle = async (
     : toSettleOutcome(found, { openReason: outcome.reason, transaction });
 };
 
-/** Verifies and settles on one EVM chain, paying gas from the account of `privateKey`. */
 export const createLocalEvm = (options: LocalEngineOptions): LocalEngine => {
   const { network, rpc, timeouts, accountLeaseOf, now } = options;
   const privateKey: Hex = `0x${options.privateKey.slice(2)}`;

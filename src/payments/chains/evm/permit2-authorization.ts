@@ -35,15 +35,12 @@ const uptoAbi = parseAbi([
   'function settleWithPermit(Permit2612 permit2612, Permit permit, uint256 amount, address owner, Witness witness, bytes signature)',
 ]);
 
-/** A call of one of x402's proxies, which carries out what a buyer signed for Permit2. */
 interface ProxyCall {
   scheme: PaymentScheme;
   owner: Hex;
   nonce: bigint;
   token: Hex;
-  /** The amount that the buyer signed. */
   signed: bigint;
-  /** The amount that the call takes. */
   amount: bigint;
   to: Hex;
 }
@@ -99,12 +96,10 @@ const revertReasons: [string, string][] = [
 const maxCandidates = 25;
 const wordBits = 256n;
 
-/** The transfer that a buyer signed, and the owner's nonce that it uses. */
 interface Permit extends TokenTransfer {
   from: `0x${string}`;
   nonce: bigint;
   scheme: PaymentScheme;
-  /** The signed amount, which is the most by the scheme `upto`. */
   signed: bigint;
 }
 
@@ -134,7 +129,6 @@ const isUsed = async (permit: Permit, chain: EvmChain, block: bigint): Promise<b
   return ((word >> (permit.nonce % wordBits)) & 1n) === 1n;
 };
 
-/** Finds the transaction that paid it among those of the newest `limit` transfers. */
 const findCall = async (
   permit: Permit,
   chain: EvmChain,
@@ -187,7 +181,6 @@ const explainUse = async (permit: Permit, chain: EvmChain, block: bigint): Promi
     : { outcome: 'settled', transaction: paidBy };
 };
 
-/** Returns the reason code of what the buyer's account lacks; null for nothing. */
 const diagnose = async ({ token, from, signed }: Permit, chain: EvmChain): Promise<string | null> => {
   const holding = { asset: token, owner: from };
   const [balance, allowance] = await Promise.all([

@@ -5,7 +5,6 @@ import { ConfigError } from '../../../kit/errors.ts';
 const lifeSeconds = 120;
 const nonceBytes = 16;
 const seedBytes = 32;
-/** 64 bytes in base64. */
 const ed25519Pattern = /^[A-Za-z0-9+/]{86}(?:==)?$/;
 
 const unreadable = (): ConfigError =>

@@ -25,7 +25,6 @@ interface Supporting {
 }
 
 interface Group {
-  /** In order of preference. */
   members: readonly Member[];
   witness: ChainWitness;
   /** The facilitators that verified proofs last, by the proofs' hashes: between verification and settlement. */
@@ -106,7 +105,6 @@ const settle = async (group: Group, order: PaymentOrder, settling: SettleOptions
   return toSettleOutcome(found, { openReason: 'facilitator_not_configured' });
 };
 
-/** Asks a facilitator what it supports. `line`: its trouble, for the operator; null for none. */
 const refreshMember = async (member: Member, signal: AbortSignal) => {
   const found = await member.refresh(signal);
   const trouble = found ?? member.trouble();

@@ -22,7 +22,6 @@ type RemoteAnswer =
 const connectMs = 10_000;
 const longestAnswer = 1024 ** 2;
 
-/** Returns the error code of a socket: `ECONNREFUSED`, `TimeoutError`. */
 const codeOf = (error: unknown): string => {
   const cause = error instanceof Error ? (error.cause ?? error) : error;
   if (cause instanceof Error && 'code' in cause && typeof cause.code === 'string') return cause.code;
@@ -74,13 +73,11 @@ export const createRemoteHttp = ({ url, sign }: { url: string; sign: SignCdpRequ
   };
 };
 
-/** A fault of a facilitator. */
 export interface Trouble {
   /** `silent`: no answer. `refused`: it does not accept our credentials. `broken`: a useless answer. */
   kind: 'silent' | 'refused' | 'broken';
   /** For the operator; it follows the facilitator's address. */
   text: string;
-  /** A short code, for the log. */
   why: string;
 }
 
@@ -117,18 +114,15 @@ const mayHaveMoved =
 const isFinalRefusal = (reason: string): boolean =>
   refusal.test(reason) && !mayHaveMoved.test(reason) && !ownTrouble.test(reason);
 
-/** Statuses about our credentials, not about the proof. */
 const credentialStatuses: ReadonlySet<number> = new Set([401, 403]);
 const tooOften = 429;
 const ok = 200;
 /** Statuses with which facilitators refuse a proof. All others come from a proxy in front of them. */
 const refusalStatuses: ReadonlySet<number> = new Set([ok, 400, 402, 412, 422]);
 
-/** The reason code of an answer that could not be read. */
 export const notUnderstood = 'facilitator_unavailable';
 const unavailable = { outcome: 'unavailable', reason: notUnderstood } as const;
 
-/** Finds the fault of a facilitator in its answer to any question; null for none. */
 export const findTrouble = (answer: RemoteAnswer): Trouble | null => {
   if (answer.kind !== 'answered') return { kind: 'silent', text: 'does not answer', why: answer.why };
   const { status, body } = answer;
@@ -187,7 +181,6 @@ export const readSettlement = (
   return isRefused ? { outcome: 'failed', reason, transaction } : unknown(reason, transaction);
 };
 
-/** Reads the support for a network; null when the answer does not tell. */
 export const readSupported = (
   answer: RemoteAnswer,
   network: PaymentNetwork,

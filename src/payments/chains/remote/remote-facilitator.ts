@@ -28,10 +28,7 @@ const restMs = 30_000;
 
 type Source = 'work' | 'refresh';
 
-/**
- * Follows the condition of one facilitator by its answers. Logs each change once, and calls `onTrouble` at the first
- * fault.
- */
+/** Logs each change of a facilitator's condition once, and calls `onTrouble` at the first fault. */
 const createFacilitatorCondition = (options: {
   url: string;
   log: Log;
@@ -64,10 +61,7 @@ const createFacilitatorCondition = (options: {
     log.info({ facilitator: url }, 'a payment facilitator works again');
   };
 
-  /**
-   * An answer about its support proves little about its work, which is tried again after a rest. It proves nothing when
-   * our credentials are refused.
-   */
+  /** It proves little about its work, which is tried again after a rest, and nothing when our credentials are refused. */
   const answersRefresh = (): void => {
     if (current === null) return;
     if (current.source === 'refresh') works();
@@ -75,13 +69,10 @@ const createFacilitatorCondition = (options: {
   };
 
   return {
-    /** Tells whether to ask it before facilitators that rest. One call may try at the end of a rest. */
+    /** Whether it works, or rests no longer. One call may try at the end of a rest. */
     allows: (): boolean => breaker.enter() !== null,
-    /** Returns its fault, for the operator; null for none. */
     trouble: (): string | null => current?.text ?? null,
-    /** Notes the fault in the answer to a verification or settlement. */
     noteWork: (found: Trouble | null): void => (found === null ? works() : fails(found, 'work')),
-    /** Notes the fault in the answer to the question for what it supports. */
     noteRefresh: (found: Trouble | null): void =>
       found === null ? answersRefresh() : fails(found, 'refresh'),
   };
@@ -91,7 +82,6 @@ export interface RemoteFacilitatorOptions extends FacilitatorEndpoint, ChainWitn
   log: Log;
   /** A clock that never goes back, in milliseconds; it measures the rest of a facilitator that fails. */
   nowMs?: () => number;
-  /** Called with its address when it begins to fail. */
   onTrouble: (url: string) => void;
 }
 
@@ -125,7 +115,6 @@ export const createRemoteFacilitator = (options: RemoteFacilitatorOptions) => {
     url,
     /** Null: not known yet. The last answer counts while it cannot be asked. Changes only in `refresh`. */
     supports: () => supported,
-    /** Tells whether it names that fee payer as its own, or did lately. */
     hasNamed: feePayers.has,
     allows: condition.allows,
     trouble: condition.trouble,

@@ -10,12 +10,10 @@ import type { JsonRpc } from '../core/json-rpc.ts';
 import type { PaymentNetwork } from '../core/network-family.ts';
 import { pause } from '../../../kit/repeat.ts';
 
-/** A node that is asked about payments that facilitators elsewhere settle. */
 export interface ChainWitness {
   network: PaymentNetwork;
   rpc: JsonRpc;
   timeouts: FacilitatorTimeouts;
-  /** Epoch milliseconds. */
   now: () => number;
 }
 

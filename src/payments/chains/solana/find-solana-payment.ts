@@ -23,7 +23,6 @@ const matchSolana = async (
 
 const pageSize = 200;
 const maxListed = 1_000;
-/** Transactions read at once. */
 const concurrency = 8;
 
 /**
@@ -38,7 +37,6 @@ export const createSolanaSearch = (
 ) => {
   const others = new Set<string>();
 
-  /** Lists all signatures since then, oldest first: the payment came soon after. */
   const list = async (minSlot: number | undefined): Promise<string[]> => {
     const listed: string[] = [];
     while (listed.length < maxListed) {

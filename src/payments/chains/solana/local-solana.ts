@@ -46,13 +46,11 @@ const rentExemption = 890_880n;
 /** Error 1 of the token program. */
 const insufficientFunds = /"InstructionError":\[\d+,\{"Custom":1\}\]/;
 
-/** One cluster, and the account that pays fees on it. */
 interface SolanaSite extends LocalEngineOptions {
   account: KeyPairSigner['address'];
   keys: SolanaKeys;
 }
 
-/** Refines the scheme's reason by the error of the simulation. */
 const refineReason = (reason: string | undefined, { simulationError }: SolanaCallRecord): string => {
   if (simulationError !== null && insufficientFunds.test(simulationError))
     return 'invalid_exact_svm_insufficient_funds';
@@ -60,7 +58,6 @@ const refineReason = (reason: string | undefined, { simulationError }: SolanaCal
   return toReasonCode(reason, 'invalid_exact_svm_payload');
 };
 
-/** Prepares one call of the x402 scheme. */
 const beginCall = (
   { keys, rpc, log }: SolanaSite,
   signal: AbortSignal,
@@ -77,10 +74,7 @@ const verify = (site: SolanaSite, order: PaymentOrder, outer: AbortSignal): Prom
   return verifyByScheme(order, { ...call, refine: (reason) => refineReason(reason, call.record) });
 };
 
-/**
- * Returns the signature that our account gives a transaction; null where another account pays the fees. Ed25519
- * signatures are deterministic, so no record is needed.
- */
+/** Null where another account pays the fees. Needs no record, because Ed25519 signatures are deterministic. */
 const signatureOfOurs = async (
   { account, keys, network }: SolanaSite,
   transaction: string,
@@ -183,9 +177,7 @@ export const createLocalSolana = async (
   };
 };
 
-/** The events of one call of the x402 scheme. */
 interface SolanaCallRecord extends SchemeRecord {
-  /** The error of the simulation, as JSON; null for none. */
   simulationError: string | null;
   sent: { signature: string; isRefused: boolean } | null;
   status: SolanaStatus | null;
@@ -198,7 +190,6 @@ const newSolanaRecord = (): SolanaCallRecord => ({
   status: null,
 });
 
-/** The fee payer's keys. */
 type SolanaKeys = Pick<FacilitatorSvmSigner, 'getAddresses' | 'signTransaction'>;
 
 const pollMs = 300;

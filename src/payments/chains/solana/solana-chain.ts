@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { askWithin, RpcOutage, RpcRefusal, type Ask, type JsonRpc } from '../core/json-rpc.ts';
 
-/** The newest block. */
 export interface SolanaTip {
   slot: number;
   /** Seconds since 1970, as the validators agreed on it. */
@@ -15,15 +14,11 @@ const status = z
     confirmationStatus: z.enum(['processed', 'confirmed', 'finalized']).nullish(),
   })
   .transform(({ err, confirmationStatus }) => ({
-    /**
-     * `confirmed`: a supermajority voted for the block. `finalized`: no fork can take it back. Old nodes tell none; the
-     * transactions that they show are confirmed.
-     */
+    /** `finalized`: no fork can take it back. The transactions that old nodes show are confirmed. */
     commitment: confirmationStatus ?? 'confirmed',
     /** Null: the transaction did what it says. Otherwise it was charged fees and did nothing else. */
     error: err ?? null,
   }));
-/** A transaction that is in a block. */
 export type SolanaStatus = z.output<typeof status>;
 const statuses = z.object({ context: z.object({ slot: slotNumber }), value: z.array(status.nullable()) });
 /** `blockTime`: seconds since 1970, as the validators agreed on it; null where the node does not know. */
@@ -31,7 +26,6 @@ const signatures = z.array(
   z.object({ signature: z.string(), blockTime: z.number().nullable().default(null) }),
 );
 const landed = z.object({ transaction: z.tuple([z.string(), z.literal('base64')]) }).nullable();
-/** `owner`: the program that owns the account. */
 const account = z
   .object({ owner: z.string(), data: z.tuple([z.string(), z.literal('base64')]) })
   .transform(({ owner, data }) => ({ owner, data: Uint8Array.from(Buffer.from(data[0], 'base64')) }));
@@ -62,7 +56,6 @@ const askTransactions = (ask: Ask) => ({
     const options = { encoding: 'base64', skipPreflight: true, preflightCommitment: commitment };
     await ask(z.string(), 'sendTransaction', transaction, options);
   },
-  /** Null: the node does not know the transaction. */
   getStatus: async (signature: string, minSlot?: number): Promise<SolanaStatus | null> => {
     const options = { searchTransactionHistory: true };
     const answer = await ask(statuses, 'getSignatureStatuses', [signature], options);
@@ -86,18 +79,15 @@ const askBlocks = (ask: Ask) => ({
   getLatestBlockhash: () => askValue(ask, blockhashLife, 'getLatestBlockhash', { commitment }),
   isBlockhashValid: (blockhash: string, minSlot?: number) =>
     askValue(ask, z.boolean(), 'isBlockhashValid', blockhash, { commitment, ...atLeast(minSlot) }),
-  /** The newest slot whose block no fork can take back. */
   getFinalizedSlot: () => ask(slotNumber, 'getSlot', { commitment: 'finalized' }),
   /** Seconds since 1970; null where the node does not know. */
   getBlockTime: (slot: number) => ask(z.number().nullable(), 'getBlockTime', slot),
-  /** The slot of the oldest block that the node has. */
   getFirstAvailableBlock: () => ask(slotNumber, 'getFirstAvailableBlock'),
   /** The slot of the oldest block that the node has from `slot` on; null for none. */
   getBlockFrom: async (slot: number): Promise<number | null> =>
     (await ask(z.array(slotNumber), 'getBlocksWithLimit', slot, 1, { commitment }))[0] ?? null,
   /** Base58; the first 32 characters are the cluster's CAIP-2 reference. */
   getGenesisHash: () => ask(z.string(), 'getGenesisHash'),
-  /** Tells whether the node is as far as the cluster. */
   isCurrent: async (): Promise<boolean> => {
     try {
       return (await ask(z.string(), 'getHealth')) === 'ok';
@@ -131,17 +121,13 @@ const askAccounts = (ask: Ask) => ({
       throw error;
     }
   },
-  /** The lamports that an account of so many bytes must hold. */
   getRent: async (bytes: number): Promise<bigint> =>
     BigInt(await ask(z.int(), 'getMinimumBalanceForRentExemption', bytes, { commitment })),
 });
 
 export type SolanaChain = ReturnType<typeof createSolanaChain>;
 
-/**
- * Questions to a node, bound to one signal. Every method throws RpcOutage or RpcRefusal. With `minSlot`, a node that is
- * behind that slot does not answer.
- */
+/** Every method throws RpcOutage or RpcRefusal. With `minSlot`, a node that is behind that slot does not answer. */
 export const createSolanaChain = (rpc: JsonRpc, signal: AbortSignal) => {
   const ask = askWithin(rpc, signal);
   return { ...askTransactions(ask), ...askBlocks(ask), ...askAccounts(ask) };

@@ -11,7 +11,6 @@ import { solanaPayload, transactionOf } from './solana-payload.ts';
 const publicKeyBytes = 32;
 const signatureBytes = 64;
 
-/** Returns the wallet that signed; null when the signature is not that of the address. */
 const findSolanaSigner = ({ text, address, ...signed }: SignedText): string | null => {
   const publicKey = decodeBase58(address);
   const signature = decodeBase58(signed.signature);
@@ -36,7 +35,6 @@ const keySchema = secret(z.string().regex(/^[1-9A-HJ-NP-Za-km-z]{80,90}$/, keyFo
 /** Returns no bytes for text that `secretKeyProblem` refuses. */
 const decodeKey = (key: string): Uint8Array => decodeBase58(key) ?? new Uint8Array();
 
-/** Solana's clusters. */
 export const solanaFamily: NetworkFamily = {
   name: 'solana',
   namespace: 'solana',

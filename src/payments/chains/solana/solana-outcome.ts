@@ -32,10 +32,7 @@ export const readTip = async (chain: SolanaChain): Promise<SolanaTip> => {
   return blockTime === null ? chain.readClock() : { slot, blockTime };
 };
 
-/**
- * Tells whether the node still has a block from before that time, and so knows all that landed since. Throws RpcOutage
- * or RpcRefusal.
- */
+/** Tells whether the node has a block from before that time, and so knows all that landed since. */
 export const remembersSince = async (
   chain: SolanaChain,
   { tip, sinceSeconds }: { tip: SolanaTip; sinceSeconds: number },
@@ -54,7 +51,6 @@ export const expiryMs = 180_000;
 /** Less than the time until a settled payment is checked again: what that check misses is not on the chain. */
 const freshMs = 90_000;
 
-/** A transaction that landed. */
 export interface SeenTransaction {
   signature: string;
   status: SolanaStatus;
@@ -64,13 +60,11 @@ interface SolanaTrace {
   /** Null when it is not there, by a node that is not behind `minSlot`. */
   find: (minSlot?: number) => Promise<SeenTransaction | null>;
   blockhash: string;
-  /** CAIP-2. */
   network: string;
   /** Epoch milliseconds; it cannot have been sent before. */
   sentAfter: number;
   /** Epoch milliseconds of its arrival here, with a valid blockhash. */
   createdAt: number;
-  /** Epoch milliseconds. */
   now: number;
 }
 
@@ -83,10 +77,7 @@ const judgeSeen = ({ signature, status }: SeenTransaction): FoundOutcome => {
 
 const pending: FoundOutcome = { outcome: 'unknown', reason: 'settlement_pending' };
 
-/**
- * Judges a transaction that is not there. A node that stands still, or that started later, knows neither the
- * transaction nor its blockhash, and proves nothing.
- */
+/** A node that stands still, or started later, knows neither transaction nor blockhash, and proves nothing. */
 const judgeUnseen = async (
   chain: SolanaChain,
   { blockhash, network, sentAfter, createdAt, now }: SolanaTrace,
@@ -105,7 +96,6 @@ const judgeUnseen = async (
   return said({ outcome: 'failed', reason: 'invalid_exact_svm_blockhash_expired' });
 };
 
-/** Asks the chain for the outcome of a transaction that may have been sent. Throws RpcOutage or RpcRefusal. */
 export const findSolanaOutcome = async (chain: SolanaChain, trace: SolanaTrace): Promise<FoundOutcome> => {
   const first = await trace.find();
   if (first !== null) return judgeSeen(first);

@@ -54,7 +54,6 @@ const fromStatus = ({ commitment, error }: SolanaStatus, ageMs: number): Transfe
     : open('failure_not_final');
 };
 
-/** Opens one Solana cluster for refunds. */
 export const createSolanaRefundChain = ({ rpc, now }: Pick<RefundOptions, 'rpc' | 'now'>): RefundChain => ({
   nonceOf: () => null,
   // An earlier sending may have landed. Only the status tells.
@@ -115,7 +114,6 @@ interface Accounts {
   destination: string;
 }
 
-/** Returns the token accounts at both ends of a refund. */
 const findTransferAccounts = async (
   { asset: mint, recipient }: RefundTransfer,
   sender: string,
@@ -124,7 +122,6 @@ const findTransferAccounts = async (
   destination: await findTokenAccount({ owner: recipient, mint }),
 });
 
-/** Does nothing where the account exists. */
 const createTokenAccount = (
   { asset, recipient }: RefundTransfer,
   destination: string,
@@ -163,7 +160,6 @@ const memo = ({ id }: RefundTransfer): Instruction => ({
   data: getUtf8Encoder().encode(`refund ${id}`),
 });
 
-/** Builds the transaction of a refund. It creates the recipient's token account where there is none. */
 export const buildTransferMessage = async (
   transfer: RefundTransfer,
   of: {

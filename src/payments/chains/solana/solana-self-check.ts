@@ -2,7 +2,6 @@ import type { PaymentNetwork } from '../core/network-family.ts';
 import type { SolanaChain } from './solana-chain.ts';
 import { findTokenAccount, tokenProgram } from './solana-transaction.ts';
 
-/** The account of a mint, as the token program writes it. */
 const mintLayout = { bytes: 82, decimalsAt: 44 };
 
 const findMintFaults = async (
@@ -20,10 +19,7 @@ const findMintFaults = async (
     : [`${named} has ${decimals} decimals, not ${asset.decimals}; set ${setting}.decimals`];
 };
 
-/**
- * Compares the configured network with the cluster. Returns one line for each fault, with the setting to change. Throws
- * RpcOutage or RpcRefusal when the node does not tell.
- */
+/** As `NetworkFamily.findFaults`. Throws RpcOutage or RpcRefusal when the node does not tell. */
 export const findSolanaFaults = async (
   chain: SolanaChain,
   { network, payTo }: { network: PaymentNetwork; payTo: string },

@@ -13,7 +13,6 @@ import {
 import type { PayingAccounts } from '../core/network-family.ts';
 import { UnreadablePayload, type PaymentRequirements } from '../core/wire.ts';
 
-/** The program that keeps USDC. */
 export const tokenProgram = address('TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA');
 export const associatedTokenProgram = address('ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL');
 
@@ -28,7 +27,6 @@ export const findTokenAccount = async (of: { owner: string; mint: string }): Pro
 interface SolanaTransaction {
   /** The signed bytes: all of the transaction but its signatures. */
   message: Uint8Array;
-  /** The blockhash that bounds its life. */
   blockhash: string;
   /** The accounts that the message names itself, without those of lookup tables. The first one pays the fees. */
   accounts: string[];

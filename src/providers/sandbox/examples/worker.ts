@@ -29,10 +29,7 @@ const attempts = [
   { seed: 3, alwaysFakeOptionals: false },
 ];
 
-/**
- * Makes a value that is valid under `schema`, the same for the same schema. Throws when none is found. It runs in a
- * thread, because a hostile schema can take any time.
- */
+/** Makes the same valid value for the same schema. Throws when none is found. A hostile schema can take any time. */
 const makeExample = (schema: Json): unknown => {
   const small = limitSchema(schema);
   if (!isSchema(schema) || !isSchema(small)) throw new TypeError('a schema is an object or a boolean');
@@ -57,10 +54,7 @@ const makeExample = (schema: Json): unknown => {
 const isSchema = (value: Json): value is JsonSchema & Json =>
   typeof value === 'boolean' || (value !== null && typeof value === 'object' && !Array.isArray(value));
 
-/**
- * Makes a schema to generate from: its values are small and in general valid under `schema`. Throws RangeError when
- * `schema` is large or demands something large.
- */
+/** Makes a schema whose values are small and in general valid under `schema`. Throws RangeError for a large one. */
 const limitSchema = (schema: Json): Json => {
   let values = 0;
   const limit = (value: Json, isMap = false): Json => {

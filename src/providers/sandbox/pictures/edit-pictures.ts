@@ -18,10 +18,7 @@ const background = '#101018';
 /** The longest step over pictures of our own. */
 const stepSeconds = 20;
 
-/**
- * Puts the whole pictures upright and side by side in the requested ratio (`auto`: in the shape of the first), with an
- * overlay, as PNG.
- */
+/** Puts pictures upright and side by side in the ratio (`auto`: the shape of the first), with an overlay, as PNG. */
 export const editPictures = async ({
   inputs,
   aspectRatio,
@@ -68,7 +65,6 @@ export interface Tile extends FrameSize {
   top: number;
 }
 
-/** The most pictures in one row. */
 const maxInRow = 4;
 
 /** Returns columns and rows for `count` pictures, with rows as full as possible. */

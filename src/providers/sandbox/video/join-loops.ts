@@ -19,10 +19,7 @@ import { type FilmPlan, loopUrl } from './plan-film.ts';
 /** A packet of AAC. */
 const packetSamples = 1_024;
 
-/**
- * Makes a film by repeating the stored second of its size, with the stored sound. Where its length is no whole number, the
- * nearest number of seconds plays a little slower or faster, so every film ends with the same picture.
- */
+/** Repeats the stored second, a little slower or faster where the length needs it, so all films end alike. */
 export const joinLoops = async (
   { width, height, seconds, container, hasSound }: FilmPlan,
   signal: AbortSignal,

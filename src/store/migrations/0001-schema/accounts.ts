@@ -1,9 +1,5 @@
 import type { Engine } from '../engine.ts';
 
-/**
- * `sandbox`: 1 for an account with sandbox credit. `wallet`: the wallet that owns an account, once for real money and once
- * for sandbox credit; `wallet_key`: the key of its paid calls.
- */
 const accountTable = ({ int64, id, tableEnd }: Engine): string[] => [
   `create table accounts (
     id ${id} not null primary key,
@@ -26,10 +22,7 @@ const accountTable = ({ int64, id, tableEnd }: Engine): string[] => [
   `create unique index accounts_of_wallets on accounts (wallet, sandbox) where wallet is not null`,
 ];
 
-/**
- * `models`: JSON array of SKUs. `made_by`: `operator`, `wallet` (a sign-in), or the id of the key that made it.
- * `key_use`: the sums of a key in a day (`2026-11-23`), in a month (`2026-11`), and in all (`total`).
- */
+/** `key_use`: the sums of a key in a day (`2026-11-23`), in a month (`2026-11`), and in all (`total`). */
 const keys = ({ int64, id, tableEnd }: Engine): string[] => [
   `create table api_keys (
     id ${id} not null primary key,
@@ -39,13 +32,16 @@ const keys = ({ int64, id, tableEnd }: Engine): string[] => [
     label text not null,
     made_by text,
     models text,
+    tools text,
     budget_day ${int64} check (budget_day > 0),
     budget_month ${int64} check (budget_month > 0),
     budget_total ${int64} check (budget_total > 0),
     alert_url text,
+    usage_tag text,
     created_at ${int64} not null,
     expires_at ${int64},
-    revoked_at ${int64}
+    revoked_at ${int64},
+    last_used_at ${int64}
   )${tableEnd}`,
   `create index api_keys_by_account on api_keys (account_id, created_at, id)`,
   `create table key_use (
@@ -66,10 +62,7 @@ const signIns = ({ int64, id, tableEnd }: Engine): string[] => [
   `create index spent_nonces_by_expiry on spent_nonces (expires_at)`,
 ];
 
-/**
- * Keys of the operator's API, and the log of all changes that operators make. A row of the log without an outcome is a
- * change that began and whose end is unknown.
- */
+/** A row of the log without an outcome is a change that began and whose end is unknown. */
 const operators = ({ int64, id, tableEnd }: Engine): string[] => [
   `create table operator_keys (
     id ${id} not null primary key,
@@ -99,18 +92,36 @@ const operators = ({ int64, id, tableEnd }: Engine): string[] => [
   `create index audit_log_by_operation on audit_log (operation, at, id)`,
 ];
 
-/** Who may call: accounts with their keys, sign-ins, operators. */
+/**
+ * Who is signed in to the console. `id`: SHA-256 of the cookie, which is not stored. `key_hash`: that of the key, in
+ * `api_keys` for a customer and in `operator_keys` for an operator.
+ */
+const consoleSessions = ({ int64, id, tableEnd }: Engine): string[] => [
+  `create table console_sessions (
+    id ${id} not null primary key,
+    role text not null check (role in ('customer', 'operator')),
+    key_hash ${id} not null,
+    expires_at ${int64} not null
+  )${tableEnd}`,
+  `create index console_sessions_by_key on console_sessions (key_hash, expires_at)`,
+  `create index console_sessions_by_expiry on console_sessions (expires_at)`,
+];
+
+/** Who may call: accounts with their keys, sign-ins, operators, sessions of the console. */
 export const accounts = (engine: Engine): string[] => [
   ...accountTable(engine),
   ...keys(engine),
   ...signIns(engine),
   ...operators(engine),
+  ...consoleSessions(engine),
 ];
 
 /**
  * A connection is a key that an assistant uses: it has a row of `api_keys`, whose `made_by` is the key that made it.
- * `scopes`: JSON array. `resource`: a path. `client`: JSON of what the assistant said of itself. `oauth_records`: what the
- * authorization server keeps. `id`: SHA-256 of the code, token or cookie, which is not stored; `grant_id` likewise.
+ * `scopes`, `servers`: JSON arrays. `resource`: a path. `client`: JSON of what the assistant said of itself. `ask_above`: a call that
+ * may cost more needs the person. `asked_calls`: calls that wait for a person. `call_hash`: SHA-256 of the operation and
+ * its input. `oauth_records`: what the authorization server keeps. `id`: SHA-256 of the code, token or cookie, which is
+ * not stored; `grant_id` likewise.
  */
 export const connections = ({ int64, id, tableEnd }: Engine): string[] => [
   `create table connections (
@@ -118,10 +129,25 @@ export const connections = ({ int64, id, tableEnd }: Engine): string[] => [
     parent_id ${id} not null references api_keys (id),
     grant_id ${id} not null unique,
     scopes text not null,
+    servers text not null,
     resource text not null,
-    client text not null
+    client text not null,
+    ask_above ${int64} check (ask_above >= 0)
   )${tableEnd}`,
   `create index connections_by_parent on connections (parent_id)`,
+  `create table asked_calls (
+    id ${id} not null primary key,
+    account_id ${id} not null references accounts (id),
+    key_id ${id} not null references api_keys (id),
+    call_hash ${id} not null,
+    operation text not null,
+    model text,
+    most ${int64} not null check (most > 0),
+    answer text check (answer in ('confirmed', 'declined')),
+    expires_at ${int64} not null,
+    unique (key_id, call_hash)
+  )${tableEnd}`,
+  `create index asked_calls_by_expiry on asked_calls (expires_at)`,
   `create table oauth_records (
     model ${id} not null,
     id ${id} not null,

@@ -6,7 +6,7 @@ const jobTable = ({ int64, id, tableEnd }: Engine): string[] => [
     id ${id} not null primary key,
     account_id ${id} not null references accounts (id),
     key_id ${id} not null references api_keys (id),
-    kind text not null check (kind in ('chat', 'image', 'responses', 'search', 'video')),
+    kind text not null check (kind in ('chat', 'image', 'responses', 'search', 'tool', 'video')),
     model text not null,
     status text not null check (status in ('queued', 'running', 'done', 'failed')),
     progress ${int64} not null default 0 check (progress between 0 and 100),
@@ -27,17 +27,22 @@ const jobTable = ({ int64, id, tableEnd }: Engine): string[] => [
     error text,
     metadata text,
     webhook_url text,
+    usage_tag text,
     check (attempts >= 0 and attempts <= max_attempts),
     check ((status = 'running') = (lease_owner is not null)),
     check ((status = 'running') = (lease_until is not null)),
     check ((status in ('done', 'failed')) = (finished_at is not null))
   )${tableEnd}`,
   `create index jobs_by_account on jobs (account_id, created_at desc, id desc)`,
+  `create index jobs_by_age on jobs (created_at desc, id desc)`,
+  `create index jobs_failed on jobs (created_at desc, id desc) where status = 'failed'`,
+  `create index jobs_of_account_failed on jobs (account_id, created_at desc, id desc) where status = 'failed'`,
   `create index jobs_in_queue on jobs (kind, turn, id) where status = 'queued'`,
   `create index jobs_of_account_in_queue on jobs (account_id, kind, turn) where status = 'queued'`,
   `create index jobs_in_queue_by_deadline on jobs (deadline_at) where status = 'queued'`,
   `create index jobs_active on jobs (account_id, kind) where status in ('queued', 'running')`,
   `create index jobs_with_found_profiles on jobs (finished_at) where kind = 'search' and result is not null`,
+  `create index tool_jobs_by_age on jobs (created_at) where kind = 'tool'`,
   `create index jobs_by_lease on jobs (lease_until) where status = 'running'`,
 ];
 
@@ -66,6 +71,32 @@ const holds = ({ int64, id, tableEnd }: Engine): string[] => [
   )${tableEnd}`,
   `create index holds_by_payment on holds (payment) where payment is not null`,
   `create index holds_owed on holds (account_id) where debited = 0 and state = 'captured'`,
+];
+
+/**
+ * Sums of the jobs that have ended, written with each end and each refund. `day`: the whole days from 1970-01-01 UTC to the
+ * day on which the jobs were created. `tag`: empty for none. `usage_tags`: those of a month (`2026-11`) that are counted.
+ */
+const usageSums = ({ int64, id, tableEnd }: Engine): string[] => [
+  `create table usage_sums (
+    account_id ${id} not null references accounts (id),
+    day ${int64} not null,
+    key_id ${id} not null references api_keys (id),
+    kind ${id} not null,
+    model ${id} not null,
+    status ${id} not null,
+    tag ${id} not null,
+    jobs ${int64} not null,
+    charged ${int64} not null,
+    refunded ${int64} not null default 0,
+    primary key (account_id, day, key_id, kind, model, status, tag)
+  )${tableEnd}`,
+  `create table usage_tags (
+    account_id ${id} not null references accounts (id),
+    month ${id} not null,
+    tag ${id} not null,
+    primary key (account_id, month, tag)
+  )${tableEnd}`,
 ];
 
 const idempotencyKeys = ({ int64, id, tableEnd }: Engine): string[] => [
@@ -122,10 +153,7 @@ const ledger = ({ kind, int64, id, tableEnd }: Engine): string[] => [
   ...appendOnly[kind],
 ];
 
-/**
- * Inputs and results; `job_id` is null until a job takes them. `made_clips`: videos that were made here, by the hexadecimal
- * SHA-256 of their bytes, with their ordered seconds.
- */
+/** `made_clips`: videos that were made here, by the hexadecimal SHA-256 of their bytes. */
 const media = ({ int64, id, tableEnd }: Engine): string[] => [
   `create table media (
     id ${id} not null primary key,
@@ -163,7 +191,8 @@ const webhooks = ({ kind, int64, id, tableEnd }: Engine): string[] => [
   `create table webhook_events (
     id ${id} not null primary key,
     account_id ${id} not null references accounts (id),
-    job_id ${id} not null references jobs (id),
+    event text not null default 'job.finished',
+    job_id ${id} references jobs (id),
     url text not null,
     receiver ${id} generated always as (account_id || ' ' || lower(${hostOfUrl[kind]})) stored,
     body text not null,
@@ -175,6 +204,7 @@ const webhooks = ({ kind, int64, id, tableEnd }: Engine): string[] => [
     lease_until ${int64},
     created_at ${int64} not null,
     updated_at ${int64} not null,
+    check (job_id is not null or event <> 'job.finished'),
     check (attempts >= 0 and attempts <= attempts_logged),
     check ((state = 'pending') = (next_attempt_at is not null)),
     check ((lease_owner is null) = (lease_until is null)),
@@ -197,12 +227,24 @@ const webhooks = ({ kind, int64, id, tableEnd }: Engine): string[] => [
   )${tableEnd}`,
 ];
 
+/** `told`: 1 as long as the account is known to have a balance below the limit. */
+const balanceAlerts = ({ int64, id, tableEnd }: Engine): string[] => [
+  `create table balance_alerts (
+    account_id ${id} not null primary key references accounts (id),
+    below ${int64} not null check (below > 0),
+    url text not null,
+    told ${int64} not null default 0
+  )${tableEnd}`,
+];
+
 /** Jobs, the money that they hold and move, their media and events. */
 export const jobs = (engine: Engine): string[] => [
   ...jobTable(engine),
   ...holds(engine),
+  ...usageSums(engine),
   ...idempotencyKeys(engine),
   ...ledger(engine),
   ...media(engine),
   ...webhooks(engine),
+  ...balanceAlerts(engine),
 ];

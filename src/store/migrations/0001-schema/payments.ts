@@ -10,19 +10,9 @@ const oneCase = `case when substr(transaction_id, 1, 2) in ('0x', '0X') then low
 const kept = { sqlite: 'virtual', postgres: 'stored' } satisfies Record<Engine['kind'], string>;
 
 /**
- * `source`: the account that pays, to sum all open payments of one account. `client`: the network of the caller of a
- * payment that is settled after the work, to bound what is at risk. `reverts`: how many transactions of its settlement
- * the chain reverted, to count them by the account that pays.
- *
- * `settled_amount`: what the settlement of an `upto` payment takes, at most `amount`; null before its answer is made, and
- * for payments whose whole amount is taken.
- *
- * `account_id`, `credit`: the account whose balance a payment raises, and by how much; `credit_entry`: the entry that did,
- * as long as the payment counts as made; `credited`: the sum of all its entries. `job_id`: the job that a payment of one
- * call paid for. `call_claim`: operation and idempotency key of the call for which a payment is about to be settled,
- * until the job is opened. So of two payments for one call that come at the same moment, one is settled.
- *
- * Look-ups find `reference` and `transaction_name` also by a prefix.
+ * The fields are described in `commands/payment-table.ts`. `call_claim`: operation and idempotency key of the call for
+ * which a payment is about to be settled, until the job is opened: of two payments for one call that come at the same
+ * moment, one is settled. Look-ups find `reference` and `transaction_name` also by a prefix.
  */
 const paymentTable = ({ kind, int64, id, tableEnd }: Engine): string =>
   `create table payments (
@@ -132,10 +122,7 @@ const termsAndTurns = ({ int64, id, tableEnd }: Engine): string[] => [
   )${tableEnd}`,
 ];
 
-/**
- * Payments to upstreams. `request`: digest of the upstream, the job and the request. `price`: nano-dollars. `day`: the UTC
- * day in whose budget it counts, such as `2026-11-23`. `bought_days`: the sums of these days.
- */
+/** Payments to upstreams (`commands/bought-payments.ts`). `bought_days`: the sums of these days. */
 const upstreamPayments = ({ int64, id, tableEnd }: Engine): string[] => [
   `create table bought_payments (
     identity ${id} not null primary key,

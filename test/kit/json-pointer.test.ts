@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { follow, parsePointer } from '../../src/leads/json-pointer.ts';
+import { follow, parsePointer } from '../../src/kit/json-pointer.ts';
 
 /** The document of RFC 6901, section 5. */
 const document = {

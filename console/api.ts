@@ -1,0 +1,82 @@
+/** A refusal of the gateway, in its own words. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+export interface CallOptions {
+  /** Makes the call a POST. */
+  body?: object;
+  method?: 'DELETE' | 'POST';
+  signal?: AbortSignal;
+  headers?: Readonly<Record<string, string>>;
+}
+
+export interface Api {
+  /** Calls an address below /console, such as `v1/balance`, and reads JSON. Throws ApiError. */
+  read<Answer>(path: string, options?: CallOptions): Promise<Answer>;
+  /** As `read`, without reading the answer. */
+  open(path: string, options?: CallOptions): Promise<Response>;
+}
+
+/** A call that answers nothing for so long is given up. */
+const longestMs = 180_000;
+
+const messageOf = async (answer: Response): Promise<string> => {
+  const body = (await answer.json().catch(() => null)) as { error?: { message?: string } } | null;
+  return body?.error?.message ?? `The gateway answered ${answer.status}. Try again.`;
+};
+
+/** `onEnded` is called when the session that made a call has ended. */
+export const createApi = (
+  { base, brand }: { base: string; brand: string },
+  onEnded: (refusal: ApiError) => void,
+): Api => {
+  const open: Api['open'] = async (path, { body, method, signal, headers } = {}) => {
+    // It ends with the headers: a stream may take longer.
+    const limit = new AbortController();
+    const timer = setTimeout(() => limit.abort(new DOMException('no answer', 'TimeoutError')), longestMs);
+    const answer = await fetch(`${base}/console/${path}`, {
+      method: method ?? (body === undefined ? 'GET' : 'POST'),
+      headers: {
+        [`x-${brand}-console`]: '1',
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal: signal === undefined ? limit.signal : AbortSignal.any([signal, limit.signal]),
+    }).finally(() => clearTimeout(timer));
+    if (answer.ok) return answer;
+    const refusal = new ApiError(answer.status, await messageOf(answer));
+    if (refusal.status === 401) onEnded(refusal);
+    throw refusal;
+  };
+  const read = async <Answer>(path: string, options: CallOptions = {}): Promise<Answer> => {
+    const limit = AbortSignal.timeout(longestMs);
+    const signal = options.signal === undefined ? limit : AbortSignal.any([options.signal, limit]);
+    return (await (await open(path, { ...options, signal })).json()) as Answer;
+  };
+  return { open, read };
+};
+
+/** Writes a query of the fields that have a value; empty if none has. */
+export const toQuery = (fields: Readonly<Record<string, string | number | null | undefined>>): string => {
+  const given = Object.entries(fields).filter(
+    ([, value]) => value !== null && value !== undefined && value !== '',
+  );
+  const query = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  return query === '' ? '' : `?${query}`;
+};
+
+/** Says what went wrong, for the person. */
+export const messageFor = (error: unknown): string => {
+  if (error instanceof ApiError) return error.message;
+  return error instanceof DOMException && error.name === 'TimeoutError'
+    ? 'The gateway did not answer in time. Try again.'
+    : 'The gateway cannot be reached. Check the connection, and try again.';
+};

@@ -1,0 +1,110 @@
+import { useState } from 'preact/hooks';
+import { money } from '../format.ts';
+import { Facts, Moment, Problem, Shown, State, Title } from '../parts/parts.tsx';
+import { Table } from '../parts/table.tsx';
+import { useLoad } from '../use-console.ts';
+
+interface Served {
+  kind: string;
+  model: string;
+  breaker: string;
+  last_success_at: string | null;
+  last_failure: { at: string; reason?: string } | null;
+}
+
+interface Provider {
+  name: string;
+  models: Served[];
+}
+
+const Providers = () => {
+  const loaded = useLoad<{ providers: Provider[] }>('admin/v1/providers', { everyMs: 15_000 });
+  return (
+    <section>
+      <h2>Providers</h2>
+      <Shown loaded={loaded}>
+        {({ providers }) => (
+          <Table
+            name="Providers"
+            rows={providers.flatMap(({ name, models }) => models.map((model) => ({ name, ...model })))}
+            columns={[
+              { title: 'Provider', cell: ({ name }) => name },
+              { title: 'Model', cell: ({ model }) => model },
+              { title: 'Kind', cell: ({ kind }) => kind, isWide: true },
+              {
+                title: 'Calls',
+                cell: ({ breaker }) => <State name={breaker === 'closed' ? 'active' : 'resting'} />,
+              },
+              { title: 'Last success', cell: ({ last_success_at: at }) => <Moment at={at} />, isWide: true },
+              {
+                title: 'Last failure',
+                cell: ({ last_failure: failure }) => <Moment at={failure?.at ?? null} />,
+                isWide: true,
+              },
+            ]}
+            keyOf={({ name, kind, model }) => `${name} ${kind} ${model}`}
+            none="There are no providers."
+          />
+        )}
+      </Shown>
+    </section>
+  );
+};
+
+interface LedgerReport {
+  ok: boolean;
+  accounts: number;
+  entries: number;
+  open_holds: number;
+  owed_jobs: number;
+  owed_usd: string;
+  debts: string[];
+  problems: string[];
+}
+
+const Books = () => {
+  const loaded = useLoad<LedgerReport>('admin/v1/ledger/check');
+  return (
+    <Shown loaded={loaded}>
+      {({ ok: isRight, debts, problems, ...sums }) => (
+        <>
+          <Problem text={isRight ? null : 'The books are not right.'} />
+          <Facts
+            facts={[
+              ['Books', isRight ? 'right' : 'not right'],
+              ['Accounts', sums.accounts],
+              ['Entries', sums.entries],
+              ['Open holds', sums.open_holds],
+              ['Owed jobs', `${sums.owed_jobs} (${money(sums.owed_usd)})`],
+            ]}
+          />
+          {[...problems, ...debts].map((line) => (
+            <p key={line}>{line}</p>
+          ))}
+        </>
+      )}
+    </Shown>
+  );
+};
+
+/** The check reads the whole ledger, so a person asks for it. */
+const LedgerCheck = () => {
+  const [turn, setTurn] = useState(0);
+  return (
+    <section>
+      <h2>Ledger</h2>
+      {turn > 0 && <Books key={turn} />}
+      <button type="button" onClick={() => setTurn((last) => last + 1)}>
+        Check the ledger
+      </button>
+    </section>
+  );
+};
+
+export const Gateway = () => (
+  <>
+    <Title>Gateway</Title>
+    <Providers />
+    <LedgerCheck />
+  </>
+);

@@ -1,0 +1,113 @@
+import { createContext } from 'preact';
+import { useContext, useEffect, useState } from 'preact/hooks';
+import { ApiError, messageFor, type Api } from './api.ts';
+
+/** As whom the browser is signed in. */
+export interface Session {
+  customer: boolean;
+  /** The role of the operator's key. */
+  operator: 'read' | 'write' | null;
+}
+
+export interface ConsoleContext {
+  api: Api;
+  session: Session;
+  /** The path of the gateway, without a slash at its end. */
+  base: string;
+  /** The name of the service for people, and its brand. */
+  title: string;
+  brand: string;
+  /** Asks again who is signed in. */
+  refresh(): Promise<void>;
+}
+
+const Context = createContext<ConsoleContext | null>(null);
+export const ConsoleProvider = Context.Provider;
+
+export const useConsole = (): ConsoleContext => {
+  const found = useContext(Context);
+  if (found === null) throw new Error('the console is not set up');
+  return found;
+};
+
+export interface Loaded<Answer> {
+  /** Null until the first answer. */
+  data: Answer | null;
+  problem: string | null;
+  /** True: this gateway has nothing at the address. */
+  isMissing: boolean;
+}
+
+const nothing = { data: null, problem: null, isMissing: false } as const;
+
+/**
+ * Reads an address below /console, and keeps the answer until the next one. `everyMs`: reads it again while the page is
+ * visible, until `isLast` says of an answer that it changes no more. `version`: another one reads it again at once.
+ */
+export const useLoad = <Answer>(
+  path: string,
+  {
+    everyMs = null,
+    version = 0,
+    isLast,
+  }: { everyMs?: number | null; version?: number; isLast?: (data: Answer) => boolean } = {},
+): Loaded<Answer> => {
+  const { api } = useConsole();
+  const [state, setState] = useState<Loaded<Answer> & { path: string }>({ path, ...nothing });
+  useEffect(() => {
+    const gone = new AbortController();
+    let isLoading = false;
+    let isOver = false;
+    const load = async (): Promise<void> => {
+      // One read at a time: an older answer cannot replace a newer one.
+      if (isLoading) return;
+      isLoading = true;
+      try {
+        const data = await api.read<Answer>(path, { signal: gone.signal });
+        isOver = isLast?.(data) === true;
+        if (!gone.signal.aborted) setState({ ...nothing, path, data });
+      } catch (error) {
+        if (!gone.signal.aborted)
+          setState((before) => ({
+            path,
+            data: before.path === path ? before.data : null,
+            problem: messageFor(error),
+            isMissing: error instanceof ApiError && error.status === 404,
+          }));
+      } finally {
+        isLoading = false;
+      }
+    };
+    void load();
+    const timer =
+      everyMs === null
+        ? undefined
+        : setInterval(() => {
+            if (document.visibilityState === 'visible' && !isOver) void load();
+          }, everyMs);
+    return () => {
+      clearInterval(timer);
+      gone.abort();
+    };
+  }, [api, path, everyMs, version]);
+  return state.path === path ? state : nothing;
+};
+
+/** Runs something that a person asked for, once at a time, and keeps the refusal. */
+export const useAction = () => {
+  const [isBusy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<string | null>(null);
+  const run = async (work: () => Promise<void>): Promise<void> => {
+    if (isBusy) return;
+    setBusy(true);
+    setProblem(null);
+    try {
+      await work();
+    } catch (error) {
+      setProblem(messageFor(error));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return { isBusy, problem, run };
+};

@@ -1,0 +1,162 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
+import { z } from 'zod';
+import type { OutboundSend } from '../http/create-outbound.ts';
+import { OutboundError, type OutboundFailure } from '../http/outbound.ts';
+import type { Json, JsonObject } from '../kit/json.ts';
+import type { Log } from '../kit/log.ts';
+import { callWithin } from '../kit/deadline.ts';
+import { createHttpTransport } from './create-http-transport.ts';
+import { createStdioTransport } from './create-stdio-transport.ts';
+import { hideSecrets } from './hide-secrets.ts';
+import type { MountConfig, MountTarget } from './mount-settings.ts';
+import { UnsentError, type CallContext, type MountedServer, type ToolOutcome } from './mounted-server.ts';
+import type { ProcessGroups } from './process-groups.ts';
+import { failedResult, readResult, type ResultLimits } from './read-result.ts';
+
+export interface ConnectParts {
+  log: Log;
+  outbound: OutboundSend;
+  /** `traceHeaders`: returns headers that make a server's spans children of ours. */
+  telemetry?: { traceHeaders: () => Record<string, string> } | null | undefined;
+  groups: Pick<ProcessGroups, 'note' | 'forget'>;
+  /** How we name ourselves. */
+  clientInfo: { name: string; version: string };
+  /** Called when the server says that its tools have changed. */
+  onToolsChanged: () => void;
+  /** Ends the attempt to connect. */
+  signal: AbortSignal;
+}
+
+const maxPages = 20;
+const maxTools = 200;
+const maxErrorText = 2_000;
+/** Of progress, in characters. */
+const maxMessage = 200;
+const maxReason = 200;
+
+/** Every object: what a server answers is checked tool by tool, so that one bad part loses nothing else. */
+const anything = z.looseObject({});
+
+/**
+ * Opens a connection to a server, with the SDK's client of the protocol up to 2025-11-25. All callers share it, so it takes
+ * no questions to a caller (sampling, elicitation, roots): nobody could tell whose they are. Rejects when the server
+ * cannot be reached.
+ */
+export const connectServer = async (
+  config: MountConfig,
+  { log, outbound, telemetry, groups, clientInfo, onToolsChanged, signal: ending }: ConnectParts,
+): Promise<MountedServer> => {
+  const { target, timeouts, tools, result } = config;
+  const { answerMs, totalMs } = timeouts;
+  const client = new Client(clientInfo, { capabilities: {} });
+  const transport =
+    target.kind === 'stdio'
+      ? createStdioTransport(target, { log, groups })
+      : createHttpTransport(target, { outbound, totalMs: totalMs + answerMs });
+  const ended = Promise.withResolvers<void>();
+  Object.assign(client, {
+    onerror: (error) => log.debug(toMistake(error, target), 'a mounted server made a mistake'),
+    onclose: () => ended.resolve(),
+    fallbackNotificationHandler: async ({ method }) => {
+      if (method === 'notifications/tools/list_changed') onToolsChanged();
+    },
+  } satisfies Partial<Client>);
+  const close = async (): Promise<void> => {
+    await transport.close();
+    ended.resolve();
+  };
+  try {
+    // The SDK waits longer for a server that takes the greeting and never ends its answer to what follows.
+    await callWithin({
+      call: (signal) => client.connect(transport, { timeout: answerMs, signal }),
+      timeoutMs: 2 * answerMs,
+      signal: ending,
+    });
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return {
+    ended: ended.promise,
+    close,
+    list: async (signal) => {
+      const listed: unknown[] = [];
+      const cursors = new Set<Json>();
+      for (let cursor: Json | undefined; cursors.size < maxPages && listed.length < maxTools;) {
+        const params = cursor === undefined ? {} : { cursor };
+        // The SDK never leaves a signal, so it gets one for each question.
+        const page = (await callWithin({
+          call: (own) =>
+            client.request({ method: 'tools/list', params }, anything, { signal: own, timeout: answerMs }),
+          signal,
+        })) as JsonObject;
+        if (Array.isArray(page['tools'])) listed.push(...page['tools'].slice(0, maxTools - listed.length));
+        cursor = page['nextCursor'];
+        if (typeof cursor !== 'string' || cursors.has(cursor)) break;
+        cursors.add(cursor);
+      }
+      return listed;
+    },
+    call: async (name, input, context) => {
+      if (client.transport === undefined)
+        return { kind: 'unsent', cause: new UnsentError('the connection has ended') };
+      const { fixed, defaults, max_characters: maxCharacters = result.maxCharacters } = tools.get(name) ?? {};
+      const limits = { ...result, maxCharacters };
+      const params = { name, arguments: { ...defaults, ...input, ...fixed } };
+      const traceparent = telemetry?.traceHeaders()['traceparent'] ?? context.traceparent;
+      try {
+        const answer = await callTool(client, params, { ...context, traceparent, timeouts });
+        return { kind: 'answered', result: readResult(answer, limits) };
+      } catch (error) {
+        return toOutcome(error, limits);
+      }
+    },
+  };
+};
+
+/** Takes from an error of the SDK what is for the log: not the message in it, which may have what customers sent or got. */
+const toMistake = ({ message }: Error, target: MountTarget) => ({
+  reason: hideSecrets(message.replace(/["{[].*/s, ''), target).slice(0, maxReason),
+  method: /"method":"([\w/]{1,64})"/.exec(message)?.[1],
+  id: /"id":(\d+)/.exec(message)?.[1],
+});
+
+const callTool = async (
+  client: Client,
+  params: { name: string; arguments: JsonObject },
+  { signal, onProgress, traceparent, timeouts }: CallContext & Pick<MountConfig, 'timeouts'>,
+): Promise<JsonObject> => {
+  const _meta = traceparent === undefined ? {} : { traceparent };
+  const result = await client.request({ method: 'tools/call', params: { ...params, _meta } }, anything, {
+    signal,
+    timeout: timeouts.silenceMs,
+    maxTotalTimeout: timeouts.totalMs,
+    resetTimeoutOnProgress: true,
+    // Without it, progress does not put the time-out off.
+    onprogress: ({ progress, total, message }) =>
+      onProgress?.({ progress, total, message: message?.slice(0, maxMessage) }),
+  });
+  return result as JsonObject;
+};
+
+/** Failures of a connection that say that nothing was sent. */
+const unsent: ReadonlySet<OutboundFailure> = new Set([
+  'bad_url',
+  'loopback',
+  'not_public',
+  'unresolved',
+  'unreachable',
+  'bad_certificate',
+  'busy',
+]);
+/** Where the SDK itself fails so, the tool may have run. A server may also answer with these codes. */
+const ambiguous: ReadonlySet<number> = new Set([ErrorCode.ConnectionClosed, ErrorCode.RequestTimeout]);
+
+const toOutcome = (cause: unknown, limits: ResultLimits): ToolOutcome => {
+  if (cause instanceof UnsentError) return { kind: 'unsent', isSessionLost: cause.isSessionLost, cause };
+  if (cause instanceof OutboundError && unsent.has(cause.failure)) return { kind: 'unsent', cause };
+  return cause instanceof McpError && !ambiguous.has(cause.code)
+    ? { kind: 'answered', result: readResult(failedResult(cause.message.slice(0, maxErrorText)), limits) }
+    : { kind: 'unknown', cause };
+};

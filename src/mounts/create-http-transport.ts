@@ -1,0 +1,119 @@
+import { ReadableStream } from 'node:stream/web';
+import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { FetchLike, Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { createHttpClient } from '../http/http-client.ts';
+import type { OutboundSend } from '../http/create-outbound.ts';
+import { leaveBody, type HttpAnswer } from '../http/send-request.ts';
+import { signRequests } from './sign-requests.ts';
+import type { MountTarget } from './mount-settings.ts';
+import { UnsentError } from './mounted-server.ts';
+
+const connectMs = 5_000;
+/** The longest message, and the most bytes of one answer, which may have progress before its message. */
+const limits = { lineBytes: 2 * 1024 ** 2, totalBytes: 8 * 1024 ** 2 };
+
+type HttpTarget = Extract<MountTarget, { kind: 'http' }>;
+interface HttpParts {
+  outbound: OutboundSend;
+  /** An answer ends after this time, also if nobody waits for it. */
+  totalMs: number;
+}
+
+/** No stream is resumed, so that a server plants no timers. */
+const never = {
+  maxRetries: 0,
+  initialReconnectionDelay: 1,
+  maxReconnectionDelay: 1,
+  reconnectionDelayGrowFactor: 1,
+};
+
+/**
+ * Reaches an MCP server by HTTP, at the operator's own address alone: nothing that the server names leads elsewhere. An
+ * address that may not be private is checked with each connection.
+ */
+export const createHttpTransport = (target: HttpTarget, parts: HttpParts): Transport => {
+  const { url, isSse } = target;
+  const http = createMountFetch(target, { ...parts, onStreamEnd: () => void transport.close() });
+  const transport: Transport = isSse
+    ? new SSEClientTransport(new URL(url), http)
+    : new StreamableHTTPClientTransport(new URL(url), { ...http, reconnectionOptions: never });
+  const close = transport.close.bind(transport);
+  transport.close = async () => {
+    await close();
+    await http.close();
+  };
+  return transport;
+};
+
+/** Makes `fetch` for a transport of the SDK. `onStreamEnd`: called when the standing stream of `isSse` ends. */
+export const createMountFetch = (
+  { url, isPrivate, isSse, headers: own, oauth }: HttpTarget,
+  { outbound, totalMs, onStreamEnd }: HttpParts & { onStreamEnd: () => void },
+): { fetch: FetchLike; close: () => Promise<void> } => {
+  const { origin } = new URL(url);
+  const client = isPrivate ? createHttpClient({ connectMs, allowsHttp2: false }) : null;
+  const { send } = client ?? outbound;
+  const sendSigned = oauth === null ? send : signRequests(send, oauth, url.replace(/[?#].*/s, ''));
+  return {
+    fetch: async (address, { method = 'GET', headers, body, signal = null } = {}) => {
+      if (new URL(address).origin !== origin)
+        throw new UnsentError('the server names an address of another origin');
+      const isStream = method === 'GET';
+      // A standing stream would carry only that the tools have changed, and break in silence: they are listed by a timer.
+      // A stream that broke off is not resumed, as a server could have that repeated without end.
+      if (isStream && !isSse) return new Response(null, { status: 405 });
+      const sent = { ...own, ...Object.fromEntries(new Headers(headers)) };
+      const answer = await sendSigned(String(address), {
+        method: isStream ? 'GET' : 'POST',
+        headers: sent,
+        body: typeof body === 'string' ? body : null,
+        timeouts: isStream ? {} : { totalMs },
+        limits: isStream ? { ...limits, totalBytes: Infinity } : limits,
+        ...(signal === null ? {} : { signal }),
+      });
+      const { status } = answer;
+      if (status >= 400) throw await toRefusal(answer, isSse || 'mcp-session-id' in sent);
+      const shown = ['content-type', 'mcp-session-id', 'location'].flatMap((name) => {
+        const value = answer.headers[name];
+        return typeof value === 'string' ? [[name, value] as [string, string]] : [];
+      });
+      const isStreaming =
+        status === 200 && /^text\/event-stream\b/i.test(String(answer.headers['content-type']));
+      const isEmpty = status === 204 || status === 205 || status === 304 || (isStream && !isStreaming);
+      if (isEmpty) answer.body.destroy();
+      const read = isStream ? readEvents(answer.body, onStreamEnd) : answer.body;
+      return new Response(isEmpty ? null : ReadableStream.from(read), { status, headers: shown });
+    },
+    close: async () => client?.close(),
+  };
+};
+
+/** What HTTP servers answer before they run anything. */
+const refusals: ReadonlySet<number> = new Set([401, 403, 404, 429]);
+
+/** What a server says of a refusal is not kept: it may repeat the credentials. */
+const toRefusal = async ({ status, body }: HttpAnswer, hasSession: boolean): Promise<Error> => {
+  // The specification says 404; some servers answer 400.
+  const isSessionLost =
+    hasSession &&
+    (status === 404 || (status === 400 && /session/i.test((await body.text()).slice(0, 2_000))));
+  leaveBody(body);
+  const message = `the server answered with status ${status}`;
+  return isSessionLost || refusals.has(status) ? new UnsentError(message, isSessionLost) : new Error(message);
+};
+
+/** Hands a standing stream on, until it ends or has an event that is too long. The SDK would open it anew, as another session. */
+async function* readEvents(body: AsyncIterable<Buffer>, onEnd: () => void): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  try {
+    for await (const chunk of body) {
+      const end = Math.max(chunk.lastIndexOf('\n\n'), chunk.lastIndexOf('\n\r\n'));
+      bytes = end < 0 ? bytes + chunk.length : chunk.length - end;
+      if (bytes > limits.lineBytes) throw new Error('the server sent an event that is too long');
+      yield chunk;
+    }
+  } finally {
+    onEnd();
+  }
+}

@@ -1,0 +1,357 @@
+import { realpathSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { relative, resolve } from 'node:path';
+import { z } from 'zod';
+import { ConfigError } from '../kit/errors.ts';
+import { parsePointer } from '../kit/json-pointer.ts';
+import type { Nano } from '../kit/money.ts';
+import { httpUrl, jsonPointer, secret, usdAmount, wholeNumber } from '../kit/settings.ts';
+import type { ResultLimits } from './read-result.ts';
+
+export const mountVariables = {
+  TOOLS_PROCESSES_MAX: wholeNumber(1, 10_000, 16).describe(
+    'processes of mounted servers for accounts with secrets of their own; an account has at most a quarter of them',
+  ),
+  TOOLS_SECRETS_KEY: secret(
+    z
+      .string()
+      .regex(
+        /^[0-9a-f]{64}(?:,[0-9a-f]{64})*$/,
+        'must be 64 hexadecimal digits (openssl rand -hex 32), and former keys after commas',
+      ),
+  )
+    .optional()
+    .describe(
+      'key that encrypts the secrets of accounts (`per_account`), 64 hexadecimal digits; former keys follow after commas',
+    ),
+};
+
+/** What every program reads in its sandbox. */
+export const systemPlaces =
+  '/usr /bin /sbin /lib /lib64 /etc/ssl/certs /etc/ssl/openssl.cnf /etc/pki/tls/certs /etc/pki/ca-trust /etc/ca-certificates /etc/alternatives /etc/ld.so.cache'.split(
+    ' ',
+  );
+
+/** What a program reaches in its sandbox, beside what every program does. */
+export interface Sandbox {
+  read: readonly string[];
+  write: readonly string[];
+  network: boolean;
+}
+
+/** How a mounted server is reached. */
+export type MountTarget =
+  /** A program that speaks over its standard input and output. `env`: its whole environment, beside PATH. */
+  | {
+      kind: 'stdio';
+      command: string;
+      args: readonly string[];
+      env: Readonly<Record<string, string>>;
+      /** Null: it reaches what the gateway does. */
+      sandbox: Sandbox | null;
+    }
+  /** An address. `isPrivate`: it may be one of a private network. `isSse`: it speaks the transport before Streamable HTTP. */
+  | {
+      kind: 'http';
+      url: string;
+      isPrivate: boolean;
+      isSse: boolean;
+      /** Of each request, with names in lower case. */
+      headers: Readonly<Record<string, string>>;
+      oauth: ClientCredentials | null;
+    };
+
+/** The operator's account at an authorization server. */
+export type ClientCredentials = Omit<z.output<typeof oauthSchema>, 'client_secret_env'> & { secret: string };
+
+/** The limits of time of one server. */
+export interface MountTimeouts {
+  /** Up to the answer to a question that runs no tool. */
+  answerMs: number;
+  /** Up to the first sign of life of a call, and between two of them: its answer, or progress. */
+  silenceMs: number;
+  /** Up to the answer of a call. */
+  totalMs: number;
+}
+
+/** What a call of a tool costs if it succeeds. */
+export interface ToolPrice {
+  /** The most that it costs. Zero: the tool is free. */
+  price: Nano;
+  /** It costs `each` for each of at most `max` rows in its answer, at the tokens of a JSON pointer. Null: it costs the price. */
+  rows: { path: readonly string[]; each: Nano; max: number } | null;
+}
+
+export const freeOfCharge: ToolPrice = { price: 0n, rows: null };
+
+/** An MCP server of somebody else, as the operator mounts it. */
+export interface MountConfig {
+  name: string;
+  target: MountTarget;
+  /** The only tools that may be offered; null: all. */
+  allow: readonly string[] | null;
+  hide: readonly string[];
+  /** By tool. The other tools are free. */
+  prices: ReadonlyMap<string, ToolPrice>;
+  /** Tools that may run for wallets before they are paid. */
+  harmless: readonly string[];
+  /** The tools are also offered at /mcp/account, and connections may be allowed to use them. */
+  isForConnections: boolean;
+  /** The most calls of one account in a minute, and at once. */
+  callsPerMinute: number;
+  concurrentCalls: number;
+  /** What the operator says of tools, by the names that the server gives them. */
+  tools: ReadonlyMap<string, ToolSettings>;
+  timeouts: MountTimeouts;
+  result: ResultLimits;
+  /** The variables that each account sets for a process of its own. */
+  perAccount: readonly string[];
+}
+
+/** The longest time that a call of a tool may take. */
+export const longestCallMs = 3_600_000;
+
+const toolName = z.string().min(1).max(64);
+const toolNames = z.array(toolName);
+const variable = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable');
+const waitMs = (initial: number) => z.int().min(1).max(longestCallMs).default(initial);
+const characters = z.int().min(100).max(2_097_152);
+const toolArguments = z.record(z.string(), z.json()).default({});
+
+export type ToolSettings = z.output<typeof toolSchema>;
+
+const shownName = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be at most 64 letters, digits, _ and -');
+const toolSchema = z.strictObject({
+  name: shownName.optional().describe('its name for callers'),
+  title: z.string().min(1).max(200).optional().describe('its title for callers'),
+  description: z.string().min(1).max(8_000).optional().describe('its description for callers'),
+  fixed: secret(toolArguments).describe('arguments that are always sent; callers do not see them'),
+  defaults: toolArguments.describe('arguments that are sent if the caller leaves them out'),
+  max_characters: characters.optional().describe("in place of the server's `max_characters`"),
+});
+
+const hasOneNameEach = (tools: Readonly<Record<string, ToolSettings>>): boolean => {
+  const shown = Object.entries(tools).map(([name, settings]) => settings.name ?? name);
+  return new Set(shown).size === shown.length;
+};
+
+/** Clients take other keys of `_meta` for words of the gateway, of a host or of the protocol. */
+const freeKey = /^(?!ui|(?:x402|mcp|anthropic|openai|io\.modelcontextprotocol)\/)/i;
+
+const headerName = z.string().regex(/^[\w-]+$/, 'must be the name of a header');
+
+const oauthSchema = z.strictObject({
+  token_url: secret(httpUrl).describe('address that gives tokens'),
+  client_id: z.string().min(1).describe('name of the gateway there'),
+  client_secret_env: variable.describe('environment variable that holds its secret'),
+  scope: z.string().min(1).optional().describe('scopes, divided by spaces'),
+});
+
+/** Variables that make programs load code, find other programs, or speak to others. */
+const steering =
+  /^(?:PATH|HOME|SHELL|ENV|IFS|TMPDIR|PROMPT_COMMAND|GCONV_PATH|(?:PYTHON|PERL|RUBY).*|(?:BASH|NODE|NPM|LD|DYLD|_?JAVA|JDK|GIT|UV|PIP|GLIBC)_.*|.*_PROXY)$/i;
+const places = z.array(z.string().regex(/^\//, 'must be an absolute path')).default([]);
+
+const rowPrice = z
+  .strictObject({ rows: jsonPointer, each: usdAmount, max: z.int().min(1).max(100_000) })
+  .transform(({ rows, each, max }): ToolPrice => ({
+    price: each * BigInt(max),
+    rows: { path: parsePointer(rows), each, max },
+  }));
+
+const callPrice = z
+  .union([z.literal('free').transform((): Nano => 0n), usdAmount])
+  .transform((price): ToolPrice => ({ price, rows: null }));
+
+const mountSchema = z
+  .strictObject({
+    command: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('program that speaks MCP over its standard input and output'),
+    args: z.array(z.string()).default([]).describe('its arguments'),
+    env: z
+      .array(variable)
+      .default([])
+      .describe("variables of the gateway's environment that it gets, beside `PATH`"),
+    sandbox: z
+      .enum(['bubblewrap', 'none'], 'must be bubblewrap, or none: it can then read what the gateway can')
+      .optional()
+      .describe('of a `command`: `bubblewrap`, or `none`, with which it can read what the gateway can'),
+    read: places.describe('folders and files that it reads in its sandbox, beside those of the system'),
+    write: places.describe('folders and files that it also writes there'),
+    network: z
+      .boolean()
+      .default(false)
+      .describe('whether it reaches the network from its sandbox, and the services of this machine too'),
+    per_account: z
+      .array(variable.refine((name) => !steering.test(name), 'must not be a variable that steers programs'))
+      .max(16)
+      .transform((names) => [...new Set(names)])
+      .default([])
+      .describe('variables of a `command` that each account sets for a process of its own'),
+    url: secret(httpUrl)
+      .optional()
+      .describe('address of a server that speaks Streamable HTTP, in place of `command`'),
+    private: z
+      .boolean()
+      .default(false)
+      .describe('whether `url` and `token_url` may be plain http, or lead into a private network'),
+    transport: z.literal('sse').optional().describe('`sse`: the `url` speaks the older transport'),
+    bearer_env: variable.optional().describe('environment variable with a bearer token for the `url`'),
+    headers_env: z
+      .record(headerName, variable)
+      .optional()
+      .describe('environment variables with other headers for the `url`, by header'),
+    oauth: oauthSchema.optional().describe('gets tokens for the `url` by client credentials'),
+    allow: toolNames.optional().describe('the only tools that may be offered; by default all'),
+    hide: toolNames.default([]).describe('tools that are never offered'),
+    prices: z
+      .record(z.string(), z.union([callPrice, rowPrice]))
+      .default({})
+      .describe('USD for a call, `free`, or `{ rows, each, max }`, by tool; the other tools are free'),
+    harmless: toolNames.default([]).describe('tools that may run before a wallet has paid'),
+    account: z.boolean().default(false).describe('whether its tools are also at `/mcp/account`'),
+    calls_per_minute: z.int().min(1).max(1_000_000).default(600).describe('calls of one account in a minute'),
+    // All accounts together have 64.
+    concurrent_calls: z.int().min(1).max(63).default(32).describe('calls of one account at once'),
+    tools: z
+      .record(toolName, toolSchema)
+      .refine(hasOneNameEach, 'gives two tools one name')
+      .default({})
+      .describe('what callers see of tools, and what is sent to them, by tool'),
+    answer_ms: waitMs(10_000).describe('how long a greeting or a list may take'),
+    silence_ms: waitMs(60_000).describe('how long a call may be silent; progress is a sign of life'),
+    total_ms: waitMs(300_000).describe('how long a call may take'),
+    max_characters: characters.default(1024 ** 2).describe('longest result of a tool, as JSON'),
+    meta: z
+      .array(z.string().regex(freeKey, 'is reserved'))
+      .default([])
+      .describe('keys of `_meta` in results that callers get; by default none'),
+  })
+  .refine(({ command, url }) => (command === undefined) !== (url === undefined), 'needs command or url')
+  .refine(({ command, sandbox }) => (command === undefined) === (sandbox === undefined), {
+    path: ['sandbox'],
+    message:
+      'must be bubblewrap, or none (it can then read what the gateway can), for a command, and belongs to no url',
+  })
+  .refine(
+    ({ sandbox, read, write, network }) =>
+      sandbox === 'bubblewrap' || (read.length === 0 && write.length === 0 && !network),
+    'has read, write or network, which belong to sandbox: bubblewrap',
+  )
+  .refine(({ command, per_account: names }) => command !== undefined || names.length === 0, {
+    path: ['per_account'],
+    message: 'belongs to a command',
+  })
+  .refine(
+    ({ command, transport, bearer_env, headers_env, oauth }) =>
+      command === undefined || (transport ?? bearer_env ?? headers_env ?? oauth) === undefined,
+    'transport, bearer_env, headers_env and oauth belong to a url',
+  )
+  .refine(({ bearer_env, oauth }) => !bearer_env || !oauth, 'needs either bearer_env or oauth');
+type MountSection = z.output<typeof mountSchema>;
+
+/** The section `mcp_servers` of causeway.yaml. */
+export const mountsSection = z
+  .record(
+    z.string().regex(/^[a-z][a-z0-9-]{0,31}$/, 'must be a name of lower-case letters, digits and hyphens'),
+    mountSchema,
+  )
+  .default({})
+  .describe('MCP servers by name, whose tools the gateway offers');
+
+interface MountSurroundings {
+  environment: Readonly<Record<string, string | undefined>>;
+  /** Files and folders that no program in a sandbox may reach. */
+  hidden: readonly string[];
+  hasSecretsKey: boolean;
+}
+
+/** Throws ConfigError with one line that names the setting. */
+export const readMounts = (
+  section: z.output<typeof mountsSection>,
+  surroundings: MountSurroundings,
+): MountConfig[] =>
+  Object.entries(section).map(([name, server]) => {
+    const { allow = null, hide, prices, harmless, tools, per_account: perAccount } = server;
+    if (perAccount.length > 0 && !surroundings.hasSecretsKey)
+      throw refuse(name, 'per_account', 'needs TOOLS_SECRETS_KEY, which encrypts what accounts set');
+    return {
+      name,
+      target: readTarget(name, server, surroundings),
+      allow,
+      hide,
+      prices: new Map(Object.entries(prices)),
+      harmless,
+      isForConnections: server.account,
+      callsPerMinute: server.calls_per_minute,
+      concurrentCalls: server.concurrent_calls,
+      tools: new Map(Object.entries(tools)),
+      timeouts: { answerMs: server.answer_ms, silenceMs: server.silence_ms, totalMs: server.total_ms },
+      result: { maxCharacters: server.max_characters, meta: server.meta },
+      perAccount,
+    };
+  });
+
+const refuse = (server: string, field: string, problem: string): ConfigError =>
+  new ConfigError(`causeway.yaml: mcp_servers.${server}.${field}: ${problem}`);
+
+const readTarget = (
+  name: string,
+  section: MountSection,
+  { environment, hidden }: MountSurroundings,
+): MountTarget => {
+  const { command, args, env, sandbox, read, write, network } = section;
+  if (command === undefined) return readHttp(name, section, environment);
+  const given = env.map((variable) => {
+    const value = environment[variable];
+    if (value !== undefined) return [variable, value] as const;
+    throw refuse(name, 'env', `the environment variable ${variable} is not set`);
+  });
+  const isSandboxed = sandbox === 'bubblewrap';
+  for (const path of isSandboxed ? [...systemPlaces, ...read, ...write] : []) {
+    const shown =
+      [homedir(), ...hidden].find((one) => contains(path, one)) ?? hidden.find((one) => contains(one, path));
+    if (shown !== undefined) throw refuse(name, 'sandbox', `${path} would show the server ${shown}`);
+  }
+  const path = environment['PATH'];
+  return {
+    kind: 'stdio',
+    command,
+    args,
+    env: { ...(path === undefined ? {} : { PATH: path }), ...Object.fromEntries(given) },
+    sandbox: isSandboxed ? { read, write, network } : null,
+  };
+};
+
+const readHttp = (
+  name: string,
+  { url = '', private: isPrivate, transport, bearer_env, headers_env = {}, oauth }: MountSection,
+  environment: MountSurroundings['environment'],
+): MountTarget => {
+  const read = (key: string, from: string): string => {
+    const value = environment[from] ?? '';
+    if (/^[\x20-\x7e]+$/.test(value)) return value;
+    throw refuse(name, key, `the environment variable ${from} is not set, or not printable ASCII`);
+  };
+  const headers: Record<string, string> = {};
+  for (const [header, from] of Object.entries(headers_env))
+    headers[header.toLowerCase()] = read('headers_env', from);
+  if (bearer_env !== undefined) headers['authorization'] = `Bearer ${read('bearer_env', bearer_env)}`;
+  const account = oauth && { ...oauth, secret: read('oauth.client_secret_env', oauth.client_secret_env) };
+  return { kind: 'http', url, isPrivate, isSse: transport === 'sse', headers, oauth: account ?? null };
+};
+
+const contains = (folder: string, path: string): boolean =>
+  !/^\.\.(?:\/|$)/.test(relative(realPath(folder), realPath(path)));
+
+const realPath = (path: string): string => {
+  try {
+    return realpathSync(path);
+  } catch {
+    // It is not there yet.
+    return resolve(path);
+  }
+};

@@ -1,0 +1,70 @@
+import { AppError, type ErrorEnvelope } from '../../kit/errors.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import { formatUsd, type Nano } from '../../kit/money.ts';
+import type { Executor } from '../../jobs/executor.ts';
+import type { Log } from '../../kit/log.ts';
+import type { Mounts, OfferedTool } from '../../mounts/create-mounts.ts';
+import type { CallContext } from '../../mounts/mounted-server.ts';
+import { failedResult } from '../../mounts/read-result.ts';
+import { takeRows } from '../../mounts/take-rows.ts';
+import type { ChargedUnits } from '../chat/text-job.ts';
+
+/** The work of a job that calls a tool. It stays in the process that opened the job. */
+export interface ToolWork extends Omit<CallContext, 'signal'> {
+  tool: Pick<OfferedTool, 'server' | 'tool' | 'pin' | 'price' | 'rows'>;
+  input: JsonObject;
+  /** Aborts when the caller cancels the call. */
+  cancelled?: AbortSignal | undefined;
+}
+
+/** The error of a call that may have run. It is not charged, and its idempotency key never runs it again. */
+export const outcomeUnknown: ErrorEnvelope = new AppError(
+  'outcome_unknown',
+  'The server of this tool did not answer, and the tool may have run. Nothing was charged, and this call is not repeated: ' +
+    'look at what the tool changes, and call it anew with another idempotency key if it did not run.',
+).toEnvelope();
+
+/** The error of a call that was not sent. */
+const unavailable = new AppError(
+  'upstream_unavailable',
+  'The server of this tool cannot be reached now. The tool did not run, and nothing was charged. Try again.',
+).toEnvelope();
+
+/** Runs the jobs that call tools of mounted servers. A tool that says that it failed is not charged. */
+export const createRunTool =
+  ({ mounts, log }: { mounts: Pick<Mounts, 'call'>; log: Log }): Executor =>
+  async ({ accountId }, { work, signal }) => {
+    const { tool, input, cancelled, ...context } = work as ToolWork;
+    const outcome = await mounts.call({ ...tool, accountId }, input, {
+      ...context,
+      signal: cancelled === undefined ? signal : AbortSignal.any([signal, cancelled]),
+    });
+    switch (outcome.kind) {
+      case 'answered': {
+        const bill = billOf(outcome.result, tool);
+        if (bill !== null) return { status: 'done', result: outcome.result, media: [], ...bill };
+        log.warn({ server: tool.server, tool: tool.tool }, 'an answer has no rows where they are counted');
+        return { status: 'done', result: failedResult(withoutRows), charge: 0n, media: [], metadata: {} };
+      }
+      case 'unsent':
+        return { status: 'failed', error: unavailable, metadata: {} };
+      case 'unknown':
+        return { status: 'failed', error: outcomeUnknown, metadata: {} };
+    }
+  };
+
+const withoutRows =
+  'The answer of this tool has no list of rows where they are counted, so it was not passed on. Nothing was charged.';
+
+/** Prices an answer, and cuts the rows that are not sold. Null: its rows cannot be counted. */
+const billOf = (
+  result: JsonObject,
+  { price, rows }: ToolWork['tool'],
+): { charge: Nano; metadata: { bill?: ChargedUnits } } | null => {
+  const isError = result['isError'] === true;
+  if (rows === null) return { charge: isError ? 0n : price, metadata: {} };
+  const count = isError ? 0 : takeRows(result, rows);
+  if (count === null) return null;
+  const bill = { units: { rows: count }, rate: { unit: 'row', price_usd: formatUsd(rows.each) } };
+  return { charge: rows.each * BigInt(count), metadata: { bill } };
+};

@@ -1,0 +1,82 @@
+import { z } from 'zod';
+import { AppError } from '../../kit/errors.ts';
+import { jsonAnswer } from '../answer.ts';
+import type { Services } from '../call.ts';
+import { readOperation } from '../define-operation.ts';
+
+const input = z.strictObject({
+  server: z.string().max(64).describe('The name of the mounted server.'),
+  secrets: z
+    .record(
+      z.string().max(128),
+      z
+        .string()
+        .min(1)
+        .max(4_096)
+        .regex(/^[^\0]*$/, 'must have no NUL')
+        .nullable(),
+    )
+    .describe('Values by the names that the server takes. Null removes one; those that are left out stay.'),
+});
+type Input = z.output<typeof input>;
+
+const takesOnly = (names: readonly string[]): string =>
+  `secrets: this server takes ${names.join(', ') || 'none'}, and no others.`;
+
+const operation = readOperation<Input, Pick<Services, 'mounts'>>({
+  name: 'set_tool_secrets',
+  title: 'Set secrets for tools',
+  description:
+    'Sets what the tools of a mounted server use in the name of this account alone, such as a token of your own there. ' +
+    'Values are encrypted, and never answered. Not with a key that has limits. Free.',
+  input,
+  output: z.looseObject({
+    server: z.string(),
+    set: z.array(z.string()).describe('The names of the secrets that are set.'),
+    lacking: z.array(z.string()).describe('Those that a call still needs.'),
+  }),
+  path: '/v1/tools/{server}/secrets',
+  errors: ['permission_denied', 'invalid_value'],
+  docs: {
+    answer: 'ToolSecrets',
+    examples: [
+      {
+        summary: 'A token of your own',
+        parameters: { server: 'github' },
+        body: { secrets: { GITHUB_TOKEN: 'ghp_…' } },
+        status: 200,
+        answer: { server: 'github', set: ['GITHUB_TOKEN'], lacking: [] },
+      },
+    ],
+    wrong: { server: 'github', secrets: 'ghp_…' },
+    errors: {
+      invalid_value: {
+        when: 'The server takes no secret of a name, or is not mounted.',
+        message: takesOnly(['GITHUB_TOKEN']),
+        param: 'secrets',
+      },
+    },
+  },
+  // A secret is not for a model.
+  tool: null,
+  handle: async ({ server, secrets }, { caller }, { mounts }) => {
+    if (caller.limits !== null)
+      throw new AppError(
+        'permission_denied',
+        'This API key has limits, so it cannot set secrets. Use a key without limits.',
+      );
+    const names = mounts.secrets.namesOf(server);
+    if (names.length === 0 || Object.keys(secrets).some((name) => !names.includes(name)))
+      throw new AppError('invalid_value', takesOnly(names), { param: 'secrets' });
+    const owner = { accountId: caller.accountId, server };
+    await mounts.secrets.set(owner, secrets);
+    const lacking = await mounts.secrets.lacks(owner);
+    return jsonAnswer({ server, set: names.filter((name) => !lacking.includes(name)), lacking });
+  },
+});
+
+export const setToolSecrets: typeof operation = {
+  ...operation,
+  group: 'tools',
+  rest: { ...operation.rest, method: 'PUT', isStrict: true },
+};

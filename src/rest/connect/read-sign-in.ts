@@ -1,0 +1,58 @@
+import type { Caller } from '../../accounts/authenticate.ts';
+import { AppError } from '../../kit/errors.ts';
+import { isJsonObject, type JsonObject } from '../../kit/json.ts';
+import type { Services } from '../../operations/call.ts';
+
+export interface SignInOptions extends Pick<Services, 'store' | 'clock' | 'config' | 'x402'> {
+  authenticate: (authorization: string) => Promise<Caller | null>;
+}
+
+/**
+ * Returns whom the form of a page signs in, by an API key or by the signature of a wallet; a text for them if it signs in
+ * nobody. A message that was signed for another page than `requestId` counts for nothing.
+ */
+export const readSignIn = async <SignedIn>(
+  form: URLSearchParams,
+  {
+    requestId,
+    useWallet,
+  }: { requestId: string; useWallet: (message: JsonObject, signal: AbortSignal) => Promise<SignedIn> },
+  options: SignInOptions,
+): Promise<Pick<Caller, 'accountId' | 'keyId' | 'limits'> | SignedIn | string> => {
+  const signed = form.get('wallet') ?? '';
+  if (signed === '') return signInWithKey(form.get('key')?.trim() ?? '', options);
+  const message = parseJson(signed);
+  if (!options.config.wallets.isOn || !isJsonObject(message) || message['requestId'] !== requestId)
+    return 'The signature is not of this request. Sign again.';
+  try {
+    return await useWallet(message, AbortSignal.timeout(signInMs));
+  } catch (error) {
+    if (error instanceof AppError && walletRefusals.has(error.code)) return error.message;
+    throw error;
+  }
+};
+
+const signInMs = 10_000;
+
+const walletRefusals = new Set([
+  'invalid_sign_in',
+  'permission_denied',
+  'overloaded',
+  'upstream_unavailable',
+]);
+
+const signInWithKey = async (key: string, { authenticate }: SignInOptions): Promise<Caller | string> => {
+  const caller = await authenticate(`Bearer ${key}`).catch((error: unknown) => {
+    if (error instanceof AppError && error.code === 'invalid_api_key') return null;
+    throw error;
+  });
+  return caller ?? 'There is no such key, or it has ended.';
+};
+
+const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+};

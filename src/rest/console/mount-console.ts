@@ -1,0 +1,61 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createFindCaller } from '../../accounts/authenticate.ts';
+import { AppError } from '../../kit/errors.ts';
+import type { RequestContext } from '../rest-routes.ts';
+import { createConsoleFiles, type ConsoleFilesOptions } from './console-files.ts';
+import { assertOwnPage } from './own-page.ts';
+import { createServeSession, readSession, type SessionOptions } from './sessions.ts';
+
+export interface ConsoleMountOptions extends SessionOptions, Pick<ConsoleFilesOptions, 'folder'> {
+  publicUrl(): string;
+}
+
+/** A call of a page, with the path and the caller that the interface of customers or of operators knows. */
+export type ConsoleCall<Context> = Context & {
+  role: 'customer' | 'operator';
+  /** SHA-256 of the key that signed in. */
+  keyHash: string;
+  isOwnPage: true;
+};
+
+const start = '/console';
+const interfaces = [
+  [/^\/v1\//, 'customer'],
+  [/^\/admin\/v1(?:\/|$)/, 'operator'],
+] as const;
+
+/**
+ * Serves the files of the console and its sessions, and returns null. A call below /console/v1 or /console/admin/v1 is
+ * returned as that of the session's key: whoever serves /v1 and /admin/v1 serves it. Throws AppError.
+ */
+export const createConsoleMount = (options: ConsoleMountOptions) => {
+  const findCaller = createFindCaller(options);
+  const serveSession = createServeSession(options);
+  const serveFiles = createConsoleFiles(options);
+
+  return async <Context extends RequestContext>(
+    request: IncomingMessage,
+    response: ServerResponse,
+    context: Context,
+  ): Promise<ConsoleCall<Context> | null> => {
+    const path = context.url.pathname.slice(start.length);
+    const role = interfaces.find(([pattern]) => pattern.test(path))?.[1];
+    if (role === undefined && path !== '/session') {
+      await serveFiles(request, response, path);
+      return null;
+    }
+    assertOwnPage(request, { publicUrl: options.publicUrl(), brand: options.config.brand });
+    if (role === undefined) {
+      await serveSession(request, response, context.clientAddress);
+      return null;
+    }
+    // Below /console the session alone says who calls.
+    delete request.headers.authorization;
+    const keyHash = await readSession(request, role, options);
+    if (keyHash === null) throw new AppError('invalid_api_key', 'The session has ended. Sign in again.');
+    const url = new URL(context.url);
+    url.pathname = path;
+    const authenticate = (_header: unknown, note: RequestContext['note']) => findCaller(keyHash, note);
+    return { ...context, url, role, keyHash, authenticate, isOwnPage: true };
+  };
+};

@@ -1,0 +1,31 @@
+import { columns, text } from '../columns.ts';
+import { read, write } from '../command.ts';
+import { eachOf, valuesOf } from '../statement.ts';
+
+/** What an account set for a mounted server. */
+export interface ToolSecret {
+  name: string;
+  /** The key that encrypts it. */
+  keyId: string;
+  /** Base64 of nonce, tag and ciphertext. */
+  sealed: string;
+}
+type Owner = Record<'accountId' | 'server', string>;
+const secret = columns({ name: text(), keyId: text(), sealed: text() });
+
+/** Lists the secrets of an account for a server, in the order of their names. */
+export const listToolSecrets = read({
+  text: `select ${secret.list()} from tool_secrets
+    where account_id = $1 and server = $2 and sealed is not null order by name`,
+  values: valuesOf<Owner>('accountId', 'server'),
+  read: eachOf(secret.read),
+});
+
+/** Sets a secret of an account for a server; null removes it. */
+export const setToolSecret = write({
+  text: `insert into tool_secrets (account_id, server, name, key_id, sealed) values ($1, $2, $3, $4, $5)
+    on conflict (account_id, server, name) do update set key_id = excluded.key_id, sealed = excluded.sealed`,
+  values: valuesOf<Owner & Omit<ToolSecret, 'sealed'> & { sealed: string | null }>(
+    ...(['accountId', 'server', 'name', 'keyId', 'sealed'] as const),
+  ),
+});

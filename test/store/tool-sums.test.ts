@@ -1,0 +1,33 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Store } from '../../src/store/store.ts';
+import { addAccount, finishing, opening, openJob, runningJob, start } from './builders.ts';
+import { testEngines, type TestStore } from './open-test-store.ts';
+
+describe.each(testEngines())('calls of mounted tools on $kind', ({ create }) => {
+  let test: TestStore;
+  let store: Store;
+  beforeAll(async () => {
+    test = await create();
+    store = test.store;
+  });
+  afterAll(() => test.remove());
+
+  it('are summed up by tool, with failures, nearest ranks of their durations, and income', async () => {
+    const owner = await addAccount(store);
+    const call = async (model: string, tookMs: number, result: object, charge: bigint, at = start) => {
+      const job = runningJob(owner, { kind: 'tool', model });
+      await openJob(store, opening(job, { now: at, hold: 100n }));
+      await store.finishJob(finishing(job.id, { charge, now: at + tookMs, result: JSON.stringify(result) }));
+    };
+    const text = (said: string) => ({ content: [{ type: 'text', text: said }] });
+    await call('files__a', 10, text('{"isError":true}'), 5n);
+    await call('files__a', 30, { ...text('ok'), structuredContent: { a: 1, isError: true } }, 5n);
+    await call('files__a', 20, { ...text('no'), isError: true }, 0n);
+    await call('files__b', 7, text('ok'), 1n);
+    await call('files__b', 9, text('late'), 1n, start + 1_000);
+    expect(await store.sumToolCalls({ from: start, to: start + 1_000 })).toEqual([
+      { model: 'files__a', calls: 3, errors: 1, p50Ms: 20, p95Ms: 30, income: 10n },
+      { model: 'files__b', calls: 1, errors: 0, p50Ms: 7, p95Ms: 7, income: 1n },
+    ]);
+  });
+});
