@@ -1,46 +1,29 @@
 import type { JobRow, Payment } from '../answers.ts';
-import { duration, money, nextDay } from '../format.ts';
-import { Filters } from '../parts/filters.tsx';
-import { AccountLink, jobColumns } from '../parts/history.tsx';
-import { Choice, Facts, Field, Moment, Problem, Shown, State, Title, type Fact } from '../parts/parts.tsx';
+import { duration, money } from '../format.ts';
+import { AccountLink, jobColumns, JobFilters, useJobFilters } from '../parts/history.tsx';
+import { Facts, Moment, Problem, Shown, State, Title, type Fact } from '../parts/parts.tsx';
 import { hasEnded } from '../parts/outcome.tsx';
 import { PagedTable } from '../parts/table.tsx';
-import { Link, usePlace } from '../router.tsx';
+import { Link } from '../router.tsx';
 import { useLoad } from '../use-console.ts';
 
-const kinds = ['', 'chat', 'responses', 'image', 'video', 'search', 'tool'];
-const states = ['', 'queued', 'running', 'done', 'failed'];
-const texts = ['account_id', 'kind', 'status', 'model', 'from', 'to'] as const;
-
 /** The jobs of all accounts. */
-export const OperatorJobs = () => {
-  const { query } = usePlace();
-  const given = Object.fromEntries(texts.map((name) => [name, query.get(name) ?? '']));
-  const { to = '' } = given;
-  return (
-    <>
-      <Title>Jobs of all accounts</Title>
-      <Filters key={query.toString()}>
-        <Choice name="status" label="State" value={given['status']} options={states} />
-        <Choice name="kind" label="Kind" value={given['kind']} options={kinds} />
-        <Field name="model" label="Model" value={given['model']} />
-        <Field name="account_id" label="Account id" value={given['account_id']} />
-        <Field name="from" label="From (UTC)" type="date" value={given['from']} />
-        <Field name="to" label="To (UTC)" type="date" value={to} />
-      </Filters>
-      <PagedTable<JobRow>
-        name="Jobs of all accounts"
-        path="admin/v1/jobs"
-        member="jobs"
-        filters={{ ...given, to: to === '' ? '' : nextDay(to) }}
-        next={({ next_after: next }) => next}
-        columns={jobColumns('operator/')}
-        keyOf={({ id }) => id}
-        none="There are no such jobs."
-      />
-    </>
-  );
-};
+export const OperatorJobs = () => (
+  <>
+    <Title>Jobs of all accounts</Title>
+    <JobFilters area="operator/" />
+    <PagedTable<JobRow>
+      name="Jobs of all accounts"
+      path="admin/v1/jobs"
+      member="jobs"
+      filters={useJobFilters()}
+      next={({ next_after: next }) => next}
+      columns={jobColumns('operator/')}
+      keyOf={({ id }) => id}
+      none="There are no such jobs."
+    />
+  </>
+);
 
 interface OperatorJob extends JobRow {
   account_id: string;

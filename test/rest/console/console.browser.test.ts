@@ -103,6 +103,11 @@ describe('the console in a browser', () => {
     await page.getByRole('button', { name: '7 days' }).click();
     await page.getByRole('cell', { name: 'imagemodel-1.0' }).waitFor();
     expect(new URL(page.url()).searchParams.has('from')).toBe(true);
+    for (const by of ['By model', 'By kind', 'By key', 'By day']) {
+      await page.getByRole('table', { name: by }).getByRole('link').first().click();
+      await page.getByRole('table', { name: 'Jobs' }).getByText('imagemodel-1.0').first().waitFor();
+      await page.goBack();
+    }
   });
 
   it('lets an operator credit an account after a question, and shows it in the audit log', async () => {
