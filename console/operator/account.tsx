@@ -1,57 +1,38 @@
 import { useState } from 'preact/hooks';
 import type { Account, Key, Transaction } from '../answers.ts';
-import { ApiError, toQuery } from '../api.ts';
+import { toQuery } from '../api.ts';
 import { money } from '../format.ts';
-import { Confirm } from '../parts/confirm.tsx';
+import { Action, Confirm } from '../parts/confirm.tsx';
 import { keyColumns, transactionColumns } from '../parts/history.tsx';
 import { Facts, Field, Moment, Problem, readFields, Shown, State, Title } from '../parts/parts.tsx';
 import { PagedTable, Table } from '../parts/table.tsx';
 import { DayFilters, UsageView } from '../parts/usage.tsx';
 import { Link } from '../router.tsx';
-import { useAction, useConsole, useLoad } from '../use-console.ts';
+import { useAction, useCallId, useConsole, useLoad } from '../use-console.ts';
 
 interface ChangeProps {
   account: Account;
   onDone(): void;
 }
 
-interface Asked {
-  amount: string;
-  reason: string;
-  /** Repeating a call with the same id posts once. */
-  entryId: string;
-}
-
 /** Adds money, after the sum was confirmed in words. */
 const Credit = ({ account, onDone }: ChangeProps) => {
   const { api } = useConsole();
   const { isBusy, problem, run } = useAction();
-  const [asked, setAsked] = useState<Asked | null>(null);
-  /** A post whose outcome is not known: asked again, it keeps its id. */
-  const [tried, setTried] = useState<Asked | null>(null);
-  const ask = (event: SubmitEvent): void => {
-    const { amount = '', reason = '' } = readFields(event);
-    const isSame = tried?.amount === amount && tried.reason === reason;
-    setAsked(isSame ? tried : { amount, reason, entryId: crypto.randomUUID() });
-  };
-  const post = (posted: Asked): void =>
-    void run(async () => {
-      setTried(posted);
-      const body = { amount_usd: posted.amount, reason: posted.reason, entry_id: posted.entryId };
-      try {
-        await api.open(`admin/v1/accounts/${account.id}/credit`, { body });
-      } catch (error) {
-        if (error instanceof ApiError && error.status < 500) setTried(null);
-        throw error;
-      }
-      setTried(null);
-      onDone();
-    });
+  const { once } = useCallId();
+  const [asked, setAsked] = useState<Record<string, string> | null>(null);
+  const { amount_usd: amount = '', reason = '' } = asked ?? {};
+  const post = (posted: object): void =>
+    void run(() =>
+      once((id) =>
+        api.open(`admin/v1/accounts/${account.id}/credit`, { body: { ...posted, entry_id: id } }),
+      ).then(onDone),
+    );
   return (
     <section>
       <h2>Add money</h2>
-      <form class="grid" onSubmit={ask}>
-        <Field name="amount" label="US dollars" isRequired hint="12.50" />
+      <form class="grid" onSubmit={(event) => setAsked(readFields(event))}>
+        <Field name="amount_usd" label="US dollars" isRequired hint="12.50" />
         <Field name="reason" label="Reason" isRequired hint="Invoice 2041" />
         <button type="submit" disabled={isBusy}>
           Add money
@@ -60,8 +41,8 @@ const Credit = ({ account, onDone }: ChangeProps) => {
       <Problem text={problem} />
       {asked !== null && (
         <Confirm
-          question={`Add ${asked.amount} US dollars of ${account.sandbox ? 'sandbox credit' : 'real money'} to the account ${account.name}, whose balance is ${account.balance_usd} US dollars? The reason: ${asked.reason}.`}
-          yes={`Add ${asked.amount} US dollars`}
+          question={`Add ${amount} US dollars of ${account.sandbox ? 'sandbox credit' : 'real money'} to the account ${account.name}, whose balance is ${account.balance_usd} US dollars? The reason: ${reason}.`}
+          yes={`Add ${amount} US dollars`}
           onYes={() => post(asked)}
           onNo={() => setAsked(null)}
         />
@@ -70,36 +51,24 @@ const Credit = ({ account, onDone }: ChangeProps) => {
   );
 };
 
-const Status = ({ account, onDone }: ChangeProps) => {
+const Status = ({ account: { id, name, status }, onDone }: ChangeProps) => {
   const { api } = useConsole();
-  const { isBusy, problem, run } = useAction();
-  const [isAsked, setAsked] = useState(false);
-  const isActive = account.status === 'active';
-  const change = (): void =>
-    void run(async () => {
-      const verb = isActive ? 'suspend' : 'approve';
-      await api.open(`admin/v1/accounts/${account.id}/${verb}`, { method: 'POST' });
-      onDone();
-    });
-  return (
-    <>
-      <button type="button" disabled={isBusy} onClick={() => setAsked(true)}>
-        {isActive ? 'Suspend' : 'Approve'}
-      </button>
-      <Problem text={problem} />
-      {isAsked && (
-        <Confirm
-          question={
-            isActive
-              ? `Suspend ${account.name}? Calls with any of its keys fail from now on.`
-              : `Approve ${account.name}? Its keys work from now on.`
-          }
-          yes={isActive ? 'Suspend the account' : 'Approve the account'}
-          onYes={change}
-          onNo={() => setAsked(false)}
-        />
-      )}
-    </>
+  const change = (verb: string) => () =>
+    api.open(`admin/v1/accounts/${id}/${verb}`, { method: 'POST' }).then(onDone);
+  return status === 'active' ? (
+    <Action
+      label="Suspend"
+      question={`Suspend ${name}? Calls with any of its keys fail from now on.`}
+      yes="Suspend the account"
+      act={change('suspend')}
+    />
+  ) : (
+    <Action
+      label="Approve"
+      question={`Approve ${name}? Its keys work from now on.`}
+      yes="Approve the account"
+      act={change('approve')}
+    />
   );
 };
 
@@ -117,6 +86,31 @@ const Keys = ({ id }: { id: string }) => {
             keyOf={(key) => key.id}
             none="It has no keys."
           />
+        )}
+      </Shown>
+    </section>
+  );
+};
+
+const Terms = ({ id }: { id: string }) => {
+  const { session } = useConsole();
+  const loaded = useLoad<{ terms: object | null }>(`admin/v1/accounts/${id}/terms`);
+  const change = 'operator/changes/set_account_terms';
+  return (
+    <section>
+      <h2>Terms</h2>
+      <Shown loaded={loaded}>
+        {({ terms }) => (
+          <>
+            <pre tabIndex={0}>
+              {terms === null ? 'Those of the gateway.' : JSON.stringify(terms, null, 2)}
+            </pre>
+            {session.operator === 'write' && (
+              <Link path={change + toQuery({ account_id: id, terms: terms && JSON.stringify(terms) })}>
+                Change the terms
+              </Link>
+            )}
+          </>
         )}
       </Shown>
     </section>
@@ -158,6 +152,7 @@ export const AccountPage = ({ id }: { id: string }) => {
             {account.name}
           </Title>
           <Facts facts={factsOf(account)} />
+          <Terms id={account.id} />
           {session.operator === 'write' && <Credit account={account} onDone={update} />}
           <section>
             <h2>Usage</h2>

@@ -1,8 +1,9 @@
 import { useState } from 'preact/hooks';
-import { money } from '../format.ts';
+import { money, toText, toWords } from '../format.ts';
 import { Facts, Moment, Problem, Shown, State, Title } from '../parts/parts.tsx';
 import { Table } from '../parts/table.tsx';
-import { useLoad } from '../use-console.ts';
+import { Link } from '../router.tsx';
+import { useConsole, useLoad } from '../use-console.ts';
 
 interface Served {
   kind: string;
@@ -101,10 +102,27 @@ const LedgerCheck = () => {
   );
 };
 
+const Profiles = () => (
+  <section>
+    <h2>Profiles of the search</h2>
+    <Shown loaded={useLoad<{ stats: object }>('admin/v1/leads/stats')}>
+      {({ stats }) => (
+        <Facts facts={Object.entries(stats).map(([name, value]) => [toWords(name), toText(name, value)])} />
+      )}
+    </Shown>
+    {useConsole().session.operator === 'write' && (
+      <p>
+        <Link path="operator/changes/forget_people">Forget a person for good</Link>
+      </p>
+    )}
+  </section>
+);
+
 export const Gateway = () => (
   <>
     <Title>Gateway</Title>
     <Providers />
+    <Profiles />
     <LedgerCheck />
   </>
 );

@@ -1,9 +1,9 @@
 import type { Payment } from '../answers.ts';
-import { toText, toWords } from '../format.ts';
 import { Filters } from '../parts/filters.tsx';
-import { AccountLink, JobLink } from '../parts/history.tsx';
-import { Choice, Facts, Moment, Problem, Shown, State, Title, type Fact } from '../parts/parts.tsx';
+import { AccountLink, JobLink, toFact } from '../parts/history.tsx';
+import { Choice, Facts, Moment, Problem, Shown, State, Title } from '../parts/parts.tsx';
 import { PagedTable, Table, type Column } from '../parts/table.tsx';
+import { Refunds } from './refunds.tsx';
 import { Link, usePlace } from '../router.tsx';
 import { useLoad } from '../use-console.ts';
 
@@ -132,14 +132,6 @@ interface Story {
   advice: string;
 }
 
-const toFact = ([name, value]: [string, unknown]): Fact => {
-  if (name === 'account_id' && typeof value === 'string')
-    return ['Account', <AccountLink key={name} id={value} />];
-  if (name === 'job_id' && typeof value === 'string')
-    return ['Job', <JobLink key={name} id={value} area="operator/" />];
-  return [toWords(name), toText(name, value)];
-};
-
 /** One payment, with what happened and what to do. */
 export const PaymentPage = ({ id }: { id: string }) => {
   const loaded = useLoad<Story>(`admin/v1/payments/${encodeURIComponent(id)}`, { everyMs: 15_000 });
@@ -154,6 +146,7 @@ export const PaymentPage = ({ id }: { id: string }) => {
             </p>
             {payment.state === 'unknown' && <Problem text="Its outcome is unknown." />}
             <Facts facts={Object.entries(payment).map(toFact)} />
+            <Refunds payment={payment} />
           </>
         )}
       </Shown>

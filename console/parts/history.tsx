@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import type { JobRow, Key, Transaction } from '../answers.ts';
-import { duration, money, nextDay, shortId } from '../format.ts';
+import { duration, money, nextDay, shortId, toText, toWords } from '../format.ts';
 import { Link, usePlace } from '../router.tsx';
 import { Filters } from './filters.tsx';
-import { Choice, Field, Moment, State } from './parts.tsx';
+import { Choice, Field, Moment, State, type Fact } from './parts.tsx';
 import type { Column } from './table.tsx';
 
 /** `area`: empty for customers, `operator/` for operators. */
@@ -18,6 +18,22 @@ export const AccountLink = ({ id }: { id: string }) => (
     <code>{shortId(id)}</code>
   </Link>
 );
+
+/** Shows a member of an answer to operators. */
+export const toFact = ([name, value]: [string, unknown]): Fact => {
+  if (name === 'account_id' && typeof value === 'string')
+    return ['Account', <AccountLink key={name} id={value} />];
+  if (name === 'payment' && typeof value === 'string')
+    return [
+      'Payment',
+      <Link key={name} path={`operator/payments/${encodeURIComponent(value)}`}>
+        {value}
+      </Link>,
+    ];
+  if (name === 'job_id' && typeof value === 'string')
+    return ['Job', <JobLink key={name} id={value} area="operator/" />];
+  return [toWords(name), toText(name, value)];
+};
 
 export const jobColumns = (area: '' | 'operator/'): Column<JobRow>[] => [
   { title: 'Job', cell: ({ id }) => <JobLink id={id} area={area} /> },

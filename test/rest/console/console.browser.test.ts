@@ -6,6 +6,7 @@ import { openAccount } from '../../mcp/open-account.ts';
 import { newPayment } from '../../store/builders.ts';
 import { useChromium } from '../../use-chromium.ts';
 import { issueOperator } from './console-client.ts';
+import { signInPage, watchPage } from './console-page.ts';
 
 let gateway: TestGateway;
 let apiKey: string;
@@ -14,7 +15,7 @@ const identity = `eip155:84532:0xasset:0xpayer:${'5f3c9a1e'.repeat(8)}`;
 const visit = useChromium();
 
 beforeAll(async () => {
-  gateway = await startTestGateway({ environment: { WALLET_ACCOUNTS: 'on' } });
+  gateway = await startTestGateway({ environment: { WALLET_ACCOUNTS: 'on', SEARCH_FROM_BALANCE: 'on' } });
   ({ apiKey, accountId } = await openAccount(gateway.services));
   const body = { model: 'imagemodel-1.0', prompt: 'A pier' };
   await gateway.call('/v1/images/generations', { apiKey, body });
@@ -22,23 +23,8 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 
-/** What the browser refused by the policy of the page, and errors of its scripts. */
-const watch = async (page: Page): Promise<string[]> => {
-  const reports: string[] = [];
-  await page.exposeFunction('report', (text: string) => void reports.push(text));
-  await page.addInitScript(
-    `addEventListener('securitypolicyviolation', ({ violatedDirective: d, blockedURI: u }) => report(d + ' ' + u))`,
-  );
-  page.on('pageerror', (error) => void reports.push(error.message));
-  return reports;
-};
-
-const signIn = async (page: Page, path: string, key: string): Promise<void> => {
-  await page.goto(`${gateway.url}/console${path}`);
-  await page.getByLabel(/key/).fill(key);
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('navigation', { name: 'Console' }).waitFor();
-};
+const signIn = (page: Page, path: string, key: string): Promise<void> =>
+  signInPage(page, `${gateway.url}/console${path}`, key);
 
 const follow = async (page: Page, link: string): Promise<void> => {
   await page.getByRole('navigation', { name: 'Console' }).getByRole('link', { name: link }).click();
@@ -47,7 +33,7 @@ const follow = async (page: Page, link: string): Promise<void> => {
 describe('the console in a browser', () => {
   it('lets a customer chat, make an image, and follow what it cost to its receipt', async () => {
     const page = await visit();
-    const reports = await watch(page);
+    const reports = await watchPage(page);
     await page.goto(`${gateway.url}/console`);
     await page.getByLabel('API key').fill('sk_causeway_wrong');
     await page.getByRole('button', { name: 'Sign in' }).click();
@@ -103,8 +89,17 @@ describe('the console in a browser', () => {
     await page.getByRole('button', { name: '7 days' }).click();
     await page.getByRole('cell', { name: 'imagemodel-1.0' }).waitFor();
     expect(new URL(page.url()).searchParams.has('from')).toBe(true);
-    for (const by of ['By model', 'By kind', 'By key', 'By day']) {
-      await page.getByRole('table', { name: by }).getByRole('link').first().click();
+    for (const [by, name] of [
+      ['model', 'imagemodel-1.0'],
+      ['kind', 'image'],
+      ['key', 'test'],
+      ['day', /^\d{4}-/],
+    ] as const) {
+      await page
+        .getByRole('table', { name: `By ${by}` })
+        .getByRole('link', { name })
+        .first()
+        .click();
       await page.getByRole('table', { name: 'Jobs' }).getByText('imagemodel-1.0').first().waitFor();
       await page.goBack();
     }
@@ -113,7 +108,7 @@ describe('the console in a browser', () => {
   it('lets an operator credit an account after a question, and shows it in the audit log', async () => {
     const { key } = await issueOperator(gateway.services);
     const page = await visit();
-    const reports = await watch(page);
+    const reports = await watchPage(page);
     await signIn(page, '/operator', key);
     await page.getByRole('link', { name: 'Tester' }).click();
     await page.getByLabel('US dollars').fill('12.50');
@@ -159,10 +154,14 @@ const customerPaths = [
   '',
   '/playground',
   '/playground?kind=image',
+  '/playground?kind=video',
+  '/playground?kind=search',
   '/jobs',
   '/transactions',
+  '/statement',
   '/purchases',
   '/keys',
+  '/webhooks',
   '/connections',
 ];
 const operatorPaths = (): string[] => [
@@ -172,6 +171,9 @@ const operatorPaths = (): string[] => [
   '/operator/payments',
   `/operator/payments/${encodeURIComponent(identity)}`,
   '/operator/revenue',
+  '/operator/tools',
+  '/operator/changes',
+  '/operator/changes/issue_key',
   '/operator/audit',
   '/operator/gateway',
 ];
@@ -184,7 +186,7 @@ describe.each(views)('in the $colorScheme theme at a width of $width', ({ width,
   /** Opens pages one after another, signed in with a key, and fails at any that is not accessible or too wide. */
   const expectAccessible = async (key: string, paths: readonly string[]): Promise<void> => {
     const page = await visit({ viewport: { width, height: 800 }, colorScheme });
-    const reports = await watch(page);
+    const reports = await watchPage(page);
     const check = async (path: string): Promise<void> => {
       await page.getByRole('heading', { level: 1 }).waitFor();
       await expect.poll(() => page.getByText('Loading…').count()).toBe(0);
