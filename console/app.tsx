@@ -109,7 +109,13 @@ const Place = () => {
 const retryMs = 5_000;
 
 /** The console: asks who is signed in, and shows the page that the address names. */
-export const App = ({ base, brand, title }: Identity) => {
+export const App = (identity: Identity) => (
+  <Guarded>
+    <Console {...identity} />
+  </Guarded>
+);
+
+const Console = ({ base, brand, title }: Identity) => {
   const [session, setSession] = useState<Session | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   const { api, refresh } = useMemo(() => {

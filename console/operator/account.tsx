@@ -1,10 +1,9 @@
 import { useState } from 'preact/hooks';
 import type { Account, Key, Transaction } from '../answers.ts';
 import { toQuery } from '../api.ts';
-import { money } from '../format.ts';
 import { Action, Confirm } from '../parts/confirm.tsx';
-import { keyColumns, transactionColumns } from '../parts/history.tsx';
-import { Facts, Field, Moment, Problem, readFields, Shown, State, Title } from '../parts/parts.tsx';
+import { keyColumns, toFact, transactionColumns } from '../parts/history.tsx';
+import { Facts, Field, Problem, readFields, Shown, Title } from '../parts/parts.tsx';
 import { PagedTable, Table } from '../parts/table.tsx';
 import { DayFilters, UsageView } from '../parts/usage.tsx';
 import { Link } from '../router.tsx';
@@ -53,21 +52,16 @@ const Credit = ({ account, onDone }: ChangeProps) => {
 
 const Status = ({ account: { id, name, status }, onDone }: ChangeProps) => {
   const { api } = useConsole();
-  const change = (verb: string) => () =>
-    api.open(`admin/v1/accounts/${id}/${verb}`, { method: 'POST' }).then(onDone);
-  return status === 'active' ? (
+  const [verb, yes, effect] =
+    status === 'active'
+      ? (['suspend', 'Suspend', 'Calls with any of its keys fail'] as const)
+      : (['approve', 'Approve', 'Its keys work'] as const);
+  return (
     <Action
-      label="Suspend"
-      question={`Suspend ${name}? Calls with any of its keys fail from now on.`}
-      yes="Suspend the account"
-      act={change('suspend')}
-    />
-  ) : (
-    <Action
-      label="Approve"
-      question={`Approve ${name}? Its keys work from now on.`}
-      yes="Approve the account"
-      act={change('approve')}
+      label={yes}
+      question={`${yes} ${name}? ${effect} from now on.`}
+      yes={`${yes} the account`}
+      act={() => api.open(`admin/v1/accounts/${id}/${verb}`, { method: 'POST' }).then(onDone)}
     />
   );
 };
@@ -117,24 +111,6 @@ const Terms = ({ id }: { id: string }) => {
   );
 };
 
-const factsOf = (account: Account) =>
-  [
-    ['Id', <code key="id">{account.id}</code>],
-    ['State', <State key="state" name={account.status} />],
-    ['Money', account.sandbox ? 'sandbox credit' : 'real money'],
-    ['Balance', money(account.balance_usd)],
-    ['Held', money(account.held_usd)],
-    ['Ledger', money(account.ledger_usd)],
-    ['Wallet', account.wallet],
-    ['Since', <Moment key="since" at={account.created_at} />],
-    [
-      'Jobs',
-      <Link key="jobs" path={`operator/jobs?account_id=${account.id}`}>
-        Its jobs
-      </Link>,
-    ],
-  ] as const;
-
 /** One account: its balance, usage, keys and transactions. */
 export const AccountPage = ({ id }: { id: string }) => {
   const { session } = useConsole();
@@ -151,7 +127,10 @@ export const AccountPage = ({ id }: { id: string }) => {
           >
             {account.name}
           </Title>
-          <Facts facts={factsOf(account)} />
+          <Facts facts={Object.entries(account).map(toFact)} />
+          <p>
+            <Link path={`operator/jobs?account_id=${account.id}`}>Its jobs</Link>
+          </p>
           <Terms id={account.id} />
           {session.operator === 'write' && <Credit account={account} onDone={update} />}
           <section>

@@ -3,7 +3,7 @@ import { Filters } from '../parts/filters.tsx';
 import { AccountLink, JobLink, toFact } from '../parts/history.tsx';
 import { Choice, Facts, Moment, Problem, Shown, State, Title } from '../parts/parts.tsx';
 import { PagedTable, Table, type Column } from '../parts/table.tsx';
-import { Refunds } from './refunds.tsx';
+import { refundColumns, Refunds, type Refund } from './refunds.tsx';
 import { Link, usePlace } from '../router.tsx';
 import { useLoad } from '../use-console.ts';
 
@@ -23,15 +23,17 @@ const states = [
 /** The part of an identity that only this payment has. */
 const shortOf = (payment: string): string => `${(payment.split(':').at(-1) ?? payment).slice(0, 12)}…`;
 
+const paymentColumn = {
+  title: 'Payment',
+  cell: ({ payment }: { payment: string }) => (
+    <Link path={`operator/payments/${encodeURIComponent(payment)}`}>
+      <code>{shortOf(payment)}</code>
+    </Link>
+  ),
+};
+
 const columns: Column<Payment>[] = [
-  {
-    title: 'Payment',
-    cell: ({ payment }) => (
-      <Link path={`operator/payments/${encodeURIComponent(payment)}`}>
-        <code>{shortOf(payment)}</code>
-      </Link>
-    ),
-  },
+  paymentColumn,
   { title: 'Created', cell: ({ created_at: at }) => <Moment at={at} />, isWide: true },
   { title: 'State', cell: ({ state }) => <State name={state} /> },
   { title: 'Network', cell: ({ network }) => network, isWide: true },
@@ -52,7 +54,7 @@ const keyOf = ({ payment }: Payment): string => payment;
 
 interface Stuck {
   payments: Payment[];
-  refunds: { refund: string; state: string; payment: string; amount: string | null; created_at: string }[];
+  refunds: Refund[];
 }
 
 /** What should have ended comes first, because a person has to look at it. */
@@ -72,22 +74,10 @@ const StuckPayments = () => {
               none="No payment is stuck."
             />
             {refunds.length > 0 && (
-              <Table
+              <Table<Refund>
                 name="Open refunds"
                 rows={refunds}
-                columns={[
-                  { title: 'Open refund', cell: ({ created_at: at }) => <Moment at={at} /> },
-                  { title: 'State', cell: ({ state }) => <State name={state} /> },
-                  {
-                    title: 'Payment',
-                    cell: ({ payment }) => (
-                      <Link path={`operator/payments/${encodeURIComponent(payment)}`}>
-                        {shortOf(payment)}
-                      </Link>
-                    ),
-                  },
-                  { title: 'Tokens', cell: ({ amount }) => amount ?? '–', isNumber: true },
-                ]}
+                columns={[paymentColumn, ...refundColumns]}
                 keyOf={({ refund }) => refund}
                 none=""
               />

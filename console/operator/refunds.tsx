@@ -3,12 +3,13 @@ import type { Payment } from '../answers.ts';
 import { toQuery } from '../api.ts';
 import { Confirm } from '../parts/confirm.tsx';
 import { Field, Moment, Problem, readFields, Shown, State } from '../parts/parts.tsx';
-import { Table } from '../parts/table.tsx';
+import { Table, type Column } from '../parts/table.tsx';
 import { Link } from '../router.tsx';
 import { useAction, useCallId, useConsole, useLoad } from '../use-console.ts';
 
-interface Refund {
+export interface Refund {
   refund: string;
+  payment: string;
   state: string;
   amount: string | null;
   amount_units: string;
@@ -93,6 +94,21 @@ const NewRefund = ({ payment, onDone }: { payment: Payment; onDone(): void }) =>
   );
 };
 
+export const refundColumns: Column<Refund>[] = [
+  { title: 'Time', cell: ({ created_at: at }) => <Moment at={at} /> },
+  { title: 'State', cell: ({ state }) => <State name={state} /> },
+  { title: 'Why', cell: ({ reason }) => reason ?? '', isWide: true },
+  { title: 'Tokens', cell: ({ amount, amount_units: units }) => amount ?? units, isNumber: true },
+];
+
+const cancelColumn: Column<Refund> = {
+  title: 'Cancel',
+  cell: ({ refund, state }) =>
+    state === 'planned' && (
+      <Link path={`operator/changes/cancel_payment_refund?refund_id=${refund}`}>Cancel</Link>
+    ),
+};
+
 /** The refunds of a payment, and a new one. */
 export const Refunds = ({ payment }: { payment: Payment }) => {
   const { session } = useConsole();
@@ -108,21 +124,7 @@ export const Refunds = ({ payment }: { payment: Payment }) => {
           <Table
             name="Refunds"
             rows={refunds}
-            columns={[
-              { title: 'Time', cell: ({ created_at: at }) => <Moment at={at} /> },
-              { title: 'State', cell: ({ state }) => <State name={state} /> },
-              { title: 'Why', cell: ({ reason }) => reason ?? '', isWide: true },
-              {
-                title: 'Cancel',
-                cell: ({ refund, state }) =>
-                  mayWrite &&
-                  state === 'planned' && (
-                    <Link path={`operator/changes/cancel_payment_refund?refund_id=${refund}`}>Cancel</Link>
-                  ),
-                isWide: true,
-              },
-              { title: 'Tokens', cell: ({ amount, amount_units: units }) => amount ?? units, isNumber: true },
-            ]}
+            columns={[...refundColumns, cancelColumn]}
             keyOf={({ refund }) => refund}
             none="Nothing was sent back."
           />

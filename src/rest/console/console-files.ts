@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,6 +13,9 @@ import { pageHeaders, pageShell } from '../page-shell.ts';
 
 /** The files that bin/build-console.mjs makes. */
 const builtFolder = fileURLToPath(new URL('../../../build/console', import.meta.url));
+
+/** A checkout without development packages has none. */
+export const isConsoleBuilt = (): boolean => existsSync(builtFolder);
 
 const types: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',

@@ -128,6 +128,15 @@ describe('the console in a browser', () => {
     expect(reports).toEqual([]);
   });
 
+  it('says that it cannot be shown where the page itself fails', async () => {
+    const page = await visit();
+    await page.addInitScript(
+      `Object.defineProperty(document, 'title', { set: () => { throw new Error('no title') } })`,
+    );
+    await page.goto(`${gateway.url}/console`);
+    await page.getByText('This page cannot be shown. Reload it.').waitFor();
+  });
+
   it('shows no changes to an operator who may only read', async () => {
     const { key } = await issueOperator(gateway.services, 'read');
     const page = await visit();

@@ -152,6 +152,13 @@ describe('a sign-in to the console', () => {
       expect(await codeOf(await attempt())).toEqual([401, 'invalid_api_key']);
       for (let left = 19; left > 0; left -= 1) expect((await attempt()).status).toBe(401);
       expect(await codeOf(await attempt())).toEqual([429, 'rate_limit_exceeded']);
+      // The audit log has the first twenty of an hour, without the key, and the first that it leaves out.
+      const rows = await limited.services.store.listAudit({ limit: 99, operation: 'sign_in_to_console' });
+      expect(rows.map(({ actor, error }) => [actor.replace(/:.*/, ''), error])).toEqual([
+        ['address', 'rate_limit_exceeded'],
+        ...Array.from({ length: 20 }, () => ['address', 'invalid_api_key']),
+      ]);
+      expect(JSON.stringify(rows)).not.toContain('wrong');
     } finally {
       await limited.stop();
     }
