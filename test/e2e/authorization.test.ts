@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { devNull } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/kit/json.ts';
@@ -79,9 +80,10 @@ const makeThings = async (): Promise<Record<string, string>> => {
 
 beforeAll(async () => {
   gateway = await startTestGateway({
-    yaml: mountYaml({ shop: { args: [shop], prices: { work: '0.01' } } }),
+    yaml: mountYaml({ shop: { args: [shop], env: ['RUNS_FILE'], prices: { work: '0.01' } } }),
     environment: {
       WALLET_ACCOUNTS: 'on',
+      RUNS_FILE: devNull,
       SEARCH_FROM_BALANCE: 'on',
       TRUSTED_PROXY_HOPS: '1',
       REQUESTS_PER_MINUTE: '100000',
