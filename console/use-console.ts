@@ -7,6 +7,8 @@ export interface Session {
   customer: boolean;
   /** The role of the operator's key. */
   operator: 'read' | 'write' | null;
+  /** Whether wallets have accounts on this gateway. */
+  wallets: boolean;
 }
 
 export interface ConsoleContext {

@@ -1,6 +1,8 @@
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
+import { giveWallet } from '../connect/give-wallet.ts';
 import { startTestGateway, type TestGateway } from '../../e2e/start-test-gateway.ts';
 import { openAccount } from '../../mcp/open-account.ts';
 import { newPayment } from '../../store/builders.ts';
@@ -62,6 +64,21 @@ describe('the console in a browser', () => {
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Receipt');
     await page.goBack();
     await page.getByRole('heading', { name: 'Images' }).waitFor();
+    expect(reports).toEqual([]);
+  });
+
+  it('signs a wallet in to its own account', async () => {
+    const page = await visit();
+    const reports = await watchPage(page);
+    const wallet = privateKeyToAccount(generatePrivateKey());
+    const signed = await giveWallet(page, wallet);
+    await page.goto(`${gateway.url}/console`);
+    await page.getByRole('button', { name: 'Sign in with Test Wallet' }).click();
+    await page.getByText('$0.00').first().waitFor();
+    expect(signed).toHaveLength(1);
+    expect(signed[0]).toContain(`wants you to sign in with your Ethereum account:\n${wallet.address}`);
+    await follow(page, 'Keys');
+    await page.getByRole('row', { name: /active/ }).waitFor();
     expect(reports).toEqual([]);
   });
 

@@ -29,7 +29,11 @@ describe('a session of the console', () => {
     const balance = await call('/console/v1/balance');
     expect(balance.headers.get('access-control-allow-origin')).toBeNull();
     expect(await balance.json()).toMatchObject({ balance_usd: '10.00' });
-    expect(await (await call('/console/session')).json()).toEqual({ customer: true, operator: null });
+    expect(await (await call('/console/session')).json()).toEqual({
+      customer: true,
+      operator: null,
+      wallets: false,
+    });
     const image = await call('/console/v1/images/generations', {
       body: { model: 'imagemodel-1.0', prompt: 'A pier' },
     });
@@ -42,6 +46,7 @@ describe('a session of the console', () => {
     expect(await (await operator.call('/console/session')).json()).toEqual({
       customer: false,
       operator: 'write',
+      wallets: false,
     });
   });
 
@@ -121,6 +126,7 @@ describe('a session of the console', () => {
     expect(await (await operator.call('/console/session')).json()).toEqual({
       customer: false,
       operator: null,
+      wallets: false,
     });
     const leaving = await openCustomer();
     const left = await leaving.call('/console/session', { method: 'DELETE' });
