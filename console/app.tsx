@@ -45,7 +45,7 @@ const Navigation = ({ area, path }: { area: Area; path: string }) => {
       <ul>
         {pages
           .filter((page) => page.area === area && page.title !== undefined)
-          .filter((page) => page.changes !== true || session.operator === 'write')
+          .filter(({ changes }) => changes !== true || session.operator === 'write')
           .map((page) => (
             <li key={page.path}>
               <Link

@@ -19,24 +19,20 @@ interface StatementPage {
   next_cursor: string | null;
 }
 
-/** A page cannot name the file of a call, so it saves what the call answered. */
-const save = (file: Blob, name: string): void => {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(file);
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(link.href);
-};
-
 /** Every change of the balance in a month, which the address has. */
 export const StatementPage = () => {
   const { api } = useConsole();
   const { query, setQuery } = usePlace();
   const month = query.get('month') ?? dayBefore(0).slice(0, 7);
   const loaded = useLoad<StatementPage>(`v1/statement${toQuery({ month, cursor: query.get('page') })}`);
+  // A link to the file would be no call of this page, which alone the session's cookie serves.
   const download = async (): Promise<void> => {
     const answer = await api.open(`v1/statement${toQuery({ month, format: 'csv' })}`);
-    save(await answer.blob(), `statement-${month}.csv`);
+    const link = document.createElement('a');
+    link.href = URL.createObjectURL(await answer.blob());
+    link.download = `statement-${month}.csv`;
+    link.click();
+    URL.revokeObjectURL(link.href);
   };
   return (
     <>

@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks';
 import type { Account, Key, Transaction } from '../answers.ts';
 import { toQuery } from '../api.ts';
-import { Action, Confirm } from '../parts/confirm.tsx';
+import { Action, useConfirmed } from '../parts/confirm.tsx';
 import { keyColumns, toFact, transactionColumns } from '../parts/history.tsx';
-import { Facts, Field, Problem, readFields, Shown, Title } from '../parts/parts.tsx';
+import { Facts, Field, readFields, Shown, Title } from '../parts/parts.tsx';
 import { PagedTable, Table } from '../parts/table.tsx';
 import { DayFilters, UsageView } from '../parts/usage.tsx';
 import { Link } from '../router.tsx';
-import { useAction, useCallId, useConsole, useLoad } from '../use-console.ts';
+import { useCallId, useConsole, useLoad } from '../use-console.ts';
 
 interface ChangeProps {
   account: Account;
@@ -15,37 +15,33 @@ interface ChangeProps {
 }
 
 /** Adds money, after the sum was confirmed in words. */
-const Credit = ({ account, onDone }: ChangeProps) => {
+const Credit = ({ account: { id, name, sandbox, balance_usd: balance }, onDone }: ChangeProps) => {
   const { api } = useConsole();
-  const { isBusy, problem, run } = useAction();
+  const { isBusy, ask, dialog } = useConfirmed();
   const { once } = useCallId();
-  const [asked, setAsked] = useState<Record<string, string> | null>(null);
-  const { amount_usd: amount = '', reason = '' } = asked ?? {};
-  const post = (posted: object): void =>
-    void run(() =>
-      once((id) =>
-        api.open(`admin/v1/accounts/${account.id}/credit`, { body: { ...posted, entry_id: id } }),
-      ).then(onDone),
-    );
+  const askFor = (event: SubmitEvent): void => {
+    const { amount_usd: amount = '', reason = '' } = readFields(event);
+    const body = { amount_usd: amount, reason };
+    ask({
+      question: `Add ${amount} US dollars of ${sandbox ? 'sandbox credit' : 'real money'} to the account ${name}, whose balance is ${balance} US dollars? The reason: ${reason}.`,
+      yes: `Add ${amount} US dollars`,
+      act: () =>
+        once((entryId) =>
+          api.open(`admin/v1/accounts/${id}/credit`, { body: { ...body, entry_id: entryId } }),
+        ).then(onDone),
+    });
+  };
   return (
     <section>
       <h2>Add money</h2>
-      <form class="grid" onSubmit={(event) => setAsked(readFields(event))}>
+      <form class="grid" onSubmit={askFor}>
         <Field name="amount_usd" label="US dollars" isRequired hint="12.50" />
         <Field name="reason" label="Reason" isRequired hint="Invoice 2041" />
         <button type="submit" disabled={isBusy}>
           Add money
         </button>
       </form>
-      <Problem text={problem} />
-      {asked !== null && (
-        <Confirm
-          question={`Add ${amount} US dollars of ${account.sandbox ? 'sandbox credit' : 'real money'} to the account ${account.name}, whose balance is ${account.balance_usd} US dollars? The reason: ${reason}.`}
-          yes={`Add ${amount} US dollars`}
-          onYes={() => post(asked)}
-          onNo={() => setAsked(null)}
-        />
-      )}
+      {dialog}
     </section>
   );
 };

@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks';
 import { ApiError } from '../api.ts';
 import { toWords } from '../format.ts';
-import { Confirm } from '../parts/confirm.tsx';
-import { Choice, Problem, readFields, Shown, Title } from '../parts/parts.tsx';
+import { useConfirmed } from '../parts/confirm.tsx';
+import { Choice, readFields, Shown, Title } from '../parts/parts.tsx';
 import { Link, usePlace } from '../router.tsx';
-import { useAction, useCallId, useConsole, useLoad } from '../use-console.ts';
+import { useCallId, useConsole, useLoad } from '../use-console.ts';
 
 /** The parts of JSON Schema and of OpenAPI that a form is made of. */
 interface Schema {
@@ -104,10 +104,9 @@ const toValue = ({ name, schema }: Field, text: string): unknown => {
 const FieldOf = ({ field: { name, schema, isRequired }, value }: { field: Field; value: string }) => {
   const { description } = schema;
   const label = `${toWords(name)}${description === undefined ? '' : `: ${description}`}`;
-  if (has(schema, 'boolean'))
-    return <Choice name={name} label={label} value={value} options={['', 'true', 'false']} none="as usual" />;
-  if (schema.enum !== undefined)
-    return <Choice name={name} label={label} value={value} options={['', ...schema.enum]} none="as usual" />;
+  const options = has(schema, 'boolean') ? ['true', 'false'] : schema.enum;
+  if (options !== undefined)
+    return <Choice name={name} label={label} value={value} options={['', ...options]} none="as usual" />;
   const isText = has(schema, 'string') && !isList(schema);
   return (
     <label class="field">
@@ -147,25 +146,27 @@ const toCall = ({ path, fields }: Change, given: Given): { path: string; body: o
 const ChangeForm = ({ change }: { change: Change }) => {
   const { api } = useConsole();
   const { query } = usePlace();
-  const { isBusy, problem, run } = useAction();
+  const { isBusy, ask, dialog } = useConfirmed();
   const { once } = useCallId();
-  const [asked, setAsked] = useState<Given | null>(null);
   const [answer, setAnswer] = useState<object | null>(null);
-  const post = (given: Given): void =>
-    void run(async () => {
-      setAnswer(null);
-      const idField = change.fields.find(isNewId);
-      setAnswer(
-        await once((id) => {
-          const { path, body } = toCall(change, idField ? { ...given, [idField.name]: id } : given);
-          return api.read<object>(path, { body });
-        }),
-      );
-    });
+  const post = async (given: Given): Promise<void> => {
+    setAnswer(null);
+    const idField = change.fields.find(isNewId);
+    setAnswer(
+      await once((id) => {
+        const { path, body } = toCall(change, idField ? { ...given, [idField.name]: id } : given);
+        return api.read<object>(path, { body });
+      }),
+    );
+  };
+  const askFor = (event: SubmitEvent): void => {
+    const given = readFields(event);
+    ask({ question: questionOf(change, given), yes: change.summary, act: () => post(given) });
+  };
   return (
     <>
       <p class="soft">{change.description}</p>
-      <form class="ask" onSubmit={(event) => setAsked(readFields(event))}>
+      <form class="ask" onSubmit={askFor}>
         {change.fields
           .filter((field) => !isNewId(field))
           .map((field) => (
@@ -175,7 +176,7 @@ const ChangeForm = ({ change }: { change: Change }) => {
           {change.summary}
         </button>
       </form>
-      <Problem text={problem} />
+      {dialog}
       {answer !== null && (
         <section role="status">
           <h2>Done</h2>
@@ -183,14 +184,6 @@ const ChangeForm = ({ change }: { change: Change }) => {
             {JSON.stringify(answer, null, 2)}
           </pre>
         </section>
-      )}
-      {asked !== null && (
-        <Confirm
-          question={questionOf(change, asked)}
-          yes={change.summary}
-          onYes={() => post(asked)}
-          onNo={() => setAsked(null)}
-        />
       )}
     </>
   );

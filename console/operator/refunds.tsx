@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks';
 import type { Payment } from '../answers.ts';
 import { toQuery } from '../api.ts';
-import { Confirm } from '../parts/confirm.tsx';
-import { Field, Moment, Problem, readFields, Shown, State } from '../parts/parts.tsx';
+import { useConfirmed } from '../parts/confirm.tsx';
+import { Field, Moment, readFields, Shown, State } from '../parts/parts.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 import { Link } from '../router.tsx';
-import { useAction, useCallId, useConsole, useLoad } from '../use-console.ts';
+import { useCallId, useConsole, useLoad } from '../use-console.ts';
 
 export interface Refund {
   refund: string;
@@ -24,12 +24,6 @@ interface Preview {
   cost: string | null;
 }
 
-interface Asked {
-  amount: string;
-  note: string;
-  question: string;
-}
-
 /** Else the refund of this id has ended, and the next one has an id of its own. */
 const isOpen = ({ outcome }: Preview): boolean => outcome === 'not_confirmed';
 
@@ -40,56 +34,37 @@ const toQuestion = ({ network }: Payment, amount: string, { recipient, cost, ...
 /** Sends tokens back to the payer, after the gateway said what that would do. */
 const NewRefund = ({ payment, onDone }: { payment: Payment; onDone(): void }) => {
   const { api } = useConsole();
-  const { isBusy, problem, run } = useAction();
-  const [asked, setAsked] = useState<Asked | null>(null);
+  const { isBusy, run, ask, dialog } = useConfirmed();
   const { once } = useCallId();
   const path = `admin/v1/payments/${encodeURIComponent(payment.payment)}`;
-  const ask = (event: SubmitEvent): void => {
+  const send = (wanted: object): Promise<void> =>
+    once(
+      (id) => api.read<{ outcome: string }>(`${path}/refunds`, { body: { ...wanted, refund_id: id } }),
+      ({ outcome }) => outcome === 'settled' || outcome === 'failed',
+    )
+      .then(() => undefined)
+      .finally(onDone);
+  const preview = (event: SubmitEvent): void => {
     const { amount = '', note = '' } = readFields(event);
-    void run(() =>
-      once(
-        async (id) => {
-          const preview = await api.read<Preview>(
-            `${path}/refund-preview${toQuery({ refund_id: id, amount })}`,
-          );
-          if (isOpen(preview)) setAsked({ amount, note, question: toQuestion(payment, amount, preview) });
-          return preview;
-        },
-        (preview) => !isOpen(preview),
-      ).then(onDone),
-    );
+    const wanted = { ...(amount && { amount }), ...(note && { note }) };
+    const seek = async (id: string): Promise<Preview> => {
+      const found = await api.read<Preview>(`${path}/refund-preview${toQuery({ refund_id: id, amount })}`);
+      const question = toQuestion(payment, amount, found);
+      if (isOpen(found)) ask({ question, yes: 'Send the refund', act: () => send(wanted) });
+      return found;
+    };
+    void run(() => once(seek, (found) => !isOpen(found)).then(onDone));
   };
-  const send = ({ amount, note }: Asked): void =>
-    void run(() =>
-      once(
-        (id) =>
-          api.read<{ outcome: string }>(`${path}/refunds`, {
-            body: { refund_id: id, ...(amount && { amount }), ...(note && { note }) },
-          }),
-        ({ outcome }) => outcome === 'settled' || outcome === 'failed',
-      ).then(onDone, (error: unknown) => {
-        onDone();
-        throw error;
-      }),
-    );
   return (
     <>
-      <form class="grid" onSubmit={ask}>
+      <form class="grid" onSubmit={preview}>
         <Field name="amount" label="Tokens" hint="all that is left" />
         <Field name="note" label="Note for the books" />
         <button type="submit" disabled={isBusy}>
           {isBusy ? 'Asking the chain…' : 'Refund'}
         </button>
       </form>
-      <Problem text={problem} />
-      {asked !== null && (
-        <Confirm
-          question={asked.question}
-          yes="Send the refund"
-          onYes={() => send(asked)}
-          onNo={() => setAsked(null)}
-        />
-      )}
+      {dialog}
     </>
   );
 };

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { money, toText } from '../format.ts';
+import { money } from '../format.ts';
 import { Action } from '../parts/confirm.tsx';
 import { Shown, State, Title } from '../parts/parts.tsx';
 import { Table, type Column } from '../parts/table.tsx';
@@ -54,7 +54,7 @@ export const Tools = () => (
 const written = (value: unknown) =>
   value === null ? '–' : typeof value === 'string' ? value : JSON.stringify(value);
 
-const Changed = ({ difference: { tool, changes }, onDone }: { difference: Difference; onDone(): void }) => {
+const Changed = ({ tool, changes, onDone }: Difference & { onDone(): void }) => {
   const { api, session } = useConsole();
   const { server, tool: name, state, pin } = tool;
   const accept = () => api.open('admin/v1/tools/accept', { body: { server, tool: name, pin } }).then(onDone);
@@ -79,7 +79,7 @@ const Changed = ({ difference: { tool, changes }, onDone }: { difference: Differ
           <Action
             label="Accept"
             name={`Accept ${name}`}
-            question={`Accept the tool ${name} of ${server} as it is shown here? Callers see it and can call it from now on, for ${money(tool.price_usd)} a ${toText('unit', tool.unit)}.`}
+            question={`Accept the tool ${name} of ${server} as it is shown here? Callers see it and can call it from now on, for ${money(tool.price_usd)} a ${tool.unit}.`}
             yes={`Accept ${name}`}
             act={accept}
           />
@@ -102,11 +102,7 @@ export const ServerTools = ({ id }: { id: string }) => {
             <p class="none">Every tool is as it was accepted, or refused.</p>
           ) : (
             tools.map((difference) => (
-              <Changed
-                key={difference.tool.tool}
-                difference={difference}
-                onDone={() => setTurn((last) => last + 1)}
-              />
+              <Changed key={difference.tool.tool} {...difference} onDone={() => setTurn(turn + 1)} />
             ))
           )
         }

@@ -11,7 +11,7 @@ interface ConfirmProps {
 }
 
 /** Asks once more before a change that cannot be undone, or that moves money. */
-export const Confirm = ({ question, yes, onYes, onNo }: ConfirmProps) => {
+const Confirm = ({ question, yes, onYes, onNo }: ConfirmProps) => {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);
   return (
@@ -36,35 +36,42 @@ export const Confirm = ({ question, yes, onYes, onNo }: ConfirmProps) => {
   );
 };
 
-interface ActionProps {
+interface Asked extends Pick<ConfirmProps, 'question' | 'yes'> {
+  act(): Promise<void>;
+}
+
+/** Does what a person has confirmed. `dialog` is the question while it is asked, and the refusal of what was done. */
+export const useConfirmed = () => {
+  const { isBusy, problem, run } = useAction();
+  const [asked, ask] = useState<Asked | null>(null);
+  const dialog = (
+    <>
+      <Problem text={problem} />
+      {asked !== null && <Confirm {...asked} onYes={() => void run(asked.act)} onNo={() => ask(null)} />}
+    </>
+  );
+  return { isBusy, run, ask, dialog };
+};
+
+interface ActionProps extends Pick<Asked, 'act'> {
   label: string;
   /** Names the button where the label alone does not. */
   name?: string;
   /** Is asked before. Absent: nothing is. */
   question?: string;
   yes?: string;
-  act(): Promise<void>;
 }
 
 /** A button that changes something, after a question where one is due. */
 export const Action = ({ label, name, question, yes = label, act }: ActionProps) => {
-  const { isBusy, problem, run } = useAction();
-  const [isAsked, setAsked] = useState(false);
-  const begin = (): void => void run(act);
+  const { isBusy, run, ask, dialog } = useConfirmed();
+  const begin = (): void => (question === undefined ? void run(act) : ask({ question, yes, act }));
   return (
     <>
-      <button
-        type="button"
-        aria-label={name}
-        disabled={isBusy}
-        onClick={() => (question === undefined ? begin() : setAsked(true))}
-      >
+      <button type="button" aria-label={name} disabled={isBusy} onClick={begin}>
         {label}
       </button>
-      <Problem text={problem} />
-      {isAsked && question !== undefined && (
-        <Confirm question={question} yes={yes} onYes={begin} onNo={() => setAsked(false)} />
-      )}
+      {dialog}
     </>
   );
 };

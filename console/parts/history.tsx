@@ -65,9 +65,9 @@ const useGiven = () => {
 };
 
 /** What jobs are looked for by, which the address has; its last day counts whole. */
-export const useJobFilters = (): Record<string, string> => {
+export const useJobFilters = () => {
   const { to = '', ...given } = useGiven();
-  return { ...given, to: to === '' ? '' : nextDay(to) };
+  return { ...given, to: to && nextDay(to) };
 };
 
 export const JobFilters = ({ area }: { area: '' | 'operator/' }) => {

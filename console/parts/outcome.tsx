@@ -7,7 +7,6 @@ export interface JobAnswer {
   id: string;
   status: string;
   model: string;
-  kind?: string;
   created_at: string;
   finished_at: string | null;
   data: { url: string }[];

@@ -115,9 +115,8 @@ export const Field = ({ name, label, type, value, isRequired, hint, isOff }: Fie
     <label class="field">
       <span>{label}</span>
       {type === 'password' && <input type="password" {...own} />}
-      {type === 'date' && <input type="date" {...own} />}
-      {type === 'month' && <input type="month" {...own} />}
       {type === undefined && <input {...own} />}
+      {(type === 'date' || type === 'month') && <input type={type} {...own} />}
     </label>
   );
 };
