@@ -124,14 +124,17 @@ const namesIn = ({ rest }: DescribedOperation): string[] =>
 const callOf = (operation: DescribedOperation, known: Readonly<Record<string, string>>, prefix = '') => {
   const [{ parameters = {}, body }] = operation.docs.examples;
   const { method, path } = operation.rest;
-  const valueOf = (name: string): string => known[name] ?? String(parameters[name] ?? 'x');
+  const valueOf = (name: string): string => {
+    const value = known[name] ?? parameters[name] ?? 'x';
+    return typeof value === 'string' ? value : JSON.stringify(value);
+  };
   const named = namesIn(operation);
   const query = Object.keys(parameters).filter((name) => !named.includes(name));
   return {
     method,
     body: method === 'POST' || method === 'PUT' ? (body ?? {}) : undefined,
     path: `${prefix}${path.replaceAll(/\{(\w+)\}/g, (_part, name: string) => encodeURIComponent(valueOf(name)))}?${String(
-      new URLSearchParams(query.map((name) => [name, valueOf(name)])),
+      new URLSearchParams(query.map((name): [string, string] => [name, valueOf(name)])),
     )}`,
   };
 };

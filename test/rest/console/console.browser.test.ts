@@ -151,7 +151,8 @@ describe('the console in a browser', () => {
       `Object.defineProperty(document, 'title', { set: () => { throw new Error('no title') } })`,
     );
     await page.goto(`${gateway.url}/console`);
-    await page.getByText('This page cannot be shown. Reload it.').waitFor();
+    await page.getByRole('alert').waitFor();
+    expect(await page.getByRole('alert').textContent()).toBe('This page cannot be shown. Reload it.');
   });
 
   it('shows no changes to an operator who may only read', async () => {
@@ -170,7 +171,7 @@ describe('the console in a browser', () => {
     // A request of the first page may have ended the session already, and the links with it.
     await page
       .getByRole('link', { name: 'Jobs' })
-      .evaluateAll((links) => links.forEach((link) => (link as HTMLElement).click()));
+      .evaluateAll((links) => links.forEach((link) => (link as unknown as { click(): void }).click()));
     await page.getByRole('heading', { name: 'Sign in to the console' }).waitFor();
     expect(await page.getByRole('navigation').count()).toBe(0);
   });
