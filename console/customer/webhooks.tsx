@@ -59,11 +59,7 @@ const Secret = () => {
       {made !== null && (
         <p class="notice" role="status">
           This is the secret. It is shown only now: <code class="whole">{made.webhook_secret}</code>
-          {made.previous_signs_until !== null && (
-            <>
-              The previous one signs, too, until <Moment at={made.previous_signs_until} />.
-            </>
-          )}
+          The previous one signs, too, until: <Moment at={made.previous_signs_until} />
         </p>
       )}
     </section>

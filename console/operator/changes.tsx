@@ -172,9 +172,11 @@ const ChangeForm = ({ change }: { change: Change }) => {
           .map((field) => (
             <FieldOf key={field.name} field={field} value={query.get(field.name) ?? ''} />
           ))}
-        <button type="submit" class="main" disabled={isBusy}>
-          {change.summary}
-        </button>
+        <div class="row">
+          <button type="submit" class="main" disabled={isBusy}>
+            {change.summary}
+          </button>
+        </div>
       </form>
       {dialog}
       {answer !== null && (
