@@ -144,7 +144,7 @@ describe('the console in a browser', () => {
     // A request of the first page may have ended the session already, and the links with it.
     await page
       .getByRole('link', { name: 'Jobs' })
-      .evaluateAll((links) => links.forEach((link) => (link as HTMLElement).click()));
+      .evaluateAll('(links) => links.forEach((link) => link.click())');
     await page.getByRole('heading', { name: 'Sign in to the console' }).waitFor();
     expect(await page.getByRole('navigation').count()).toBe(0);
   });
