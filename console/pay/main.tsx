@@ -9,8 +9,7 @@ interface SearchAnswer {
   count?: number;
 }
 
-const textOf = (value: unknown): string =>
-  typeof value === 'object' ? JSON.stringify(value) : String(value);
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 /** Shows each profile with every field that has a value. */
 const Results = ({ answer }: { answer: SearchAnswer }) => {

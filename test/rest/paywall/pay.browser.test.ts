@@ -110,7 +110,7 @@ describe('the page on which a wallet of the browser pays', () => {
       await page.goto(`${sold.gateway.url}/pay?query=coffee`);
       await page.getByRole('button', { name: baseWallet }).waitFor();
       await page.evaluate(axe.source);
-      const { violations } = (await page.evaluate('axe.run()')) as axe.AxeResults;
+      const { violations } = await page.evaluate<axe.AxeResults>('axe.run()');
       expect(violations.map(({ id }) => id)).toEqual([]);
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
     }
