@@ -137,6 +137,10 @@ const createServeLater = (services: GatewayServices, { authenticate, serveRest }
     if (call.role === 'operator') return (await loadOperator())(request, response, call);
     if (!serveRest(request, response, call)) throw new AppError('not_found', messages.not_found);
   };
+  const loadPay = memoizeAsync(async () => {
+    const { createPayMount } = await import('../rest/paywall/mount-pay.ts');
+    return createPayMount(services);
+  });
   const loadPages = memoizeAsync(async () => (await import('./pages.ts')).createPages(services));
   return async (request: IncomingMessage, response: ServerResponse, context: AppContext): Promise<void> => {
     try {
@@ -150,6 +154,10 @@ const createServeLater = (services: GatewayServices, { authenticate, serveRest }
       }
       if (services.config.hasConsole && /^\/console(?:\/|$)/.test(context.url.pathname))
         return await serveConsole(request, response, context);
+      if (services.x402.sales.length > 0 && /^\/pay(?:\/|$)/.test(context.url.pathname))
+        return await (
+          await loadPay()
+        )(request, response, context);
       const providerPath = toProviderPath(context.url.pathname);
       if (providerPath !== null) {
         const serveOAuth = await loadOAuth();

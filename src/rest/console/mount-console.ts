@@ -6,7 +6,7 @@ import { createConsoleFiles, type ConsoleFilesOptions } from './console-files.ts
 import { assertOwnPage } from './own-page.ts';
 import { createServeSession, readSession, type SessionOptions } from './sessions.ts';
 
-export interface ConsoleMountOptions extends SessionOptions, Pick<ConsoleFilesOptions, 'folder'> {
+export interface ConsoleMountOptions extends SessionOptions, Pick<ConsoleFilesOptions, 'folder' | 'x402'> {
   publicUrl(): string;
 }
 
@@ -31,7 +31,7 @@ const interfaces = [
 export const createConsoleMount = (options: ConsoleMountOptions) => {
   const findCaller = createFindCaller(options);
   const serveSession = createServeSession(options);
-  const serveFiles = createConsoleFiles(options);
+  const serveFiles = createConsoleFiles('console', options);
 
   return async <Context extends RequestContext>(
     request: IncomingMessage,
