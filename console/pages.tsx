@@ -7,6 +7,7 @@ import { Playground } from './customer/playground.tsx';
 import { Purchases } from './customer/purchases.tsx';
 import { ReceiptPage } from './customer/receipt.tsx';
 import { StatementPage } from './customer/statement.tsx';
+import { TopUp } from './customer/top-up.tsx';
 import { Transactions } from './customer/transactions.tsx';
 import { Webhooks } from './customer/webhooks.tsx';
 import { AccountPage } from './operator/account.tsx';
@@ -44,6 +45,7 @@ export const pages: readonly Page[] = [
   { area: 'customer', path: 'jobs', hasId: true, View: JobPage },
   { area: 'customer', path: 'transactions', title: 'Transactions', View: Transactions },
   { area: 'customer', path: 'statement', title: 'Statement', View: StatementPage },
+  { area: 'customer', path: 'top-up', title: 'Top-up', View: TopUp },
   { area: 'customer', path: 'purchases', title: 'Purchases', View: Purchases },
   { area: 'customer', path: 'receipts', hasId: true, View: ReceiptPage },
   { area: 'customer', path: 'keys', title: 'Keys', View: Keys },

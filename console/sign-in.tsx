@@ -2,14 +2,15 @@ import type { Area } from './pages.tsx';
 import { Field, Problem, readFields } from './parts/parts.tsx';
 import { usePlace } from './router.tsx';
 import { useAction, useConsole } from './use-console.ts';
-import { signWalletIn, useWallets } from './wallets.ts';
+import { useWallets } from './pay/wallets.ts';
+import { signWalletIn } from './sign-wallet-in.ts';
 
 /** The page on which a person signs in with a key. `area`: which pages the address is of. */
 export const SignIn = ({ area }: { area: Area }) => {
   const { api, base, session, title, refresh } = useConsole();
   const { visit } = usePlace();
   const { isBusy, problem, run } = useAction();
-  const wallets = useWallets();
+  const wallets = useWallets(null);
   const signIn = (findKey: () => Promise<string>): void =>
     void run(async () => {
       const { role } = await api.read<{ role: Area }>('session', { body: { key: await findKey() } });
@@ -45,7 +46,7 @@ export const SignIn = ({ area }: { area: Area }) => {
           session.wallets &&
           wallets.map((wallet) => (
             <button
-              key={wallet.id}
+              key={wallet.name}
               type="button"
               disabled={isBusy}
               onClick={() => signIn(() => signWalletIn(wallet, base))}
