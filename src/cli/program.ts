@@ -45,6 +45,7 @@ const groups: readonly CommandGroup[] = [
   },
   { words: 'keys', summary: 'issue, limit, revoke and list API keys' },
   { words: 'jobs', summary: 'list and show the jobs of all accounts' },
+  { words: 'models', summary: 'list models, change their prices, switch them off and on' },
   { words: 'connections', summary: 'list, limit and revoke connections of assistants' },
   {
     words: 'tools',

@@ -3,10 +3,12 @@ import { join } from 'node:path';
 import { createCatalogs, openRealSales } from '../accounts/catalog/catalog.ts';
 import { systemClock } from '../kit/clock.ts';
 import type { ModelConfig } from '../accounts/catalog/model.ts';
+import { createModelShelf, followEveryMs } from '../accounts/catalog/model-changes.ts';
 import { createLastUse, type LastUse } from '../accounts/last-use.ts';
 import type { Config } from '../config/config.ts';
 import { refuseLocalPublicUrl } from '../config/server-settings.ts';
 import { createPublicUrl } from '../kit/public-url.ts';
+import { repeat } from '../kit/repeat.ts';
 import { brandTitle } from '../kit/text.ts';
 import { randomBase62 } from '../kit/ids.ts';
 import { createJobRunner, type JobRunner } from '../jobs/job-runner.ts';
@@ -65,6 +67,8 @@ export interface GatewayServices extends Services {
   config: Config;
   operations: readonly Operation[];
   lastUse: LastUse;
+  /** Sells by what operators changed. */
+  followModels: () => Promise<void>;
   providers: Providers;
   outbound: Outbound;
   /** Null: no upstream is paid by x402. */
@@ -112,7 +116,7 @@ export const createServices = async (
   );
 
   const store = await openWatchedStore(config, { log, telemetry });
-  const { catalogs, realSales } = await openCatalogs(config, store);
+  const { catalogs, realSales, followModels } = await openCatalogs(config, { store, clock });
   const base = { config, store, catalogs, clock, log, telemetry };
   const redis = config.redisUrl === null ? null : await connectRedis(config.redisUrl, log);
   const outbound = createOutbound({
@@ -134,7 +138,7 @@ export const createServices = async (
   const { wallets, x402 } = await openPayments(config, { store, publicUrl, sales, clock, log, owner });
   const sweeps = createSweeps({ store, files, inputFolder, clock, log });
   const lastUse = createLastUse(base);
-  const opened = { ...base, operations, lastUse, jobs, leads, x402, providers, buyer };
+  const opened = { ...base, operations, lastUse, jobs, leads, x402, providers, buyer, followModels };
   const services: GatewayServices = {
     ...opened,
     observeOperation: telemetry?.observeOperation,
@@ -210,10 +214,13 @@ const openBuyer = async (
 };
 
 /** The catalog of each account, and whether real models are sold. */
-const openCatalogs = async ({ models, providers }: Config, store: Store) => {
+const openCatalogs = async ({ models, providers }: Config, parts: Pick<Parts, 'store' | 'clock'>) => {
   const isServedBySandbox = (model: ModelConfig): boolean => isSandboxModel(model, providers);
-  const realSales = await openRealSales(store, !models.every(isServedBySandbox));
-  return { realSales, catalogs: createCatalogs(models, { isSandboxModel: isServedBySandbox, realSales }) };
+  const realSales = await openRealSales(parts.store, !models.every(isServedBySandbox));
+  const catalogs = createCatalogs(models, { isSandboxModel: isServedBySandbox, realSales });
+  const followModels = createModelShelf(models, { ...parts, catalogs });
+  await followModels();
+  return { realSales, catalogs, followModels };
 };
 
 /** Describes what is sold, with examples that name SKUs which a wallet can buy. */
@@ -325,13 +332,13 @@ const createLimiters = ({
 
 type LifecycleParts = Pick<
   Parts,
-  'config' | 'log' | 'store' | 'lastUse' | 'jobs' | 'webhooks' | 'sweeps' | 'x402'
+  'config' | 'log' | 'store' | 'lastUse' | 'jobs' | 'webhooks' | 'sweeps' | 'x402' | 'followModels'
 > &
   Pick<Parts, 'leads' | 'mounts' | 'outbound' | 'providers' | 'redis' | 'telemetry' | 'buyer'>;
 
 /** Begins the background work, and ends all that was opened. */
 const createLifecycle = (parts: LifecycleParts): Pick<GatewayServices, 'begin' | 'drain' | 'close'> => {
-  const { config, log, store, lastUse, jobs, webhooks, sweeps, providers } = parts;
+  const { config, log, store, lastUse, jobs, webhooks, sweeps, providers, followModels } = parts;
   const { x402, leads, mounts, outbound, redis, telemetry, buyer } = parts;
   const background = new AbortController();
   return {
@@ -343,6 +350,13 @@ const createLifecycle = (parts: LifecycleParts): Pick<GatewayServices, 'begin' |
       mounts.begin();
       void sweeps.begin(background.signal);
       void lastUse.begin(background.signal);
+      void repeat({
+        what: 'reading what operators changed of models',
+        intervalMs: followEveryMs,
+        signal: background.signal,
+        log,
+        work: followModels,
+      });
       void providers.warmUp(background.signal).catch((error: unknown) => {
         if (!background.signal.aborted) log.error({ err: error }, 'loading the providers failed');
       });

@@ -30,6 +30,8 @@ export interface OperatorServices {
 /** The parts that only a running gateway has, and the request that it answers. */
 export interface GatewayParts {
   providers: Pick<Providers, 'health'>;
+  /** Sells by the changes of models at once. */
+  followModels(): Promise<void>;
   /** Null: no upstream is paid by x402. */
   buyer: Pick<Buyer, 'problems'> | null;
   leads: { desk: LeadTasks; place: StoreSettings; forgetUpstream: ForgetUpstream };

@@ -14,6 +14,7 @@ import { changeKey, issueKey, listKeys, revokeKey } from './keys.ts';
 import { getJob, listJobs } from './jobs.ts';
 import { importLeads, forgetPeople, getLeadStats, restorePeople } from './leads.ts';
 import { adjustAccount, checkLedger, creditAccount, getUsage, listTransactions, refundJob } from './money.ts';
+import { listModelHistory, listModels, setModel, unsetModel } from './models.ts';
 import { callTool } from './call-tool.ts';
 import { acceptTools, diffTools, listTools, showTool, toolRevenue } from './tools.ts';
 import type { Verb } from './verb.ts';
@@ -61,6 +62,10 @@ export const verbs: readonly Verb[] = [
   importLeads,
   forgetPeople,
   restorePeople,
+  listModels,
+  setModel,
+  unsetModel,
+  listModelHistory,
   listTools,
   toolRevenue,
   showTool,

@@ -22,6 +22,9 @@ export interface Buyer {
   limits?: { models: readonly string[] | null } | null;
 }
 
+/** Finds the catalog of each account. Throws on invalid terms: it is better to sell nothing than to sell at a wrong price. */
+type FindCatalog = (buyer: Buyer) => Catalog;
+
 export type Catalogs = ReturnType<typeof createCatalogs>;
 
 type AccountLimits = Pick<LimitSettings, 'activeVideos' | 'requestsPerMinute'>;
@@ -36,19 +39,38 @@ export const createCatalogs = (
   models: readonly ModelConfig[],
   { isSandboxModel, realSales }: { isSandboxModel(model: ModelConfig): boolean; realSales: RealSales },
 ) => {
-  const sandbox = catalogsOf(models.filter(isSandboxModel));
-  const real = catalogsOf(models.filter((model) => !isSandboxModel(model)));
-  return {
-    /** Throws on invalid terms: it is better to sell nothing than to sell at a wrong price. */
-    for: (buyer: Buyer): Catalog => {
+  const toFind = (sold: readonly ModelConfig[]): FindCatalog => {
+    const sandbox = catalogsOf(sold.filter(isSandboxModel));
+    const real = catalogsOf(sold.filter((model) => !isSandboxModel(model)));
+    return (buyer) => {
       const ofAccount = (buyer.isSandbox || !realSales.hasBegun() ? sandbox : real).for(buyer);
       const skus = buyer.limits?.models ?? null;
       return skus === null ? ofAccount : only(ofAccount, skus);
-    },
+    };
+  };
+  let find = toFind(models);
+  let former: FindCatalog[] = [];
+  const all = {
+    for: (buyer: Buyer): Catalog => find(buyer),
     /** Whether real models are, or ever were, on sale. */
     sellsReal: realSales.hasBegun,
     /** Await this before `for`, which uses the store's last answer. Rejects if the store does not answer. */
     refresh: realSales.refresh,
+  };
+  return {
+    ...all,
+    /** Sells other models, or at other prices. `formerly`: lists that were sold until lately, the newest first. */
+    sell: (sold: readonly ModelConfig[], formerly: readonly (readonly ModelConfig[])[]): void => {
+      find = toFind(sold);
+      former = formerly.map(toFind);
+    },
+    /** Returns catalogs with prices that were quoted until lately, the newest first. */
+    former: () => former.map((one) => ({ ...all, for: one })),
+    /** Whether a job for a SKU that was admitted may run: the SKU is in the settings, and such credit still buys it. */
+    mayRun: (sku: string, { isSandbox }: Pick<Buyer, 'isSandbox'>): boolean =>
+      models.some(
+        (model) => model.sku === sku && isSandboxModel(model) === (isSandbox || !realSales.hasBegun()),
+      ),
   };
 };
 
