@@ -256,15 +256,17 @@ const openPayments = async ({ search, wallets: { isOn }, x402, dataDir }: Config
 const createJobs = (parts: Base & Pick<Parts, 'providers' | 'media' | 'mounts' | 'webhooks'>): JobRunner => {
   const { config, store, catalogs, providers, media, mounts, webhooks, clock, log, telemetry } = parts;
   const shop = { catalogs, store, log };
+  const { costOf } = catalogs;
   const executors = {
-    chat: createRunChat({ routesFor: providers.text, log }),
-    responses: createRunResponses({ routesFor: providers.text, clock, log }),
+    chat: createRunChat({ routesFor: providers.text, costOf, log }),
+    responses: createRunResponses({ routesFor: providers.text, costOf, clock, log }),
     search: createRunAnswer({ log }),
     tool: createRunTool({ mounts, log }),
     video: ifSold(
       shop,
       createRunVideo({
         routesFor: providers.video,
+        costOf,
         openInput: toVideoInput(media),
         moderator: providers.moderator,
         saveResult: media.save,
@@ -277,6 +279,7 @@ const createJobs = (parts: Base & Pick<Parts, 'providers' | 'media' | 'mounts' |
       shop,
       createRunImage({
         routesFor: providers.image,
+        costOf,
         readInput: media.read,
         saveResult: media.save,
         keepMs: config.mediaRetentionMs,

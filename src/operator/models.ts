@@ -4,12 +4,13 @@ import { modelsAt } from '../accounts/catalog/model-changes.ts';
 import { type ModelConfig, pricedBy, priceSchema, type Price } from '../accounts/catalog/model.ts';
 import { isoOrNull, toIso } from '../kit/clock.ts';
 import { AppError } from '../kit/errors.ts';
-import { time } from '../operations/answer-fields.ts';
+import { formatUsd, type Nano } from '../kit/money.ts';
+import { count, time, usd } from '../operations/answer-fields.ts';
 import { defineView } from '../operations/view.ts';
 import { modelKinds } from '../providers/provider.ts';
 import { priceInWords } from '../rest/describe-service.ts';
-import type { ModelChangeRow, SoldAs } from '../store/store.ts';
-import { limitField, lineField } from './fields.ts';
+import type { ModelChangeRow, ModelSum, SoldAs } from '../store/store.ts';
+import { dayFields, limitField, lineField, shownDays, toDay, toDays } from './fields.ts';
 import { readVerb, writeVerb, type OperatorServices } from './verb.ts';
 
 /** A SKU of the settings, and its change that holds now. */
@@ -189,6 +190,58 @@ export const unsetModel = writeVerb({
   command: { usage: 'models unset <sku>', table },
   handle: async ({ sku }, services, callId) =>
     change(sku, () => ({ isOff: false, price: null }), { services, callId }),
+});
+
+const revenueView = defineView<ModelSum>({
+  income_usd: 'What was charged, to balances and by payments of calls, without refunds.',
+  uncosted: 'Jobs that were done at an unknown cost: their route had no `cost`.',
+  cost_usd: 'Null: unknown, as there are uncosted jobs.',
+  margin_usd: 'Income without the cost. Null: unknown.',
+})({
+  model: [z.string(), 'model', 'imagemodel-1.0'],
+  done: [count, 'done', 3],
+  failed: [count, 'failed', 1],
+  income_usd: [usd, (sum) => formatUsd(incomeOf(sum)), '0.12'],
+  uncosted: [count, 'uncosted', 0],
+  cost_usd: [usd.nullable(), ({ uncosted, cost }) => (uncosted > 0 ? null : formatUsd(cost)), '0.09'],
+  margin_usd: [
+    usd.nullable(),
+    (sum) => (sum.uncosted > 0 ? null : formatUsd(incomeOf(sum) - sum.cost)),
+    '0.03',
+  ],
+});
+
+const incomeOf = ({ charged, refunded }: ModelSum): Nano => charged - refunded;
+
+export const modelRevenue = readVerb({
+  name: 'sum_up_models',
+  title: 'Sum up income and cost by model',
+  description:
+    'Jobs of models that were created on days in UTC and have ended, of all accounts: what they brought, and what they cost ' +
+    'by the `cost` of their routes.',
+  group: 'models',
+  path: '/models/revenue',
+  fields: dayFields,
+  output: z.strictObject({ ...shownDays, models: z.array(revenueView.schema) }),
+  answer: 'ModelRevenue',
+  example: { from: '2026-11-01', to: '2026-11-30' },
+  command: {
+    usage: 'models revenue [--from <day>] [--to <day>]',
+    of: 'models',
+    table: {
+      columns: 'model >done >failed >income_usd=INCOME >cost_usd=COST >margin_usd=MARGIN >uncosted',
+      none: 'No job of a model ended in this time.',
+    },
+  },
+  handle: async (given, { store, clock }) => {
+    const days = toDays(given, clock.now());
+    const sums = await store.sumModels(days);
+    return {
+      from: toDay(days.from),
+      to: toDay(days.to - 1),
+      models: sums.map((sum) => revenueView.show(sum)),
+    };
+  },
 });
 
 const soldAsSchema = z.strictObject({ on: z.boolean(), price: priceDocument });

@@ -14,7 +14,7 @@ import { changeKey, issueKey, listKeys, revokeKey } from './keys.ts';
 import { getJob, listJobs } from './jobs.ts';
 import { importLeads, forgetPeople, getLeadStats, restorePeople } from './leads.ts';
 import { adjustAccount, checkLedger, creditAccount, getUsage, listTransactions, refundJob } from './money.ts';
-import { listModelHistory, listModels, setModel, unsetModel } from './models.ts';
+import { listModelHistory, listModels, modelRevenue, setModel, unsetModel } from './models.ts';
 import { callTool } from './call-tool.ts';
 import { acceptTools, diffTools, listTools, showTool, toolRevenue } from './tools.ts';
 import type { Verb } from './verb.ts';
@@ -66,6 +66,7 @@ export const verbs: readonly Verb[] = [
   setModel,
   unsetModel,
   listModelHistory,
+  modelRevenue,
   listTools,
   toolRevenue,
   showTool,

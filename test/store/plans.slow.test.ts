@@ -51,6 +51,7 @@ const plans: Plan[] = [
     input: { accountId: 'a', from: 0, to: 1 },
     indexes: [/(?=[^]*usage_sums)(?=[^]*jobs_active)(?=[^]*jobs_by_account)/],
   },
+  { command: 'sumModels', input: { from: 0, to: 1 }, indexes: [/usage_sums_by_day/] },
   { command: 'sumToolCalls', input: { from: 0, to: 1 }, indexes: [/tool_jobs_by_age/] },
   {
     command: 'findReplay',

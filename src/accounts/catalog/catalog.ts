@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import type { ModelConfig } from './model.ts';
+import type { RouteConfig } from '../../providers/provider.ts';
+import type { ModelConfig, Price } from './model.ts';
 import type { LimitSettings } from '../../limits/limit-settings.ts';
 import { assertPricedBy, parseAccountTerms, type AccountTerms } from './account-terms.ts';
 import type { Store } from '../../store/store.ts';
@@ -66,6 +67,11 @@ export const createCatalogs = (
     },
     /** Returns catalogs with prices that were quoted until lately, the newest first. */
     former: () => former.map((one) => ({ ...all, for: one })),
+    /** Returns what the operator pays for an answer of a SKU by a route; null: unknown. */
+    costOf: (sku: string, { provider, model }: RouteConfig): Price | null =>
+      models
+        .find((one) => one.sku === sku)
+        ?.routes.find((route) => route.provider === provider && route.model === model)?.cost ?? null,
     /** Whether a job for a SKU that was admitted may run: the SKU is in the settings, and such credit still buys it. */
     mayRun: (sku: string, { isSandbox }: Pick<Buyer, 'isSandbox'>): boolean =>
       models.some(
