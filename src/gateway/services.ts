@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { createCatalogs, openRealSales } from '../accounts/catalog/catalog.ts';
 import { systemClock } from '../kit/clock.ts';
 import type { ModelConfig } from '../accounts/catalog/model.ts';
-import { createModelShelf, followEveryMs } from '../accounts/catalog/model-changes.ts';
+import { createModelShelf, followEveryMs, type ModelShelf } from '../accounts/catalog/model-changes.ts';
 import { createLastUse, type LastUse } from '../accounts/last-use.ts';
 import type { Config } from '../config/config.ts';
+import { applySettings, type Reloaded } from '../config/reload.ts';
 import { refuseLocalPublicUrl } from '../config/server-settings.ts';
 import { createPublicUrl } from '../kit/public-url.ts';
 import { repeat } from '../kit/repeat.ts';
@@ -67,8 +68,10 @@ export interface GatewayServices extends Services {
   config: Config;
   operations: readonly Operation[];
   lastUse: LastUse;
-  /** Sells by what operators changed. */
-  followModels: () => Promise<void>;
+  /** The models that are on sale. */
+  shelf: ModelShelf;
+  /** Reads the settings again, and applies what can be. Rejects with ConfigError, and then nothing has changed. */
+  reload: () => Promise<Reloaded>;
   providers: Providers;
   outbound: Outbound;
   /** Null: no upstream is paid by x402. */
@@ -97,6 +100,8 @@ export interface ServiceOptions {
   /** In place of all. */
   operations?: readonly Operation[] | undefined;
   telemetry?: Telemetry | null;
+  /** Reads the settings again. Default: they stay as they are. */
+  loadConfig?: () => Promise<Config>;
 }
 
 /** Wires the gateway and opens the store. Loads slower parts after it listens. Throws ConfigError if settings conflict. */
@@ -106,6 +111,7 @@ export const createServices = async (
   {
     operations = createOperations(config.search, config, config.wallets, config.mounts),
     telemetry = null,
+    loadConfig = () => Promise.resolve(config),
   }: ServiceOptions = {},
 ): Promise<GatewayServices> => {
   refuseLocalPublicUrl(config);
@@ -116,7 +122,7 @@ export const createServices = async (
   );
 
   const store = await openWatchedStore(config, { log, telemetry });
-  const { catalogs, realSales, followModels } = await openCatalogs(config, { store, clock });
+  const { catalogs, realSales, shelf } = await openCatalogs(config, { store, clock });
   const base = { config, store, catalogs, clock, log, telemetry };
   const redis = config.redisUrl === null ? null : await connectRedis(config.redisUrl, log);
   const outbound = createOutbound({
@@ -138,9 +144,10 @@ export const createServices = async (
   const { wallets, x402 } = await openPayments(config, { store, publicUrl, sales, clock, log, owner });
   const sweeps = createSweeps({ store, files, inputFolder, clock, log });
   const lastUse = createLastUse(base);
-  const opened = { ...base, operations, lastUse, jobs, leads, x402, providers, buyer, followModels };
+  const opened = { ...base, operations, lastUse, jobs, leads, x402, providers, buyer, shelf };
   const services: GatewayServices = {
     ...opened,
+    reload: createReload(config, { loadConfig, providers, shelf, log }),
     observeOperation: telemetry?.observeOperation,
     ...createLimiters({ config, operations, redis, log, store }),
     ...(await openSigned(store, publicUrl)),
@@ -218,9 +225,9 @@ const openCatalogs = async ({ models, providers }: Config, parts: Pick<Parts, 's
   const isServedBySandbox = (model: ModelConfig): boolean => isSandboxModel(model, providers);
   const realSales = await openRealSales(parts.store, !models.every(isServedBySandbox));
   const catalogs = createCatalogs(models, { isSandboxModel: isServedBySandbox, realSales });
-  const followModels = createModelShelf(models, { ...parts, catalogs });
-  await followModels();
-  return { realSales, catalogs, followModels };
+  const shelf = createModelShelf(models, { ...parts, catalogs });
+  await shelf.follow();
+  return { realSales, catalogs, shelf };
 };
 
 /** Describes what is sold, with examples that name SKUs which a wallet can buy. */
@@ -233,6 +240,22 @@ const describeAll = (
     models: catalogs.for(unknownWallet({ config })).list(),
     services,
   });
+
+const createReload =
+  (
+    config: Config,
+    parts: { loadConfig: () => Promise<Config> } & Pick<Parts, 'providers' | 'shelf' | 'log'>,
+  ): GatewayServices['reload'] =>
+  async () => {
+    const { loadConfig, providers, shelf, log } = parts;
+    const next = await loadConfig();
+    const reloaded = applySettings(config, next, (models) => {
+      providers.serve(models);
+      shelf.restock(models);
+    });
+    log.info({ ...reloaded }, 'the settings were read again');
+    return reloaded;
+  };
 
 type PaymentParts = Pick<X402GateOptions, 'store' | 'publicUrl' | 'sales' | 'clock' | 'log' | 'owner'> & {
   store: Store;
@@ -335,13 +358,13 @@ const createLimiters = ({
 
 type LifecycleParts = Pick<
   Parts,
-  'config' | 'log' | 'store' | 'lastUse' | 'jobs' | 'webhooks' | 'sweeps' | 'x402' | 'followModels'
+  'config' | 'log' | 'store' | 'lastUse' | 'jobs' | 'webhooks' | 'sweeps' | 'x402' | 'shelf'
 > &
   Pick<Parts, 'leads' | 'mounts' | 'outbound' | 'providers' | 'redis' | 'telemetry' | 'buyer'>;
 
 /** Begins the background work, and ends all that was opened. */
 const createLifecycle = (parts: LifecycleParts): Pick<GatewayServices, 'begin' | 'drain' | 'close'> => {
-  const { config, log, store, lastUse, jobs, webhooks, sweeps, providers, followModels } = parts;
+  const { config, log, store, lastUse, jobs, webhooks, sweeps, providers, shelf } = parts;
   const { x402, leads, mounts, outbound, redis, telemetry, buyer } = parts;
   const background = new AbortController();
   return {
@@ -358,7 +381,7 @@ const createLifecycle = (parts: LifecycleParts): Pick<GatewayServices, 'begin' |
         intervalMs: followEveryMs,
         signal: background.signal,
         log,
-        work: followModels,
+        work: shelf.follow,
       });
       void providers.warmUp(background.signal).catch((error: unknown) => {
         if (!background.signal.aborted) log.error({ err: error }, 'loading the providers failed');

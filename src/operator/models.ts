@@ -138,7 +138,7 @@ const change = async (
         param: 'sku',
       },
     );
-  await services.gateway?.followModels();
+  await services.gateway?.shelf.follow();
   return { model: modelView.show(await findListed(sku, services)) };
 };
 

@@ -8,7 +8,7 @@ import {
   suspendAccount,
 } from './accounts.ts';
 import { listAudit } from './operators.ts';
-import { getSettings, listProviders } from './gateway.ts';
+import { getSettings, listProviders, reloadSettings } from './gateway.ts';
 import { limitConnection, listConnections, revokeConnection } from './connections.ts';
 import { changeKey, issueKey, listKeys, revokeKey } from './keys.ts';
 import { getJob, listJobs } from './jobs.ts';
@@ -75,6 +75,7 @@ export const verbs: readonly Verb[] = [
   callTool,
   listProviders,
   getSettings,
+  reloadSettings,
   listWebhooks,
   getWebhook,
   redeliverWebhook,

@@ -239,6 +239,10 @@ interface ServedModel extends RouteConfig {
 export const createServedModels = (clock: Clock) => {
   const models = new Map<string, ServedModel>();
   return {
+    /** Keeps breakers and health for the SKUs that come next. */
+    forgetSkus: (): void => {
+      for (const model of models.values()) model.skus = [];
+    },
     /** SKUs that share an upstream model share its breaker. */
     breakerOf: (sku: string, kind: ModelKind, { provider, model }: RouteConfig): RouteBreaker => {
       const name = JSON.stringify([kind, provider, model]);
@@ -250,7 +254,7 @@ export const createServedModels = (clock: Clock) => {
     /** Tells of the models of a provider how their last calls from this process went. */
     healthOf: (name: string) =>
       [...models.values()]
-        .filter(({ provider }) => provider === name)
+        .filter(({ provider, skus }) => provider === name && skus.length > 0)
         .map(({ kind, model, skus, breaker }) => ({
           kind,
           model,

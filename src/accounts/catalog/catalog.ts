@@ -26,6 +26,12 @@ export interface Buyer {
 /** Finds the catalog of each account. Throws on invalid terms: it is better to sell nothing than to sell at a wrong price. */
 type FindCatalog = (buyer: Buyer) => Catalog;
 
+interface Stock {
+  settings: readonly ModelConfig[];
+  sold: readonly ModelConfig[];
+  formerly: readonly (readonly ModelConfig[])[];
+}
+
 export type Catalogs = ReturnType<typeof createCatalogs>;
 
 type AccountLimits = Pick<LimitSettings, 'activeVideos' | 'requestsPerMinute'>;
@@ -49,6 +55,7 @@ export const createCatalogs = (
       return skus === null ? ofAccount : only(ofAccount, skus);
     };
   };
+  let stock = models;
   let find = toFind(models);
   let former: FindCatalog[] = [];
   const all = {
@@ -60,8 +67,9 @@ export const createCatalogs = (
   };
   return {
     ...all,
-    /** Sells other models, or at other prices. `formerly`: lists that were sold until lately, the newest first. */
-    sell: (sold: readonly ModelConfig[], formerly: readonly (readonly ModelConfig[])[]): void => {
+    /** Sells other models, or at other prices. `settings`: those of the settings. `formerly`: lists that were sold until lately, the newest first. */
+    sell: ({ settings, sold, formerly }: Stock): void => {
+      stock = settings;
       find = toFind(sold);
       former = formerly.map(toFind);
     },
@@ -69,12 +77,12 @@ export const createCatalogs = (
     former: () => former.map((one) => ({ ...all, for: one })),
     /** Returns what the operator pays for an answer of a SKU by a route; null: unknown. */
     costOf: (sku: string, { provider, model }: RouteConfig): Price | null =>
-      models
+      stock
         .find((one) => one.sku === sku)
         ?.routes.find((route) => route.provider === provider && route.model === model)?.cost ?? null,
     /** Whether a job for a SKU that was admitted may run: the SKU is in the settings, and such credit still buys it. */
     mayRun: (sku: string, { isSandbox }: Pick<Buyer, 'isSandbox'>): boolean =>
-      models.some(
+      stock.some(
         (model) => model.sku === sku && isSandboxModel(model) === (isSandbox || !realSales.hasBegun()),
       ),
   };

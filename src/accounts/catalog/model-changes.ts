@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../kit/clock.ts';
 import type { ModelChange, Store } from '../../store/store.ts';
 import type { Catalogs } from './catalog.ts';
@@ -36,23 +37,45 @@ const applyChange = (model: ModelConfig, { isOff, price: written }: ModelChange)
   return price !== undefined && pricedBy[model.kind].includes(price.unit) ? { ...model, price } : null;
 };
 
-/** Returns a function that puts on sale what operators changed. Gateways of one store call it every few seconds. */
+export type ModelShelf = ReturnType<typeof createModelShelf>;
+
+/** Puts on sale the models of the settings, as operators changed them. */
 export const createModelShelf = (
-  models: readonly ModelConfig[],
+  given: readonly ModelConfig[],
   { store, catalogs, clock }: { store: Pick<Store, 'listModelChanges'>; catalogs: Catalogs; clock: Clock },
-): (() => Promise<void>) => {
-  let known = '[]';
-  return async () => {
-    const since = clock.now() - quoteHoldMs;
-    const changes = await store.listModelChanges(since);
-    const key = JSON.stringify(changes);
-    if (key === known) return;
-    known = key;
+) => {
+  let models = given;
+  let sold = given;
+  let changes: readonly ModelChange[] = [];
+  /** What other settings sold until lately. */
+  let replaced: { at: number; sold: readonly ModelConfig[] }[] = [];
+
+  const put = (since: number): void => {
     const times = [...new Set(changes.map(({ at }) => at))].filter((at) => at > since);
-    const former = times
-      .toSorted((one, other) => other - one)
-      .slice(0, maxFormer)
-      .map((at) => modelsAt(models, changes, at - 1));
-    catalogs.sell(modelsAt(models, changes), former);
+    const former = [
+      ...times.map((at) => ({ at, sold: modelsAt(models, changes, at - 1) })),
+      ...replaced,
+    ].toSorted((one, other) => other.at - one.at);
+    sold = modelsAt(models, changes);
+    catalogs.sell({ settings: models, sold, formerly: former.slice(0, maxFormer).map((list) => list.sold) });
+  };
+  const holdSince = (): number => clock.now() - quoteHoldMs;
+
+  return {
+    /** Gateways of one store call it every few seconds. */
+    follow: async (): Promise<void> => {
+      const since = holdSince();
+      const found = await store.listModelChanges(since);
+      const recent = replaced.filter(({ at }) => at > since);
+      if (recent.length === replaced.length && isDeepStrictEqual(found, changes)) return;
+      [changes, replaced] = [found, recent];
+      put(since);
+    },
+    /** Sells the models of other settings. */
+    restock: (settings: readonly ModelConfig[]): void => {
+      replaced = [...replaced, { at: clock.now(), sold }].slice(-maxFormer);
+      models = settings;
+      put(holdSince());
+    },
   };
 };

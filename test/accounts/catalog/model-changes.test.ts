@@ -48,10 +48,10 @@ describe('a gateway that follows the changes', () => {
     const store = {
       listModelChanges: (since: number) => Promise.resolve(stored.filter(({ until }) => until > since)),
     };
-    const follow = createModelShelf(models, { store, catalogs, clock: { now: () => now.ms } });
+    const { follow, restock } = createModelShelf(models, { store, catalogs, clock: { now: () => now.ms } });
     const priceIn = (all: Pick<typeof catalogs, 'for'>) =>
       all.for({ accountId: 'a', terms: null, isSandbox: true }).find(sku, 'image')?.price;
-    return { now, stored, catalogs, follow, priceIn };
+    return { now, stored, catalogs, follow, restock, priceIn };
   };
 
   it('sells at the new price, and knows the former one for as long as its quotes may be paid', async () => {
@@ -87,5 +87,20 @@ describe('a gateway that follows the changes', () => {
     const first = list();
     await follow();
     expect(list()).toBe(first);
+  });
+
+  it('sells what other settings have, under the same changes, and knows what was quoted before', async () => {
+    const { now, stored, catalogs, follow, restock, priceIn } = start();
+    const other = models.find((model) => model.sku === sku)!;
+    restock([{ ...other, price: { unit: 'call', price: parseUsd('0.09') } }]);
+    expect(priceIn(catalogs)).toEqual(callPrice('0.09'));
+    expect(catalogs.former().map(priceIn)).toEqual([callPrice('0.04')]);
+    stored.push(changeOf({ at: now.ms, isOff: true }));
+    await follow();
+    expect(priceIn(catalogs)).toBeUndefined();
+    expect(catalogs.mayRun('textmodel-3.1-pro', { isSandbox: true })).toBe(false);
+    now.ms += 8 * 60_000;
+    await follow();
+    expect(catalogs.former()).toEqual([]);
   });
 });
