@@ -7,6 +7,7 @@ import { reloadSettings } from '../operator/gateway.ts';
 import { issueOperatorKey } from '../operator/operators.ts';
 import { CommandError } from './command-error.ts';
 import { toCommand } from './form-command.ts';
+import { localAddress } from './local-address.ts';
 
 const keyLifeMs = 60_000;
 const timeouts = { totalMs: 30_000 };
@@ -29,8 +30,7 @@ export const reloadCommand = toCommand({
   example: {},
   examples: ['--url http://10.0.0.5:8402'],
   run: async ({ config, openStore, clock }, { url }) => {
-    const { host, port } = await config();
-    const base = url ?? `http://${/^(0\.0\.0\.0|::)$/.test(host) ? '127.0.0.1' : host}:${port}`;
+    const base = url ?? localAddress(await config());
     const services = await openStore();
     const given = { id: newId(), label: 'causeway reload', role: 'write' as const };
     const { key } = await issueOperatorKey(services, { ...given, expiresAt: clock.now() + keyLifeMs });

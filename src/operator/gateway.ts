@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { settingsSchema } from '../config/settings-in-force.ts';
 import { AppError, ConfigError } from '../kit/errors.ts';
 import { isoOrNull, toIso } from '../kit/clock.ts';
-import { time } from '../operations/answer-fields.ts';
+import { count, time } from '../operations/answer-fields.ts';
 import type { Providers } from '../providers/create-providers.ts';
 import { inGateway, readVerb, writeVerb } from './verb.ts';
 import { paySchema, readPayViews, type PayView } from './payments/bought-payments.ts';
@@ -20,6 +20,8 @@ const failureView = defineView<NonNullable<Model['lastFailure']>>({
 });
 
 const modelView = defineView<Model>({
+  state: '`failing`: no calls are made now, or all calls of the last minutes failed.',
+  calls: 'Those of the last five minutes, and of the one that runs. A wrong request does not count.',
   model: "The upstream's name of the model.",
   breaker: '`open`: no calls are made for `rest_ms`, as many failed. `probing`: one call tries.',
   rest_ms: 'How long no call is made, after failures or a rate limit.',
@@ -27,6 +29,14 @@ const modelView = defineView<Model>({
   kind: [z.enum(['chat', 'image', 'video']), 'kind', 'chat'],
   model: [z.string(), 'model', 'llama-4'],
   skus: [z.array(z.string()), 'skus', ['fast-chat']],
+  state: [
+    z.enum(['up', 'failing']),
+    ({ state, calls, failures }) =>
+      state !== 'closed' || (calls > 0 && failures === calls) ? 'failing' : 'up',
+    'up',
+  ],
+  calls: [count, 'calls', 120],
+  failures: [count, 'failures', 1],
   breaker: [z.enum(['closed', 'open', 'probing']), 'state', 'closed'],
   rest_ms: [z.int(), ({ restMs }) => Math.ceil(restMs), 0],
   last_success_at: [
