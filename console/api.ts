@@ -1,5 +1,10 @@
+/** What went wrong, in words for the person. */
+export class ToldError extends Error {
+  override readonly name: string = 'ToldError';
+}
+
 /** A refusal of the gateway, in its own words. */
-export class ApiError extends Error {
+export class ApiError extends ToldError {
   override readonly name = 'ApiError';
   readonly status: number;
 
@@ -25,11 +30,15 @@ export interface Api {
 }
 
 /** A call that answers nothing for so long is given up. */
-const longestMs = 180_000;
+export const longestMs = 180_000;
 
-const messageOf = async (answer: Response): Promise<string> => {
-  const body = (await answer.json().catch(() => null)) as { error?: { message?: string } } | null;
-  return body?.error?.message ?? `The gateway answered ${answer.status}. Try again.`;
+export const messageOf = async (answer: Response): Promise<string> => {
+  const body = (await answer.json().catch(() => null)) as { error?: string | { message?: string } } | null;
+  const error = body?.error;
+  return (
+    (typeof error === 'string' ? error : error?.message) ??
+    `The gateway answered ${answer.status}. Try again.`
+  );
 };
 
 /** `onEnded` is called when the session that made a call has ended. */
@@ -75,7 +84,7 @@ export const toQuery = (fields: Readonly<Record<string, string | number | null |
 
 /** Says what went wrong, for the person. */
 export const messageFor = (error: unknown): string => {
-  if (error instanceof ApiError) return error.message;
+  if (error instanceof ToldError) return error.message;
   return error instanceof DOMException && error.name === 'TimeoutError'
     ? 'The gateway did not answer in time. Try again.'
     : 'The gateway cannot be reached. Check the connection, and try again.';

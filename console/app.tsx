@@ -5,7 +5,14 @@ import { Problem } from './parts/parts.tsx';
 import { pages, type Area, type Page } from './pages.tsx';
 import { Link, usePlace } from './router.tsx';
 import { SignIn } from './sign-in.tsx';
-import { ConsoleProvider, useAction, useConsole, type ConsoleContext, type Session } from './use-console.ts';
+import {
+  ConsoleProvider,
+  useAction,
+  useConsole,
+  useLive,
+  type ConsoleContext,
+  type Session,
+} from './use-console.ts';
 
 type Identity = Pick<ConsoleContext, 'base' | 'brand' | 'title'>;
 
@@ -124,6 +131,7 @@ export const App = ({ base, brand, title }: Identity) => {
     return { api, refresh };
   }, [base, brand]);
   useEffect(() => void refresh(), [refresh]);
+  useLive(base, session?.customer === true, refresh);
   const context = useMemo(
     () => session && { api, session, base, title, brand, refresh },
     [api, session, base, title, brand, refresh],

@@ -6,6 +6,7 @@ import { Overview } from './customer/overview.tsx';
 import { Playground } from './customer/playground.tsx';
 import { Purchases } from './customer/purchases.tsx';
 import { ReceiptPage } from './customer/receipt.tsx';
+import { TopUp } from './customer/top-up.tsx';
 import { Transactions } from './customer/transactions.tsx';
 import { AccountPage } from './operator/account.tsx';
 import { Accounts } from './operator/accounts.tsx';
@@ -37,6 +38,7 @@ export const pages: readonly Page[] = [
   { area: 'customer', path: 'jobs', title: 'Jobs', View: Jobs },
   { area: 'customer', path: 'jobs', hasId: true, View: JobPage },
   { area: 'customer', path: 'transactions', title: 'Transactions', View: Transactions },
+  { area: 'customer', path: 'top-up', title: 'Top-up', View: TopUp },
   { area: 'customer', path: 'purchases', title: 'Purchases', View: Purchases },
   { area: 'customer', path: 'receipts', hasId: true, View: ReceiptPage },
   { area: 'customer', path: 'keys', title: 'Keys', View: Keys },

@@ -80,6 +80,7 @@ export interface GatewayServices extends Services {
   failedOperatorCalls: AddressLimiter;
   /** Limits the sign-ins to the console that fail. */
   failedSignIns: AddressLimiter;
+  preparedTransfers: AddressLimiter;
   /** Null: none is configured. */
   telemetry: Telemetry | null;
   readiness(): Promise<Readiness>;
@@ -349,6 +350,12 @@ const createLimiters = ({
   failedSignIns: createAddressLimiter({
     unit: { one: 'failed-sign-in', many: 'sign-ins without a valid key' },
     ratePerMinute: 20,
+    redis,
+    log,
+  }),
+  preparedTransfers: createAddressLimiter({
+    unit: { one: 'prepared-transfer', many: 'prepared transfers' },
+    ratePerMinute: 30,
     redis,
     log,
   }),

@@ -136,15 +136,26 @@ describe('the console in a browser', () => {
     expect(await page.getByRole('button', { name: /Add money|Suspend/ }).count()).toBe(0);
   });
 
+  it('shows a change of the balance without a reload, as soon as it happens', async () => {
+    const account = await openAccount(gateway.services);
+    const page = await visit();
+    await signIn(page, '', account.apiKey);
+    await page.getByText('$10.00').waitFor();
+    // No timer of the page reads the balance any more.
+    await page.clock.install();
+    await page.reload();
+    await page.getByText('$10.00').waitFor();
+    await page.clock.pauseAt(Date.now() + 60_000);
+    const body = { model: 'imagemodel-1.0', prompt: 'A pier' };
+    await gateway.call('/v1/images/generations', { apiKey: account.apiKey, body });
+    await page.getByText('$9.96').waitFor();
+  });
+
   it('goes back to the sign-in when the session ends', async () => {
     const account = await openAccount(gateway.services);
     const page = await visit();
     await signIn(page, '', account.apiKey);
     await gateway.services.store.revokeKey({ id: account.keyId, now: Date.now() });
-    // A request of the first page may have ended the session already, and the links with it.
-    await page
-      .getByRole('link', { name: 'Jobs' })
-      .evaluateAll((links) => links.forEach((link) => (link as HTMLElement).click()));
     await page.getByRole('heading', { name: 'Sign in to the console' }).waitFor();
     expect(await page.getByRole('navigation').count()).toBe(0);
   });
