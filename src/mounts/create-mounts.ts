@@ -49,7 +49,7 @@ export interface Mounts {
   /** Takes one of the calls that an account may have at a server at once. Null: it has as many. */
   takeTurn(tool: Pick<OfferedTool, 'server'>, accountId: string): Release | null;
   /** What accounts set for servers. */
-  secrets: Pick<AccountMounts, 'namesOf' | 'lacks' | 'set'>;
+  secrets: Pick<AccountMounts, 'namesOf' | 'lacks' | 'takes' | 'set'>;
   /** Calls a tool once, for an account. Never rejects. */
   call(
     tool: Pick<OfferedTool, 'server' | 'tool' | 'pin'> & { accountId: string },

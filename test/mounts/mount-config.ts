@@ -40,6 +40,7 @@ export const httpTarget = (url: string, more: Partial<HttpTarget> = {}): HttpTar
   isPrivate: true,
   isSse: false,
   headers: {},
+  accountHeaders: [],
   oauth: null,
   ...more,
 });

@@ -58,6 +58,7 @@ describe('mcp_servers', () => {
     );
     expect(bearer?.target).toEqual({
       kind: 'http',
+      accountHeaders: [],
       url,
       isPrivate: false,
       isSse: true,
@@ -103,7 +104,6 @@ describe('mcp_servers', () => {
     [{ command: 'npx', sandbox: 'none', network: true }, /network, which belong to sandbox: bubblewrap/],
     [{ url: 'https://a.example', read: ['/srv'] }, /read, write or network, which belong to/],
     [{ ...sandboxed, read: ['srv'] }, /files\.read: must be an absolute path/],
-    [{ url: 'https://a.example', per_account: ['TOKEN'] }, /per_account: belongs to a command/],
     [{ ...sandboxed, per_account: ['TOKEN'] }, /files\.per_account: needs TOOLS_SECRETS_KEY/],
     [{ url: 'ftp://a.example' }, /files\.url/],
     [{ url: 'https://a.example', prices: { a: -1 } }, /files\.prices/],
@@ -211,6 +211,25 @@ describe('mcp_servers', () => {
     );
     expect(server?.perAccount).toEqual(['GITHUB_TOKEN']);
     expect(() => readConfig({ TOOLS_SECRETS_KEY: 'short' }, null)).toThrow(/^TOOLS_SECRETS_KEY: must be 64/);
+  });
+
+  it('let accounts set values of headers, and take those of the operator where they are given', () => {
+    const server = {
+      url: 'https://a.example',
+      per_account: ['TOKEN', 'TEAM'],
+      bearer_env: 'TOKEN',
+      headers_env: { 'X-Team': 'TEAM' },
+    };
+    const [mount] = read(server, { TOOLS_SECRETS_KEY: key, TEAM: 'ours' });
+    expect(mount?.target).toMatchObject({
+      headers: { 'x-team': 'ours' },
+      accountHeaders: [
+        { header: 'x-team', prefix: '', variable: 'TEAM' },
+        { header: 'authorization', prefix: 'Bearer ', variable: 'TOKEN' },
+      ],
+    });
+    const { headers_env: _left, ...rest } = server;
+    expect(() => read(rest, { TOOLS_SECRETS_KEY: key })).toThrow(/per_account: TEAM is in no header/);
   });
 
   it.each(['Files', 'a__b', '1a', ''])('have no server named "%s"', (name) => {
