@@ -2,6 +2,7 @@ import { realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { relative, resolve } from 'node:path';
 import { z } from 'zod';
+import { paySettings, readPay, type PayConfig } from '../http/pay-settings.ts';
 import { ConfigError } from '../kit/errors.ts';
 import { parsePointer } from '../kit/json-pointer.ts';
 import type { Nano } from '../kit/money.ts';
@@ -116,6 +117,8 @@ export interface MountConfig {
   result: ResultLimits;
   /** The secrets that each account sets for a process or a connection of its own. */
   perAccount: readonly string[];
+  /** How its calls are paid; null: none is. */
+  pay: PayConfig | null;
 }
 
 /** The longest time that a call of a tool may take. */
@@ -218,6 +221,9 @@ const mountSchema = z
       .optional()
       .describe('environment variables with other headers for the `url`, by header'),
     oauth: oauthSchema.optional().describe('gets tokens for the `url` by client credentials'),
+    pay: paySettings
+      .optional()
+      .describe('pays for the calls of a `url` that sells them, as `providers.NAME.pay`, below their price'),
     allow: toolNames.optional().describe('the only tools that may be offered; by default all'),
     hide: toolNames.default([]).describe('tools that are never offered'),
     prices: z
@@ -255,9 +261,9 @@ const mountSchema = z
     'has read, write or network, which belong to sandbox: bubblewrap',
   )
   .refine(
-    ({ command, transport, bearer_env, headers_env, oauth }) =>
-      command === undefined || (transport ?? bearer_env ?? headers_env ?? oauth) === undefined,
-    'transport, bearer_env, headers_env and oauth belong to a url',
+    ({ command, transport, bearer_env, headers_env, oauth, pay }) =>
+      command === undefined || (transport ?? bearer_env ?? headers_env ?? oauth ?? pay) === undefined,
+    'transport, bearer_env, headers_env, oauth and pay belong to a url',
   )
   .refine(({ bearer_env, oauth }) => !bearer_env || !oauth, 'needs either bearer_env or oauth');
 type MountSection = z.output<typeof mountSchema>;
@@ -301,6 +307,7 @@ export const readMounts = (
       timeouts: { answerMs: server.answer_ms, silenceMs: server.silence_ms, totalMs: server.total_ms },
       result: { maxCharacters: server.max_characters, meta: server.meta },
       perAccount,
+      pay: readPay(server.pay, { setting: `mcp_servers.${name}`, ...surroundings }),
     };
   });
 

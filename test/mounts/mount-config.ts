@@ -13,6 +13,7 @@ export const mountConfig = (
   prices: new Map(),
   harmless: [],
   perAccount: [],
+  pay: null,
   isForConnections: false,
   callsPerMinute: 600,
   concurrentCalls: 32,

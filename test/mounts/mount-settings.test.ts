@@ -4,6 +4,7 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../../src/config/config.ts';
 import { describeSettings } from '../../src/config/settings-in-force.ts';
+import { payYaml } from './x402-terms.ts';
 
 const read = (server: object, environment: Record<string, string> = {}) =>
   readConfig(environment, JSON.stringify({ mcp_servers: { files: server } })).mounts;
@@ -46,6 +47,7 @@ describe('mcp_servers', () => {
         timeouts: { answerMs: 10_000, silenceMs: 60_000, totalMs: 300_000 },
         result: { maxCharacters: 1_048_576, meta: [] },
         perAccount: [],
+        pay: null,
       },
     ]);
   });
@@ -104,6 +106,8 @@ describe('mcp_servers', () => {
     [{ command: 'npx', sandbox: 'none', network: true }, /network, which belong to sandbox: bubblewrap/],
     [{ url: 'https://a.example', read: ['/srv'] }, /read, write or network, which belong to/],
     [{ ...sandboxed, read: ['srv'] }, /files\.read: must be an absolute path/],
+    [{ ...sandboxed, pay: payYaml }, /oauth and pay belong to a url/],
+    [{ url: 'https://a.example', pay: payYaml }, /files\.pay\.x402\.wallet_env: the environment variable/],
     [{ ...sandboxed, per_account: ['TOKEN'] }, /files\.per_account: needs TOOLS_SECRETS_KEY/],
     [{ url: 'ftp://a.example' }, /files\.url/],
     [{ url: 'https://a.example', prices: { a: -1 } }, /files\.prices/],

@@ -39,6 +39,7 @@ export const createRunTool =
     const { tool, input, cancelled, ...context } = work as ToolWork;
     const outcome = await mounts.call({ ...tool, accountId }, input, {
       ...context,
+      maxCost: tool.price,
       signal: cancelled === undefined ? signal : AbortSignal.any([signal, cancelled]),
     });
     switch (outcome.kind) {
