@@ -38,6 +38,8 @@ export const createAccountMounts = (
   { parts, vault, max }: AccountMountsParts,
 ) => {
   const running: Running = new Map();
+  /** Those that made room, until their processes have ended. */
+  const evicted = new Set<AccountMount>();
   let isClosed = false;
   const byName = new Map(configs.map((config) => [config.name, config]));
   const namesOf = (server: string): readonly string[] => byName.get(server)?.perAccount ?? [];
@@ -64,9 +66,14 @@ export const createAccountMounts = (
       ending: new AbortController(),
       ended: Promise.resolve(),
     };
-    for (const one of leaving) running.delete(keyOf(one));
+    for (const one of leaving) {
+      running.delete(keyOf(one));
+      evicted.add(one);
+    }
     running.set(keyOf(owner), started);
-    started.ended = run(started, { leaving, running, idleMs: parts.times.idleMs });
+    const former = [...evicted].filter((one) => leaving.includes(one) || keyOf(one) === keyOf(owner));
+    started.ended = run(started, { leaving: former, running, idleMs: parts.times.idleMs });
+    for (const one of leaving) void one.ended.then(() => evicted.delete(one));
     return started;
   };
 

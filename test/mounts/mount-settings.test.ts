@@ -188,6 +188,13 @@ describe('mcp_servers', () => {
     expect(() => read({ ...sandboxed, read: [link] })).toThrow(/would show the server/);
   });
 
+  it('have no sandbox that shows a file with a key', () => {
+    const environment = { X402_EVM_REFUND_KEY_FILE: '/srv/keys/evm' };
+    expect(() => read({ ...sandboxed, read: ['/srv/keys'] }, environment)).toThrow(
+      /would show the server \/srv\/keys\/evm/,
+    );
+  });
+
   it('have a sandbox with what they name', () => {
     const shown = { read: ['/srv/files'], write: ['/srv/out'], network: true };
     expect(read({ ...sandboxed, ...shown })[0]?.target).toMatchObject({ sandbox: shown });
