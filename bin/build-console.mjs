@@ -18,7 +18,11 @@ export const buildConsole = async () => {
   const bundler = await loadBundler();
   if (bundler === null) return false;
   const { outputFiles } = await bundler.build({
-    entryPoints: { console: sourceOf('main.tsx'), style: sourceOf('console.css') },
+    entryPoints: {
+      console: sourceOf('main.tsx'),
+      pay: sourceOf('pay/main.tsx'),
+      style: sourceOf('console.css'),
+    },
     outdir: consoleFolder,
     entryNames: '[name]-[hash]',
     bundle: true,

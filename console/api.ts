@@ -1,5 +1,10 @@
+/** What went wrong, in words for the person. */
+export class ToldError extends Error {
+  override readonly name: string = 'ToldError';
+}
+
 /** A refusal of the gateway, in its own words. */
-export class ApiError extends Error {
+export class ApiError extends ToldError {
   override readonly name = 'ApiError';
   readonly status: number;
 
@@ -14,7 +19,6 @@ export interface CallOptions {
   body?: object;
   method?: 'DELETE' | 'POST';
   signal?: AbortSignal;
-  headers?: Readonly<Record<string, string>>;
 }
 
 export interface Api {
@@ -25,19 +29,20 @@ export interface Api {
 }
 
 /** A call that answers nothing for so long is given up. */
-const longestMs = 180_000;
+export const longestMs = 180_000;
 
-const messageOf = async (answer: Response): Promise<string> => {
-  const body = (await answer.json().catch(() => null)) as { error?: { message?: string } } | null;
-  return body?.error?.message ?? `The gateway answered ${answer.status}. Try again.`;
+export const messageOf = async (answer: Response): Promise<string> => {
+  const body = (await answer.json().catch(() => null)) as { error?: string | { message?: string } } | null;
+  const error = body?.error;
+  return (
+    (typeof error === 'string' ? error : error?.message) ??
+    `The gateway answered ${answer.status}. Try again.`
+  );
 };
 
 /** `onEnded` is called when the session that made a call has ended. */
-export const createApi = (
-  { base, brand }: { base: string; brand: string },
-  onEnded: (refusal: ApiError) => void,
-): Api => {
-  const open: Api['open'] = async (path, { body, method, signal, headers } = {}) => {
+export const createApi = ({ base, brand }: { base: string; brand: string }, onEnded: () => void): Api => {
+  const open: Api['open'] = async (path, { body, method, signal } = {}) => {
     // It ends with the headers: a stream may take longer.
     const limit = new AbortController();
     const timer = setTimeout(() => limit.abort(new DOMException('no answer', 'TimeoutError')), longestMs);
@@ -46,14 +51,13 @@ export const createApi = (
       headers: {
         [`x-${brand}-console`]: '1',
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        ...headers,
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       signal: signal === undefined ? limit.signal : AbortSignal.any([signal, limit.signal]),
     }).finally(() => clearTimeout(timer));
     if (answer.ok) return answer;
     const refusal = new ApiError(answer.status, await messageOf(answer));
-    if (refusal.status === 401) onEnded(refusal);
+    if (refusal.status === 401) onEnded();
     throw refusal;
   };
   const read = async <Answer>(path: string, options: CallOptions = {}): Promise<Answer> => {
@@ -75,7 +79,7 @@ export const toQuery = (fields: Readonly<Record<string, string | number | null |
 
 /** Says what went wrong, for the person. */
 export const messageFor = (error: unknown): string => {
-  if (error instanceof ApiError) return error.message;
+  if (error instanceof ToldError) return error.message;
   return error instanceof DOMException && error.name === 'TimeoutError'
     ? 'The gateway did not answer in time. Try again.'
     : 'The gateway cannot be reached. Check the connection, and try again.';

@@ -5,7 +5,14 @@ import { Problem } from './parts/parts.tsx';
 import { pages, type Area, type Page } from './pages.tsx';
 import { Link, usePlace } from './router.tsx';
 import { SignIn } from './sign-in.tsx';
-import { ConsoleProvider, useAction, useConsole, type ConsoleContext, type Session } from './use-console.ts';
+import {
+  ConsoleProvider,
+  useAction,
+  useConsole,
+  useLive,
+  type ConsoleContext,
+  type Session,
+} from './use-console.ts';
 
 type Identity = Pick<ConsoleContext, 'base' | 'brand' | 'title'>;
 
@@ -45,6 +52,7 @@ const Navigation = ({ area, path }: { area: Area; path: string }) => {
       <ul>
         {pages
           .filter((page) => page.area === area && page.title !== undefined)
+          .filter(({ changes }) => changes !== true || session.operator === 'write')
           .map((page) => (
             <li key={page.path}>
               <Link
@@ -108,7 +116,13 @@ const Place = () => {
 const retryMs = 5_000;
 
 /** The console: asks who is signed in, and shows the page that the address names. */
-export const App = ({ base, brand, title }: Identity) => {
+export const App = (identity: Identity) => (
+  <Guarded>
+    <Console {...identity} />
+  </Guarded>
+);
+
+const Console = ({ base, brand, title }: Identity) => {
   const [session, setSession] = useState<Session | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   const { api, refresh } = useMemo(() => {
@@ -124,6 +138,7 @@ export const App = ({ base, brand, title }: Identity) => {
     return { api, refresh };
   }, [base, brand]);
   useEffect(() => void refresh(), [refresh]);
+  useLive(base, session?.customer === true, refresh);
   const context = useMemo(
     () => session && { api, session, base, title, brand, refresh },
     [api, session, base, title, brand, refresh],

@@ -7,6 +7,8 @@ export interface Session {
   customer: boolean;
   /** The role of the operator's key. */
   operator: 'read' | 'write' | null;
+  /** Whether wallets have accounts on this gateway. */
+  wallets: boolean;
 }
 
 export interface ConsoleContext {
@@ -40,9 +42,23 @@ export interface Loaded<Answer> {
 
 const nothing = { data: null, problem: null, isMissing: false } as const;
 
+const changed = 'console:changed';
+
+/** Hears from the gateway that the account has changed, as long as a customer is signed in. `onEnded`: it says no more. */
+export const useLive = (base: string, isOn: boolean, onEnded: () => Promise<void>): void =>
+  useEffect(() => {
+    if (!isOn) return;
+    const source = new EventSource(`${base}/console/live`);
+    source.addEventListener('message', () => dispatchEvent(new Event(changed)));
+    source.addEventListener('error', () => {
+      if (source.readyState === EventSource.CLOSED) void onEnded();
+    });
+    return () => source.close();
+  }, [base, isOn, onEnded]);
+
 /**
  * Reads an address below /console, and keeps the answer until the next one. `everyMs`: reads it again while the page is
- * visible, until `isLast` says of an answer that it changes no more. `version`: another one reads it again at once.
+ * visible, and when the account has changed, until `isLast` says of an answer that it changes no more. `version`: another one reads it again at once.
  */
 export const useLoad = <Answer>(
   path: string,
@@ -79,12 +95,11 @@ export const useLoad = <Answer>(
       }
     };
     void load();
-    const timer =
-      everyMs === null
-        ? undefined
-        : setInterval(() => {
-            if (document.visibilityState === 'visible' && !isOver) void load();
-          }, everyMs);
+    const loadAgain = (): void => {
+      if (document.visibilityState === 'visible' && !isOver) void load();
+    };
+    const timer = everyMs === null ? undefined : setInterval(loadAgain, everyMs);
+    if (everyMs !== null) addEventListener(changed, loadAgain, { signal: gone.signal });
     return () => {
       clearInterval(timer);
       gone.abort();
@@ -110,4 +125,27 @@ export const useAction = () => {
     }
   };
   return { isBusy, problem, run };
+};
+
+/**
+ * An id with which a repeated call changes nothing twice. It is another one once the end of a call is known: `isEnd` says
+ * it of an answer, and a refusal changed nothing.
+ */
+export const useCallId = () => {
+  const [id, setId] = useState(() => crypto.randomUUID());
+  const renew = (): void => setId(crypto.randomUUID());
+  const once = async <Answer>(
+    call: (id: string) => Promise<Answer>,
+    isEnd: (answer: Answer) => boolean = () => true,
+  ): Promise<Answer> => {
+    try {
+      const answer = await call(id);
+      if (isEnd(answer)) renew();
+      return answer;
+    } catch (error) {
+      if (error instanceof ApiError && error.status < 500) renew();
+      throw error;
+    }
+  };
+  return { once };
 };

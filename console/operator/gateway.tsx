@@ -1,13 +1,16 @@
 import { useState } from 'preact/hooks';
-import { money } from '../format.ts';
+import { toFact } from '../parts/history.tsx';
 import { Facts, Moment, Problem, Shown, State, Title } from '../parts/parts.tsx';
 import { Table } from '../parts/table.tsx';
-import { useLoad } from '../use-console.ts';
+import { Link } from '../router.tsx';
+import { useConsole, useLoad } from '../use-console.ts';
 
 interface Served {
   kind: string;
   model: string;
-  breaker: string;
+  state: 'up' | 'failing';
+  calls: number;
+  failures: number;
   last_success_at: string | null;
   last_failure: { at: string; reason?: string } | null;
 }
@@ -32,9 +35,11 @@ const Providers = () => {
               { title: 'Model', cell: ({ model }) => model },
               { title: 'Kind', cell: ({ kind }) => kind, isWide: true },
               {
-                title: 'Calls',
-                cell: ({ breaker }) => <State name={breaker === 'closed' ? 'active' : 'resting'} />,
+                title: 'State',
+                cell: ({ state }) => <State name={state} />,
               },
+              { title: 'Last 5 minutes', cell: ({ calls }) => calls, isNumber: true, isWide: true },
+              { title: 'Failed', cell: ({ failures }) => failures, isNumber: true, isWide: true },
               { title: 'Last success', cell: ({ last_success_at: at }) => <Moment at={at} />, isWide: true },
               {
                 title: 'Last failure',
@@ -51,41 +56,16 @@ const Providers = () => {
   );
 };
 
-interface LedgerReport {
-  ok: boolean;
-  accounts: number;
-  entries: number;
-  open_holds: number;
-  owed_jobs: number;
-  owed_usd: string;
-  debts: string[];
-  problems: string[];
-}
-
-const Books = () => {
-  const loaded = useLoad<LedgerReport>('admin/v1/ledger/check');
-  return (
-    <Shown loaded={loaded}>
-      {({ ok: isRight, debts, problems, ...sums }) => (
-        <>
-          <Problem text={isRight ? null : 'The books are not right.'} />
-          <Facts
-            facts={[
-              ['Books', isRight ? 'right' : 'not right'],
-              ['Accounts', sums.accounts],
-              ['Entries', sums.entries],
-              ['Open holds', sums.open_holds],
-              ['Owed jobs', `${sums.owed_jobs} (${money(sums.owed_usd)})`],
-            ]}
-          />
-          {[...problems, ...debts].map((line) => (
-            <p key={line}>{line}</p>
-          ))}
-        </>
-      )}
-    </Shown>
-  );
-};
+const Books = () => (
+  <Shown loaded={useLoad<{ ok: boolean }>('admin/v1/ledger/check')}>
+    {({ ok: isRight, ...report }) => (
+      <>
+        <Problem text={isRight ? null : 'The books are not right.'} />
+        <Facts facts={[['Books', isRight ? 'right' : 'not right'], ...Object.entries(report).map(toFact)]} />
+      </>
+    )}
+  </Shown>
+);
 
 /** The check reads the whole ledger, so a person asks for it. */
 const LedgerCheck = () => {
@@ -101,10 +81,25 @@ const LedgerCheck = () => {
   );
 };
 
+const Profiles = () => (
+  <section>
+    <h2>Profiles of the search</h2>
+    <Shown loaded={useLoad<{ stats: object }>('admin/v1/leads/stats')}>
+      {({ stats }) => <Facts facts={Object.entries(stats).map(toFact)} />}
+    </Shown>
+    {useConsole().session.operator === 'write' && (
+      <p>
+        <Link path="operator/changes/forget_people">Forget a person for good</Link>
+      </p>
+    )}
+  </section>
+);
+
 export const Gateway = () => (
   <>
     <Title>Gateway</Title>
     <Providers />
+    <Profiles />
     <LedgerCheck />
   </>
 );

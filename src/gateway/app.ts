@@ -25,7 +25,7 @@ const { createServer } = process.getBuiltinModule('node:http');
 export interface App {
   /** The server, before it listens. */
   readonly server: Server;
-  /** Refuses new requests with 503 from now on; running ones continue. */
+  /** Refuses new requests with 503 from now on; running ones continue, but for the streams of the console. */
   refuseNew(): void;
 }
 
@@ -37,11 +37,11 @@ export const createApp = (services: GatewayServices): App => {
   const authenticate = createAuthenticate(services);
   const authenticateConnection = createAuthenticateConnection(services);
   const serveRest = createRestRoutes(operations, services);
-  const serveLater = createServeLater(services, { authenticate, serveRest });
+  const refusing = new AbortController();
+  const serveLater = createServeLater(services, { authenticate, serveRest, refusing: refusing.signal });
   // The line of a request has no secrets, and looking for them takes longer than writing it.
   const requestLog = log.child({}, { redact: [] });
   const watch = telemetry?.observeRequest ?? serveUnwatched;
-  let isRefusing = false;
 
   const answer = (request: IncomingMessage, response: ServerResponse, serve: typeof route): void => {
     const requestId = `req_${randomUUID()}`;
@@ -63,7 +63,7 @@ export const createApp = (services: GatewayServices): App => {
         headers: { connection: 'close' },
       });
     const isHealth = context.url.pathname.startsWith('/health/');
-    if (isRefusing && !isHealth)
+    if (refusing.signal.aborted && !isHealth)
       throw new AppError('shutting_down', messages.shutting_down, {
         headers: { connection: 'close' },
       });
@@ -96,9 +96,7 @@ export const createApp = (services: GatewayServices): App => {
   server.on('connect', (_request, socket) => refuseConnect(socket));
   return {
     server,
-    refuseNew: () => {
-      isRefusing = true;
-    },
+    refuseNew: () => refusing.abort(),
   };
 };
 
@@ -111,10 +109,15 @@ const refuseExpectation = (): never => {
 interface ServeLaterOptions {
   authenticate: Authenticate;
   serveRest: ReturnType<typeof createRestRoutes>;
+  /** Aborts when new requests are refused. */
+  refusing: AbortSignal;
 }
 
 /** Serves MCP, the operator's API, the console and pages. Their modules are loaded with the first request, because a gateway may have none. */
-const createServeLater = (services: GatewayServices, { authenticate, serveRest }: ServeLaterOptions) => {
+const createServeLater = (
+  services: GatewayServices,
+  { authenticate, serveRest, refusing }: ServeLaterOptions,
+) => {
   const loadMcp = memoizeAsync(async () => {
     const { createMcpMount } = await import('../mcp/mount-mcp.ts');
     return createMcpMount({ services, operations: services.operations });
@@ -129,14 +132,24 @@ const createServeLater = (services: GatewayServices, { authenticate, serveRest }
   });
   const loadConsole = memoizeAsync(async () => {
     const { createConsoleMount } = await import('../rest/console/mount-console.ts');
-    return createConsoleMount(services);
+    return createConsoleMount({ ...services, refusing });
   });
   const serveConsole = async (request: IncomingMessage, response: ServerResponse, context: AppContext) => {
-    const call = await (await loadConsole())(request, response, context);
+    const serve = await loadConsole();
+    const call = await serve(request, response, context).catch(async (error: unknown) => {
+      const isSignIn = request.method === 'POST' && context.url.pathname === '/console/session';
+      if (!isSignIn) throw error;
+      // Wrong keys of operators are tried here, too.
+      return (await loadOperator()).refuseStranger(error, 'sign_in_to_console', context);
+    });
     if (call === null || response.destroyed) return;
-    if (call.role === 'operator') return (await loadOperator())(request, response, call);
+    if (call.role === 'operator') return (await loadOperator()).serve(request, response, call);
     if (!serveRest(request, response, call)) throw new AppError('not_found', messages.not_found);
   };
+  const loadPay = memoizeAsync(async () => {
+    const { createPayMount } = await import('../rest/paywall/mount-pay.ts');
+    return createPayMount(services);
+  });
   const loadPages = memoizeAsync(async () => (await import('./pages.ts')).createPages(services));
   return async (request: IncomingMessage, response: ServerResponse, context: AppContext): Promise<void> => {
     try {
@@ -145,11 +158,15 @@ const createServeLater = (services: GatewayServices, { authenticate, serveRest }
       // The client may have left meanwhile.
       if (response.destroyed || serveMcp?.(request, response, context) === true) return;
       if (/^\/admin\/v1(?:\/|$)/.test(context.url.pathname)) {
-        const serveOperator = await loadOperator();
-        return await serveOperator(request, response, context);
+        const operator = await loadOperator();
+        return await operator.serve(request, response, context);
       }
       if (services.config.hasConsole && /^\/console(?:\/|$)/.test(context.url.pathname))
         return await serveConsole(request, response, context);
+      if (services.x402.sales.length > 0 && /^\/pay(?:\/|$)/.test(context.url.pathname))
+        return await (
+          await loadPay()
+        )(request, response, context);
       const providerPath = toProviderPath(context.url.pathname);
       if (providerPath !== null) {
         const serveOAuth = await loadOAuth();

@@ -66,14 +66,7 @@ export const createAccountMounts = (
       ending: new AbortController(),
       ended: Promise.resolve(),
     };
-    for (const one of leaving) {
-      running.delete(keyOf(one));
-      evicted.add(one);
-    }
-    running.set(keyOf(owner), started);
-    const former = [...evicted].filter((one) => leaving.includes(one) || keyOf(one) === keyOf(owner));
-    started.ended = run(started, { leaving: former, running, idleMs: parts.times.idleMs });
-    for (const one of leaving) void one.ended.then(() => evicted.delete(one));
+    replace(leaving, started, { running, evicted, idleMs: parts.times.idleMs });
     return started;
   };
 
@@ -172,6 +165,22 @@ const withSecrets = (target: MountTarget, own: Readonly<Record<string, string>>)
     prefix + (own[variable] ?? ''),
   ]);
   return { ...target, headers: { ...target.headers, ...Object.fromEntries(headers) } };
+};
+
+/** Puts one in the place of those that leave. It starts when they, and any former one of its account, have ended. */
+const replace = (
+  leaving: readonly AccountMount[],
+  started: AccountMount,
+  { running, evicted, idleMs }: { running: Running; evicted: Set<AccountMount>; idleMs: number },
+): void => {
+  for (const one of leaving) {
+    running.delete(keyOf(one));
+    evicted.add(one);
+    void one.ended.then(() => evicted.delete(one));
+  }
+  running.set(keyOf(started), started);
+  const former = [...evicted].filter((one) => leaving.includes(one) || keyOf(one) === keyOf(started));
+  started.ended = run(started, { leaving: former, running, idleMs });
 };
 
 const run = async (

@@ -98,7 +98,10 @@ const usualTimes: MountTimes = {
 /** How old the known pins may be. Another process may accept tools. */
 const pinLifeMs = 1_000;
 
-/** Mounts MCP servers of others. Throws ConfigError if one cannot be paid as it is set. Nothing of a client of MCP is loaded without servers. */
+/**
+ * Mounts MCP servers of others. Nothing of a client of MCP is loaded without servers. Throws ConfigError if one cannot be
+ * paid as it is set.
+ */
 export const createMounts = ({
   config: { mounts: configs, brand, dataDir, toolSecretKeys: keys, maxToolProcesses: max },
   version,
@@ -112,17 +115,8 @@ export const createMounts = ({
 }: MountsOptions): Mounts => {
   const clientInfo = { name: brand, version };
   const groups = createProcessGroups(join(dataDir, 'mounted-processes'));
-  const parts = {
-    store,
-    clock,
-    log,
-    outbound,
-    telemetry,
-    groups,
-    times,
-    clientInfo,
-    payers: openPayers(configs, payForCalls),
-  };
+  const payers = openPayers(configs, payForCalls);
+  const parts = { store, clock, log, outbound, telemetry, groups, times, clientInfo, payers };
   const accounts = createAccountMounts(configs, {
     // What is listed is that of the operator's own start.
     parts: { ...parts, store: { noteMountedTools: async () => undefined }, onTools: () => undefined },
@@ -151,16 +145,14 @@ export const createMounts = ({
     list = null;
   };
 
-  const makeList = (): OfferedTool[] =>
-    configs
+  const known = (): readonly OfferedTool[] =>
+    (list ??= configs
       .flatMap((config) =>
         [...(mounts.get(config.name)?.tools().values() ?? [])].flatMap((tool) =>
           pins.get(publicName(config.name, tool.name)) === tool.pin ? toOffered(tool, config) : [],
         ),
       )
-      .toSorted((a, b) => (a.name < b.name ? -1 : 1));
-
-  const known = (): readonly OfferedTool[] => (list ??= makeList());
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1)));
 
   return {
     servers: configs.map(({ name }) => name),

@@ -22,6 +22,8 @@ import { verbs } from './verbs.ts';
 export interface OperatorMountServices extends Pick<OperatorServices, 'store' | 'clock'> {
   config: Config;
   providers: GatewayParts['providers'];
+  shelf: GatewayParts['shelf'];
+  reload: GatewayParts['reload'];
   log: Log;
   publicUrl(): string;
   /** Counts failed attempts to authenticate. */
@@ -45,7 +47,7 @@ const maxBytes = 1024 ** 2;
 
 /** Serves /admin/v1. The key is checked before the path, so that a stranger does not learn which addresses there are. */
 export const createOperatorMount = (services: OperatorMountServices) => {
-  const { config, store, clock, log, providers, buyer } = services;
+  const { config, store, clock, log, providers, buyer, shelf, reload } = services;
   const find = createRouteTable(verbs);
   const refusals = createRefusalLimit();
   const operatorServices = {
@@ -64,16 +66,24 @@ export const createOperatorMount = (services: OperatorMountServices) => {
     return createOperatorOpenApi({ brand: config.brand, publicUrl: services.publicUrl() });
   });
 
+  /** Throws a refusal of a caller without a valid key, after a row of the audit log. */
+  const refuseStranger = (
+    error: unknown,
+    operation: string,
+    { clientAddress, requestId }: Pick<RequestFacts, 'clientAddress' | 'requestId'>,
+  ): Promise<never> => {
+    const actor = `${strangerPrefix}${addressBucket(clientAddress)}`;
+    return refuse(error, operation, { actor, actorLabel: null, role: 'read', requestId }, operatorServices);
+  };
+
   const answer = async (
     request: IncomingMessage,
     facts: RequestFacts,
     signal: AbortSignal,
   ): Promise<object> => {
     const { url, clientAddress, requestId, note, keyHash = hashOf(request.headers.authorization) } = facts;
-    const actor = `${strangerPrefix}${addressBucket(clientAddress)}`;
-    const stranger = { actor, actorLabel: null, role: 'read', requestId } as const;
     const key = await authenticate(keyHash, clientAddress, services).catch((error: unknown) =>
-      refuse(error, 'authenticate', stranger, operatorServices),
+      refuseStranger(error, 'authenticate', facts),
     );
     note.operatorKey = key.id;
     if (url.pathname === documentPath) {
@@ -86,14 +96,18 @@ export const createOperatorMount = (services: OperatorMountServices) => {
     const route = routeFor(request.method, onPath);
     if (route === null) throw refuseMethod(onPath);
     const call = { actor: `key:${key.id}`, actorLabel: key.label, role: key.role, requestId };
-    const gateway = { providers, buyer, leads, body: request, signal };
+    const gateway = { providers, shelf, reload, buyer, leads, body: request, signal };
     return runVerb(route.operation, () => readInput(route, request, url), call, {
       ...operatorServices,
       gateway,
     });
   };
 
-  return async (request: IncomingMessage, response: ServerResponse, facts: RequestFacts): Promise<void> => {
+  const serve = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    facts: RequestFacts,
+  ): Promise<void> => {
     try {
       const body = await answer(request, facts, watchClient(response).signal);
       if (!response.destroyed)
@@ -102,6 +116,7 @@ export const createOperatorMount = (services: OperatorMountServices) => {
       writeError(response, error, { log, requestId: facts.requestId, what: 'a call of an operator' });
     }
   };
+  return { serve, refuseStranger };
 };
 
 const hasBody = ({ headers }: IncomingMessage): boolean =>

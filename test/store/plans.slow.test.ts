@@ -29,6 +29,8 @@ const plans: Plan[] = [
       [{ status: 'done' }, /jobs_by_age/],
       [{ model: 'model 1', kind: 'chat' }, /jobs_by_age/],
       [{ accountId: 'a', model: 'model 1' }, /jobs_by_account/],
+      [{ accountId: 'a', keyId: 'k' }, /jobs_by_account/],
+      [{ accountId: 'a', usageTag: 'shop' }, /jobs_by_account/],
       [{ status: 'failed', kind: 'chat' }, /jobs_failed/],
       [{ status: 'failed', accountId: 'a', model: 'model 1' }, /jobs_of_account_failed/],
       [{ status: 'queued', accountId: 'a' }, /jobs_(active|in_queue|of_account_in_queue|by_lease)/],
@@ -51,6 +53,7 @@ const plans: Plan[] = [
     input: { accountId: 'a', from: 0, to: 1 },
     indexes: [/(?=[^]*usage_sums)(?=[^]*jobs_active)(?=[^]*jobs_by_account)/],
   },
+  { command: 'sumModels', input: { from: 0, to: 1 }, indexes: [/usage_sums_by_day/] },
   {
     command: 'sumToolCalls',
     input: { from: 0, to: 1 },
@@ -164,6 +167,9 @@ const plans: Plan[] = [
   { command: 'listAudit', input: { operation: 'o' }, indexes: [/audit_log_by_operation/] },
   { command: 'findForgotten', input: ['d'], indexes: [/forgotten_people(_pkey| USING PRIMARY KEY)/] },
   { command: 'listForgotten', input: {}, indexes: [/forgotten_people(_pkey| USING PRIMARY KEY)/] },
+  { command: 'listModelChanges', input: 0, indexes: [/model_changes_by_end/] },
+  { command: 'listModelHistory', input: {}, indexes: [byKey('model_changes')] },
+  { command: 'changeModel', input: {}, found: [{}], indexes: [/(?:)/, byKey('model_changes')] },
   { command: 'listNewestRefunds', input: { before: null }, indexes: [/payment_refunds_by_age/] },
 ];
 
@@ -215,6 +221,8 @@ describe.each(testEngines())('the plans on $kind, among 100,000 jobs,', ({ kind,
       `insert into bought_payments (identity, request, upstream, operation, job_id, network, asset, pay_to, amount, price, day, payload, requirements, state, lease_until, created_at, updated_at)
         select id, id, '', 'tool', id, '', '', '', 1, 1, '', '', '', 'answered', 0, 0, 0 from jobs`,
       `insert into asked_calls (id, account_id, key_id, call_hash, operation, most, expires_at) select id, account_id, (select min(id) from api_keys), id, '', 1, 0 from jobs`,
+      `insert into audit_log (id, at, actor, operation, input) values ('a', 0, 'cli:me', 'set_model', '{}')`,
+      `insert into model_changes (sku, version, at, until, is_off, before, after, changed_in) select id, 1, 0, 1, 0, '{}', '{}', 'a' from jobs`,
       `insert into console_sessions (id, role, key_hash, expires_at) select id, 'customer', id, 0 from jobs`,
     );
     // PostgreSQL does this by itself in time; SQLite is not told anything of its data.

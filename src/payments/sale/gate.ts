@@ -28,6 +28,7 @@ import { createMppDialect } from './mpp.ts';
 import { reconcile, reconcileOne, type NamedPayment, type ReconcileReport } from './reconcile.ts';
 import { createAccountLeases } from './account-lease.ts';
 import { recall } from './purchase.ts';
+import { prepareTransfer, type AskedTransfer } from './prepare-transfer.ts';
 import { createSignIn } from './sign-in.ts';
 import { beginBackgroundWork } from './background-work.ts';
 
@@ -112,6 +113,9 @@ export const createX402Gate = (options: X402GateOptions) => {
     sales: options.sales,
     /** Returns the part of a range of prices that can be paid, and the terms of the least price on the ready networks. */
     payable: (range: PriceRange) => payableNow(methods, { range, health: health.status() }),
+    /** Makes a transfer for a browser's wallet to sign. Throws AppError. */
+    prepareTransfer: (asked: AskedTransfer, signal: AbortSignal): Promise<string> =>
+      prepareTransfer(methods, asked, signal),
     /** Returns the DID document with the key of offers and receipts, as JSON text. Rejects when the store does. */
     didDocument: documents.didDocument,
     /** Returns an amount in whole tokens, such as `0.10`; null for an unknown token. */

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,11 +8,15 @@ import { listDirectory } from '../../kit/files.ts';
 import { iconPath } from '../../kit/icon.ts';
 import { memoizeAsync } from '../../kit/memoize.ts';
 import { brandTitle } from '../../kit/text.ts';
+import type { X402Gate } from '../../payments/sale/gate.ts';
 import { html } from '../docs/docs-page-html.ts';
 import { pageHeaders, pageShell } from '../page-shell.ts';
 
 /** The files that bin/build-console.mjs makes. */
 const builtFolder = fileURLToPath(new URL('../../../build/console', import.meta.url));
+
+/** A checkout without development packages has none. */
+export const isConsoleBuilt = (): boolean => existsSync(builtFolder);
 
 const types: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
@@ -30,14 +35,21 @@ const notBuilt =
 
 export interface ConsoleFilesOptions {
   config: { brand: string };
+  x402: Pick<X402Gate, 'status'>;
   /** In place of the files of this program. */
   folder?: string;
 }
 
 const assetPath = '/assets/';
 
-/** Serves the page of the console at each of its addresses, and its scripts and styles. */
-export const createConsoleFiles = ({ config, folder = builtFolder }: ConsoleFilesOptions) => {
+/** Whether this program has the pages that are built. */
+export const isConsoleBuilt = (): boolean => existsSync(builtFolder);
+
+/** Serves a built page at each address below `/NAME`, and its scripts and styles. */
+export const createConsoleFiles = (
+  name: 'console' | 'pay',
+  { config, x402, folder = builtFolder }: ConsoleFilesOptions,
+) => {
   const load = memoizeAsync(async () => {
     const names = (await listDirectory(folder)).filter((name) => types[extname(name)] !== undefined);
     const read = async (name: string) => [name, await readFile(join(folder, name))] as const;
@@ -47,32 +59,40 @@ export const createConsoleFiles = ({ config, folder = builtFolder }: ConsoleFile
   const page = (names: readonly string[], path: string): string => {
     // Relative, because a proxy may put a path before it, and an operator may come past the proxy.
     const root = path === '' ? '' : '../'.repeat(path.split('/').length - 1);
-    const addressOf = (ending: string): string =>
-      `${root}console${assetPath}${names.find((name) => name.endsWith(ending)) ?? ''}`;
+    const addressOf = (pattern: RegExp): string =>
+      `${root}${name}${assetPath}${names.find((one) => pattern.test(one)) ?? ''}`;
     const title = brandTitle(config);
+    const networks = x402
+      .status()
+      .map(({ network, label, isTest }) => [network, isTest ? `${label} (test money)` : label]);
     return pageShell({
-      title: `${title} console`,
-      style: addressOf('.css'),
+      title: `${title} ${name}`,
+      style: addressOf(/\.css$/),
       icon: root + iconPath.slice(1),
       body: html`<body>
-        <div id="console" data-brand="${config.brand}" data-title="${title}">
-          <noscript>The console needs JavaScript.</noscript>
+        <div
+          id="console"
+          data-brand="${config.brand}"
+          data-title="${title}"
+          data-networks="${JSON.stringify(Object.fromEntries(networks))}"
+        >
+          <noscript>This page needs JavaScript.</noscript>
         </div>
-        <script type="module" src="${addressOf('.js')}"></script>
+        <script type="module" src="${addressOf(new RegExp(`^${name}-.*\\.js$`))}"></script>
       </body>`,
     });
   };
 
-  /** `path`: below /console. Throws AppError. */
+  /** `path`: below that address. Throws AppError. */
   return async (request: IncomingMessage, response: ServerResponse, path: string): Promise<void> => {
     if (request.method !== 'GET' && request.method !== 'HEAD') throw methodNotAllowed('GET, HEAD');
     const files = await load();
     if (path.startsWith(assetPath)) {
-      const name = path.slice(assetPath.length);
-      const bytes = files.get(name);
+      const file = path.slice(assetPath.length);
+      const bytes = files.get(file);
       if (bytes === undefined) throw new AppError('not_found', 'There is nothing at this address.');
       response.writeHead(200, {
-        'content-type': types[extname(name)],
+        'content-type': types[extname(file)],
         'content-length': bytes.length,
         'cache-control': 'public, max-age=31536000, immutable',
         'x-content-type-options': 'nosniff',

@@ -4,9 +4,10 @@ import { AppError } from '../../kit/errors.ts';
 import type { RequestContext } from '../rest-routes.ts';
 import { createConsoleFiles, type ConsoleFilesOptions } from './console-files.ts';
 import { assertOwnPage } from './own-page.ts';
-import { createServeSession, readSession, type SessionOptions } from './sessions.ts';
+import { createServeLive, type LiveOptions } from './live.ts';
+import { createServeSession, readSession } from './sessions.ts';
 
-export interface ConsoleMountOptions extends SessionOptions, Pick<ConsoleFilesOptions, 'folder'> {
+export interface ConsoleMountOptions extends LiveOptions, Pick<ConsoleFilesOptions, 'folder' | 'x402'> {
   publicUrl(): string;
 }
 
@@ -31,7 +32,8 @@ const interfaces = [
 export const createConsoleMount = (options: ConsoleMountOptions) => {
   const findCaller = createFindCaller(options);
   const serveSession = createServeSession(options);
-  const serveFiles = createConsoleFiles(options);
+  const serveLive = createServeLive(options);
+  const serveFiles = createConsoleFiles('console', options);
 
   return async <Context extends RequestContext>(
     request: IncomingMessage,
@@ -40,13 +42,14 @@ export const createConsoleMount = (options: ConsoleMountOptions) => {
   ): Promise<ConsoleCall<Context> | null> => {
     const path = context.url.pathname.slice(start.length);
     const role = interfaces.find(([pattern]) => pattern.test(path))?.[1];
-    if (role === undefined && path !== '/session') {
+    if (role === undefined && path !== '/session' && path !== '/live') {
       await serveFiles(request, response, path);
       return null;
     }
     assertOwnPage(request, { publicUrl: options.publicUrl(), brand: options.config.brand });
     if (role === undefined) {
-      await serveSession(request, response, context.clientAddress);
+      if (path === '/live') await serveLive(request, response, context.requestId);
+      else await serveSession(request, response, context.clientAddress);
       return null;
     }
     // Below /console the session alone says who calls.

@@ -29,7 +29,12 @@ const cookieOf = (role: Role, { brand }: { brand: string }): string =>
 const toCookie = (role: Role, token: string, { config }: SessionOptions): string =>
   `${cookieOf(role, config)}=${token}; Path=/; Max-Age=${token === '' ? 0 : lifeSeconds}; HttpOnly; Secure; SameSite=Strict`;
 
-const idOf = (request: IncomingMessage, role: Role, { config }: SessionOptions): string | null => {
+/** Names the session in the cookie of a request; null without one. */
+export const idOf = (
+  request: IncomingMessage,
+  role: Role,
+  { config }: Pick<SessionOptions, 'config'>,
+): string | null => {
   const start = `${cookieOf(role, config)}=`;
   const cookie = (request.headers.cookie ?? '').split('; ').find((pair) => pair.startsWith(start));
   return cookie === undefined ? null : sha256(cookie.slice(start.length));
@@ -47,9 +52,13 @@ export const readSession = async (
   return session?.keyHash ?? null;
 };
 
-const isCustomer = async (keyHash: string, options: SessionOptions): Promise<boolean> => {
+/** Whether the key that signed in is still one of a customer. Asking is no use of it. */
+export const isCustomer = async (
+  keyHash: string,
+  { store, clock, config }: Pick<SessionOptions, 'store' | 'clock' | 'config'>,
+): Promise<boolean> => {
   try {
-    await createFindCaller(options)(keyHash);
+    await createFindCaller({ store, clock, config })(keyHash);
     return true;
   } catch (error) {
     if (error instanceof AppError && error.code === 'invalid_api_key') return false;
@@ -110,6 +119,7 @@ export const createServeSession = (options: SessionOptions) => {
     return {
       customer: customer !== null && (await isCustomer(customer, options)),
       operator: key?.role ?? null,
+      wallets: options.config.wallets.isOn,
     };
   };
 

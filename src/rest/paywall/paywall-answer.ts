@@ -5,6 +5,7 @@ import type { PaymentRequiredAnswer } from '../../operations/answer.ts';
 import type { Services } from '../../operations/call.ts';
 import type { Operation } from '../../operations/definition.ts';
 import { pageHeaders, pageShell } from '../page-shell.ts';
+import { isConsoleBuilt } from '../console/console-files.ts';
 import { isPaywallWanted } from './paywall-wanted.ts';
 import type { Challenge } from '../../payments/sale/gate.ts';
 import { html, type Html } from '../docs/docs-page-html.ts';
@@ -66,6 +67,7 @@ const toPaywallSubject = ({
     brand: brandTitle(config),
     publicUrl: publicUrl(),
     target: `${url.pathname}${url.search}`,
+    payPath: name === 'search_leads' && isConsoleBuilt() ? `pay${url.search}` : null,
     title,
     description,
     tool: tool === null ? null : name,
@@ -84,6 +86,8 @@ export interface PaywallSubject {
   publicUrl: string;
   /** Path and query of the request as it came. */
   target: string;
+  /** The page on which a wallet of the browser pays for it, seen from the root; null: there is none. */
+  payPath: string | null;
   /** The title of the operation that is sold. */
   title: string;
   description: string;
@@ -123,8 +127,13 @@ export const paywallPage = (
           </p>
         </header>
         <p class="notice">
-          <strong>This page cannot take the payment.</strong> A browser has no wallet that pays here by
-          itself. The address is made for programs and assistants that pay by x402: give it to one of them.
+          ${
+            subject.payPath === null
+              ? html`<strong>This page cannot take the payment.</strong> Give its address to a program or an
+                  assistant that pays by x402.`
+              : html`<a href="${root}${subject.payPath}"><strong>Pay with a wallet of this browser</strong></a
+                  >, or give the address of this page to a program or an assistant that pays by x402.`
+          }
         </p>
         <section aria-labelledby="what">
           <h2 id="what">${title}</h2>

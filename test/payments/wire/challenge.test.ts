@@ -45,6 +45,7 @@ const methodOn = (id: string, supports: () => Supported): PaymentMethod => {
     facilitator,
     readFunds: unused,
     findSigner: unused,
+    prepareTransfer: () => null,
     findWallet: unused,
   };
 };

@@ -13,8 +13,9 @@ let listening: Listening;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'causeway-console-'));
-  const serve = createConsoleFiles({
+  const serve = createConsoleFiles('console', {
     config: { brand: 'causeway' },
+    x402: { status: () => [] },
     folder,
   });
   const server = createServer((request, response) => {

@@ -32,6 +32,7 @@ const pageOf = ({ error, address, subject }: Texts): string => {
       brand: 'Causeway',
       publicUrl: 'https://leads.example',
       target: '/v1/search?query=coffee',
+      payPath: null,
       title: 'Search influencers',
       description: 'Finds profiles.',
       tool: 'search_leads',
@@ -54,6 +55,13 @@ describe('the page of a 402', () => {
     expect(pageOf({ ...plain, error: 'invalid_exact_evm_payload_signature' })).toContain(
       '</span> invalid_exact_evm_payload_signature<',
     );
+  });
+
+  it('leads to the page on which a wallet of the browser pays, where this program has it', () => {
+    expect(pageOf({ ...plain, subject: { payPath: 'pay?query=coffee' } })).toContain(
+      '<a href="../pay?query=coffee">',
+    );
+    expect(pageOf(plain)).toContain('This page cannot take the payment.');
   });
 
   it('says that a failed request costs nothing, or that its payment is balance', () => {

@@ -52,7 +52,7 @@ describe('a browser that opens a search', () => {
       `${gateway.url}/v1/search?query=specialty+coffee&amp;limit=30`,
       `<code class="whole">${gateway.url}/mcp</code>`,
       '<code>search_leads</code>',
-      'This page cannot take the payment.',
+      '<a href="../pay?query=specialty+coffee&amp;limit=30">',
       '<p class="brand">Harbour</p>',
     ])
       expect(page).toContain(told);
@@ -79,7 +79,9 @@ describe('a browser that opens a search', () => {
     expect(headers.get('referrer-policy')).toBe('no-referrer');
     expect(response.page).not.toMatch(/<script|\son\w+=|<img|<iframe|style="/i);
     const places = [...response.page.matchAll(/(?:href|src)="([^"]*)/g)].map(([, place]) => place ?? '');
-    expect(new Set(places)).toEqual(new Set(['../docs/style.css', '../docs', '../openapi.json']));
+    expect(new Set(places)).toEqual(
+      new Set(['../docs/style.css', '../docs', '../openapi.json', '../pay?limit=1']),
+    );
     for (const place of places)
       expect((await fetch(new URL(place, `${gateway.url}/v1/search`))).status).toBe(200);
   });

@@ -128,6 +128,12 @@ export interface ClientLibrary {
   scheme: string;
 }
 
+export interface UnsignedTransfer {
+  wallet: string;
+  requirements: PaymentRequirements;
+  rpcUrl: string;
+}
+
 /** How the wallets of a family sign a message (CAIP-122). */
 export interface SignInStyle {
   type: 'eip191' | 'ed25519';
@@ -228,6 +234,12 @@ export interface NetworkFamily {
 
   /** Opens a wallet that signs proofs as a buyer. `key` is of the form that `secretKeyProblem` accepts. */
   openClient(key: string, options: { rpcUrl: string }): Promise<SchemeNetworkClient>;
+
+  /**
+   * Makes the transaction that pays `requirements` from a wallet, which has yet to sign it, in base64. Absent where wallets
+   * sign the terms themselves.
+   */
+  prepareTransfer?(of: UnsignedTransfer): Promise<string>;
 
   openRefundChain(options: RefundOptions): Promise<RefundChain>;
   /** Throws TypeError for a key of the right form that is no key, without showing it. */

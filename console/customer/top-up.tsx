@@ -1,0 +1,51 @@
+import { useState } from 'preact/hooks';
+import { longestMs } from '../api.ts';
+import { money } from '../format.ts';
+import { Field, readFields, Title } from '../parts/parts.tsx';
+import { PayWithWallet } from '../pay/pay-with-wallet.tsx';
+import { Link } from '../router.tsx';
+import { useConsole } from '../use-console.ts';
+
+interface TopUpAnswer {
+  amount_usd: string;
+  balance_usd?: string;
+}
+
+/** Raises the balance by a payment of a wallet in this browser. */
+export const TopUp = () => {
+  const { base, brand } = useConsole();
+  const [amount, setAmount] = useState<string | null>(null);
+  const [paid, setPaid] = useState<TopUpAnswer | null>(null);
+  const send = (headers: Readonly<Record<string, string>>): Promise<Response> =>
+    fetch(`${base}/console/v1/topup`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', [`x-${brand}-console`]: '1', ...headers },
+      body: JSON.stringify({ amount_usd: amount }),
+      signal: AbortSignal.timeout(longestMs),
+    });
+  const choose = (event: SubmitEvent): void => {
+    const { amount_usd: chosen = '' } = readFields(event);
+    setPaid(null);
+    setAmount(chosen);
+  };
+  return (
+    <>
+      <Title>Top-up</Title>
+      <form class="row" onSubmit={choose}>
+        <Field name="amount_usd" label="USD to pay" value="5.00" isRequired />
+        <button type="submit" class="main">
+          See how to pay
+        </button>
+      </form>
+      {paid !== null && (
+        <p role="status">
+          {money(paid.amount_usd)} was added. The balance is {money(paid.balance_usd)}.{' '}
+          <Link path="transactions">All changes of it</Link>
+        </p>
+      )}
+      {amount !== null && paid === null && (
+        <PayWithWallet key={amount} name={`topup ${amount}`} base={base} send={send} onPaid={setPaid} />
+      )}
+    </>
+  );
+};

@@ -1,0 +1,81 @@
+import { render } from 'preact';
+import { useState } from 'preact/hooks';
+import { longestMs } from '../api.ts';
+import { Facts } from '../parts/parts.tsx';
+import { PayWithWallet } from './pay-with-wallet.tsx';
+
+interface SearchAnswer {
+  results?: readonly Readonly<Record<string, unknown>>[];
+  count?: number;
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
+/** Shows each profile with every field that has a value. */
+const Results = ({ answer }: { answer: SearchAnswer }) => {
+  const { results = [] } = answer;
+  const columns = [...new Set(results.flatMap((row) => Object.keys(row)))].filter((name) =>
+    results.some((row) => row[name] !== null && row[name] !== ''),
+  );
+  return (
+    <section aria-labelledby="results">
+      <h2 id="results">Paid: {results.length} results</h2>
+      <div class="scroll" tabIndex={0} role="region" aria-label="Results">
+        <table>
+          <thead>
+            <tr>
+              {columns.map((name) => (
+                <th key={name} scope="col">
+                  {name}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {results.map((row, index) => (
+              <tr key={index}>
+                {columns.map((name) => (
+                  <td key={name}>{textOf(row[name] ?? '')}</td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <details>
+        <summary>The answer of the interface</summary>
+        <pre tabIndex={0}>{JSON.stringify(answer, null, 2)}</pre>
+      </details>
+    </section>
+  );
+};
+
+/** The page on which a wallet of this browser pays for a search. Its query is that of the search. */
+const PayPage = ({ base, title }: { base: string; title: string }) => {
+  const [answer, setAnswer] = useState<SearchAnswer | null>(null);
+  const { search } = location;
+  const send = (headers: Readonly<Record<string, string>>): Promise<Response> =>
+    fetch(`${base}/v1/search${search}`, {
+      headers: { accept: 'application/json', ...headers },
+      signal: AbortSignal.timeout(longestMs),
+    });
+  return (
+    <main class="pay">
+      <p class="brand">{title}</p>
+      <h1>Pay for a search</h1>
+      <Facts facts={[...new URLSearchParams(search)]} />
+      {answer === null ? (
+        <PayWithWallet name={`search${search}`} base={base} send={send} onPaid={setAnswer} />
+      ) : (
+        <Results answer={answer} />
+      )}
+    </main>
+  );
+};
+
+const place = document.querySelector<HTMLElement>('#console');
+if (place === null) throw new Error('the page has no place for its content');
+// This script is at …/pay/assets/, also where a proxy puts a path before it.
+const base = new URL('../..', import.meta.url).pathname.replace(/\/$/, '');
+place.replaceChildren();
+render(<PayPage base={base} title={place.dataset['title'] ?? ''} />, place);

@@ -1,0 +1,164 @@
+import { useCallback, useEffect, useState } from 'preact/hooks';
+import { ApiError, longestMs, messageOf } from '../api.ts';
+import { Confirm } from '../parts/confirm.tsx';
+import { Facts, Problem } from '../parts/parts.tsx';
+import { useAction } from '../use-console.ts';
+import { isPayable, readTerms, writeProof, type Offer, type Terms } from './terms.ts';
+import { useWallets, type Account, type Prepare, type Wallet } from './wallets.ts';
+
+interface PayProps<Answer> {
+  /** Names what is paid for in the storage of the tab: its proof is kept until it is answered. */
+  name: string;
+  /** The path of the gateway, without a slash at its end. */
+  base: string;
+  /** Sends the request that is paid for. */
+  send(headers: Readonly<Record<string, string>>): Promise<Response>;
+  onPaid(answer: Answer): void;
+}
+
+interface Price {
+  terms: Terms;
+  /** In words, such as "0.10 USDC". */
+  amount: string;
+}
+
+interface Asked {
+  offer: Offer;
+  account: Account;
+}
+
+const networkName = (id: string): string => {
+  const { networks = '{}' } = document.querySelector<HTMLElement>('#console')?.dataset ?? {};
+  return (JSON.parse(networks) as Record<string, string>)[id] ?? id;
+};
+
+/** A refusal after which the proof is of no use: nothing was taken. */
+const isFinal = ({ status }: Response): boolean =>
+  status >= 400 && status < 500 && ![408, 409, 429].includes(status);
+
+const createPrepare =
+  (base: string): Prepare =>
+  async (asked) => {
+    const answer = await fetch(`${base}/pay/transfer`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(asked),
+      signal: AbortSignal.timeout(longestMs),
+    });
+    if (!answer.ok) throw new ApiError(answer.status, await messageOf(answer));
+    return ((await answer.json()) as { transaction: string }).transaction;
+  };
+
+/** Reads what an unpaid request costs; throws ApiError for any other refusal. */
+const readPrice = async (answer: Response): Promise<Price> => {
+  const terms = readTerms(answer.headers.get('payment-required'));
+  if (answer.status !== 402 || terms === null) throw new ApiError(answer.status, await messageOf(answer));
+  const { x402 } = (await answer.json()) as { x402: { amount: string; asset: string } };
+  return { terms, amount: `${x402.amount} ${x402.asset}` };
+};
+
+interface WaysProps {
+  price: Price;
+  wallets: readonly Wallet[];
+  isBusy: boolean;
+  onChoose(wallet: Wallet, offer: Offer): void;
+}
+
+/** The networks and wallets with which the price can be paid. */
+const Ways = ({ price: { terms, amount }, wallets, isBusy, onChoose }: WaysProps) => {
+  const offers = terms.accepts.filter(isPayable);
+  const ways = offers.flatMap((offer) =>
+    wallets.filter((wallet) => wallet.pays(offer)).map((wallet) => ({ offer, wallet })),
+  );
+  return (
+    <>
+      <Facts
+        facts={[
+          ['Price', amount],
+          ...offers.map(({ network, payTo }) => [`On ${networkName(network)}`, `to ${payTo}`] as const),
+        ]}
+      />
+      {ways.length === 0 && (
+        <p class="none">
+          No wallet in this browser can pay this. Install one, and reload the page. A program can pay it, too.
+        </p>
+      )}
+      <div class="row">
+        {ways.map(({ offer, wallet }) => (
+          <button
+            key={`${offer.network} ${wallet.name}`}
+            type="button"
+            disabled={isBusy}
+            onClick={() => onChoose(wallet, offer)}
+          >
+            Pay with {wallet.name} on {networkName(offer.network)}
+          </button>
+        ))}
+      </div>
+    </>
+  );
+};
+
+/** Has a person pay a request with a wallet of this browser. Its first answer says what it costs. */
+export const PayWithWallet = <Answer,>({ name, base, send, onPaid }: PayProps<Answer>) => {
+  const wallets = useWallets(useCallback(createPrepare(base), [base]));
+  const [price, setPrice] = useState<Price | null>(null);
+  const [asked, setAsked] = useState<Asked | null>(null);
+  const [kept, setKept] = useState<string | null>(null);
+  const { isBusy, problem, run } = useAction();
+
+  const keep = (proof: string | null): void => {
+    if (proof === null) sessionStorage.removeItem(name);
+    else sessionStorage.setItem(name, proof);
+    setKept(proof);
+  };
+  const deliver = async (proof: string): Promise<void> => {
+    keep(proof);
+    const answer = await send({ 'payment-signature': proof });
+    if (answer.ok || isFinal(answer)) keep(null);
+    if (!answer.ok) throw new ApiError(answer.status, await messageOf(answer));
+    onPaid((await answer.json()) as Answer);
+  };
+  const begin = async (): Promise<void> => {
+    const proof = sessionStorage.getItem(name);
+    if (proof !== null) return deliver(proof);
+    const answer = await send({});
+    if (answer.ok) onPaid((await answer.json()) as Answer);
+    else setPrice(await readPrice(answer));
+  };
+  useEffect(() => void run(begin), [name]);
+
+  const choose = (wallet: Wallet, offer: Offer): void =>
+    void run(async () => setAsked({ offer, account: await wallet.connect(offer) }));
+  const pay = ({ offer, account }: Asked): void =>
+    void run(async () => {
+      if (price !== null) await deliver(writeProof(price.terms, offer, await account.sign()));
+    });
+
+  return (
+    <>
+      <Problem text={problem} />
+      {price === null && kept === null && isBusy && <p class="waiting">Asking for the price…</p>}
+      {kept !== null && isBusy && <p class="waiting">Paid. Waiting for the answer…</p>}
+      {kept !== null && !isBusy && (
+        <p>
+          The payment was sent, and its answer is not here yet.{' '}
+          <button type="button" onClick={() => void run(() => deliver(kept))}>
+            Send the same payment again
+          </button>
+        </p>
+      )}
+      {price !== null && kept === null && (
+        <Ways price={price} wallets={wallets} isBusy={isBusy} onChoose={choose} />
+      )}
+      {price !== null && asked !== null && (
+        <Confirm
+          question={`Pay ${price.amount} on ${networkName(asked.offer.network)}, from ${asked.account.address} to ${asked.offer.payTo}? Your wallet asks you to sign. You pay no fee of the network.`}
+          yes={`Pay ${price.amount}`}
+          onYes={() => pay(asked)}
+          onNo={() => setAsked(null)}
+        />
+      )}
+    </>
+  );
+};

@@ -1,0 +1,39 @@
+/** One offer of the terms of x402 v2. `amount`: in the token's smallest unit. */
+export interface Offer {
+  scheme: string;
+  /** CAIP-2. */
+  network: string;
+  asset: string;
+  amount: string;
+  payTo: string;
+  maxTimeoutSeconds: number;
+  extra: Readonly<Record<string, unknown>>;
+}
+
+export interface Terms {
+  resource: object;
+  accepts: readonly Offer[];
+}
+
+/** An offer that a wallet of a browser can pay: one transfer of just this amount, without a transaction before it. */
+export const isPayable = ({ scheme, network, extra }: Offer): boolean =>
+  scheme === 'exact' &&
+  (network.startsWith('solana:') ||
+    (network.startsWith('eip155:') &&
+      extra['assetTransferMethod'] === undefined &&
+      typeof extra['name'] === 'string'));
+
+/** Reads the header PAYMENT-REQUIRED; null without one. */
+export const readTerms = (header: string | null): Terms | null =>
+  header === null
+    ? null
+    : (JSON.parse(
+        new TextDecoder().decode(Uint8Array.from(atob(header), (letter) => letter.charCodeAt(0))),
+      ) as Terms);
+
+/** Writes the header PAYMENT-SIGNATURE. */
+export const writeProof = ({ resource }: Terms, accepted: Offer, payload: object): string =>
+  toBase64(new TextEncoder().encode(JSON.stringify({ x402Version: 2, resource, accepted, payload })));
+
+export const toBase64 = (bytes: Uint8Array): string =>
+  btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''));

@@ -1,0 +1,51 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { startTestGateway, type TestGateway } from '../../e2e/start-test-gateway.ts';
+import { openAccount } from '../../mcp/open-account.ts';
+import { signInTo } from './console-client.ts';
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await startTestGateway();
+});
+afterAll(() => gateway.stop());
+
+const openCustomer = async () => {
+  const account = await openAccount(gateway.services);
+  return { ...account, ...(await signInTo(gateway.url, account.apiKey)) };
+};
+
+/** Opens the stream, and counts what it says. */
+const listen = async ({ call }: Awaited<ReturnType<typeof openCustomer>>) => {
+  const answer = await call('/console/live');
+  const heard: string[] = [];
+  const reading = (async () => {
+    for await (const text of answer.body?.pipeThrough(new TextDecoderStream()) ?? [])
+      heard.push(...text.split('\n\n').filter((event) => event.startsWith('data: ')));
+  })();
+  return { status: answer.status, heard, reading };
+};
+
+describe('the stream of a page of the console', () => {
+  it('says when the balance has changed, and ends with its key', async () => {
+    const customer = await openCustomer();
+    const { heard, reading } = await listen(customer);
+    await vi.waitUntil(() => heard.length === 1, { timeout: 30_000 });
+    await gateway.call('/v1/images/generations', {
+      apiKey: customer.apiKey,
+      body: { model: 'imagemodel-1.0', prompt: 'A pier' },
+    });
+    await vi.waitUntil(() => heard.length > 1, { timeout: 30_000 });
+    await gateway.services.store.revokeKey({ id: customer.keyId, now: Date.now() });
+    await reading;
+    expect(new Set(heard)).toEqual(new Set(['data: changed']));
+  });
+
+  it('is open three times a session, and is refused without one', async () => {
+    const customer = await openCustomer();
+    const opened = await Promise.all([1, 2, 3].map(() => listen(customer)));
+    expect((await customer.call('/console/live')).status).toBe(429);
+    await customer.call('/console/session', { method: 'DELETE' });
+    await Promise.all(opened.map(({ reading }) => reading));
+    expect((await customer.call('/console/live')).status).toBe(401);
+  });
+});
