@@ -1,13 +1,25 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createServer, request as send, type Server } from 'node:http';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import {
+  createServer,
+  request as send,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { z } from 'zod';
+import { mountYaml } from '../test/mounts/mount-yaml.ts';
 import { openBrowser } from '../test/rest/connect/assistant.ts';
+import { operate, placeOf } from './demo/operate.ts';
 import { startGatewayProcess } from './gateway-process.ts';
 
 // Runs the protocol's conformance suite against a gateway on loopback, and compares the failures with the recorded ones.
@@ -32,12 +44,20 @@ const listen = async (server: Server): Promise<number> => {
   return address.port;
 };
 
-/** Adds the key to each request, which the suite cannot send. */
+/** The name of the mounted server, and how the proxy knows the tools that the suite calls there. */
+const suiteServer = 'suite';
+const suiteTool = /^(?=test_|json_schema_)/;
+
+/** Adds the key to each request, which the suite cannot send. At /mcp/tools it also takes the server from the tools' names. */
 const createKeyProxy = (url: string, apiKey: string): Server => {
   const { hostname, port } = new URL(url);
   return createServer((request, response) => {
     const headers = { authorization: `Bearer ${apiKey}`, ...request.headers };
     const { method, url: path } = request;
+    if (path === '/mcp/tools') {
+      void forwardRenamed(`${url}${path}`, { request, response, headers }).catch(() => response.destroy());
+      return;
+    }
     const forwarded = send({ hostname, port, path, method, headers }, (answer) => {
       response.writeHead(answer.statusCode ?? 502, answer.headers);
       answer.pipe(response);
@@ -46,6 +66,46 @@ const createKeyProxy = (url: string, apiKey: string): Server => {
     request.pipe(forwarded);
   });
 };
+
+/** Forwards a request whole, and answers what comes of it, with the names that the suite knows. */
+const forwardRenamed = async (
+  url: string,
+  {
+    request,
+    response,
+    headers: { host: _host, 'content-length': _length, connection: _connection, ...headers },
+  }: { request: IncomingMessage; response: ServerResponse; headers: IncomingHttpHeaders },
+): Promise<void> => {
+  const toInner = (name: string): string => name.replace(suiteTool, `${suiteServer}__`);
+  const body = (await text(request)).replace(/(?<="name":")\w+/g, toInner);
+  const sent = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]);
+  const named = sent.map(([name, value]): [string, string] => [
+    name,
+    name === 'mcp-name' ? toInner(value) : value,
+  ]);
+  const { method = 'GET' } = request;
+  const signal = AbortSignal.timeout(suiteTimeoutMs);
+  const answer = await fetch(url, { method, headers: named, signal, ...(body === '' ? {} : { body }) });
+  const shown = [...answer.headers].filter(([name]) => !/^(?:content-length|transfer-encoding)$/.test(name));
+  response.writeHead(answer.status, Object.fromEntries(shown));
+  response.end((await answer.text()).replaceAll(`${suiteServer}__`, ''));
+};
+
+/** Accepts the tools of the mounted server, when it has listed them. */
+const acceptTools = async (place: string): Promise<void> => {
+  const giveUpAt = performance.now() + suiteTimeoutMs;
+  for (;;) {
+    const { tools } = (await operate(place, 'tools', 'accept', suiteServer)) as { tools: unknown[] };
+    if (tools.length > 0) return;
+    if (performance.now() > giveUpAt) throw new Error('the mounted server lists no tools');
+    await pause(500);
+  }
+};
+
+/** Runs the scenarios of tools through a mounted server. The others do not concern it. */
+const runMounted = async (url: string, revision: string): Promise<Map<string, number>> =>
+  new Map([...(await runSuite(url, revision))].filter(([name]) => ofTools.test(name)));
+const ofTools = /^(?:tools-|json-schema-|elicitation-|input-required-)/;
 
 /** Runs the scenarios that a revision requires. Returns how many checks fail of each scenario that fails. */
 const runSuite = async (url: string, revision: string): Promise<Map<string, number>> => {
@@ -119,17 +179,24 @@ const compare = (revision: string, found: Map<string, number>, expected: Map<str
 const file = join(import.meta.dirname, 'conformance-expected.json');
 const expected = expectedSchema.parse(JSON.parse(await readFile(file, 'utf8')));
 const folder = await mkdtemp(join(tmpdir(), 'conformance-'));
-const gateway = await startGatewayProcess({ DATA_DIR: folder, LOG_LEVEL: 'silent' });
+const place = placeOf(folder);
+const program = fileURLToPath(new URL('../test/mounts/conformance-server.mjs', import.meta.url));
+await writeFile(place.CAUSEWAY_CONFIG, mountYaml({ [suiteServer]: { args: [program] } }));
+const gateway = await startGatewayProcess({ ...place, LOG_LEVEL: 'silent' });
 const apiKey = gateway.apiKey ?? '';
 const proxy = createKeyProxy(gateway.url, apiKey);
 try {
-  const port = await listen(proxy);
+  const address = `http://127.0.0.1:${await listen(proxy)}/mcp`;
+  await acceptTools(folder);
   const differences: string[] = [];
   for (const [revision, groups] of Object.entries(expected)) {
+    const [mounted, ofMounted] = /^mounted (.+)/.exec(revision) ?? [];
     const found =
       revision === 'authorization'
         ? await runAuthorization(gateway.url, apiKey)
-        : await runSuite(`http://127.0.0.1:${port}/mcp`, revision);
+        : await (mounted === undefined
+            ? runSuite(address, revision)
+            : runMounted(`${address}/tools`, String(ofMounted)));
     const recorded = new Map(groups.flatMap(({ failed }) => Object.entries(failed)));
     differences.push(...compare(revision, found, recorded));
     console.log(`${revision}: ${found.size} scenarios fail, ${recorded.size} are recorded with reasons`);

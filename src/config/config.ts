@@ -14,6 +14,7 @@ import { readProviders } from '../providers/index.ts';
 import { readStoreSettings } from '../store/store-settings.ts';
 import { readTelemetrySettings } from '../telemetry/telemetry-settings.ts';
 import { readWebhookSettings } from '../jobs/webhooks/webhook-settings.ts';
+import { keyFileVariables } from './key-files.ts';
 import { parseYaml, readFileSettings } from './file-settings.ts';
 import { readServerSettings } from './server-settings.ts';
 import { findUnknown, readVariables, type Environment } from './read-variables.ts';
@@ -80,7 +81,10 @@ export const readConfig = (
     toolSecretKeys: values.TOOLS_SECRETS_KEY?.split(',') ?? [],
     mounts: readMounts(file.mcp_servers, {
       environment,
-      hidden: [values.DATA_DIR, values.CAUSEWAY_CONFIG, values.MEDIA_DIR ?? values.DATA_DIR],
+      hidden: [
+        ...[values.DATA_DIR, values.CAUSEWAY_CONFIG, values.MEDIA_DIR ?? values.DATA_DIR],
+        ...Object.keys(keyFileVariables).flatMap((name) => given.environment[name] || []),
+      ],
       hasSecretsKey: values.TOOLS_SECRETS_KEY !== undefined,
     }),
     /** Variables that look like settings of ours and are none. */

@@ -136,7 +136,7 @@ export const createServices = async (
   const inputFolder = createInputFolder({ directory: join(config.dataDir, 'input-work') });
   const media = createMediaLibrary({ store, files, clock, publicUrl });
   const webhooks = createWebhookDispatcher({ store, outbound, clock, log, brand: config.brand });
-  const mounted = createMounts({ ...base, outbound, version: packageJson.version });
+  const mounted = createMounts({ ...base, ...buyer, outbound, version: packageJson.version });
   const mounts = telemetry?.observeMounts(mounted) ?? mounted;
   const jobs = createJobs({ ...base, providers, media, mounts, webhooks });
   const leads = await openWatchedLeads(config, { store, redis, log, telemetry, ...buyer });
@@ -218,7 +218,8 @@ const openBuyer = async (
 ): Promise<Buyer | null> => {
   if (paidUpstreams(config).length === 0) return null;
   const { createBuyer } = await import('../payments/buying/create-buyer.ts');
-  return createBuyer({ ...parts, sold: config.x402.networks });
+  const takesTestMoney = config.wallets.isOn && !config.x402.takesRealMoney;
+  return createBuyer({ ...parts, sold: config.x402.networks, takesTestMoney });
 };
 
 /** The catalog of each account, and whether real models are sold. */

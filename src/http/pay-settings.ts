@@ -20,6 +20,36 @@ export interface PayConfig {
 /** Makes a client that pays for answers which are sold. `upstream` names the source or provider in the records. */
 export type PayFor = (http: HttpClient, of: { upstream: string; pay: PayConfig }) => HttpClient;
 
+/** What came of one try of a call: a result, or the terms of x402 v2 that the server asks for in place of one. */
+export interface TriedCall<Result> {
+  result: Result;
+  /** Null: it asks for none. A text is in base64, as is that of a receipt. */
+  terms: unknown;
+  receipt: unknown;
+}
+
+/** The proof of a payment: as an object, and in base64 for a header. */
+export interface CallProof {
+  payload: unknown;
+  header: string;
+}
+
+interface SoldCall {
+  name: string;
+  input: unknown;
+  /** Nothing above it is paid. */
+  maxPrice: Nano;
+  signal: AbortSignal;
+}
+
+/** Makes a call of a server that sells its calls, and pays for it if it has to. Rejects with PurchaseError, or as a try does. */
+export type PayingCaller = <Result>(
+  call: SoldCall,
+  attempt: (proof: CallProof | null) => Promise<TriedCall<Result>>,
+) => Promise<Result>;
+
+export type PayForCalls = (of: { upstream: string; pay: PayConfig }) => PayingCaller;
+
 /** An answer that is sold was not got. The message is for the log. */
 export class PurchaseError extends Error {
   override readonly name = 'PurchaseError';

@@ -3,16 +3,23 @@ import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import type { OutboundSend } from '../http/create-outbound.ts';
 import { OutboundError, type OutboundFailure } from '../http/outbound.ts';
-import type { Json, JsonObject } from '../kit/json.ts';
+import { PurchaseError, type CallProof, type PayingCaller, type TriedCall } from '../http/pay-settings.ts';
+import { isJsonObject, type Json, type JsonObject } from '../kit/json.ts';
 import type { Log } from '../kit/log.ts';
 import { callWithin } from '../kit/deadline.ts';
-import { createHttpTransport } from './create-http-transport.ts';
+import { createHttpTransport, httpPayment } from './create-http-transport.ts';
 import { createStdioTransport } from './create-stdio-transport.ts';
 import { hideSecrets } from './hide-secrets.ts';
 import type { MountConfig, MountTarget } from './mount-settings.ts';
-import { UnsentError, type CallContext, type MountedServer, type ToolOutcome } from './mounted-server.ts';
+import {
+  PaymentRequiredError,
+  UnsentError,
+  type CallContext,
+  type MountedServer,
+  type ToolOutcome,
+} from './mounted-server.ts';
 import type { ProcessGroups } from './process-groups.ts';
-import { failedResult, readResult, type ResultLimits } from './read-result.ts';
+import { failedResult, readResult, readTerms, unpaidResult, type ResultLimits } from './read-result.ts';
 
 export interface ConnectParts {
   log: Log;
@@ -20,6 +27,8 @@ export interface ConnectParts {
   /** `traceHeaders`: returns headers that make a server's spans children of ours. */
   telemetry?: { traceHeaders: () => Record<string, string> } | null | undefined;
   groups: Pick<ProcessGroups, 'note' | 'forget'>;
+  /** Pay for the calls of servers, by their names. Absent: nothing is paid. */
+  payers?: ReadonlyMap<string, PayingCaller>;
   /** How we name ourselves. */
   clientInfo: { name: string; version: string };
   /** Called when the server says that its tools have changed. */
@@ -45,7 +54,7 @@ const anything = z.looseObject({});
  */
 export const connectServer = async (
   config: MountConfig,
-  { log, outbound, telemetry, groups, clientInfo, onToolsChanged, signal: ending }: ConnectParts,
+  { log, outbound, telemetry, groups, payers, clientInfo, onToolsChanged, signal: ending }: ConnectParts,
 ): Promise<MountedServer> => {
   const { target, timeouts, tools, result } = config;
   const { answerMs, totalMs } = timeouts;
@@ -106,7 +115,14 @@ export const connectServer = async (
       const params = { name, arguments: { ...defaults, ...input, ...fixed } };
       const traceparent = telemetry?.traceHeaders()['traceparent'] ?? context.traceparent;
       try {
-        const answer = await callTool(client, params, { ...context, traceparent, timeouts });
+        const given = { ...context, traceparent, timeouts };
+        const pay = payers?.get(config.name);
+        const sold = { ...params, input: params.arguments, maxPrice: context.maxCost ?? 0n };
+        const answer = await (pay === undefined
+          ? callTool(client, params, given)
+          : pay({ ...sold, signal: context.signal }, (proof) =>
+              tryCall(client, params, { ...given, proof }),
+            ));
         return { kind: 'answered', result: readResult(answer, limits) };
       } catch (error) {
         return toOutcome(error, limits);
@@ -122,12 +138,46 @@ const toMistake = ({ message }: Error, target: MountTarget) => ({
   id: /"id":(\d+)/.exec(message)?.[1],
 });
 
+interface CallParams {
+  name: string;
+  arguments: JsonObject;
+}
+type SentContext = CallContext & Pick<MountConfig, 'timeouts'> & { proof?: CallProof | null };
+
+/** Calls a tool with or without a proof, and tells what the server asks for: in a result, an error or by HTTP. */
+const tryCall = async (
+  client: Client,
+  params: CallParams,
+  context: SentContext,
+): Promise<TriedCall<JsonObject>> => {
+  const payment = { proof: context.proof?.header ?? null, receipt: null };
+  try {
+    const result = await httpPayment.run(payment, () => callTool(client, params, context));
+    const meta = isJsonObject(result['_meta']) ? result['_meta'] : {};
+    return { result, terms: readTerms(result), receipt: meta['x402/payment-response'] ?? payment.receipt };
+  } catch (error) {
+    const terms = termsIn(error);
+    if (terms === null) throw error;
+    return { result: unpaidResult, terms, receipt: null };
+  }
+};
+
+const paymentRequired = 402;
+
+const termsIn = (error: unknown): unknown => {
+  if (error instanceof PaymentRequiredError) return error.terms;
+  return error instanceof McpError && error.code === paymentRequired ? (error.data ?? null) : null;
+};
+
 const callTool = async (
   client: Client,
-  params: { name: string; arguments: JsonObject },
-  { signal, onProgress, traceparent, timeouts }: CallContext & Pick<MountConfig, 'timeouts'>,
+  params: CallParams,
+  { signal, onProgress, traceparent, timeouts, proof }: SentContext,
 ): Promise<JsonObject> => {
-  const _meta = traceparent === undefined ? {} : { traceparent };
+  const _meta = {
+    ...(traceparent === undefined ? {} : { traceparent }),
+    ...(proof ? { 'x402/payment': proof.payload } : {}),
+  };
   const result = await client.request({ method: 'tools/call', params: { ...params, _meta } }, anything, {
     signal,
     timeout: timeouts.silenceMs,
@@ -155,6 +205,7 @@ const ambiguous: ReadonlySet<number> = new Set([ErrorCode.ConnectionClosed, Erro
 
 const toOutcome = (cause: unknown, limits: ResultLimits): ToolOutcome => {
   if (cause instanceof UnsentError) return { kind: 'unsent', isSessionLost: cause.isSessionLost, cause };
+  if (cause instanceof PurchaseError && !cause.mayBePaid) return { kind: 'answered', result: unpaidResult };
   if (cause instanceof OutboundError && unsent.has(cause.failure)) return { kind: 'unsent', cause };
   return cause instanceof McpError && !ambiguous.has(cause.code)
     ? { kind: 'answered', result: readResult(failedResult(cause.message.slice(0, maxErrorText)), limits) }

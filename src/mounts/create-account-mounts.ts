@@ -1,6 +1,6 @@
 import type { ToolSecret } from '../store/store.ts';
 import { busyMs, createMount, type CalledTool, type MountOutcome, type MountParts } from './create-mount.ts';
-import type { MountConfig } from './mount-settings.ts';
+import { headerValue, type MountConfig, type MountTarget } from './mount-settings.ts';
 import type { CallContext } from './mounted-server.ts';
 import type { Owner, SecretVault } from './secret-vault.ts';
 
@@ -30,7 +30,7 @@ type Running = Map<string, AccountMount>;
 export type AccountMounts = ReturnType<typeof createAccountMounts>;
 
 /**
- * Runs mounted servers with the secrets of one account each: started by a call, at most one for each account and server,
+ * Runs mounted servers, or connections to them, with the secrets of one account each: started by a call, at most one for each account and server,
  * and started anew when the secrets are others. The longest idle one makes room.
  */
 export const createAccountMounts = (
@@ -38,6 +38,8 @@ export const createAccountMounts = (
   { parts, vault, max }: AccountMountsParts,
 ) => {
   const running: Running = new Map();
+  /** Those that made room, until their processes have ended. */
+  const evicted = new Set<AccountMount>();
   let isClosed = false;
   const byName = new Map(configs.map((config) => [config.name, config]));
   const namesOf = (server: string): readonly string[] => byName.get(server)?.perAccount ?? [];
@@ -64,9 +66,7 @@ export const createAccountMounts = (
       ending: new AbortController(),
       ended: Promise.resolve(),
     };
-    for (const one of leaving) running.delete(keyOf(one));
-    running.set(keyOf(owner), started);
-    started.ended = run(started, { leaving, running, idleMs: parts.times.idleMs });
+    replace(leaving, started, { running, evicted, idleMs: parts.times.idleMs });
     return started;
   };
 
@@ -93,6 +93,9 @@ export const createAccountMounts = (
       const set = names.length === 0 ? [] : await vault.list(owner, names);
       return names.filter((name) => set.every((secret) => secret.name !== name));
     },
+    /** Returns whether a value can be a secret for a server. In a header it is printable ASCII. */
+    takes: (server: string, value: string): boolean =>
+      byName.get(server)?.target.kind !== 'http' || headerValue.test(value),
     /** Sets secrets of an account, or (null) removes them, and ends what runs with the former ones. */
     set: async (owner: Owner, values: Readonly<Record<string, string | null>>): Promise<void> => {
       for (const [name, value] of Object.entries(values)) await vault.set({ ...owner, name }, value);
@@ -148,11 +151,36 @@ const open = (
   { parts, vault, sealed }: Omit<AccountMountsParts, 'max'> & { sealed: readonly ToolSecret[] },
 ): AccountMount['mount'] => {
   const own = Object.fromEntries(sealed.map((secret) => [secret.name, vault.open(owner, secret)]));
-  const withOwn = target.kind === 'stdio' ? { ...target, env: { ...target.env, ...own } } : target;
   return createMount(
-    { ...config, target: withOwn },
+    { ...config, target: withSecrets(target, own) },
     { ...parts, log: parts.log.child({ account: owner.accountId }) },
   );
+};
+
+/** Gives secrets to a server: in its environment, or in the headers of its requests in place of the operator's. */
+const withSecrets = (target: MountTarget, own: Readonly<Record<string, string>>): MountTarget => {
+  if (target.kind === 'stdio') return { ...target, env: { ...target.env, ...own } };
+  const headers = target.accountHeaders.map(({ header, prefix, variable }) => [
+    header,
+    prefix + (own[variable] ?? ''),
+  ]);
+  return { ...target, headers: { ...target.headers, ...Object.fromEntries(headers) } };
+};
+
+/** Puts one in the place of those that leave. It starts when they, and any former one of its account, have ended. */
+const replace = (
+  leaving: readonly AccountMount[],
+  started: AccountMount,
+  { running, evicted, idleMs }: { running: Running; evicted: Set<AccountMount>; idleMs: number },
+): void => {
+  for (const one of leaving) {
+    running.delete(keyOf(one));
+    evicted.add(one);
+    void one.ended.then(() => evicted.delete(one));
+  }
+  running.set(keyOf(started), started);
+  const former = [...evicted].filter((one) => leaving.includes(one) || keyOf(one) === keyOf(started));
+  started.ended = run(started, { leaving: former, running, idleMs });
 };
 
 const run = async (

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { ReadableStream } from 'node:stream/web';
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -7,11 +8,14 @@ import type { OutboundSend } from '../http/create-outbound.ts';
 import { leaveBody, type HttpAnswer } from '../http/send-request.ts';
 import { signRequests } from './sign-requests.ts';
 import type { MountTarget } from './mount-settings.ts';
-import { UnsentError } from './mounted-server.ts';
+import { PaymentRequiredError, UnsentError } from './mounted-server.ts';
 
 const connectMs = 5_000;
 /** The longest message, and the most bytes of one answer, which may have progress before its message. */
 const limits = { lineBytes: 2 * 1024 ** 2, totalBytes: 8 * 1024 ** 2 };
+
+/** What the request of a call has and gets beside its message, in base64. The SDK stands between. */
+export const httpPayment = new AsyncLocalStorage<{ proof: string | null; receipt: string | null }>();
 
 type HttpTarget = Extract<MountTarget, { kind: 'http' }>;
 interface HttpParts {
@@ -63,7 +67,9 @@ export const createMountFetch = (
       // A standing stream would carry only that the tools have changed, and break in silence: they are listed by a timer.
       // A stream that broke off is not resumed, as a server could have that repeated without end.
       if (isStream && !isSse) return new Response(null, { status: 405 });
+      const payment = httpPayment.getStore();
       const sent = { ...own, ...Object.fromEntries(new Headers(headers)) };
+      if (typeof payment?.proof === 'string') sent['payment-signature'] = payment.proof;
       const answer = await sendSigned(String(address), {
         method: isStream ? 'GET' : 'POST',
         headers: sent,
@@ -73,6 +79,8 @@ export const createMountFetch = (
         ...(signal === null ? {} : { signal }),
       });
       const { status } = answer;
+      const receipt = answer.headers['payment-response'];
+      if (payment !== undefined && typeof receipt === 'string') payment.receipt = receipt;
       if (status >= 400) throw await toRefusal(answer, isSse || 'mcp-session-id' in sent);
       const shown = ['content-type', 'mcp-session-id', 'location'].flatMap((name) => {
         const value = answer.headers[name];
@@ -93,13 +101,15 @@ export const createMountFetch = (
 const refusals: ReadonlySet<number> = new Set([401, 403, 404, 429]);
 
 /** What a server says of a refusal is not kept: it may repeat the credentials. */
-const toRefusal = async ({ status, body }: HttpAnswer, hasSession: boolean): Promise<Error> => {
+const toRefusal = async ({ status, headers, body }: HttpAnswer, hasSession: boolean): Promise<Error> => {
   // The specification says 404; some servers answer 400.
   const isSessionLost =
     hasSession &&
     (status === 404 || (status === 400 && /session/i.test((await body.text()).slice(0, 2_000))));
   leaveBody(body);
   const message = `the server answered with status ${status}`;
+  const terms = headers['payment-required'];
+  if (status === 402 && typeof terms === 'string') return new PaymentRequiredError(message, terms);
   return isSessionLost || refusals.has(status) ? new UnsentError(message, isSessionLost) : new Error(message);
 };
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { OutboundSend } from '../http/create-outbound.ts';
+import type { PayForCalls, PayingCaller } from '../http/pay-settings.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { JsonObject } from '../kit/json.ts';
 import { createFairShareLimiter, type Release } from '../kit/fair-share-limiter.ts';
@@ -49,7 +50,7 @@ export interface Mounts {
   /** Takes one of the calls that an account may have at a server at once. Null: it has as many. */
   takeTurn(tool: Pick<OfferedTool, 'server'>, accountId: string): Release | null;
   /** What accounts set for servers. */
-  secrets: Pick<AccountMounts, 'namesOf' | 'lacks' | 'set'>;
+  secrets: Pick<AccountMounts, 'namesOf' | 'lacks' | 'takes' | 'set'>;
   /** Calls a tool once, for an account. Never rejects. */
   call(
     tool: Pick<OfferedTool, 'server' | 'tool' | 'pin'> & { accountId: string },
@@ -80,6 +81,8 @@ export interface MountsOptions {
   clock: Clock;
   log: Log;
   telemetry?: MountParts['telemetry'];
+  /** Absent: no server is paid. */
+  payForCalls?: PayForCalls;
   times?: MountTimes;
 }
 
@@ -95,7 +98,10 @@ const usualTimes: MountTimes = {
 /** How old the known pins may be. Another process may accept tools. */
 const pinLifeMs = 1_000;
 
-/** Mounts MCP servers of others. Nothing of a client of MCP is loaded without servers. */
+/**
+ * Mounts MCP servers of others. Nothing of a client of MCP is loaded without servers. Throws ConfigError if one cannot be
+ * paid as it is set.
+ */
 export const createMounts = ({
   config: { mounts: configs, brand, dataDir, toolSecretKeys: keys, maxToolProcesses: max },
   version,
@@ -104,11 +110,13 @@ export const createMounts = ({
   log,
   outbound,
   telemetry,
+  payForCalls,
   times = usualTimes,
 }: MountsOptions): Mounts => {
   const clientInfo = { name: brand, version };
   const groups = createProcessGroups(join(dataDir, 'mounted-processes'));
-  const parts = { store, clock, log, outbound, telemetry, groups, times, clientInfo };
+  const payers = openPayers(configs, payForCalls);
+  const parts = { store, clock, log, outbound, telemetry, groups, times, clientInfo, payers };
   const accounts = createAccountMounts(configs, {
     // What is listed is that of the operator's own start.
     parts: { ...parts, store: { noteMountedTools: async () => undefined }, onTools: () => undefined },
@@ -137,16 +145,14 @@ export const createMounts = ({
     list = null;
   };
 
-  const makeList = (): OfferedTool[] =>
-    configs
+  const known = (): readonly OfferedTool[] =>
+    (list ??= configs
       .flatMap((config) =>
         [...(mounts.get(config.name)?.tools().values() ?? [])].flatMap((tool) =>
           pins.get(publicName(config.name, tool.name)) === tool.pin ? toOffered(tool, config) : [],
         ),
       )
-      .toSorted((a, b) => (a.name < b.name ? -1 : 1));
-
-  const known = (): readonly OfferedTool[] => (list ??= makeList());
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1)));
 
   return {
     servers: configs.map(({ name }) => name),
@@ -175,6 +181,18 @@ export const createMounts = ({
     },
   };
 };
+
+const openPayers = (
+  configs: readonly MountConfig[],
+  payForCalls: PayForCalls | undefined,
+): ReadonlyMap<string, PayingCaller> =>
+  new Map(
+    configs.flatMap(({ name, pay }) =>
+      pay === null || payForCalls === undefined
+        ? []
+        : [[name, payForCalls({ upstream: `mcp_servers.${name}`, pay })] as const],
+    ),
+  );
 
 /** Counts the calls of an account at a server. The server counts all calls together, and the wait for it is another one. */
 const createTurns = (configs: readonly MountConfig[]): Mounts['takeTurn'] => {

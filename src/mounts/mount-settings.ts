@@ -2,6 +2,7 @@ import { realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { relative, resolve } from 'node:path';
 import { z } from 'zod';
+import { paySettings, readPay, type PayConfig } from '../http/pay-settings.ts';
 import { ConfigError } from '../kit/errors.ts';
 import { parsePointer } from '../kit/json-pointer.ts';
 import type { Nano } from '../kit/money.ts';
@@ -10,7 +11,7 @@ import type { ResultLimits } from './read-result.ts';
 
 export const mountVariables = {
   TOOLS_PROCESSES_MAX: wholeNumber(1, 10_000, 16).describe(
-    'processes of mounted servers for accounts with secrets of their own; an account has at most a quarter of them',
+    'processes and connections of mounted servers for accounts with secrets of their own; an account has at most a quarter of them',
   ),
   TOOLS_SECRETS_KEY: secret(
     z
@@ -58,8 +59,18 @@ export type MountTarget =
       isSse: boolean;
       /** Of each request, with names in lower case. */
       headers: Readonly<Record<string, string>>;
+      /** Those whose values are secrets of each account. The operator's own, where given, are among `headers`. */
+      accountHeaders: readonly AccountHeader[];
       oauth: ClientCredentials | null;
     };
+
+interface AccountHeader {
+  header: string;
+  /** Stands before the value. */
+  prefix: '' | 'Bearer ';
+  /** The name of the secret. */
+  variable: string;
+}
 
 /** The operator's account at an authorization server. */
 export type ClientCredentials = Omit<z.output<typeof oauthSchema>, 'client_secret_env'> & { secret: string };
@@ -104,8 +115,10 @@ export interface MountConfig {
   tools: ReadonlyMap<string, ToolSettings>;
   timeouts: MountTimeouts;
   result: ResultLimits;
-  /** The variables that each account sets for a process of its own. */
+  /** The secrets that each account sets for a process or a connection of its own. */
   perAccount: readonly string[];
+  /** How its calls are paid; null: none is. */
+  pay: PayConfig | null;
 }
 
 /** The longest time that a call of a tool may take. */
@@ -138,6 +151,7 @@ const hasOneNameEach = (tools: Readonly<Record<string, ToolSettings>>): boolean 
 /** Clients take other keys of `_meta` for words of the gateway, of a host or of the protocol. */
 const freeKey = /^(?!ui|(?:x402|mcp|anthropic|openai|io\.modelcontextprotocol)\/)/i;
 
+export const headerValue = /^[\x20-\x7e]+$/;
 const headerName = z.string().regex(/^[\w-]+$/, 'must be the name of a header');
 
 const oauthSchema = z.strictObject({
@@ -190,7 +204,9 @@ const mountSchema = z
       .max(16)
       .transform((names) => [...new Set(names)])
       .default([])
-      .describe('variables of a `command` that each account sets for a process of its own'),
+      .describe(
+        'variables that each account sets for a process, or for the headers of a connection, of its own',
+      ),
     url: secret(httpUrl)
       .optional()
       .describe('address of a server that speaks Streamable HTTP, in place of `command`'),
@@ -205,6 +221,9 @@ const mountSchema = z
       .optional()
       .describe('environment variables with other headers for the `url`, by header'),
     oauth: oauthSchema.optional().describe('gets tokens for the `url` by client credentials'),
+    pay: paySettings
+      .optional()
+      .describe('pays for the calls of a `url` that sells them, as `providers.NAME.pay`, below their price'),
     allow: toolNames.optional().describe('the only tools that may be offered; by default all'),
     hide: toolNames.default([]).describe('tools that are never offered'),
     prices: z
@@ -241,14 +260,10 @@ const mountSchema = z
       sandbox === 'bubblewrap' || (read.length === 0 && write.length === 0 && !network),
     'has read, write or network, which belong to sandbox: bubblewrap',
   )
-  .refine(({ command, per_account: names }) => command !== undefined || names.length === 0, {
-    path: ['per_account'],
-    message: 'belongs to a command',
-  })
   .refine(
-    ({ command, transport, bearer_env, headers_env, oauth }) =>
-      command === undefined || (transport ?? bearer_env ?? headers_env ?? oauth) === undefined,
-    'transport, bearer_env, headers_env and oauth belong to a url',
+    ({ command, transport, bearer_env, headers_env, oauth, pay }) =>
+      command === undefined || (transport ?? bearer_env ?? headers_env ?? oauth ?? pay) === undefined,
+    'transport, bearer_env, headers_env, oauth and pay belong to a url',
   )
   .refine(({ bearer_env, oauth }) => !bearer_env || !oauth, 'needs either bearer_env or oauth');
 type MountSection = z.output<typeof mountSchema>;
@@ -292,6 +307,7 @@ export const readMounts = (
       timeouts: { answerMs: server.answer_ms, silenceMs: server.silence_ms, totalMs: server.total_ms },
       result: { maxCharacters: server.max_characters, meta: server.meta },
       perAccount,
+      pay: readPay(server.pay, { setting: `mcp_servers.${name}`, ...surroundings }),
     };
   });
 
@@ -328,20 +344,38 @@ const readTarget = (
 
 const readHttp = (
   name: string,
-  { url = '', private: isPrivate, transport, bearer_env, headers_env = {}, oauth }: MountSection,
+  section: MountSection,
   environment: MountSurroundings['environment'],
 ): MountTarget => {
   const read = (key: string, from: string): string => {
     const value = environment[from] ?? '';
-    if (/^[\x20-\x7e]+$/.test(value)) return value;
+    if (headerValue.test(value)) return value;
     throw refuse(name, key, `the environment variable ${from} is not set, or not printable ASCII`);
   };
-  const headers: Record<string, string> = {};
-  for (const [header, from] of Object.entries(headers_env))
-    headers[header.toLowerCase()] = read('headers_env', from);
-  if (bearer_env !== undefined) headers['authorization'] = `Bearer ${read('bearer_env', bearer_env)}`;
+  const { url = '', transport, bearer_env, headers_env = {}, per_account: secrets, oauth } = section;
+  const named = Object.entries(headers_env).map(([header, variable]): AccountHeader => ({
+    header: header.toLowerCase(),
+    prefix: '',
+    variable,
+  }));
+  if (bearer_env !== undefined)
+    named.push({ header: 'authorization', prefix: 'Bearer ', variable: bearer_env });
+  const accountHeaders = named.filter(({ variable }) => secrets.includes(variable));
+  const unused = secrets.find((one) => accountHeaders.every(({ variable }) => variable !== one));
+  if (unused !== undefined)
+    throw refuse(name, 'per_account', `${unused} is in no header: name it in bearer_env or headers_env`);
+  const headers = Object.fromEntries(
+    named
+      .filter((one) => !accountHeaders.includes(one) || environment[one.variable] !== undefined)
+      .map(({ header, prefix, variable }) => [
+        header,
+        prefix + read(prefix === '' ? 'headers_env' : 'bearer_env', variable),
+      ]),
+  );
   const account = oauth && { ...oauth, secret: read('oauth.client_secret_env', oauth.client_secret_env) };
-  return { kind: 'http', url, isPrivate, isSse: transport === 'sse', headers, oauth: account ?? null };
+  const isSse = transport === 'sse';
+  const { private: isPrivate } = section;
+  return { kind: 'http', url, isPrivate, isSse, headers, accountHeaders, oauth: account ?? null };
 };
 
 const contains = (folder: string, path: string): boolean =>

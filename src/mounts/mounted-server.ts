@@ -1,3 +1,4 @@
+import type { Nano } from '../kit/money.ts';
 import type { JsonObject } from '../kit/json.ts';
 
 /** What came of a call of a tool. */
@@ -21,6 +22,8 @@ export interface CallContext {
   /** Cancels the call, also at the server. */
   signal: AbortSignal;
   onProgress?: ((progress: ToolProgress) => void) | undefined;
+  /** The most that may be paid to the server for it; undefined: nothing. */
+  maxCost?: Nano | undefined;
   /** Names the trace that the call belongs to (W3C). */
   traceparent?: string | undefined;
 }
@@ -46,5 +49,16 @@ export class UnsentError extends Error {
   constructor(message: string, isSessionLost = false) {
     super(message);
     this.isSessionLost = isSessionLost;
+  }
+}
+
+/** The server asks for a payment, and did not run the tool. */
+export class PaymentRequiredError extends UnsentError {
+  /** In base64, as the header `PAYMENT-REQUIRED`. */
+  readonly terms: string;
+
+  constructor(message: string, terms: string) {
+    super(message);
+    this.terms = terms;
   }
 }

@@ -47,22 +47,32 @@ export const readResult = (result: JsonObject, { maxCharacters, meta }: ResultLi
     return failedResult(
       `The answer of this tool is longer than ${maxCharacters} characters, and was not passed on. Ask for less.`,
     );
-  return asksForPayment(structuredContent) || content.some(isTextThatAsks)
-    ? failedResult('The server of this tool asks for a payment, which this gateway does not make.')
-    : taken;
+  return readTerms(result) === null ? taken : unpaidResult;
+};
+
+/** The result of a tool whose server asks for a payment. */
+export const unpaidResult = failedResult(
+  'The server of this tool asks for a payment, which this gateway does not make.',
+);
+
+/** Finds the terms of x402 that a result has, wherever clients look for them; null: it has none. */
+export const readTerms = ({ content, structuredContent, _meta: meta }: JsonObject): JsonObject | null => {
+  const texts = Array.isArray(content) ? content.map(parseText) : [];
+  const all = [isJsonObject(meta) ? meta['x402/error'] : null, structuredContent, ...texts];
+  return all.find(asksForPayment) ?? null;
 };
 
 /** Clients of x402 take such an object for terms, as structured content or as the text of an item, in any result. */
-const asksForPayment = (value: unknown): boolean =>
+const asksForPayment = (value: unknown): value is JsonObject =>
   isJsonObject(value) && 'accepts' in value && 'x402Version' in value;
 
-const isTextThatAsks = (item: Json): boolean => {
+const parseText = (item: Json): unknown => {
   const text = isJsonObject(item) ? item['text'] : null;
-  if (typeof text !== 'string' || !text.trimStart().startsWith('{')) return false;
+  if (typeof text !== 'string' || !text.trimStart().startsWith('{')) return null;
   try {
-    return asksForPayment(JSON.parse(text));
+    return JSON.parse(text);
   } catch {
-    return false;
+    return null;
   }
 };
 

@@ -272,24 +272,36 @@ export const acceptTools = writeVerb({
   },
 });
 
-const revenueView = defineView<ToolSum>({
+const serverOf = ({ model }: ToolSum): string => model.split('__')[0] ?? '';
+
+/** The cost of calls is known where the gateway pays for them. */
+const isCostKnown = (sum: ToolSum, { mounts }: Pick<Config, 'mounts'>): boolean =>
+  sum.cost > 0n || mounts.some(({ name, pay }) => name === serverOf(sum) && pay !== null);
+
+const revenueView = defineView<ToolSum, Pick<Config, 'mounts'>>({
   calls: 'Those that have ended.',
   errors: 'Calls that failed, or whose result was `isError`.',
   p50_ms: 'Half of the calls took at most so long.',
   p95_ms: 'As `p50_ms`, for 95 of 100 calls.',
   income_usd: 'What callers paid, without refunds.',
-  cost_usd: 'What the server took for it. Null: unknown.',
+  cost_usd: 'What the server was paid by x402 (`pay`). Null: unknown.',
+  loss_usd: 'The part of the cost that was paid for calls that were not charged. Null: unknown.',
   margin_usd: 'Income without the cost. Null: unknown.',
 })({
-  server: [z.string(), ({ model }) => model.split('__')[0] ?? '', exampleTool.server],
+  server: [z.string(), serverOf, exampleTool.server],
   tool: [z.string(), ({ model }) => model.split('__').slice(1).join('__'), exampleTool.tool],
   calls: [count, 'calls', 120],
   errors: [count, 'errors', 2],
   p50_ms: [count, 'p50Ms', 14],
   p95_ms: [count, 'p95Ms', 80],
   income_usd: [usd, ({ income }) => formatUsd(income), '0.236'],
-  cost_usd: [usd.nullable(), () => null, null],
-  margin_usd: [usd.nullable(), () => null, null],
+  cost_usd: [usd.nullable(), (sum, config) => (isCostKnown(sum, config) ? formatUsd(sum.cost) : null), null],
+  loss_usd: [usd.nullable(), (sum, config) => (isCostKnown(sum, config) ? formatUsd(sum.loss) : null), null],
+  margin_usd: [
+    usd.nullable(),
+    (sum, config) => (isCostKnown(sum, config) ? formatUsd(sum.income - sum.cost) : null),
+    null,
+  ],
 });
 
 /** The store sorts all calls of the time by their duration. */
@@ -301,7 +313,7 @@ export const toolRevenue = readVerb({
   title: 'Sum up calls of mounted tools',
   description:
     'Calls of mounted tools that began in a time, of 366 days at most, and have ended, by server and tool: errors, ' +
-    'durations and income.',
+    'durations, income and cost.',
   group: 'tools',
   path: '/tools/revenue',
   fields: usageFields,
@@ -315,11 +327,11 @@ export const toolRevenue = readVerb({
     of: 'tools',
     table: {
       columns:
-        'server tool calls errors p50_ms=P50 p95_ms=P95 income_usd=USD cost_usd=COST margin_usd=MARGIN',
+        'server tool calls errors p50_ms=P50 p95_ms=P95 income_usd=USD cost_usd=COST loss_usd=LOSS margin_usd=MARGIN',
       none: 'No call of a mounted tool ended in this time.',
     },
   },
-  handle: async (asked, { store, clock }) => {
+  handle: async (asked, { store, clock, config }) => {
     const { from, to } = readSpan(asked, clock.now());
     if (to - from > maxSumDays * msPerDay)
       throw new AppError(
@@ -327,7 +339,7 @@ export const toolRevenue = readVerb({
         `from: must be at most ${maxSumDays} days before to, which is ${toIso(to)}.`,
         { param: 'from' },
       );
-    const sums = await store.sumToolCalls({ from, to });
-    return { from: toIso(from), to: toIso(to), tools: sums.map((sum) => revenueView.show(sum, undefined)) };
+    const [sums, settings] = [await store.sumToolCalls({ from, to }), await config()];
+    return { from: toIso(from), to: toIso(to), tools: sums.map((sum) => revenueView.show(sum, settings)) };
   },
 });

@@ -169,6 +169,24 @@ describe('the number of processes', () => {
     expect(pids.map(isAlive)).toEqual([false, false]);
   });
 
+  it('has one process of an account that makes room and comes back while its former one ends', async () => {
+    const { mounts, ids, setAll } = await start(3, { maxToolProcesses: 2 });
+    await setAll({ TOKEN: 'set' });
+    const [first, second, third] = ids.map((id) => caller(mounts, 'hostile', id));
+    await whenReady(first!);
+    const stubborn = await textOf(
+      first!('run', pinOf('run'), {
+        code: `process.on('SIGTERM', () => {}); setInterval(() => {}, 1e6); process.pid`,
+      }),
+    );
+    await whenReady(second!);
+    const waiting = third!('echo');
+    await expect.poll(() => mounts.restMs({ server: 'hostile', accountId: ids[0]! })).toBeNull();
+    expect(await pidOf(first!)).not.toBe(Number(stubborn));
+    expect(isAlive(Number(stubborn))).toBe(false);
+    expect((await waiting).kind).toBe('answered');
+  });
+
   it('counts one that ends until its process is gone', async () => {
     const { mounts, ids, setAll } = await start(2, { maxToolProcesses: 1 });
     await setAll({ TOKEN: 'set' });

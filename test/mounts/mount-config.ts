@@ -13,6 +13,7 @@ export const mountConfig = (
   prices: new Map(),
   harmless: [],
   perAccount: [],
+  pay: null,
   isForConnections: false,
   callsPerMinute: 600,
   concurrentCalls: 32,
@@ -40,6 +41,7 @@ export const httpTarget = (url: string, more: Partial<HttpTarget> = {}): HttpTar
   isPrivate: true,
   isSse: false,
   headers: {},
+  accountHeaders: [],
   oauth: null,
   ...more,
 });

@@ -4,6 +4,7 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../../src/config/config.ts';
 import { describeSettings } from '../../src/config/settings-in-force.ts';
+import { payYaml } from './x402-terms.ts';
 
 const read = (server: object, environment: Record<string, string> = {}) =>
   readConfig(environment, JSON.stringify({ mcp_servers: { files: server } })).mounts;
@@ -46,6 +47,7 @@ describe('mcp_servers', () => {
         timeouts: { answerMs: 10_000, silenceMs: 60_000, totalMs: 300_000 },
         result: { maxCharacters: 1_048_576, meta: [] },
         perAccount: [],
+        pay: null,
       },
     ]);
   });
@@ -58,6 +60,7 @@ describe('mcp_servers', () => {
     );
     expect(bearer?.target).toEqual({
       kind: 'http',
+      accountHeaders: [],
       url,
       isPrivate: false,
       isSse: true,
@@ -103,7 +106,8 @@ describe('mcp_servers', () => {
     [{ command: 'npx', sandbox: 'none', network: true }, /network, which belong to sandbox: bubblewrap/],
     [{ url: 'https://a.example', read: ['/srv'] }, /read, write or network, which belong to/],
     [{ ...sandboxed, read: ['srv'] }, /files\.read: must be an absolute path/],
-    [{ url: 'https://a.example', per_account: ['TOKEN'] }, /per_account: belongs to a command/],
+    [{ ...sandboxed, pay: payYaml }, /oauth and pay belong to a url/],
+    [{ url: 'https://a.example', pay: payYaml }, /files\.pay\.x402\.wallet_env: the environment variable/],
     [{ ...sandboxed, per_account: ['TOKEN'] }, /files\.per_account: needs TOOLS_SECRETS_KEY/],
     [{ url: 'ftp://a.example' }, /files\.url/],
     [{ url: 'https://a.example', prices: { a: -1 } }, /files\.prices/],
@@ -184,6 +188,13 @@ describe('mcp_servers', () => {
     expect(() => read({ ...sandboxed, read: [link] })).toThrow(/would show the server/);
   });
 
+  it('have no sandbox that shows a file with a key', () => {
+    const environment = { X402_EVM_REFUND_KEY_FILE: '/srv/keys/evm' };
+    expect(() => read({ ...sandboxed, read: ['/srv/keys'] }, environment)).toThrow(
+      /would show the server \/srv\/keys\/evm/,
+    );
+  });
+
   it('have a sandbox with what they name', () => {
     const shown = { read: ['/srv/files'], write: ['/srv/out'], network: true };
     expect(read({ ...sandboxed, ...shown })[0]?.target).toMatchObject({ sandbox: shown });
@@ -211,6 +222,25 @@ describe('mcp_servers', () => {
     );
     expect(server?.perAccount).toEqual(['GITHUB_TOKEN']);
     expect(() => readConfig({ TOOLS_SECRETS_KEY: 'short' }, null)).toThrow(/^TOOLS_SECRETS_KEY: must be 64/);
+  });
+
+  it('let accounts set values of headers, and take those of the operator where they are given', () => {
+    const server = {
+      url: 'https://a.example',
+      per_account: ['TOKEN', 'TEAM'],
+      bearer_env: 'TOKEN',
+      headers_env: { 'X-Team': 'TEAM' },
+    };
+    const [mount] = read(server, { TOOLS_SECRETS_KEY: key, TEAM: 'ours' });
+    expect(mount?.target).toMatchObject({
+      headers: { 'x-team': 'ours' },
+      accountHeaders: [
+        { header: 'x-team', prefix: '', variable: 'TEAM' },
+        { header: 'authorization', prefix: 'Bearer ', variable: 'TOKEN' },
+      ],
+    });
+    const { headers_env: _left, ...rest } = server;
+    expect(() => read(rest, { TOOLS_SECRETS_KEY: key })).toThrow(/per_account: TEAM is in no header/);
   });
 
   it.each(['Files', 'a__b', '1a', ''])('have no server named "%s"', (name) => {

@@ -56,15 +56,15 @@ const program = fileURLToPath(new URL('shop-server.mjs', import.meta.url));
 const rows = { rows: '/items', each: 0.001, max: 20 };
 const prices = { work: 0.002, look: 0.003, fail: 0.05, die: 0.05, find: rows, tell: rows };
 
+const shop = {
+  args: [program],
+  env: ['RUNS_FILE'],
+  prices: { ...prices, list: { ...rows, rows: '' } },
+  harmless: ['look', 'list'],
+};
+
 /** The settings of a server whose tools are sold. It needs the variable RUNS_FILE. */
-export const shopYaml = mountYaml({
-  shop: {
-    args: [program],
-    env: ['RUNS_FILE'],
-    prices: { ...prices, list: { ...rows, rows: '' } },
-    harmless: ['look', 'list'],
-  },
-});
+export const shopYaml = mountYaml({ shop });
 
 export const toolPath = (tool: string): string => `/v1/tools/shop/${tool}`;
 
@@ -78,16 +78,17 @@ export const toolSaleEngines = async () => {
 
 /**
  * A gateway that sells the tools of a mounted server to wallets on both local chains. `databaseUrl`: it is on PostgreSQL.
- * `accepted`: this tool alone is accepted.
+ * `accepted`: this tool alone is accepted. `settings`: more of the server.
  */
 export const startToolSale = async ({
   databaseUrl,
   accepted,
-}: { databaseUrl?: string | undefined; accepted?: string } = {}): Promise<ToolSale> => {
+  settings = {},
+}: { databaseUrl?: string | undefined; accepted?: string; settings?: object } = {}): Promise<ToolSale> => {
   const folder = await mkdtemp(join(tmpdir(), 'causeway-shop-'));
   const runsFile = join(folder, 'runs');
   const sale = await startPaidSearch({
-    yaml: shopYaml,
+    yaml: mountYaml({ shop: { ...shop, ...settings } }),
     environment: {
       ...{ WALLET_ACCOUNTS: 'on', X402_HEADER_BYTES: '6000', RUNS_FILE: runsFile },
       PATH: process.env['PATH'] ?? '',

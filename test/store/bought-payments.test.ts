@@ -1,28 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { NewBoughtPayment, Store } from '../../src/store/store.ts';
+import { bought as payment } from './bought-payment.ts';
 import { start } from './builders.ts';
 import { testEngines, type TestStore } from './open-test-store.ts';
-
-const payment = (identity: string, fields: Partial<NewBoughtPayment> = {}): NewBoughtPayment => ({
-  identity,
-  request: 'request',
-  upstream: 'providers.images',
-  operation: 'image',
-  jobId: null,
-  soldPayment: null,
-  network: 'eip155:84532',
-  asset: '0xusdc',
-  payTo: '0xseller',
-  amount: 40_000n,
-  price: 40n,
-  payload: '{}',
-  requirements: '{}',
-  leaseUntil: start + 60_000,
-  checkAt: start + 90_000,
-  maxPerDay: 100n,
-  now: start,
-  ...fields,
-});
 
 describe.each(testEngines())('payments to upstreams on $kind', ({ create }) => {
   let testStore: TestStore;

@@ -54,7 +54,11 @@ const plans: Plan[] = [
     indexes: [/(?=[^]*usage_sums)(?=[^]*jobs_active)(?=[^]*jobs_by_account)/],
   },
   { command: 'sumModels', input: { from: 0, to: 1 }, indexes: [/usage_sums_by_day/] },
-  { command: 'sumToolCalls', input: { from: 0, to: 1 }, indexes: [/tool_jobs_by_age/] },
+  {
+    command: 'sumToolCalls',
+    input: { from: 0, to: 1 },
+    indexes: [/(?=[^]*tool_jobs_by_age)(?=[^]*bought_payments_by_job)/],
+  },
   {
     command: 'findReplay',
     input: { accountId: 'a', idempotency: { endpoint: 'e', key: 'k' }, payment: 'p', now: start },
@@ -214,6 +218,8 @@ describe.each(testEngines())('the plans on $kind, among 100,000 jobs,', ({ kind,
       'insert into forgotten_people (digest) select id from jobs',
       `insert into connections (id, parent_id, grant_id, scopes, servers, resource, client) select id, id, id, '[]', '[]', '', '{}' from api_keys`,
       `insert into oauth_records (model, id, payload, grant_id, used_at, expires_at) select 'AccessToken', id, '{}', id, 0, 0 from jobs`,
+      `insert into bought_payments (identity, request, upstream, operation, job_id, network, asset, pay_to, amount, price, day, payload, requirements, state, lease_until, created_at, updated_at)
+        select id, id, '', 'tool', id, '', '', '', 1, 1, '', '', '', 'answered', 0, 0, 0 from jobs`,
       `insert into asked_calls (id, account_id, key_id, call_hash, operation, most, expires_at) select id, account_id, (select min(id) from api_keys), id, '', 1, 0 from jobs`,
       `insert into audit_log (id, at, actor, operation, input) values ('a', 0, 'cli:me', 'set_model', '{}')`,
       `insert into model_changes (sku, version, at, until, is_off, before, after, changed_in) select id, 1, 0, 1, 0, '{}', '{}', 'a' from jobs`,

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Store } from '../../src/store/store.ts';
 import { addAccount, finishing, opening, openJob, runningJob, start } from './builders.ts';
+import { bought } from './bought-payment.ts';
 import { testEngines, type TestStore } from './open-test-store.ts';
 
 describe.each(testEngines())('calls of mounted tools on $kind', ({ create }) => {
@@ -12,22 +13,42 @@ describe.each(testEngines())('calls of mounted tools on $kind', ({ create }) => 
   });
   afterAll(() => test.remove());
 
-  it('are summed up by tool, with failures, nearest ranks of their durations, and income', async () => {
+  it('are summed up by tool, with failures, nearest ranks of their durations, income, and what was paid for them', async () => {
     const owner = await addAccount(store);
     const call = async (model: string, tookMs: number, result: object, charge: bigint, at = start) => {
       const job = runningJob(owner, { kind: 'tool', model });
       await openJob(store, opening(job, { now: at, hold: 100n }));
       await store.finishJob(finishing(job.id, { charge, now: at + tookMs, result: JSON.stringify(result) }));
+      return job.id;
     };
+    const buy = (jobId: string, request: string, price: bigint) =>
+      store.recordBoughtPayment(
+        bought(`${jobId} ${request}`, { jobId, request: `${jobId} ${request}`, price }),
+      );
     const text = (said: string) => ({ content: [{ type: 'text', text: said }] });
-    await call('files__a', 10, text('{"isError":true}'), 5n);
+    const sold = await call('files__a', 10, text('{"isError":true}'), 5n);
     await call('files__a', 30, { ...text('ok'), structuredContent: { a: 1, isError: true } }, 5n);
-    await call('files__a', 20, { ...text('no'), isError: true }, 0n);
+    const lost = await call('files__a', 20, { ...text('no'), isError: true }, 0n);
+    for (const [id, price] of [
+      [sold, 3n],
+      [lost, 2n],
+    ] as const)
+      await buy(id, 'taken', price);
+    await buy(lost, 'not taken', 7n);
+    await store.moveBoughtPayment({
+      identity: `${lost} not taken`,
+      from: ['sent'],
+      to: 'unused',
+      transaction: null,
+      reason: null,
+      checkAt: null,
+      now: start,
+    });
     await call('files__b', 7, text('ok'), 1n);
     await call('files__b', 9, text('late'), 1n, start + 1_000);
     expect(await store.sumToolCalls({ from: start, to: start + 1_000 })).toEqual([
-      { model: 'files__a', calls: 3, errors: 1, p50Ms: 20, p95Ms: 30, income: 10n },
-      { model: 'files__b', calls: 1, errors: 0, p50Ms: 7, p95Ms: 7, income: 1n },
+      { model: 'files__a', calls: 3, errors: 1, p50Ms: 20, p95Ms: 30, income: 10n, cost: 5n, loss: 2n },
+      { model: 'files__b', calls: 1, errors: 0, p50Ms: 7, p95Ms: 7, income: 1n, cost: 0n, loss: 0n },
     ]);
   });
 });

@@ -67,12 +67,17 @@ const listTools = (mount: MountConfig, config: Config, outer: AbortSignal) => {
 
 const toProblem = (error: unknown, { name, target, perAccount }: MountConfig): Findings => {
   const message = `The mounted MCP server ${name} cannot be used: ${toReason(error, target) || 'it fails'}.`;
-  const own = perAccount.filter((variable) => target.kind !== 'stdio' || !(variable in target.env));
+  const own =
+    target.kind === 'stdio'
+      ? perAccount.filter((variable) => !(variable in target.env))
+      : target.accountHeaders.flatMap(({ header, variable }) => (header in target.headers ? [] : [variable]));
   return problem(
     message,
     own.length === 0
       ? 'Run its command by hand, or try its url, as the user of the gateway; what it writes is in the log of the gateway.'
-      : `It takes ${own.join(', ')} from each account. To list its tools it may need values of yours: name them in env.`,
+      : `It takes ${own.join(', ')} from each account. To list its tools it may need values of yours: ${
+          target.kind === 'stdio' ? 'name them in env' : 'set them in the environment of the gateway'
+        }.`,
   );
 };
 

@@ -78,15 +78,17 @@ const sale: PrepaidSale<Input, OfferedTool, Needs & Services> = {
     check: async (called, call, services) => {
       const tool = await admitCall(called, call, services);
       await assertAffordable(tool.price, call, services);
+      await countCall(tool, call, services);
       return tool;
     },
   },
 
-  open: async (called, call, services, { idempotency }) => {
+  open: async (called, call, services, { idempotency, checked }) => {
     // Also after the payment: the tool may have been taken back since.
     const tool = await admitCall(called, call, services);
     await assertAffordable(tool.price, call, services);
-    const endTurn = await takeTurn(tool, call, services);
+    if (checked === undefined) await countCall(tool, call, services);
+    const endTurn = takeTurn(tool, call, services);
     let ended: Promise<unknown> = Promise.resolve();
     try {
       const job = runningJob(call, { kind: 'tool', model: tool.name, deadlineMs: longestCallMs }, services);
@@ -160,13 +162,19 @@ const findTool = async (
   throw new AppError('tool_not_found', messages.tool_not_found);
 };
 
-/** Returns a function that ends the turn. Throws AppError 429 if the account has too many calls of the server. */
-const takeTurn = async (
+/** Throws AppError 429 if the account has made too many calls of the server in this minute. */
+const countCall = (
+  { server, callsPerMinute }: OfferedTool,
+  { caller: { accountId } }: AccountCall,
+  { accountLimiter }: Pick<Services, 'accountLimiter'>,
+): Promise<unknown> => accountLimiter.consume(accountId, callsPerMinute, `calls of ${server}`);
+
+/** Returns a function that ends the turn. Throws AppError 429 if the account has too many calls of the server at once. */
+const takeTurn = (
   tool: OfferedTool,
   { caller: { accountId } }: AccountCall,
-  { accountLimiter, mounts }: Pick<Services, 'accountLimiter' | 'mounts'>,
-): Promise<() => void> => {
-  await accountLimiter.consume(accountId, tool.callsPerMinute, `calls of ${tool.server}`);
+  { mounts }: Pick<Services, 'mounts'>,
+): (() => void) => {
   const release = mounts.takeTurn(tool, accountId);
   if (release === null) throw tooManyActive();
   return () => release();

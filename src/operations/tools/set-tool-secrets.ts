@@ -68,6 +68,17 @@ const operation = readOperation<Input, Pick<Services, 'mounts'>>({
     const names = mounts.secrets.namesOf(server);
     if (names.length === 0 || Object.keys(secrets).some((name) => !names.includes(name)))
       throw new AppError('invalid_value', takesOnly(names), { param: 'secrets' });
+    const wrong = Object.entries(secrets).find(
+      ([, value]) => value !== null && !mounts.secrets.takes(server, value),
+    );
+    if (wrong !== undefined)
+      throw new AppError(
+        'invalid_value',
+        `secrets: ${wrong[0]} must be printable ASCII, without line ends.`,
+        {
+          param: 'secrets',
+        },
+      );
     const owner = { accountId: caller.accountId, server };
     await mounts.secrets.set(owner, secrets);
     const lacking = await mounts.secrets.lacks(owner);

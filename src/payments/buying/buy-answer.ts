@@ -24,6 +24,8 @@ export interface PaidCall extends Pick<
   'upstream' | 'request' | 'operation' | 'jobId' | 'soldPayment'
 > {
   signal: AbortSignal | null;
+  /** What it is sold for: nothing above it is paid. Undefined: it is not compared. */
+  maxPrice?: Nano;
 }
 
 export interface Exchanged<Answer extends AnswerHead> {
@@ -113,10 +115,10 @@ const signAndRecord = async (
   { headers }: AnswerHead,
 ): Promise<BoughtPayment> => {
   const { store, clock, log, wallet, maxPerDay, noteProblem } = context;
-  const { signal, ...record } = call;
+  const { signal, maxPrice, ...record } = call;
   const { upstream } = call;
   try {
-    const offer = chooseOffer(headers['payment-required'], wallet);
+    const offer = chooseOffer(headers['payment-required'], { ...wallet, maxPrice });
     const { payload, identity } = await wallet.sign(offer, signal);
     const { requirements, price } = offer;
     const now = clock.now();

@@ -55,9 +55,15 @@ const toPrice = (amount: bigint, decimals: number): Nano => {
   return (amount * nanoPerUsd + unit - 1n) / unit;
 };
 
+interface Limits {
+  maxPerCall: Nano;
+  /** What the answer is sold for. Undefined: it is not compared. */
+  maxPrice?: Nano | undefined;
+}
+
 const findFault = (
   { asset, payTo, amount, maxTimeoutSeconds, extra }: PaymentRequirements,
-  { network, maxPerCall }: { network: PaymentNetwork; maxPerCall: Nano },
+  { network, maxPerCall, maxPrice }: Limits & { network: PaymentNetwork },
 ): string | null => {
   const { family, asset: known } = network;
   const { name, version, assetTransferMethod = 'eip3009' } = extra;
@@ -70,6 +76,8 @@ const findFault = (
   if (maxTimeoutSeconds > longestSeconds) return `a proof would be valid for ${maxTimeoutSeconds} seconds`;
   if (BigInt(amount) === 0n || BigInt(amount) > largestAmount) return 'the amount is not payable';
   const price = toPrice(BigInt(amount), known.decimals);
+  if (maxPrice !== undefined && price > maxPrice)
+    return `${formatUsd(price)} USD is more than the call is sold for, which is ${formatUsd(maxPrice)}`;
   return price > maxPerCall
     ? `${formatUsd(price)} USD is more than max_usd_per_call, which is ${formatUsd(maxPerCall)}`
     : null;
@@ -77,11 +85,11 @@ const findFault = (
 
 /**
  * Chooses the terms to pay from a 402's `PAYMENT-REQUIRED`: those of the first of `networks`, in the operator's order, of
- * a known token and within the limit. Throws PurchaseError when there are none.
+ * a known token and within the limits. Throws PurchaseError when there are none.
  */
 export const chooseOffer = (
   header: unknown,
-  { networks, maxPerCall }: { networks: readonly PaymentNetwork[]; maxPerCall: Nano },
+  { networks, ...limits }: Limits & { networks: readonly PaymentNetwork[] },
 ): Offer => {
   const required = readRequired(header);
   if (required === null)
@@ -96,7 +104,7 @@ export const chooseOffer = (
   const faults: string[] = [];
   for (const network of networks)
     for (const requirements of terms.filter((one) => one.network === network.id)) {
-      const fault = findFault(requirements, { network, maxPerCall });
+      const fault = findFault(requirements, { network, ...limits });
       if (fault === null) {
         const price = toPrice(BigInt(requirements.amount), network.asset.decimals);
         return { network, requirements, resource, price };

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type { HttpClient } from '../../http/http-client.ts';
-import { type PayFor } from '../../http/pay-settings.ts';
+import type { PayConfig, PayFor, PayForCalls } from '../../http/pay-settings.ts';
 import { currentPurpose } from '../../kit/call-purpose.ts';
 import {
   leaveBody,
@@ -11,9 +11,12 @@ import {
   type HttpRequest,
 } from '../../http/send-request.ts';
 import type { Clock } from '../../kit/clock.ts';
+import { ConfigError } from '../../kit/errors.ts';
 import { sha256 } from '../../kit/ids.ts';
+import { canonicalJson } from '../../kit/json.ts';
 import type { Log } from '../../kit/log.ts';
 import { repeat, throttle } from '../../kit/repeat.ts';
+import { decodeBase64Json, encodeBase64Json } from '../chains/core/wire.ts';
 import type { X402NetworkConfig } from '../x402-settings.ts';
 import type { BoughtPayment, Store } from '../../store/store.ts';
 import { buyAnswer, findBoughtOutcome, type BuyContext, type PaidCall } from './buy-answer.ts';
@@ -25,6 +28,8 @@ export interface BuyerOptions {
   log: Log;
   /** The networks that the gateway sells on: their nodes are asked. Others are asked at public nodes. */
   sold: readonly X402NetworkConfig[];
+  /** Wallets pay the gateway with test money, so no call is paid for them with other money. */
+  takesTestMoney: boolean;
 }
 
 export type Buyer = ReturnType<typeof createBuyer>;
@@ -38,7 +43,7 @@ const claimMs = 60_000;
 const refusalLimits = { totalBytes: 65_536 };
 
 /** Buys answers of upstreams that are sold by x402, from the operator's wallets. */
-export const createBuyer = ({ store, clock, log, sold }: BuyerOptions) => {
+export const createBuyer = ({ store, clock, log, sold, takesTestMoney }: BuyerOptions) => {
   const networks: BuyingNetwork[] = [];
   const problems = new Map<string, { problem: string; at: number }>();
   const warn = throttle<{ upstream: string; problem: string }>(logIntervalMs, (facts, leftOut) =>
@@ -49,17 +54,29 @@ export const createBuyer = ({ store, clock, log, sold }: BuyerOptions) => {
     warn({ upstream, problem });
   };
 
-  const payFor: PayFor = (http, { upstream, pay }) => {
+  const open = (pay: PayConfig): BuyContext => {
     const wallet = openWallet(pay, sold);
     networks.push(...wallet.networks);
-    return createPayingClient(http, {
-      upstream,
-      context: { store, clock, log, wallet, maxPerDay: pay.maxPerDay, noteProblem },
-    });
+    return { store, clock, log, wallet, maxPerDay: pay.maxPerDay, noteProblem };
+  };
+
+  const payFor: PayFor = (http, { upstream, pay }) =>
+    createPayingClient(http, { upstream, context: open(pay) });
+
+  const payForCalls: PayForCalls = ({ upstream, pay }) => {
+    const context = open(pay);
+    const real = context.wallet.networks.find(({ isTest }) => !isTest);
+    if (takesTestMoney && real !== undefined)
+      throw new ConfigError(
+        `${pay.setting}.networks: ${real.label} has real money, and wallets pay this gateway with test money. Name a test ` +
+          'network, or set WALLET_ACCOUNTS=off',
+      );
+    return createPayingCaller(upstream, context);
   };
 
   return {
     payFor,
+    payForCalls,
     /** The last problem of each upstream that was not paid, as this process has seen it. */
     problems: (): ReadonlyMap<string, { problem: string; at: number }> => problems,
     /** Asks the chains for the outcome of payments without an answer, until `signal` aborts. */
@@ -148,6 +165,28 @@ const createPayingClient = (
     });
   },
 });
+
+/** What is no HTTP passes through the same steps: a result is a 200, terms are a 402. */
+const createPayingCaller =
+  (upstream: string, context: BuyContext): ReturnType<PayForCalls> =>
+  async ({ name, input, ...limits }, attempt) => {
+    const purpose = currentPurpose();
+    const request = sha256(canonicalJson([upstream, purpose.jobId, name, input]));
+    const bought = await buyAnswer(context, { ...purpose, ...limits, upstream, request }, async (headers) => {
+      const header = headers['payment-signature'];
+      const proof = header === undefined ? null : { header, payload: decodeBase64Json(header) };
+      const { result, terms, receipt } = await attempt(proof);
+      const answer = {
+        status: terms === null ? 200 : 402,
+        headers: { 'payment-required': toHeader(terms), 'payment-response': toHeader(receipt) },
+        result,
+      };
+      return { answer, isWhole: true };
+    });
+    return bought.result;
+  };
+
+const toHeader = (value: unknown): string => (typeof value === 'string' ? value : encodeBase64Json(value));
 
 /** Questions about a job that has begun are not bought: each would replay the first answer. */
 const isQuestion = ({ method = 'GET' }: HttpRequest): boolean =>

@@ -53,6 +53,9 @@ const toolSumFields = {
   p95Ms: integer(),
   /** Without what was refunded. */
   income: int64(),
+  /** What was paid for them by x402, and how much of it for calls that nobody paid. */
+  cost: int64(),
+  loss: int64(),
 };
 /** Sum of the calls of one mounted tool that have ended. */
 export type ToolSum = RowOf<typeof toolSumFields>;
@@ -65,9 +68,12 @@ export const sumToolCalls = read({
   isLong: true,
   text: `select model, count(*) as calls, sum(failed) as errors,
       min(case when place * 100 >= calls * 50 then took end) as p50_ms,
-      min(case when place * 100 >= calls * 95 then took end) as p95_ms, cast(sum(paid) as bigint) as income
+      min(case when place * 100 >= calls * 95 then took end) as p95_ms, cast(sum(paid) as bigint) as income,
+      cast(sum(cost) as bigint) as cost, cast(sum(case when paid = 0 then cost else 0 end) as bigint) as loss
     from (select j.model, j.finished_at - j.created_at as took, h.captured - h.refunded as paid,
         case when j.status = 'failed' or j.result like '%,"isError":true}' then 1 else 0 end as failed,
+        (select cast(coalesce(sum(b.price), 0) as bigint) from bought_payments b
+          where b.job_id = j.id and b.state <> 'unused') as cost,
         row_number() over (partition by j.model order by j.finished_at - j.created_at) as place,
         count(*) over (partition by j.model) as calls
       from jobs j join holds h on h.job_id = j.id

@@ -90,7 +90,7 @@ describe.each(['base', 'solana'] as const)('a buyer on %s', (chain) => {
       receive: (url, request) =>
         struck(request.headers, (headers) => http.receive(url, { ...request, headers })),
     };
-    const buyer = createBuyer({ store, clock, log: silentLog, sold });
+    const buyer = createBuyer({ store, clock, log: silentLog, sold, takesTestMoney: false });
     return buyer.payFor(faulty, { upstream: 'seller', pay: payWith(limits) });
   };
   const ask = async (
@@ -246,5 +246,25 @@ describe.each(['base', 'solana'] as const)('a buyer on %s', (chain) => {
     // The blocks of Base are a day ahead now, so its seller takes no proof any more.
     await draw(open(), 'job').catch(() => null);
     expect(proofs[1]).not.toBe(proofs[0]);
+  });
+});
+
+describe('a buyer for a gateway that takes test money', () => {
+  it('pays for no call with real money', () => {
+    const store = {} as Store;
+    const open = (takesTestMoney: boolean, network: string) =>
+      createBuyer({ store, clock: Date, log: silentLog, sold, takesTestMoney }).payForCalls({
+        upstream: 'mcp_servers.far',
+        pay: {
+          setting: 'pay',
+          keys,
+          maxPerCall: 1n,
+          maxPerDay: 1n,
+          networks: [network],
+        },
+      });
+    expect(() => open(true, 'base')).toThrow('pay.networks: Base has real money');
+    expect(open(true, 'base-sepolia')).toBeTypeOf('function');
+    expect(open(false, 'base')).toBeTypeOf('function');
   });
 });

@@ -151,6 +151,7 @@ const upstreamPayments = ({ int64, id, tableEnd }: Engine): string[] => [
     where job_id is not null and state <> 'unused'`,
   `create index bought_payments_by_request on bought_payments (request, created_at)`,
   `create index bought_payments_to_check on bought_payments (check_at) where check_at is not null`,
+  `create index bought_payments_by_job on bought_payments (job_id) where job_id is not null`,
   `create index bought_payments_by_time on bought_payments (created_at, identity)`,
   `create table bought_days (
     upstream ${id} not null,

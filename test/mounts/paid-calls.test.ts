@@ -1,0 +1,130 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { isJsonObject, type JsonObject } from '../../src/kit/json.ts';
+import { encodeBase64Json } from '../../src/payments/chains/core/wire.ts';
+import { acceptToolsOf } from './accept-tools.ts';
+import { startHttpMcp, type SeenRequest } from './http-mcp-server.ts';
+import { startMountingGateway } from './start-mounting-gateway.ts';
+import { centTerms, payYaml, walletKey } from './x402-terms.ts';
+
+interface Call {
+  id: number;
+  meta: JsonObject;
+  /** The proof in the header. */
+  header: string | undefined;
+}
+
+const readCall = ({ body, headers }: SeenRequest): Call | null => {
+  if (!body.includes('"tools/call"')) return null;
+  const { id, params } = JSON.parse(body) as { id: number; params: { _meta?: JsonObject } };
+  return { id, meta: params._meta ?? {}, header: headers['payment-signature']?.toString() };
+};
+
+/** A sold tool `echo`, and a gateway that pays for it. `answer`: null: the connection breaks off. */
+const start = async (answer: (call: Call) => { status?: number; headers?: object; body?: object } | null) => {
+  const calls: Call[] = [];
+  const { origin } = await startHttpMcp((request, response) => {
+    const call = readCall(request);
+    if (call === null) return false;
+    calls.push(call);
+    const given = answer(call);
+    if (given === null) response.destroy();
+    else
+      response
+        .writeHead(given.status ?? 200, { 'content-type': 'application/json', ...given.headers })
+        .end(JSON.stringify({ jsonrpc: '2.0', id: call.id, ...given.body }));
+    return true;
+  });
+  const gateway = await startMountingGateway(
+    { remote: { url: `${origin}/mcp`, private: true, prices: { echo: 0.02 }, pay: payYaml } },
+    { WALLET_KEY: walletKey },
+  );
+  onTestFinished(() => gateway.stop());
+  await acceptToolsOf(gateway.services, 'remote');
+  const ask = (key: string): Promise<Response> =>
+    gateway.call('/v1/tools/remote/echo', { body: {}, headers: { 'idempotency-key': key } });
+  const bought = () => gateway.services.store.listBoughtPayments({ before: null, limit: 10 });
+  return { gateway, calls, ask, bought };
+};
+
+const isPaid = ({ meta }: Call): boolean => 'x402/payment' in meta;
+const done = { body: { result: { content: [{ type: 'text', text: 'echo' }] } } };
+const text = [{ type: 'text', text: JSON.stringify(centTerms) }];
+
+describe('terms of a payment', () => {
+  it.each([
+    ['as structured content', { result: { isError: true, content: [], structuredContent: centTerms } }],
+    ['as text', { result: { isError: true, content: text } }],
+    ['in _meta', { result: { isError: true, content: [], _meta: { 'x402/error': centTerms } } }],
+    ['in an error of the protocol', { error: { code: 402, message: 'pay', data: centTerms } }],
+  ])('are met %s, by a proof in _meta', async (_where, body) => {
+    const { calls, ask, bought } = await start((call) => (isPaid(call) ? done : { body }));
+    const answer = await ask('a');
+    expect([await answer.json(), answer.headers.get('x-causeway-charge-usd')]).toEqual([
+      { content: [{ type: 'text', text: 'echo' }] },
+      '0.02',
+    ]);
+    expect(calls.map(isPaid)).toEqual([false, true]);
+    expect(await bought()).toMatchObject([{ state: 'answered', price: 10_000_000n, transaction: null }]);
+  });
+
+  it('are met by HTTP, whose answer names the transaction', async () => {
+    const transaction = `0x${'ab'.repeat(32)}`;
+    const headers = { 'payment-required': encodeBase64Json(centTerms) };
+    const receipt = { 'payment-response': encodeBase64Json({ success: true, transaction }) };
+    const { calls, ask, bought } = await start(({ header }) =>
+      header === undefined ? { status: 402, headers } : { ...done, headers: receipt },
+    );
+    expect((await ask('a')).headers.get('x-causeway-charge-usd')).toBe('0.02');
+    const [, paid] = calls;
+    expect(paid?.header).toBe(encodeBase64Json(paid?.meta['x402/payment']));
+    expect(await bought()).toMatchObject([{ state: 'answered', transaction }]);
+  });
+});
+
+describe('a call that was paid', () => {
+  it('is uncharged and never paid again when no answer comes', async () => {
+    const { gateway, calls, ask, bought } = await start((call) =>
+      isPaid(call) ? null : { body: { error: { code: 402, message: 'pay', data: centTerms } } },
+    );
+    for (let times = 0; times < 2; times += 1) {
+      const answer = await ask('same');
+      expect([answer.status, await answer.json()]).toMatchObject([
+        502,
+        { error: { code: 'outcome_unknown' } },
+      ]);
+    }
+    expect(calls.filter(isPaid)).toHaveLength(1);
+    expect(await bought()).toMatchObject([{ state: 'sent' }]);
+    const balance = await (await gateway.call('/v1/balance')).json();
+    expect(balance).toMatchObject({ balance_usd: '10.00' });
+  });
+
+  it('is uncharged when the server asks for another payment, which it does not get', async () => {
+    const { calls, ask, bought } = await start(() => ({
+      body: { result: { isError: true, content: [], structuredContent: centTerms } },
+    }));
+    const answer = await ask('a');
+    expect(answer.headers.get('x-causeway-charge-usd')).toBe('0.00');
+    expect(new Set(calls.filter(isPaid).map(({ meta }) => JSON.stringify(meta['x402/payment']))).size).toBe(
+      1,
+    );
+    expect((await bought()).map(({ state }) => state)).toEqual(['sent']);
+  });
+
+  it('tells its caller nothing of the proof or the receipt', async () => {
+    const { ask } = await start((call) =>
+      isPaid(call)
+        ? {
+            body: {
+              result: {
+                content: [{ type: 'text', text: 'echo' }],
+                _meta: { 'x402/payment-response': { success: true, transaction: '0x1' } },
+              },
+            },
+          }
+        : { body: { error: { code: 402, message: 'pay', data: centTerms } } },
+    );
+    const body: unknown = await (await ask('a')).json();
+    expect(isJsonObject(body) && Object.keys(body)).toEqual(['content']);
+  });
+});
