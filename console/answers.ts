@@ -1,7 +1,6 @@
 /** The parts of the gateway's answers that the console shows. /openapi.json describes them. */
 export interface Totals {
   jobs: { total: number; queued: number; running: number; done: number; failed: number };
-  charged_usd: string;
   refunded_usd: string;
   net_spent_usd: string;
 }
@@ -26,9 +25,7 @@ export interface JobRow {
   kind: string;
   status: string;
   created_at: string;
-  finished_at: string | null;
   duration_ms: number | null;
-  billing_status: string;
   net_spent_usd: string;
   error: Refusal | null;
   /** Only operators see it. */
@@ -49,7 +46,6 @@ export interface Key {
   id: string;
   label: string;
   display: string;
-  created_at: string;
   expires_at: string | null;
   revoked_at: string | null;
   models: string[] | null;
@@ -72,10 +68,8 @@ export interface Account {
   name: string;
   status: string;
   sandbox: boolean;
-  wallet: string | null;
   balance_usd: string;
   held_usd: string;
-  ledger_usd: string;
   created_at: string;
 }
 
@@ -85,7 +79,6 @@ export interface Payment {
   network: string;
   amount: string | null;
   amount_units: string;
-  payer: string | null;
   account_id: string | null;
   job_id: string | null;
   created_at: string;

@@ -19,7 +19,6 @@ export interface CallOptions {
   body?: object;
   method?: 'DELETE' | 'POST';
   signal?: AbortSignal;
-  headers?: Readonly<Record<string, string>>;
 }
 
 export interface Api {
@@ -42,11 +41,8 @@ export const messageOf = async (answer: Response): Promise<string> => {
 };
 
 /** `onEnded` is called when the session that made a call has ended. */
-export const createApi = (
-  { base, brand }: { base: string; brand: string },
-  onEnded: (refusal: ApiError) => void,
-): Api => {
-  const open: Api['open'] = async (path, { body, method, signal, headers } = {}) => {
+export const createApi = ({ base, brand }: { base: string; brand: string }, onEnded: () => void): Api => {
+  const open: Api['open'] = async (path, { body, method, signal } = {}) => {
     // It ends with the headers: a stream may take longer.
     const limit = new AbortController();
     const timer = setTimeout(() => limit.abort(new DOMException('no answer', 'TimeoutError')), longestMs);
@@ -55,14 +51,13 @@ export const createApi = (
       headers: {
         [`x-${brand}-console`]: '1',
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        ...headers,
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       signal: signal === undefined ? limit.signal : AbortSignal.any([signal, limit.signal]),
     }).finally(() => clearTimeout(timer));
     if (answer.ok) return answer;
     const refusal = new ApiError(answer.status, await messageOf(answer));
-    if (refusal.status === 401) onEnded(refusal);
+    if (refusal.status === 401) onEnded();
     throw refusal;
   };
   const read = async <Answer>(path: string, options: CallOptions = {}): Promise<Answer> => {

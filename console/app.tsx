@@ -52,6 +52,7 @@ const Navigation = ({ area, path }: { area: Area; path: string }) => {
       <ul>
         {pages
           .filter((page) => page.area === area && page.title !== undefined)
+          .filter(({ changes }) => changes !== true || session.operator === 'write')
           .map((page) => (
             <li key={page.path}>
               <Link
@@ -115,7 +116,13 @@ const Place = () => {
 const retryMs = 5_000;
 
 /** The console: asks who is signed in, and shows the page that the address names. */
-export const App = ({ base, brand, title }: Identity) => {
+export const App = (identity: Identity) => (
+  <Guarded>
+    <Console {...identity} />
+  </Guarded>
+);
+
+const Console = ({ base, brand, title }: Identity) => {
   const [session, setSession] = useState<Session | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   const { api, refresh } = useMemo(() => {

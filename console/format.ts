@@ -45,6 +45,7 @@ export const toWords = (name: string): string => {
 /** Writes a value of an answer whose members are not known, by the name of its field. */
 export const toText = (name: string, value: unknown): string => {
   if (value === null || value === undefined) return '–';
+  if (Array.isArray(value)) return value.map((one) => toText(name, one)).join(', ') || 'none';
   if (typeof value === 'object')
     return Object.entries(value)
       .map(([part, own]) => `${toWords(part).toLowerCase()} ${toText(part, own)}`)

@@ -2,19 +2,24 @@ import type { Area } from './pages.tsx';
 import { Field, Problem, readFields } from './parts/parts.tsx';
 import { usePlace } from './router.tsx';
 import { useAction, useConsole } from './use-console.ts';
+import { useWallets } from './pay/wallets.ts';
+import { signWalletIn } from './sign-wallet-in.ts';
 
 /** The page on which a person signs in with a key. `area`: which pages the address is of. */
 export const SignIn = ({ area }: { area: Area }) => {
-  const { api, title, refresh } = useConsole();
+  const { api, base, session, title, refresh } = useConsole();
   const { visit } = usePlace();
   const { isBusy, problem, run } = useAction();
-  const signIn = (event: SubmitEvent): void => {
-    const { key = '' } = readFields(event);
+  const wallets = useWallets(null);
+  const signIn = (findKey: () => Promise<string>): void =>
     void run(async () => {
-      const { role } = await api.read<{ role: Area }>('session', { body: { key } });
+      const { role } = await api.read<{ role: Area }>('session', { body: { key: await findKey() } });
       if (role !== area) visit(role === 'operator' ? 'operator' : '');
       await refresh();
     });
+  const submit = (event: SubmitEvent): void => {
+    const { key = '' } = readFields(event);
+    signIn(() => Promise.resolve(key));
   };
   return (
     <main class="sign-in">
@@ -25,7 +30,7 @@ export const SignIn = ({ area }: { area: Area }) => {
           ? 'Use the key of an operator. It sees all accounts.'
           : 'Use an API key of your account. The console can do what the key can do.'}
       </p>
-      <form onSubmit={signIn}>
+      <form onSubmit={submit}>
         <Field
           name="key"
           label={area === 'operator' ? 'Operator key' : 'API key'}
@@ -37,6 +42,18 @@ export const SignIn = ({ area }: { area: Area }) => {
         <button type="submit" class="main" disabled={isBusy}>
           Sign in
         </button>
+        {area === 'customer' &&
+          session.wallets &&
+          wallets.map((wallet) => (
+            <button
+              key={wallet.name}
+              type="button"
+              disabled={isBusy}
+              onClick={() => signIn(() => signWalletIn(wallet, base))}
+            >
+              Sign in with {wallet.name}
+            </button>
+          ))}
       </form>
       <p class="soft">You are signed out after twelve hours, and when the key ends.</p>
     </main>

@@ -7,6 +7,8 @@ export interface Session {
   customer: boolean;
   /** The role of the operator's key. */
   operator: 'read' | 'write' | null;
+  /** Whether wallets have accounts on this gateway. */
+  wallets: boolean;
 }
 
 export interface ConsoleContext {
@@ -123,4 +125,27 @@ export const useAction = () => {
     }
   };
   return { isBusy, problem, run };
+};
+
+/**
+ * An id with which a repeated call changes nothing twice. It is another one once the end of a call is known: `isEnd` says
+ * it of an answer, and a refusal changed nothing.
+ */
+export const useCallId = () => {
+  const [id, setId] = useState(() => crypto.randomUUID());
+  const renew = (): void => setId(crypto.randomUUID());
+  const once = async <Answer>(
+    call: (id: string) => Promise<Answer>,
+    isEnd: (answer: Answer) => boolean = () => true,
+  ): Promise<Answer> => {
+    try {
+      const answer = await call(id);
+      if (isEnd(answer)) renew();
+      return answer;
+    } catch (error) {
+      if (error instanceof ApiError && error.status < 500) renew();
+      throw error;
+    }
+  };
+  return { once };
 };

@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
 import { money } from '../format.ts';
-import { Confirm } from '../parts/confirm.tsx';
-import { Moment, Problem, State, Title } from '../parts/parts.tsx';
+import { Action } from '../parts/confirm.tsx';
+import { Moment, State, Title } from '../parts/parts.tsx';
 import { CustomerTable } from '../parts/table.tsx';
-import { useAction, useConsole } from '../use-console.ts';
+import { useConsole } from '../use-console.ts';
 
 interface Connection {
   id: string;
@@ -23,19 +23,15 @@ const nameOf = ({ client, client_name: name }: Connection): string =>
 
 export const Connections = () => {
   const { api } = useConsole();
-  const { problem, run } = useAction();
   const [turn, setTurn] = useState(0);
-  const [ending, setEnding] = useState<Connection | null>(null);
-  const end = ({ id }: Connection): void =>
-    void run(async () => {
-      await api.open(`v1/connections/${id}`, { method: 'DELETE' });
-      setTurn((last) => last + 1);
-    });
+  const end = async ({ id }: Connection): Promise<void> => {
+    await api.open(`v1/connections/${id}`, { method: 'DELETE' });
+    setTurn((last) => last + 1);
+  };
   return (
     <>
       <Title>Connections</Title>
       <p class="soft">Assistants that may spend from this account.</p>
-      <Problem text={problem} />
       <CustomerTable<Connection>
         name="Connections"
         path="v1/connections"
@@ -57,23 +53,19 @@ export const Connections = () => {
             title: 'End',
             cell: (one) =>
               one.revoked_at === null && (
-                <button type="button" onClick={() => setEnding(one)} aria-label={`End ${nameOf(one)}`}>
-                  End
-                </button>
+                <Action
+                  label="End"
+                  name={`End ${nameOf(one)}`}
+                  question={`End the connection of ${nameOf(one)}? It cannot call any more; jobs that it began go on.`}
+                  yes="End the connection"
+                  act={() => end(one)}
+                />
               ),
           },
         ]}
         keyOf={({ id }) => id}
         none="No assistant is connected."
       />
-      {ending !== null && (
-        <Confirm
-          question={`End the connection of ${nameOf(ending)}? It cannot call any more; jobs that it began go on.`}
-          yes="End the connection"
-          onYes={() => end(ending)}
-          onNo={() => setEnding(null)}
-        />
-      )}
     </>
   );
 };

@@ -1,6 +1,6 @@
 import type { JobRow } from '../answers.ts';
 import { money } from '../format.ts';
-import { jobColumns } from '../parts/history.tsx';
+import { jobColumns, JobFilters, useJobFilters } from '../parts/history.tsx';
 import { Facts, Moment, Problem, Shown, State, Title } from '../parts/parts.tsx';
 import { hasEnded, Outcome, type JobAnswer } from '../parts/outcome.tsx';
 import { CustomerTable } from '../parts/table.tsx';
@@ -10,12 +10,14 @@ import { useLoad } from '../use-console.ts';
 export const Jobs = () => (
   <>
     <Title>Jobs</Title>
+    <JobFilters area="" />
     <CustomerTable<JobRow>
       name="Jobs"
       path="v1/jobs"
+      filters={useJobFilters()}
       columns={jobColumns('')}
       keyOf={({ id }) => id}
-      none="There are no jobs. Try the playground."
+      none="There are no such jobs."
     />
   </>
 );

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { Key, Model } from '../answers.ts';
-import { Confirm } from '../parts/confirm.tsx';
+import { Action } from '../parts/confirm.tsx';
 import { keyColumns } from '../parts/history.tsx';
 import { Field, Problem, readFields, Title } from '../parts/parts.tsx';
 import { CustomerTable } from '../parts/table.tsx';
@@ -63,19 +63,12 @@ const NewKey = ({ onMade }: { onMade(): void }) => {
 
 export const Keys = () => {
   const { api } = useConsole();
-  const { problem, run } = useAction();
   const [turn, setTurn] = useState(0);
-  const [ending, setEnding] = useState<Key | null>(null);
   const update = (): void => setTurn((last) => last + 1);
-  const end = ({ id }: Key): void =>
-    void run(async () => {
-      await api.open(`v1/keys/${id}`, { method: 'DELETE' });
-      update();
-    });
+  const end = ({ id }: Key) => api.open(`v1/keys/${id}`, { method: 'DELETE' }).then(update);
   return (
     <>
       <Title>Keys</Title>
-      <Problem text={problem} />
       <CustomerTable<Key>
         name="Keys"
         path="v1/keys"
@@ -86,13 +79,13 @@ export const Keys = () => {
             title: 'End',
             cell: (key) =>
               key.revoked_at === null && (
-                <button
-                  type="button"
-                  onClick={() => setEnding(key)}
-                  aria-label={`End the key ${key.display}`}
-                >
-                  End
-                </button>
+                <Action
+                  label="End"
+                  name={`End the key ${key.display}`}
+                  question={`End the key ${key.label} (${key.display}) for good? Calls with it fail from now on, also those of this console if you signed in with it.`}
+                  yes="End the key"
+                  act={() => end(key)}
+                />
               ),
           },
         ]}
@@ -100,14 +93,6 @@ export const Keys = () => {
         none="There are no keys."
       />
       <NewKey onMade={update} />
-      {ending !== null && (
-        <Confirm
-          question={`End the key ${ending.label} (${ending.display}) for good? Calls with it fail from now on, also those of this console if you signed in with it.`}
-          yes="End the key"
-          onYes={() => end(ending)}
-          onNo={() => setEnding(null)}
-        />
-      )}
     </>
   );
 };

@@ -1,3 +1,4 @@
+import { toQuery } from '../api.ts';
 import { money } from '../format.ts';
 import { Shown, Title } from '../parts/parts.tsx';
 import { DayFilters, UsageView } from '../parts/usage.tsx';
@@ -23,6 +24,6 @@ export const Overview = () => (
     <Title aside={<Link path="jobs">The jobs</Link>}>Overview</Title>
     <Balance />
     <DayFilters />
-    <UsageView path="v1/usage" />
+    <UsageView path="v1/usage" jobsPath={(filter) => `jobs${toQuery(filter)}`} />
   </>
 );

@@ -1,6 +1,6 @@
 import { toText, toWords } from '../format.ts';
 import { JobLink } from '../parts/history.tsx';
-import { Facts, Shown, Title, type Fact } from '../parts/parts.tsx';
+import { Facts, PrintButton, Shown, Title, type Fact } from '../parts/parts.tsx';
 import { useLoad } from '../use-console.ts';
 
 type Receipt = Readonly<Record<string, unknown>> & { id: string; type: string };
@@ -17,15 +17,7 @@ export const ReceiptPage = ({ id }: { id: string }) => {
   const loaded = useLoad<Receipt>(`v1/receipts/${encodeURIComponent(id)}`);
   return (
     <>
-      <Title
-        aside={
-          <button type="button" onClick={() => globalThis.print()}>
-            Print
-          </button>
-        }
-      >
-        Receipt
-      </Title>
+      <Title aside={<PrintButton />}>Receipt</Title>
       <Shown
         loaded={loaded}
         missing="There is no receipt: it is of another account, or this gateway writes none."

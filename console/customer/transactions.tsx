@@ -6,7 +6,7 @@ import { Link } from '../router.tsx';
 
 export const Transactions = () => (
   <>
-    <Title>Transactions</Title>
+    <Title aside={<Link path="statement">Statement of a month</Link>}>Transactions</Title>
     <CustomerTable<Transaction>
       name="Transactions"
       path="v1/transactions"

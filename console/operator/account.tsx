@@ -1,105 +1,64 @@
 import { useState } from 'preact/hooks';
 import type { Account, Key, Transaction } from '../answers.ts';
-import { ApiError, toQuery } from '../api.ts';
-import { money } from '../format.ts';
-import { Confirm } from '../parts/confirm.tsx';
-import { keyColumns, transactionColumns } from '../parts/history.tsx';
-import { Facts, Field, Moment, Problem, readFields, Shown, State, Title } from '../parts/parts.tsx';
+import { toQuery } from '../api.ts';
+import { Action, useConfirmed } from '../parts/confirm.tsx';
+import { keyColumns, toFact, transactionColumns } from '../parts/history.tsx';
+import { Facts, Field, readFields, Shown, Title } from '../parts/parts.tsx';
 import { PagedTable, Table } from '../parts/table.tsx';
 import { DayFilters, UsageView } from '../parts/usage.tsx';
 import { Link } from '../router.tsx';
-import { useAction, useConsole, useLoad } from '../use-console.ts';
+import { useCallId, useConsole, useLoad } from '../use-console.ts';
 
 interface ChangeProps {
   account: Account;
   onDone(): void;
 }
 
-interface Asked {
-  amount: string;
-  reason: string;
-  /** Repeating a call with the same id posts once. */
-  entryId: string;
-}
-
 /** Adds money, after the sum was confirmed in words. */
-const Credit = ({ account, onDone }: ChangeProps) => {
+const Credit = ({ account: { id, name, sandbox, balance_usd: balance }, onDone }: ChangeProps) => {
   const { api } = useConsole();
-  const { isBusy, problem, run } = useAction();
-  const [asked, setAsked] = useState<Asked | null>(null);
-  /** A post whose outcome is not known: asked again, it keeps its id. */
-  const [tried, setTried] = useState<Asked | null>(null);
-  const ask = (event: SubmitEvent): void => {
-    const { amount = '', reason = '' } = readFields(event);
-    const isSame = tried?.amount === amount && tried.reason === reason;
-    setAsked(isSame ? tried : { amount, reason, entryId: crypto.randomUUID() });
-  };
-  const post = (posted: Asked): void =>
-    void run(async () => {
-      setTried(posted);
-      const body = { amount_usd: posted.amount, reason: posted.reason, entry_id: posted.entryId };
-      try {
-        await api.open(`admin/v1/accounts/${account.id}/credit`, { body });
-      } catch (error) {
-        if (error instanceof ApiError && error.status < 500) setTried(null);
-        throw error;
-      }
-      setTried(null);
-      onDone();
+  const { isBusy, ask, dialog } = useConfirmed();
+  const { once } = useCallId();
+  const askFor = (event: SubmitEvent): void => {
+    const { amount_usd: amount = '', reason = '' } = readFields(event);
+    const body = { amount_usd: amount, reason };
+    ask({
+      question: `Add ${amount} US dollars of ${sandbox ? 'sandbox credit' : 'real money'} to the account ${name}, whose balance is ${balance} US dollars? The reason: ${reason}.`,
+      yes: `Add ${amount} US dollars`,
+      act: () =>
+        once((entryId) =>
+          api.open(`admin/v1/accounts/${id}/credit`, { body: { ...body, entry_id: entryId } }),
+        ).then(onDone),
     });
+  };
   return (
     <section>
       <h2>Add money</h2>
-      <form class="grid" onSubmit={ask}>
-        <Field name="amount" label="US dollars" isRequired hint="12.50" />
+      <form class="grid" onSubmit={askFor}>
+        <Field name="amount_usd" label="US dollars" isRequired hint="12.50" />
         <Field name="reason" label="Reason" isRequired hint="Invoice 2041" />
         <button type="submit" disabled={isBusy}>
           Add money
         </button>
       </form>
-      <Problem text={problem} />
-      {asked !== null && (
-        <Confirm
-          question={`Add ${asked.amount} US dollars of ${account.sandbox ? 'sandbox credit' : 'real money'} to the account ${account.name}, whose balance is ${account.balance_usd} US dollars? The reason: ${asked.reason}.`}
-          yes={`Add ${asked.amount} US dollars`}
-          onYes={() => post(asked)}
-          onNo={() => setAsked(null)}
-        />
-      )}
+      {dialog}
     </section>
   );
 };
 
-const Status = ({ account, onDone }: ChangeProps) => {
+const Status = ({ account: { id, name, status }, onDone }: ChangeProps) => {
   const { api } = useConsole();
-  const { isBusy, problem, run } = useAction();
-  const [isAsked, setAsked] = useState(false);
-  const isActive = account.status === 'active';
-  const change = (): void =>
-    void run(async () => {
-      const verb = isActive ? 'suspend' : 'approve';
-      await api.open(`admin/v1/accounts/${account.id}/${verb}`, { method: 'POST' });
-      onDone();
-    });
+  const [verb, yes, effect] =
+    status === 'active'
+      ? (['suspend', 'Suspend', 'Calls with any of its keys fail'] as const)
+      : (['approve', 'Approve', 'Its keys work'] as const);
   return (
-    <>
-      <button type="button" disabled={isBusy} onClick={() => setAsked(true)}>
-        {isActive ? 'Suspend' : 'Approve'}
-      </button>
-      <Problem text={problem} />
-      {isAsked && (
-        <Confirm
-          question={
-            isActive
-              ? `Suspend ${account.name}? Calls with any of its keys fail from now on.`
-              : `Approve ${account.name}? Its keys work from now on.`
-          }
-          yes={isActive ? 'Suspend the account' : 'Approve the account'}
-          onYes={change}
-          onNo={() => setAsked(false)}
-        />
-      )}
-    </>
+    <Action
+      label={yes}
+      question={`${yes} ${name}? ${effect} from now on.`}
+      yes={`${yes} the account`}
+      act={() => api.open(`admin/v1/accounts/${id}/${verb}`, { method: 'POST' }).then(onDone)}
+    />
   );
 };
 
@@ -123,23 +82,30 @@ const Keys = ({ id }: { id: string }) => {
   );
 };
 
-const factsOf = (account: Account) =>
-  [
-    ['Id', <code key="id">{account.id}</code>],
-    ['State', <State key="state" name={account.status} />],
-    ['Money', account.sandbox ? 'sandbox credit' : 'real money'],
-    ['Balance', money(account.balance_usd)],
-    ['Held', money(account.held_usd)],
-    ['Ledger', money(account.ledger_usd)],
-    ['Wallet', account.wallet],
-    ['Since', <Moment key="since" at={account.created_at} />],
-    [
-      'Jobs',
-      <Link key="jobs" path={`operator/jobs?account_id=${account.id}`}>
-        Its jobs
-      </Link>,
-    ],
-  ] as const;
+const Terms = ({ id }: { id: string }) => {
+  const { session } = useConsole();
+  const loaded = useLoad<{ terms: object | null }>(`admin/v1/accounts/${id}/terms`);
+  const change = 'operator/changes/set_account_terms';
+  return (
+    <section>
+      <h2>Terms</h2>
+      <Shown loaded={loaded}>
+        {({ terms }) => (
+          <>
+            <pre tabIndex={0}>
+              {terms === null ? 'Those of the gateway.' : JSON.stringify(terms, null, 2)}
+            </pre>
+            {session.operator === 'write' && (
+              <Link path={change + toQuery({ account_id: id, terms: terms && JSON.stringify(terms) })}>
+                Change the terms
+              </Link>
+            )}
+          </>
+        )}
+      </Shown>
+    </section>
+  );
+};
 
 /** One account: its balance, usage, keys and transactions. */
 export const AccountPage = ({ id }: { id: string }) => {
@@ -157,7 +123,11 @@ export const AccountPage = ({ id }: { id: string }) => {
           >
             {account.name}
           </Title>
-          <Facts facts={factsOf(account)} />
+          <Facts facts={Object.entries(account).map(toFact)} />
+          <p>
+            <Link path={`operator/jobs?account_id=${account.id}`}>Its jobs</Link>
+          </p>
+          <Terms id={account.id} />
           {session.operator === 'write' && <Credit account={account} onDone={update} />}
           <section>
             <h2>Usage</h2>

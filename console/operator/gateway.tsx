@@ -1,8 +1,9 @@
 import { useState } from 'preact/hooks';
-import { money } from '../format.ts';
+import { toFact } from '../parts/history.tsx';
 import { Facts, Moment, Problem, Shown, State, Title } from '../parts/parts.tsx';
 import { Table } from '../parts/table.tsx';
-import { useLoad } from '../use-console.ts';
+import { Link } from '../router.tsx';
+import { useConsole, useLoad } from '../use-console.ts';
 
 interface Served {
   kind: string;
@@ -55,41 +56,16 @@ const Providers = () => {
   );
 };
 
-interface LedgerReport {
-  ok: boolean;
-  accounts: number;
-  entries: number;
-  open_holds: number;
-  owed_jobs: number;
-  owed_usd: string;
-  debts: string[];
-  problems: string[];
-}
-
-const Books = () => {
-  const loaded = useLoad<LedgerReport>('admin/v1/ledger/check');
-  return (
-    <Shown loaded={loaded}>
-      {({ ok: isRight, debts, problems, ...sums }) => (
-        <>
-          <Problem text={isRight ? null : 'The books are not right.'} />
-          <Facts
-            facts={[
-              ['Books', isRight ? 'right' : 'not right'],
-              ['Accounts', sums.accounts],
-              ['Entries', sums.entries],
-              ['Open holds', sums.open_holds],
-              ['Owed jobs', `${sums.owed_jobs} (${money(sums.owed_usd)})`],
-            ]}
-          />
-          {[...problems, ...debts].map((line) => (
-            <p key={line}>{line}</p>
-          ))}
-        </>
-      )}
-    </Shown>
-  );
-};
+const Books = () => (
+  <Shown loaded={useLoad<{ ok: boolean }>('admin/v1/ledger/check')}>
+    {({ ok: isRight, ...report }) => (
+      <>
+        <Problem text={isRight ? null : 'The books are not right.'} />
+        <Facts facts={[['Books', isRight ? 'right' : 'not right'], ...Object.entries(report).map(toFact)]} />
+      </>
+    )}
+  </Shown>
+);
 
 /** The check reads the whole ledger, so a person asks for it. */
 const LedgerCheck = () => {
@@ -105,10 +81,25 @@ const LedgerCheck = () => {
   );
 };
 
+const Profiles = () => (
+  <section>
+    <h2>Profiles of the search</h2>
+    <Shown loaded={useLoad<{ stats: object }>('admin/v1/leads/stats')}>
+      {({ stats }) => <Facts facts={Object.entries(stats).map(toFact)} />}
+    </Shown>
+    {useConsole().session.operator === 'write' && (
+      <p>
+        <Link path="operator/changes/forget_people">Forget a person for good</Link>
+      </p>
+    )}
+  </section>
+);
+
 export const Gateway = () => (
   <>
     <Title>Gateway</Title>
     <Providers />
+    <Profiles />
     <LedgerCheck />
   </>
 );

@@ -1,95 +1,38 @@
-import type { JobRow, Payment } from '../answers.ts';
-import { duration, money, nextDay } from '../format.ts';
-import { Filters } from '../parts/filters.tsx';
-import { AccountLink, jobColumns } from '../parts/history.tsx';
-import { Choice, Facts, Field, Moment, Problem, Shown, State, Title, type Fact } from '../parts/parts.tsx';
+import type { JobRow } from '../answers.ts';
+import { jobColumns, JobFilters, toFact, useJobFilters } from '../parts/history.tsx';
+import { Facts, Problem, Shown, Title, type Fact } from '../parts/parts.tsx';
 import { hasEnded } from '../parts/outcome.tsx';
 import { PagedTable } from '../parts/table.tsx';
-import { Link, usePlace } from '../router.tsx';
 import { useLoad } from '../use-console.ts';
 
-const kinds = ['', 'chat', 'responses', 'image', 'video', 'search', 'tool'];
-const states = ['', 'queued', 'running', 'done', 'failed'];
-const texts = ['account_id', 'kind', 'status', 'model', 'from', 'to'] as const;
-
 /** The jobs of all accounts. */
-export const OperatorJobs = () => {
-  const { query } = usePlace();
-  const given = Object.fromEntries(texts.map((name) => [name, query.get(name) ?? '']));
-  const { to = '' } = given;
-  return (
-    <>
-      <Title>Jobs of all accounts</Title>
-      <Filters key={query.toString()}>
-        <Choice name="status" label="State" value={given['status']} options={states} />
-        <Choice name="kind" label="Kind" value={given['kind']} options={kinds} />
-        <Field name="model" label="Model" value={given['model']} />
-        <Field name="account_id" label="Account id" value={given['account_id']} />
-        <Field name="from" label="From (UTC)" type="date" value={given['from']} />
-        <Field name="to" label="To (UTC)" type="date" value={to} />
-      </Filters>
-      <PagedTable<JobRow>
-        name="Jobs of all accounts"
-        path="admin/v1/jobs"
-        member="jobs"
-        filters={{ ...given, to: to === '' ? '' : nextDay(to) }}
-        next={({ next_after: next }) => next}
-        columns={jobColumns('operator/')}
-        keyOf={({ id }) => id}
-        none="There are no such jobs."
-      />
-    </>
-  );
-};
-
-interface OperatorJob extends JobRow {
-  account_id: string;
-  key_id: string;
-  started_at: string | null;
-  hold_usd: string;
-  attempts: number;
-  max_attempts: number;
-  provider: string | null;
-  failed_providers: string[];
-  sandbox: boolean;
-}
+export const OperatorJobs = () => (
+  <>
+    <Title>Jobs of all accounts</Title>
+    <JobFilters area="operator/" />
+    <PagedTable<JobRow>
+      name="Jobs of all accounts"
+      path="admin/v1/jobs"
+      member="jobs"
+      filters={useJobFilters()}
+      next={({ next_after: next }) => next}
+      columns={jobColumns('operator/')}
+      keyOf={({ id }) => id}
+      none="There are no such jobs."
+    />
+  </>
+);
 
 interface JobStory {
-  job: OperatorJob;
-  payment: Payment | null;
-  results: {
-    id: string;
-    role: string;
-    content_type: string;
-    size_bytes: number;
-    removed_at: string | null;
-  }[];
+  job: JobRow;
+  /** The identity of the payment that paid for it. */
+  payment: string | null;
+  results: { role: string; content_type: string }[];
 }
 
-const factsOf = ({ job, payment, results }: JobStory): Fact[] => [
-  ['Id', <code key="id">{job.id}</code>],
-  ['Account', <AccountLink key="account" id={job.account_id} />],
-  ['State', <State key="state" name={job.status} />],
-  ['Kind and model', `${job.kind}, ${job.model}`],
-  ['Created', <Moment key="created" at={job.created_at} />],
-  ['Started', <Moment key="started" at={job.started_at} />],
-  ['Finished', <Moment key="finished" at={job.finished_at} />],
-  ['Took', duration(job.duration_ms)],
-  ['Billing', job.billing_status],
-  ['Held at most', money(job.hold_usd)],
-  ['Cost', money(job.net_spent_usd)],
-  ['Begun', `${job.attempts} of ${job.max_attempts} times`],
-  ['Provider', job.provider === null ? null : `${job.provider}${job.sandbox ? ' (sandbox)' : ''}`],
-  ['Providers that failed', job.failed_providers.join(', ') || 'none'],
+const factsOf = ({ job: { error: _shown, ...job }, payment, results }: JobStory): Fact[] => [
+  ...Object.entries({ ...job, payment }).map(toFact),
   ['Results', results.map((one) => `${one.role} ${one.content_type}`).join(', ') || 'none'],
-  [
-    'Payment',
-    payment && (
-      <Link key="payment" path={`operator/payments/${encodeURIComponent(payment.payment)}`}>
-        {payment.state}
-      </Link>
-    ),
-  ],
 ];
 
 export const OperatorJobPage = ({ id }: { id: string }) => {

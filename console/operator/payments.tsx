@@ -1,9 +1,9 @@
 import type { Payment } from '../answers.ts';
-import { toText, toWords } from '../format.ts';
 import { Filters } from '../parts/filters.tsx';
-import { AccountLink, JobLink } from '../parts/history.tsx';
-import { Choice, Facts, Moment, Problem, Shown, State, Title, type Fact } from '../parts/parts.tsx';
+import { AccountLink, JobLink, toFact } from '../parts/history.tsx';
+import { Choice, Facts, Moment, Problem, Shown, State, Title } from '../parts/parts.tsx';
 import { PagedTable, Table, type Column } from '../parts/table.tsx';
+import { refundColumns, Refunds, type Refund } from './refunds.tsx';
 import { Link, usePlace } from '../router.tsx';
 import { useLoad } from '../use-console.ts';
 
@@ -23,15 +23,17 @@ const states = [
 /** The part of an identity that only this payment has. */
 const shortOf = (payment: string): string => `${(payment.split(':').at(-1) ?? payment).slice(0, 12)}…`;
 
+const paymentColumn = {
+  title: 'Payment',
+  cell: ({ payment }: { payment: string }) => (
+    <Link path={`operator/payments/${encodeURIComponent(payment)}`}>
+      <code>{shortOf(payment)}</code>
+    </Link>
+  ),
+};
+
 const columns: Column<Payment>[] = [
-  {
-    title: 'Payment',
-    cell: ({ payment }) => (
-      <Link path={`operator/payments/${encodeURIComponent(payment)}`}>
-        <code>{shortOf(payment)}</code>
-      </Link>
-    ),
-  },
+  paymentColumn,
   { title: 'Created', cell: ({ created_at: at }) => <Moment at={at} />, isWide: true },
   { title: 'State', cell: ({ state }) => <State name={state} /> },
   { title: 'Network', cell: ({ network }) => network, isWide: true },
@@ -52,7 +54,7 @@ const keyOf = ({ payment }: Payment): string => payment;
 
 interface Stuck {
   payments: Payment[];
-  refunds: { refund: string; state: string; payment: string; amount: string | null; created_at: string }[];
+  refunds: Refund[];
 }
 
 /** What should have ended comes first, because a person has to look at it. */
@@ -72,22 +74,10 @@ const StuckPayments = () => {
               none="No payment is stuck."
             />
             {refunds.length > 0 && (
-              <Table
+              <Table<Refund>
                 name="Open refunds"
                 rows={refunds}
-                columns={[
-                  { title: 'Open refund', cell: ({ created_at: at }) => <Moment at={at} /> },
-                  { title: 'State', cell: ({ state }) => <State name={state} /> },
-                  {
-                    title: 'Payment',
-                    cell: ({ payment }) => (
-                      <Link path={`operator/payments/${encodeURIComponent(payment)}`}>
-                        {shortOf(payment)}
-                      </Link>
-                    ),
-                  },
-                  { title: 'Tokens', cell: ({ amount }) => amount ?? '–', isNumber: true },
-                ]}
+                columns={[paymentColumn, ...refundColumns]}
                 keyOf={({ refund }) => refund}
                 none=""
               />
@@ -132,14 +122,6 @@ interface Story {
   advice: string;
 }
 
-const toFact = ([name, value]: [string, unknown]): Fact => {
-  if (name === 'account_id' && typeof value === 'string')
-    return ['Account', <AccountLink key={name} id={value} />];
-  if (name === 'job_id' && typeof value === 'string')
-    return ['Job', <JobLink key={name} id={value} area="operator/" />];
-  return [toWords(name), toText(name, value)];
-};
-
 /** One payment, with what happened and what to do. */
 export const PaymentPage = ({ id }: { id: string }) => {
   const loaded = useLoad<Story>(`admin/v1/payments/${encodeURIComponent(id)}`, { everyMs: 15_000 });
@@ -154,6 +136,7 @@ export const PaymentPage = ({ id }: { id: string }) => {
             </p>
             {payment.state === 'unknown' && <Problem text="Its outcome is unknown." />}
             <Facts facts={Object.entries(payment).map(toFact)} />
+            <Refunds payment={payment} />
           </>
         )}
       </Shown>

@@ -1,8 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import type { JobRow, Key, Transaction } from '../answers.ts';
-import { duration, money, shortId } from '../format.ts';
-import { Link } from '../router.tsx';
-import { Moment, State } from './parts.tsx';
+import { duration, money, nextDay, shortId, toText, toWords } from '../format.ts';
+import { Link, usePlace } from '../router.tsx';
+import { Filters } from './filters.tsx';
+import { Choice, Field, Moment, State, type Fact } from './parts.tsx';
 import type { Column } from './table.tsx';
 
 /** `area`: empty for customers, `operator/` for operators. */
@@ -17,6 +18,22 @@ export const AccountLink = ({ id }: { id: string }) => (
     <code>{shortId(id)}</code>
   </Link>
 );
+
+/** Shows a member of an answer to operators. */
+export const toFact = ([name, value]: [string, unknown]): Fact => {
+  if (name === 'account_id' && typeof value === 'string')
+    return ['Account', <AccountLink key={name} id={value} />];
+  if (name === 'payment' && typeof value === 'string')
+    return [
+      'Payment',
+      <Link key={name} path={`operator/payments/${encodeURIComponent(value)}`}>
+        {value}
+      </Link>,
+    ];
+  if (name === 'job_id' && typeof value === 'string')
+    return ['Job', <JobLink key={name} id={value} area="operator/" />];
+  return [toWords(name), toText(name, value)];
+};
 
 export const jobColumns = (area: '' | 'operator/'): Column<JobRow>[] => [
   { title: 'Job', cell: ({ id }) => <JobLink id={id} area={area} /> },
@@ -37,6 +54,37 @@ export const jobColumns = (area: '' | 'operator/'): Column<JobRow>[] => [
   { title: 'Took', cell: ({ duration_ms: ms }) => duration(ms), isNumber: true, isWide: true },
   { title: 'Cost', cell: ({ net_spent_usd: cost }) => money(cost), isNumber: true },
 ];
+
+const kinds = ['', 'chat', 'responses', 'image', 'video', 'search', 'tool'];
+const states = ['', 'queued', 'running', 'done', 'failed'];
+const filterNames = ['account_id', 'kind', 'status', 'model', 'key_id', 'tag', 'from', 'to'] as const;
+
+const useGiven = () => {
+  const { query } = usePlace();
+  return Object.fromEntries(filterNames.map((name) => [name, query.get(name) ?? '']));
+};
+
+/** What jobs are looked for by, which the address has; its last day counts whole. */
+export const useJobFilters = () => {
+  const { to = '', ...given } = useGiven();
+  return { ...given, to: to && nextDay(to) };
+};
+
+export const JobFilters = ({ area }: { area: '' | 'operator/' }) => {
+  const given = useGiven();
+  return (
+    <Filters key={JSON.stringify(given)}>
+      <Choice name="status" label="State" value={given['status']} options={states} />
+      <Choice name="kind" label="Kind" value={given['kind']} options={kinds} />
+      <Field name="model" label="Model" value={given['model']} />
+      {area !== '' && <Field name="account_id" label="Account id" value={given['account_id']} />}
+      <Field name="key_id" label="Key id" value={given['key_id']} />
+      <Field name="tag" label="Tag" value={given['tag']} />
+      <Field name="from" label="From (UTC)" type="date" value={given['from']} />
+      <Field name="to" label="To (UTC)" type="date" value={given['to']} />
+    </Filters>
+  );
+};
 
 export const transactionColumns = (
   area: '' | 'operator/',

@@ -1,11 +1,12 @@
 import type { Refusal } from '../answers.ts';
+import { money } from '../format.ts';
 import { useConsole, useLoad } from '../use-console.ts';
+import { Problem } from './parts.tsx';
 
 export interface JobAnswer {
   id: string;
   status: string;
   model: string;
-  kind?: string;
   created_at: string;
   finished_at: string | null;
   data: { url: string }[];
@@ -25,10 +26,10 @@ const textOf = (response: unknown): string | null => {
   return typeof found === 'string' ? found : null;
 };
 
-/** The address of a result on the page's own origin, which its policy allows. */
+/** The address of a result or a film on the page's own origin, which its policy allows. */
 const ownAddress = (url: string, base: string): string => {
   const path = URL.parse(url)?.pathname ?? '';
-  return base + path.slice(Math.max(0, path.indexOf('/results/')));
+  return base + path.slice(Math.max(0, path.search(/\/(?:results|films)\//)));
 };
 
 export const Pictures = ({ urls }: { urls: readonly string[] }) => {
@@ -48,18 +49,31 @@ export const Pictures = ({ urls }: { urls: readonly string[] }) => {
 
 export const hasEnded = ({ status }: { status: string }): boolean => status === 'done' || status === 'failed';
 
-/** Shows the film of a video job; the gateway has none for another job. */
-const Film = ({ id }: { id: string }) => {
+interface Video {
+  status: string;
+  progress: number;
+  film_url: string | null;
+  error: Refusal | null;
+  usage: { cost_usd?: string };
+}
+
+const isMade = ({ status }: Video): boolean => status === 'completed' || status === 'failed';
+
+/** Follows a video job to its film; the gateway has none for another job. */
+export const Film = ({ id }: { id: string }) => {
   const { base } = useConsole();
-  const { data } = useLoad(`v1/videos/${id}`);
+  const { data } = useLoad<Video>(`v1/videos/${id}`, { everyMs: 2_000, isLast: isMade });
+  if (data === null) return null;
   return (
-    data !== null && (
-      <section>
-        <h2>Video</h2>
-        {/* Captions are not part of what a model makes. */}
-        <video controls preload="metadata" src={`${base}/console/v1/videos/${id}/content`} />
-      </section>
-    )
+    <section>
+      <h2>Video</h2>
+      <p role="status">
+        {isMade(data) ? `Cost: ${money(data.usage.cost_usd)}.` : `${data.progress} % is made.`}
+      </p>
+      <Problem text={data.error && data.error.message} />
+      {/* Captions are not part of what a model makes. */}
+      {data.film_url !== null && <video controls preload="metadata" src={ownAddress(data.film_url, base)} />}
+    </section>
   );
 };
 

@@ -20,6 +20,12 @@ export const Title = ({ children, aside }: { children: ComponentChildren; aside?
   );
 };
 
+export const PrintButton = () => (
+  <button type="button" onClick={() => globalThis.print()}>
+    Print
+  </button>
+);
+
 export const Problem = ({ text }: { text: string | null }) =>
   text === null ? null : (
     <p class="problem" role="alert">
@@ -91,7 +97,7 @@ export interface FieldProps {
   name: string;
   label: string;
   /** Default: one line of text. */
-  type?: 'password' | 'date';
+  type?: 'password' | 'date' | 'month';
   value?: string;
   isRequired?: boolean;
   hint?: string;
@@ -111,8 +117,8 @@ export const Field = ({ name, label, type, value, isRequired, hint, isOff }: Fie
     <label class="field">
       <span>{label}</span>
       {type === 'password' && <input type="password" {...own} />}
-      {type === 'date' && <input type="date" {...own} />}
       {type === undefined && <input {...own} />}
+      {(type === 'date' || type === 'month') && <input type={type} {...own} />}
     </label>
   );
 };
@@ -122,19 +128,21 @@ export const Choice = ({
   label,
   value,
   options,
+  none = 'all',
 }: {
   name: string;
   label: string;
   value?: string;
-  /** An empty text stands for all. */
   options: readonly string[];
+  /** Stands for an empty text. */
+  none?: string;
 }) => (
   <label class="field">
     <span>{label}</span>
     <select name={name}>
       {options.map((option) => (
         <option key={option} value={option} selected={option === value}>
-          {option === '' ? 'all' : option}
+          {option || none}
         </option>
       ))}
     </select>

@@ -61,13 +61,12 @@ const sumColumns: Column<Totals>[] = [
 type LinesOf = (filter: Readonly<Record<string, string>>) => string;
 
 interface Sum extends Totals {
-  id: string;
   name: string;
-  /** The address of the jobs behind it. */
-  path?: string;
+  /** What finds the jobs behind it; null: nothing does, as it is what is left over. */
+  filter: Readonly<Record<string, string>> | null;
 }
 
-const Sums = ({ by, rows }: { by: string; rows: readonly Sum[] }) => (
+const Sums = ({ by, rows, linesOf }: { by: string; rows: readonly Sum[]; linesOf: LinesOf }) => (
   <section>
     <h2>By {by}</h2>
     <Table<Sum>
@@ -75,34 +74,34 @@ const Sums = ({ by, rows }: { by: string; rows: readonly Sum[] }) => (
       rows={rows}
       columns={[
         {
-          title: toWords(by),
-          cell: ({ name, path }) => (path === undefined ? name : <Link path={path}>{name}</Link>),
+          title: by === 'day' ? 'Day (UTC)' : toWords(by),
+          cell: ({ name, filter }) => (filter === null ? name : <Link path={linesOf(filter)}>{name}</Link>),
         },
         ...sumColumns,
       ]}
-      keyOf={({ id }) => id}
+      keyOf={({ name, filter }) => JSON.stringify(filter ?? name)}
       none="No calls in this time."
     />
   </section>
 );
 
-const toSums = (
-  { by_model: models, by_kind: kinds, by_key: keys, by_tag: tags }: Usage,
-  linesOf?: LinesOf,
-) => ({
-  model: models.map(({ model, ...sum }): Sum => ({
+/** The sums by each part of a job, in the order in which they are shown. */
+const toSums = (usage: Usage): Record<string, readonly Sum[]> => ({
+  model: usage.by_model.map(({ model, ...sum }) => ({ ...sum, name: model, filter: { model } })),
+  kind: usage.by_kind.map(({ kind, ...sum }) => ({ ...sum, name: kind, filter: { kind } })),
+  key: usage.by_key.map(({ key_id: id, label, ...sum }) => ({
     ...sum,
-    id: model,
-    name: model,
-    path: linesOf?.({ model }),
+    name: label || shortId(id ?? ''),
+    filter: id === null ? null : { key_id: id },
   })),
-  kind: kinds.map(({ kind, ...sum }): Sum => ({ ...sum, id: kind, name: kind, path: linesOf?.({ kind }) })),
-  key: keys.map(({ key_id: id, label, ...sum }): Sum => ({
+  tag: usage.by_tag.map(({ tag, ...sum }) => ({
     ...sum,
-    id: id ?? '',
-    name: label === '' ? shortId(id ?? '') : label,
+    name: tag ?? 'without a tag',
+    filter: tag === null ? null : { tag },
   })),
-  tag: tags.map(({ tag, ...sum }): Sum => ({ ...sum, id: tag ?? '', name: tag ?? 'without a tag' })),
+  day: usage.by_day
+    .map(({ day, ...sum }) => ({ ...sum, name: day, filter: { from: day, to: day } }))
+    .toReversed(),
 });
 
 const Tile = ({ name, value, path }: { name: string; value: string | number; path?: string }) => (
@@ -111,28 +110,19 @@ const Tile = ({ name, value, path }: { name: string; value: string | number; pat
   </li>
 );
 
-const Tiles = ({ usage: { jobs, net_spent_usd: spent }, linesOf }: { usage: Usage; linesOf?: LinesOf }) => (
+const Tiles = ({ usage: { jobs, net_spent_usd: spent }, linesOf }: { usage: Usage; linesOf: LinesOf }) => (
   <ul class="tiles">
     <Tile name="Spent" value={money(spent)} />
-    <Tile name="Calls" value={jobs.total} path={linesOf?.({})} />
-    <Tile name="Failed" value={jobs.failed} path={linesOf?.({ status: 'failed' })} />
+    <Tile name="Calls" value={jobs.total} path={linesOf({})} />
+    <Tile name="Failed" value={jobs.failed} path={linesOf({ status: 'failed' })} />
     <Tile name="Open" value={jobs.queued + jobs.running} />
   </ul>
 );
 
-const Day = ({ day }: { day: string }) => {
-  const { setQuery } = usePlace();
-  return (
-    <button type="button" class="link" onClick={() => setQuery({ from: day, to: day })}>
-      {day}
-    </button>
-  );
-};
-
-/** Calls and spend of the chosen days. `path`: the address of the sums below /console. */
-export const UsageView = ({ path, jobsPath }: { path: string; jobsPath?: LinesOf }) => {
+/** Calls and spend of the chosen days. `path`: the address of the sums; `jobsPath`: that of the jobs, with the days. */
+export const UsageView = ({ path, jobsPath }: { path: string; jobsPath: LinesOf }) => {
   const { from, to } = useDays();
-  const linesOf: LinesOf | undefined = jobsPath && ((filter) => jobsPath({ from, to, ...filter }));
+  const linesOf: LinesOf = (filter) => jobsPath({ from, to, ...filter });
   const loaded = useLoad<Usage>(path + toQuery({ from, to: nextDay(to) }), { everyMs: 30_000 });
   return (
     <Shown loaded={loaded}>
@@ -150,22 +140,12 @@ export const UsageView = ({ path, jobsPath }: { path: string; jobsPath?: LinesOf
                 toText={(value) => `$${Number(value.toPrecision(6))}`}
               />
             </section>
-            {Object.entries(toSums(usage, linesOf))
+            {Object.entries(toSums(usage))
               // Without tags there are no sums of them.
               .filter(([by, rows]) => by !== 'tag' || rows.length > 0)
               .map(([by, rows]) => (
-                <Sums key={by} by={by} rows={rows} />
+                <Sums key={by} by={by} rows={rows} linesOf={linesOf} />
               ))}
-            <section>
-              <h2>By day</h2>
-              <Table<Usage['by_day'][number]>
-                name="By day"
-                rows={usage.by_day.toReversed()}
-                columns={[{ title: 'Day (UTC)', cell: ({ day }) => <Day day={day} /> }, ...sumColumns]}
-                keyOf={({ day }) => day}
-                none="No calls in this time."
-              />
-            </section>
           </>
         );
       }}

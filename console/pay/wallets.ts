@@ -8,6 +8,8 @@ export interface Wallet {
   pays(offer: Offer): boolean;
   /** Asks for the account that pays, on the network of the offer. */
   connect(offer: Offer): Promise<Account>;
+  /** Has the person sign a text that names the account. Absent: the wallet signs none. */
+  signText?(toText: (address: string) => string): Promise<{ address: string; signature: unknown }>;
 }
 
 export interface Account {
@@ -96,14 +98,24 @@ const toAuthorization = ({ payTo, amount, maxTimeoutSeconds }: Offer, from: stri
 
 const chainOf = ({ network }: Offer): number => Number(network.split(':')[1]);
 
+const findAddress = async (provider: Provider): Promise<string> => {
+  const addresses = await ask('connect', () => provider.request({ method: 'eth_requestAccounts' }));
+  const address = Array.isArray(addresses) ? (addresses[0] as unknown) : undefined;
+  if (typeof address === 'string') return address;
+  throw new ToldError('The wallet gave no account. Unlock it, and try again.');
+};
+
 const evmWallet = (name: string, provider: Provider): Wallet => ({
   name,
+  signText: async (toText) => {
+    const address = await findAddress(provider);
+    const params = [toHex(new TextEncoder().encode(toText(address))), address];
+    const signature = await ask('sign', () => provider.request({ method: 'personal_sign', params }));
+    return { address, signature };
+  },
   pays: ({ network }) => network.startsWith('eip155:'),
   connect: async (offer) => {
-    const addresses = await ask('connect', () => provider.request({ method: 'eth_requestAccounts' }));
-    const address = Array.isArray(addresses) ? (addresses[0] as unknown) : undefined;
-    if (typeof address !== 'string')
-      throw new ToldError('The wallet gave no account. Unlock it, and try again.');
+    const address = await findAddress(provider);
     const chainId = chainOf(offer);
     await ask('change its network', () =>
       provider.request({
@@ -158,8 +170,8 @@ const solanaWallet = ({ name, features }: StandardWallet, prepare: Prepare): Wal
   },
 });
 
-/** Finds the wallets of this browser: by EIP-6963, by `window.ethereum` where none announces itself, and by the wallet standard. */
-export const useWallets = (prepare: Prepare): readonly Wallet[] => {
+/** Finds the wallets of this browser, those of Solana only with `prepare`: by EIP-6963, by `window.ethereum` where none announces itself, and by the wallet standard. */
+export const useWallets = (prepare: Prepare | null): readonly Wallet[] => {
   const [found, setFound] = useState<ReadonlyMap<string, Wallet>>(new Map());
   useEffect(() => {
     const add = (key: string, wallet: Wallet): void =>
@@ -171,7 +183,8 @@ export const useWallets = (prepare: Prepare): readonly Wallet[] => {
     const api = {
       register: (...wallets: readonly StandardWallet[]) => {
         for (const wallet of wallets)
-          if ('solana:signTransaction' in wallet.features) add(wallet.name, solanaWallet(wallet, prepare));
+          if (prepare !== null && 'solana:signTransaction' in wallet.features)
+            add(wallet.name, solanaWallet(wallet, prepare));
         return () => undefined;
       },
     };

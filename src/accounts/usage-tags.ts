@@ -9,19 +9,15 @@ export const usageTagText = new RegExp(
   `^[\\x21-\\x7e](?:[\\x20-\\x7e]{0,${longestUsageTag - 2}}[\\x21-\\x7e])?$`,
 );
 
+export const usageTagRule = `must be 1 to ${longestUsageTag} characters of ASCII`;
+
 /** The header by which a call names its purpose. */
 export const usageTagHeader = 'x-usage-tag';
 
 /** Reads that header; null for an empty one. Throws AppError `invalid_parameter`. */
 export const readUsageTag = (sent: string): string | null => {
   if (sent === '' || usageTagText.test(sent)) return sent || null;
-  throw new AppError(
-    'invalid_parameter',
-    `X-Usage-Tag: must be 1 to ${longestUsageTag} characters of ASCII`,
-    {
-      param: 'X-Usage-Tag',
-    },
-  );
+  throw new AppError('invalid_parameter', `X-Usage-Tag: ${usageTagRule}`, { param: 'X-Usage-Tag' });
 };
 
 export type UsageTags = ReturnType<typeof createUsageTags>;

@@ -135,9 +135,15 @@ const createServeLater = (
     return createConsoleMount({ ...services, refusing });
   });
   const serveConsole = async (request: IncomingMessage, response: ServerResponse, context: AppContext) => {
-    const call = await (await loadConsole())(request, response, context);
+    const serve = await loadConsole();
+    const call = await serve(request, response, context).catch(async (error: unknown) => {
+      const isSignIn = request.method === 'POST' && context.url.pathname === '/console/session';
+      if (!isSignIn) throw error;
+      // Wrong keys of operators are tried here, too.
+      return (await loadOperator()).refuseStranger(error, 'sign_in_to_console', context);
+    });
     if (call === null || response.destroyed) return;
-    if (call.role === 'operator') return (await loadOperator())(request, response, call);
+    if (call.role === 'operator') return (await loadOperator()).serve(request, response, call);
     if (!serveRest(request, response, call)) throw new AppError('not_found', messages.not_found);
   };
   const loadPay = memoizeAsync(async () => {
@@ -152,8 +158,8 @@ const createServeLater = (
       // The client may have left meanwhile.
       if (response.destroyed || serveMcp?.(request, response, context) === true) return;
       if (/^\/admin\/v1(?:\/|$)/.test(context.url.pathname)) {
-        const serveOperator = await loadOperator();
-        return await serveOperator(request, response, context);
+        const operator = await loadOperator();
+        return await operator.serve(request, response, context);
       }
       if (services.config.hasConsole && /^\/console(?:\/|$)/.test(context.url.pathname))
         return await serveConsole(request, response, context);

@@ -2,12 +2,10 @@ import { z } from 'zod';
 import { failedProvidersOf, isSandboxJob, providerOf } from '../jobs/public-job.ts';
 import { isoOrNull, toIso } from '../kit/clock.ts';
 import { formatUsd } from '../kit/money.ts';
-import { instant } from '../operations/account/get-usage.ts';
 import { count, time, usd } from '../operations/answer-fields.ts';
 import { idField, toJobId } from '../operations/id-field.ts';
-import { jobView as ownView } from '../operations/jobs/list-jobs.ts';
+import { jobFilters, jobView as ownView } from '../operations/jobs/list-jobs.ts';
 import { defineView, like } from '../operations/view.ts';
-import { jobKinds, jobStatuses } from '../rules/jobs.ts';
 import type { Job, JobSummary, Media } from '../store/store.ts';
 import { exampleAccountId } from './accounts.ts';
 import { limitField, pageField } from './fields.ts';
@@ -66,11 +64,8 @@ export const listJobs = readVerb({
   path: '/jobs',
   fields: {
     account_id: idField.optional().describe('Only those of this account.'),
-    status: z.enum(jobStatuses).optional().describe('Only those in this state.'),
-    kind: z.enum(jobKinds).optional().describe('Only those of this kind.'),
-    model: idField.optional().describe('Only those of this SKU, or of this mounted tool.'),
-    from: instant.optional().describe('Only those that were created at or after this time.'),
-    to: instant.optional().describe('Only those that were created before this time.'),
+    ...jobFilters,
+    status: jobFilters.status.describe('In this state.'),
     limit: limitField(1_000, 100),
     after: pageField('job').describe('The `next_after` of the page before.'),
   },
@@ -84,21 +79,19 @@ export const listJobs = readVerb({
   errors: ['account_not_found', 'job_not_found'],
   command: {
     usage:
-      'jobs list [--account <account>] [--status <status>] [--kind <kind>] [--model <sku>] [--from <time>] ' +
-      '[--to <time>] [--limit <count>] [--after <job>]',
+      'jobs list [--account <account>] [--status <status>] [--kind <kind>] [--model <sku>] [--key <key>] [--tag <tag>] ' +
+      '[--from <time>] [--to <time>] [--limit <count>] [--after <job>]',
     examples: [
       `--account ${exampleAccountId} --from 2026-11-20`,
       `--status failed --json | jq -r '.jobs[] | [.id, .error.code] | @tsv'`,
     ],
     table: { columns, row, none: 'There are no such jobs.' },
   },
-  handle: async ({ account_id: accountId, to, limit, after, ...filter }, services) => {
+  handle: async ({ account_id: accountId, key_id: keyId, tag: usageTag, after, ...search }, services) => {
     const { store } = services;
     if (accountId !== undefined) requireFound(await store.getAccount(accountId), 'account', accountId);
-    const last = after === undefined ? null : await findJob(after, services);
-    const isEarlier = to !== undefined && (last === null || to < last.createdAt);
-    const before = isEarlier ? { createdAt: to, id: '' } : last;
-    const { jobs, next } = await store.searchJobs({ ...filter, accountId, before, limit });
+    const before = after === undefined ? null : await findJob(after, services);
+    const { jobs, next } = await store.searchJobs({ ...search, accountId, keyId, usageTag, before });
     return {
       jobs: jobs.map((job) => summaryView.show(job)),
       has_more: next !== null,

@@ -66,16 +66,24 @@ export const createOperatorMount = (services: OperatorMountServices) => {
     return createOperatorOpenApi({ brand: config.brand, publicUrl: services.publicUrl() });
   });
 
+  /** Throws a refusal of a caller without a valid key, after a row of the audit log. */
+  const refuseStranger = (
+    error: unknown,
+    operation: string,
+    { clientAddress, requestId }: Pick<RequestFacts, 'clientAddress' | 'requestId'>,
+  ): Promise<never> => {
+    const actor = `${strangerPrefix}${addressBucket(clientAddress)}`;
+    return refuse(error, operation, { actor, actorLabel: null, role: 'read', requestId }, operatorServices);
+  };
+
   const answer = async (
     request: IncomingMessage,
     facts: RequestFacts,
     signal: AbortSignal,
   ): Promise<object> => {
     const { url, clientAddress, requestId, note, keyHash = hashOf(request.headers.authorization) } = facts;
-    const actor = `${strangerPrefix}${addressBucket(clientAddress)}`;
-    const stranger = { actor, actorLabel: null, role: 'read', requestId } as const;
     const key = await authenticate(keyHash, clientAddress, services).catch((error: unknown) =>
-      refuse(error, 'authenticate', stranger, operatorServices),
+      refuseStranger(error, 'authenticate', facts),
     );
     note.operatorKey = key.id;
     if (url.pathname === documentPath) {
@@ -95,7 +103,11 @@ export const createOperatorMount = (services: OperatorMountServices) => {
     });
   };
 
-  return async (request: IncomingMessage, response: ServerResponse, facts: RequestFacts): Promise<void> => {
+  const serve = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    facts: RequestFacts,
+  ): Promise<void> => {
     try {
       const body = await answer(request, facts, watchClient(response).signal);
       if (!response.destroyed)
@@ -104,6 +116,7 @@ export const createOperatorMount = (services: OperatorMountServices) => {
       writeError(response, error, { log, requestId: facts.requestId, what: 'a call of an operator' });
     }
   };
+  return { serve, refuseStranger };
 };
 
 const hasBody = ({ headers }: IncomingMessage): boolean =>

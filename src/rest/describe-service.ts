@@ -7,6 +7,7 @@ import type { Services } from '../operations/call.ts';
 import type { Operation } from '../operations/definition.ts';
 import { soldExample, unknownWallet } from '../operations/per-call-sale.ts';
 import type { PriceRange, SaleDescription, X402Gate } from '../payments/sale/gate.ts';
+import { isConsoleBuilt } from './console/console-files.ts';
 
 /** Where an operation is called. */
 interface Callable {
@@ -124,7 +125,7 @@ const describeService = ({ operations, models, goods }: Offered & { goods: Good[
   return {
     brand: config.brand,
     title: brandTitle(config),
-    hasConsole: config.hasConsole,
+    hasConsole: config.hasConsole && isConsoleBuilt(),
     summary: toSummary(goods) + (goods.length > 0 && config.x402.speaksMpp ? mppSentence : ''),
     url,
     goods,

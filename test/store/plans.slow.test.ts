@@ -29,6 +29,8 @@ const plans: Plan[] = [
       [{ status: 'done' }, /jobs_by_age/],
       [{ model: 'model 1', kind: 'chat' }, /jobs_by_age/],
       [{ accountId: 'a', model: 'model 1' }, /jobs_by_account/],
+      [{ accountId: 'a', keyId: 'k' }, /jobs_by_account/],
+      [{ accountId: 'a', usageTag: 'shop' }, /jobs_by_account/],
       [{ status: 'failed', kind: 'chat' }, /jobs_failed/],
       [{ status: 'failed', accountId: 'a', model: 'model 1' }, /jobs_of_account_failed/],
       [{ status: 'queued', accountId: 'a' }, /jobs_(active|in_queue|of_account_in_queue|by_lease)/],

@@ -12,7 +12,8 @@ import {
 } from './builders.ts';
 import { testEngines, type TestStore } from './open-test-store.ts';
 
-type Made = Pick<NewJob, 'id' | 'accountId' | 'kind' | 'model'> & Pick<Job, 'status' | 'createdAt'>;
+type Made = Pick<NewJob, 'id' | 'accountId' | 'keyId' | 'kind' | 'model' | 'usageTag'> &
+  Pick<Job, 'status' | 'createdAt'>;
 
 const kinds = ['chat', 'image'] as const;
 const models = ['model-a', 'model-b'];
@@ -38,7 +39,8 @@ describe.each(testEngines())('the search for jobs on $kind', ({ create }) => {
           for (const status of statuses) {
             // Several have the same time, so the id decides.
             const createdAt = start + place * 10;
-            const job = (status === 'queued' ? queuedJob : runningJob)(owner, { kind, model });
+            const usageTag = place % 2 === 0 ? 'shop' : null;
+            const job = (status === 'queued' ? queuedJob : runningJob)(owner, { kind, model, usageTag });
             await openJob(store, opening(job, { now: createdAt }));
             if (status === 'done') await store.finishJob(finishing(job.id));
             if (status === 'failed')
@@ -79,6 +81,26 @@ describe.each(testEngines())('the search for jobs on $kind', ({ create }) => {
               const search = { accountId, kind, model, status, from };
               expect(await readAll({ ...search, limit: 3 })).toEqual(wanted.map(({ id }) => id));
             }
+  });
+
+  it('finds the jobs of a key, of a tag, and before a time, also beyond the first page', async () => {
+    const [{ keyId }] = made as [Made];
+    const to = start + 20;
+    for (const [search, isWanted] of [
+      [{ keyId }, (job: Made) => job.keyId === keyId],
+      [{ usageTag: 'shop' }, (job: Made) => job.usageTag === 'shop'],
+      [{ to }, (job: Made) => job.createdAt < to],
+      [
+        { accountId: made[0]?.accountId, keyId, to },
+        (job: Made) => job.keyId === keyId && job.createdAt < to,
+      ],
+    ] as const) {
+      const wanted = made.filter(
+        (job) => isWanted(job) && job.accountId === (search.accountId ?? job.accountId),
+      );
+      expect(wanted.length).toBeGreaterThan(3);
+      expect(await readAll({ ...search, limit: 3 })).toEqual(wanted.map(({ id }) => id));
+    }
   });
 
   it('says that nothing follows after a page that is just full', async () => {

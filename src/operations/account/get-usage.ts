@@ -119,7 +119,7 @@ export const getUsage = readOperation({
   name: 'get_usage',
   title: 'Sum up usage',
   description:
-    'How many jobs this account created in a time and what they cost, in all and by model, kind, day, key and tag. Free.',
+    'The number of jobs of this account in a time and their cost, in all and by model, kind, day, key and tag. Free.',
   input: z.object(usageFields),
   output: usageOutput,
   path: '/v1/usage',

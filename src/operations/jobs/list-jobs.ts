@@ -3,7 +3,13 @@ import { z } from 'zod';
 import { errorEnvelope, time, usd } from '../answer-fields.ts';
 import { imageJobId } from '../images/image-examples.ts';
 import { historyOperation } from '../account/history-page.ts';
-import { jobStatuses } from '../../rules/jobs.ts';
+import { jobKinds, jobStatuses } from '../../rules/jobs.ts';
+import { longestUsageTag, usageTagRule, usageTagText } from '../../accounts/usage-tags.ts';
+import { instant } from '../account/get-usage.ts';
+import { idField } from '../id-field.ts';
+import { seesAllKeys } from '../keys/key-answer.ts';
+import { unlisted } from '../schema-marks.ts';
+import { invalidQuery } from '../validate.ts';
 import type { JobSummary } from '../../store/store.ts';
 import { isoOrNull, toIso } from '../../kit/clock.ts';
 import { formatUsd } from '../../kit/money.ts';
@@ -52,13 +58,31 @@ export const jobView = defineView<JobSummary, unknown>()({
   error: [errorEnvelope.nullable(), ({ error }) => error && { ...error }, null],
 });
 
+/** What jobs are looked for by. */
+export const jobFilters = {
+  status: z.enum(jobStatuses).optional(),
+  ...unlisted({
+    kind: z.enum(jobKinds).optional().describe('Of this kind.'),
+    model: idField.optional().describe('A SKU, or a mounted tool.'),
+    key_id: idField.optional().describe('Made with this key or connection.'),
+    tag: z
+      .string()
+      .max(longestUsageTag)
+      .regex(usageTagText, usageTagRule)
+      .optional()
+      .describe('Counted under this tag.'),
+    from: instant.optional().describe('Created at or after this time.'),
+    to: instant.optional().describe('Created before this time.'),
+  }),
+};
+
 export const listJobs = historyOperation({
   name: 'list_jobs',
   title: 'List jobs',
   description:
-    'The jobs of this account, of all its keys, newest first, with what each cost. Results are read with get_job ' +
-    'and get_video. Free.',
+    'The jobs of all keys of this account, newest first, with what each cost. get_job and get_video read results. Free.',
   path: '/v1/jobs',
+  filters: jobFilters,
   view: extensible(jobView),
   answer: 'JobPage',
   example: {
@@ -66,5 +90,14 @@ export const listJobs = historyOperation({
     limit: 50,
     nextCursor: 'eyJ2IjoxLCJwIjoiMjAyNi0xMS0yMFQwOTozMDowMC4wMDBaIn0',
   },
-  read: (position, _call, { store }: Pick<Services, 'store'>) => store.listJobs(position),
+  read: async (
+    { key_id: keyId, tag: usageTag, limit, ...search },
+    { caller },
+    { store }: Pick<Services, 'store'>,
+  ) => {
+    if (keyId !== undefined && keyId !== caller.keyId && !seesAllKeys(caller))
+      throw invalidQuery('key_id', 'must be the key of this call, which sees no other keys');
+    const { jobs, next } = await store.searchJobs({ ...search, keyId, usageTag, limit: limit - 1 });
+    return { rows: jobs, next };
+  },
 });

@@ -12,7 +12,7 @@ import { mayOffer, publicName, shownName } from '../../mounts/public-name.ts';
 import type { Store } from '../../store/store.ts';
 import type { LimitChanges } from '../../rules/key-limits.ts';
 import type { Services } from '../call.ts';
-import { longestUsageTag, usageTagText } from '../../accounts/usage-tags.ts';
+import { usageTagRule, usageTagText } from '../../accounts/usage-tags.ts';
 import type { Caller } from '../../accounts/authenticate.ts';
 
 /** Fits the integers of the store. */
@@ -68,7 +68,7 @@ export const limitFields = {
     .describe('Public HTTPS address that is told when 80 % and 100 % of a budget are spent, signed.'),
   usage_tag: z
     .string()
-    .regex(usageTagText, `must be 1 to ${longestUsageTag} characters of ASCII`)
+    .regex(usageTagText, usageTagRule)
     .nullish()
     .describe('Its use is counted under this tag where a call has no X-Usage-Tag. Null: under none.'),
 };

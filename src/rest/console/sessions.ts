@@ -119,6 +119,7 @@ export const createServeSession = (options: SessionOptions) => {
     return {
       customer: customer !== null && (await isCustomer(customer, options)),
       operator: key?.role ?? null,
+      wallets: options.config.wallets.isOn,
     };
   };
 

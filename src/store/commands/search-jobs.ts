@@ -19,11 +19,15 @@ interface Filter {
   status?: JobStatus;
   kind?: JobKind;
   model?: string;
+  keyId?: string;
+  usageTag?: string;
 }
 
 interface Search extends Filter {
   /** Epoch milliseconds, inclusive. */
   from?: number;
+  /** Epoch milliseconds, exclusive. */
+  to?: number;
   before: HistoryPosition | null;
   limit: number;
 }
@@ -77,8 +81,9 @@ const newestFirst = 'order by j.created_at desc, j.id desc';
 
 const valuesBy =
   ({ filters: [first] }: Way) =>
-  ({ before, from = 0, ...filter }: Search): SqlValue[] => {
-    const { createdAt, id } = before ?? top;
+  ({ before, from = 0, to, ...filter }: Search): SqlValue[] => {
+    const last = before ?? top;
+    const { createdAt, id } = to !== undefined && to < last.createdAt ? { createdAt: to, id: '' } : last;
     return [createdAt, id, from, (first && filter[first]) ?? null];
   };
 
@@ -93,28 +98,35 @@ const lastSeen = (way: Way) =>
     read: firstOf(position.read),
   });
 
-const equals = (column: string, parameter: string): string =>
-  `(cast(${parameter} as text) is null or j.${column} = ${parameter})`;
+const filterColumns = {
+  accountId: 'account_id',
+  status: 'status',
+  kind: 'kind',
+  model: 'model',
+  keyId: 'key_id',
+  usageTag: 'usage_tag',
+} as const satisfies Record<keyof Filter, string>;
+const filterNames = Object.keys(filterColumns) as (keyof Filter)[];
 
-/** The form of the filters keeps the planners from using an index for them. */
+/** The form of the filters, which follow `$7`, keeps the planners from using an index for them. */
+const isWanted = (name: keyof Filter, place: number): string =>
+  `and (cast($${place + 8} as text) is null or j.${filterColumns[name]} = $${place + 8})`;
+
 const pageBy = (way: Way) =>
   statement({
     text: (dialect) => `select ${summaryColumns}
       from ${jobsBy(way, dialect, 'join holds h on h.job_id = j.id')}
-        and (j.created_at, j.id) >= ($5, $6) and ${equals('account_id', '$7')} and ${equals('status', '$8')}
-        and ${equals('kind', '$9')} and ${equals('model', '$10')}
-      ${newestFirst} limit $11`,
+        and (j.created_at, j.id) >= ($5, $6) ${filterNames.map(isWanted).join(' ')}
+      ${newestFirst} limit $7`,
     values: ({ last, ...search }: Search & { last: HistoryPosition | null }) => [
       ...valuesBy(way)(search),
       last?.createdAt ?? 0,
       last?.id ?? '',
-      ...filterNames.map((name) => search[name] ?? null),
       search.limit + 1,
+      ...filterNames.map((name) => search[name] ?? null),
     ],
     read: eachOf(toSummary),
   });
-
-const filterNames = ['accountId', 'status', 'kind', 'model'] as const;
 
 const searches = ways.map((way) => ({ ...way, lastSeen: lastSeen(way), page: pageBy(way) }));
 

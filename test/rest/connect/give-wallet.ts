@@ -10,8 +10,11 @@ export const giveWallet = async (page: Page, account: PrivateKeyAccount): Promis
     texts.push(Buffer.from((message ?? '').slice(2), 'hex').toString());
     return account.signMessage({ message: { raw: message as `0x${string}` } });
   });
-  await page.addInitScript(
-    'window.ethereum = { request: ({ method, params }) => window.askWallet(method, params) };',
-  );
+  await page.addInitScript(`
+    window.ethereum = { request: ({ method, params }) => window.askWallet(method, params) };
+    const detail = Object.freeze({ info: { uuid: '1', name: 'Test Wallet' }, provider: window.ethereum });
+    addEventListener('eip6963:requestProvider', () =>
+      dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail })));
+  `);
   return texts;
 };

@@ -1,11 +1,14 @@
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
+import { giveWallet } from '../connect/give-wallet.ts';
 import { startTestGateway, type TestGateway } from '../../e2e/start-test-gateway.ts';
 import { openAccount } from '../../mcp/open-account.ts';
 import { newPayment } from '../../store/builders.ts';
 import { useChromium } from '../../use-chromium.ts';
 import { issueOperator } from './console-client.ts';
+import { signInPage, watchPage } from './console-page.ts';
 
 let gateway: TestGateway;
 let apiKey: string;
@@ -14,7 +17,7 @@ const identity = `eip155:84532:0xasset:0xpayer:${'5f3c9a1e'.repeat(8)}`;
 const visit = useChromium();
 
 beforeAll(async () => {
-  gateway = await startTestGateway({ environment: { WALLET_ACCOUNTS: 'on' } });
+  gateway = await startTestGateway({ environment: { WALLET_ACCOUNTS: 'on', SEARCH_FROM_BALANCE: 'on' } });
   ({ apiKey, accountId } = await openAccount(gateway.services));
   const body = { model: 'imagemodel-1.0', prompt: 'A pier' };
   await gateway.call('/v1/images/generations', { apiKey, body });
@@ -22,23 +25,8 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 
-/** What the browser refused by the policy of the page, and errors of its scripts. */
-const watch = async (page: Page): Promise<string[]> => {
-  const reports: string[] = [];
-  await page.exposeFunction('report', (text: string) => void reports.push(text));
-  await page.addInitScript(
-    `addEventListener('securitypolicyviolation', ({ violatedDirective: d, blockedURI: u }) => report(d + ' ' + u))`,
-  );
-  page.on('pageerror', (error) => void reports.push(error.message));
-  return reports;
-};
-
-const signIn = async (page: Page, path: string, key: string): Promise<void> => {
-  await page.goto(`${gateway.url}/console${path}`);
-  await page.getByLabel(/key/).fill(key);
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('navigation', { name: 'Console' }).waitFor();
-};
+const signIn = (page: Page, path: string, key: string): Promise<void> =>
+  signInPage(page, `${gateway.url}/console${path}`, key);
 
 const follow = async (page: Page, link: string): Promise<void> => {
   await page.getByRole('navigation', { name: 'Console' }).getByRole('link', { name: link }).click();
@@ -47,7 +35,7 @@ const follow = async (page: Page, link: string): Promise<void> => {
 describe('the console in a browser', () => {
   it('lets a customer chat, make an image, and follow what it cost to its receipt', async () => {
     const page = await visit();
-    const reports = await watch(page);
+    const reports = await watchPage(page);
     await page.goto(`${gateway.url}/console`);
     await page.getByLabel('API key').fill('sk_causeway_wrong');
     await page.getByRole('button', { name: 'Sign in' }).click();
@@ -79,6 +67,21 @@ describe('the console in a browser', () => {
     expect(reports).toEqual([]);
   });
 
+  it('signs a wallet in to its own account', async () => {
+    const page = await visit();
+    const reports = await watchPage(page);
+    const wallet = privateKeyToAccount(generatePrivateKey());
+    const signed = await giveWallet(page, wallet);
+    await page.goto(`${gateway.url}/console`);
+    await page.getByRole('button', { name: 'Sign in with Test Wallet' }).click();
+    await page.getByText('$0.00').first().waitFor();
+    expect(signed).toHaveLength(1);
+    expect(signed[0]).toContain(`wants you to sign in with your Ethereum account:\n${wallet.address}`);
+    await follow(page, 'Keys');
+    await page.getByRole('row', { name: /active/ }).waitFor();
+    expect(reports).toEqual([]);
+  });
+
   it('makes a key that is shown once, and ends it after a question', async () => {
     const page = await visit();
     await signIn(page, '/keys', apiKey);
@@ -103,12 +106,26 @@ describe('the console in a browser', () => {
     await page.getByRole('button', { name: '7 days' }).click();
     await page.getByRole('cell', { name: 'imagemodel-1.0' }).waitFor();
     expect(new URL(page.url()).searchParams.has('from')).toBe(true);
+    for (const [by, name] of [
+      ['model', 'imagemodel-1.0'],
+      ['kind', 'image'],
+      ['key', 'test'],
+      ['day', /^\d{4}-/],
+    ] as const) {
+      await page
+        .getByRole('table', { name: `By ${by}` })
+        .getByRole('link', { name })
+        .first()
+        .click();
+      await page.getByRole('table', { name: 'Jobs' }).getByText('imagemodel-1.0').first().waitFor();
+      await page.goBack();
+    }
   });
 
   it('lets an operator credit an account after a question, and shows it in the audit log', async () => {
     const { key } = await issueOperator(gateway.services);
     const page = await visit();
-    const reports = await watch(page);
+    const reports = await watchPage(page);
     await signIn(page, '/operator', key);
     await page.getByRole('link', { name: 'Tester' }).click();
     await page.getByLabel('US dollars').fill('12.50');
@@ -126,6 +143,16 @@ describe('the console in a browser', () => {
     await follow(page, 'Audit log');
     await page.getByRole('row', { name: /credit_account/ }).waitFor();
     expect(reports).toEqual([]);
+  });
+
+  it('says that it cannot be shown where the page itself fails', async () => {
+    const page = await visit();
+    await page.addInitScript(
+      `Object.defineProperty(document, 'title', { set: () => { throw new Error('no title') } })`,
+    );
+    await page.goto(`${gateway.url}/console`);
+    await page.getByRole('alert').waitFor();
+    expect(await page.getByRole('alert').textContent()).toBe('This page cannot be shown. Reload it.');
   });
 
   it('shows no changes to an operator who may only read', async () => {
@@ -165,10 +192,14 @@ const customerPaths = [
   '',
   '/playground',
   '/playground?kind=image',
+  '/playground?kind=video',
+  '/playground?kind=search',
   '/jobs',
   '/transactions',
+  '/statement',
   '/purchases',
   '/keys',
+  '/webhooks',
   '/connections',
 ];
 const operatorPaths = (): string[] => [
@@ -178,6 +209,9 @@ const operatorPaths = (): string[] => [
   '/operator/payments',
   `/operator/payments/${encodeURIComponent(identity)}`,
   '/operator/revenue',
+  '/operator/tools',
+  '/operator/changes',
+  '/operator/changes/issue_key',
   '/operator/audit',
   '/operator/gateway',
 ];
@@ -190,7 +224,7 @@ describe.each(views)('in the $colorScheme theme at a width of $width', ({ width,
   /** Opens pages one after another, signed in with a key, and fails at any that is not accessible or too wide. */
   const expectAccessible = async (key: string, paths: readonly string[]): Promise<void> => {
     const page = await visit({ viewport: { width, height: 800 }, colorScheme });
-    const reports = await watch(page);
+    const reports = await watchPage(page);
     const check = async (path: string): Promise<void> => {
       await page.getByRole('heading', { level: 1 }).waitFor();
       await expect.poll(() => page.getByText('Loading…').count()).toBe(0);

@@ -29,7 +29,11 @@ describe('a session of the console', () => {
     const balance = await call('/console/v1/balance');
     expect(balance.headers.get('access-control-allow-origin')).toBeNull();
     expect(await balance.json()).toMatchObject({ balance_usd: '10.00' });
-    expect(await (await call('/console/session')).json()).toEqual({ customer: true, operator: null });
+    expect(await (await call('/console/session')).json()).toEqual({
+      customer: true,
+      operator: null,
+      wallets: false,
+    });
     const image = await call('/console/v1/images/generations', {
       body: { model: 'imagemodel-1.0', prompt: 'A pier' },
     });
@@ -42,6 +46,7 @@ describe('a session of the console', () => {
     expect(await (await operator.call('/console/session')).json()).toEqual({
       customer: false,
       operator: 'write',
+      wallets: false,
     });
   });
 
@@ -121,6 +126,7 @@ describe('a session of the console', () => {
     expect(await (await operator.call('/console/session')).json()).toEqual({
       customer: false,
       operator: null,
+      wallets: false,
     });
     const leaving = await openCustomer();
     const left = await leaving.call('/console/session', { method: 'DELETE' });
@@ -152,6 +158,13 @@ describe('a sign-in to the console', () => {
       expect(await codeOf(await attempt())).toEqual([401, 'invalid_api_key']);
       for (let left = 19; left > 0; left -= 1) expect((await attempt()).status).toBe(401);
       expect(await codeOf(await attempt())).toEqual([429, 'rate_limit_exceeded']);
+      // The audit log has the first twenty of an hour, without the key, and the first that it leaves out.
+      const rows = await limited.services.store.listAudit({ limit: 99, operation: 'sign_in_to_console' });
+      expect(rows.map(({ actor, error }) => [actor.replace(/:.*/, ''), error])).toEqual([
+        ['address', 'rate_limit_exceeded'],
+        ...Array.from({ length: 20 }, () => ['address', 'invalid_api_key']),
+      ]);
+      expect(JSON.stringify(rows)).not.toContain('wrong');
     } finally {
       await limited.stop();
     }

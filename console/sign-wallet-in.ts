@@ -1,0 +1,52 @@
+import { ApiError, longestMs, messageOf, ToldError } from './api.ts';
+import type { Wallet } from './pay/wallets.ts';
+
+type Fields = Readonly<
+  Record<'domain' | 'statement' | 'uri' | 'version' | 'nonce' | 'issuedAt' | 'expirationTime', string>
+>;
+
+/** The extension sign-in-with-x of a challenge. */
+interface Challenge {
+  extensions: {
+    'sign-in-with-x': { info: Fields; supportedChains: { chainId: string; type: string }[] };
+  };
+}
+
+/** The text of EIP-4361. */
+const textOf = ({ domain, statement, ...fields }: Fields, address: string, chainId: string): string =>
+  [
+    `${domain} wants you to sign in with your Ethereum account:`,
+    address,
+    '',
+    statement,
+    '',
+    `URI: ${fields.uri}`,
+    `Version: ${fields.version}`,
+    `Chain ID: ${chainId.split(':')[1]}`,
+    `Nonce: ${fields.nonce}`,
+    `Issued At: ${fields.issuedAt}`,
+    `Expiration Time: ${fields.expirationTime}`,
+  ].join('\n');
+
+const lifeSeconds = 12 * 3_600;
+
+/** Asks a wallet to sign in, which costs nothing. Returns a key of its account. Throws ToldError. */
+export const signWalletIn = async ({ signText }: Wallet, base: string): Promise<string> => {
+  const post = (headers: Readonly<Record<string, string>> = {}): Promise<Response> =>
+    fetch(`${base}/v1/auth/wallet`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({ expires_in: lifeSeconds }),
+      signal: AbortSignal.timeout(longestMs),
+    });
+  const terms = (await post()).headers.get('payment-required');
+  const challenge = terms === null ? null : (JSON.parse(atob(terms)) as Challenge);
+  const { info, supportedChains = [] } = challenge?.extensions['sign-in-with-x'] ?? {};
+  const chain = supportedChains.find(({ type }) => type === 'eip191');
+  if (info === undefined || chain === undefined || signText === undefined)
+    throw new ToldError('This wallet cannot sign in just now. Try again shortly.');
+  const signed = await signText((address) => textOf(info, address, chain.chainId));
+  const answer = await post({ 'sign-in-with-x': btoa(JSON.stringify({ ...info, ...chain, ...signed })) });
+  if (!answer.ok) throw new ApiError(answer.status, await messageOf(answer));
+  return ((await answer.json()) as { key: string }).key;
+};
