@@ -1,12 +1,10 @@
 import { createUsageTags } from '../accounts/usage-tags.ts';
 import { join } from 'node:path';
-import { createCatalogs, openRealSales } from '../accounts/catalog/catalog.ts';
 import { systemClock } from '../kit/clock.ts';
-import type { ModelConfig } from '../accounts/catalog/model.ts';
-import { createModelShelf, followEveryMs, type ModelShelf } from '../accounts/catalog/model-changes.ts';
+import { followEveryMs, type ModelShelf } from '../accounts/catalog/model-changes.ts';
 import { createLastUse, type LastUse } from '../accounts/last-use.ts';
 import type { Config } from '../config/config.ts';
-import { applySettings, type Reloaded } from '../config/reload.ts';
+import type { Reloaded } from '../config/reload.ts';
 import { refuseLocalPublicUrl } from '../config/server-settings.ts';
 import { createPublicUrl } from '../kit/public-url.ts';
 import { repeat } from '../kit/repeat.ts';
@@ -49,13 +47,13 @@ import type { Outbound } from '../http/outbound.ts';
 import { createOutbound } from '../http/create-outbound.ts';
 import { assignWallets } from '../payments/chains/generated-wallet.ts';
 import { createProviders, type Providers } from '../providers/create-providers.ts';
-import { isSandboxModel } from '../providers/index.ts';
 import type { Buyer } from '../payments/buying/create-buyer.ts';
 import { paidUpstreams } from '../payments/buying/paid-upstreams.ts';
 import { createX402Gate, type X402GateOptions } from '../payments/sale/gate.ts';
 import { openStore } from '../store/open-store.ts';
 import type { Store } from '../store/store.ts';
 import { createReadiness, type Readiness } from './readiness.ts';
+import { createReload, openModels } from './open-models.ts';
 import { startNotices } from './start-notices.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { createWebhookDispatcher, type WebhookDispatcher } from '../jobs/webhooks/webhook-dispatcher.ts';
@@ -123,7 +121,7 @@ export const createServices = async (
   );
 
   const store = await openWatchedStore(config, { log, telemetry });
-  const { catalogs, realSales, shelf } = await openCatalogs(config, { store, clock });
+  const { catalogs, realSales, shelf } = await openModels(config, { store, clock });
   const base = { config, store, catalogs, clock, log, telemetry };
   const redis = config.redisUrl === null ? null : await connectRedis(config.redisUrl, log);
   const outbound = createOutbound({
@@ -222,16 +220,6 @@ const openBuyer = async (
   return createBuyer({ ...parts, sold: config.x402.networks, takesTestMoney });
 };
 
-/** The catalog of each account, and whether real models are sold. */
-const openCatalogs = async ({ models, providers }: Config, parts: Pick<Parts, 'store' | 'clock'>) => {
-  const isServedBySandbox = (model: ModelConfig): boolean => isSandboxModel(model, providers);
-  const realSales = await openRealSales(parts.store, !models.every(isServedBySandbox));
-  const catalogs = createCatalogs(models, { isSandboxModel: isServedBySandbox, realSales });
-  const shelf = createModelShelf(models, { ...parts, catalogs });
-  await shelf.follow();
-  return { realSales, catalogs, shelf };
-};
-
 /** Describes what is sold, with examples that name SKUs which a wallet can buy. */
 const describeAll = (
   config: Config,
@@ -242,22 +230,6 @@ const describeAll = (
     models: catalogs.for(unknownWallet({ config })).list(),
     services,
   });
-
-const createReload =
-  (
-    config: Config,
-    parts: { loadConfig: () => Promise<Config> } & Pick<Parts, 'providers' | 'shelf' | 'log'>,
-  ): GatewayServices['reload'] =>
-  async () => {
-    const { loadConfig, providers, shelf, log } = parts;
-    const next = await loadConfig();
-    const reloaded = applySettings(config, next, (models) => {
-      providers.serve(models);
-      shelf.restock(models);
-    });
-    log.info({ ...reloaded }, 'the settings were read again');
-    return reloaded;
-  };
 
 type PaymentParts = Pick<X402GateOptions, 'store' | 'publicUrl' | 'sales' | 'clock' | 'log' | 'owner'> & {
   store: Store;

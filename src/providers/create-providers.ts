@@ -11,7 +11,13 @@ import type {
   RouteConfig,
 } from './provider.ts';
 import { ProviderError } from './provider-error.ts';
-import { createRetryBudget, createServedModels, type Route, type RouterOptions } from './route-attempts.ts';
+import {
+  createRetryBudget,
+  createServedModels,
+  type RetryBudget,
+  type Route,
+  type RouterOptions,
+} from './route-attempts.ts';
 import { createImageRouter, createTextRouter, createVideoRouter } from './router.ts';
 import { createTokenCounter } from './tokens/token-counter.ts';
 import { createMovMaker } from './video/to-mov.ts';
@@ -49,44 +55,13 @@ export const createProviders = async (config: ProvidersConfig, options: CreatePr
   const sources = new Map(await Promise.all(Object.entries(config.providers).map(open)));
   const served = createServedModels(options.clock);
 
-  const createRouters = <Kind extends ModelKind, Router>(
-    all: ProvidersConfig['models'],
-    kind: Kind,
-    createRouter: (routes: Route<NonNullable<Provider[Kind]>>[], options: RouterOptions) => Router,
-  ): Map<string, Router> => {
-    const toRoute = (sku: string) => (route: RouteConfig) => {
-      const source = sources.get(route.provider);
-      const service = source?.opened[kind];
-      if (source === undefined || service === undefined)
-        throw new Error(`there is no provider ${route.provider} for ${kind}`);
-      return {
-        ...route,
-        isSandbox: source.isSandbox,
-        source: service,
-        breaker: served.breakerOf(sku, kind, route),
-        budget: source.budget,
-      };
-    };
-    const models = all.filter((model) => model.kind === kind);
-    return new Map(models.map(({ sku, routes }) => [sku, createRouter(routes.map(toRoute(sku)), options)]));
-  };
-
   const createModerator = ({ provider, model }: RouteConfig): Moderator => {
     const create = sources.get(provider)?.opened.moderation;
     if (create === undefined) throw new Error(`the provider ${provider} cannot look at requests`);
     return create(model);
   };
 
-  const find = (provider: string) => sources.get(provider)?.opened.video ?? null;
-  const createAllRouters = (models: ProvidersConfig['models']) => {
-    served.forgetSkus();
-    return {
-      texts: createRouters(models, 'chat', createTextRouter),
-      images: createRouters(models, 'image', createImageRouter),
-      videos: createRouters(models, 'video', (routes) => createVideoRouter(routes, { ...options, find })),
-    };
-  };
-  let routers = createAllRouters(config.models);
+  let routers = createRouters(config.models, { sources, served, options });
   logSandboxModels(config, options.log);
 
   return {
@@ -96,7 +71,7 @@ export const createProviders = async (config: ProvidersConfig, options: CreatePr
     video: (sku: string) => routers.videos.get(sku) ?? notOnSale(sku),
     /** Serves other models by the providers that are open. Calls under way go on. Throws Error for another provider. */
     serve: (models: ProvidersConfig['models']): void => {
-      routers = createAllRouters(models);
+      routers = createRouters(models, { sources, served, options });
     },
     /** Looks at requests that ask for moderation; null: none is configured. */
     moderator: config.moderation === null ? null : createModerator(config.moderation),
@@ -119,6 +94,37 @@ export const createProviders = async (config: ProvidersConfig, options: CreatePr
       const closing = [...sources.values()].map(({ opened }) => opened.close());
       await Promise.all([counter.close(), movMaker.close(), ...closing]);
     },
+  };
+};
+
+interface RouterParts {
+  sources: ReadonlyMap<string, { opened: Provider; isSandbox: boolean; budget: RetryBudget }>;
+  served: ReturnType<typeof createServedModels>;
+  options: RouterOptions;
+}
+
+/** Makes the routers of all SKUs. Throws Error for a provider that is not open. */
+const createRouters = (models: ProvidersConfig['models'], { sources, served, options }: RouterParts) => {
+  const routesOf = <Kind extends ModelKind>(
+    { sku, routes }: ProvidersConfig['models'][number],
+    kind: Kind,
+  ): Route<NonNullable<Provider[Kind]>>[] =>
+    routes.map((route) => {
+      const source = sources.get(route.provider);
+      const service = source?.opened[kind];
+      if (source === undefined || service === undefined)
+        throw new Error(`there is no provider ${route.provider} for ${kind}`);
+      const breaker = served.breakerOf(sku, kind, route);
+      return { ...route, isSandbox: source.isSandbox, source: service, breaker, budget: source.budget };
+    });
+  const find = (provider: string) => sources.get(provider)?.opened.video ?? null;
+  const ofKind = <Router>(kind: ModelKind, create: (model: ProvidersConfig['models'][number]) => Router) =>
+    new Map(models.filter((model) => model.kind === kind).map((model) => [model.sku, create(model)]));
+  served.forgetSkus();
+  return {
+    texts: ofKind('chat', (model) => createTextRouter(routesOf(model, 'chat'), options)),
+    images: ofKind('image', (model) => createImageRouter(routesOf(model, 'image'), options)),
+    videos: ofKind('video', (model) => createVideoRouter(routesOf(model, 'video'), { ...options, find })),
   };
 };
 

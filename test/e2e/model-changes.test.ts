@@ -2,6 +2,7 @@ import { ExactEvmScheme } from '@x402/evm/exact/client';
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch';
 import { privateKeyToAccount } from 'viem/accounts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { operatorOf } from '../cli/run-cli.ts';
 import { createOperatorClient } from '../operator/operator-client.ts';
 import { startPaidSearch, type PaidSearch } from './start-paid-search.ts';
 
@@ -49,6 +50,15 @@ it('a changed price is charged and shown everywhere, until it is unset', async (
   ]);
   const { body: log } = await operator.get('/audit?operation=set_model');
   expect(log['changes']).toMatchObject([{ outcome: 'done', input: { sku } }]);
+});
+
+it('a change that was made elsewhere on the store is followed by a running gateway', async () => {
+  const { dataDir } = sale.gateway;
+  const elsewhere = operatorOf({ DATA_DIR: dataDir }, { subject: 'models' });
+  await elsewhere.print('set', sku, '--price', '{"unit":"call","price_usd":"0.033"}');
+  await expect.poll(() => read('/v1/models'), { timeout: 60_000 }).toContain('0.033');
+  await elsewhere.print('unset', sku);
+  await expect.poll(() => read('/v1/models'), { timeout: 60_000 }).not.toContain('0.033');
 });
 
 it('a model that is off is sold to nobody, and its price may change meanwhile', async () => {
