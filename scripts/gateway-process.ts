@@ -9,7 +9,7 @@ export interface GatewayProcess {
   /** The key that the first start printed; null on later starts. */
   apiKey: string | null;
   /** Sends SIGTERM, or another signal, and returns the exit code. */
-  stop(signal?: 'SIGTERM' | 'SIGHUP'): Promise<number | null>;
+  stop(): Promise<number | null>;
   /** Sends SIGKILL and resolves when the process has ended. */
   kill(): Promise<void>;
   pid: number;
@@ -61,8 +61,8 @@ export const startGatewayProcess = async (
     url,
     apiKey,
     pid: child.pid ?? 0,
-    stop: async (signal = 'SIGTERM') => {
-      await end(signal);
+    stop: async () => {
+      await end('SIGTERM');
       return child.exitCode;
     },
     kill: () => end('SIGKILL'),

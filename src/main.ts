@@ -6,7 +6,7 @@ import { createApp, type App } from './gateway/app.ts';
 import { createAuthenticate } from './accounts/authenticate.ts';
 import type { Config } from './config/config.ts';
 import { loadConfig } from './config/load-config.ts';
-import { onStopSignals, whenOrphaned } from './kit/process.ts';
+import { onStopSignals, stopSignals, whenOrphaned } from './kit/process.ts';
 import { ConfigError } from './kit/errors.ts';
 import { chosenKeyText, firstStartText, localKey, openFirstAccount } from './gateway/first-start.ts';
 import { accountNotices } from './gateway/start-notices.ts';
@@ -69,7 +69,11 @@ const listen = async ({ server }: App, { host, port }: Config): Promise<string> 
 };
 
 /** Refuses new work, lets running work finish within DRAIN_MS, closes everything, and exits with 0, or `process.exitCode`. */
-const drainOnSignal = (app: App, services: GatewayServices, release: () => void, log: Log): (() => void) => {
+const drainOnSignal = (
+  app: App,
+  services: GatewayServices,
+  { release, isStdio, log }: { release: () => void; isStdio: boolean; log: Log },
+): (() => void) => {
   const drain = async (): Promise<void> => {
     log.info('draining: new work is refused, running answers finish');
     const cutAt = performance.now() + services.config.drainMs + lastWordsMs;
@@ -102,10 +106,21 @@ const drainOnSignal = (app: App, services: GatewayServices, release: () => void,
       },
     );
   };
-  onStopSignals(onSignal);
+  // A terminal that closes sends SIGHUP, too.
+  const isInTerminal = process.stdin.isTTY;
+  onStopSignals(onSignal, isStdio || isInTerminal ? stopSignals : ['SIGINT', 'SIGTERM']);
+  if (!isStdio && !isInTerminal) process.on('SIGHUP', () => void reload(services, log));
   const { CAUSEWAY_LAUNCHED, npm_lifecycle_event: npmEvent } = process.env;
   if (CAUSEWAY_LAUNCHED === '1' || npmEvent === 'start' || npmEvent === 'npx') whenOrphaned(onSignal);
   return onSignal;
+};
+
+const reload = async ({ reload: apply }: GatewayServices, log: Log): Promise<void> => {
+  try {
+    await apply();
+  } catch (error) {
+    log.error({ err: error }, 'the settings are wrong, and stay as they were');
+  }
 };
 
 const notApiKey = ({ brand }: Config): ConfigError =>
@@ -133,9 +148,12 @@ const start = async ({ envFile, isStdio }: ReturnType<typeof readArguments>): Pr
     ),
   );
   const lock = await prepareDataDir(config);
-  const services = await createServices(config, log, { telemetry });
+  const services = await createServices(config, log, {
+    telemetry,
+    loadConfig: () => loadConfig(process.env, { envFile }),
+  });
   const app = createApp(services);
-  const stop = drainOnSignal(app, services, lock.release, log);
+  const stop = drainOnSignal(app, services, { release: lock.release, isStdio, log });
   const url = await listen(app, config);
   services.listeningAt(url);
   const first = await openFirstAccount(services, stdioKey);

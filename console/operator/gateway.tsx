@@ -8,7 +8,9 @@ import { useConsole, useLoad } from '../use-console.ts';
 interface Served {
   kind: string;
   model: string;
-  breaker: string;
+  state: 'up' | 'failing';
+  calls: number;
+  failures: number;
   last_success_at: string | null;
   last_failure: { at: string; reason?: string } | null;
 }
@@ -33,9 +35,11 @@ const Providers = () => {
               { title: 'Model', cell: ({ model }) => model },
               { title: 'Kind', cell: ({ kind }) => kind, isWide: true },
               {
-                title: 'Calls',
-                cell: ({ breaker }) => <State name={breaker === 'closed' ? 'active' : 'resting'} />,
+                title: 'State',
+                cell: ({ state }) => <State name={state} />,
               },
+              { title: 'Last 5 minutes', cell: ({ calls }) => calls, isNumber: true, isWide: true },
+              { title: 'Failed', cell: ({ failures }) => failures, isNumber: true, isWide: true },
               { title: 'Last success', cell: ({ last_success_at: at }) => <Moment at={at} />, isWide: true },
               {
                 title: 'Last failure',

@@ -34,6 +34,23 @@ interface ToolSum {
   margin_usd: string | null;
 }
 
+interface ModelSum {
+  model: string;
+  done: number;
+  failed: number;
+  income_usd: string;
+  cost_usd: string | null;
+  margin_usd: string | null;
+}
+
+const known = (usd: string | null): string => (usd === null ? 'unknown' : money(usd));
+
+const moneyColumns: Column<Pick<ModelSum, 'income_usd' | 'cost_usd' | 'margin_usd'>>[] = [
+  { title: 'Cost', cell: ({ cost_usd: usd }) => known(usd), isNumber: true, isWide: true },
+  { title: 'Margin', cell: ({ margin_usd: usd }) => known(usd), isNumber: true, isWide: true },
+  { title: 'Income', cell: ({ income_usd: usd }) => money(usd), isNumber: true },
+];
+
 const sumColumns: Column<Sum>[] = [
   { title: 'Payments', cell: ({ payments }) => payments, isNumber: true },
   { title: 'Received', cell: ({ received_usd: usd }) => money(usd), isNumber: true, isWide: true },
@@ -48,16 +65,14 @@ const Tools = ({ query }: { query: string }) => {
       <h2>Mounted tools</h2>
       <Shown loaded={loaded}>
         {({ tools }) => (
-          <Table
+          <Table<ToolSum>
             name="Mounted tools"
             rows={tools}
             columns={[
               { title: 'Tool', cell: ({ server, tool }) => `${server} · ${tool}` },
               { title: 'Calls', cell: ({ calls }) => calls, isNumber: true },
               { title: 'Errors', cell: ({ errors }) => errors, isNumber: true, isWide: true },
-              { title: 'Cost', cell: ({ cost_usd: usd }) => money(usd), isNumber: true, isWide: true },
-              { title: 'Margin', cell: ({ margin_usd: usd }) => money(usd), isNumber: true, isWide: true },
-              { title: 'Income', cell: ({ income_usd: usd }) => money(usd), isNumber: true },
+              ...moneyColumns,
             ]}
             keyOf={({ server, tool }) => `${server} ${tool}`}
             none="No mounted tool was called in this time."
@@ -68,7 +83,32 @@ const Tools = ({ query }: { query: string }) => {
   );
 };
 
-/** What payments brought, by network and day, and the income of mounted tools. */
+const Models = ({ query }: { query: string }) => {
+  const loaded = useLoad<{ models: ModelSum[] }>(`admin/v1/models/revenue${query}`);
+  return (
+    <section>
+      <h2>Models</h2>
+      <Shown loaded={loaded}>
+        {({ models }) => (
+          <Table<ModelSum>
+            name="Models"
+            rows={models}
+            columns={[
+              { title: 'Model', cell: ({ model }) => model },
+              { title: 'Done', cell: ({ done }) => done, isNumber: true },
+              { title: 'Failed', cell: ({ failed }) => failed, isNumber: true, isWide: true },
+              ...moneyColumns,
+            ]}
+            keyOf={({ model }) => model}
+            none="No job of a model ended in this time."
+          />
+        )}
+      </Shown>
+    </section>
+  );
+};
+
+/** What payments brought, by network and day, and the income of models and mounted tools. */
 export const Revenue = () => {
   const { from, to } = useDays();
   const loaded = useLoad<PaymentSums>(`admin/v1/payments/sums${toQuery({ from, to })}`);
@@ -118,6 +158,7 @@ export const Revenue = () => {
           </>
         )}
       </Shown>
+      <Models query={toQuery({ from, to })} />
       <Tools query={toQuery({ from, to: nextDay(to) })} />
     </>
   );

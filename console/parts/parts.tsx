@@ -62,6 +62,8 @@ export const Moment = ({ at }: { at: string | null }) =>
 const tones: Readonly<Record<string, string>> = {
   done: 'good',
   active: 'good',
+  up: 'good',
+  failing: 'bad',
   delivered: 'good',
   settled: 'good',
   failed: 'bad',

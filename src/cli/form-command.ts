@@ -117,7 +117,7 @@ const toWritten = (schema: z.ZodType, given: unknown): unknown => {
   if (given === 'none' && schema.safeParse(null).success) return null;
   const inner = innermost(schema);
   if (inner instanceof z.ZodArray) return given.split(',');
-  if (inner instanceof z.ZodRecord) return readJson(given);
+  if (inner instanceof z.ZodRecord || inner instanceof z.ZodObject) return readJson(given);
   return inner instanceof z.ZodNumber && /^\d{1,9}$/.test(given) ? Number(given) : given;
 };
 

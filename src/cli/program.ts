@@ -4,6 +4,7 @@ import type { SettingOptions } from '../config/load-config.ts';
 import { settingsHelp } from '../config/variables.ts';
 import { exampleAccountId } from '../operator/accounts.ts';
 import { getSettings } from '../operator/gateway.ts';
+import { reloadCommand } from './reload-command.ts';
 import { operatorKeyVerbs } from '../operator/operators.ts';
 import { verbs } from '../operator/verbs.ts';
 import { formatTable } from '../operator/format-table.ts';
@@ -45,6 +46,7 @@ const groups: readonly CommandGroup[] = [
   },
   { words: 'keys', summary: 'issue, limit, revoke and list API keys' },
   { words: 'jobs', summary: 'list and show the jobs of all accounts' },
+  { words: 'models', summary: 'list models, change their prices, switch them off and on' },
   { words: 'connections', summary: 'list, limit and revoke connections of assistants' },
   {
     words: 'tools',
@@ -116,6 +118,7 @@ const commands = [
   backupCommand,
   doctorCommand,
   settingsCommand,
+  reloadCommand,
 ];
 
 /** Creates all commands with their help texts. The program throws CommanderError instead of ending the process. */

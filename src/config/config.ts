@@ -3,6 +3,7 @@ import { readWalletSettings } from '../accounts/catalog/wallet-settings.ts';
 import { refuseUnusedS3 } from '../http/s3/s3-settings.ts';
 import { readJobSettings } from '../jobs/job-settings.ts';
 import { ConfigError } from '../kit/errors.ts';
+import type { Json } from '../kit/json.ts';
 import { readFormerPlace, readLeads } from '../leads/leads-settings.ts';
 import { readLimitSettings } from '../limits/limit-settings.ts';
 import { readMediaSettings } from '../media/media-settings.ts';
@@ -13,7 +14,7 @@ import { readProviders } from '../providers/index.ts';
 import { readStoreSettings } from '../store/store-settings.ts';
 import { readTelemetrySettings } from '../telemetry/telemetry-settings.ts';
 import { readWebhookSettings } from '../jobs/webhooks/webhook-settings.ts';
-import { readFileSettings } from './file-settings.ts';
+import { parseYaml, readFileSettings } from './file-settings.ts';
 import { readServerSettings } from './server-settings.ts';
 import { findUnknown, readVariables, type Environment } from './read-variables.ts';
 import type { SettingsInForce, SettingTexts } from './settings-in-force.ts';
@@ -29,7 +30,7 @@ export type Config = ReturnType<typeof readConfig>;
 export const readConfig = (
   environment: Environment,
   yamlText: string | null,
-  given: Omit<SettingTexts, 'yamlText'> = { environment, sourceOf: () => 'environment' },
+  given: Omit<SettingTexts, 'file'> = { environment, sourceOf: () => 'environment' },
 ) => {
   // Keys of upstreams are in variables that the file names.
   const fileWords = new Set(yamlText?.match(/\w+/g));
@@ -52,6 +53,7 @@ export const readConfig = (
   });
   const x402 = readX402Settings(values, file.x402);
   const models = readModels(file.models, providers);
+  const texts: SettingTexts = { ...given, file: yamlText === null ? null : (parseYaml(yamlText) as Json) };
   const isSearchOn = leads.sources.length > 0 && x402.networks.length > 0;
   return {
     ...readServerSettings(values),
@@ -83,10 +85,12 @@ export const readConfig = (
     }),
     /** Variables that look like settings of ours and are none. */
     unknownVariables,
+    /** As they were written, secrets included. */
+    texts,
     /** All settings for the operator, without secrets. */
     describe: async (): Promise<SettingsInForce> => {
       const { describeSettings } = await import('./settings-in-force.ts');
-      return describeSettings({ ...given, yamlText });
+      return describeSettings(texts);
     },
   };
 };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Json } from '../kit/json.ts';
-import { fileSchema, parseYaml } from './file-settings.ts';
+import { fileSchema } from './file-settings.ts';
 import type { Environment } from './read-variables.ts';
 import { allVariables } from './variables.ts';
 
@@ -23,14 +23,15 @@ export interface SettingTexts {
   /** Before secrets were read from their files. */
   environment: Environment;
   sourceOf: (name: string) => z.output<typeof settingSchema>['source'];
-  yamlText: string | null;
+  /** causeway.yaml; null: there is none. */
+  file: Json;
 }
 
 const schemaOf = (schema: z.ZodType): SettingSchema =>
   z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as SettingSchema;
 
 /** Describes settings that were read without an error. */
-export const describeSettings = ({ environment, sourceOf, yamlText }: SettingTexts): SettingsInForce => {
+export const describeSettings = ({ environment, sourceOf, file }: SettingTexts): SettingsInForce => {
   const { properties = {} } = schemaOf(z.object(allVariables));
   const settings = Object.entries(properties).map(([name, schema]) => {
     const given = environment[name] || null;
@@ -43,7 +44,6 @@ export const describeSettings = ({ environment, sourceOf, yamlText }: SettingTex
       secret: writeOnly,
     };
   });
-  const file = yamlText === null ? null : (parseYaml(yamlText) as Json);
   return { settings, file: hideSecrets(file, schemaOf(fileSchema)) };
 };
 

@@ -3,10 +3,13 @@ import { join } from 'node:path';
 import { createCatalogs, openRealSales } from '../accounts/catalog/catalog.ts';
 import { systemClock } from '../kit/clock.ts';
 import type { ModelConfig } from '../accounts/catalog/model.ts';
+import { createModelShelf, followEveryMs, type ModelShelf } from '../accounts/catalog/model-changes.ts';
 import { createLastUse, type LastUse } from '../accounts/last-use.ts';
 import type { Config } from '../config/config.ts';
+import { applySettings, type Reloaded } from '../config/reload.ts';
 import { refuseLocalPublicUrl } from '../config/server-settings.ts';
 import { createPublicUrl } from '../kit/public-url.ts';
+import { repeat } from '../kit/repeat.ts';
 import { brandTitle } from '../kit/text.ts';
 import { randomBase62 } from '../kit/ids.ts';
 import { createJobRunner, type JobRunner } from '../jobs/job-runner.ts';
@@ -65,6 +68,10 @@ export interface GatewayServices extends Services {
   config: Config;
   operations: readonly Operation[];
   lastUse: LastUse;
+  /** The models that are on sale. */
+  shelf: ModelShelf;
+  /** Reads the settings again, and applies what can be. Rejects with ConfigError, and then nothing has changed. */
+  reload: () => Promise<Reloaded>;
   providers: Providers;
   outbound: Outbound;
   /** Null: no upstream is paid by x402. */
@@ -94,6 +101,8 @@ export interface ServiceOptions {
   /** In place of all. */
   operations?: readonly Operation[] | undefined;
   telemetry?: Telemetry | null;
+  /** Reads the settings again. Default: they stay as they are. */
+  loadConfig?: () => Promise<Config>;
 }
 
 /** Wires the gateway and opens the store. Loads slower parts after it listens. Throws ConfigError if settings conflict. */
@@ -103,6 +112,7 @@ export const createServices = async (
   {
     operations = createOperations(config.search, config, config.wallets, config.mounts),
     telemetry = null,
+    loadConfig = () => Promise.resolve(config),
   }: ServiceOptions = {},
 ): Promise<GatewayServices> => {
   refuseLocalPublicUrl(config);
@@ -113,7 +123,7 @@ export const createServices = async (
   );
 
   const store = await openWatchedStore(config, { log, telemetry });
-  const { catalogs, realSales } = await openCatalogs(config, store);
+  const { catalogs, realSales, shelf } = await openCatalogs(config, { store, clock });
   const base = { config, store, catalogs, clock, log, telemetry };
   const redis = config.redisUrl === null ? null : await connectRedis(config.redisUrl, log);
   const outbound = createOutbound({
@@ -135,9 +145,10 @@ export const createServices = async (
   const { wallets, x402 } = await openPayments(config, { store, publicUrl, sales, clock, log, owner });
   const sweeps = createSweeps({ store, files, inputFolder, clock, log });
   const lastUse = createLastUse(base);
-  const opened = { ...base, operations, lastUse, jobs, leads, x402, providers, buyer };
+  const opened = { ...base, operations, lastUse, jobs, leads, x402, providers, buyer, shelf };
   const services: GatewayServices = {
     ...opened,
+    reload: createReload(config, { loadConfig, providers, shelf, log }),
     observeOperation: telemetry?.observeOperation,
     ...createLimiters({ config, operations, redis, log, store }),
     ...(await openSigned(store, publicUrl)),
@@ -211,10 +222,13 @@ const openBuyer = async (
 };
 
 /** The catalog of each account, and whether real models are sold. */
-const openCatalogs = async ({ models, providers }: Config, store: Store) => {
+const openCatalogs = async ({ models, providers }: Config, parts: Pick<Parts, 'store' | 'clock'>) => {
   const isServedBySandbox = (model: ModelConfig): boolean => isSandboxModel(model, providers);
-  const realSales = await openRealSales(store, !models.every(isServedBySandbox));
-  return { realSales, catalogs: createCatalogs(models, { isSandboxModel: isServedBySandbox, realSales }) };
+  const realSales = await openRealSales(parts.store, !models.every(isServedBySandbox));
+  const catalogs = createCatalogs(models, { isSandboxModel: isServedBySandbox, realSales });
+  const shelf = createModelShelf(models, { ...parts, catalogs });
+  await shelf.follow();
+  return { realSales, catalogs, shelf };
 };
 
 /** Describes what is sold, with examples that name SKUs which a wallet can buy. */
@@ -227,6 +241,22 @@ const describeAll = (
     models: catalogs.for(unknownWallet({ config })).list(),
     services,
   });
+
+const createReload =
+  (
+    config: Config,
+    parts: { loadConfig: () => Promise<Config> } & Pick<Parts, 'providers' | 'shelf' | 'log'>,
+  ): GatewayServices['reload'] =>
+  async () => {
+    const { loadConfig, providers, shelf, log } = parts;
+    const next = await loadConfig();
+    const reloaded = applySettings(config, next, (models) => {
+      providers.serve(models);
+      shelf.restock(models);
+    });
+    log.info({ ...reloaded }, 'the settings were read again');
+    return reloaded;
+  };
 
 type PaymentParts = Pick<X402GateOptions, 'store' | 'publicUrl' | 'sales' | 'clock' | 'log' | 'owner'> & {
   store: Store;
@@ -250,15 +280,17 @@ const openPayments = async ({ search, wallets: { isOn }, x402, dataDir }: Config
 const createJobs = (parts: Base & Pick<Parts, 'providers' | 'media' | 'mounts' | 'webhooks'>): JobRunner => {
   const { config, store, catalogs, providers, media, mounts, webhooks, clock, log, telemetry } = parts;
   const shop = { catalogs, store, log };
+  const { costOf } = catalogs;
   const executors = {
-    chat: createRunChat({ routesFor: providers.text, log }),
-    responses: createRunResponses({ routesFor: providers.text, clock, log }),
+    chat: createRunChat({ routesFor: providers.text, costOf, log }),
+    responses: createRunResponses({ routesFor: providers.text, costOf, clock, log }),
     search: createRunAnswer({ log }),
     tool: createRunTool({ mounts, log }),
     video: ifSold(
       shop,
       createRunVideo({
         routesFor: providers.video,
+        costOf,
         openInput: toVideoInput(media),
         moderator: providers.moderator,
         saveResult: media.save,
@@ -271,6 +303,7 @@ const createJobs = (parts: Base & Pick<Parts, 'providers' | 'media' | 'mounts' |
       shop,
       createRunImage({
         routesFor: providers.image,
+        costOf,
         readInput: media.read,
         saveResult: media.save,
         keepMs: config.mediaRetentionMs,
@@ -332,13 +365,13 @@ const createLimiters = ({
 
 type LifecycleParts = Pick<
   Parts,
-  'config' | 'log' | 'store' | 'lastUse' | 'jobs' | 'webhooks' | 'sweeps' | 'x402'
+  'config' | 'log' | 'store' | 'lastUse' | 'jobs' | 'webhooks' | 'sweeps' | 'x402' | 'shelf'
 > &
   Pick<Parts, 'leads' | 'mounts' | 'outbound' | 'providers' | 'redis' | 'telemetry' | 'buyer'>;
 
 /** Begins the background work, and ends all that was opened. */
 const createLifecycle = (parts: LifecycleParts): Pick<GatewayServices, 'begin' | 'drain' | 'close'> => {
-  const { config, log, store, lastUse, jobs, webhooks, sweeps, providers } = parts;
+  const { config, log, store, lastUse, jobs, webhooks, sweeps, providers, shelf } = parts;
   const { x402, leads, mounts, outbound, redis, telemetry, buyer } = parts;
   const background = new AbortController();
   return {
@@ -350,6 +383,13 @@ const createLifecycle = (parts: LifecycleParts): Pick<GatewayServices, 'begin' |
       mounts.begin();
       void sweeps.begin(background.signal);
       void lastUse.begin(background.signal);
+      void repeat({
+        what: 'reading what operators changed of models',
+        intervalMs: followEveryMs,
+        signal: background.signal,
+        log,
+        work: shelf.follow,
+      });
       void providers.warmUp(background.signal).catch((error: unknown) => {
         if (!background.signal.aborted) log.error({ err: error }, 'loading the providers failed');
       });

@@ -9,7 +9,15 @@ export type ResultMedia = Omit<NewMedia, 'accountId' | 'jobId' | 'expiresAt'> & 
 
 /** How a job ended. A failed job is never charged. */
 export type JobOutcome =
-  | { status: 'done'; result: Json; charge: Nano; media: ResultMedia[]; metadata: JsonObject }
+  | {
+      status: 'done';
+      result: Json;
+      charge: Nano;
+      /** What the operator pays for it. Null or absent: unknown. */
+      cost?: Nano | null;
+      media: ResultMedia[];
+      metadata: JsonObject;
+    }
   /** `result`: the part that can still be read, such as a failed response object. */
   | { status: 'failed'; error: ErrorEnvelope; metadata: JsonObject; result?: Json };
 

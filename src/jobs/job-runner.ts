@@ -217,7 +217,7 @@ const end = async (
   const now = clock.now();
   const { status, result = null, metadata } = outcome;
   const error = outcome.status === 'done' ? null : outcome.error;
-  const { charge, media } = outcome.status === 'done' ? outcome : { charge: 0n, media: [] };
+  const { charge, cost = null, media } = outcome.status === 'done' ? outcome : { charge: 0n, media: [] };
   const ended = {
     status,
     result: result === null ? null : isJsonObject(result) ? writeKept(result) : JSON.stringify(result),
@@ -234,6 +234,7 @@ const end = async (
     id,
     owner,
     charge,
+    cost,
     entryId: newId(),
     media: media.map(({ keepMs, ...medium }) => ({
       ...medium,

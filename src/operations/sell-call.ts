@@ -96,16 +96,38 @@ const quotePaid = async (
   }
 };
 
-/**
- * Runs a prepaid call that is paid by itself. The payment raises the balance of the caller, or of the wallet's own account,
- * by the most that the call can cost. Then the call runs on that balance. The rest stays there.
- * One payment runs one call.
- */
+/** Runs a prepaid call that is paid by itself. A proof for terms with a former price is served at that price. */
 const payThenRun = async (
   order: PaidOrder,
   call: Call,
   services: Services,
   owed: EarlierJob | null = null,
+): Promise<Answer> => {
+  const answer = await payAtPrices(order, call, services, owed);
+  if (answer.kind !== 'payment_required' || !hasProof(call.proofs)) return answer;
+  for (const former of services.catalogs.former()) {
+    const catalogs = { ...services.catalogs, ...former };
+    const before = await payAtPrices(order, call, { ...services, catalogs }, owed).catch(unlessNotSold);
+    if (before !== null && before.kind !== 'payment_required') return before;
+  }
+  return answer;
+};
+
+/** Null for a SKU that was not sold then. */
+const unlessNotSold = (error: unknown): null => {
+  if (error instanceof AppError && error.code === 'model_not_found') return null;
+  throw error;
+};
+
+/**
+ * The payment raises the balance of the caller, or of the wallet's own account, by the most that the call can cost. Then
+ * the call runs on that balance. The rest stays there. One payment runs one call.
+ */
+const payAtPrices = async (
+  order: PaidOrder,
+  call: Call,
+  services: Services,
+  owed: EarlierJob | null,
 ): Promise<Answer> => {
   const { operation, sale, prepaid, input } = order;
   const credit = creditOf(call.caller, services);

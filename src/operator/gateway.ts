@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { settingsSchema } from '../config/settings-in-force.ts';
+import { AppError, ConfigError } from '../kit/errors.ts';
 import { isoOrNull, toIso } from '../kit/clock.ts';
-import { time } from '../operations/answer-fields.ts';
+import { count, time } from '../operations/answer-fields.ts';
 import type { Providers } from '../providers/create-providers.ts';
-import { inGateway, readVerb } from './verb.ts';
+import { inGateway, readVerb, writeVerb } from './verb.ts';
 import { paySchema, readPayViews, type PayView } from './payments/bought-payments.ts';
 import { defineView } from '../operations/view.ts';
 
@@ -19,6 +20,8 @@ const failureView = defineView<NonNullable<Model['lastFailure']>>({
 });
 
 const modelView = defineView<Model>({
+  state: '`failing`: no calls are made now, or all calls of the last minutes failed.',
+  calls: 'Those of the last five minutes, and of the one that runs. A wrong request does not count.',
   model: "The upstream's name of the model.",
   breaker: '`open`: no calls are made for `rest_ms`, as many failed. `probing`: one call tries.',
   rest_ms: 'How long no call is made, after failures or a rate limit.',
@@ -26,6 +29,14 @@ const modelView = defineView<Model>({
   kind: [z.enum(['chat', 'image', 'video']), 'kind', 'chat'],
   model: [z.string(), 'model', 'llama-4'],
   skus: [z.array(z.string()), 'skus', ['fast-chat']],
+  state: [
+    z.enum(['up', 'failing']),
+    ({ state, calls, failures }) =>
+      state !== 'closed' || (calls > 0 && failures === calls) ? 'failing' : 'up',
+    'up',
+  ],
+  calls: [count, 'calls', 120],
+  failures: [count, 'failures', 1],
   breaker: [z.enum(['closed', 'open', 'probing']), 'state', 'closed'],
   rest_ms: [z.int(), ({ restMs }) => Math.ceil(restMs), 0],
   last_success_at: [
@@ -99,4 +110,33 @@ export const getSettings = readVerb({
     file: null,
   },
   handle: async (_input, { config }) => (await config()).describe(),
+});
+
+const reloadedSchema = z.strictObject({
+  applied: z.array(z.string()).describe('The settings that have changed, and hold now.'),
+  restart: z.array(z.string()).describe('The settings that have changed, and hold after a restart.'),
+});
+
+export const reloadSettings = writeVerb({
+  name: 'reload_settings',
+  title: 'Read the settings again',
+  description:
+    'Reads causeway.yaml and the env file of the gateway that answers again, and checks all of it. A wrong setting changes ' +
+    'nothing. What changed of models, wallet_terms, REQUESTS_PER_MINUTE and ACTIVE_VIDEOS holds at once; everything else, ' +
+    'and models that need a provider which is not open, after a restart.',
+  group: 'gateway',
+  path: '/settings/reload',
+  fields: {},
+  output: reloadedSchema,
+  answer: 'ReloadedSettings',
+  exampleAnswer: { applied: ['models'], restart: ['PORT'] },
+  errors: ['invalid_value'],
+  handle: async (_input, services) => {
+    try {
+      return await inGateway(services).reload();
+    } catch (cause) {
+      if (cause instanceof ConfigError) throw new AppError('invalid_value', cause.message, { cause });
+      throw cause;
+    }
+  },
 });

@@ -22,6 +22,8 @@ import { verbs } from './verbs.ts';
 export interface OperatorMountServices extends Pick<OperatorServices, 'store' | 'clock'> {
   config: Config;
   providers: GatewayParts['providers'];
+  shelf: GatewayParts['shelf'];
+  reload: GatewayParts['reload'];
   log: Log;
   publicUrl(): string;
   /** Counts failed attempts to authenticate. */
@@ -45,7 +47,7 @@ const maxBytes = 1024 ** 2;
 
 /** Serves /admin/v1. The key is checked before the path, so that a stranger does not learn which addresses there are. */
 export const createOperatorMount = (services: OperatorMountServices) => {
-  const { config, store, clock, log, providers, buyer } = services;
+  const { config, store, clock, log, providers, buyer, shelf, reload } = services;
   const find = createRouteTable(verbs);
   const refusals = createRefusalLimit();
   const operatorServices = {
@@ -94,7 +96,7 @@ export const createOperatorMount = (services: OperatorMountServices) => {
     const route = routeFor(request.method, onPath);
     if (route === null) throw refuseMethod(onPath);
     const call = { actor: `key:${key.id}`, actorLabel: key.label, role: key.role, requestId };
-    const gateway = { providers, buyer, leads, body: request, signal };
+    const gateway = { providers, shelf, reload, buyer, leads, body: request, signal };
     return runVerb(route.operation, () => readInput(route, request, url), call, {
       ...operatorServices,
       gateway,

@@ -51,6 +51,7 @@ const groupTexts: Readonly<Record<string, string>> = {
   accounts: 'Accounts of customers and their terms.',
   keys: 'API keys of customers and their limits.',
   connections: 'Assistants that use an account, and their limits.',
+  models: 'SKUs and their prices, which operators change while the gateway runs.',
   tools: 'Tools of mounted MCP servers, and what of them is accepted.',
   money: 'Balances and the ledger.',
   jobs: 'What customers had made, without its contents.',

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { z } from 'zod';
 import type { Config } from '../config/config.ts';
+import type { Reloaded } from '../config/reload.ts';
 import type { Clock } from '../kit/clock.ts';
 import { type ErrorCode, AppError } from '../kit/errors.ts';
 import type { JsonObject } from '../kit/json.ts';
@@ -30,6 +31,10 @@ export interface OperatorServices {
 /** The parts that only a running gateway has, and the request that it answers. */
 export interface GatewayParts {
   providers: Pick<Providers, 'health'>;
+  /** Sells by the changes of models at once. */
+  shelf: { follow(): Promise<void> };
+  /** Reads the settings again. Rejects with ConfigError. */
+  reload(): Promise<Reloaded>;
   /** Null: no upstream is paid by x402. */
   buyer: Pick<Buyer, 'problems'> | null;
   leads: { desk: LeadTasks; place: StoreSettings; forgetUpstream: ForgetUpstream };

@@ -8,12 +8,13 @@ import {
   suspendAccount,
 } from './accounts.ts';
 import { listAudit } from './operators.ts';
-import { getSettings, listProviders } from './gateway.ts';
+import { getSettings, listProviders, reloadSettings } from './gateway.ts';
 import { limitConnection, listConnections, revokeConnection } from './connections.ts';
 import { changeKey, issueKey, listKeys, revokeKey } from './keys.ts';
 import { getJob, listJobs } from './jobs.ts';
 import { importLeads, forgetPeople, getLeadStats, restorePeople } from './leads.ts';
 import { adjustAccount, checkLedger, creditAccount, getUsage, listTransactions, refundJob } from './money.ts';
+import { listModelHistory, listModels, modelRevenue, setModel, unsetModel } from './models.ts';
 import { callTool } from './call-tool.ts';
 import { acceptTools, diffTools, listTools, showTool, toolRevenue } from './tools.ts';
 import type { Verb } from './verb.ts';
@@ -61,6 +62,11 @@ export const verbs: readonly Verb[] = [
   importLeads,
   forgetPeople,
   restorePeople,
+  listModels,
+  setModel,
+  unsetModel,
+  listModelHistory,
+  modelRevenue,
   listTools,
   toolRevenue,
   showTool,
@@ -69,6 +75,7 @@ export const verbs: readonly Verb[] = [
   callTool,
   listProviders,
   getSettings,
+  reloadSettings,
   listWebhooks,
   getWebhook,
   redeliverWebhook,

@@ -50,6 +50,7 @@ export const createProviders = async (config: ProvidersConfig, options: CreatePr
   const served = createServedModels(options.clock);
 
   const createRouters = <Kind extends ModelKind, Router>(
+    all: ProvidersConfig['models'],
     kind: Kind,
     createRouter: (routes: Route<NonNullable<Provider[Kind]>>[], options: RouterOptions) => Router,
   ): Map<string, Router> => {
@@ -66,7 +67,7 @@ export const createProviders = async (config: ProvidersConfig, options: CreatePr
         budget: source.budget,
       };
     };
-    const models = config.models.filter((model) => model.kind === kind);
+    const models = all.filter((model) => model.kind === kind);
     return new Map(models.map(({ sku, routes }) => [sku, createRouter(routes.map(toRoute(sku)), options)]));
   };
 
@@ -76,17 +77,27 @@ export const createProviders = async (config: ProvidersConfig, options: CreatePr
     return create(model);
   };
 
-  const texts = createRouters('chat', createTextRouter);
-  const images = createRouters('image', createImageRouter);
   const find = (provider: string) => sources.get(provider)?.opened.video ?? null;
-  const videos = createRouters('video', (routes) => createVideoRouter(routes, { ...options, find }));
+  const createAllRouters = (models: ProvidersConfig['models']) => {
+    served.forgetSkus();
+    return {
+      texts: createRouters(models, 'chat', createTextRouter),
+      images: createRouters(models, 'image', createImageRouter),
+      videos: createRouters(models, 'video', (routes) => createVideoRouter(routes, { ...options, find })),
+    };
+  };
+  let routers = createAllRouters(config.models);
   logSandboxModels(config, options.log);
 
   return {
     /** The routes of a SKU. Throws ProviderError `upstream_unavailable` for one that is not on sale. */
-    text: (sku: string) => texts.get(sku) ?? notOnSale(sku),
-    image: (sku: string) => images.get(sku) ?? notOnSale(sku),
-    video: (sku: string) => videos.get(sku) ?? notOnSale(sku),
+    text: (sku: string) => routers.texts.get(sku) ?? notOnSale(sku),
+    image: (sku: string) => routers.images.get(sku) ?? notOnSale(sku),
+    video: (sku: string) => routers.videos.get(sku) ?? notOnSale(sku),
+    /** Serves other models by the providers that are open. Calls under way go on. Throws Error for another provider. */
+    serve: (models: ProvidersConfig['models']): void => {
+      routers = createAllRouters(models);
+    },
     /** Looks at requests that ask for moderation; null: none is configured. */
     moderator: config.moderation === null ? null : createModerator(config.moderation),
     /** Tells of each provider how its last calls from this process went. */

@@ -213,19 +213,45 @@ const allResting = (routes: readonly { breaker: CircuitBreaker }[]): ProviderErr
 
 export type RouteHealth = ReturnType<typeof createRouteHealth>;
 
-/** Remembers the last success and the last failure of one provider's model, for the operator. */
+const minuteMs = 60_000;
+/** Calls are counted for the minute that runs, and for so many before it. */
+const countedMinutes = 5;
+
+/** Remembers the last calls of one provider's model, for the operator. */
 const createRouteHealth = (clock: Clock) => {
+  let counts: { minute: number; calls: number; failures: number }[] = [];
+  const recent = () => {
+    const minute = Math.floor(clock.now() / minuteMs);
+    counts = counts.filter((one) => one.minute >= minute - countedMinutes);
+    return { minute, calls: sum('calls'), failures: sum('failures') };
+  };
+  const sum = (name: 'calls' | 'failures'): number => counts.reduce((total, one) => total + one[name], 0);
+  const count = (failures: 0 | 1): void => {
+    const { minute } = recent();
+    const last = counts.at(-1);
+    if (last?.minute !== minute) counts.push({ minute, calls: 1, failures });
+    else {
+      last.calls += 1;
+      last.failures += failures;
+    }
+  };
   let lastSuccessAt: number | null = null;
   let lastFailure: { failure: ProviderFailure; code: ProviderErrorCode; at: number } | null = null;
   return {
     succeeded: (): void => {
+      count(0);
       lastSuccessAt = clock.now();
     },
     /** A wrong request says nothing about the provider. */
     failed: ({ failure, code }: ProviderError): void => {
-      if (failure !== 'fatal') lastFailure = { failure, code, at: clock.now() };
+      if (failure === 'fatal') return;
+      count(1);
+      lastFailure = { failure, code, at: clock.now() };
     },
-    read: () => ({ lastSuccessAt, lastFailure }),
+    read: () => {
+      const { calls, failures } = recent();
+      return { calls, failures, lastSuccessAt, lastFailure };
+    },
   };
 };
 
@@ -239,6 +265,10 @@ interface ServedModel extends RouteConfig {
 export const createServedModels = (clock: Clock) => {
   const models = new Map<string, ServedModel>();
   return {
+    /** Keeps breakers and health for the SKUs that come next. */
+    forgetSkus: (): void => {
+      for (const model of models.values()) model.skus = [];
+    },
     /** SKUs that share an upstream model share its breaker. */
     breakerOf: (sku: string, kind: ModelKind, { provider, model }: RouteConfig): RouteBreaker => {
       const name = JSON.stringify([kind, provider, model]);
@@ -250,7 +280,7 @@ export const createServedModels = (clock: Clock) => {
     /** Tells of the models of a provider how their last calls from this process went. */
     healthOf: (name: string) =>
       [...models.values()]
-        .filter(({ provider }) => provider === name)
+        .filter(({ provider, skus }) => provider === name && skus.length > 0)
         .map(({ kind, model, skus, breaker }) => ({
           kind,
           model,

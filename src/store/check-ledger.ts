@@ -4,7 +4,7 @@ import { run, type Steps } from './command.ts';
 import { gaugeOwedJobs } from './commands/gauges.ts';
 import { countedKeys } from './commands/key-table.ts';
 import { isOwed } from './commands/pledges.ts';
-import { dayOf } from './commands/usage-table.ts';
+import { dayOf, isUncosted } from './commands/usage-table.ts';
 import { onlyOf, statement, type Dialect, type SqlValue } from './statement.ts';
 
 export interface LedgerReport {
@@ -136,18 +136,19 @@ const checks: readonly LedgerCheck[] = [
 
 const usageCheck = check(
   `select account_id, key_id, model, day, cast(sum(jobs) as bigint) as jobs, cast(sum(charged) as bigint) as charged,
-      cast(sum(refunded) as bigint) as refunded
+      cast(sum(refunded) as bigint) as refunded, cast(sum(cost) as bigint) as cost
     from (
-      select account_id, key_id, kind, model, status, tag, day, jobs, charged, refunded from usage_sums
+      select account_id, key_id, kind, model, status, tag, day, jobs, charged, refunded, cost, uncosted from usage_sums
       union all
-      select j.account_id, j.key_id, j.kind, j.model, j.status, coalesce(j.usage_tag, ''), ${dayOf('j.created_at')}, -1, -h.captured, -h.refunded
+      select j.account_id, j.key_id, j.kind, j.model, j.status, coalesce(j.usage_tag, ''), ${dayOf('j.created_at')}, -1, -h.captured, -h.refunded,
+        -coalesce(h.cost, 0), -(${isUncosted('j.status', 'h.cost')})
       from jobs j join holds h on h.job_id = j.id where j.status in ('done', 'failed')
     ) as both_sides
     group by account_id, key_id, kind, model, status, tag, day
-    having sum(jobs) <> 0 or sum(charged) <> 0 or sum(refunded) <> 0
+    having sum(jobs) <> 0 or sum(charged) <> 0 or sum(refunded) <> 0 or sum(cost) <> 0 or sum(uncosted) <> 0
     order by account_id, key_id, kind, model, day, status`,
   'account {account_id}: of key {key_id}, {model} and day {day} since 1970, the sums of use differ from the jobs by ' +
-    '{jobs} jobs, {charged USD} charged and {refunded USD} refunded',
+    '{jobs} jobs, {charged USD} charged, {refunded USD} refunded and {cost USD} of cost',
 );
 
 const debtCheck = check(

@@ -15,6 +15,7 @@ export * from './commands/keys.ts';
 export * from './commands/ledger.ts';
 export * from './commands/list-payments.ts';
 export * from './commands/media.ts';
+export * from './commands/model-changes.ts';
 export * from './commands/mounted-tools.ts';
 export * from './commands/oauth-records.ts';
 export * from './commands/open-job.ts';

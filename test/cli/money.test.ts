@@ -68,6 +68,7 @@ const chargedJob = async (store: Store, accountId: string, charge: Nano): Promis
     media: [],
     webhook: null,
     budgeted: null,
+    cost: null,
     now,
   });
   return id;

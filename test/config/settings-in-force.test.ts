@@ -3,12 +3,18 @@ import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import { readConfig } from '../../src/config/config.ts';
+import { parseYaml } from '../../src/config/file-settings.ts';
 import { describeSettings } from '../../src/config/settings-in-force.ts';
+import type { Json } from '../../src/kit/json.ts';
 import { allVariables } from '../../src/config/variables.ts';
 import { x402SecretNames } from '../../src/payments/x402-settings.ts';
 
 const describeGiven = (environment: Record<string, string>, yamlText: string | null = null) =>
-  describeSettings({ environment, sourceOf: () => 'environment', yamlText });
+  describeSettings({
+    environment,
+    sourceOf: () => 'environment',
+    file: yamlText === null ? null : (parseYaml(yamlText) as Json),
+  });
 
 const rowOf = (settings: ReturnType<typeof describeGiven>['settings'], name: string) =>
   settings.find((setting) => setting.name === name);

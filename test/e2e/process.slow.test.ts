@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -195,13 +195,28 @@ describe('SIGTERM', () => {
 
 describe('SIGHUP', () => {
   startOnLaidFolder();
-  it('drains as SIGTERM does: a running answer is finished and read, and the exit code is 0', async () => {
-    const gateway = await start();
-    const answering = chat(gateway, keyOf(gateway), '[sandbox:slow=2] last words', { stream: true });
+  it('reads the settings again, and a running answer goes on', async () => {
+    const file = join(dataDir, 'causeway.yaml');
+    const write = (usd: string): Promise<void> => {
+      const price = `price: { unit: call, price_usd: "${usd}" }`;
+      return writeFile(file, `models:\n  talk: { kind: chat, ${price}, routes: [{ provider: sandbox }] }\n`);
+    };
+    await write('0.04');
+    const gateway = await start({ CAUSEWAY_CONFIG: file });
+    const headers = { authorization: `Bearer ${keyOf(gateway)}` };
+    const prices = async () => (await fetch(`${gateway.url}/v1/models`, { headers })).text();
+    const answering = chat(gateway, keyOf(gateway), '[sandbox:slow=2] last words', {
+      model: 'talk',
+      stream: true,
+    });
     await expect.poll(() => jobStatuses(gateway)).toEqual(['running']);
-    const ended = gateway.stop('SIGHUP');
+    await write('0.05');
+    process.kill(gateway.pid, 'SIGHUP');
+    await expect.poll(prices, { timeout: 60_000 }).toContain('"0.05"');
     expect(await (await answering).text()).toContain('data: [DONE]');
-    expect(await ended).toBe(0);
+    await writeFile(file, 'models: nothing');
+    process.kill(gateway.pid, 'SIGHUP');
+    expect(await gateway.stop()).toBe(0);
   });
 });
 

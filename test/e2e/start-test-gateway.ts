@@ -38,6 +38,8 @@ export interface TestGatewayOptions {
   log?: Log;
   /** In place of all. */
   operations?: readonly Operation[];
+  /** The settings that are found when they are read again. */
+  next?: { environment?: Record<string, string>; yaml?: string };
 }
 
 /** The whole gateway in this process, on a free port and a temporary folder, wired as `npm start` wires it. */
@@ -56,21 +58,21 @@ const startIn = async (
   dataDir: string,
   { options, removeFolder }: { options: TestGatewayOptions; removeFolder: () => Promise<void> },
 ): Promise<TestGateway> => {
-  const config = readConfig(
-    {
-      PORT: '0',
-      DATA_DIR: dataDir,
-      SYNTHETIC_PROFILES: String(templateProfiles),
-      DRAIN_MS: '2000',
-      ...options.environment,
-    },
-    options.yaml ?? null,
-  );
+  const environment = {
+    PORT: '0',
+    DATA_DIR: dataDir,
+    SYNTHETIC_PROFILES: String(templateProfiles),
+    DRAIN_MS: '2000',
+    ...options.environment,
+  };
+  const config = readConfig(environment, options.yaml ?? null);
   layDataOf(config);
   const telemetry = await openTelemetry(config.telemetry);
   const services = await createServices(config, options.log ?? silentLog, {
     operations: options.operations,
     telemetry,
+    loadConfig: async () =>
+      readConfig({ ...environment, ...options.next?.environment }, options.next?.yaml ?? null),
   });
   const app = createApp(services);
   app.server.listen(0, '127.0.0.1');

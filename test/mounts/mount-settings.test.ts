@@ -72,15 +72,15 @@ describe('mcp_servers', () => {
   });
 
   it("hide fixed arguments and addresses from the operator's API, which are perhaps secret", () => {
-    const yamlText = JSON.stringify({
+    const written = {
       mcp_servers: {
         a: {
           url: 'https://a.example/key-1',
           tools: { t: { name: 'u', fixed: { key: 'key-2', more: { a: 'key-3' } }, defaults: { head: 5 } } },
         },
       },
-    });
-    const { file } = describeSettings({ environment: {}, sourceOf: () => null, yamlText });
+    };
+    const { file } = describeSettings({ environment: {}, sourceOf: () => null, file: written });
     expect(file).toMatchObject({
       mcp_servers: {
         a: {

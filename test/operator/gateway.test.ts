@@ -22,11 +22,19 @@ it('tells of each provider what it serves, and how its last calls went', async (
     sandbox: false,
     retries_left: 10,
     pay: null,
-    models: [{ ...served, breaker: 'closed', rest_ms: 0, last_success_at: null, last_failure: null }],
+    models: [
+      {
+        ...served,
+        ...{ state: 'up', calls: 0, failures: 0, breaker: 'closed', rest_ms: 0 },
+        ...{ last_success_at: null, last_failure: null },
+      },
+    ],
   });
   expect((await ask()).status).toBe(200);
   const time = expect.stringMatching(/^\d{4}-.*Z$/);
-  expect(await health()).toMatchObject({ models: [{ last_success_at: time, last_failure: null }] });
+  expect(await health()).toMatchObject({
+    models: [{ state: 'up', calls: 1, failures: 0, last_success_at: time, last_failure: null }],
+  });
 
   upstream.setDefault({ kind: 'error', status: 503 });
   await ask();
@@ -34,7 +42,7 @@ it('tells of each provider what it serves, and how its last calls went', async (
     retries_left: 8,
     models: [
       {
-        breaker: 'closed',
+        ...{ state: 'up', calls: 4, failures: 3, breaker: 'closed' },
         last_success_at: time,
         last_failure: { failure: 'retry_same', code: 'upstream_unavailable', at: time },
       },
@@ -42,7 +50,9 @@ it('tells of each provider what it serves, and how its last calls went', async (
   });
   for (let calls = 0; calls < 12; calls += 1) await ask();
   const failing = await health();
-  expect(failing).toMatchObject({ models: [{ breaker: 'open', rest_ms: expect.any(Number) }] });
+  expect(failing).toMatchObject({
+    models: [{ state: 'failing', breaker: 'open', rest_ms: expect.any(Number) }],
+  });
   expect(JSON.stringify(failing)).not.toContain('upstream-secret');
 });
 

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CircuitBreaker } from '../../src/kit/circuit-breaker.ts';
+import { ProviderError } from '../../src/providers/provider-error.ts';
 import { createRouteBreaker } from '../../src/providers/route-attempts.ts';
 
 const createClock = () => {
@@ -118,5 +119,23 @@ describe('the breaker of a route', () => {
         expect(breaker.enter()).not.toBeNull();
       }),
     );
+  });
+});
+
+describe('the health of a route', () => {
+  it('counts the calls of the last minutes, and no wrong requests', () => {
+    const clock = createClock();
+    const { health } = createRouteBreaker(clock);
+    const failed = (failure: 'fatal' | 'retry_same') =>
+      health.failed(new ProviderError('no', { failure, code: 'upstream_error' }));
+    health.succeeded();
+    failed('fatal');
+    clock.time += 60_000;
+    failed('retry_same');
+    expect(health.read()).toMatchObject({ calls: 2, failures: 1, lastSuccessAt: 1_000_000 });
+    clock.time += 5 * 60_000;
+    expect(health.read()).toMatchObject({ calls: 1, failures: 1 });
+    clock.time += 60_000;
+    expect(health.read()).toMatchObject({ calls: 0, failures: 0, lastFailure: { code: 'upstream_error' } });
   });
 });

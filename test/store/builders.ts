@@ -118,6 +118,7 @@ export const finishing = (id: string, changes: Partial<FinishJobInput> = {}): Fi
   error: null,
   metadata: '{"provider":"sandbox"}',
   charge: 60n,
+  cost: null,
   entryId: newId(),
   media: [],
   webhook: null,

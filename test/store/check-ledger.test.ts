@@ -118,7 +118,14 @@ describe.each(testEngines())('the check of the ledger on $kind', ({ kind, create
     expect(await problems()).toEqual([
       `job ${done}: 3.00 USD were refunded of a charge of 2.00 USD`,
       `job ${done}: 3.00 USD are marked as refunded, but its refunds sum to 0.00 USD`,
-      sumsDifferBy('0 jobs, 0.00 USD charged and -3.00 USD refunded'),
+      sumsDifferBy('0 jobs, 0.00 USD charged, -3.00 USD refunded and 0.00 USD of cost'),
+    ]);
+  });
+
+  it('names a cost that the sums of use do not have', async () => {
+    await damage(`update holds set cost = 1000000000 where job_id = '${done}'`);
+    expect(await problems()).toEqual([
+      sumsDifferBy('0 jobs, 0.00 USD charged, 0.00 USD refunded and -1.00 USD of cost'),
     ]);
   });
 
@@ -131,8 +138,8 @@ describe.each(testEngines())('the check of the ledger on $kind', ({ kind, create
       `job ${running}: it is failed, but its hold is still open`,
       `job ${done}: it is queued, but its hold is already captured`,
       ...[
-        '1 jobs, 2.00 USD charged and 0.00 USD refunded',
-        '-1 jobs, 0.00 USD charged and 0.00 USD refunded',
+        '1 jobs, 2.00 USD charged, 0.00 USD refunded and 0.00 USD of cost',
+        '-1 jobs, 0.00 USD charged, 0.00 USD refunded and 0.00 USD of cost',
       ].map(sumsDifferBy),
     ]);
   });

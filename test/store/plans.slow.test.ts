@@ -53,6 +53,7 @@ const plans: Plan[] = [
     input: { accountId: 'a', from: 0, to: 1 },
     indexes: [/(?=[^]*usage_sums)(?=[^]*jobs_active)(?=[^]*jobs_by_account)/],
   },
+  { command: 'sumModels', input: { from: 0, to: 1 }, indexes: [/usage_sums_by_day/] },
   { command: 'sumToolCalls', input: { from: 0, to: 1 }, indexes: [/tool_jobs_by_age/] },
   {
     command: 'findReplay',
@@ -162,6 +163,9 @@ const plans: Plan[] = [
   { command: 'listAudit', input: { operation: 'o' }, indexes: [/audit_log_by_operation/] },
   { command: 'findForgotten', input: ['d'], indexes: [/forgotten_people(_pkey| USING PRIMARY KEY)/] },
   { command: 'listForgotten', input: {}, indexes: [/forgotten_people(_pkey| USING PRIMARY KEY)/] },
+  { command: 'listModelChanges', input: 0, indexes: [/model_changes_by_end/] },
+  { command: 'listModelHistory', input: {}, indexes: [byKey('model_changes')] },
+  { command: 'changeModel', input: {}, found: [{}], indexes: [/(?:)/, byKey('model_changes')] },
   { command: 'listNewestRefunds', input: { before: null }, indexes: [/payment_refunds_by_age/] },
 ];
 
@@ -211,6 +215,8 @@ describe.each(testEngines())('the plans on $kind, among 100,000 jobs,', ({ kind,
       `insert into connections (id, parent_id, grant_id, scopes, servers, resource, client) select id, id, id, '[]', '[]', '', '{}' from api_keys`,
       `insert into oauth_records (model, id, payload, grant_id, used_at, expires_at) select 'AccessToken', id, '{}', id, 0, 0 from jobs`,
       `insert into asked_calls (id, account_id, key_id, call_hash, operation, most, expires_at) select id, account_id, (select min(id) from api_keys), id, '', 1, 0 from jobs`,
+      `insert into audit_log (id, at, actor, operation, input) values ('a', 0, 'cli:me', 'set_model', '{}')`,
+      `insert into model_changes (sku, version, at, until, is_off, before, after, changed_in) select id, 1, 0, 1, 0, '{}', '{}', 'a' from jobs`,
       `insert into console_sessions (id, role, key_hash, expires_at) select id, 'customer', id, 0 from jobs`,
     );
     // PostgreSQL does this by itself in time; SQLite is not told anything of its data.

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { canonicalJson } from '../../kit/json.ts';
+import { canonicalJson, type JsonObject } from '../../kit/json.ts';
 import { type ModelConfig, pricedBy, priceSchema, toPricing, type Price } from './model.ts';
 
 /** Invalid terms. The message is one line for the operator. */
@@ -108,7 +108,7 @@ export const toTermsText = (terms: AccountTerms): string => {
 };
 
 /** Writes a price in the form of terms and causeway.yaml, which have no currency and leave out what is not sold. */
-const toPriceDocument = (price: Price): unknown =>
+export const toPriceDocument = (price: Price): JsonObject =>
   JSON.parse(
     JSON.stringify(toPricing(price), (name, value: unknown) =>
       name === 'currency' || value === null ? undefined : value,

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import type { ModelConfig } from './model.ts';
+import type { RouteConfig } from '../../providers/provider.ts';
+import type { ModelConfig, Price } from './model.ts';
 import type { LimitSettings } from '../../limits/limit-settings.ts';
 import { assertPricedBy, parseAccountTerms, type AccountTerms } from './account-terms.ts';
 import type { Store } from '../../store/store.ts';
@@ -22,6 +23,15 @@ export interface Buyer {
   limits?: { models: readonly string[] | null } | null;
 }
 
+/** Finds the catalog of each account. Throws on invalid terms: it is better to sell nothing than to sell at a wrong price. */
+type FindCatalog = (buyer: Buyer) => Catalog;
+
+interface Stock {
+  settings: readonly ModelConfig[];
+  sold: readonly ModelConfig[];
+  formerly: readonly (readonly ModelConfig[])[];
+}
+
 export type Catalogs = ReturnType<typeof createCatalogs>;
 
 type AccountLimits = Pick<LimitSettings, 'activeVideos' | 'requestsPerMinute'>;
@@ -36,19 +46,45 @@ export const createCatalogs = (
   models: readonly ModelConfig[],
   { isSandboxModel, realSales }: { isSandboxModel(model: ModelConfig): boolean; realSales: RealSales },
 ) => {
-  const sandbox = catalogsOf(models.filter(isSandboxModel));
-  const real = catalogsOf(models.filter((model) => !isSandboxModel(model)));
-  return {
-    /** Throws on invalid terms: it is better to sell nothing than to sell at a wrong price. */
-    for: (buyer: Buyer): Catalog => {
+  const toFind = (sold: readonly ModelConfig[]): FindCatalog => {
+    const sandbox = catalogsOf(sold.filter(isSandboxModel));
+    const real = catalogsOf(sold.filter((model) => !isSandboxModel(model)));
+    return (buyer) => {
       const ofAccount = (buyer.isSandbox || !realSales.hasBegun() ? sandbox : real).for(buyer);
       const skus = buyer.limits?.models ?? null;
       return skus === null ? ofAccount : only(ofAccount, skus);
-    },
+    };
+  };
+  let stock = models;
+  let find = toFind(models);
+  let former: FindCatalog[] = [];
+  const all = {
+    for: (buyer: Buyer): Catalog => find(buyer),
     /** Whether real models are, or ever were, on sale. */
     sellsReal: realSales.hasBegun,
     /** Await this before `for`, which uses the store's last answer. Rejects if the store does not answer. */
     refresh: realSales.refresh,
+  };
+  return {
+    ...all,
+    /** Sells other models, or at other prices. `settings`: those of the settings. `formerly`: lists that were sold until lately, the newest first. */
+    sell: ({ settings, sold, formerly }: Stock): void => {
+      stock = settings;
+      find = toFind(sold);
+      former = formerly.map(toFind);
+    },
+    /** Returns catalogs with prices that were quoted until lately, the newest first. */
+    former: () => former.map((one) => ({ ...all, for: one })),
+    /** Returns what the operator pays for an answer of a SKU by a route; null: unknown. */
+    costOf: (sku: string, { provider, model }: RouteConfig): Price | null =>
+      stock
+        .find((one) => one.sku === sku)
+        ?.routes.find((route) => route.provider === provider && route.model === model)?.cost ?? null,
+    /** Whether a job for a SKU that was admitted may run: the SKU is in the settings, and such credit still buys it. */
+    mayRun: (sku: string, { isSandbox }: Pick<Buyer, 'isSandbox'>): boolean =>
+      stock.some(
+        (model) => model.sku === sku && isSandboxModel(model) === (isSandbox || !realSales.hasBegun()),
+      ),
   };
 };
 

@@ -27,6 +27,9 @@ const durationSchema = z
 const routeSchema = z.strictObject({
   provider: z.string().describe('a name in `providers`'),
   model: z.string().min(1).optional().describe('the upstream’s name of the model, the SKU when unset'),
+  cost: priceSchema
+    .optional()
+    .describe('what you pay for it, in the form of a price; unset: cost and margin are unknown'),
 });
 
 export const modelsSection = z
@@ -77,8 +80,10 @@ export const readModels = (section: z.output<typeof modelsSection>, providers: P
       if (provider === undefined) throw refuse('routes', `there is no provider "${route.provider}"`);
       if (!definitionOf(provider).serves.includes(model.kind))
         throw refuse('routes', `a provider of type ${provider.type} serves no ${model.kind} models`);
+      if (route.cost !== undefined && !pricedBy[model.kind].includes(route.cost.unit))
+        throw refuse('routes', `the unit of a cost must be ${pricedBy[model.kind].join(' or ')}`);
       return {
-        route: { provider: route.provider, model: route.model ?? sku },
+        route: { provider: route.provider, model: route.model ?? sku, cost: route.cost },
         isSandbox: isSandbox(provider),
       };
     });

@@ -12,8 +12,13 @@ export interface ModelConfig {
   price: Price;
   /** For chat SKUs: the most output tokens that its upstreams make in one call; null if the operator has not said. */
   maxOutputTokens: number | null;
-  routes: RouteConfig[];
+  routes: SoldRoute[];
   duration: DurationRule | null;
+}
+
+/** `cost`: what the operator pays for it, in the units of a price; absent: unknown. */
+export interface SoldRoute extends RouteConfig {
+  cost?: Price | undefined;
 }
 
 export interface DurationRule {

@@ -11,6 +11,7 @@ import { createMediaFiles } from '../../media/create-media-files.ts';
 import { askProvider } from '../../providers/check-provider.ts';
 import { definitionOf, isSandbox } from '../../providers/index.ts';
 import type { ProviderConfig } from '../../providers/provider.ts';
+import { localAddress } from '../local-address.ts';
 import { judgeDateHeader, ok, problem, warning, type Check, type Findings } from './finding.ts';
 
 const pingMs = 3_000;
@@ -136,10 +137,9 @@ const ask = async (url: string, signal: AbortSignal) => {
   }
 };
 
-const lookHere = async ({ host, port }: Config, signal: AbortSignal): Promise<Findings> => {
-  if (port === 0) return ok('PORT is 0, so no running gateway was looked for.');
-  const any: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '[::1]' };
-  const address = `http://${any[host] ?? (host.includes(':') ? `[${host}]` : host)}:${port}`;
+const lookHere = async (config: Config, signal: AbortSignal): Promise<Findings> => {
+  if (config.port === 0) return ok('PORT is 0, so no running gateway was looked for.');
+  const address = localAddress(config);
   try {
     const { status, text } = await ask(`${address}/health/ready`, signal);
     if (status === 200) return ok(`A gateway runs at ${address} and is ready.`);

@@ -1,3 +1,4 @@
+import type { Catalogs } from '../../accounts/catalog/catalog.ts';
 import { toPricing, type ModelConfig, type Price } from '../../accounts/catalog/model.ts';
 import { type ErrorEnvelope } from '../../kit/errors.ts';
 import { textJobShare } from '../../limits/memory-budget.ts';
@@ -233,20 +234,21 @@ export const longestAnswer = 8 * 1024 * 1024;
 
 export interface RunTextJobOptions {
   routesFor: (sku: string) => RoutedText;
+  costOf: Catalogs['costOf'];
   log: Log;
 }
 
 /** Runs text jobs: asks the SKU's routes, passes each piece to readers, and prices the use. */
 export const createRunTextJob =
   <Request extends TextJobRequest>(
-    { routesFor, log }: RunTextJobOptions,
+    { routesFor, costOf, log }: RunTextJobOptions,
     createAnswer: (job: Job, request: Request) => TextAnswer,
   ): Executor =>
   async (job, { work, signal, emit, served }) => {
     const request = work as Request;
     const { messages, options, isWhole, maxOutputTokens, price, requestId } = request;
     const answer = createAnswer(job, request);
-    let route: Omit<ServedRoute, 'model'> = { provider: 'none', isSandbox: false };
+    let route: ServedRoute = { provider: 'none', model: '', isSandbox: false };
     let finishReason: FinishReason | null = null;
     let usage: TextUsage | null = null;
     const take = (event: TextEvent): void => {
@@ -282,10 +284,12 @@ export const createRunTextJob =
         { jobId: job.id, charge: String(charge), hold: String(job.hold) },
         `a ${job.kind} job cost more than its hold`,
       );
+    const cost = costOf(job.model, route);
     return {
       status: 'done',
       result,
       charge,
+      cost: cost && chargeFor(cost, usage),
       media: [],
       metadata: { ...madeBy(route), bill: textUnits(price, usage) },
     };

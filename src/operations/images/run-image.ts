@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import type { Catalogs } from '../../accounts/catalog/catalog.ts';
 import { createMemoryBudget } from '../../limits/memory-budget.ts';
 import type { Log } from '../../kit/log.ts';
 import { parseUsd } from '../../kit/money.ts';
@@ -29,6 +30,7 @@ export interface ImageJobRequest {
 
 export interface RunImageOptions {
   routesFor: (sku: string) => Pick<RoutedImage, 'generate'>;
+  costOf: Catalogs['costOf'];
   /** Reads a saved input. Null when its bytes are gone. */
   readInput: (id: string) => Promise<Readable | null>;
   saveResult: SaveResult;
@@ -43,6 +45,7 @@ const longestWaitMs = 600_000;
 /** Runs image jobs: the result is the contract's array of image data items with durable URLs. */
 export const createRunImage = ({
   routesFor,
+  costOf,
   readInput,
   saveResult,
   keepMs,
@@ -59,7 +62,7 @@ export const createRunImage = ({
       inputs.length === 0
         ? () => undefined
         : await memory.reserve(sizeOf(inputs), { signal, accountId: job.accountId });
-    let route: Omit<ServedRoute, 'model'> = { provider: 'none', isSandbox: false };
+    let route: ServedRoute = { provider: 'none', model: '', isSandbox: false };
     let images: GeneratedImage[];
     try {
       const { prompt, aspectRatio } = request;
@@ -81,10 +84,12 @@ export const createRunImage = ({
         revisedPrompt,
       })),
     );
+    const cost = costOf(job.model, route);
     return {
       status: 'done',
       result: saved.map(({ media, revisedPrompt }) => ({ url: media.url, revised_prompt: revisedPrompt })),
       charge: parseUsd(request.priceUsd),
+      cost: cost?.unit === 'call' ? cost.price : null,
       media: saved.map(({ media: { id, role, contentType, sizeBytes } }) => ({
         id,
         role,

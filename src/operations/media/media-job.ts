@@ -143,7 +143,6 @@ const isSold = async (
     { what: 'reading the account of a job', jobId, log, signal },
   );
   if (account === null) throw new Error(`there is no account ${accountId}`);
-  // The account's own list of SKUs was checked when the job was admitted.
-  const catalog = catalogs.for({ accountId, terms: null, isSandbox: account.isSandbox });
-  return catalog.list().some(({ sku }) => sku === model);
+  // The list of SKUs, and the account's own one, were checked when the job was admitted.
+  return catalogs.mayRun(model, account);
 };

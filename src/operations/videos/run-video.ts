@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
+import type { Catalogs } from '../../accounts/catalog/catalog.ts';
+import type { Price } from '../../accounts/catalog/model.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { createMemoryBudget, type MemoryBudget } from '../../limits/memory-budget.ts';
 import type { Log } from '../../kit/log.ts';
 import { digesting } from '../../kit/streams.ts';
-import { parseUsd } from '../../kit/money.ts';
+import { parseUsd, type Nano } from '../../kit/money.ts';
 import type { Moderator } from '../../providers/provider.ts';
 import { ProviderError } from '../../providers/provider-error.ts';
 import type { RoutedVideo, StartedVideo, VideoTaskHandle } from '../../providers/router.ts';
@@ -53,6 +55,7 @@ type TaskRecord = { state: 'starting' } | ({ state: 'started' } & StartedVideo);
 
 export interface RunVideoOptions {
   routesFor: (sku: string) => Pick<RoutedVideo, 'start' | 'resume'>;
+  costOf: Catalogs['costOf'];
   /** Makes a saved input readable to an adapter. */
   openInput: (input: VideoJobRequest['inputs'][number]) => VideoInput;
   /** Moderates requests with `nsfw_check`. Null: their upstream does. */
@@ -206,11 +209,12 @@ const ask = async (
 
 const collect = async (
   job: Job,
-  { request, priceUsd }: VideoJobRequest,
+  work: VideoJobRequest,
   { started, handle }: { started: StartedVideo; handle: VideoTaskHandle },
   context: ExecutorContext,
   options: RunVideoOptions,
 ): Promise<JobOutcome> => {
+  const { request, priceUsd } = work;
   const fetchPart = (part: 'video' | 'last_frame'): Promise<SavedPart | null> =>
     fetchAndSave({ job, part, request, handle }, context, options);
   const video = await fetchPart('video');
@@ -227,9 +231,20 @@ const collect = async (
     status: 'done',
     result,
     charge: parseUsd(priceUsd),
+    cost: costOfVideo(job, work, options.costOf(job.model, started)),
     media: [video, lastFrame].flatMap((part) => (part === null ? [] : [part.media])),
     metadata: madeBy(started),
   };
+};
+
+/** Returns what the operator pays for the billed seconds; null: unknown. */
+const costOfVideo = (job: Job, { request, inputs }: VideoJobRequest, cost: Price | null): Nano | null => {
+  const { billed_seconds: seconds } = JSON.parse(job.parameters ?? '{}') as { billed_seconds?: number };
+  const rate =
+    cost?.unit === 'second' ? cost.rates.find((one) => one.resolution === request.resolution) : null;
+  const hasReference = inputs.some(({ role }) => role === 'reference_video');
+  const perSecond = (hasReference ? rate?.withVideoPrice : rate?.price) ?? null;
+  return seconds === undefined || perSecond === null ? null : perSecond * BigInt(seconds);
 };
 
 /** Returns the length that was requested, in whole seconds. For an edit it is the length of its video. */

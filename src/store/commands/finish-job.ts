@@ -5,7 +5,7 @@ import { firstOf, firstRow, givenRows, statement, valuesOf, type EngineKind } fr
 import { findJob, type EndedFields, type Job, type JobEnd, type JobKind } from './job-table.ts';
 import { countCapture, type CountedJob } from './key-budgets.ts';
 import type { Media } from './media.ts';
-import { addToSums, countEnd, dayOf } from './usage-table.ts';
+import { addToSums, countEnd, dayOf, isUncosted } from './usage-table.ts';
 
 export interface NewMedia extends Pick<
   Media,
@@ -19,6 +19,8 @@ export interface FinishJobInput extends JobEnd {
   owner: string;
   /** Not below zero. */
   charge: Nano;
+  /** What the operator pays for it; null: unknown. */
+  cost: Nano | null;
   /** Id of the debit entry that is written when the charge is above zero. */
   entryId: string;
   /**
@@ -84,7 +86,7 @@ const finished = columns({ ...endedFields, charged: named('captured', int64()), 
  */
 const finishAtOnce = statement({
   gathers: true,
-  text: `with ${givenRows(`id, owner, status, result, error, metadata, now bigint, charge bigint, entry_id, files, event_id,
+  text: `with ${givenRows(`id, owner, status, result, error, metadata, now bigint, charge bigint, cost bigint, entry_id, files, event_id,
       event_body`)}, locked as materialized (
       select jobs.id from given join jobs on jobs.id = given.id
       where jobs.status || '' = 'running' and jobs.lease_owner = given.owner
@@ -97,10 +99,10 @@ const finishAtOnce = statement({
       where jobs.id = given.id and jobs.lease_owner = given.owner
       returning jobs.id, jobs.account_id, jobs.key_id, jobs.kind, jobs.model, jobs.status, jobs.created_at,
         jobs.usage_tag, jobs.webhook_url, jobs.progress, jobs.provider_task, given.now,
-        given.charge, given.entry_id, given.files, given.event_id, given.event_body, given.position
+        given.charge, given.cost, given.entry_id, given.files, given.event_id, given.event_body, given.position
     ), h as (
       update holds set captured = least(holds.amount, j.charge), ended_at = j.now,
-        state = case when least(holds.amount, j.charge) > 0 then 'captured' else 'released' end
+        cost = j.cost, state = case when least(holds.amount, j.charge) > 0 then 'captured' else 'released' end
       from j where holds.job_id = j.id and holds.state = 'open'
       returning holds.job_id, holds.account_id, holds.amount, holds.captured, holds.payment
     ), sums as materialized (
@@ -119,7 +121,8 @@ const finishAtOnce = statement({
       from j join h on h.job_id = j.id where h.captured > 0 and h.payment is null
     ), usage as (
       ${addToSums(`select h.account_id, ${dayOf('j.created_at')}, j.key_id, j.kind, j.model, j.status, coalesce(j.usage_tag, ''),
-          count(*), cast(sum(h.captured) as bigint)
+          count(*), cast(sum(h.captured) as bigint), coalesce(cast(sum(j.cost) as bigint), 0),
+          sum(${isUncosted('j.status', 'j.cost')})
         from j join h on h.job_id = j.id join account on account.id = h.account_id
         group by 1, 2, 3, 4, 5, 6, 7 order by 1, 2, 3, 4, 5, 6, 7`)}
     ), inputs as (
@@ -144,6 +147,7 @@ const finishAtOnce = statement({
   values: (input: FinishJobInput) => [
     ...endValues(input),
     input.charge,
+    input.cost,
     input.entryId,
     JSON.stringify(input.media.map((file, position) => ({ ...file, position }))),
     input.webhook?.eventId ?? null,
@@ -167,9 +171,9 @@ const endJob = statement({
 
 const endHold = statement({
   text: `update holds set captured = min(amount, $2), ended_at = $3,
-      state = case when min(amount, $2) > 0 then 'captured' else 'released' end
+      cost = $4, state = case when min(amount, $2) > 0 then 'captured' else 'released' end
     where job_id = $1 and state = 'open' returning account_id, amount, captured, payment`,
-  values: valuesOf<FinishJobInput>('id', 'charge', 'now'),
+  values: valuesOf<FinishJobInput>('id', 'charge', 'now', 'cost'),
   read: firstRow<HoldRow>(),
 });
 
@@ -243,7 +247,7 @@ function* finishInSteps(input: FinishJobInput): Steps<FinishJobOutcome | null> {
   if (account === null) throw new Error(`job ${id} has no account`);
   if (hold.captured > 0n && hold.payment === null) yield* run(insertDebit, { ...input, ...hold });
   const { account_id: accountId, captured: charged } = hold;
-  yield* run(countEnd, { ...counted, accountId, charged, status: input.status });
+  yield* run(countEnd, { ...counted, accountId, charged, status: input.status, cost: input.cost });
   if (hasInputs) yield* run(expireInputs, input);
   for (const [position, file] of media.entries()) yield* run(takeResult, { ...file, position, now });
   if (webhook !== null) yield* run(insertEvent, { ...webhook, id, now });

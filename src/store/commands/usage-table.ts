@@ -7,20 +7,28 @@ export const dayOf = (createdAt: string): string => `${createdAt} / 86400000`;
 
 const sumKey = 'account_id, day, key_id, kind, model, status, tag';
 
-/** SQL: adds rows of ended jobs with the columns `sumKey`, `jobs` and `charged` to the sums. */
-export const addToSums = (rows: string): string => `insert into usage_sums (${sumKey}, jobs, charged) ${rows}
+/** SQL: adds rows of ended jobs with the columns `sumKey`, `jobs`, `charged`, `cost` and `uncosted` to the sums. */
+export const addToSums = (
+  rows: string,
+): string => `insert into usage_sums (${sumKey}, jobs, charged, cost, uncosted) ${rows}
   on conflict (${sumKey}) do update set jobs = usage_sums.jobs + excluded.jobs,
-    charged = usage_sums.charged + excluded.charged`;
+    charged = usage_sums.charged + excluded.charged, cost = usage_sums.cost + excluded.cost,
+    uncosted = usage_sums.uncosted + excluded.uncosted`;
+
+/** SQL: 1 for a job that was done at an unknown cost, else 0. */
+export const isUncosted = (status: string, cost: string): string =>
+  `case when ${status} = 'done' and ${cost} is null then 1 else 0 end`;
 
 export type EndedJob = Pick<
   Job,
   'accountId' | 'keyId' | 'kind' | 'model' | 'createdAt' | 'usageTag' | 'charged'
 > &
-  Pick<JobEnd, 'status'>;
+  Pick<JobEnd, 'status'> & { cost: Nano | null };
 
 /** Counts the end of one job. */
 export const countEnd = statement({
-  text: addToSums(`values ($1, ${dayOf('cast($2 as bigint)')}, $3, $4, $5, $6, coalesce($7, ''), 1, $8)`),
+  text: addToSums(`values ($1, ${dayOf('cast($2 as bigint)')}, $3, $4, $5, $6, coalesce($7, ''), 1, $8,
+    coalesce($9, 0), ${isUncosted('$6', '$9')})`),
   values: valuesOf<EndedJob>(
     'accountId',
     'createdAt',
@@ -30,6 +38,7 @@ export const countEnd = statement({
     'status',
     'usageTag',
     'charged',
+    'cost',
   ),
 });
 

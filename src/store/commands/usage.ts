@@ -1,6 +1,6 @@
-import { columns, int64, integer, text } from '../columns.ts';
+import { columns, int64, integer, text, type RowOf } from '../columns.ts';
 import { read, run, writeSteps, type Steps } from '../command.ts';
-import { hasRows, statement, valuesOf } from '../statement.ts';
+import { eachOf, hasRows, statement, valuesOf } from '../statement.ts';
 import type { JobKind, JobStatus } from './job-table.ts';
 import { dayOf } from './usage-table.ts';
 
@@ -109,6 +109,35 @@ export const sumUsage = read({
       tags: ofPart('tag').map(tags.read),
     };
   },
+});
+
+const modelFields = {
+  model: text(),
+  done: integer(),
+  failed: integer(),
+  charged: int64(),
+  refunded: int64(),
+  /** Of the jobs whose cost is known. */
+  cost: int64(),
+  /** The jobs that were done at an unknown cost. */
+  uncosted: integer(),
+};
+/** Sum of the ended jobs of one SKU, of all accounts. */
+export type ModelSum = RowOf<typeof modelFields>;
+
+const sumOf = (value: string): string => `cast(sum(${value}) as bigint)`;
+
+/** Sums up the jobs of models that were created on whole days, from the first (inclusive) to the last (exclusive). */
+export const sumModels = read({
+  isLong: true,
+  text: `select model, ${sumOf("case when status = 'done' then jobs else 0 end")} as done,
+      ${sumOf("case when status = 'failed' then jobs else 0 end")} as failed, ${sumOf('charged')} as charged,
+      ${sumOf('refunded')} as refunded, ${sumOf('cost')} as cost, ${sumOf('uncosted')} as uncosted
+    from usage_sums where day >= ${dayOf('cast($1 as bigint)')} and day < ${dayOf('cast($2 as bigint)')}
+      and kind in ('chat', 'responses', 'image', 'video')
+    group by model order by model limit 2000`,
+  values: valuesOf<{ from: number; to: number }>('from', 'to'),
+  read: eachOf(columns(modelFields).read),
 });
 
 /** The most tags of an account in a month. */

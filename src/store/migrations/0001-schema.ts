@@ -35,6 +35,26 @@ const mountedTools = ({ int64, id, tableEnd }: Engine): string[] => [
   )${tableEnd}`,
 ];
 
+/**
+ * What operators changed of SKUs while a gateway ran, in changes `changed_in` of the audit log. `price`: in place of that of
+ * the settings. `until`: when the next change took its place, far away for the present one.
+ */
+const modelChanges = ({ int64, id, tableEnd }: Engine): string[] => [
+  `create table model_changes (
+    sku ${id} not null,
+    version ${int64} not null check (version > 0),
+    at ${int64} not null,
+    until ${int64} not null,
+    price text,
+    is_off ${int64} not null check (is_off in (0, 1)),
+    before text not null,
+    after text not null,
+    changed_in ${id} not null references audit_log (id),
+    primary key (sku, version)
+  )${tableEnd}`,
+  `create index model_changes_by_end on model_changes (until)`,
+];
+
 /** What accounts set for mounted servers, encrypted by a key of the settings. Null: it was removed. */
 const toolSecrets = ({ id, tableEnd }: Engine): string[] => [
   `create table tool_secrets (
@@ -58,6 +78,7 @@ export const schema = (engine: Engine): string[] => [
   ...jobs(engine),
   ...payments(engine),
   ...profiles(engine),
+  ...modelChanges(engine),
   ...mountedTools(engine),
   ...toolSecrets(engine),
   ...secrets(engine),

@@ -20,6 +20,7 @@ const gather = (pieces: JobEvent[], isLegacyCall = false) => {
 /** Runs a chat job whose upstream answers these events. */
 const run = (events: TextEvent[]) =>
   createRunChat({
+    costOf: () => null,
     routesFor: () => ({
       answer: async (_request, { emit }) => events.forEach(emit),
     }),

@@ -54,6 +54,7 @@ const run = (
   saveResult: RunImageOptions['saveResult'] = save,
 ) =>
   createRunImage({
+    costOf: () => null,
     routesFor: () => ({
       generate: async (request, { onRoute }) => {
         const bytes = await generate(request);
@@ -91,6 +92,7 @@ describe('an image job', () => {
       status: 'done',
       result: [{ url: 'https://cdn.test/results/saved.png', revised_prompt: 'Much warmer' }],
       charge: 40_000_000n,
+      cost: null,
       media: [{ id: 'saved', role: 'image', contentType: 'image/png', sizeBytes: 4, keepMs: 1_000 }],
       metadata: { sandbox: false, provider: 'up' },
     });
@@ -151,6 +153,7 @@ describe('an image job', () => {
     const first = Promise.withResolvers<Uint8Array>();
     const firstBegun = Promise.withResolvers<void>();
     const executor = createRunImage({
+      costOf: () => null,
       routesFor: () => ({
         generate: async ({ prompt }) => {
           begun.push(prompt);

@@ -95,6 +95,7 @@ describe.each(testEngines())('video jobs on $kind', ({ create }) => {
 
   const beginRunner = (): JobRunner => {
     const video = createRunVideo({
+      costOf: () => null,
       routesFor: () => upstream.routes,
       openInput: ({ role, contentType }) => videoInput(role, contentType),
       moderator,

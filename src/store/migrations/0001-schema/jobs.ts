@@ -48,7 +48,8 @@ const jobTable = ({ int64, id, tableEnd }: Engine): string[] => [
 
 /**
  * `budgeted`: 1 for a hold that counts in the use of its key. `payment`: the payment that pays for the job when it has
- * ended, in place of the balance; `debited`: 0 as long as that has not been settled and debited.
+ * ended, in place of the balance; `debited`: 0 as long as that has not been settled and debited. `cost`: what the operator pays
+ * for the job; null: unknown.
  */
 const holds = ({ int64, id, tableEnd }: Engine): string[] => [
   `create table holds (
@@ -61,6 +62,7 @@ const holds = ({ int64, id, tableEnd }: Engine): string[] => [
     budgeted ${int64},
     payment ${id},
     debited ${int64},
+    cost ${int64},
     expires_at ${int64} not null,
     ended_at ${int64},
     check (captured >= 0 and captured <= amount),
@@ -75,7 +77,8 @@ const holds = ({ int64, id, tableEnd }: Engine): string[] => [
 
 /**
  * Sums of the jobs that have ended, written with each end and each refund. `day`: the whole days from 1970-01-01 UTC to the
- * day on which the jobs were created. `tag`: empty for none. `usage_tags`: those of a month (`2026-11`) that are counted.
+ * day on which the jobs were created. `tag`: empty for none. `cost`: of the jobs whose cost is known; `uncosted` jobs were
+ * done at an unknown cost. `usage_tags`: those of a month (`2026-11`) that are counted.
  */
 const usageSums = ({ int64, id, tableEnd }: Engine): string[] => [
   `create table usage_sums (
@@ -89,8 +92,11 @@ const usageSums = ({ int64, id, tableEnd }: Engine): string[] => [
     jobs ${int64} not null,
     charged ${int64} not null,
     refunded ${int64} not null default 0,
+    cost ${int64} not null default 0,
+    uncosted ${int64} not null default 0,
     primary key (account_id, day, key_id, kind, model, status, tag)
   )${tableEnd}`,
+  `create index usage_sums_by_day on usage_sums (day)`,
   `create table usage_tags (
     account_id ${id} not null references accounts (id),
     month ${id} not null,
