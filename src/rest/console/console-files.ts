@@ -39,9 +39,6 @@ export interface ConsoleFilesOptions {
 
 const assetPath = '/assets/';
 
-/** Whether this program has the pages that are built. */
-export const isConsoleBuilt = (): boolean => existsSync(builtFolder);
-
 /** Serves a built page at each address below `/NAME`, and its scripts and styles. */
 export const createConsoleFiles = (
   name: 'console' | 'pay',
