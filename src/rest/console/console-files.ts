@@ -15,6 +15,9 @@ import { pageHeaders, pageShell } from '../page-shell.ts';
 /** The files that bin/build-console.mjs makes. */
 const builtFolder = fileURLToPath(new URL('../../../build/console', import.meta.url));
 
+/** A checkout without development packages has none. */
+export const isConsoleBuilt = (): boolean => existsSync(builtFolder);
+
 const types: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
