@@ -15,6 +15,6 @@ export const watchPage = async (page: Page): Promise<string[]> => {
 export const signInPage = async (page: Page, url: string, key: string): Promise<void> => {
   await page.goto(url);
   await page.getByLabel(/key/).fill(key);
-  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
   await page.getByRole('navigation', { name: 'Console' }).waitFor();
 };

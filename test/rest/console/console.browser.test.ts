@@ -176,6 +176,7 @@ describe('the console in a browser', () => {
     const body = { model: 'imagemodel-1.0', prompt: 'A pier' };
     await gateway.call('/v1/images/generations', { apiKey: account.apiKey, body });
     await page.getByText('$9.96').waitFor();
+    expect(await page.getByText('$10.00').count()).toBe(0);
   });
 
   it('goes back to the sign-in when the session ends', async () => {

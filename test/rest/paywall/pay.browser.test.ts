@@ -125,7 +125,7 @@ describe('the top-up of the console', () => {
     await giveWallets(page, sold.chains);
     await page.goto(`${sold.gateway.url}/console/top-up`);
     await page.getByLabel(/key/).fill(apiKey);
-    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await page.getByLabel('USD to pay').fill('2.00');
     await page.getByRole('button', { name: 'See how to pay' }).click();
     await choose(page, baseWallet);
