@@ -58,7 +58,7 @@ describe('what a screen reader finds on the pages', () => {
       '/keys',
     ];
     const text = await outline(customer.apiKey, [...paths, '/webhooks', '/connections']);
-    await expect(text).toMatchFileSnapshot('./outlines/customer.yml');
+    await expect(text).toMatchFileSnapshot('./outlines/customer.txt');
   });
 
   it('of an operator', async () => {
@@ -66,6 +66,6 @@ describe('what a screen reader finds on the pages', () => {
     const account = `/operator/accounts/${customer.accountId}`;
     const paths = ['/operator', account, '/operator/jobs', '/operator/payments', '/operator/revenue'];
     const text = await outline(key, [...paths, '/operator/tools', '/operator/changes', '/operator/gateway']);
-    await expect(text.replaceAll(customer.accountId, 'ID')).toMatchFileSnapshot('./outlines/operator.yml');
+    await expect(text.replaceAll(customer.accountId, 'ID')).toMatchFileSnapshot('./outlines/operator.txt');
   });
 });
