@@ -46,6 +46,8 @@ describe.each(['base', 'solana'] as const)('a gateway that buys from another one
         X402_EVM_PAY_TO: localEvmKeys.facilitator.address,
         X402_SOLANA_PAY_TO: chains.solana.facilitator.address,
         LEADS_SOURCES: 'http',
+        // A busy machine settles a payment late.
+        LEADS_TIMEOUT_MS: '60000',
         SEARCH_PRICING: 'flat',
         ALLOW_LOOPBACK_URLS: 'true',
       },
