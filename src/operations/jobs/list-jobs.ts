@@ -8,7 +8,7 @@ import { longestUsageTag, usageTagRule, usageTagText } from '../../accounts/usag
 import { instant } from '../account/get-usage.ts';
 import { idField } from '../id-field.ts';
 import { seesAllKeys } from '../keys/key-answer.ts';
-import { unlisted } from '../schema-marks.ts';
+import { forRest, unlisted } from '../schema-marks.ts';
 import { invalidQuery } from '../validate.ts';
 import type { JobSummary } from '../../store/store.ts';
 import { isoOrNull, toIso } from '../../kit/clock.ts';
@@ -60,7 +60,7 @@ export const jobView = defineView<JobSummary, unknown>()({
 
 /** What jobs are looked for by. */
 export const jobFilters = {
-  status: z.enum(jobStatuses).optional(),
+  status: forRest(z.enum(jobStatuses).optional(), { description: 'In this state.' }),
   ...unlisted({
     kind: z.enum(jobKinds).optional().describe('Of this kind.'),
     model: idField.optional().describe('A SKU, or a mounted tool.'),
