@@ -55,7 +55,11 @@ export const createCatalogs = (
       return skus === null ? ofAccount : only(ofAccount, skus);
     };
   };
+  /** By SKU, whether the sandbox serves it. Found out while nothing is called. */
+  const kindsOf = (settings: readonly ModelConfig[]) =>
+    new Map(settings.map((model) => [model.sku, isSandboxModel(model)]));
   let stock = models;
+  let isSandboxSku = kindsOf(models);
   let find = toFind(models);
   let former: FindCatalog[] = [];
   const all = {
@@ -70,6 +74,7 @@ export const createCatalogs = (
     /** Sells other models, or at other prices. `settings`: those of the settings. `formerly`: lists that were sold until lately, the newest first. */
     sell: ({ settings, sold, formerly }: Stock): void => {
       stock = settings;
+      isSandboxSku = kindsOf(settings);
       find = toFind(sold);
       former = formerly.map(toFind);
     },
@@ -82,9 +87,7 @@ export const createCatalogs = (
         ?.routes.find((route) => route.provider === provider && route.model === model)?.cost ?? null,
     /** Whether a job for a SKU that was admitted may run: the SKU is in the settings, and such credit still buys it. */
     mayRun: (sku: string, { isSandbox }: Pick<Buyer, 'isSandbox'>): boolean =>
-      stock.some(
-        (model) => model.sku === sku && isSandboxModel(model) === (isSandbox || !realSales.hasBegun()),
-      ),
+      isSandboxSku.get(sku) === (isSandbox || !realSales.hasBegun()),
   };
 };
 
