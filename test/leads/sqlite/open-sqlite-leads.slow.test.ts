@@ -249,7 +249,7 @@ describe('the leads of SQLite with an index in place', () => {
         status: 'rejected',
         reason: { code: 'upstream_error', status: 502, message: expect.stringContaining('took too long') },
       });
-    const again = new DatabaseSync(baseFile(), { timeout: 60_000 });
+    const again = new DatabaseSync(baseFile(), { timeout: 240_000 });
     again.exec('DROP VIEW people; ALTER TABLE quick RENAME TO people');
     again.close();
     await expectAnswersAsReference(leads);
