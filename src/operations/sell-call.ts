@@ -105,7 +105,7 @@ const payThenRun = async (
 ): Promise<Answer> => {
   const answer = await payAtPrices(order, call, services, owed);
   if (answer.kind !== 'payment_required' || !hasProof(call.proofs)) return answer;
-  for (const former of services.catalogs.former()) {
+  for (const former of services.catalogs.former(services.clock.now())) {
     const catalogs = { ...services.catalogs, ...former };
     const before = await payAtPrices(order, call, { ...services, catalogs }, owed).catch(unlessNotSold);
     if (before !== null && before.kind !== 'payment_required') return before;

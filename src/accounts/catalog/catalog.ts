@@ -29,7 +29,13 @@ type FindCatalog = (buyer: Buyer) => Catalog;
 interface Stock {
   settings: readonly ModelConfig[];
   sold: readonly ModelConfig[];
-  formerly: readonly (readonly ModelConfig[])[];
+  formerly: readonly FormerModels[];
+}
+
+/** Models as they were sold. `until`: when the last quote of them ends, in epoch milliseconds. */
+export interface FormerModels {
+  until: number;
+  models: readonly ModelConfig[];
 }
 
 export type Catalogs = ReturnType<typeof createCatalogs>;
@@ -61,7 +67,7 @@ export const createCatalogs = (
   let stock = models;
   let isSandboxSku = kindsOf(models);
   let find = toFind(models);
-  let former: FindCatalog[] = [];
+  let former: { until: number; find: FindCatalog }[] = [];
   const all = {
     for: (buyer: Buyer): Catalog => find(buyer),
     /** Whether real models are, or ever were, on sale. */
@@ -76,10 +82,11 @@ export const createCatalogs = (
       stock = settings;
       isSandboxSku = kindsOf(settings);
       find = toFind(sold);
-      former = formerly.map(toFind);
+      former = formerly.map(({ until, models: quoted }) => ({ until, find: toFind(quoted) }));
     },
-    /** Returns catalogs with prices that were quoted until lately, the newest first. */
-    former: () => former.map((one) => ({ ...all, for: one })),
+    /** Returns catalogs with prices whose quotes still hold, the newest first. `now`: epoch milliseconds. */
+    former: (now: number) =>
+      former.filter(({ until }) => until > now).map((one) => ({ ...all, for: one.find })),
     /** Returns what the operator pays for an answer of a SKU by a route; null: unknown. */
     costOf: (sku: string, { provider, model }: RouteConfig): Price | null =>
       stock

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../kit/clock.ts';
 import type { ModelChange, Store } from '../../store/store.ts';
-import type { Catalogs } from './catalog.ts';
+import type { Catalogs, FormerModels } from './catalog.ts';
 import { pricedBy, priceSchema, type ModelConfig } from './model.ts';
 
 /** For so long after a change, a proof for terms with the former price is taken: longer than buyers have to pay. */
@@ -47,35 +47,44 @@ export const createModelShelf = (
   let models = given;
   let sold = given;
   let changes: readonly ModelChange[] = [];
-  /** What other settings sold until lately. */
-  let replaced: { at: number; sold: readonly ModelConfig[] }[] = [];
+  /** Lists that were sold until lately, the newest first. */
+  let former: readonly FormerModels[] = [];
+  /** What was sold before other settings came, which is not worked out again from theirs. */
+  let replaced: readonly FormerModels[] = [];
+  let restockedAt = 0;
+  let following: Promise<void> = Promise.resolve();
 
-  const put = (since: number): void => {
+  const put = (): void => {
+    const now = clock.now();
+    const since = Math.max(now - quoteHoldMs, restockedAt);
     const times = [...new Set(changes.map(({ at }) => at))].filter((at) => at > since);
-    const former = [
-      ...times.map((at) => ({ at, sold: modelsAt(models, changes, at - 1) })),
-      ...replaced,
-    ].toSorted((one, other) => other.at - one.at);
+    const changed = times.map((at) => ({
+      until: at + quoteHoldMs,
+      models: modelsAt(models, changes, at - 1),
+    }));
+    former = [...changed, ...replaced]
+      .filter(({ until }) => until > now)
+      .toSorted((one, other) => other.until - one.until)
+      .slice(0, maxFormer);
     sold = modelsAt(models, changes);
-    catalogs.sell({ settings: models, sold, formerly: former.slice(0, maxFormer).map((list) => list.sold) });
+    catalogs.sell({ settings: models, sold, formerly: former });
   };
-  const holdSince = (): number => clock.now() - quoteHoldMs;
+  const follow = async (): Promise<void> => {
+    const found = await store.listModelChanges(clock.now() - quoteHoldMs);
+    if (isDeepStrictEqual(found, changes)) return;
+    changes = found;
+    put();
+  };
 
   return {
-    /** Gateways of one store call it every few seconds. */
-    follow: async (): Promise<void> => {
-      const since = holdSince();
-      const found = await store.listModelChanges(since);
-      const recent = replaced.filter(({ at }) => at > since);
-      if (recent.length === replaced.length && isDeepStrictEqual(found, changes)) return;
-      [changes, replaced] = [found, recent];
-      put(since);
-    },
+    /** Gateways of one store call it every few seconds. One read at a time: an older one cannot replace a newer one. */
+    follow: (): Promise<void> => (following = following.then(follow, follow)),
     /** Sells the models of other settings. */
     restock: (settings: readonly ModelConfig[]): void => {
-      replaced = [...replaced, { at: clock.now(), sold }].slice(-maxFormer);
+      restockedAt = clock.now();
+      replaced = [{ until: restockedAt + quoteHoldMs, models: sold }, ...former];
       models = settings;
-      put(holdSince());
+      put();
     },
   };
 };

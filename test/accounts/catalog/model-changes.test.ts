@@ -51,24 +51,54 @@ describe('a gateway that follows the changes', () => {
     const { follow, restock } = createModelShelf(models, { store, catalogs, clock: { now: () => now.ms } });
     const priceIn = (all: Pick<typeof catalogs, 'for'>) =>
       all.for({ accountId: 'a', terms: null, isSandbox: true }).find(sku, 'image')?.price;
-    return { now, stored, catalogs, follow, restock, priceIn };
+    const former = () => catalogs.former(now.ms).map(priceIn);
+    return { now, stored, catalogs, store, follow, restock, priceIn, former };
   };
 
   it('sells at the new price, and knows the former one for as long as its quotes may be paid', async () => {
-    const { now, stored, catalogs, follow, priceIn } = start();
+    const { now, stored, catalogs, follow, priceIn, former } = start();
     await follow();
     stored.push(changeOf({ at: now.ms, price: price('0.05') }));
     await follow();
     expect(priceIn(catalogs)).toEqual(callPrice('0.05'));
-    expect(catalogs.former().map(priceIn)).toEqual([callPrice('0.04')]);
+    expect(former()).toEqual([callPrice('0.04')]);
     now.ms += 8 * 60_000;
+    expect(former()).toEqual([]);
     await follow();
     expect(priceIn(catalogs)).toEqual(callPrice('0.05'));
+    expect(former()).toEqual([]);
     stored[0] = changeOf({ at: now.ms - 8 * 60_000, until: now.ms, price: price('0.05') });
     stored.push(changeOf({ version: 2, at: now.ms, isOff: true }));
     await follow();
     expect(priceIn(catalogs)).toBeUndefined();
-    expect(catalogs.former().map(priceIn)).toEqual([callPrice('0.05')]);
+    expect(former()).toEqual([callPrice('0.05')]);
+  });
+
+  it('is not led back to a former price by a read that was slow', async () => {
+    const { now, stored, catalogs, store, follow, priceIn } = start();
+    const slow = Promise.withResolvers<ModelChangeRow[]>();
+    const read = store.listModelChanges;
+    store.listModelChanges = () => slow.promise;
+    const first = follow();
+    await Promise.resolve();
+    store.listModelChanges = read;
+    stored.push(changeOf({ at: now.ms, price: price('0.05') }));
+    const second = follow();
+    slow.resolve([]);
+    await Promise.all([first, second]);
+    expect(priceIn(catalogs)).toEqual(callPrice('0.05'));
+  });
+
+  it('keeps what was quoted before other settings came, and no price that was never sold', async () => {
+    const { now, stored, follow, restock, former } = start();
+    await follow();
+    now.ms += 1;
+    stored.push(changeOf({ at: now.ms, price: price('0.05') }));
+    await follow();
+    now.ms += 1;
+    const other = models.find((model) => model.sku === sku)!;
+    restock([{ ...other, price: { unit: 'call', price: parseUsd('0.01') } }]);
+    expect(former()).toEqual([callPrice('0.05'), callPrice('0.04')]);
   });
 
   it('still runs admitted jobs of a SKU that is off', async () => {
@@ -90,17 +120,17 @@ describe('a gateway that follows the changes', () => {
   });
 
   it('sells what other settings have, under the same changes, and knows what was quoted before', async () => {
-    const { now, stored, catalogs, follow, restock, priceIn } = start();
+    const { now, stored, catalogs, follow, restock, priceIn, former } = start();
     const other = models.find((model) => model.sku === sku)!;
     restock([{ ...other, price: { unit: 'call', price: parseUsd('0.09') } }]);
     expect(priceIn(catalogs)).toEqual(callPrice('0.09'));
-    expect(catalogs.former().map(priceIn)).toEqual([callPrice('0.04')]);
+    expect(former()).toEqual([callPrice('0.04')]);
     stored.push(changeOf({ at: now.ms, isOff: true }));
     await follow();
     expect(priceIn(catalogs)).toBeUndefined();
     expect(catalogs.mayRun('textmodel-3.1-pro', { isSandbox: true })).toBe(false);
     now.ms += 8 * 60_000;
     await follow();
-    expect(catalogs.former()).toEqual([]);
+    expect(former()).toEqual([]);
   });
 });
