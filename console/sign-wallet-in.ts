@@ -1,4 +1,5 @@
 import { ApiError, longestMs, messageOf, ToldError } from './api.ts';
+import { readHeader, toBase64Json } from './pay/terms.ts';
 import type { Wallet } from './pay/wallets.ts';
 
 type Fields = Readonly<
@@ -39,14 +40,13 @@ export const signWalletIn = async ({ signText }: Wallet, base: string): Promise<
       body: JSON.stringify({ expires_in: lifeSeconds }),
       signal: AbortSignal.timeout(longestMs),
     });
-  const terms = (await post()).headers.get('payment-required');
-  const challenge = terms === null ? null : (JSON.parse(atob(terms)) as Challenge);
+  const challenge = readHeader((await post()).headers.get('payment-required')) as Challenge | null;
   const { info, supportedChains = [] } = challenge?.extensions['sign-in-with-x'] ?? {};
   const chain = supportedChains.find(({ type }) => type === 'eip191');
   if (info === undefined || chain === undefined || signText === undefined)
     throw new ToldError('This wallet cannot sign in just now. Try again shortly.');
   const signed = await signText((address) => textOf(info, address, chain.chainId));
-  const answer = await post({ 'sign-in-with-x': btoa(JSON.stringify({ ...info, ...chain, ...signed })) });
+  const answer = await post({ 'sign-in-with-x': toBase64Json({ ...info, ...chain, ...signed }) });
   if (!answer.ok) throw new ApiError(answer.status, await messageOf(answer));
   return ((await answer.json()) as { key: string }).key;
 };

@@ -1,10 +1,9 @@
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import { ApiError, longestMs, messageOf } from '../api.ts';
-import { Confirm } from '../parts/confirm.tsx';
-import { Facts, Problem } from '../parts/parts.tsx';
-import { useAction } from '../use-console.ts';
-import { isPayable, readTerms, writeProof, type Offer, type Terms } from './terms.ts';
-import { useWallets, type Account, type Prepare, type Wallet } from './wallets.ts';
+import { useConfirmed } from '../parts/confirm.tsx';
+import { Facts } from '../parts/parts.tsx';
+import { isPayable, readHeader, writeProof, type Offer, type Terms } from './terms.ts';
+import { useWallets, type Prepare, type Wallet } from './wallets.ts';
 
 interface PayProps<Answer> {
   /** Names what is paid for in the storage of the tab: its proof is kept until it is answered. */
@@ -20,11 +19,6 @@ interface Price {
   terms: Terms;
   /** In words, such as "0.10 USDC". */
   amount: string;
-}
-
-interface Asked {
-  offer: Offer;
-  account: Account;
 }
 
 const networkName = (id: string): string => {
@@ -51,7 +45,7 @@ const createPrepare =
 
 /** Reads what an unpaid request costs; throws ApiError for any other refusal. */
 const readPrice = async (answer: Response): Promise<Price> => {
-  const terms = readTerms(answer.headers.get('payment-required'));
+  const terms = readHeader(answer.headers.get('payment-required')) as Terms | null;
   if (answer.status !== 402 || terms === null) throw new ApiError(answer.status, await messageOf(answer));
   const { x402 } = (await answer.json()) as { x402: { amount: string; asset: string } };
   return { terms, amount: `${x402.amount} ${x402.asset}` };
@@ -103,9 +97,8 @@ const Ways = ({ price: { terms, amount }, wallets, isBusy, onChoose }: WaysProps
 export const PayWithWallet = <Answer,>({ name, base, send, onPaid }: PayProps<Answer>) => {
   const wallets = useWallets(useCallback(createPrepare(base), [base]));
   const [price, setPrice] = useState<Price | null>(null);
-  const [asked, setAsked] = useState<Asked | null>(null);
   const [kept, setKept] = useState<string | null>(null);
-  const { isBusy, problem, run } = useAction();
+  const { isBusy, run, ask, dialog } = useConfirmed();
 
   const keep = (proof: string | null): void => {
     if (proof === null) sessionStorage.removeItem(name);
@@ -128,16 +121,19 @@ export const PayWithWallet = <Answer,>({ name, base, send, onPaid }: PayProps<An
   };
   useEffect(() => void run(begin), [name]);
 
-  const choose = (wallet: Wallet, offer: Offer): void =>
-    void run(async () => setAsked({ offer, account: await wallet.connect(offer) }));
-  const pay = ({ offer, account }: Asked): void =>
+  const choose = ({ terms, amount }: Price, wallet: Wallet, offer: Offer): void =>
     void run(async () => {
-      if (price !== null) await deliver(writeProof(price.terms, offer, await account.sign()));
+      const account = await wallet.connect(offer);
+      ask({
+        question: `Pay ${amount} on ${networkName(offer.network)}, from ${account.address} to ${offer.payTo}? Your wallet asks you to sign. You pay no fee of the network.`,
+        yes: `Pay ${amount}`,
+        act: async () => deliver(writeProof(terms, offer, await account.sign())),
+      });
     });
 
   return (
     <>
-      <Problem text={problem} />
+      {dialog}
       {price === null && kept === null && isBusy && <p class="waiting">Asking for the price…</p>}
       {kept !== null && isBusy && <p class="waiting">Paid. Waiting for the answer…</p>}
       {kept !== null && !isBusy && (
@@ -149,14 +145,11 @@ export const PayWithWallet = <Answer,>({ name, base, send, onPaid }: PayProps<An
         </p>
       )}
       {price !== null && kept === null && (
-        <Ways price={price} wallets={wallets} isBusy={isBusy} onChoose={choose} />
-      )}
-      {price !== null && asked !== null && (
-        <Confirm
-          question={`Pay ${price.amount} on ${networkName(asked.offer.network)}, from ${asked.account.address} to ${asked.offer.payTo}? Your wallet asks you to sign. You pay no fee of the network.`}
-          yes={`Pay ${price.amount}`}
-          onYes={() => pay(asked)}
-          onNo={() => setAsked(null)}
+        <Ways
+          price={price}
+          wallets={wallets}
+          isBusy={isBusy}
+          onChoose={(wallet, offer) => choose(price, wallet, offer)}
         />
       )}
     </>

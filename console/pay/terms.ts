@@ -23,17 +23,19 @@ export const isPayable = ({ scheme, network, extra }: Offer): boolean =>
       extra['assetTransferMethod'] === undefined &&
       typeof extra['name'] === 'string'));
 
-/** Reads the header PAYMENT-REQUIRED; null without one. */
-export const readTerms = (header: string | null): Terms | null =>
-  header === null
-    ? null
-    : (JSON.parse(
-        new TextDecoder().decode(Uint8Array.from(atob(header), (letter) => letter.charCodeAt(0))),
-      ) as Terms);
+/** Reads a header such as PAYMENT-REQUIRED; null without one. */
+export const readHeader = (header: string | null): unknown =>
+  header === null ? null : JSON.parse(new TextDecoder().decode(fromBase64(header)));
 
 /** Writes the header PAYMENT-SIGNATURE. */
 export const writeProof = ({ resource }: Terms, accepted: Offer, payload: object): string =>
-  toBase64(new TextEncoder().encode(JSON.stringify({ x402Version: 2, resource, accepted, payload })));
+  toBase64Json({ x402Version: 2, resource, accepted, payload });
+
+export const toBase64Json = (value: object): string =>
+  toBase64(new TextEncoder().encode(JSON.stringify(value)));
 
 export const toBase64 = (bytes: Uint8Array): string =>
   btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''));
+
+export const fromBase64 = (text: string): Uint8Array =>
+  Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));

@@ -1,11 +1,11 @@
 import { useEffect, useState } from 'preact/hooks';
 import { ToldError } from '../api.ts';
-import { toBase64, type Offer } from './terms.ts';
+import { fromBase64, toBase64, type Offer } from './terms.ts';
 
 /** A wallet that has announced itself on the page. */
 export interface Wallet {
   name: string;
-  pays(offer: Offer): boolean;
+  pays(offer: Pick<Offer, 'network'>): boolean;
   /** Asks for the account that pays, on the network of the offer. */
   connect(offer: Offer): Promise<Account>;
   /** Has the person sign a text that names the account. Absent: the wallet signs none. */
@@ -159,8 +159,7 @@ const solanaWallet = ({ name, features }: StandardWallet, prepare: Prepare): Wal
     return {
       address: account.address,
       sign: async () => {
-        const prepared = await prepare({ network, amount, wallet: account.address });
-        const transaction = Uint8Array.from(atob(prepared), (letter) => letter.charCodeAt(0));
+        const transaction = fromBase64(await prepare({ network, amount, wallet: account.address }));
         const signed = await ask('sign', () => signing.signTransaction({ account, transaction, chain }));
         const [first] = signed;
         if (first === undefined) throw new ToldError('The wallet returned no transaction.');
@@ -200,6 +199,6 @@ export const useWallets = (prepare: Prepare | null): readonly Wallet[] => {
   }, [prepare]);
   const { ethereum } = globalThis as { ethereum?: Provider };
   const wallets = [...found.values()];
-  const isAnnounced = wallets.some((wallet) => wallet.pays({ network: 'eip155:1' } as Offer));
+  const isAnnounced = wallets.some((wallet) => wallet.pays({ network: 'eip155:1' }));
   return ethereum === undefined || isAnnounced ? wallets : [...wallets, evmWallet('Wallet', ethereum)];
 };

@@ -9,7 +9,7 @@ import type { Log } from '../kit/log.ts';
 import { callWithin } from '../kit/deadline.ts';
 import { createHttpTransport, httpPayment } from './create-http-transport.ts';
 import { createStdioTransport } from './create-stdio-transport.ts';
-import { hideSecrets } from './hide-secrets.ts';
+import { toReason } from './hide-secrets.ts';
 import type { MountConfig, MountTarget } from './mount-settings.ts';
 import {
   PaymentRequiredError,
@@ -42,7 +42,6 @@ const maxTools = 200;
 const maxErrorText = 2_000;
 /** Of progress, in characters. */
 const maxMessage = 200;
-const maxReason = 200;
 
 /** Every object: what a server answers is checked tool by tool, so that one bad part loses nothing else. */
 const anything = z.looseObject({});
@@ -133,7 +132,7 @@ export const connectServer = async (
 
 /** Takes from an error of the SDK what is for the log: not the message in it, which may have what customers sent or got. */
 const toMistake = ({ message }: Error, target: MountTarget) => ({
-  reason: hideSecrets(message.replace(/["{[].*/s, ''), target).slice(0, maxReason),
+  reason: toReason(new Error(message.replace(/["{[].*/s, '')), target),
   method: /"method":"([\w/]{1,64})"/.exec(message)?.[1],
   id: /"id":(\d+)/.exec(message)?.[1],
 });

@@ -70,7 +70,7 @@ const readUsd = (text: string): Nano | null => {
   }
 };
 
-const msPerDay = 86_400_000;
+export const msPerDay = 86_400_000;
 
 /** Whole days in UTC. */
 export interface Days {

@@ -10,7 +10,7 @@ import { count, time, usd } from '../operations/answer-fields.ts';
 import { priceTexts, toPriceParts } from '../operations/tools/tool-price.ts';
 import { defineView } from '../operations/view.ts';
 import type { MountedToolRow, ToolSum } from '../store/store.ts';
-import { lineField } from './fields.ts';
+import { lineField, msPerDay } from './fields.ts';
 import { readVerb, writeVerb, type OperatorServices } from './verb.ts';
 
 type State = 'new' | 'accepted' | 'changed' | 'refused';
@@ -306,7 +306,6 @@ const revenueView = defineView<ToolSum, Pick<Config, 'mounts'>>({
 
 /** The store sorts all calls of the time by their duration. */
 const maxSumDays = 366;
-const msPerDay = 86_400_000;
 
 export const toolRevenue = readVerb({
   name: 'sum_up_tools',

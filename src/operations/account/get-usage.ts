@@ -10,7 +10,8 @@ import { formatUsd } from '../../kit/money.ts';
 import type { JobStatus, KeySum, TagSum, UsageSum, UsageSums } from '../../store/store.ts';
 import { readOperation } from '../define-operation.ts';
 
-const defaultSpanMs = 30 * 86_400_000;
+const dayMs = 86_400_000;
+const defaultSpanMs = 30 * dayMs;
 
 const dateTime = z.iso.datetime({ offset: true });
 const date = z.iso.date();
@@ -141,8 +142,6 @@ export const getUsage = readOperation({
       headers: { 'cache-control': 'no-store' },
     }),
 });
-
-const dayMs = 86_400_000;
 
 const otherKeys = 'other keys';
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AppError } from '../../kit/errors.ts';
+import { toNano } from './scheme.ts';
 import { offeredTerms, type PaymentMethod } from '../wire/challenge.ts';
 
 /** The part of an offer that a wallet wants to pay. `amount`: in the asset's smallest unit. */
@@ -10,8 +11,6 @@ export const askedTransfer = z.object({
 });
 
 export type AskedTransfer = z.infer<typeof askedTransfer>;
-
-const nanoDecimals = 9;
 
 /** Makes a transfer on the terms that are offered now. The proof that comes back is checked like any other. */
 export const prepareTransfer = async (
@@ -24,7 +23,7 @@ export const prepareTransfer = async (
   if (method === undefined || family?.prepareTransfer === undefined)
     throw wrong('network', 'must be a network of the terms whose wallets sign a prepared transaction');
   if (family.addressProblem(wallet) !== null) throw wrong('wallet', 'is not an address of the network');
-  const price = BigInt(amount) * 10n ** BigInt(nanoDecimals - method.network.asset.decimals);
+  const price = toNano(BigInt(amount), method.network.asset.decimals);
   const exact = offeredTerms([method], price).find(({ requirements }) => requirements.scheme === 'exact');
   const transfer = exact && method.prepareTransfer({ wallet, requirements: exact.requirements }, signal);
   if (!transfer) throw unavailable();

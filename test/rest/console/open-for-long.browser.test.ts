@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestGateway, type TestGateway } from '../../e2e/start-test-gateway.ts';
 import { openAccount } from '../../mcp/open-account.ts';
 import { useChromium } from '../../use-chromium.ts';
+import { signInPage } from './console-page.ts';
 
 let gateway: TestGateway;
 const visit = useChromium();
@@ -15,9 +16,7 @@ describe('a console that stays open', () => {
     const { apiKey } = await openAccount(gateway.services);
     const page = await visit();
     await page.clock.install();
-    await page.goto(`${gateway.url}/console`);
-    await page.getByLabel('API key').fill(apiKey);
-    await page.getByRole('button', { name: 'Sign in' }).click();
+    await signInPage(page, `${gateway.url}/console`, apiKey);
     await page.getByText('$10.00').waitFor();
     const devTools = await page.context().newCDPSession(page);
     const measure = async () => {

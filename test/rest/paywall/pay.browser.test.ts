@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { searchPrice, startPaidSearch, type PaidSearch } from '../../e2e/start-paid-search.ts';
 import { openAccount } from '../../mcp/open-account.ts';
 import { useChromium } from '../../use-chromium.ts';
+import { signInPage, watchPage } from '../console/console-page.ts';
 import { giveWallets, type GivenWallets } from './give-wallets.ts';
 
 let sold: PaidSearch;
@@ -15,12 +16,7 @@ afterAll(() => sold.stop());
 
 const enter = async (query: string): Promise<{ page: Page; wallets: GivenWallets; reports: string[] }> => {
   const page = await visit();
-  const reports: string[] = [];
-  page.on('pageerror', (error) => void reports.push(error.message));
-  await page.exposeFunction('report', (text: string) => void reports.push(text));
-  await page.addInitScript(
-    `addEventListener('securitypolicyviolation', ({ violatedDirective: d, blockedURI: u }) => report(d + ' ' + u))`,
-  );
+  const reports = await watchPage(page);
   const wallets = await giveWallets(page, sold.chains);
   await page.goto(`${sold.gateway.url}/v1/search?query=${query}`);
   await page.getByRole('link', { name: 'Pay with a wallet of this browser' }).click();
@@ -123,9 +119,7 @@ describe('the top-up of the console', () => {
     const before = await sold.gateway.services.store.getAccount(accountId);
     const page = await visit();
     await giveWallets(page, sold.chains);
-    await page.goto(`${sold.gateway.url}/console/top-up`);
-    await page.getByLabel(/key/).fill(apiKey);
-    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await signInPage(page, `${sold.gateway.url}/console/top-up`, apiKey);
     await page.getByLabel('USD to pay').fill('2.00');
     await page.getByRole('button', { name: 'See how to pay' }).click();
     await choose(page, baseWallet);
