@@ -11,7 +11,7 @@ interface ConfirmProps {
 }
 
 /** Asks once more before a change that cannot be undone, or that moves money. */
-export const Confirm = ({ question, yes, onYes, onNo }: ConfirmProps) => {
+const Confirm = ({ question, yes, onYes, onNo }: ConfirmProps) => {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);
   return (
