@@ -98,7 +98,7 @@ export const setup = async (project: TestProject): Promise<() => Promise<void>> 
   return async () => {
     if (!missing.includes('PostgreSQL')) await dropSchemas(schemaPrefix);
     const lines = new Set(readFileSync(notRunFile, 'utf8').split('\n'));
-    const left = readdirSync(temporary);
+    const left = readdirSync(temporary, { recursive: true });
     rmSync(folder, { recursive: true, maxRetries: 5 });
     for (const name of missing) {
       const files = [...lines]
@@ -111,7 +111,7 @@ export const setup = async (project: TestProject): Promise<() => Promise<void>> 
       );
     }
     if (left.length > 0)
-      throw new Error(`the tests leave this in the temporary folder, and must remove it: ${left.join(', ')}`);
+      throw new Error(`the tests leave this in the temporary folder, and must remove it: ${left.slice(0, 20).join(', ')}`);
   };
 };
 
