@@ -7,7 +7,7 @@ import type { Config } from '../config/config.ts';
 import type { Reloaded } from '../config/reload.ts';
 import { refuseLocalPublicUrl } from '../config/server-settings.ts';
 import { createPublicUrl } from '../kit/public-url.ts';
-import { repeat } from '../kit/repeat.ts';
+import { pause, repeat } from '../kit/repeat.ts';
 import { brandTitle } from '../kit/text.ts';
 import { randomBase62 } from '../kit/ids.ts';
 import { createJobRunner, type JobRunner } from '../jobs/job-runner.ts';
@@ -94,6 +94,9 @@ export interface GatewayServices extends Services {
 
 /** At its end the process waits this long for webhooks under way. Others are repeated by the next process. */
 const webhookDrainMs = 2_000;
+
+/** The background work is awaited so long: it may be in the middle of a write. */
+const lastWorkMs = 2_000;
 
 export interface ServiceOptions {
   /** In place of all. */
@@ -347,22 +350,22 @@ const createLifecycle = (parts: LifecycleParts): Pick<GatewayServices, 'begin' |
   const { config, log, store, lastUse, jobs, webhooks, sweeps, providers, shelf } = parts;
   const { x402, leads, mounts, outbound, redis, telemetry, buyer } = parts;
   const background = new AbortController();
+  /** Ends soon after `background` aborts. */
+  let work: (Promise<void> | undefined)[] = [];
   return {
     begin: () => {
-      void buyer?.begin(background.signal);
       void redis?.check();
       jobs.begin();
       webhooks.begin();
       mounts.begin();
-      void sweeps.begin(background.signal);
-      void lastUse.begin(background.signal);
-      void repeat({
+      const follow = repeat({
         what: 'reading what operators changed of models',
         intervalMs: followEveryMs,
         signal: background.signal,
         log,
         work: shelf.follow,
       });
+      work = [follow, ...[buyer, sweeps, lastUse].map((part) => part?.begin(background.signal))];
       void providers.warmUp(background.signal).catch((error: unknown) => {
         if (!background.signal.aborted) log.error({ err: error }, 'loading the providers failed');
       });
@@ -370,7 +373,7 @@ const createLifecycle = (parts: LifecycleParts): Pick<GatewayServices, 'begin' |
       void x402
         .warmUp()
         .catch((error: unknown) => log.error({ err: error }, 'asking the facilitators failed'));
-      void x402.begin(background.signal);
+      work.push(x402.begin(background.signal));
     },
     drain: async () => {
       await jobs.drain(config.drainMs);
@@ -380,6 +383,7 @@ const createLifecycle = (parts: LifecycleParts): Pick<GatewayServices, 'begin' |
     close: async () => {
       background.abort();
       await Promise.all([x402.close(), leads.close(), mounts.close(), providers.close(), outbound.close()]);
+      await Promise.race([Promise.allSettled(work), pause(lastWorkMs, undefined, { keepsAlive: true })]);
       await redis?.close();
       // It asks the store for the last metrics.
       await telemetry?.close();

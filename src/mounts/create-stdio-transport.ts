@@ -74,6 +74,7 @@ export const createStdioTransport = (
         stdio: ['pipe', 'pipe', 'pipe'],
       });
       child = started;
+      const noted = started.pid === undefined ? Promise.resolve() : groups.note(started.pid);
       started.on('error', (error) => transport.onerror?.(error));
       // A pipe of a process that has ended fails, and its exit tells. There are none without file descriptors.
       for (const pipe of [started.stdin, started.stdout, started.stderr]) pipe?.on('error', () => undefined);
@@ -84,15 +85,15 @@ export const createStdioTransport = (
           started.stdout?.destroy();
           started.stderr?.destroy();
         }, lastWordsMs).unref();
-        forgotten = groups
-          .forget(started.pid ?? 0)
+        forgotten = Promise.allSettled([noted])
+          .then(() => groups.forget(started.pid ?? 0))
           .catch((error: unknown) => log.warn({ err: error }, 'the note of a process could not be removed'));
         transport.onclose?.();
       });
       started.stdout?.on('data', readOutput);
       started.stderr?.on('data', readErrors);
       await once(started, 'spawn');
-      if (started.pid !== undefined) await groups.note(started.pid);
+      await noted;
     },
     send: async (message) => {
       const stdin = child?.stdin;
