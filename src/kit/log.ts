@@ -18,7 +18,7 @@ export const createLog = (
       level,
       base: undefined,
       ...(fields === undefined ? {} : { mixin: fields }),
-      ...(output.isTerminal && level !== 'debug' ? { serializers: { err: withoutStack } } : {}),
+      serializers: { err: output.isTerminal && level !== 'debug' ? withoutStack : toFields },
       redact: {
         paths: ['*.apiKey', '*.privateKey', '*.authorization', 'apiKey', 'privateKey', 'authorization'],
       },
@@ -26,9 +26,22 @@ export const createLog = (
     output,
   );
 
+/** Pino's own serializer writes marks into what it reads, and throws where an error, or a part of it, is frozen. */
+const toFields = (error: unknown): unknown => {
+  if (!(error instanceof Error)) return error;
+  try {
+    return stdSerializers.err(error);
+  } catch {
+    const { name: type, message, stack } = error;
+    return { type, message, stack };
+  }
+};
+
 /** Keeps the stack, which fills a terminal, out of a line. */
-const withoutStack = (error: unknown): unknown =>
-  error instanceof Error ? { ...stdSerializers.err(error), stack: undefined } : error;
+const withoutStack = (error: unknown): unknown => {
+  const fields = toFields(error);
+  return error instanceof Error ? { ...(fields as object), stack: undefined } : fields;
+};
 
 /** A log without output, for tests and commands. */
 export const silentLog: Log = pino({ level: 'silent' });

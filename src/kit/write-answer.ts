@@ -72,7 +72,7 @@ export const writeError = (
   { log, requestId, what = 'a call', validation = 'envelope' }: WriteErrorOptions,
 ): void => {
   const error = toAppError(thrown);
-  logFailure(log, error, { what, facts: { requestId } });
+  logFailure(log, error, { what, facts: { requestId }, isClientGone: response.destroyed });
   if (response.headersSent) response.destroy();
   else
     writeJson(response, {

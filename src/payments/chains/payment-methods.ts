@@ -12,7 +12,6 @@ import { createJsonRpc, isNodeTrouble, RpcRefusal } from './core/json-rpc.ts';
 import type { AccountLease, NodeAccess, LocalEngine, LocalEngineOptions } from './core/network-family.ts';
 import { configuredNetwork } from './networks.ts';
 import { ConfigError } from '../../kit/errors.ts';
-import { callWithin } from '../../kit/deadline.ts';
 import { memoizeAsync } from '../../kit/memoize.ts';
 
 const notLoaded = { outcome: 'unavailable', reason: 'chain_not_set_up' } as const;
@@ -146,17 +145,8 @@ export const createPaymentMethods = (options: PaymentMethodsOptions): PaymentMet
       facilitator: settings.rpcUrl === null ? facilitator : withSelfCheck(facilitator, shared),
       findSigner: (signed, signal) => network.family.findSigner(signed, { rpc, signal }),
       readFunds: (of) => ask((node) => network.family.readFunds(of, node)),
-      prepareTransfer: (of, signal) => {
-        const { prepareTransfer } = network.family;
-        // The client of the chain has no time-out of its own.
-        return prepareTransfer === undefined
-          ? null
-          : callWithin({
-              call: () => prepareTransfer({ ...of, rpcUrl: url }),
-              timeoutMs: timeouts.queryMs,
-              signal,
-            });
-      },
+      prepareTransfer: (of) =>
+        ask(async (node) => (await network.family.prepareTransfer?.(of, node)) ?? null),
       findWallet: (of) => ask((node) => network.family.findWallet({ ...of, network }, node)),
     };
   });

@@ -114,8 +114,7 @@ export const createX402Gate = (options: X402GateOptions) => {
     /** Returns the part of a range of prices that can be paid, and the terms of the least price on the ready networks. */
     payable: (range: PriceRange) => payableNow(methods, { range, health: health.status() }),
     /** Makes a transfer for a browser's wallet to sign. Throws AppError. */
-    prepareTransfer: (asked: AskedTransfer, signal: AbortSignal): Promise<string> =>
-      prepareTransfer(methods, asked, signal),
+    prepareTransfer: (asked: AskedTransfer): Promise<string> => prepareTransfer(methods, asked),
     /** Returns the DID document with the key of offers and receipts, as JSON text. Rejects when the store does. */
     didDocument: documents.didDocument,
     /** Returns an amount in whole tokens, such as `0.10`; null for an unknown token. */

@@ -16,28 +16,23 @@ export type AskedTransfer = z.infer<typeof askedTransfer>;
 export const prepareTransfer = async (
   methods: readonly PaymentMethod[],
   { network: id, wallet, amount }: AskedTransfer,
-  signal: AbortSignal,
 ): Promise<string> => {
   const method = methods.find(({ network }) => network.id === id);
   const family = method?.network.family;
   if (method === undefined || family?.prepareTransfer === undefined)
     throw wrong('network', 'must be a network of the terms whose wallets sign a prepared transaction');
   if (family.addressProblem(wallet) !== null) throw wrong('wallet', 'is not an address of the network');
-  const price = toNano(BigInt(amount), method.network.asset.decimals);
+  const { decimals } = method.network.asset;
+  const price = toNano(BigInt(amount), decimals);
   const exact = offeredTerms([method], price).find(({ requirements }) => requirements.scheme === 'exact');
-  const transfer = exact && method.prepareTransfer({ wallet, requirements: exact.requirements }, signal);
-  if (!transfer) throw unavailable();
-  return transfer.catch((cause: unknown) => {
-    signal.throwIfAborted();
-    throw unavailable(cause);
-  });
+  const requirements = exact?.requirements;
+  const transfer = requirements && (await method.prepareTransfer({ wallet, requirements, decimals }));
+  if (!transfer)
+    throw new AppError('payment_unavailable', 'The network cannot be asked right now. Try again shortly.', {
+      retryAfterSeconds: 10,
+    });
+  return transfer;
 };
 
 const wrong = (param: string, problem: string): AppError =>
   new AppError('invalid_parameter', `${param}: ${problem}`, { param });
-
-const unavailable = (cause?: unknown): AppError =>
-  new AppError('payment_unavailable', 'The network cannot be asked right now. Try again shortly.', {
-    retryAfterSeconds: 10,
-    ...(cause === undefined ? {} : { cause }),
-  });

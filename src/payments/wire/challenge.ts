@@ -30,8 +30,8 @@ export interface PaymentMethod {
   readFunds: (of: FundsQuestion) => Promise<bigint | null>;
   /** Names the wallet of a payer (`NetworkFamily.findWallet`); null when no node answers. */
   findWallet: (of: PayingWallet) => Promise<string | null>;
-  /** Makes a transfer that its wallet has yet to sign (`NetworkFamily.prepareTransfer`); null where none is needed. */
-  prepareTransfer: (of: Omit<UnsignedTransfer, 'rpcUrl'>, signal: AbortSignal) => Promise<string> | null;
+  /** Makes a transfer that its wallet has yet to sign (`NetworkFamily.prepareTransfer`); null when no node answers. */
+  prepareTransfer: (of: UnsignedTransfer) => Promise<string | null>;
   /** Names the wallet that signed a message (`NetworkFamily.findSigner`). Throws RpcOutage and RpcRefusal. */
   findSigner: (signed: SignedText, signal: AbortSignal) => Promise<string | null>;
 }

@@ -37,9 +37,7 @@ export const createPayMount = (options: PayMountOptions) => {
         param,
       });
     }
-    const left = new AbortController();
-    response.once('close', () => left.abort());
-    const transaction = await options.x402.prepareTransfer(asked.data, left.signal);
+    const transaction = await options.x402.prepareTransfer(asked.data);
     writeJson(response, { status: 200, headers: { 'cache-control': 'no-store' }, body: { transaction } });
   };
 };

@@ -45,7 +45,7 @@ const methodOn = (id: string, supports: () => Supported): PaymentMethod => {
     facilitator,
     readFunds: unused,
     findSigner: unused,
-    prepareTransfer: () => null,
+    prepareTransfer: () => Promise.resolve(null),
     findWallet: unused,
   };
 };

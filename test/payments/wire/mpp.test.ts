@@ -19,7 +19,7 @@ const methods = paymentNetworks.map((network): PaymentMethod => ({
   readFunds: () => Promise.resolve(null),
   findWallet: () => Promise.resolve(null),
   findSigner: () => Promise.resolve(null),
-  prepareTransfer: () => null,
+  prepareTransfer: () => Promise.resolve(null),
 }));
 const header = writeMppChallenges(
   { methods, price: 100_000_000n, realm: 'leads.example', now: Date.now() },

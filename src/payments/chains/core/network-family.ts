@@ -131,7 +131,7 @@ export interface ClientLibrary {
 export interface UnsignedTransfer {
   wallet: string;
   requirements: PaymentRequirements;
-  rpcUrl: string;
+  decimals: number;
 }
 
 /** How the wallets of a family sign a message (CAIP-122). */
@@ -239,7 +239,7 @@ export interface NetworkFamily {
    * Makes the transaction that pays `requirements` from a wallet, which has yet to sign it, in base64. Absent where wallets
    * sign the terms themselves.
    */
-  prepareTransfer?(of: UnsignedTransfer): Promise<string>;
+  prepareTransfer?(of: UnsignedTransfer, node: NodeAccess): Promise<string>;
 
   openRefundChain(options: RefundOptions): Promise<RefundChain>;
   /** Throws TypeError for a key of the right form that is no key, without showing it. */

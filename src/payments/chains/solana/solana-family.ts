@@ -125,13 +125,7 @@ export const solanaFamily: NetworkFamily = {
     return new ExactSvmScheme(await createKeyPairSignerFromBytes(decodeKey(key)), { rpcUrl });
   },
 
-  prepareTransfer: async ({ wallet, requirements, rpcUrl }) => {
-    const { ExactSvmScheme } = await import('@x402/svm/exact/client');
-    const { address, createNoopSigner } = await import('@solana/kit');
-    const client = new ExactSvmScheme(createNoopSigner(address(wallet)), { rpcUrl });
-    const { payload } = await client.createPaymentPayload(2, requirements);
-    return transactionOf(payload);
-  },
+  prepareTransfer: async (of, node) => (await import('./solana-transfer.ts')).makeUnsignedTransfer(of, node),
 
   openRefundChain: async (options) => (await import('./solana-refund.ts')).createSolanaRefundChain(options),
   openRefundWallet: async (options, key) =>

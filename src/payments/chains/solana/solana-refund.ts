@@ -15,6 +15,7 @@ import {
   findTokenAccount,
   tokenProgram,
 } from './solana-transaction.ts';
+import { limitComputeUnits, memo, setComputeUnitPrice, transferChecked } from './solana-transfer.ts';
 import {
   blockhash as toBlockhash,
   compileTransaction,
@@ -26,11 +27,7 @@ import {
   address,
   appendTransactionMessageInstructions,
   createTransactionMessage,
-  getTupleEncoder,
-  getU32Encoder,
-  getU64Encoder,
   getU8Encoder,
-  getUtf8Encoder,
   pipe,
   setTransactionMessageFeePayerSigner,
   setTransactionMessageLifetimeUsingBlockhash,
@@ -85,8 +82,6 @@ export const createSolanaRefundChain = ({ rpc, now }: Pick<RefundOptions, 'rpc' 
 });
 
 const systemProgram = address('11111111111111111111111111111111');
-const computeBudgetProgram = address('ComputeBudget111111111111111111111111111111');
-const memoProgram = address('MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr');
 
 /** Creation of a token account, transfer and memo took up to 60,000 units. */
 const computeUnits = 150_000;
@@ -95,19 +90,7 @@ const microLamportsPerUnit = 50_000n;
 /** The cost of the whole transaction, without the rent of a new account: one signature and the priority. */
 const transactionLamports = 5_000n + (BigInt(computeUnits) * microLamportsPerUnit) / 1_000_000n;
 
-/** Each instruction begins with the byte that names it in its program. */
-const u8 = getU8Encoder();
-const u64 = getU64Encoder();
-const { READONLY, READONLY_SIGNER, WRITABLE, WRITABLE_SIGNER } = AccountRole;
-
-const limitComputeUnits: Instruction = {
-  programAddress: computeBudgetProgram,
-  data: getTupleEncoder([u8, getU32Encoder()]).encode([2, computeUnits]),
-};
-const setComputeUnitPrice: Instruction = {
-  programAddress: computeBudgetProgram,
-  data: getTupleEncoder([u8, u64]).encode([3, microLamportsPerUnit]),
-};
+const { READONLY, WRITABLE, WRITABLE_SIGNER } = AccountRole;
 
 interface Accounts {
   source: string;
@@ -136,28 +119,7 @@ const createTokenAccount = (
     { address: systemProgram, role: READONLY },
     { address: tokenProgram, role: READONLY },
   ],
-  data: u8.encode(1),
-});
-
-const transferChecked = (
-  { asset, amount }: RefundTransfer,
-  { source, destination }: Accounts,
-  { signer, decimals }: { signer: KeyPairSigner; decimals: number },
-): Instruction => ({
-  programAddress: tokenProgram,
-  accounts: [
-    { address: address(source), role: WRITABLE },
-    { address: address(asset), role: READONLY },
-    { address: address(destination), role: WRITABLE },
-    { address: signer.address, role: READONLY_SIGNER },
-  ],
-  data: getTupleEncoder([u8, u64, u8]).encode([12, amount, decimals]),
-});
-
-/** Without it, two refunds of one amount to one payer under one blockhash would be one transaction. */
-const memo = ({ id }: RefundTransfer): Instruction => ({
-  programAddress: memoProgram,
-  data: getUtf8Encoder().encode(`refund ${id}`),
+  data: getU8Encoder().encode(1),
 });
 
 export const buildTransferMessage = async (
@@ -168,14 +130,15 @@ export const buildTransferMessage = async (
     lifetime: { blockhash: Blockhash; lastValidBlockHeight: bigint };
   },
 ) => {
-  const { signer, lifetime } = of;
+  const { signer, decimals, lifetime } = of;
+  const { id, asset: mint, amount } = transfer;
   const accounts = await findTransferAccounts(transfer, signer.address);
   const instructions = [
-    limitComputeUnits,
-    setComputeUnitPrice,
+    limitComputeUnits(computeUnits),
+    setComputeUnitPrice(microLamportsPerUnit),
     createTokenAccount(transfer, accounts.destination, signer),
-    transferChecked(transfer, accounts, of),
-    memo(transfer),
+    transferChecked({ ...accounts, mint, authority: signer.address, amount, decimals }),
+    memo(`refund ${id}`),
   ];
   return pipe(
     createTransactionMessage({ version: 0 }),
