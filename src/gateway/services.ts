@@ -55,6 +55,7 @@ import type { Store } from '../store/store.ts';
 import { createReadiness, type Readiness } from './readiness.ts';
 import { createReload, openModels } from './open-models.ts';
 import { startNotices } from './start-notices.ts';
+import { watchAlerts } from './watch-alerts.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { createWebhookDispatcher, type WebhookDispatcher } from '../jobs/webhooks/webhook-dispatcher.ts';
 import { ifSold } from '../operations/media/media-job.ts';
@@ -133,7 +134,7 @@ export const createServices = async (
   const files = await createMediaFiles(config, { log });
   const inputFolder = createInputFolder({ directory: join(config.dataDir, 'input-work') });
   const media = createMediaLibrary({ store, files, clock, publicUrl });
-  const webhooks = createWebhookDispatcher({ store, outbound, clock, log, brand: config.brand });
+  const webhooks = createWebhookDispatcher({ ...config, ...base, outbound });
   const mounted = createMounts({ ...base, ...buyer, outbound, version: packageJson.version });
   const mounts = telemetry?.observeMounts(mounted) ?? mounted;
   const jobs = createJobs({ ...base, providers, media, mounts, webhooks });
@@ -338,7 +339,7 @@ const createLimiters = ({
 
 type LifecycleParts = Pick<
   Parts,
-  'config' | 'log' | 'store' | 'lastUse' | 'jobs' | 'webhooks' | 'sweeps' | 'x402' | 'shelf'
+  'config' | 'clock' | 'log' | 'store' | 'lastUse' | 'jobs' | 'webhooks' | 'sweeps' | 'x402' | 'shelf'
 > &
   Pick<Parts, 'leads' | 'mounts' | 'outbound' | 'providers' | 'redis' | 'telemetry' | 'buyer'>;
 
@@ -356,6 +357,7 @@ const createLifecycle = (parts: LifecycleParts): Pick<GatewayServices, 'begin' |
       mounts.begin();
       void sweeps.begin(background.signal);
       void lastUse.begin(background.signal);
+      void watchAlerts(parts, background.signal);
       void repeat({
         what: 'reading what operators changed of models',
         intervalMs: followEveryMs,
