@@ -47,7 +47,7 @@ const failingProviders = ({ providers }: AlertSources): Condition[] =>
         .map(({ model, skus, lastFailure }) => ({
           alert: 'provider_down',
           subject: `${name}/${model}`,
-          message: `All calls of ${model} at ${name} fail (${lastFailure?.code ?? 'unknown'}). It serves ${skus.join(', ')}.`,
+          message: `Calls of ${model} at ${name} fail (${lastFailure?.code ?? 'unknown'}). It serves ${skus.join(', ')}.`,
         })),
     );
 
