@@ -116,9 +116,9 @@ const plans: Plan[] = [
   {
     command: 'readPulse',
     input: undefined,
+    found: [{}],
     indexes: [/(?=[^]*jobs_active)(?=[^]*payments_by_change)(?=[^]*audit_log_by_time)/],
   },
-  { command: 'endAlerts', input: { seenBefore: 0, url: 'u', now: 0 }, indexes: [/operator_alerts/] },
   { command: 'listDueWebhooks', input: start, indexes: [/webhook_events_due/] },
   { command: 'claimWebhooks', input: ids, indexes: [byKey('webhook_events')] },
   { command: 'recordWebhookAttempt', input: { attempt: {} }, indexes: [byKey('webhook_events')] },

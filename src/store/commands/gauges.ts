@@ -64,7 +64,7 @@ const newestOfState = paymentStates.map(
 export const readPulse = read({
   text: `select (select max(id) from jobs) as job,
       (select count(*) from jobs where status in ('queued', 'running')) as jobs,
-      (select max(at) from (${newestOfState.join(' union all ')}) as newest) as payment,
+      (select max(at) from (${newestOfState.join(' union all ')}) as by_change) as payment,
       (select concat(id, outcome) from audit_log order by at desc, id desc limit 1) as change`,
   read: onlyOf((row: Record<string, unknown>) => Object.values(row).join(' ')),
 });
