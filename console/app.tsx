@@ -89,9 +89,10 @@ const Guarded = ({ children }: { children: ComponentChildren }) => {
 
 const Place = () => {
   const { path } = usePlace();
-  const { session, title } = useConsole();
+  const { session, title, base, refresh } = useConsole();
   const found = findPage(path);
   const area = found?.page.area ?? areaOf(path);
+  useLive(`${base}/console/${area === 'operator' ? 'admin/' : ''}live`, isIn(area, session), refresh);
   useEffect(() => {
     const list = pages.find((page) => page.path === found?.page.path && page.title !== undefined);
     document.title = `${list?.title ?? 'Console'} · ${title}`;
@@ -138,7 +139,6 @@ const Console = ({ base, brand, title }: Identity) => {
     return { api, refresh };
   }, [base, brand]);
   useEffect(() => void refresh(), [refresh]);
-  useLive(base, session?.customer === true, refresh);
   const context = useMemo(
     () => session && { api, session, base, title, brand, refresh },
     [api, session, base, title, brand, refresh],

@@ -44,21 +44,21 @@ const nothing = { data: null, problem: null, isMissing: false } as const;
 
 const changed = 'console:changed';
 
-/** Hears from the gateway that the account has changed, as long as a customer is signed in. `onEnded`: it says no more. */
-export const useLive = (base: string, isOn: boolean, onEnded: () => Promise<void>): void =>
+/** Hears from the gateway that something has changed, as long as somebody is signed in. `onEnded`: it says no more. */
+export const useLive = (address: string, isOn: boolean, onEnded: () => Promise<void>): void =>
   useEffect(() => {
     if (!isOn) return;
-    const source = new EventSource(`${base}/console/live`);
+    const source = new EventSource(address);
     source.addEventListener('message', () => dispatchEvent(new Event(changed)));
     source.addEventListener('error', () => {
       if (source.readyState === EventSource.CLOSED) void onEnded();
     });
     return () => source.close();
-  }, [base, isOn, onEnded]);
+  }, [address, isOn, onEnded]);
 
 /**
  * Reads an address below /console, and keeps the answer until the next one. `everyMs`: reads it again while the page is
- * visible, and when the account has changed, until `isLast` says of an answer that it changes no more. `version`: another one reads it again at once.
+ * visible, and when something has changed, until `isLast` says of an answer that it changes no more. `version`: another one reads it again at once.
  */
 export const useLoad = <Answer>(
   path: string,

@@ -1,4 +1,3 @@
-import { createUsageTags } from '../accounts/usage-tags.ts';
 import { join } from 'node:path';
 import { systemClock } from '../kit/clock.ts';
 import { followEveryMs, type ModelShelf } from '../accounts/catalog/model-changes.ts';
@@ -24,8 +23,7 @@ import { createLeadTasks } from '../leads/lead-tasks.ts';
 import { moveForgottenLists } from '../leads/move-forgotten-list.ts';
 import { openLeads } from '../leads/open-leads.ts';
 import { createMemoryBudget } from '../limits/memory-budget.ts';
-import { createAccountLimiter } from '../limits/minute-limit.ts';
-import { createAddressLimiter, type AddressLimiter } from '../limits/address-limiter.ts';
+import type { AddressLimiter } from '../limits/address-limiter.ts';
 import type { Log } from '../kit/log.ts';
 import { createFetchInput } from '../media/fetch-input.ts';
 import { createMediaFiles } from '../media/create-media-files.ts';
@@ -42,7 +40,6 @@ import { createOperations } from '../operations/index.ts';
 import type { Services } from '../operations/call.ts';
 import type { Operation } from '../operations/definition.ts';
 import { unknownWallet } from '../operations/per-call-sale.ts';
-import { isReadByProof, offerOf } from '../operations/sale-rules.ts';
 import type { Outbound } from '../http/outbound.ts';
 import { createOutbound } from '../http/create-outbound.ts';
 import { assignWallets } from '../payments/chains/generated-wallet.ts';
@@ -52,9 +49,11 @@ import { paidUpstreams } from '../payments/buying/paid-upstreams.ts';
 import { createX402Gate, type X402GateOptions } from '../payments/sale/gate.ts';
 import { openStore } from '../store/open-store.ts';
 import type { Store } from '../store/store.ts';
+import { createLimiters } from './limiters.ts';
 import { createReadiness, type Readiness } from './readiness.ts';
 import { createReload, openModels } from './open-models.ts';
 import { startNotices } from './start-notices.ts';
+import { watchAlerts } from './watch-alerts.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { createWebhookDispatcher, type WebhookDispatcher } from '../jobs/webhooks/webhook-dispatcher.ts';
 import { ifSold } from '../operations/media/media-job.ts';
@@ -136,7 +135,7 @@ export const createServices = async (
   const files = await createMediaFiles(config, { log });
   const inputFolder = createInputFolder({ directory: join(config.dataDir, 'input-work') });
   const media = createMediaLibrary({ store, files, clock, publicUrl });
-  const webhooks = createWebhookDispatcher({ store, outbound, clock, log, brand: config.brand });
+  const webhooks = createWebhookDispatcher({ ...config, ...base, outbound });
   const mounted = createMounts({ ...base, ...buyer, outbound, version: packageJson.version });
   const mounts = telemetry?.observeMounts(mounted) ?? mounted;
   const jobs = createJobs({ ...base, providers, media, mounts, webhooks });
@@ -301,47 +300,9 @@ const createJobs = (parts: Base & Pick<Parts, 'providers' | 'media' | 'mounts' |
   });
 };
 
-/** Reads without a key, of one client address. */
-const proofReads = { unit: { one: 'proof-read', many: 'reads with a payment proof' }, ratePerMinute: 60 };
-
-const createLimiters = ({
-  config,
-  operations,
-  redis,
-  log,
-  store,
-}: Pick<Parts, 'config' | 'operations' | 'redis' | 'log' | 'store'>) => ({
-  addressLimiters: new Map(
-    operations.flatMap(({ name, sale }) => {
-      const limit = offerOf(sale) ?? (isReadByProof(sale, { config }) ? proofReads : null);
-      return limit === null ? [] : [[name, createAddressLimiter({ ...limit, redis, log })]];
-    }),
-  ),
-  failedOperatorCalls: createAddressLimiter({
-    unit: { one: 'failed-operator-call', many: 'calls without a valid operator key' },
-    ratePerMinute: 20,
-    redis,
-    log,
-  }),
-  failedSignIns: createAddressLimiter({
-    unit: { one: 'failed-sign-in', many: 'sign-ins without a valid key' },
-    ratePerMinute: 20,
-    redis,
-    log,
-  }),
-  preparedTransfers: createAddressLimiter({
-    unit: { one: 'prepared-transfer', many: 'prepared transfers' },
-    ratePerMinute: 30,
-    redis,
-    log,
-  }),
-  accountLimiter: createAccountLimiter({ redis }),
-  usageTags: createUsageTags({ store }),
-});
-
 type LifecycleParts = Pick<
   Parts,
-  'config' | 'log' | 'store' | 'lastUse' | 'jobs' | 'webhooks' | 'sweeps' | 'x402' | 'shelf'
+  'config' | 'clock' | 'log' | 'store' | 'lastUse' | 'jobs' | 'webhooks' | 'sweeps' | 'x402' | 'shelf'
 > &
   Pick<Parts, 'leads' | 'mounts' | 'outbound' | 'providers' | 'redis' | 'telemetry' | 'buyer'>;
 
@@ -365,7 +326,8 @@ const createLifecycle = (parts: LifecycleParts): Pick<GatewayServices, 'begin' |
         log,
         work: shelf.follow,
       });
-      work = [follow, ...[buyer, sweeps, lastUse].map((part) => part?.begin(background.signal))];
+      work = [follow, watchAlerts(parts, background.signal)];
+      work.push(...[buyer, sweeps, lastUse].map((part) => part?.begin(background.signal)));
       void providers.warmUp(background.signal).catch((error: unknown) => {
         if (!background.signal.aborted) log.error({ err: error }, 'loading the providers failed');
       });

@@ -7,7 +7,7 @@ import {
   createResolveHost,
   type ResolveHost,
 } from './connect-checked.ts';
-import { loadUndici } from './http-client.ts';
+import { createHttpClient, loadUndici } from './http-client.ts';
 import { OutboundError, type Outbound } from './outbound.ts';
 import { sendRequest, tooLarge, type HttpAnswer, type HttpRequest } from './send-request.ts';
 
@@ -34,6 +34,7 @@ interface CallLimits {
 
 /** Results wait as long as an upstream may take to hand one over. */
 const longestResultWaitMs = 600_000;
+const ownConnectMs = 5_000;
 const maxRedirects = 3;
 const redirects = new Set([301, 302, 303, 307, 308]);
 
@@ -62,6 +63,7 @@ export const createOutbound = ({
     posts: createLane(limits),
   };
   const send = createSend({ resolve, ca });
+  const own = createHttpClient({ connectMs: ownConnectMs });
   const follow = createFollow({ send, allowsLoopback });
 
   return {
@@ -90,18 +92,19 @@ export const createOutbound = ({
         throw error;
       }
     },
-    post: async (url, { body, headers, ...asked }) => {
-      const target = checkUrl(url, { allowsLoopback });
+    post: async (url, { body, headers, isOwn = false, ...asked }) => {
+      const target = isOwn ? null : checkUrl(url, { allowsLoopback });
       const call = await lanes.posts(asked);
+      const request: HttpRequest & { signal: AbortSignal } = {
+        method: 'POST',
+        headers: hasUserAgent(headers) ? headers : { ...headers, 'user-agent': userAgent },
+        body,
+        timeouts: {},
+        signal: call.signal,
+        limits: { totalBytes: Infinity },
+      };
       try {
-        const answer = await send(target, {
-          method: 'POST',
-          headers: hasUserAgent(headers) ? headers : { ...headers, 'user-agent': userAgent },
-          body,
-          timeouts: {},
-          signal: call.signal,
-          limits: { totalBytes: Infinity },
-        });
+        const answer = await (target === null ? own.send(url, request) : send(target, request));
         answer.body.destroy();
         return { status: answer.status, retryAfter: readHeader(answer, 'retry-after') ?? undefined };
       } finally {
@@ -114,7 +117,10 @@ export const createOutbound = ({
         headers: hasUserAgent(headers) ? headers : { ...headers, 'user-agent': userAgent },
         signal: signal ?? closed.signal,
       }),
-    close: async () => closed.abort(new OutboundError('busy', 'The process is ending.')),
+    close: async () => {
+      closed.abort(new OutboundError('busy', 'The process is ending.'));
+      await own.close();
+    },
   };
 };
 

@@ -62,10 +62,19 @@ export interface DownloadOptions {
 export interface Outbound {
   /** A GET. The body is streamed, and throws OutboundError when it grows beyond `maxBytes`. */
   download(url: string, options: DownloadOptions): Promise<{ contentType: string | null; body: Readable }>;
-  /** A POST without redirects; the answer's body is not read. Any status is an answer. `retryAfter` is the header of that name. */
+  /**
+   * A POST without redirects; the answer's body is not read. Any status is an answer. `retryAfter` is the header of that name.
+   * `isOwn`: the operator named the address, which may be anywhere.
+   */
   post(
     url: string,
-    options: { body: string; headers: Record<string, string>; totalMs: number; signal: AbortSignal },
+    options: {
+      body: string;
+      headers: Record<string, string>;
+      totalMs: number;
+      isOwn?: boolean | undefined;
+      signal: AbortSignal;
+    },
   ): Promise<{ status: number; retryAfter: string | undefined }>;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Log } from '../kit/log.ts';
 import type { MediaFiles } from './media-files.ts';
 import type { MediaSettings } from './media-settings.ts';
@@ -8,6 +8,21 @@ export const mediaFolder = ({
   mediaDir,
   dataDir,
 }: Pick<MediaSettings, 'mediaDir'> & { dataDir: string }): string => mediaDir ?? join(dataDir, 'media');
+
+export interface DataFolder {
+  path: string;
+  setting: 'DATA_DIR' | 'MEDIA_DIR';
+}
+
+/** Lists the folders of a deployment that the settings name. */
+export const dataFolders = (
+  config: Pick<MediaSettings, 's3' | 'mediaDir'> & { dataDir: string },
+): DataFolder[] => [
+  { path: resolve(config.dataDir), setting: 'DATA_DIR' },
+  ...(config.s3 === null && config.mediaDir !== null
+    ? [{ path: resolve(config.mediaDir), setting: 'MEDIA_DIR' as const }]
+    : []),
+];
 
 /** Creates the storage of the settings: a bucket, or else a folder. Loads only that one, and does not access it yet. */
 export const createMediaFiles = async (

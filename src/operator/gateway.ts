@@ -29,12 +29,7 @@ const modelView = defineView<Model>({
   kind: [z.enum(['chat', 'image', 'video']), 'kind', 'chat'],
   model: [z.string(), 'model', 'llama-4'],
   skus: [z.array(z.string()), 'skus', ['fast-chat']],
-  state: [
-    z.enum(['up', 'failing']),
-    ({ state, calls, failures }) =>
-      state !== 'closed' || (calls > 0 && failures === calls) ? 'failing' : 'up',
-    'up',
-  ],
+  state: [z.enum(['up', 'failing']), ({ isFailing }) => (isFailing ? 'failing' : 'up'), 'up'],
   calls: [count, 'calls', 120],
   failures: [count, 'failures', 1],
   breaker: [z.enum(['closed', 'open', 'probing']), 'state', 'closed'],

@@ -22,7 +22,7 @@ import { listBought } from './payments/bought-payments.ts';
 import { getPayment, listPayments, sumPayments } from './payments/payments.ts';
 import { reconcilePayment, reconcilePayments } from './payments/reconcile.ts';
 import { cancelRefund, listRefunds, previewRefund, sendRefund } from './payments/refunds.ts';
-import { getWebhook, listWebhooks, redeliverWebhook, rotateWebhookSecret } from './webhooks.ts';
+import { getWebhook, listWebhooks, redeliverWebhook, rotateWebhookSecret, testAlert } from './webhooks.ts';
 
 /** All operations below /admin/v1, in the order of their description and of the help of the command line. */
 export const verbs: readonly Verb[] = [
@@ -79,6 +79,7 @@ export const verbs: readonly Verb[] = [
   listWebhooks,
   getWebhook,
   redeliverWebhook,
+  testAlert,
   rotateWebhookSecret,
   listAudit,
 ];

@@ -1,21 +1,27 @@
 import { z } from 'zod';
 import { rotateWebhookSecret as rotate } from '../jobs/webhooks/webhook-secrets.ts';
+import { addTestWebhook } from '../jobs/webhooks/add-test-webhook.ts';
 import { toIso } from '../kit/clock.ts';
+import { AppError } from '../kit/errors.ts';
 import { count, time } from '../operations/answer-fields.ts';
 import { idField } from '../operations/id-field.ts';
+import { alertEvents, webhookEvents } from '../store/commands/webhook-names.ts';
 import type { WebhookAttempt, WebhookEvent } from '../store/store.ts';
 import { exampleAccountId } from './accounts.ts';
 import { accountIdField, limitField } from './fields.ts';
-import { requireFound, readVerb, writeVerb } from './verb.ts';
+import { requireFound, readVerb, writeVerb, type Shown } from './verb.ts';
 import { defineView, like, toPage } from '../operations/view.ts';
 import { eventView, webhookState } from '../operations/webhooks/delivery-view.ts';
 import { formatTable } from './format-table.ts';
 
-export const webhookView = defineView<WebhookEvent>()({
-  ...eventView.members,
-  account_id: [z.string(), 'accountId', exampleAccountId],
-  url: [z.string(), 'url', 'https://shop.example/hooks/images'],
-});
+export const webhookView = defineView<WebhookEvent>({ account_id: 'Null: it is an alert for the operator.' })(
+  {
+    event: [z.enum([...webhookEvents, ...alertEvents]), 'event', 'job.finished'],
+    ...eventView.members,
+    account_id: [z.string().nullable(), 'accountId', exampleAccountId],
+    url: [z.string(), 'url', 'https://shop.example/hooks/images'],
+  },
+);
 
 const exampleId = webhookView.example.event_id;
 
@@ -91,7 +97,7 @@ export const getWebhook = readVerb({
     show: ({ webhook, attempts }) =>
       [
         formatTable(columns, [row(webhook)]),
-        `To ${webhook.url}\nOf account ${webhook.account_id}${webhook.job_id === null ? '' : `, for job ${webhook.job_id}`}`,
+        `To ${webhook.url}\nOf ${webhook.account_id === null ? 'the operator' : `account ${webhook.account_id}`}${webhook.job_id === null ? '' : `, for job ${webhook.job_id}`}`,
         attempts.length === 0 ? 'Nothing has been sent yet.' : formatTable(attemptColumns, attempts),
       ].join('\n\n'),
   },
@@ -103,6 +109,16 @@ export const getWebhook = readVerb({
   },
 });
 
+const showDue = ({ webhook: { event_id: id } }: { webhook: typeof webhookView.example }): Shown => ({
+  text: `${id} is due now.`,
+  remark: `To see its delivery: causeway webhooks show ${id}`,
+});
+
+const dueWebhook = {
+  output: z.strictObject({ webhook: webhookView.schema }),
+  answer: 'DueWebhook',
+} as const;
+
 export const redeliverWebhook = writeVerb({
   ...ofEvent,
   name: 'redeliver_webhook',
@@ -111,20 +127,41 @@ export const redeliverWebhook = writeVerb({
     'Makes a webhook due at once, in any state, with the full number of attempts. The gateway sends it with the same ' +
     'event_id and the same body.',
   path: '/webhooks/{event_id}/redeliver',
-  output: z.strictObject({ webhook: webhookView.schema }),
-  answer: 'RedeliveredWebhook',
+  ...dueWebhook,
   exampleAnswer: { webhook: { ...webhookView.example, attempts: 0 } },
   command: {
     usage: 'webhooks redeliver <event>',
     more: `All of a list are sent with "webhooks list --json | jq -r '.webhooks[].event_id' | xargs -n 1 causeway webhooks redeliver".`,
-    show: ({ webhook: { event_id: id } }) => ({
-      text: `${id} is due now.`,
-      remark: `To see its delivery: causeway webhooks show ${id}`,
-    }),
+    show: showDue,
   },
   handle: async ({ event_id: given }, { store, clock }) => {
     const webhook = await store.redeliverWebhook({ eventId: given.toLowerCase(), now: clock.now() });
     return { webhook: webhookView.show(requireFound(webhook, 'webhook', given)) };
+  },
+});
+
+export const testAlert = writeVerb({
+  ...dueWebhook,
+  name: 'test_alert',
+  title: 'Send a test event to where alerts go',
+  description: 'Sends a signed event of the type webhook.test to ALERT_WEBHOOK_URL, once.',
+  group: 'webhooks',
+  path: '/alerts/test',
+  fields: {},
+  exampleAnswer: {
+    webhook: { ...webhookView.example, event: 'webhook.test', account_id: null, job_id: null, attempts: 0 },
+  },
+  errors: ['invalid_setting'],
+  command: { usage: 'webhooks test-alert', show: showDue },
+  handle: async (_input, { config, ...services }, id) => {
+    const { alerts } = await config();
+    if (alerts === null)
+      throw new AppError(
+        'invalid_setting',
+        'ALERT_WEBHOOK_URL: is not set. Set it and ALERT_WEBHOOK_SECRET, and start the gateway again.',
+      );
+    await addTestWebhook(services, { id, accountId: null, url: new URL(alerts.url).origin });
+    return { webhook: webhookView.show(requireFound(await services.store.getWebhook(id), 'webhook', id)) };
   },
 });
 

@@ -281,13 +281,12 @@ export const createServedModels = (clock: Clock) => {
     healthOf: (name: string) =>
       [...models.values()]
         .filter(({ provider, skus }) => provider === name && skus.length > 0)
-        .map(({ kind, model, skus, breaker }) => ({
-          kind,
-          model,
-          skus,
-          state: breaker.state(),
-          restMs: breaker.restMs(),
-          ...breaker.health.read(),
-        })),
+        .map(({ kind, model, skus, breaker }) => {
+          const state = breaker.state();
+          const health = breaker.health.read();
+          /** No calls are made now, or all calls of the last minutes failed. */
+          const isFailing = state !== 'closed' || (health.calls > 0 && health.failures === health.calls);
+          return { kind, model, skus, state, isFailing, restMs: breaker.restMs(), ...health };
+        }),
   };
 };

@@ -19,6 +19,7 @@ export * from './commands/model-changes.ts';
 export * from './commands/mounted-tools.ts';
 export * from './commands/oauth-records.ts';
 export * from './commands/open-job.ts';
+export * from './commands/operator-alerts.ts';
 export * from './commands/operator.ts';
 export * from './commands/payment-upkeep.ts';
 export * from './commands/payments.ts';

@@ -1,7 +1,6 @@
-import { statfs } from 'node:fs/promises';
 import { monitorEventLoopDelay, performance as nodePerformance } from 'node:perf_hooks';
 import { callWithin } from '../kit/deadline.ts';
-
+import { readDisk } from '../kit/disk.ts';
 import { nanoPerUsd } from '../kit/money.ts';
 import type { Services } from '../operations/call.ts';
 import type { Operation } from '../operations/definition.ts';
@@ -108,8 +107,7 @@ const readPlace = async ({ config, readiness, log }: GaugeSources, observe: Obse
   observe('storeReady', Number(store === 'ready'));
   observe('diskFull', Number(store === 'disk_full'));
   try {
-    const { bavail, bsize } = await statfs(config.dataDir);
-    observe('diskFree', bavail * bsize);
+    observe('diskFree', (await readDisk(config.dataDir)).free);
   } catch (error) {
     log.debug({ err: error }, 'the free space of DATA_DIR cannot be read');
   }

@@ -51,4 +51,28 @@ describe.each(testEngines())('the figures for telemetry on $kind', ({ create }) 
       oldestAt: start,
     });
   });
+
+  it('have a pulse, which is another one after each job, payment and change of an operator, and else the same', async () => {
+    const owner = await addAccount(store, { balance: 1_000n });
+    const pulses: string[] = [];
+    const note = async () => pulses.push(await store.readPulse(undefined));
+    await note();
+    const job = await openJob(store, opening(runningJob(owner), { hold: 3n }));
+    await note();
+    await store.finishJob(finishing(job));
+    await note();
+    const { payment } = await store.reservePayment(newPayment({ now: start + 5 }));
+    await note();
+    await store.advancePayment({ ...payment, from: ['reserved'], to: 'rejected', now: start + 9 });
+    await note();
+    const id = randomUUID();
+    const change = { id, at: start, actor: 'cli:me', actorLabel: null, operation: 'set_model', input: '{}' };
+    await store.startAudit({ ...change, requestId: null });
+    await note();
+    await store.finishAudit({ id, error: null, now: start });
+    await note();
+    expect(new Set(pulses).size).toBe(7);
+    await note();
+    expect(pulses.at(-1)).toBe(pulses.at(-2));
+  });
 });

@@ -113,6 +113,12 @@ const plans: Plan[] = [
     indexes: [/webhook_events_due/],
   },
   { command: 'gaugePayments', input: undefined, indexes: [/payments_by_state/] },
+  {
+    command: 'readPulse',
+    input: undefined,
+    found: [{}],
+    indexes: [/(?=[^]*jobs_active)(?=[^]*payments_by_change)(?=[^]*audit_log_by_time)/],
+  },
   { command: 'listDueWebhooks', input: start, indexes: [/webhook_events_due/] },
   { command: 'claimWebhooks', input: ids, indexes: [byKey('webhook_events')] },
   { command: 'recordWebhookAttempt', input: { attempt: {} }, indexes: [byKey('webhook_events')] },

@@ -1,30 +1,30 @@
 import { randomUUID } from 'node:crypto';
 import type { Stats } from 'node:fs';
-import { open, rm, stat, statfs } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { open, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { Config } from '../../config/config.ts';
+import { readDisk } from '../../kit/disk.ts';
 import { ignoreEnoent } from '../../kit/files.ts';
 import { userName } from '../../kit/process.ts';
 import { leadsFolder } from '../../leads/open-lead-index.ts';
 import { leftInFolder, readManifest } from '../../leads/sqlite/profiles-folder.ts';
-import { mediaFolder } from '../../media/create-media-files.ts';
+import { dataFolders, type DataFolder } from '../../media/create-media-files.ts';
 import { directAddress } from '../../store/store-settings.ts';
 import { formatCount } from '../leads/figures.ts';
 import { codeOf, describeWriteError } from '../write-new-file.ts';
 import { judgeWrite, ok, problem, warning, type Check, type Findings } from './finding.ts';
 
-interface Folder {
-  path: string;
-  setting: string;
+interface Folder extends DataFolder {
   hasStore: boolean;
 }
 
 /** Checks that the folders are there, belong to this user, take files and have room. */
 export const checkFolders: Check = async (config) => {
-  const { dataDir, mediaDir, s3, databaseUrl } = config;
-  const data = { path: resolve(dataDir), setting: 'DATA_DIR', hasStore: databaseUrl === null };
-  const media = { path: resolve(mediaFolder(config)), setting: 'MEDIA_DIR', hasStore: false };
-  return Promise.all([data, ...(s3 === null && mediaDir !== null ? [media] : [])].map(lookAtFolder));
+  const hasStore = ({ setting }: DataFolder): boolean =>
+    setting === 'DATA_DIR' && config.databaseUrl === null;
+  return Promise.all(
+    dataFolders(config).map((folder) => lookAtFolder({ ...folder, hasStore: hasStore(folder) })),
+  );
 };
 
 const lookAtFolder = async (folder: Folder): Promise<Findings> => {
@@ -83,7 +83,7 @@ const tryToWrite = async ({ path, setting }: Folder): Promise<Findings> => {
   }
 };
 
-const gib = 1024 ** 3;
+const fullBytes = 100 * 1024 ** 2;
 
 /** The numbers of file systems on other machines (statfs(2)); FUSE may be one. */
 const networkTypes: Readonly<Record<number, string>> = {
@@ -98,12 +98,11 @@ const networkTypes: Readonly<Record<number, string>> = {
 };
 
 const lookAtDisk = async ({ path, setting, hasStore }: Folder): Promise<Findings> => {
-  const { type, bsize, bavail } = await statfs(path);
-  const free = bavail * bsize;
+  const { free, isLow, type } = await readDisk(path);
   const network = networkTypes[type];
   return [
-    free < gib &&
-      (free < gib / 10 ? problem : warning)(
+    isLow &&
+      (free < fullBytes ? problem : warning)(
         `${setting}: the disk of ${path} has ${Math.floor(free / 1024 ** 2)} MiB left.`,
         'Free some room, or move the folder to a larger disk; a full disk stops new work.',
       ),

@@ -31,6 +31,13 @@ export const checkRedis: Check = async ({ redisUrl }) => {
   }
 };
 
+export const checkAlerts: Check = ({ alerts }) =>
+  ok(
+    alerts === null
+      ? 'ALERT_WEBHOOK_URL is not set, so nobody is told of a provider, payment, balance or disk that fails.'
+      : `Alerts are sent to ${new URL(alerts.url).origin}; try it with "causeway webhooks test-alert".`,
+  );
+
 /** Time limits: for the object, and for its removal afterwards. */
 const bucketMs = 5_000;
 const removeMs = 3_000;

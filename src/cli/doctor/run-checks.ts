@@ -4,7 +4,7 @@ import { ConfigError } from '../../kit/errors.ts';
 import { checkFolders, checkProfiles } from './check-folders.ts';
 import { checkMounts, mountsMs } from './check-mounts.ts';
 import { checkPayments } from './check-payments.ts';
-import { checkAddresses, checkBuckets, checkProviders, checkRedis } from './check-services.ts';
+import { checkAddresses, checkAlerts, checkBuckets, checkProviders, checkRedis } from './check-services.ts';
 import { checkNode, checkSettings } from './check-settings.ts';
 import { checkStore } from './check-store.ts';
 import { listOf, problem, type Check, type Finding, type Findings } from './finding.ts';
@@ -27,6 +27,7 @@ const checks: Readonly<Record<string, Check>> = {
   providers: checkProviders,
   leads: checkProfiles,
   addresses: checkAddresses,
+  alerts: checkAlerts,
   mounts: checkMounts,
 };
 

@@ -19,13 +19,15 @@ export interface SendOptions {
   secrets: WebhookSecrets;
   now: number;
   timeoutMs: number;
+  /** The address is the operator's own. */
+  isOwn?: boolean | undefined;
   signal: AbortSignal;
 }
 
 /** Returns the answer, or null if this process had no free slot to send it. Throws the signal's reason. */
 export const sendWebhook = async (
   event: WebhookEvent,
-  { outbound, brand, secrets, now, timeoutMs, signal }: SendOptions,
+  { outbound, brand, secrets, now, timeoutMs, isOwn, signal }: SendOptions,
 ): Promise<WebhookAnswer | null> => {
   const headers = {
     'Content-Type': 'application/json',
@@ -37,6 +39,7 @@ export const sendWebhook = async (
       body: event.body,
       headers,
       totalMs: timeoutMs,
+      isOwn,
       signal,
     });
     const isAcknowledged = status >= 200 && status <= 299;

@@ -8,6 +8,7 @@ import { pause } from '../../kit/repeat.ts';
 import type { DueWebhook, Store, WebhookAttemptInput, WebhookEvent } from '../../store/store.ts';
 import { sendWebhook, type WebhookAnswer } from './send-webhook.ts';
 import { ensureWebhookSecret } from './webhook-secrets.ts';
+import type { AlertReceiver } from './webhook-settings.ts';
 
 /**
  * Maximum numbers of deliveries at once: in total, of one account, to one host, and of one account to one host. The last
@@ -29,6 +30,8 @@ export interface WebhookDispatcherOptions {
   clock: Clock;
   log: Log;
   brand: string;
+  /** Null or absent: events for the operator are not sent now. */
+  alerts?: AlertReceiver | null;
   sending?: Shares;
   timeoutMs?: number;
   /** The time between two looks for due events when nobody wakes the dispatcher. */
@@ -43,7 +46,12 @@ const lastWordsMs = 1_000;
 
 type Delivery = DueWebhook & Receiver;
 
-const withHost = (due: DueWebhook): Delivery => ({ ...due, host: URL.parse(due.url)?.host ?? '' });
+const toDelivery = (due: DueWebhook): Delivery => ({
+  ...due,
+  host: URL.parse(due.url)?.host ?? '',
+  // The operator takes turns with the accounts.
+  accountId: due.accountId ?? '',
+});
 
 /**
  * Any 2xx ends the delivery, 410 stops it, and everything else is tried again while there are attempts left. A test event is
@@ -76,16 +84,21 @@ interface Dispatch extends Omit<WebhookDispatcherOptions, 'sending'> {
   waking: AbortController;
 }
 
-const deliver = async (
-  dispatch: Dispatch,
-  event: WebhookEvent,
-  { host, accountId }: Receiver,
-): Promise<void> => {
+/** Sends an event to its account, or to where the settings want alerts now. */
+const send = async (dispatch: Dispatch, event: WebhookEvent, now: number): Promise<WebhookAnswer | null> => {
+  const { store, alerts = null, ended } = dispatch;
+  const options = { ...dispatch, now, signal: ended.signal };
+  if (event.accountId !== null)
+    return sendWebhook(event, { ...options, secrets: await ensureWebhookSecret(store, event.accountId) });
+  if (alerts === null) return { httpStatus: null, failure: 'not_configured' };
+  const secrets = { current: alerts.secret, previous: null };
+  return sendWebhook({ ...event, url: alerts.url }, { ...options, secrets, isOwn: true });
+};
+
+const deliver = async (dispatch: Dispatch, event: WebhookEvent, host: string): Promise<void> => {
   const { store, clock, log, owner, random } = dispatch;
   const at = clock.now();
-  const secrets = await ensureWebhookSecret(store, accountId);
-  const { signal } = dispatch.ended;
-  const answer = await sendWebhook(event, { ...dispatch, secrets, now: at, signal });
+  const answer = await send(dispatch, event, at);
   if (answer === null) return;
   const { httpStatus, failure } = answer;
   const now = clock.now();
@@ -97,7 +110,7 @@ const deliver = async (
   });
   const attempt = { at, durationMs: Math.max(0, now - at), httpStatus, failure };
   const isRecorded = await store.recordWebhookAttempt({ eventId: event.id, owner, attempt, ...next });
-  const facts = { eventId: event.id, accountId, jobId: event.jobId, host };
+  const facts = { eventId: event.id, accountId: event.accountId, jobId: event.jobId, host };
   const refused = { ...facts, httpStatus, failure };
   if (!isRecorded) log.info(facts, 'a webhook was taken over while it was being sent');
   else if (next.state === 'exhausted')
@@ -108,7 +121,7 @@ const deliver = async (
 
 const start = (dispatch: Dispatch, event: WebhookEvent, { due, release }: Slot): void => {
   const { running, ended, log } = dispatch;
-  const sent = deliver(dispatch, event, due)
+  const sent = deliver(dispatch, event, due.host)
     .catch((error: unknown) => {
       // Nothing is recorded: the lease of the event ends, and it is sent again.
       if (!ended.signal.aborted) log.error({ err: error, eventId: event.id }, 'sending a webhook failed');
@@ -147,7 +160,7 @@ const startSome = async (dispatch: Dispatch): Promise<boolean> => {
   const { store, clock, limiter, owner, running, draining } = dispatch;
   if (limiter.free === 0) return false;
   const now = clock.now();
-  const waiting = (await store.listDueWebhooks(now)).map(withHost);
+  const waiting = (await store.listDueWebhooks(now)).map(toDelivery);
   // An event that is still being sent here although its lease ran out gets a new lease, and is not sent twice.
   const lapsed = waiting.filter(({ id }) => running.has(id));
   const slots = takeSlots(dispatch, waiting);

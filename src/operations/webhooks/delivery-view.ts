@@ -10,12 +10,11 @@ import { defineView, extensible } from '../view.ts';
 export const webhookState = z.enum(webhookStates);
 
 /** The members that customers and operators see alike. */
-export const eventView = defineView<Omit<WebhookDelivery, 'httpStatus' | 'failure'>, unknown>({
+export const eventView = defineView<Omit<WebhookDelivery, 'event' | 'httpStatus' | 'failure'>, unknown>({
   job_id: 'Null: it tells of no job.',
   attempts: 'Since the event was made, or was last sent again.',
 })({
   event_id: [z.string(), 'id', '7c1d8f52-94a6-4a0e-8f3b-6f1f8a5e2b90'],
-  event: [z.enum(webhookEvents), 'event', 'job.finished'],
   job_id: [z.string().nullable(), 'jobId', imageJobId],
   state: [webhookState, 'state', 'pending'],
   attempts: [count, 'attempts', 1],
@@ -35,6 +34,7 @@ export const deliveryView = extensible(
     last_status: 'The HTTP status of the last attempt. Null: there was no answer, or no attempt.',
     last_error: 'Why the last attempt failed. Null: it did not, or there was none.',
   })({
+    event: [z.enum(webhookEvents), 'event', 'job.finished'],
     ...eventView.members,
     target: [z.string(), ({ url }) => URL.parse(url)?.origin ?? '', 'https://shop.example'],
     last_status: [z.int().nullable(), 'httpStatus', 503],

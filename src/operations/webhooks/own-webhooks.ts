@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { rotateWebhookSecret as rotate } from '../../jobs/webhooks/webhook-secrets.ts';
-import { isoOrNull, toIso } from '../../kit/clock.ts';
+import { addTestWebhook } from '../../jobs/webhooks/add-test-webhook.ts';
+import { isoOrNull } from '../../kit/clock.ts';
 import { AppError } from '../../kit/errors.ts';
 import { newId } from '../../kit/ids.ts';
 import type { JsonObject } from '../../kit/json.ts';
@@ -175,14 +176,12 @@ export const testWebhook = webhookOperation({
     wrong: { url: '' },
   },
   change: async ({ url }, call, services) => {
-    const { store, clock, config } = services;
+    const { config } = services;
     checkWebhookUrl(url, config, 'url');
     assertWebhooks(url, config, 'url');
     await countSend(call, services);
     const own = { id: newId(), accountId: call.caller.accountId };
-    const now = clock.now();
-    const body = JSON.stringify({ event_id: own.id, type: 'webhook.test', created_at: toIso(now) });
-    await store.addWebhook({ ...own, event: 'webhook.test', jobId: null, url, body, now });
+    await addTestWebhook(services, { ...own, url });
     return showDelivery(own, services);
   },
 });

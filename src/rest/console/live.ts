@@ -1,11 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createFindCaller } from '../../accounts/authenticate.ts';
+import { findOperator } from '../../accounts/find-operator.ts';
 import { AppError, methodNotAllowed } from '../../kit/errors.ts';
 import type { Log } from '../../kit/log.ts';
 import { pause } from '../../kit/repeat.ts';
 import type { StreamAnswer } from '../../operations/answer.ts';
 import { writeEvents } from '../write-events.ts';
-import { idOf, isCustomer, readSession, type SessionOptions } from './sessions.ts';
+import { idOf, isCustomer, readSession, type Role, type SessionOptions } from './sessions.ts';
 
 export interface LiveOptions extends SessionOptions {
   log: Log;
@@ -17,44 +18,74 @@ const lookEveryMs = 2_000;
 /** The browser opens the stream again. */
 const longestMs = 3_600_000;
 const maxOfSession = 3;
-const maxOfAccount = 50;
+const maxOfOwner = 50;
+
+const sessionEnded = (): AppError => new AppError('invalid_api_key', 'The session has ended. Sign in again.');
+
+/** What a stream looks at again and again. */
+interface Watched {
+  /** The account, or the operator's key. */
+  owner: string;
+  hasKey(): Promise<boolean>;
+  readState(): Promise<string>;
+}
+
+const watchAs = {
+  customer: async (keyHash: string, options: LiveOptions): Promise<Watched> => {
+    const { accountId } = await createFindCaller(options)(keyHash);
+    const readState = async (): Promise<string> => {
+      const account = await options.store.getAccount(accountId);
+      return `${account?.balance} ${account?.held}`;
+    };
+    return { owner: accountId, hasKey: () => isCustomer(keyHash, options), readState };
+  },
+  operator: async (keyHash: string, options: LiveOptions): Promise<Watched> => {
+    const find = () => findOperator(options, keyHash);
+    const key = await find();
+    if (key === null) throw sessionEnded();
+    return {
+      owner: key.id,
+      hasKey: async () => (await find()) !== null,
+      readState: () => options.store.readPulse(undefined),
+    };
+  },
+};
 
 /**
- * Serves /console/live, on which a customer's pages hear that their account has changed: an event, without more, whenever
- * balance or holds are others. Ends with the session. Throws AppError.
+ * Serves the streams on which pages hear that something has changed, in an event without more: for a customer balance or
+ * holds, for an operator jobs, payments and changes of operators. Ends with the session and with its key. Throws AppError.
  */
 export const createServeLive = (options: LiveOptions) => {
-  const { store, log, refusing } = options;
-  const findCaller = createFindCaller(options);
+  const { log, refusing } = options;
   const open = new Map<string, number>();
   const count = (name: string): number => open.get(name) ?? 0;
 
-  return async (request: IncomingMessage, response: ServerResponse, requestId: string): Promise<void> => {
+  return async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    { role, requestId }: { role: Role; requestId: string },
+  ): Promise<void> => {
     if (request.method !== 'GET') throw methodNotAllowed('GET');
-    const id = idOf(request, 'customer', options);
-    const keyHash = await readSession(request, 'customer', options);
-    if (id === null || keyHash === null)
-      throw new AppError('invalid_api_key', 'The session has ended. Sign in again.');
-    const { accountId } = await findCaller(keyHash);
+    const id = idOf(request, role, options);
+    const keyHash = await readSession(request, role, options);
+    if (id === null || keyHash === null) throw sessionEnded();
+    const { owner, hasKey, readState } = await watchAs[role](keyHash, options);
     const left = new AbortController();
     response.once('close', () => left.abort());
     if (response.destroyed) return;
     const over = AbortSignal.any([left.signal, refusing, AbortSignal.timeout(longestMs)]);
     const isOpen = async (): Promise<boolean> =>
-      !over.aborted &&
-      (await readSession(request, 'customer', options)) !== null &&
-      (await isCustomer(keyHash, options));
+      !over.aborted && (await readSession(request, role, options)) !== null && (await hasKey());
     const stream: StreamAnswer['stream'] = async (send) => {
       for (let known = ''; await isOpen(); await pause(lookEveryMs, over)) {
-        const account = await store.getAccount(accountId);
-        const state = `${account?.balance} ${account?.held}`;
+        const state = await readState();
         if (state !== known) await send([{ data: 'changed' }]);
         known = state;
       }
     };
     const names = [
       [id, maxOfSession],
-      [accountId, maxOfAccount],
+      [owner, maxOfOwner],
     ] as const;
     if (names.some(([name, most]) => count(name) >= most))
       throw new AppError(

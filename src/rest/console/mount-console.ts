@@ -5,7 +5,7 @@ import type { RequestContext } from '../rest-routes.ts';
 import { createConsoleFiles, type ConsoleFilesOptions } from './console-files.ts';
 import { assertOwnPage } from './own-page.ts';
 import { createServeLive, type LiveOptions } from './live.ts';
-import { createServeSession, readSession } from './sessions.ts';
+import { createServeSession, readSession, type Role } from './sessions.ts';
 
 export interface ConsoleMountOptions extends LiveOptions, Pick<ConsoleFilesOptions, 'folder' | 'x402'> {
   publicUrl(): string;
@@ -24,6 +24,7 @@ const interfaces = [
   [/^\/v1\//, 'customer'],
   [/^\/admin\/v1(?:\/|$)/, 'operator'],
 ] as const;
+const streams: Readonly<Record<string, Role>> = { '/live': 'customer', '/admin/live': 'operator' };
 
 /**
  * Serves the files of the console and its sessions, and returns null. A call below /console/v1 or /console/admin/v1 is
@@ -42,13 +43,14 @@ export const createConsoleMount = (options: ConsoleMountOptions) => {
   ): Promise<ConsoleCall<Context> | null> => {
     const path = context.url.pathname.slice(start.length);
     const role = interfaces.find(([pattern]) => pattern.test(path))?.[1];
-    if (role === undefined && path !== '/session' && path !== '/live') {
+    const streamRole = streams[path];
+    if (role === undefined && path !== '/session' && streamRole === undefined) {
       await serveFiles(request, response, path);
       return null;
     }
     assertOwnPage(request, { publicUrl: options.publicUrl(), brand: options.config.brand });
     if (role === undefined) {
-      if (path === '/live') await serveLive(request, response, context.requestId);
+      if (streamRole !== undefined) await serveLive(request, response, { ...context, role: streamRole });
       else await serveSession(request, response, context.clientAddress);
       return null;
     }

@@ -15,7 +15,7 @@ export interface SessionOptions extends Pick<Services, 'store' | 'clock' | 'conf
   failedSignIns: AddressLimiter;
 }
 
-type Role = ConsoleSession['role'];
+export type Role = ConsoleSession['role'];
 
 const roles = ['customer', 'operator'] as const;
 const lifeSeconds = 12 * 3_600;

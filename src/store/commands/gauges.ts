@@ -3,7 +3,7 @@ import { read } from '../command.ts';
 import { eachOf, onlyOf } from '../statement.ts';
 import type { JobKind, JobStatus } from './job-table.ts';
 import { isOwed } from './pledges.ts';
-import { openStates, type PaymentState } from '../../rules/payments.ts';
+import { openStates, paymentStates, type PaymentState } from '../../rules/payments.ts';
 
 const activeFields = {
   kind: text<JobKind>(),
@@ -54,4 +54,17 @@ export const gaugePayments = read({
     .join(' union all '),
   read: eachOf(columns({ state: text<PaymentState>(), payments: integer(), oldestAt: time() }).read),
   isLong: true,
+});
+
+const newestOfState = paymentStates.map(
+  (state) => `select max(updated_at) as at from payments where state = '${state}'`,
+);
+
+/** Returns a text that is another one when a job, a payment or an operator's change has begun or ended. */
+export const readPulse = read({
+  text: `select (select max(id) from jobs) as job,
+      (select count(*) from jobs where status in ('queued', 'running')) as jobs,
+      (select max(at) from (${newestOfState.join(' union all ')}) as by_change) as payment,
+      (select concat(id, outcome) from audit_log order by at desc, id desc limit 1) as change`,
+  read: onlyOf((row: Record<string, unknown>) => Object.values(row).join(' ')),
 });

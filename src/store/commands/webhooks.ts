@@ -2,12 +2,18 @@ import { columns, int64, integer, omit, orNull, pick, text, time, type RowOf } f
 import { read, readBy, readSteps, run, write, writeTransaction } from '../command.ts';
 import { eachOf, firstOf, statement, valuesOf, type Dialect } from '../statement.ts';
 import { pageValues, type Page } from './history-page.ts';
-import { webhookStates, type WebhookEventName, type WebhookState } from './webhook-names.ts';
+import {
+  webhookStates,
+  type AccountEventName,
+  type WebhookEventName,
+  type WebhookState,
+} from './webhook-names.ts';
 
 const eventFields = {
   /** `event_id` of the body and `webhook-id` of every delivery. */
   id: text(),
-  accountId: text(),
+  /** Null: it is for the operator, and `url` only shows where the settings led. */
+  accountId: orNull(text()),
   event: text<WebhookEventName>(),
   /** Null: it tells of no job. */
   jobId: orNull(text()),
@@ -146,7 +152,7 @@ export const addWebhook = write({
   values: valuesOf<NewWebhook>('id', 'accountId', 'event', 'jobId', 'url', 'body', 'now'),
 });
 
-const deliveryFields = omit(eventFields, 'body');
+const deliveryFields = { ...omit(eventFields, 'body'), event: text<AccountEventName>() };
 const deliveryColumns = columns(deliveryFields);
 const deliveries = columns({ ...deliveryFields, ...pick(attemptFields, 'httpStatus', 'failure') });
 /** An event with its last attempt, without its body. */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { Webhook } from 'standardwebhooks';
@@ -19,7 +20,8 @@ import {
   type MovableClock,
 } from './dispatching.ts';
 import { receiveInto, startReceiver, type Delivery, type Reaction, type Receiver } from './start-receiver.ts';
-import { rotateWebhookSecret } from '../../../src/jobs/webhooks/webhook-secrets.ts';
+import { addTestWebhook } from '../../../src/jobs/webhooks/add-test-webhook.ts';
+import { newWebhookSecret, rotateWebhookSecret } from '../../../src/jobs/webhooks/webhook-secrets.ts';
 
 const hour = 3_600_000;
 /** For a receiver that hangs: long enough for the delivery to arrive there. */
@@ -220,6 +222,26 @@ describe.each(testEngines())('webhooks over $kind', ({ create }) => {
       expect(event).toMatchObject({ state: 'pending', nextAttemptAt: clock.now() + 5_000 });
       expect(await data.store.listWebhookAttempts(eventId)).toMatchObject([{ httpStatus: null, failure }]);
     }
+  });
+
+  test('an alert goes to the address and with the secret of the settings, which may be private', async () => {
+    const secret = newWebhookSecret();
+    const { url, deliveries } = await startReceiver({ secret: () => secret, now: clock.now });
+    const id = randomUUID();
+    await addTestWebhook({ ...data, clock }, { id, accountId: null, url: 'https://former.example' });
+    start({ outbound: openOutbound({ allowsLoopback: false }), alerts: { url, secret } });
+    await untilEvent(data.store, id, isDelivered);
+    expect(deliveries).toMatchObject([{ eventId: id, isGenuine: true }]);
+  });
+
+  test('an alert waits while the settings name no address, as after a failure', async () => {
+    const alert = { alert: 'disk_low', subject: 'DATA_DIR', message: 'It is full.' };
+    await data.store.holdAlert({ ...alert, url: 'https://former.example', now: clock.now() });
+    const [{ id } = { id: '' }] = await data.store.listWebhooks({ states: ['pending'], limit: 1 });
+    start();
+    await untilEvent(data.store, id, ({ attempts }) => attempts === 1);
+    expect(await data.store.getWebhook(id)).toMatchObject({ state: 'pending' });
+    expect(await data.store.listWebhookAttempts(id)).toMatchObject([{ failure: 'not_configured' }]);
   });
 
   test('nothing is sent to loopback if it is not allowed', async () => {

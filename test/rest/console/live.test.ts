@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startTestGateway, type TestGateway } from '../../e2e/start-test-gateway.ts';
 import { openAccount } from '../../mcp/open-account.ts';
-import { signInTo } from './console-client.ts';
+import { issueOperator, signInTo, type ConsoleClient } from './console-client.ts';
 
 let gateway: TestGateway;
 beforeAll(async () => {
@@ -15,8 +15,8 @@ const openCustomer = async () => {
 };
 
 /** Opens the stream, and counts what it says. */
-const listen = async ({ call }: Awaited<ReturnType<typeof openCustomer>>) => {
-  const answer = await call('/console/live');
+const listen = async ({ call }: Pick<ConsoleClient, 'call'>, path = '/console/live') => {
+  const answer = await call(path);
   const heard: string[] = [];
   const reading = (async () => {
     for await (const text of answer.body?.pipeThrough(new TextDecoderStream()) ?? [])
@@ -24,6 +24,40 @@ const listen = async ({ call }: Awaited<ReturnType<typeof openCustomer>>) => {
   })();
   return { status: answer.status, heard, reading };
 };
+
+describe('the stream of a page of an operator', () => {
+  it('says when a job, a payment or a change of an operator is new, and ends with its key', async () => {
+    const { id, key } = await issueOperator(gateway.services);
+    const operator = await signInTo(gateway.url, key);
+    const { heard, reading } = await listen(operator, '/console/admin/live');
+    const untilHeard = (count: number) => vi.waitUntil(() => heard.length >= count, { timeout: 30_000 });
+    await untilHeard(1);
+    const { apiKey, accountId } = await openAccount(gateway.services);
+    await gateway.call('/v1/images/generations', {
+      apiKey,
+      body: { model: 'imagemodel-1.0', prompt: 'A pier' },
+    });
+    await untilHeard(2);
+    const before = heard.length;
+    const changed = await operator.call(`/console/admin/v1/accounts/${accountId}/suspend`, { body: {} });
+    expect(changed.status).toBe(200);
+    await untilHeard(before + 1);
+    await gateway.services.store.revokeOperatorKey({ id, now: Date.now() });
+    await reading;
+    expect(new Set(heard)).toEqual(new Set(['data: changed']));
+    expect((await operator.call('/console/admin/live')).status).toBe(401);
+  });
+
+  it('is not for customers, is open three times a session, and ends with it', async () => {
+    expect((await (await openCustomer()).call('/console/admin/live')).status).toBe(401);
+    const operator = await signInTo(gateway.url, (await issueOperator(gateway.services)).key);
+    expect((await operator.call('/console/live')).status).toBe(401);
+    const opened = await Promise.all([1, 2, 3].map(() => listen(operator, '/console/admin/live')));
+    expect((await operator.call('/console/admin/live')).status).toBe(429);
+    await operator.call('/console/session', { method: 'DELETE' });
+    await Promise.all(opened.map(({ reading }) => reading));
+  });
+});
 
 describe('the stream of a page of the console', () => {
   it('says when the balance has changed, and ends with its key', async () => {

@@ -39,6 +39,26 @@ const open = async (path: string, role: 'read' | 'write' = 'write') => {
 };
 
 describe('the console of an operator', () => {
+  it('shows a new job at once, by its stream', async () => {
+    const { page, reports } = await open('/jobs');
+    // The page does not read again by its own clock.
+    await page.clock.install();
+    await page.reload();
+    await page.getByText('There are no such jobs.').waitFor();
+    await page.clock.pauseAt(Date.now() + 60_000);
+    const { apiKey } = await openAccount(gateway.services);
+    await gateway.call('/v1/images/generations', {
+      apiKey,
+      body: { model: 'imagemodel-1.0', prompt: 'A pier' },
+    });
+    await page
+      .getByRole('row')
+      .filter({ hasText: /imagemodel-1\.0/ })
+      .first()
+      .waitFor();
+    expect(reports).toEqual([]);
+  });
+
   it('refunds a payment once, after a question with the sum, the receiver and the fee', async () => {
     const { store } = gateway.services;
     const payment = await site.addPayment(store);

@@ -192,15 +192,18 @@ const hostOfUrl = {
   postgres: `split_part(translate(url, '\\?#', '///'), '/', 3)`,
 } satisfies Record<Engine['kind'], string>;
 
-/** Events and their deliveries. `receiver`: an account and its host; each has its own queue. */
+/**
+ * Events and their deliveries. Without an account, an event is for the operator. `receiver`: an account and its host; each
+ * has its own queue.
+ */
 const webhooks = ({ kind, int64, id, tableEnd }: Engine): string[] => [
   `create table webhook_events (
     id ${id} not null primary key,
-    account_id ${id} not null references accounts (id),
+    account_id ${id} references accounts (id),
     event text not null default 'job.finished',
     job_id ${id} references jobs (id),
     url text not null,
-    receiver ${id} generated always as (account_id || ' ' || lower(${hostOfUrl[kind]})) stored,
+    receiver ${id} generated always as (coalesce(account_id, '') || ' ' || lower(${hostOfUrl[kind]})) stored,
     body text not null,
     state text not null check (state in ('pending', 'delivered', 'stopped', 'exhausted')),
     attempts ${int64} not null default 0,
@@ -243,6 +246,17 @@ const balanceAlerts = ({ int64, id, tableEnd }: Engine): string[] => [
   )${tableEnd}`,
 ];
 
+/** What operators were told of, and has not ended. `seen_at`: when a process last saw it. */
+const operatorAlerts = ({ int64, id, tableEnd }: Engine): string[] => [
+  `create table operator_alerts (
+    alert ${id} not null,
+    subject ${id} not null,
+    began_at ${int64} not null,
+    seen_at ${int64} not null,
+    primary key (alert, subject)
+  )${tableEnd}`,
+];
+
 /** Jobs, the money that they hold and move, their media and events. */
 export const jobs = (engine: Engine): string[] => [
   ...jobTable(engine),
@@ -253,4 +267,5 @@ export const jobs = (engine: Engine): string[] => [
   ...media(engine),
   ...webhooks(engine),
   ...balanceAlerts(engine),
+  ...operatorAlerts(engine),
 ];
