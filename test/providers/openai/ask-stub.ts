@@ -8,7 +8,7 @@ import { createTokenCounter } from '../../../src/providers/tokens/token-counter.
 import { collect, noAbort } from '../collect.ts';
 import { shortChat, startStubUpstream, type StubUpstream } from '../stub-upstream.ts';
 
-export const patient: ProviderTimeouts = {
+const patient: ProviderTimeouts = {
   connectMs: 5_000,
   firstByteMs: 20_000,
   idleMs: 20_000,
