@@ -43,13 +43,11 @@ const signerOf = async (chain: ChainName) => {
 const prove = async (unpaid: ToolResult, chain: ChainName): Promise<Meta> => {
   expect(unpaid.isError).toBe(true);
   const signer = await signerOf(chain);
+  const { rpcUrl } = sale.chains.solana;
   const client =
     'signTypedData' in signer
       ? new x402Client().register('eip155:*', new ExactEvmScheme(signer))
-      : new x402Client().register(
-          'solana:*',
-          new ExactSvmScheme(signer, { rpcUrl: sale.chains.solana.rpcUrl }),
-        );
+      : new x402Client().register('solana:*', new ExactSvmScheme(signer, { rpcUrl }));
   const terms = unpaid._meta['x402/error'] as Parameters<typeof client.createPaymentPayload>[0];
   return { 'x402/payment': await client.createPaymentPayload(terms) };
 };
@@ -378,10 +376,8 @@ describe('sign_in', () => {
     ]);
     const meta = await prove(await agent.callTool('top_up', { amount_usd: '0.10' }), 'base');
     const paid = await sale.charged(async () => {
-      expect(await agent.callTool('sign_in', {}, { meta })).toMatchObject({
-        isError: false,
-        structuredContent: { accepts: [] },
-      });
+      const taken = { isError: false, structuredContent: { accepts: [] } };
+      expect(await agent.callTool('sign_in', {}, { meta })).toMatchObject(taken);
     });
     expect(paid).toBe(0n);
   });

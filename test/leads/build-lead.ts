@@ -10,3 +10,9 @@ export const buildLead = (fields: Partial<Lead> = {}): Lead => ({
   is_business: false,
   ...fields,
 });
+
+/** Profiles that all have `mark` for their name, of people who are the same for every mark. */
+export const marked = (mark: string, count = 20): Lead[] =>
+  Array.from({ length: count }, (_, index) =>
+    buildLead({ username: `user${index}`, full_name: mark, followers: 1000 - index }),
+  );

@@ -12,8 +12,10 @@ import type {
   NewPayment,
   OpenJobInput,
   ReservedMedia,
+  Payment,
   Store,
 } from '../../src/store/store.ts';
+import type { PaymentState } from '../../src/rules/payments.ts';
 
 /** The time of the tests; every store takes its time from its caller. */
 export const start = 1_800_000_000_000;
@@ -225,4 +227,28 @@ export const available = async (store: Store, accountId: string): Promise<bigint
 export const assertSoundBooks = async (store: Store): Promise<void> => {
   const { problems } = await store.checkLedger();
   if (problems.length > 0) throw new Error(`the books are not right:\n${problems.join('\n')}`);
+};
+
+/** A payment that has come to this state. */
+export const addPayment = async (
+  store: Store,
+  state: PaymentState,
+  {
+    set,
+    now = start,
+    ...payment
+  }: Partial<NewPayment> & { set?: Parameters<Store['advancePayment']>[0]['set'] } = {},
+): Promise<Payment> => {
+  const reserved = newPayment({ ...payment, now });
+  const { identity } = reserved;
+  await store.reservePayment(reserved);
+  const moved = await store.advancePayment({
+    identity,
+    from: ['reserved'],
+    to: state,
+    set: { leaseOwner: null, leaseUntil: null, checkAt: null, ...set },
+    now,
+  });
+  if (moved === null) throw new Error('the payment did not move');
+  return moved;
 };

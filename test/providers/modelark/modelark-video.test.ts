@@ -49,18 +49,13 @@ beforeEach(async () => {
   return () => stub.close();
 });
 
-const create = (different: { timeouts?: typeof timeouts; baseUrl?: string } = {}): VideoProvider => {
-  const times = different.timeouts ?? timeouts;
-  const upstream = createUpstream({ apiKey: 'ark-key', timeouts: times });
+const create = (
+  different: { timeouts?: typeof timeouts; baseUrl?: string; outbound?: Outbound } = {},
+): VideoProvider => {
+  const options = { baseUrl: stub.origin, outbound, timeouts, ...different };
+  const upstream = createUpstream({ apiKey: 'ark-key', timeouts: options.timeouts });
   open.push(upstream);
-  return createModelarkVideo({
-    baseUrl: different.baseUrl ?? stub.origin,
-    upstream,
-    outbound,
-    movMaker,
-    timeouts: times,
-    log: silentLog,
-  });
+  return createModelarkVideo({ ...options, upstream, movMaker, log: silentLog });
 };
 
 const start = (different = {}, provider = create()): Promise<string> =>
@@ -358,16 +353,7 @@ describe('the result of a ModelArk task', () => {
   it('is never fetched from an address that is not public', async () => {
     finish({ kind: 'file', bytes: clip });
     const guarded = createOutbound({ allowsLoopback: false, userAgent: 'test' });
-    const upstream = createUpstream({ apiKey: null, timeouts });
-    open.push(upstream);
-    const provider = createModelarkVideo({
-      baseUrl: stub.origin,
-      upstream,
-      outbound: guarded,
-      movMaker,
-      timeouts,
-      log: silentLog,
-    });
+    const provider = create({ outbound: guarded });
     expect(await rejectionOf(fetchPart('video', { provider }))).toMatchObject({ name: 'ProviderError' });
     expect(stub.requests.map(({ path }) => path)).toEqual([task]);
     await guarded.close();

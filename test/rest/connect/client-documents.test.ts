@@ -187,3 +187,46 @@ describe('an assistant that describes itself at an address', () => {
     expect(page.status).toBe(200);
   });
 });
+
+describe('a client that registers', () => {
+  it.each(['javascript:alert(1)', 'data:text/html,x', 'file:///etc/passwd', 'blob:https://x/y'])(
+    'is refused with the redirect %s',
+    async (redirect) => {
+      const response = await gateway.call('/register', { apiKey: null, body: { redirect_uris: [redirect] } });
+      expect(response.status).toBe(400);
+      expect(await response.json()).toMatchObject({ error: 'invalid_redirect_uri' });
+    },
+  );
+
+  it('is refused with more redirects or more bytes than are kept, and is public whatever it leaves out', async () => {
+    const register = (body: object) => gateway.call('/register', { apiKey: null, body });
+    const redirect = 'http://127.0.0.1:9/callback';
+    const many = await register({
+      redirect_uris: Array.from({ length: 21 }, (_, port) => `${redirect}/${port}`),
+    });
+    expect([many.status, await many.json()]).toEqual([
+      400,
+      { error: 'invalid_redirect_uri', error_description: expect.stringContaining('20 entries') },
+    ]);
+    const long = await register({ redirect_uris: [redirect], client_name: 'x'.repeat(5_000) });
+    expect([long.status, await long.json()]).toEqual([
+      400,
+      { error: 'invalid_client_metadata', error_description: expect.stringContaining('5000 bytes') },
+    ]);
+    const taken = await register({ redirect_uris: [redirect] });
+    expect(taken.status).toBe(201);
+    const client = await taken.json();
+    expect(client).toMatchObject({ token_endpoint_auth_method: 'none' });
+    for (const secret of ['client_secret', 'registration_access_token'])
+      expect(client).not.toHaveProperty(secret);
+  });
+
+  it.each([
+    'cursor://anysphere.cursor-mcp/oauth/callback',
+    'http://127.0.0.1:33418',
+    'https://claude.ai/api/mcp/auth_callback',
+  ])('is taken with the redirect %s', async (redirect) => {
+    const response = await gateway.call('/register', { apiKey: null, body: { redirect_uris: [redirect] } });
+    expect(response.status).toBe(201);
+  });
+});

@@ -1,0 +1,158 @@
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { describe, expect, it } from 'vitest';
+import type { ProviderTimeouts } from '../../../src/providers/remote-settings.ts';
+import { ProviderError } from '../../../src/providers/provider-error.ts';
+import type { TextEvent, TextRequest } from '../../../src/providers/text/text-provider.ts';
+import { rejectionOf } from '../collect.ts';
+import { contentPolicyRefusal, shortChat, type StubBehaviour } from '../stub-upstream.ts';
+import { request, told, useStub } from './ask-stub.ts';
+
+const used = useStub();
+const { createText } = used;
+
+const ask = (
+  changes: Partial<TextRequest> = {},
+  timeouts: Partial<ProviderTimeouts> = {},
+): Promise<TextEvent[]> => told(createText(timeouts), { ...request, ...changes });
+
+const failureOf = async (behaviour: StubBehaviour, timeouts: Partial<ProviderTimeouts> = {}) => {
+  used.stub.script(behaviour);
+  const error = await rejectionOf(ask({}, timeouts));
+  if (!(error instanceof ProviderError)) throw error;
+  return error;
+};
+
+describe('a failure', () => {
+  it.each([
+    [400, 'fatal', 'invalid_parameter'],
+    [413, 'fatal', 'invalid_parameter'],
+    [422, 'fatal', 'invalid_parameter'],
+    [401, 'retry_other', 'upstream_unavailable'],
+    [403, 'retry_other', 'upstream_unavailable'],
+    [404, 'retry_other', 'upstream_unavailable'],
+    [302, 'retry_other', 'upstream_unavailable'],
+    [408, 'retry_same', 'upstream_error'],
+    [429, 'retry_same', 'rate_limit_exceeded'],
+    [500, 'retry_same', 'upstream_error'],
+    [502, 'retry_same', 'upstream_error'],
+    [503, 'retry_same', 'upstream_unavailable'],
+  ])('with status %i is %s, %s', async (status, failure, code) => {
+    const asked = used.stub.requests.length;
+    const error = await failureOf({ kind: 'error', status, message: 'secret upstream words' });
+    expect(error).toMatchObject({ failure, code, explanation: undefined });
+    expect(used.stub.requests.length - asked).toBe(1);
+  });
+
+  it('by our own quota there is not a rate limit', async () => {
+    const error = await failureOf({ kind: 'error', status: 429, code: 'insufficient_quota' });
+    expect(error).toMatchObject({ failure: 'retry_other', code: 'upstream_unavailable' });
+  });
+
+  it('by a missing model is another route’s chance, also as a 400', async () => {
+    const error = await failureOf({ kind: 'error', status: 400, code: 'model_not_found' });
+    expect(error).toMatchObject({ failure: 'retry_other' });
+  });
+
+  it.each([
+    [{ 'retry-after': '7' }, 7_000],
+    [{ 'retry-after': '1', 'retry-after-ms': '120' }, 120],
+  ])('by a rate limit tells how long to wait (%o)', async (headers, retryAfterMs) => {
+    expect(await failureOf({ kind: 'error', status: 429, headers })).toMatchObject({ retryAfterMs });
+  });
+
+  it('by content policy has an explanation that does not name the upstream', async () => {
+    expect(await failureOf(contentPolicyRefusal)).toMatchObject({
+      failure: 'fatal',
+      code: 'content_policy_violation',
+      explanation: 'Your request was rejected by the safety system.',
+    });
+  });
+
+  it('to connect did nothing', async () => {
+    const server = createServer();
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    const port = address !== null && typeof address === 'object' ? address.port : 0;
+    server.close();
+    await once(server, 'close');
+    const text = createText({}, 'k', `http://127.0.0.1:${port}/v1`);
+    expect(await rejectionOf(told(text))).toMatchObject({
+      failure: 'retry_same',
+      code: 'upstream_unavailable',
+    });
+  });
+
+  it('to connect in time did nothing', async () => {
+    // Takes the connection and never shakes hands.
+    const server = createServer((socket) => void socket.resume());
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    const port = address !== null && typeof address === 'object' ? address.port : 0;
+    const text = createText({ connectMs: 100 }, 'k', `https://127.0.0.1:${port}/v1`);
+    expect(await rejectionOf(told(text))).toMatchObject({
+      failure: 'retry_same',
+      code: 'upstream_unavailable',
+    });
+    server.close();
+  });
+
+  it('by a host that speaks no TLS is another route’s chance', async () => {
+    const text = createText({}, 'k', used.stub.baseUrl.replace('http:', 'https:'));
+    expect(await rejectionOf(told(text))).toMatchObject({
+      failure: 'retry_other',
+      code: 'upstream_unavailable',
+    });
+  });
+
+  it.each<[string, StubBehaviour, Partial<ProviderTimeouts>]>([
+    ['no first byte in time', { kind: 'silence' }, { firstByteMs: 100 }],
+    [
+      'a stall in the stream',
+      { kind: 'broken', chat: shortChat, after: 1, ending: 'stall' },
+      { idleMs: 100 },
+    ],
+    ['an answer without end', { kind: 'endless', everyMs: 20 }, { totalMs: 300 }],
+    ['a reset before the headers', { kind: 'hang-up' }, {}],
+    ['a reset in the stream', { kind: 'broken', chat: shortChat, after: 1, ending: 'reset' }, {}],
+    ['an early end', { kind: 'broken', chat: shortChat, after: 1, ending: 'end' }, {}],
+    [
+      'a stream without a finish reason',
+      { kind: 'chat', pieces: ['x'], finish: null, usage: null, done: false },
+      {},
+    ],
+    ['[DONE] without a finish reason', { kind: 'chat', pieces: ['x'], finish: null }, {}],
+    ['an empty answer', { kind: 'raw', chunks: [] }, {}],
+    [
+      'JSON where a stream was asked for',
+      { kind: 'raw', headers: { 'content-type': 'application/json' }, chunks: ['{"a":1}'] },
+      {},
+    ],
+    ['garbage', { kind: 'raw', chunks: ['data: {"choices": [{]\n\n'] }, {}],
+    [
+      'an error in the stream',
+      { kind: 'raw', chunks: ['data: {"error":{"message":"no","type":"server_error"}}\n\n'] },
+      {},
+    ],
+    [
+      'a line without end',
+      { kind: 'raw', chunks: Array.from({ length: 10 }, () => 'x'.repeat(1024 * 1024)) },
+      {},
+    ],
+  ])('by %s may have done its work', async (_name, behaviour, timeouts) => {
+    expect(await failureOf(behaviour, timeouts)).toMatchObject({
+      failure: 'ambiguous',
+      code: 'upstream_error',
+    });
+  });
+
+  it('in the stream with a status in its code counts as that status', async () => {
+    const error = await failureOf({
+      kind: 'raw',
+      chunks: ['data: {"error":{"message":"slow down","code":429}}\n\n'],
+    });
+    expect(error).toMatchObject({ failure: 'retry_same', code: 'rate_limit_exceeded' });
+  });
+});
