@@ -3,14 +3,21 @@ export class ToldError extends Error {
   override readonly name: string = 'ToldError';
 }
 
+/** A refusal of the call itself. Others, such as that a session is over, say nothing of the same call sent before. */
+export const isJudgement = (status: number): boolean =>
+  status >= 400 && status < 500 && ![401, 403, 408, 429].includes(status);
+
 /** A refusal of the gateway, in its own words. */
 export class ApiError extends ToldError {
   override readonly name = 'ApiError';
   readonly status: number;
+  /** True: nothing came of the call, also of the same one sent before, so it can be made anew. */
+  readonly isEnd: boolean;
 
-  constructor(status: number, message: string) {
+  constructor(status: number, message: string, isEnd = isJudgement(status)) {
     super(message);
     this.status = status;
+    this.isEnd = isEnd;
   }
 }
 
@@ -18,6 +25,8 @@ export interface CallOptions {
   /** Makes the call a POST. */
   body?: object;
   method?: 'DELETE' | 'POST';
+  /** A call that is repeated with the same one is charged once. */
+  callId?: string;
   signal?: AbortSignal;
 }
 
@@ -42,7 +51,7 @@ export const messageOf = async (answer: Response): Promise<string> => {
 
 /** `onEnded` is called when the session that made a call has ended. */
 export const createApi = ({ base, brand }: { base: string; brand: string }, onEnded: () => void): Api => {
-  const open: Api['open'] = async (path, { body, method, signal } = {}) => {
+  const open: Api['open'] = async (path, { body, method, callId, signal } = {}) => {
     // It ends with the headers: a stream may take longer.
     const limit = new AbortController();
     const timer = setTimeout(() => limit.abort(new DOMException('no answer', 'TimeoutError')), longestMs);
@@ -51,12 +60,15 @@ export const createApi = ({ base, brand }: { base: string; brand: string }, onEn
       headers: {
         [`x-${brand}-console`]: '1',
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(callId === undefined ? {} : { 'idempotency-key': callId }),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       signal: signal === undefined ? limit.signal : AbortSignal.any([signal, limit.signal]),
     }).finally(() => clearTimeout(timer));
     if (answer.ok) return answer;
-    const refusal = new ApiError(answer.status, await messageOf(answer));
+    // A job that has ended says what it cost, also when it failed.
+    const isEnd = isJudgement(answer.status) || answer.headers.has(`x-${brand}-charge-usd`);
+    const refusal = new ApiError(answer.status, await messageOf(answer), isEnd);
     if (refusal.status === 401) onEnded();
     throw refusal;
   };

@@ -1,15 +1,15 @@
 import { ApiError, longestMs, messageOf, ToldError } from './api.ts';
-import { readHeader, toBase64Json } from './pay/terms.ts';
+import { toBase64Json } from './pay/terms.ts';
 import type { Wallet } from './pay/wallets.ts';
 
 type Fields = Readonly<
   Record<'domain' | 'statement' | 'uri' | 'version' | 'nonce' | 'issuedAt' | 'expirationTime', string>
 >;
 
-/** The extension sign-in-with-x of a challenge. */
+/** The extension sign-in-with-x of a challenge. The header PAYMENT-REQUIRED has no room for long ones. */
 interface Challenge {
-  extensions: {
-    'sign-in-with-x': { info: Fields; supportedChains: { chainId: string; type: string }[] };
+  extensions?: {
+    'sign-in-with-x'?: { info: Fields; supportedChains: { chainId: string; type: string }[] };
   };
 }
 
@@ -40,8 +40,10 @@ export const signWalletIn = async ({ signText }: Wallet, base: string): Promise<
       body: JSON.stringify({ expires_in: lifeSeconds }),
       signal: AbortSignal.timeout(longestMs),
     });
-  const challenge = readHeader((await post()).headers.get('payment-required')) as Challenge | null;
-  const { info, supportedChains = [] } = challenge?.extensions['sign-in-with-x'] ?? {};
+  const asked = await post();
+  if (asked.status !== 402) throw new ApiError(asked.status, await messageOf(asked));
+  const { extensions } = (await asked.json()) as Challenge;
+  const { info, supportedChains = [] } = extensions?.['sign-in-with-x'] ?? {};
   const chain = supportedChains.find(({ type }) => type === 'eip191');
   if (info === undefined || chain === undefined || signText === undefined)
     throw new ToldError('This wallet cannot sign in just now. Try again shortly.');

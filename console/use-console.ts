@@ -1,5 +1,5 @@
 import { createContext } from 'preact';
-import { useContext, useEffect, useState } from 'preact/hooks';
+import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, messageFor, type Api } from './api.ts';
 
 /** As whom the browser is signed in. */
@@ -44,16 +44,26 @@ const nothing = { data: null, problem: null, isMissing: false } as const;
 
 const changed = 'console:changed';
 
-/** Hears from the gateway that something has changed, as long as somebody is signed in. `onEnded`: it says no more. */
+const reopenMs = 10_000;
+
+/** Hears from the gateway that something has changed, as long as somebody is signed in. `onEnded`: perhaps nobody is any more. */
 export const useLive = (address: string, isOn: boolean, onEnded: () => Promise<void>): void =>
   useEffect(() => {
     if (!isOn) return;
-    const source = new EventSource(address);
-    source.addEventListener('message', () => dispatchEvent(new Event(changed)));
-    source.addEventListener('error', () => {
-      if (source.readyState === EventSource.CLOSED) void onEnded();
-    });
-    return () => source.close();
+    let end = (): void => undefined;
+    const open = (): void => {
+      const source = new EventSource(address);
+      end = () => source.close();
+      source.addEventListener('message', () => dispatchEvent(new Event(changed)));
+      source.addEventListener('error', () => {
+        if (source.readyState !== EventSource.CLOSED) return;
+        const timer = setTimeout(open, reopenMs);
+        end = () => clearTimeout(timer);
+        void onEnded();
+      });
+    };
+    open();
+    return () => end();
   }, [address, isOn, onEnded]);
 
 /**
@@ -128,22 +138,23 @@ export const useAction = () => {
 };
 
 /**
- * An id with which a repeated call changes nothing twice. It is another one once the end of a call is known: `isEnd` says
- * it of an answer, and a refusal changed nothing.
+ * An id with which a repeated call changes nothing twice. It is another one once the end of a call is known, which `isEnd`
+ * says of an answer, and for another `request`.
  */
 export const useCallId = () => {
-  const [id, setId] = useState(() => crypto.randomUUID());
-  const renew = (): void => setId(crypto.randomUUID());
+  const last = useRef({ id: '', request: '' });
   const once = async <Answer>(
     call: (id: string) => Promise<Answer>,
-    isEnd: (answer: Answer) => boolean = () => true,
+    { isEnd = () => true, request = '' }: { isEnd?: (answer: Answer) => boolean; request?: string } = {},
   ): Promise<Answer> => {
+    if (last.current.id === '' || last.current.request !== request)
+      last.current = { id: crypto.randomUUID(), request };
     try {
-      const answer = await call(id);
-      if (isEnd(answer)) renew();
+      const answer = await call(last.current.id);
+      if (isEnd(answer)) last.current.id = '';
       return answer;
     } catch (error) {
-      if (error instanceof ApiError && error.status < 500) renew();
+      if (error instanceof ApiError && error.isEnd) last.current.id = '';
       throw error;
     }
   };

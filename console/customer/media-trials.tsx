@@ -4,7 +4,7 @@ import { money } from '../format.ts';
 import { JobLink } from '../parts/history.tsx';
 import { Film, Pictures, type JobAnswer } from '../parts/outcome.tsx';
 import { Problem, readFields } from '../parts/parts.tsx';
-import { useAction, useConsole } from '../use-console.ts';
+import { useAction, useCallId, useConsole } from '../use-console.ts';
 import { CodeSamples } from './code-samples.tsx';
 
 interface MediaTrialProps {
@@ -22,6 +22,7 @@ interface MediaTrialProps {
 const MediaTrial = ({ model, path, noun, method, body: more, children }: MediaTrialProps) => {
   const { api } = useConsole();
   const { isBusy, problem, run } = useAction();
+  const { once } = useCallId();
   const [prompt, setPrompt] = useState('A pier at dawn');
   const [made, setMade] = useState<JobAnswer | null>(null);
   const make = (event: SubmitEvent): void => {
@@ -29,7 +30,8 @@ const MediaTrial = ({ model, path, noun, method, body: more, children }: MediaTr
     setPrompt(text);
     setMade(null);
     const body = { model, prompt: text, ...more };
-    void run(async () => setMade(await api.read<JobAnswer>(path.slice(1), { body })));
+    const call = (callId: string) => api.read<JobAnswer>(path.slice(1), { body, callId });
+    void run(async () => setMade(await once(call, { request: JSON.stringify(body) })));
   };
   return (
     <>

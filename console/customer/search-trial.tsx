@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { ApiError, toQuery } from '../api.ts';
 import { Field, Problem, readFields } from '../parts/parts.tsx';
 import { Table } from '../parts/table.tsx';
-import { useAction, useConsole } from '../use-console.ts';
+import { useAction, useCallId, useConsole } from '../use-console.ts';
 import { CodeSamples } from './code-samples.tsx';
 
 interface Lead {
@@ -20,20 +20,20 @@ const notFromBalance =
 export const SearchTrial = () => {
   const { api } = useConsole();
   const { isBusy, problem, run } = useAction();
+  const { once } = useCallId();
   const [path, setPath] = useState('/v1/search?query=coffee&limit=5');
   const [found, setFound] = useState<readonly Lead[] | null>(null);
   const search = (event: SubmitEvent): void => {
     const asked = `/v1/search${toQuery(readFields(event))}`;
     setPath(asked);
     setFound(null);
+    const call = (callId: string) => api.read<{ results: Lead[] }>(asked.slice(1), { callId });
     void run(async () => {
-      const { results } = await api
-        .read<{ results: Lead[] }>(asked.slice(1))
-        .catch((error: unknown) =>
-          Promise.reject(
-            error instanceof ApiError && error.status === 402 ? new ApiError(402, notFromBalance) : error,
-          ),
-        );
+      const { results } = await once(call, { request: asked }).catch((error: unknown) =>
+        Promise.reject(
+          error instanceof ApiError && error.status === 402 ? new ApiError(402, notFromBalance) : error,
+        ),
+      );
       setFound(results);
     });
   };

@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks';
 import { longestMs } from '../api.ts';
 import { money } from '../format.ts';
-import { Field, readFields, Title } from '../parts/parts.tsx';
+import { Field, readFields, Shown, Title } from '../parts/parts.tsx';
 import { PayWithWallet } from '../pay/pay-with-wallet.tsx';
 import { Link } from '../router.tsx';
-import { useConsole } from '../use-console.ts';
+import { useConsole, useLoad } from '../use-console.ts';
 
 interface TopUpAnswer {
   amount_usd: string;
@@ -14,6 +14,7 @@ interface TopUpAnswer {
 /** Raises the balance by a payment of a wallet in this browser. */
 export const TopUp = () => {
   const { base, brand } = useConsole();
+  const caller = useLoad<{ account_id: string }>('v1/whoami');
   const [amount, setAmount] = useState<string | null>(null);
   const [paid, setPaid] = useState<TopUpAnswer | null>(null);
   const send = (headers: Readonly<Record<string, string>>): Promise<Response> =>
@@ -44,7 +45,17 @@ export const TopUp = () => {
         </p>
       )}
       {amount !== null && paid === null && (
-        <PayWithWallet key={amount} name={`topup ${amount}`} base={base} send={send} onPaid={setPaid} />
+        <Shown loaded={caller}>
+          {({ account_id: id }) => (
+            <PayWithWallet
+              key={amount}
+              name={`topup ${amount} ${id}`}
+              base={base}
+              send={send}
+              onPaid={setPaid}
+            />
+          )}
+        </Shown>
       )}
     </>
   );

@@ -38,10 +38,9 @@ const NewRefund = ({ payment, onDone }: { payment: Payment; onDone(): void }) =>
   const { once } = useCallId();
   const path = `admin/v1/payments/${encodeURIComponent(payment.payment)}`;
   const send = (wanted: object): Promise<void> =>
-    once(
-      (id) => api.read<{ outcome: string }>(`${path}/refunds`, { body: { ...wanted, refund_id: id } }),
-      ({ outcome }) => outcome === 'settled' || outcome === 'failed',
-    )
+    once((id) => api.read<{ outcome: string }>(`${path}/refunds`, { body: { ...wanted, refund_id: id } }), {
+      isEnd: ({ outcome }) => outcome === 'settled' || outcome === 'failed',
+    })
       .then(() => undefined)
       .finally(onDone);
   const preview = (event: SubmitEvent): void => {
@@ -53,7 +52,7 @@ const NewRefund = ({ payment, onDone }: { payment: Payment; onDone(): void }) =>
       if (isOpen(found)) ask({ question, yes: 'Send the refund', act: () => send(wanted) });
       return found;
     };
-    void run(() => once(seek, (found) => !isOpen(found)).then(onDone));
+    void run(() => once(seek, { isEnd: (found) => !isOpen(found) }).then(onDone));
   };
   return (
     <>

@@ -11,10 +11,11 @@ import { Table, type Column } from './table.tsx';
 const presets = [7, 30, 90];
 const longestDays = 366;
 
-/** The days of a view, which the address has; by default the last 30. */
+/** The days of a view, which the address has, perhaps with times; by default the last 30. */
 export const useDays = () => {
   const { query } = usePlace();
-  return { from: query.get('from') ?? dayBefore(29), to: query.get('to') ?? dayBefore(0) };
+  const dayOf = (name: string, usual: string): string => query.get(name)?.slice(0, 10) ?? usual;
+  return { from: dayOf('from', dayBefore(29)), to: dayOf('to', dayBefore(0)) };
 };
 
 export const DayFilters = () => {
@@ -46,7 +47,9 @@ export const DayFilters = () => {
 const listDays = (from: string, to: string): string[] => {
   const days: string[] = [];
   const first = new Date(Date.parse(to) - (longestDays - 1) * 86_400_000).toISOString().slice(0, from.length);
-  for (let day = from > first ? from : first; day <= to; day = nextDay(day)) days.push(day);
+  // After what is no day comes the same again.
+  for (let day = from > first ? from : first; day <= to && day !== days.at(-1); day = nextDay(day))
+    days.push(day);
   return days;
 };
 

@@ -6,20 +6,29 @@ import { PayWithWallet } from './pay-with-wallet.tsx';
 
 interface SearchAnswer {
   results?: readonly Readonly<Record<string, unknown>>[];
-  count?: number;
+  /** In place of results, where they are counted only. */
+  matches?: number;
+}
+
+interface Bought {
+  answer: SearchAnswer;
+  isPaid: boolean;
 }
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 /** Shows each profile with every field that has a value. */
-const Results = ({ answer }: { answer: SearchAnswer }) => {
-  const { results = [] } = answer;
+const Results = ({ answer, isPaid }: Bought) => {
+  const { results = [], matches } = answer;
   const columns = [...new Set(results.flatMap((row) => Object.keys(row)))].filter((name) =>
     results.some((row) => row[name] !== null && row[name] !== ''),
   );
   return (
     <section aria-labelledby="results">
-      <h2 id="results">Paid: {results.length} results</h2>
+      <h2 id="results">
+        {isPaid ? 'Paid' : 'Not charged'}:{' '}
+        {matches === undefined ? `${results.length} results` : `${matches} matches`}
+      </h2>
       <div class="scroll" tabIndex={0} role="region" aria-label="Results">
         <table>
           <thead>
@@ -52,7 +61,7 @@ const Results = ({ answer }: { answer: SearchAnswer }) => {
 
 /** The page on which a wallet of this browser pays for a search. Its query is that of the search. */
 const PayPage = ({ base, title }: { base: string; title: string }) => {
-  const [answer, setAnswer] = useState<SearchAnswer | null>(null);
+  const [bought, setBought] = useState<Bought | null>(null);
   const { search } = location;
   const send = (headers: Readonly<Record<string, string>>): Promise<Response> =>
     fetch(`${base}/v1/search${search}`, {
@@ -64,10 +73,15 @@ const PayPage = ({ base, title }: { base: string; title: string }) => {
       <p class="brand">{title}</p>
       <h1>Pay for a search</h1>
       <Facts facts={[...new URLSearchParams(search)]} />
-      {answer === null ? (
-        <PayWithWallet name={`search${search}`} base={base} send={send} onPaid={setAnswer} />
+      {bought === null ? (
+        <PayWithWallet<SearchAnswer>
+          name={`search${search}`}
+          base={base}
+          send={send}
+          onPaid={(answer, isPaid) => setBought({ answer, isPaid })}
+        />
       ) : (
-        <Results answer={answer} />
+        <Results {...bought} />
       )}
     </main>
   );

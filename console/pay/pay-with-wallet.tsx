@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useState } from 'preact/hooks';
-import { ApiError, longestMs, messageOf } from '../api.ts';
+import { ApiError, isJudgement, longestMs, messageOf } from '../api.ts';
 import { useConfirmed } from '../parts/confirm.tsx';
 import { Facts } from '../parts/parts.tsx';
 import { isPayable, readHeader, writeProof, type Offer, type Terms } from './terms.ts';
@@ -12,7 +12,8 @@ interface PayProps<Answer> {
   base: string;
   /** Sends the request that is paid for. */
   send(headers: Readonly<Record<string, string>>): Promise<Response>;
-  onPaid(answer: Answer): void;
+  /** `isPaid`: it was charged. */
+  onPaid(answer: Answer, isPaid: boolean): void;
 }
 
 interface Price {
@@ -26,9 +27,11 @@ const networkName = (id: string): string => {
   return (JSON.parse(networks) as Record<string, string>)[id] ?? id;
 };
 
-/** A refusal after which the proof is of no use: nothing was taken. */
-const isFinal = ({ status }: Response): boolean =>
-  status >= 400 && status < 500 && ![408, 409, 429].includes(status);
+/** A refusal after which the proof is of no use. That of a repeated one may hide that it was taken the first time. */
+const isFinal = ({ status, headers }: Response, isRepeated: boolean): boolean =>
+  status === 402 ||
+  (status < 500 && headers.get('x-should-retry') === 'false') ||
+  (!isRepeated && isJudgement(status) && status !== 409);
 
 const createPrepare =
   (base: string): Prepare =>
@@ -105,19 +108,31 @@ export const PayWithWallet = <Answer,>({ name, base, send, onPaid }: PayProps<An
     else sessionStorage.setItem(name, proof);
     setKept(proof);
   };
-  const deliver = async (proof: string): Promise<void> => {
-    keep(proof);
-    const answer = await send({ 'payment-signature': proof });
-    if (answer.ok || isFinal(answer)) keep(null);
-    if (!answer.ok) throw new ApiError(answer.status, await messageOf(answer));
-    onPaid((await answer.json()) as Answer);
+  const take = async (answer: Response): Promise<void> => {
+    const body = (await answer.json()) as Answer;
+    // Only now: a body that breaks off is asked for again.
+    keep(null);
+    onPaid(body, answer.headers.has('payment-response'));
   };
   const begin = async (): Promise<void> => {
     const proof = sessionStorage.getItem(name);
-    if (proof !== null) return deliver(proof);
+    if (proof !== null) return setKept(proof);
     const answer = await send({});
-    if (answer.ok) onPaid((await answer.json()) as Answer);
+    if (answer.ok) await take(answer);
     else setPrice(await readPrice(answer));
+  };
+  const deliver = async (proof: string): Promise<void> => {
+    const isRepeated = sessionStorage.getItem(name) !== null;
+    keep(proof);
+    const answer = await send({ 'payment-signature': proof });
+    if (answer.ok) return take(answer);
+    const refusal = new ApiError(answer.status, await messageOf(answer));
+    if (isFinal(answer, isRepeated)) {
+      keep(null);
+      // The terms may be others by now.
+      await begin().catch(() => undefined);
+    }
+    throw refusal;
   };
   useEffect(() => void run(begin), [name]);
 

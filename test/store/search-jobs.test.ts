@@ -103,6 +103,16 @@ describe.each(testEngines())('the search for jobs on $kind', ({ create }) => {
     }
   });
 
+  it('finds none of the very time before which it looks, also from a place among these', async () => {
+    const { next } = await store.searchJobs({ before: null, limit: 3 });
+    const to = next?.createdAt ?? 0;
+    expect(made.filter(({ createdAt }) => createdAt === to).length).toBeGreaterThan(3);
+    const { jobs } = await store.searchJobs({ to, before: next, limit: made.length });
+    expect(jobs.map(({ id }) => id)).toEqual(
+      made.filter(({ createdAt }) => createdAt < to).map(({ id }) => id),
+    );
+  });
+
   it('says that nothing follows after a page that is just full', async () => {
     const { jobs, next } = await store.searchJobs({ before: null, limit: made.length });
     expect([jobs.length, next]).toEqual([made.length, null]);

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createFindCaller } from '../../accounts/authenticate.ts';
 import { findOperator } from '../../accounts/find-operator.ts';
+import { startDeadline } from '../../kit/deadline.ts';
 import { AppError, methodNotAllowed } from '../../kit/errors.ts';
 import type { Log } from '../../kit/log.ts';
 import { pause } from '../../kit/repeat.ts';
@@ -73,16 +74,6 @@ export const createServeLive = (options: LiveOptions) => {
     const left = new AbortController();
     response.once('close', () => left.abort());
     if (response.destroyed) return;
-    const over = AbortSignal.any([left.signal, refusing, AbortSignal.timeout(longestMs)]);
-    const isOpen = async (): Promise<boolean> =>
-      !over.aborted && (await readSession(request, role, options)) !== null && (await hasKey());
-    const stream: StreamAnswer['stream'] = async (send) => {
-      for (let known = ''; await isOpen(); await pause(lookEveryMs, over)) {
-        const state = await readState();
-        if (state !== known) await send([{ data: 'changed' }]);
-        known = state;
-      }
-    };
     const names = [
       [id, maxOfSession],
       [owner, maxOfOwner],
@@ -95,10 +86,21 @@ export const createServeLive = (options: LiveOptions) => {
           retryAfterSeconds: 30,
         },
       );
+    const over = startDeadline({ totalMs: longestMs, signals: [left.signal, refusing] });
+    const isOpen = async (): Promise<boolean> =>
+      !over.signal.aborted && (await readSession(request, role, options)) !== null && (await hasKey());
+    const stream: StreamAnswer['stream'] = async (send) => {
+      for (let known = ''; await isOpen(); await pause(lookEveryMs, over.signal)) {
+        const state = await readState();
+        if (state !== known) await send([{ data: 'changed' }]);
+        known = state;
+      }
+    };
     for (const [name] of names) open.set(name, count(name) + 1);
     try {
       await writeEvents(response, { kind: 'stream', headers: {}, stream }, { log, requestId });
     } finally {
+      over.end();
       for (const [name] of names)
         if (count(name) === 1) open.delete(name);
         else open.set(name, count(name) - 1);

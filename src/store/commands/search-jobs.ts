@@ -83,7 +83,7 @@ const valuesBy =
   ({ filters: [first] }: Way) =>
   ({ before, from = 0, to, ...filter }: Search): SqlValue[] => {
     const last = before ?? top;
-    const { createdAt, id } = to !== undefined && to < last.createdAt ? { createdAt: to, id: '' } : last;
+    const { createdAt, id } = to !== undefined && to <= last.createdAt ? { createdAt: to, id: '' } : last;
     return [createdAt, id, from, (first && filter[first]) ?? null];
   };
 

@@ -82,6 +82,30 @@ describe('the console in a browser', () => {
     expect(reports).toEqual([]);
   });
 
+  it('signs a wallet in whose challenge has no room in the header, and shows the words of a refusal', async () => {
+    const page = await visit();
+    const signed = await giveWallet(page, privateKeyToAccount(generatePrivateKey()));
+    await page.route('**/v1/auth/wallet', async (route) => {
+      const answer = await route.fetch();
+      const terms = Buffer.from(answer.headers()['payment-required'] ?? '', 'base64').toString() || '{}';
+      const { extensions: _, ...short } = JSON.parse(terms) as { extensions?: object };
+      const header = Buffer.from(JSON.stringify(short)).toString('base64');
+      await route.fulfill({ response: answer, headers: { ...answer.headers(), 'payment-required': header } });
+    });
+    await page.route(
+      '**/v1/auth/wallet',
+      (route) => route.fulfill({ status: 503, json: { error: { message: 'The service is busy.' } } }),
+      { times: 1 },
+    );
+    await page.goto(`${gateway.url}/console`);
+    const button = page.getByRole('button', { name: 'Sign in with Test Wallet' });
+    await button.click();
+    await page.getByRole('alert').filter({ hasText: 'The service is busy.' }).waitFor();
+    await button.click();
+    await page.getByText('$0.00').first().waitFor();
+    expect(signed).toHaveLength(1);
+  });
+
   it('makes a key that is shown once, and ends it after a question', async () => {
     const page = await visit();
     await signIn(page, '/keys', apiKey);

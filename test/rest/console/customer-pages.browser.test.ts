@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestGateway, whenSearchReady, type TestGateway } from '../../e2e/start-test-gateway.ts';
+import { openAccount } from '../../mcp/open-account.ts';
 import { useChromium } from '../../use-chromium.ts';
 import { signInPage, watchPage } from './console-page.ts';
 
@@ -77,6 +78,66 @@ describe('the console of a customer', () => {
     await expect.poll(() => page.evaluate(width), { timeout: 20_000 }).toBeGreaterThan(0);
     expect(await page.locator('video').getAttribute('src')).toMatch(/^\/films\//);
     expect(reports).toEqual([]);
+  });
+
+  it('is charged once for what is asked for again after a lost answer', async () => {
+    const { apiKey, accountId } = await openAccount(gateway.services, { isSandbox: true });
+    const page = await visit();
+    for (const [kind, button, address, made] of [
+      ['image', 'Make the image', '**/console/v1/images/generations', page.getByText(/^Cost: \$/)],
+      ['video', 'Make the video', '**/console/v1/videos', page.getByText(/^Cost: \$/)],
+      ['search', 'Search', '**/console/v1/search*', page.getByRole('table', { name: 'Influencers' })],
+    ] as const) {
+      if (kind === 'image') await signInPage(page, `${gateway.url}/console/playground?kind=${kind}`, apiKey);
+      else await page.goto(`${gateway.url}/console/playground?kind=${kind}`);
+      await page.route(
+        address,
+        async (route) => {
+          await route.fetch();
+          await route.abort();
+        },
+        { times: 1 },
+      );
+      const make = page.getByRole('button', { name: button, exact: true }).last();
+      await make.click();
+      await page.getByRole('alert').waitFor();
+      await make.click();
+      await made.waitFor();
+    }
+    const { jobs } = await gateway.services.store.searchJobs({ accountId, before: null, limit: 10 });
+    expect(jobs.map(({ kind }) => kind).toSorted()).toEqual(['image', 'search', 'video']);
+  });
+
+  it('makes another image after one has failed', async () => {
+    const { page } = await open('/playground?kind=image');
+    await page.getByLabel('What the image shows').fill('[sandbox:fail]');
+    const make = page.getByRole('button', { name: 'Make the image' });
+    const asked = () => page.waitForRequest('**/console/v1/images/generations');
+    const keys: (string | undefined)[] = [];
+    for (let call = 0; call < 2; call += 1) {
+      const sent = asked();
+      await make.click();
+      keys.push((await sent).headers()['idempotency-key']);
+      await page.getByRole('alert').waitFor();
+    }
+    expect(new Set(keys).size).toBe(2);
+  });
+
+  it('shows the days of an address with times', async () => {
+    const { page } = await open('?from=2026-01-01T00:00:00Z&to=2026-01-31T12:00:00Z');
+    await page.getByRole('img', { name: /^Spent by day from 2026-01-01 to 2026-01-31/ }).waitFor();
+  });
+
+  it('opens the stream of changes again after it was refused once', async () => {
+    const page = await visit();
+    await page.clock.install();
+    await page.route('**/console/live', (route) => route.fulfill({ status: 503 }), { times: 1 });
+    const refused = page.waitForResponse('**/console/live');
+    await signInPage(page, `${gateway.url}/console`, gateway.apiKey);
+    expect((await refused).status()).toBe(503);
+    const opened = page.waitForResponse('**/console/live');
+    await page.clock.fastForward(60_000);
+    expect((await opened).status()).toBe(200);
   });
 
   it('searches influencers from the balance, and shows the call as code', async () => {

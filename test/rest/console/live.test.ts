@@ -1,3 +1,4 @@
+import { queryObjects } from 'node:v8';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startTestGateway, type TestGateway } from '../../e2e/start-test-gateway.ts';
 import { openAccount } from '../../mcp/open-account.ts';
@@ -81,5 +82,16 @@ describe('the stream of a page of the console', () => {
     await customer.call('/console/session', { method: 'DELETE' });
     await Promise.all(opened.map(({ reading }) => reading));
     expect((await customer.call('/console/live')).status).toBe(401);
+  });
+
+  it('leaves nothing in memory when it has ended or was refused', async () => {
+    const customer = await openCustomer();
+    const signals = (): number => queryObjects(AbortSignal, { format: 'count' });
+    console.time("x"); const before = signals(); console.timeLog("x", "before");
+    const opened = await Promise.all([1, 2, 3].map(() => listen(customer)));
+    for (let call = 0; call < 20; call += 1) await (await customer.call('/console/live')).text();
+    await customer.call('/console/session', { method: 'DELETE' });
+    await Promise.all(opened.map(({ reading }) => reading));
+    console.timeLog("x","ended"); expect(signals() - before).toBeLessThan(20);
   });
 });

@@ -28,6 +28,7 @@ const solanaWallet = 'Pay with Test wallet of Solana on Solana devnet (test mone
 const choose = (page: Page, name: string): Promise<void> => page.getByRole('button', { name }).click();
 const confirm = (page: Page): Promise<void> =>
   page.getByRole('dialog').getByRole('button', { name: 'Pay 0.10 USDC' }).click();
+const sendAgain = (page: Page): Promise<void> => choose(page, 'Send the same payment again');
 const seeResults = (page: Page): Promise<void> =>
   page.getByRole('heading', { name: /^Paid: \d+ results/ }).waitFor();
 
@@ -93,10 +94,83 @@ describe('the page on which a wallet of the browser pays', () => {
       await page.getByRole('button', { name: 'Send the same payment again' }).waitFor();
       await page.unroute('**/v1/search**');
       await page.reload();
+      await sendAgain(page);
       await seeResults(page);
     });
     expect(charged).toBe(searchPrice);
     expect(wallets.asked.filter((method) => method === 'eth_signTypedData_v4')).toHaveLength(1);
+  });
+
+  it('keeps the payment when its answer breaks off, and gets that answer by sending it again', async () => {
+    const { page, wallets } = await enter('fashion');
+    await breakAnswersOff(page);
+    const charged = await sold.charged(async () => {
+      await choose(page, baseWallet);
+      await confirm(page);
+      await page.getByRole('button', { name: 'Send the same payment again' }).waitFor();
+      await page.evaluate('healAnswers()');
+      await sendAgain(page);
+      await seeResults(page);
+    });
+    expect(charged).toBe(searchPrice);
+    expect(wallets.asked.filter((method) => method === 'eth_signTypedData_v4')).toHaveLength(1);
+  });
+
+  it('offers to sign a new payment when this one is refused for good', async () => {
+    const used = await sold.prove();
+    const headers = { 'payment-signature': used };
+    expect((await fetch(`${sold.gateway.url}/v1/search?query=music`, { headers })).status).toBe(200);
+    const { page } = await enter('sports');
+    await page.route('**/v1/search**', (route) => {
+      const sent = route.request().headers();
+      return route.continue({
+        headers: { ...sent, ...(sent['payment-signature'] === undefined ? {} : headers) },
+      });
+    });
+    await choose(page, baseWallet);
+    await confirm(page);
+    await page.getByRole('alert').filter({ hasText: 'Sign a new payment' }).waitFor();
+    await page.unroute('**/v1/search**');
+    await choose(page, baseWallet);
+    await confirm(page);
+    await seeResults(page);
+  });
+
+  it('shows the price anew after a refusal', async () => {
+    const page = await visit();
+    await giveWallets(page, sold.chains);
+    await page.route(
+      '**/v1/search**',
+      async (route) => {
+        const answer = await route.fetch();
+        const body = (await answer.text()).replace('"amount":"0.10"', '"amount":"0.20"');
+        const terms = Buffer.from(answer.headers()['payment-required'] ?? '', 'base64').toString();
+        const former = Buffer.from(terms.replaceAll('"amount":"100000"', '"amount":"200000"'));
+        const headers = { ...answer.headers(), 'payment-required': former.toString('base64') };
+        await route.fulfill({ response: answer, headers, body });
+      },
+      { times: 1 },
+    );
+    await page.goto(`${sold.gateway.url}/pay?query=food`);
+    await choose(page, baseWallet);
+    const charged = await sold.charged(async () => {
+      await page.getByRole('dialog').getByRole('button', { name: 'Pay 0.20 USDC' }).click();
+      await page.getByText('0.10 USDC').waitFor();
+    });
+    expect(charged).toBe(0n);
+    expect(await page.getByRole('alert').count()).toBe(1);
+  });
+
+  it('says that a search without a match, and a count, were not charged', async () => {
+    const { page } = await enter('zzzzqqqqxxxx');
+    await choose(page, baseWallet);
+    const charged = await sold.charged(async () => {
+      await confirm(page);
+      await page.getByRole('heading', { name: 'Not charged: 0 results' }).waitFor();
+    });
+    expect(charged).toBe(0n);
+    await page.goto(`${sold.gateway.url}/pay?query=coffee&count_only=true`);
+    await page.getByRole('heading', { name: /^Not charged: [1-9]\d* matches/ }).waitFor();
   });
 
   it.each(['light', 'dark'] as const)('is accessible in the %s theme at both widths', async (colorScheme) => {
@@ -113,19 +187,95 @@ describe('the page on which a wallet of the browser pays', () => {
   });
 });
 
+/** Breaks the bodies of paid answers off in a page, until `healAnswers`. */
+const breakAnswersOff = (page: Page): Promise<unknown> =>
+  page.evaluate(`
+    const whole = fetch;
+    healAnswers = () => (fetch = whole);
+    fetch = async (address, init) => {
+      const answer = await whole(address, init);
+      if (init.headers['payment-signature'] === undefined) return answer;
+      const [text, { status, headers }] = [await answer.text(), answer];
+      const body = new ReadableStream({
+        start: (stream) => stream.enqueue(new TextEncoder().encode(text.slice(0, text.length / 2))),
+        pull: (stream) => stream.error(new TypeError('network error')),
+      });
+      return new Response(body, { status, headers });
+    };
+  `);
+
+/** Opens the top-up of the console for an account, and asks how to pay 2.00 USD. */
+const askToTopUp = async (page: Page, apiKey: string): Promise<void> => {
+  await signInPage(page, `${sold.gateway.url}/console/top-up`, apiKey);
+  await page.getByLabel('USD to pay').fill('2.00');
+  await page.getByRole('button', { name: 'See how to pay' }).click();
+};
+
+const payTopUp = async (page: Page): Promise<void> => {
+  await choose(page, baseWallet);
+  await page.getByRole('dialog').getByRole('button', { name: 'Pay 2.00 USDC' }).click();
+};
+
 describe('the top-up of the console', () => {
-  it('raises the balance by a payment of a wallet in the browser', async () => {
+  const open = async () => {
+    const { store } = sold.gateway.services;
     const { apiKey, accountId } = await openAccount(sold.gateway.services, { isSandbox: true });
-    const before = await sold.gateway.services.store.getAccount(accountId);
+    const balance = async (): Promise<bigint> => (await store.getAccount(accountId))?.balance ?? 0n;
+    const before = await balance();
+    return { apiKey, gained: async () => (await balance()) - before };
+  };
+
+  it('raises the balance by a payment of a wallet in the browser', async () => {
+    const { apiKey, gained } = await open();
     const page = await visit();
     await giveWallets(page, sold.chains);
-    await signInPage(page, `${sold.gateway.url}/console/top-up`, apiKey);
-    await page.getByLabel('USD to pay').fill('2.00');
-    await page.getByRole('button', { name: 'See how to pay' }).click();
-    await choose(page, baseWallet);
-    await page.getByRole('dialog').getByRole('button', { name: 'Pay 2.00 USDC' }).click();
+    await askToTopUp(page, apiKey);
+    await payTopUp(page);
     await page.getByRole('status').filter({ hasText: '$2.00 was added.' }).waitFor();
-    const after = await sold.gateway.services.store.getAccount(accountId);
-    expect((after?.balance ?? 0n) - (before?.balance ?? 0n)).toBe(2_000_000_000n);
+    expect(await gained()).toBe(2_000_000_000n);
+  });
+
+  it('keeps the payment of an account from the next one that signs in, and for when it is back', async () => {
+    const [own, next] = [await open(), await open()];
+    const page = await visit();
+    await giveWallets(page, sold.chains);
+    await page.route('**/console/v1/topup', (route) =>
+      route.request().headers()['payment-signature'] === undefined ? route.continue() : route.abort(),
+    );
+    await askToTopUp(page, own.apiKey);
+    await payTopUp(page);
+    await page.getByRole('button', { name: 'Send the same payment again' }).waitFor();
+    await page.unroute('**/console/v1/topup');
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await askToTopUp(page, next.apiKey);
+    await page.getByRole('button', { name: baseWallet }).waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await askToTopUp(page, own.apiKey);
+    await sendAgain(page);
+    await page.getByRole('status').filter({ hasText: '$2.00 was added.' }).waitFor();
+    expect([await own.gained(), await next.gained()]).toEqual([2_000_000_000n, 0n]);
+  });
+
+  it('keeps the payment when the session ends before its answer has come', async () => {
+    const { apiKey, gained } = await open();
+    const page = await visit();
+    const { asked } = await giveWallets(page, sold.chains);
+    await page.route('**/console/v1/topup', async (route) => {
+      if (route.request().headers()['payment-signature'] === undefined) return route.continue();
+      await route.fetch();
+      await route.abort();
+    });
+    await askToTopUp(page, apiKey);
+    await payTopUp(page);
+    await page.getByRole('button', { name: 'Send the same payment again' }).waitFor();
+    await page.unroute('**/console/v1/topup');
+    await page.context().clearCookies();
+    await sendAgain(page);
+    await page.getByRole('alert').filter({ hasText: 'The session has ended.' }).waitFor();
+    await askToTopUp(page, apiKey);
+    await sendAgain(page);
+    await page.getByRole('status').filter({ hasText: '$2.00 was added.' }).waitFor();
+    expect(await gained()).toBe(2_000_000_000n);
+    expect(asked.filter((method) => method === 'eth_signTypedData_v4')).toHaveLength(1);
   });
 });
