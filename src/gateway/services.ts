@@ -49,6 +49,8 @@ import { assignWallets } from '../payments/chains/generated-wallet.ts';
 import { createProviders, type Providers } from '../providers/create-providers.ts';
 import type { Buyer } from '../payments/buying/create-buyer.ts';
 import { paidUpstreams } from '../payments/buying/paid-upstreams.ts';
+import { createCards, type CardsOptions } from '../payments/cards/create-cards.ts';
+import type { StripeAddress } from '../payments/cards/stripe-client.ts';
 import { createX402Gate, type X402GateOptions } from '../payments/sale/gate.ts';
 import { openStore } from '../store/open-store.ts';
 import type { Store } from '../store/store.ts';
@@ -101,6 +103,8 @@ export interface ServiceOptions {
   telemetry?: Telemetry | null;
   /** Reads the settings again. Default: they stay as they are. */
   loadConfig?: () => Promise<Config>;
+  /** Where Stripe is, in tests. */
+  stripe?: StripeAddress | undefined;
 }
 
 /** Wires the gateway and opens the store. Loads slower parts after it listens. Throws ConfigError if settings conflict. */
@@ -108,9 +112,10 @@ export const createServices = async (
   config: Config,
   log: Log,
   {
-    operations = createOperations(config.search, config, config.wallets, config.mounts),
+    operations = createOperations(config.search, config, config.wallets, config),
     telemetry = null,
     loadConfig = () => Promise.resolve(config),
+    stripe,
   }: ServiceOptions = {},
 ): Promise<GatewayServices> => {
   refuseLocalPublicUrl(config);
@@ -143,7 +148,8 @@ export const createServices = async (
   const { wallets, x402 } = await openPayments(config, { store, publicUrl, sales, clock, log, owner });
   const sweeps = createSweeps({ store, files, inputFolder, clock, log });
   const lastUse = createLastUse(base);
-  const opened = { ...base, operations, lastUse, jobs, leads, x402, providers, buyer, shelf };
+  const cards = openCards(config, { ...base, address: stripe });
+  const opened = { ...base, operations, lastUse, jobs, leads, x402, cards, providers, buyer, shelf };
   const services: GatewayServices = {
     ...opened,
     reload: createReload(config, { loadConfig, providers, shelf, log }),
@@ -230,6 +236,9 @@ const describeAll = (
     models: catalogs.for(unknownWallet({ config })).list(),
     services,
   });
+
+const openCards = ({ cards: settings, ...config }: Config, parts: Omit<CardsOptions, 'settings' | 'goods'>) =>
+  settings === null ? null : createCards({ ...parts, settings, goods: `${brandTitle(config)} balance` });
 
 type PaymentParts = Pick<X402GateOptions, 'store' | 'publicUrl' | 'sales' | 'clock' | 'log' | 'owner'> & {
   store: Store;
@@ -338,14 +347,14 @@ const createLimiters = ({
 
 type LifecycleParts = Pick<
   Parts,
-  'config' | 'log' | 'store' | 'lastUse' | 'jobs' | 'webhooks' | 'sweeps' | 'x402' | 'shelf'
+  'config' | 'log' | 'store' | 'lastUse' | 'jobs' | 'webhooks' | 'sweeps' | 'x402' | 'cards' | 'shelf'
 > &
   Pick<Parts, 'leads' | 'mounts' | 'outbound' | 'providers' | 'redis' | 'telemetry' | 'buyer'>;
 
 /** Begins the background work, and ends all that was opened. */
 const createLifecycle = (parts: LifecycleParts): Pick<GatewayServices, 'begin' | 'drain' | 'close'> => {
   const { config, log, store, lastUse, jobs, webhooks, sweeps, providers, shelf } = parts;
-  const { x402, leads, mounts, outbound, redis, telemetry, buyer } = parts;
+  const { x402, cards, leads, mounts, outbound, redis, telemetry, buyer } = parts;
   const background = new AbortController();
   return {
     begin: () => {
@@ -356,6 +365,7 @@ const createLifecycle = (parts: LifecycleParts): Pick<GatewayServices, 'begin' |
       mounts.begin();
       void sweeps.begin(background.signal);
       void lastUse.begin(background.signal);
+      void cards?.begin(background.signal);
       void repeat({
         what: 'reading what operators changed of models',
         intervalMs: followEveryMs,
