@@ -177,8 +177,9 @@ export const startStripeStub = async () => {
     return event;
   };
   const chargeOf = ({ payment_intent: intent }: StubSession): Charge => {
-    if (intent?.latest_charge == null) throw new Error('the session is not paid');
-    return intent.latest_charge;
+    const charge = intent?.latest_charge ?? null;
+    if (charge === null) throw new Error('the session is not paid');
+    return charge;
   };
 
   const address: StripeAddress = {
