@@ -9,6 +9,8 @@ export interface Session {
   operator: 'read' | 'write' | null;
   /** Whether wallets have accounts on this gateway. */
   wallets: boolean;
+  /** Whether top-ups are sold by card. */
+  cards: boolean;
 }
 
 export interface ConsoleContext {

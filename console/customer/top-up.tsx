@@ -1,19 +1,20 @@
 import { useState } from 'preact/hooks';
 import { longestMs } from '../api.ts';
 import { money } from '../format.ts';
-import { Field, readFields, Shown, Title } from '../parts/parts.tsx';
+import { Field, Problem, readFields, Shown, Title } from '../parts/parts.tsx';
 import { PayWithWallet } from '../pay/pay-with-wallet.tsx';
 import { Link } from '../router.tsx';
-import { useConsole, useLoad } from '../use-console.ts';
+import { useAction, useConsole, useLoad } from '../use-console.ts';
 
 interface TopUpAnswer {
   amount_usd: string;
   balance_usd?: string;
 }
 
-/** Raises the balance by a payment of a wallet in this browser. */
+/** Raises the balance by a payment of a wallet in this browser, or by card on a page of Stripe. */
 export const TopUp = () => {
-  const { base, brand } = useConsole();
+  const { api, base, brand, session } = useConsole();
+  const { isBusy, problem, run } = useAction();
   const caller = useLoad<{ account_id: string }>('v1/whoami');
   const [amount, setAmount] = useState<string | null>(null);
   const [paid, setPaid] = useState<TopUpAnswer | null>(null);
@@ -27,17 +28,31 @@ export const TopUp = () => {
   const choose = (event: SubmitEvent): void => {
     const { amount_usd: chosen = '' } = readFields(event);
     setPaid(null);
-    setAmount(chosen);
+    setAmount(null);
+    if (event.submitter?.id !== 'card') return setAmount(chosen);
+    void run(async () => {
+      const order = { body: { amount_usd: chosen } };
+      const { url } = await api.read<{ url: string }>('v1/balance/checkout', order);
+      location.assign(url);
+    });
   };
   return (
     <>
       <Title>Top-up</Title>
       <form class="row" onSubmit={choose}>
         <Field name="amount_usd" label="USD to pay" value="5.00" isRequired />
-        <button type="submit" class="main">
-          See how to pay
-        </button>
+        {(session.wallets || !session.cards) && (
+          <button type="submit" class="main">
+            See how to pay
+          </button>
+        )}
+        {session.cards && (
+          <button type="submit" id="card" class="main" disabled={isBusy}>
+            Pay by card
+          </button>
+        )}
       </form>
+      <Problem text={problem} />
       {paid !== null && (
         <p role="status">
           {money(paid.amount_usd)} was added. The balance is {money(paid.balance_usd)}.{' '}

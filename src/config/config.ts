@@ -9,6 +9,7 @@ import { readLimitSettings } from '../limits/limit-settings.ts';
 import { readMediaSettings } from '../media/media-settings.ts';
 import { readSearchSettings } from '../operations/search/search-settings.ts';
 import { readMounts } from '../mounts/mount-settings.ts';
+import { readCardSettings } from '../payments/cards/card-settings.ts';
 import { readX402Settings } from '../payments/read-x402-settings.ts';
 import { readProviders } from '../providers/index.ts';
 import { readStoreSettings } from '../store/store-settings.ts';
@@ -77,6 +78,8 @@ export const readConfig = (
     leads,
     formerPlace: readFormerPlace(values),
     x402,
+    /** Null: nothing is sold by card. */
+    cards: readCardSettings(values),
     maxToolProcesses: values.TOOLS_PROCESSES_MAX,
     toolSecretKeys: values.TOOLS_SECRETS_KEY?.split(',') ?? [],
     mounts: readMounts(file.mcp_servers, {

@@ -3,7 +3,10 @@ import { open, type FileHandle } from 'node:fs/promises';
 import { parseEnv } from 'node:util';
 import { z } from 'zod';
 import { ConfigError } from '../kit/errors.ts';
+import { cardSecretNames } from '../payments/cards/card-settings.ts';
 import { x402SecretNames } from '../payments/x402-settings.ts';
+
+const secretNames = [...x402SecretNames, ...cardSecretNames];
 
 type Environment = Record<string, string | undefined>;
 
@@ -13,7 +16,7 @@ const keyFile = (name: string) => z.string().optional().describe(`private file w
 export const keyFileVariables: Record<
   `${string}_KEY_FILE` | `${string}_SECRET_FILE`,
   z.ZodOptional<z.ZodString>
-> = Object.fromEntries(x402SecretNames.map((name) => [`${name}_FILE`, keyFile(name)]));
+> = Object.fromEntries(secretNames.map((name) => [`${name}_FILE`, keyFile(name)]));
 
 /** Keys and PEM files are far shorter. */
 const maxBytes = 4_096;
@@ -42,7 +45,7 @@ const assertPrivate = async (file: FileHandle, refuse: (problem: string) => Conf
 /** Throws ConfigError when a file of settings holds the key of a wallet and is not this user's alone. */
 export const assertEnvFilePrivate = (path: string, text: string): void => {
   const settings = parseEnv(text);
-  const secret = x402SecretNames.find((name) => (settings[name] ?? '') !== '');
+  const secret = secretNames.find((name) => (settings[name] ?? '') !== '');
   const exposure = secret === undefined ? null : exposureOf(statSync(path));
   if (exposure !== null) throw new ConfigError(`--env-file: ${path} holds ${secret} and ${exposure}`);
 };
@@ -74,7 +77,7 @@ const readSecret = async (name: string, path: string): Promise<string> => {
  */
 export const readKeyFiles = async (env: Environment): Promise<Environment> => {
   const filled = { ...env };
-  for (const name of x402SecretNames) {
+  for (const name of secretNames) {
     const fileName = `${name}_FILE`;
     const path = env[fileName];
     delete filled[fileName];

@@ -8,6 +8,7 @@ import { limitVariables } from '../limits/limit-settings.ts';
 import { mediaVariables } from '../media/media-settings.ts';
 import { searchVariables } from '../operations/search/search-settings.ts';
 import { mountVariables } from '../mounts/mount-settings.ts';
+import { cardVariables } from '../payments/cards/card-settings.ts';
 import { x402Variables } from '../payments/x402-settings.ts';
 import { storeVariables } from '../store/store-settings.ts';
 import { webhookVariables } from '../jobs/webhooks/webhook-settings.ts';
@@ -28,6 +29,7 @@ export const variableTables = {
   'Lead sources': leadsVariables,
   'x402 payments': x402Variables,
   'Wallet accounts': walletVariables,
+  Cards: cardVariables,
   'Mounted tools': mountVariables,
   'Keys in files': keyFileVariables,
 };

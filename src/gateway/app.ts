@@ -15,6 +15,7 @@ import { isPaywallWanted } from '../rest/paywall/paywall-wanted.ts';
 import { refuseConnect, refuseUnreadable } from '../rest/refuse-unreadable.ts';
 import { toProviderPath } from '../rest/connect/provider-path.ts';
 import { createRestRoutes, type RequestContext } from '../rest/rest-routes.ts';
+import { createStripeWebhook } from '../rest/stripe-webhook.ts';
 import { writeError } from '../kit/write-answer.ts';
 import type { GatewayServices } from './services.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
@@ -150,6 +151,7 @@ const createServeLater = (
     const { createPayMount } = await import('../rest/paywall/mount-pay.ts');
     return createPayMount(services);
   });
+  const serveStripe = createStripeWebhook(services);
   const loadPages = memoizeAsync(async () => (await import('./pages.ts')).createPages(services));
   return async (request: IncomingMessage, response: ServerResponse, context: AppContext): Promise<void> => {
     try {
@@ -167,6 +169,8 @@ const createServeLater = (
         return await (
           await loadPay()
         )(request, response, context);
+      if (services.cards !== null && context.url.pathname === '/webhooks/stripe')
+        return await serveStripe(request, response, services.cards);
       const providerPath = toProviderPath(context.url.pathname);
       if (providerPath !== null) {
         const serveOAuth = await loadOAuth();

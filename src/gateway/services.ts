@@ -46,6 +46,8 @@ import { assignWallets } from '../payments/chains/generated-wallet.ts';
 import { createProviders, type Providers } from '../providers/create-providers.ts';
 import type { Buyer } from '../payments/buying/create-buyer.ts';
 import { paidUpstreams } from '../payments/buying/paid-upstreams.ts';
+import { createCards, type CardsOptions } from '../payments/cards/create-cards.ts';
+import type { StripeAddress } from '../payments/cards/stripe-client.ts';
 import { createX402Gate, type X402GateOptions } from '../payments/sale/gate.ts';
 import { openStore } from '../store/open-store.ts';
 import type { Store } from '../store/store.ts';
@@ -103,6 +105,8 @@ export interface ServiceOptions {
   telemetry?: Telemetry | null;
   /** Reads the settings again. Default: they stay as they are. */
   loadConfig?: () => Promise<Config>;
+  /** Where Stripe is, in tests. */
+  stripe?: StripeAddress | undefined;
 }
 
 /** Wires the gateway and opens the store. Loads slower parts after it listens. Throws ConfigError if settings conflict. */
@@ -110,9 +114,10 @@ export const createServices = async (
   config: Config,
   log: Log,
   {
-    operations = createOperations(config.search, config, config.wallets, config.mounts),
+    operations = createOperations(config.search, config, config.wallets, config),
     telemetry = null,
     loadConfig = () => Promise.resolve(config),
+    stripe,
   }: ServiceOptions = {},
 ): Promise<GatewayServices> => {
   refuseLocalPublicUrl(config);
@@ -145,7 +150,8 @@ export const createServices = async (
   const { wallets, x402 } = await openPayments(config, { store, publicUrl, sales, clock, log, owner });
   const sweeps = createSweeps({ store, files, inputFolder, clock, log });
   const lastUse = createLastUse(base);
-  const opened = { ...base, operations, lastUse, jobs, leads, x402, providers, buyer, shelf };
+  const cards = openCards(config, { ...base, address: stripe });
+  const opened = { ...base, operations, lastUse, jobs, leads, x402, cards, providers, buyer, shelf };
   const services: GatewayServices = {
     ...opened,
     reload: createReload(config, { loadConfig, providers, shelf, log }),
@@ -233,6 +239,9 @@ const describeAll = (
     services,
   });
 
+const openCards = ({ cards: settings, ...config }: Config, parts: Omit<CardsOptions, 'settings' | 'goods'>) =>
+  settings === null ? null : createCards({ ...parts, settings, goods: `${brandTitle(config)} balance` });
+
 type PaymentParts = Pick<X402GateOptions, 'store' | 'publicUrl' | 'sales' | 'clock' | 'log' | 'owner'> & {
   store: Store;
 };
@@ -302,17 +311,27 @@ const createJobs = (parts: Base & Pick<Parts, 'providers' | 'media' | 'mounts' |
 
 type LifecycleParts = Pick<
   Parts,
-  'config' | 'clock' | 'log' | 'store' | 'lastUse' | 'jobs' | 'webhooks' | 'sweeps' | 'x402' | 'shelf'
+  | 'config'
+  | 'clock'
+  | 'log'
+  | 'store'
+  | 'lastUse'
+  | 'jobs'
+  | 'webhooks'
+  | 'sweeps'
+  | 'x402'
+  | 'cards'
+  | 'shelf'
 > &
   Pick<Parts, 'leads' | 'mounts' | 'outbound' | 'providers' | 'redis' | 'telemetry' | 'buyer'>;
 
 /** Begins the background work, and ends all that was opened. */
 const createLifecycle = (parts: LifecycleParts): Pick<GatewayServices, 'begin' | 'drain' | 'close'> => {
   const { config, log, store, lastUse, jobs, webhooks, sweeps, providers, shelf } = parts;
-  const { x402, leads, mounts, outbound, redis, telemetry, buyer } = parts;
+  const { x402, cards, leads, mounts, outbound, redis, telemetry, buyer } = parts;
   const background = new AbortController();
   /** Ends soon after `background` aborts. */
-  let work: (Promise<void> | undefined)[] = [];
+  let work: Promise<void>[] = [];
   return {
     begin: () => {
       void redis?.check();
@@ -326,8 +345,12 @@ const createLifecycle = (parts: LifecycleParts): Pick<GatewayServices, 'begin' |
         log,
         work: shelf.follow,
       });
-      work = [follow, watchAlerts(parts, background.signal)];
-      work.push(...[buyer, sweeps, lastUse].map((part) => part?.begin(background.signal)));
+      const begun = [buyer, sweeps, lastUse, cards].filter((part) => part !== null);
+      work = [
+        follow,
+        watchAlerts(parts, background.signal),
+        ...begun.map((part) => part.begin(background.signal)),
+      ];
       void providers.warmUp(background.signal).catch((error: unknown) => {
         if (!background.signal.aborted) log.error({ err: error }, 'loading the providers failed');
       });

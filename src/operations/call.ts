@@ -21,6 +21,7 @@ import type { MediaSettings } from '../media/media-settings.ts';
 import type { MediaLibrary } from '../media/media-library.ts';
 import type { StreamInput } from '../media/stream-input.ts';
 import type { Providers } from '../providers/create-providers.ts';
+import type { Cards } from '../payments/cards/create-cards.ts';
 import type { Proofs, X402Gate } from '../payments/sale/gate.ts';
 import type { Job, JobPayment, Payment, Store } from '../store/store.ts';
 import type { WebhookSettings } from '../jobs/webhooks/webhook-settings.ts';
@@ -122,6 +123,8 @@ export interface Services {
   jobs: JobRunner;
   leads: Leads;
   x402: X402Gate;
+  /** Null: nothing is sold by card. */
+  cards: Cards | null;
   /** By operation: the limits of calls that are paid by x402. */
   addressLimiters: ReadonlyMap<string, AddressLimiter>;
   accountLimiter: AccountLimiter;

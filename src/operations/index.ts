@@ -5,6 +5,7 @@ import { createChatCompletion } from './chat/create-chat-completion.ts';
 import { createImage } from './images/create-image.ts';
 import { createResponse } from './responses/create-response.ts';
 import { createVideo } from './videos/create-video.ts';
+import { createCheckout } from './account/create-checkout.ts';
 import { getBalance } from './account/get-balance.ts';
 import { getJob } from './jobs/get-job.ts';
 import { getAlerts, setAlerts } from './account/alerts.ts';
@@ -44,11 +45,12 @@ export const createOperations = (
   search: SearchConfig,
   webhooks: Pick<WebhookSettings, 'takesVideoWebhooks'> = { takesVideoWebhooks: false },
   wallets: Pick<WalletConfig, 'isOn'> = { isOn: false },
-  mounts: readonly unknown[] = [],
+  { mounts, cards }: { mounts: readonly unknown[]; cards: object | null } = { mounts: [], cards: null },
 ): readonly Operation[] => {
   const operations = [
     ...listOperations(search, webhooks),
     ...(mounts.length > 0 ? [listMountedTools, callMountedTool, setToolSecrets] : []),
+    ...(cards === null ? [] : [createCheckout]),
   ];
   return wallets.isOn
     ? withRecords([...operations.map(soldToWallets), topUp, signInWithWallet])

@@ -266,7 +266,7 @@ export const getUsage = readVerb({
 
 const ledgerView = defineView<Awaited<ReturnType<Store['checkLedger']>>>({
   owed_jobs: 'Jobs that are done, and whose payments were not settled.',
-  debts: 'One line per owed job, the newest first, at most 101.',
+  debts: 'One line per owed job and per payment by card that is owed, the newest first, at most 101 of each.',
   problems: 'One line per difference; empty if the books are right.',
 })({
   ok: [z.boolean(), ({ problems }) => problems.length === 0, true],
@@ -283,8 +283,8 @@ export const checkLedger = readVerb({
   name: 'check_ledger',
   title: 'Check the ledger',
   description:
-    'Recomputes every balance and hold from the ledger entries and jobs, and reports differences, and jobs that are done ' +
-    'and owed. It changes nothing. ' +
+    'Recomputes every balance and hold from the ledger entries and jobs, and reports differences, jobs that are done and ' +
+    'owed, and what is owed of payments by card. It changes nothing. ' +
     'It reads the whole ledger, which takes seconds when that is long.',
   group: 'money',
   path: '/ledger/check',

@@ -18,6 +18,7 @@ import { listModelHistory, listModels, modelRevenue, setModel, unsetModel } from
 import { callTool } from './call-tool.ts';
 import { acceptTools, diffTools, listTools, showTool, toolRevenue } from './tools.ts';
 import type { Verb } from './verb.ts';
+import { listCardPayments } from './payments/card-payments.ts';
 import { listBought } from './payments/bought-payments.ts';
 import { getPayment, listPayments, sumPayments } from './payments/payments.ts';
 import { reconcilePayment, reconcilePayments } from './payments/reconcile.ts';
@@ -52,6 +53,7 @@ export const verbs: readonly Verb[] = [
   getPayment,
   sumPayments,
   listBought,
+  listCardPayments,
   reconcilePayments,
   reconcilePayment,
   listRefunds,

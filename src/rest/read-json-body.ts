@@ -46,7 +46,8 @@ const tooLarge = ({ maxBytes, hint }: ReadJsonBodyOptions): AppError =>
 /** A body without a Content-Length may have this size before memory is reserved for the largest body. */
 const unannouncedBytes = 64 * 1024;
 
-const readBody = async (request: IncomingMessage, options: ReadJsonBodyOptions): Promise<Buffer> => {
+/** Reads the bytes of a body. Throws AppError as `readJsonBody`. */
+export const readBody = async (request: IncomingMessage, options: ReadJsonBodyOptions): Promise<Buffer> => {
   const { maxBytes, reserve, sender } = options;
   const announced = request.headers['content-length'];
   if (Number(announced ?? 0) > maxBytes) throw tooLarge(options);

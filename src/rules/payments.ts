@@ -30,6 +30,13 @@ export const openStates: readonly PaymentState[] = [
 /** After this time an open payment can never be settled: its EVM authorization or Solana blockhash has expired. */
 export const neverSettledMs = 24 * 3_600_000;
 
+/**
+ * The states of a payment by card. open: nothing is paid yet. paid: the money came as it was asked for. expired, failed:
+ * it does not come. mismatch: other money came than was asked for, and nothing is credited.
+ */
+export const cardPaymentStates = ['open', 'paid', 'expired', 'failed', 'mismatch'] as const;
+export type CardPaymentState = (typeof cardPaymentStates)[number];
+
 interface Amounts {
   /** What the buyer signed, in the asset's smallest unit. */
   amount: bigint;

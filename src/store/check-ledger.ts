@@ -13,7 +13,7 @@ export interface LedgerReport {
   openHolds: number;
   owedJobs: number;
   owed: Nano;
-  /** One line per job that is done and owed. */
+  /** One line per job that is done and owed, and per payment by card of which the account owes a part. */
   debts: string[];
   /** One line per fault; empty if the ledger is correct. */
   problems: string[];
@@ -119,9 +119,9 @@ const checks: readonly LedgerCheck[] = [
     'payment {identity}: {credited USD} are marked as credited, but its entries sum to {total USD}',
   ),
   check(
-    `select e.id, e.account_id, e.payment, p.account_id as owner_id
-      from ledger_entries e left join payments p on p.identity = e.payment
-      where e.payment is not null and e.account_id <> coalesce(p.account_id, '')`,
+    `select e.id, e.account_id, e.payment, coalesce(p.account_id, c.account_id) as owner_id
+      from ledger_entries e left join payments p on p.identity = e.payment left join card_payments c on c.id = e.payment
+      where e.payment is not null and e.account_id <> coalesce(p.account_id, c.account_id, '')`,
     'entry {id}: it is on account {account_id}, but its payment {payment} is of account {owner_id}',
   ),
   check(
@@ -131,6 +131,17 @@ const checks: readonly LedgerCheck[] = [
           or (credit_entry is null and state in ('settled', 'delivered'))
           or (credit_entry is not null and state in ('failed', 'rejected')))`,
     'payment {identity}: it is {state} with a credit of {credit USD}, of which {credited USD} are credited',
+  ),
+  checkSum(
+    { table: 'card_payments', key: 'id', amount: 't.credited' },
+    `select payment as key, cast(sum(amount) as bigint) as total from ledger_entries
+      where payment is not null group by payment`,
+    'card payment {id}: {credited USD} are marked as credited, but its entries sum to {total USD}',
+  ),
+  check(
+    `select id, state, amount, kept, credited from card_payments
+      where credited < kept or kept > amount or credited > amount or (state <> 'paid' and credited <> 0)`,
+    'card payment {id}: it is {state}, {kept USD} are kept of {amount USD}, and {credited USD} are credited',
   ),
 ];
 
@@ -154,6 +165,11 @@ const usageCheck = check(
 const debtCheck = check(
   `select job_id, account_id, captured, payment from holds where ${isOwed} order by ended_at desc`,
   'job {job_id}: account {account_id} owes {captured USD} for it, because its payment {payment} was not settled',
+);
+
+const cardDebtCheck = check(
+  `select id, account_id, credited - kept as owed from card_payments where kept <> credited order by updated_at desc`,
+  'card payment {id}: account {account_id} owes {owed USD} of it, which was taken back after it had been spent',
 );
 
 const dayOfJob = {
@@ -210,5 +226,9 @@ export function* checkLedger(): Steps<LedgerReport> {
   for (const one of [...checks, budgetCheck, usageCheck])
     problems.push(...(yield* run(findProblems(one), undefined)));
   const { jobs: owedJobs, owed } = yield* run(gaugeOwedJobs, undefined);
-  return { ...counts, owedJobs, owed, debts: yield* run(findProblems(debtCheck), undefined), problems };
+  const debts = [
+    ...(yield* run(findProblems(debtCheck), undefined)),
+    ...(yield* run(findProblems(cardDebtCheck), undefined)),
+  ];
+  return { ...counts, owedJobs, owed, debts, problems };
 }

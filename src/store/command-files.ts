@@ -3,6 +3,7 @@ export * from './commands/accounts.ts';
 export * from './commands/asked-calls.ts';
 export * from './commands/balance-alerts.ts';
 export * from './commands/bought-payments.ts';
+export * from './commands/card-payments.ts';
 export * from './commands/connections.ts';
 export * from './commands/console-sessions.ts';
 export * from './commands/deployment.ts';

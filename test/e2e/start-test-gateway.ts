@@ -10,6 +10,7 @@ import { openFirstAccount } from '../../src/gateway/first-start.ts';
 import type { Operation } from '../../src/operations/definition.ts';
 import { silentLog, type Log } from '../../src/kit/log.ts';
 import { createServices, type GatewayServices } from '../../src/gateway/services.ts';
+import type { StripeAddress } from '../../src/payments/cards/stripe-client.ts';
 import { openTelemetry } from '../../src/telemetry/telemetry.ts';
 import { layDataOf, templateProfiles } from '../data-template.ts';
 
@@ -38,6 +39,8 @@ export interface TestGatewayOptions {
   log?: Log;
   /** In place of all. */
   operations?: readonly Operation[];
+  /** Where Stripe is. */
+  stripe?: StripeAddress;
   /** The settings that are found when they are read again. */
   next?: { environment?: Record<string, string>; yaml?: string };
 }
@@ -70,6 +73,7 @@ const startIn = async (
   const telemetry = await openTelemetry(config.telemetry);
   const services = await createServices(config, options.log ?? silentLog, {
     operations: options.operations,
+    stripe: options.stripe,
     telemetry,
     loadConfig: async () =>
       readConfig({ ...environment, ...options.next?.environment }, options.next?.yaml ?? null),

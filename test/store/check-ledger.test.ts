@@ -163,6 +163,20 @@ describe.each(testEngines())('the check of the ledger on $kind', ({ kind, create
     );
   });
 
+  it('names a payment by card whose entries, or whose parts, do not fit', async () => {
+    const { accountId } = owner;
+    const [id, amount] = ['card-1', nano(20n)];
+    await data.store.addCardPayment({ id, accountId, amount, isLive: false, expiresAt: start, now: start });
+    const told = { state: 'paid', session: 'cs_1', paymentIntent: 'pi_1' } as const;
+    await data.store.changeCardPayment({ id, accountId, version: 0, kept: amount, ...told, now: start });
+    expect(await problems()).toEqual([]);
+    await damage(`update card_payments set credited = ${nano(19n)}`);
+    expect(await problems()).toEqual([
+      'card payment card-1: 19.00 USD are marked as credited, but its entries sum to 20.00 USD',
+      'card payment card-1: it is paid, 20.00 USD are kept of 20.00 USD, and 19.00 USD are credited',
+    ]);
+  });
+
   it('lists a bounded number of faults of one kind', async () => {
     await damage(`delete from holds`, `update accounts set held = 0`);
     const copies = Array.from({ length: 120 }, (_, index) => index);

@@ -67,6 +67,30 @@ const plans: Plan[] = [
   { command: 'sweepIdempotencyKeys', input: {}, indexes: [/idempotency_keys_by_expiry/] },
   { command: 'sweepAskedCalls', input: {}, indexes: [/asked_calls_by_expiry/] },
   { command: 'sweepConsoleSessions', input: {}, indexes: [/console_sessions_by_expiry/] },
+  { command: 'sweepCardPayments', input: {}, indexes: [/card_payments_by_expiry/] },
+  {
+    command: 'findCardPaymentByIntent',
+    input: 'pi',
+    indexes: [/card_payments_payment_intent_key|card_payments_2 /],
+  },
+  {
+    command: 'takeCardDebts',
+    input: { accountId: 'a', now: start },
+    found: [{ available: 1n, kept: 1n, credited: 1n }],
+    indexes: [byKey('accounts'), /card_payments_unbooked/],
+  },
+  { command: 'listCardDebtors', input: 5, indexes: [/card_payments_unbooked/] },
+  ...(
+    [
+      [{}, /card_payments_by_age/],
+      [{ accountId: 'a' }, /card_payments_by_account/],
+      [{ state: 'paid' }, /card_payments_by_state/],
+    ] as const
+  ).map(([filter, index]): Plan => ({
+    command: 'listCardPayments',
+    input: { ...filter, before: null, limit: 5 },
+    indexes: [index],
+  })),
   { command: 'findConsoleSession', input: {}, indexes: [byKey('console_sessions')] },
   { command: 'openConsoleSession', input: {}, indexes: [/(?:)/, /console_sessions_by_key/] },
   { command: 'getAskedCall', input: {}, indexes: [byKey('asked_calls')] },
@@ -230,6 +254,8 @@ describe.each(testEngines())('the plans on $kind, among 100,000 jobs,', ({ kind,
       `insert into audit_log (id, at, actor, operation, input) values ('a', 0, 'cli:me', 'set_model', '{}')`,
       `insert into model_changes (sku, version, at, until, is_off, before, after, changed_in) select id, 1, 0, 1, 0, '{}', '{}', 'a' from jobs`,
       `insert into console_sessions (id, role, key_hash, expires_at) select id, 'customer', id, 0 from jobs`,
+      `insert into card_payments (id, account_id, state, amount, live, kept, credited, payment_intent, created_at, updated_at)
+        select id, account_id, 'paid', 1, 0, 1, 1, id, created_at, 0 from jobs`,
     );
     // PostgreSQL does this by itself in time; SQLite is not told anything of its data.
     if (kind === 'postgres') await data.sql('analyze');

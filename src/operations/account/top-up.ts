@@ -1,7 +1,7 @@
 import { soldOperation } from '../define-operation.ts';
 import { z } from 'zod';
 import { amountText } from '../../kit/settings.ts';
-import { nanoPerUsd, parseUsd, formatUsd } from '../../kit/money.ts';
+import { nanoPerUsd, parseUsd, formatUsd, type Nano } from '../../kit/money.ts';
 import { usualPriceLimit } from '../per-call-sale.ts';
 import { usd } from '../answer-fields.ts';
 import type { CreditSale } from '../sale.ts';
@@ -10,18 +10,19 @@ export const leastTopUp = nanoPerUsd / 10n;
 const most = nanoPerUsd * 1_000n;
 const suggested = ['1.00', '5.00', '20.00'];
 
-const amountForm = `must be an amount of ${formatUsd(leastTopUp)} to ${formatUsd(most)} USD with at most two decimals, such as "5.00"`;
-
-const input = z.object({
-  amount_usd: amountText
+/** Whole cents, from `least` on. */
+export const topUpAmount = (least: Nano) =>
+  amountText
     .transform((text, context) => {
       const amount = /^\d{1,6}(?:\.\d{1,2})?$/.test(text) ? parseUsd(text) : 0n;
-      if (amount >= leastTopUp && amount <= most) return formatUsd(amount);
-      context.addIssue({ code: 'custom', message: amountForm });
+      if (amount >= least && amount <= most) return formatUsd(amount);
+      const message = `must be an amount of ${formatUsd(least)} to ${formatUsd(most)} USD with at most two decimals, such as "5.00"`;
+      context.addIssue({ code: 'custom', message });
       return z.NEVER;
     })
-    .describe(`USD to pay, ${formatUsd(leastTopUp)} to ${formatUsd(most)}, e.g. "1.00".`),
-});
+    .describe(`USD to pay, ${formatUsd(least)} to ${formatUsd(most)}, e.g. "1.00".`);
+
+const input = z.object({ amount_usd: topUpAmount(leastTopUp) });
 
 type TopUpInput = z.infer<typeof input>;
 

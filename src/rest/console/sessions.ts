@@ -10,7 +10,7 @@ import type { Services } from '../../operations/call.ts';
 import type { ConsoleSession } from '../../store/store.ts';
 import { readJsonBody } from '../read-json-body.ts';
 
-export interface SessionOptions extends Pick<Services, 'store' | 'clock' | 'config'> {
+export interface SessionOptions extends Pick<Services, 'store' | 'clock' | 'config' | 'cards'> {
   /** Counts the sign-ins that fail. */
   failedSignIns: AddressLimiter;
 }
@@ -120,6 +120,7 @@ export const createServeSession = (options: SessionOptions) => {
       customer: customer !== null && (await isCustomer(customer, options)),
       operator: key?.role ?? null,
       wallets: options.config.wallets.isOn,
+      cards: options.cards !== null,
     };
   };
 

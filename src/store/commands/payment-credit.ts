@@ -13,7 +13,7 @@ export const sumRefunds = statement({
   read: onlyOf(({ amount }: { amount: bigint }) => amount),
 });
 
-const lockAvailable = statement({
+export const lockAvailable = statement({
   text: ({ lockRows }) => `select balance - held as available from accounts where id = $1 ${lockRows}`,
   values: (accountId: string) => [accountId],
   read: onlyOf(({ available }: { available: Nano }) => available),

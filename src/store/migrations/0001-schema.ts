@@ -1,4 +1,5 @@
 import { accounts, connections } from './0001-schema/accounts.ts';
+import { cardPayments } from './0001-schema/card-payments.ts';
 import { jobs } from './0001-schema/jobs.ts';
 import { payments } from './0001-schema/payments.ts';
 import { profiles } from './0001-schema/profiles.ts';
@@ -77,6 +78,7 @@ export const schema = (engine: Engine): string[] => [
   ...connections(engine),
   ...jobs(engine),
   ...payments(engine),
+  ...cardPayments(engine),
   ...profiles(engine),
   ...modelChanges(engine),
   ...mountedTools(engine),

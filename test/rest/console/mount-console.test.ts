@@ -33,6 +33,7 @@ describe('a session of the console', () => {
       customer: true,
       operator: null,
       wallets: false,
+      cards: false,
     });
     const image = await call('/console/v1/images/generations', {
       body: { model: 'imagemodel-1.0', prompt: 'A pier' },
@@ -47,6 +48,7 @@ describe('a session of the console', () => {
       customer: false,
       operator: 'write',
       wallets: false,
+      cards: false,
     });
   });
 
@@ -127,6 +129,7 @@ describe('a session of the console', () => {
       customer: false,
       operator: null,
       wallets: false,
+      cards: false,
     });
     const leaving = await openCustomer();
     const left = await leaving.call('/console/session', { method: 'DELETE' });

@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import { nanoPerUsd, parseUsd } from '../../kit/money.ts';
+import { usd } from '../answer-fields.ts';
+import { jsonAnswer } from '../answer.ts';
+import type { Services } from '../call.ts';
+import { readOperation } from '../define-operation.ts';
+import { topUpAmount } from './top-up.ts';
+
+/** The checkouts that an account may open in a minute. */
+const checkoutsPerMinute = 10;
+
+const operation = readOperation({
+  name: 'create_checkout',
+  title: 'Pay by card',
+  description:
+    'Opens a page of Stripe where a person pays by card. The balance rises once Stripe has the money, and falls again by ' +
+    `what is refunded or disputed. The page ends after a day. At most ${checkoutsPerMinute} a minute.`,
+  input: z.strictObject({ amount_usd: topUpAmount(nanoPerUsd) }),
+  output: z.looseObject({
+    object: z.literal('checkout'),
+    id: z.string(),
+    amount_usd: usd,
+    url: z.string().describe('The page.'),
+  }),
+  path: '/v1/balance/checkout',
+  errors: ['permission_denied', 'upstream_error'],
+  // A person pays, in a browser.
+  tool: null,
+  docs: {
+    answer: 'Checkout',
+    examples: [
+      {
+        summary: 'Twenty dollars',
+        body: { amount_usd: '20.00' },
+        status: 200,
+        answer: {
+          object: 'checkout',
+          id: '019ab1c2-4e5f-7061-8b9c-1d2e3f4a5b6c',
+          amount_usd: '20.00',
+          url: 'https://checkout.stripe.com/c/pay/cs_live_a1B2c3',
+        },
+      },
+    ],
+    wrong: { amount_usd: '0.10' },
+  },
+  handle: async (
+    { amount_usd: amount },
+    { caller: { accountId, isSandbox } },
+    services: CheckoutServices,
+  ) => {
+    const { cards, accountLimiter, config, publicUrl } = services;
+    if (cards === null) throw new Error('nothing is sold by card');
+    await accountLimiter.consume(accountId, checkoutsPerMinute, 'checkouts');
+    const opened = await cards.checkout({
+      accountId,
+      isSandbox,
+      amount: parseUsd(amount),
+      returnUrl: `${publicUrl()}/${config.hasConsole ? 'console/top-up' : ''}`,
+    });
+    return jsonAnswer(
+      { object: 'checkout', amount_usd: amount, ...opened },
+      { headers: { 'cache-control': 'no-store' } },
+    );
+  },
+});
+
+type CheckoutServices = Pick<Services, 'cards' | 'accountLimiter' | 'config' | 'publicUrl'>;
+
+export const createCheckout = {
+  ...operation,
+  rest: { ...operation.rest, method: 'POST' as const, isStrict: true as const },
+};
