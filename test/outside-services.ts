@@ -111,7 +111,9 @@ export const setup = async (project: TestProject): Promise<() => Promise<void>> 
       );
     }
     if (left.length > 0)
-      throw new Error(`the tests leave this in the temporary folder, and must remove it: ${left.slice(0, 20).join(', ')}`);
+      throw new Error(
+        `the tests leave this in the temporary folder, and must remove it: ${left.slice(0, 20).join(', ')}`,
+      );
   };
 };
 

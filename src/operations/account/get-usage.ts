@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { toIso } from '../../kit/clock.ts';
-import { AppError } from '../../kit/errors.ts';
+import { wrongField } from '../../kit/errors.ts';
 import { time, usd } from '../answer-fields.ts';
 import { seesAllKeys } from '../keys/key-answer.ts';
 import { opaque, unlisted } from '../schema-marks.ts';
-import { jsonAnswer } from '../answer.ts';
+import { privateAnswer } from '../answer.ts';
 import type { Services } from '../call.ts';
 import { formatUsd } from '../../kit/money.ts';
 import type { JobStatus, KeySum, TagSum, UsageSum, UsageSums } from '../../store/store.ts';
@@ -96,9 +96,7 @@ export const readSpan = (
 ): { from: number; to: number } => {
   const { from = now - defaultSpanMs, to = now } = asked;
   if (from < to) return { from, to };
-  throw new AppError('invalid_range', `from: must be earlier than to, which is ${toIso(to)}.`, {
-    param: 'from',
-  });
+  throw wrongField('invalid_range', 'from', `from: must be earlier than to, which is ${toIso(to)}.`);
 };
 
 /** Sums up the usage of an account. `onlyKey`: all other keys are one sum. Throws AppError `invalid_range`. */
@@ -132,15 +130,14 @@ export const getUsage = readOperation({
       {
         summary: 'The last 30 days',
         ...usageExample,
-        status: 200,
       },
     ],
     wrong: { from: 'x' },
   },
   handle: async (asked, { caller }, services: Pick<Services, 'store' | 'clock'>) =>
-    jsonAnswer(await usageOf(asked, caller.accountId, services, seesAllKeys(caller) ? null : caller.keyId), {
-      headers: { 'cache-control': 'no-store' },
-    }),
+    privateAnswer(
+      await usageOf(asked, caller.accountId, services, seesAllKeys(caller) ? null : caller.keyId),
+    ),
 });
 
 const otherKeys = 'other keys';

@@ -167,7 +167,6 @@ export const signInWithWallet = soldOperation<SignInInput, typeof sale>({
       {
         summary: 'A key for an hour, with the signed message in the header',
         body: { expires_in: 3_600 },
-        status: 200,
         answer: {
           object: 'sign_in',
           key: 'sk_causeway_…',

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Catalog } from '../../accounts/catalog/catalog.ts';
 import { toPricing } from '../../accounts/catalog/model.ts';
 import type { WebhookSettings } from '../../jobs/webhooks/webhook-settings.ts';
-import { AppError } from '../../kit/errors.ts';
+import { wrongField } from '../../kit/errors.ts';
 import type { ImageJobInput, ImageJobRequest } from './run-image.ts';
 import { parsedShare } from '../../limits/memory-budget.ts';
 import { refuseInput } from '../../media/stream-input.ts';
@@ -182,10 +182,10 @@ const refuseUnsupported = (
   settings: WebhookSettings,
 ): void => {
   if (typeof format === 'string' && format !== 'url')
-    throw new AppError(
+    throw wrongField(
       'unsupported_response_format',
+      'response_format',
       'response_format: only "url" is served. Leave it out.',
-      { param: 'response_format' },
     );
   if (typeof webhookUrl === 'string' && !isAsync)
     throw refuseInput('webhook_url', 'goes with async=true only');

@@ -150,9 +150,7 @@ export const createSearchLeads = (search: SearchConfig) =>
     },
     docs: {
       answer: 'SearchResult',
-      examples: [
-        { summary: 'Coffee in the US, paid', parameters: example.input, status: 200, answer: example.output },
-      ],
+      examples: [{ summary: 'Coffee in the US, paid', parameters: example.input, answer: example.output }],
       wrong: { gender: 'x' },
     },
     sale: search.fromBalance ? soldFromBalance(name, createSale(search)) : createSale(search),

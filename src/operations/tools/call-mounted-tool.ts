@@ -255,7 +255,6 @@ export const callMountedTool = soldOperation<Input, PrepaidSale<Input>>({
         summary: 'Read a file',
         parameters: { server: 'files', tool: 'read_text_file' },
         body: { arguments: { path: '/srv/files/a.txt' } },
-        status: 200,
         answer: exampleResult,
       },
     ],
