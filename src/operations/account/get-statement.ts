@@ -179,19 +179,9 @@ const readPage = async (
   return { lines, rest: last === undefined ? null : { ...statement, after: last, balance } };
 };
 
-const columns = [
-  'created_at',
-  'type',
-  'kind',
-  'model',
-  'job_id',
-  'key_id',
-  'key_label',
-  'payment',
-  'id',
-  'amount_usd',
-  'balance_usd',
-];
+const columns = 'created_at type kind model job_id key_id key_label payment id amount_usd balance_usd'.split(
+  ' ',
+);
 
 const edgeLine = (type: 'opening_balance' | 'closing_balance', balance: Nano): string =>
   csvLine(columns.map((name) => (name === 'type' ? type : name === 'balance_usd' ? balance : '')));

@@ -155,11 +155,7 @@ export const signInWithWallet = soldOperation<SignInInput, typeof sale>({
     'with a challenge to sign, good for five minutes and one use. Free.',
   input,
   output,
-  rest: {
-    path: signInPath,
-    isBodyOptional: true,
-    errors: ['invalid_sign_in'],
-  },
+  rest: { path: signInPath, isBodyOptional: true, errors: ['invalid_sign_in'] },
   tool: { main: challengeFields.split(' ') },
   docs: {
     answer: 'SignIn',

@@ -34,11 +34,7 @@ const responseStream = streamStored(createResponseStream(job.id), ended)
   .join('');
 
 export const createResponseExamples: DocsExamples = [
-  {
-    summary: 'A question',
-    body: question,
-    answer: response,
-  },
+  { summary: 'A question', body: question, answer: response },
   {
     summary: 'A function call and its output, sent back with the whole conversation',
     body: {

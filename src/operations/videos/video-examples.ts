@@ -103,9 +103,5 @@ export const getVideoExamples: DocsExamples = [
 ];
 
 export const getVideoContentExamples: DocsExamples = [
-  {
-    summary: 'The whole video',
-    parameters: { video_id: videoId, variant: 'video' },
-    answer: null,
-  },
+  { summary: 'The whole video', parameters: { video_id: videoId, variant: 'video' }, answer: null },
 ];
