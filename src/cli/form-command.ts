@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { AppError } from '../kit/errors.ts';
 import { newId } from '../kit/ids.ts';
 import type { JsonObject } from '../kit/json.ts';
+import { parseJson } from '../kit/json-pointer.ts';
 import type { CommandForm, OperatorServices, Verb } from '../operator/verb.ts';
 import { formatTable } from '../operator/format-table.ts';
 import { StoreError } from '../store/store-error.ts';
@@ -117,17 +118,12 @@ const toWritten = (schema: z.ZodType, given: unknown): unknown => {
   if (given === 'none' && schema.safeParse(null).success) return null;
   const inner = innermost(schema);
   if (inner instanceof z.ZodArray) return given.split(',');
-  if (inner instanceof z.ZodRecord || inner instanceof z.ZodObject) return readJson(given);
-  return inner instanceof z.ZodNumber && /^\d{1,9}$/.test(given) ? Number(given) : given;
-};
-
-/** Reads JSON. What is none stays as it is written, and the field refuses it. */
-const readJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
+  if (inner instanceof z.ZodRecord || inner instanceof z.ZodObject) {
+    const read = parseJson(given);
+    // What is no JSON stays as it is written, and the field refuses it.
+    return read === undefined ? given : read;
   }
+  return inner instanceof z.ZodNumber && /^\d{1,9}$/.test(given) ? Number(given) : given;
 };
 
 /** Refuses what the field refuses in a sentence, or in what follows "It". The command itself checks the rest. */
@@ -139,9 +135,6 @@ const readerOf =
     if (problem === undefined || /^(?:Invalid |Too )/.test(problem)) return given;
     throw new InvalidArgumentError(problem.endsWith('.') ? problem : `It ${problem}.`);
   };
-
-const toArgument = (parameter: Parameter, all: readonly Parameter[]): Argument =>
-  new Argument(parameter.flags, describeParameter(parameter, all)).argParser(readerOf(parameter));
 
 const toOption = (parameter: Parameter, all: readonly Parameter[]): Option => {
   const { flags, schema, isRequired } = parameter;
@@ -209,7 +202,9 @@ export const toCommand = <Fields extends z.ZodRawShape>(form: FormCommand<Fields
       ),
     ],
     appendix,
-    arguments: parameters.filter(({ isOption }) => !isOption).map((one) => toArgument(one, parameters)),
+    arguments: parameters
+      .filter(({ isOption }) => !isOption)
+      .map((one) => new Argument(one.flags, describeParameter(one, parameters)).argParser(readerOf(one))),
     options: parameters.filter(({ isOption }) => isOption).map((one) => toOption(one, parameters)),
     run: async (session, given) => {
       const input = toInput(parameters, given);

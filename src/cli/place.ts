@@ -1,9 +1,8 @@
 import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { loadEnvironment, type SettingOptions } from '../config/load-config.ts';
-import { readVariables } from '../config/read-variables.ts';
 import { serverVariables } from '../config/server-settings.ts';
-import { refuseMisspelt, type Environment } from '../config/read-variables.ts';
+import { type Environment, readVariables, refuseMisspelt } from '../config/read-variables.ts';
 import { s3Variables } from '../http/s3/s3-settings.ts';
 import { ConfigError } from '../kit/errors.ts';
 import { userName } from '../kit/process.ts';

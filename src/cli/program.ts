@@ -104,21 +104,10 @@ const settingsCommand = toCommand({
 
 const commands = [
   ...verbs.flatMap(commandsOf),
-  ...termsCommands,
-  exportCommand,
-  reconcileCommand,
-  refundCommand,
-  importCommand,
-  statsCommand,
-  exportProfiles,
-  convertCommand,
-  deleteCommand,
-  restoreCommand,
+  ...[...termsCommands, exportCommand, reconcileCommand, refundCommand],
+  ...[importCommand, statsCommand, exportProfiles, convertCommand, deleteCommand, restoreCommand],
   ...operatorKeyVerbs.flatMap(commandsOf),
-  backupCommand,
-  doctorCommand,
-  settingsCommand,
-  reloadCommand,
+  ...[backupCommand, doctorCommand, settingsCommand, reloadCommand],
 ];
 
 /** Creates all commands with their help texts. The program throws CommanderError instead of ending the process. */

@@ -182,6 +182,10 @@ export class AppError extends Error {
   }
 }
 
+/** Refuses a field, which the envelope names. */
+export const wrongField = (code: ErrorCode, param: string, message: string): AppError =>
+  new AppError(code, message, { param });
+
 /** A fault with its own public error, such as an outage of the store; never an expected refusal. */
 export abstract class KnownFault extends Error {
   abstract toAppError(): AppError;

@@ -1,7 +1,7 @@
-/** Parses JSON text in UTF-8, with or without a byte order mark; undefined when it is no JSON. */
-export const parseJson = (bytes: Uint8Array): unknown => {
+/** Parses JSON, of bytes in UTF-8 with or without a byte order mark; undefined when it is no JSON. */
+export const parseJson = (json: string | Uint8Array): unknown => {
   try {
-    return JSON.parse(new TextDecoder().decode(bytes));
+    return JSON.parse(typeof json === 'string' ? json : new TextDecoder().decode(json));
   } catch {
     return undefined;
   }

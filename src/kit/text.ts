@@ -4,6 +4,12 @@ const control = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069
 /** Removes control characters, so that text from outside stays on one line of a terminal. */
 export const sanitizeLine = (text: string): string => text.replace(control, '');
 
+const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };
+
+/** Writes a cell of a line with tabs between cells: a backslash, a tab and line ends as `\\`, `\t`, `\n` and `\r`. */
+export const escapeCell = (text: string): string =>
+  text.replace(/[\\\t\n\r]/g, (found) => escapes[found] ?? found);
+
 /** Returns the brand as people read it. */
 export const brandTitle = ({ brand }: { brand: string }): string =>
   `${brand.charAt(0).toUpperCase()}${brand.slice(1)}`;

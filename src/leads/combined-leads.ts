@@ -132,16 +132,21 @@ const createGuardedLeads = (
   };
 };
 
-const noneAnswered = (failures: readonly unknown[]): AppError =>
-  new AppError('upstream_error', messageOf(failures), {
-    retryAfterSeconds: Math.min(...failures.map(retrySeconds), maxRetrySeconds),
-    cause: new AggregateError(failures, 'no lead source answered'),
-  });
-
-/** Prefers the message of a source that works over the news that another one is away. */
-const messageOf = (failures: readonly unknown[]): string =>
-  failures.find((failure) => failure instanceof InconclusiveError)?.message ??
-  'The data source is temporarily unavailable. Try again.';
-
-const retrySeconds = (failure: unknown): number =>
-  (failure instanceof AppError ? failure.retryAfterSeconds : undefined) ?? defaultRetrySeconds;
+const noneAnswered = (failures: readonly unknown[]): AppError => {
+  // Prefers the message of a source that works over the news that another one is away.
+  const inconclusive = failures.find((failure) => failure instanceof InconclusiveError);
+  const retries = failures.map((failure) =>
+    failure instanceof AppError ? failure.retryAfterSeconds : undefined,
+  );
+  return new AppError(
+    'upstream_error',
+    inconclusive?.message ?? 'The data source is temporarily unavailable. Try again.',
+    {
+      retryAfterSeconds: Math.min(
+        ...retries.map((seconds) => seconds ?? defaultRetrySeconds),
+        maxRetrySeconds,
+      ),
+      cause: new AggregateError(failures, 'no lead source answered'),
+    },
+  );
+};

@@ -86,24 +86,14 @@ export const createSweeps = ({
         if (removed > 0) log.info({ removed }, 'unfinished media were removed');
       }),
       every(leftoversEveryMs, 'removing unfinished inputs', () => inputFolder.sweep()),
-      everyRows(sweepEveryMs, 'removing idempotency keys', (limit) =>
-        store.sweepIdempotencyKeys({ now: clock.now(), limit }),
-      ),
-      everyRows(sweepEveryMs, 'removing nonces of sign-ins', (limit) =>
-        store.sweepSpentNonces({ now: clock.now(), limit }),
-      ),
-      everyRows(sweepEveryMs, 'removing records of sign-ins', (limit) =>
-        store.sweepOAuthRecords({ now: clock.now(), limit }),
-      ),
-      everyRows(sweepEveryMs, 'removing calls that waited for a person', (limit) =>
-        store.sweepAskedCalls({ now: clock.now(), limit }),
-      ),
-      everyRows(sweepEveryMs, 'telling of low balances', (limit) =>
-        store.tellLowBalances({ now: clock.now(), limit }),
-      ),
-      everyRows(sweepEveryMs, 'removing sessions of the console', (limit) =>
-        store.sweepConsoleSessions({ now: clock.now(), limit }),
-      ),
+      ...Object.entries({
+        'removing idempotency keys': store.sweepIdempotencyKeys,
+        'removing nonces of sign-ins': store.sweepSpentNonces,
+        'removing records of sign-ins': store.sweepOAuthRecords,
+        'removing calls that waited for a person': store.sweepAskedCalls,
+        'telling of low balances': store.tellLowBalances,
+        'removing sessions of the console': store.sweepConsoleSessions,
+      }).map(([what, sweep]) => everyRows(sweepEveryMs, what, (limit) => sweep({ now: clock.now(), limit }))),
       everyRows(sweepEveryMs, 'forgetting profiles that were found', (limit) =>
         store.forgetFoundProfiles({ endedBefore: clock.now() - foundProfilesKeptMs, limit }),
       ),

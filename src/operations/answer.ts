@@ -48,6 +48,10 @@ export const jsonAnswer = (
   rest: Partial<Omit<JsonAnswer, 'kind' | 'body'>> = {},
 ): JsonAnswer => ({ kind: 'json', status: 200, body, headers: {}, isSandbox: false, links: [], ...rest });
 
+/** Returns a JSON answer that no cache may keep. */
+export const privateAnswer = (body: JsonObject): JsonAnswer =>
+  jsonAnswer(body, { headers: { 'cache-control': 'no-store' } });
+
 export interface MediaLink {
   url: string;
   name: string;

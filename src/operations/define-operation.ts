@@ -1,47 +1,68 @@
 import type { Services } from './call.ts';
 import type { Operation, ReadOperation, RestBinding, ToolBinding } from './definition.ts';
-import type { OperationDocs } from './operation-docs.ts';
+import type { OperationDocs, OperationExample } from './operation-docs.ts';
 import type { FreeSale, Sale } from './sale.ts';
 
-type ReadParts<Input, Needs> = Pick<
+type Example = Omit<OperationExample, 'status'> & Partial<Pick<OperationExample, 'status'>>;
+
+/** As `OperationDocs`. Examples answer 200 unless they say otherwise. */
+interface DocsParts
+  extends Pick<OperationDocs, 'answer'>, Partial<Omit<OperationDocs, 'answer' | 'examples'>> {
+  examples: readonly [Example, ...Example[]];
+}
+
+export type DocsExamples = DocsParts['examples'];
+
+const toDocs = (parts: DocsParts, mayBeSandbox: boolean): OperationDocs => {
+  const [first, ...others] = parts.examples;
+  const toExample = (one: Example): OperationExample => ({ status: 200, ...one });
+  const examples = [toExample(first), ...others.map(toExample)] as const;
+  return { description: null, wrong: null, headers: {}, mayBeSandbox, ...parts, examples };
+};
+
+export type ReadParts<Input, Needs> = Pick<
   ReadOperation<Input>,
   'name' | 'title' | 'description' | 'sells' | 'input' | 'output' | 'resource'
 > &
+  Partial<Pick<ReadOperation, 'group'>> &
   Pick<FreeSale<Input, Needs>, 'handle' | 'names'> &
   Pick<RestBinding, 'path'> &
-  Partial<Pick<RestBinding, 'query' | 'validation' | 'content' | 'file' | 'errors'>> & {
-    docs: Pick<OperationDocs, 'answer' | 'examples'> & Partial<OperationDocs>;
+  Partial<RestBinding> & {
+    docs: DocsParts;
     /** Null: it is no tool. */
     tool?: Pick<ToolBinding, 'instruction' | 'main' | 'view'> | null;
   };
 
-/** Makes an operation that reads the account's own data with GET, and changes nothing. Its answer is real by default. */
+/**
+ * Makes an operation on the account's own data, free of charge: by default one that reads with GET, and changes nothing.
+ * Its answer is real by default.
+ */
 export const readOperation = <Input, Needs = Services>({
-  path,
-  query = [],
-  validation = 'envelope',
-  content,
-  file,
-  errors = [],
+  name,
+  title,
+  description,
+  sells,
+  input,
+  output,
+  resource,
+  group = 'generation',
   docs,
   tool = {},
   handle,
   names,
-  ...parts
+  ...rest
 }: ReadParts<Input, Needs>): ReadOperation<Input, Needs> => ({
-  ...parts,
-  docs: { description: null, wrong: null, headers: {}, mayBeSandbox: false, ...docs },
-  group: 'generation',
-  sale: { kind: 'free', handle, ...(names === undefined ? {} : { names }) },
-  rest: {
-    method: 'GET',
-    path,
-    query,
-    validation,
-    errors,
-    ...(content === undefined ? {} : { content }),
-    ...(file === undefined ? {} : { file }),
-  },
+  name,
+  title,
+  description,
+  group,
+  input,
+  output,
+  ...(sells && { sells }),
+  ...(resource && { resource }),
+  docs: toDocs(docs, false),
+  sale: { kind: 'free', handle, ...(names && { names }) },
+  rest: { method: 'GET', query: [], validation: 'envelope', errors: [], ...rest },
   tool: tool === null ? null : { readOnly: true, idempotent: true, openWorld: false, ...tool },
 });
 
@@ -51,7 +72,7 @@ type SoldParts<Input, Sold extends Sale<Input>> = Omit<
 > & {
   rest: Pick<RestBinding, 'path'> & Partial<RestBinding>;
   group?: Operation['group'];
-  docs: Pick<OperationDocs, 'answer' | 'examples' | 'wrong'> & Partial<OperationDocs>;
+  docs: DocsParts;
   /** Null: it is no tool. */
   tool?: Partial<ToolBinding> | null;
 };
@@ -65,7 +86,7 @@ export const soldOperation = <Input, Sold extends Sale<Input>>({
 }: SoldParts<Input, Sold>): Operation<Input, Sold> => ({
   group: 'generation',
   ...parts,
-  docs: { description: null, headers: {}, mayBeSandbox: true, ...docs },
+  docs: toDocs(docs, true),
   rest: { method: 'POST', query: [], validation: 'envelope', errors: [], ...rest },
   tool: tool === null ? null : { readOnly: false, idempotent: false, openWorld: true, ...tool },
 });

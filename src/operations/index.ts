@@ -47,60 +47,25 @@ export const createOperations = (
   wallets: Pick<WalletConfig, 'isOn'> = { isOn: false },
   { mounts, cards }: { mounts: readonly unknown[]; cards: object | null } = { mounts: [], cards: null },
 ): readonly Operation[] => {
-  const operations = [
-    ...listOperations(search, webhooks),
-    ...(mounts.length > 0 ? [listMountedTools, callMountedTool, setToolSecrets] : []),
-    ...(cards === null ? [] : [createCheckout]),
+  const bySubject: (readonly Operation[])[] = [
+    search.isOn ? [createSearchLeads(search)] : [],
+    [listModels, getModel],
+    [getBalance, whoami, getUsage, listTransactions, getStatement],
+    [createChatCompletion, createResponse, getResponse, createImage],
+    [createVideo(webhooks), getVideo, getVideoContent],
+    [getJob, listJobs],
+    [createKey, listKeys, getKey, updateKey, revokeKey],
+    [listConnections, updateConnection, endConnection],
+    [listDeliveries, redeliverWebhook, testWebhook, rotateWebhookSecret, getAlerts, setAlerts],
+    search.isOn ? [getSearchFacets] : [],
+    mounts.length > 0 ? [listMountedTools, callMountedTool, setToolSecrets] : [],
+    cards === null ? [] : [createCheckout],
   ];
-  return wallets.isOn
-    ? withRecords([...operations.map(soldToWallets), topUp, signInWithWallet])
-    : [...operations, { ...getReceipt, tool: null }];
+  const operations = bySubject.flat();
+  if (!wallets.isOn) return [...operations, { ...getReceipt, tool: null }];
+  const sold = [...operations.map(soldToWallets), topUp, signInWithWallet];
+  return [...sold, getReceipt, createListPurchases(sold)];
 };
-
-/** Adds the records of what was bought. */
-const withRecords = (sold: readonly Operation[]): readonly Operation[] => [
-  ...sold,
-  getReceipt,
-  createListPurchases(sold),
-];
-
-const listOperations = (
-  search: SearchConfig,
-  webhooks: Pick<WebhookSettings, 'takesVideoWebhooks'>,
-): readonly Operation[] => [
-  ...(search.isOn ? [createSearchLeads(search)] : []),
-  listModels,
-  getModel,
-  getBalance,
-  whoami,
-  getUsage,
-  listTransactions,
-  getStatement,
-  createChatCompletion,
-  createResponse,
-  getResponse,
-  createImage,
-  createVideo(webhooks),
-  getVideo,
-  getVideoContent,
-  getJob,
-  listJobs,
-  createKey,
-  listKeys,
-  getKey,
-  updateKey,
-  revokeKey,
-  listConnections,
-  updateConnection,
-  endConnection,
-  listDeliveries,
-  redeliverWebhook,
-  testWebhook,
-  rotateWebhookSecret,
-  getAlerts,
-  setAlerts,
-  ...(search.isOn ? [getSearchFacets] : []),
-];
 
 /** Returns the operations that these settings switch off. */
 export const createSwitchedOff = (search: SearchConfig): readonly Operation[] =>

@@ -1,15 +1,13 @@
 import type { Executor, JobOutcome } from '../jobs/executor.ts';
-import { isTerminal } from '../jobs/public-job.ts';
 import { AppError, toAppError } from '../kit/errors.ts';
 import type { JsonObject } from '../kit/json.ts';
 import { formatUsd, type Nano } from '../kit/money.ts';
 import type { Log } from '../kit/log.ts';
 import { logFailure } from '../kit/write-answer.ts';
-import type { KnownJob, LiveJob } from '../jobs/job-runner.ts';
-import type { Answer } from './answer.ts';
+import type { LiveJob } from '../jobs/job-runner.ts';
 import { createMoreUri, jsonAnswer } from './answer.ts';
 import type { AccountCall, Idempotency, Services } from './call.ts';
-import { billHeaders, toJobError, waitForEnd } from './jobs/job-answer.ts';
+import { billHeaders, keptAnswer, waitForEnd } from './jobs/job-answer.ts';
 import { insufficient, openPrepaid, runningJob, type PrepaidOpened } from './prepaid.ts';
 import type { AnswerSale, BalanceAnswerSale, PrepaidSale } from './sale.ts';
 import { replay } from './sell-answer.ts';
@@ -108,37 +106,21 @@ const toPrepaid = <Input>(name: string, sale: AnswerSale<Input>): PrepaidSale<In
   answer: async ({ job }, _input, call, services) => {
     const ended = await waitForEnd({ job, timeoutMs: deadlineMs }, call, services);
     const headers = { 'cache-control': 'no-store', ...billHeaders(ended, services.config) };
-    if (!isTerminal(ended))
-      throw new AppError(
-        'request_timeout',
-        'This takes longer than this request may wait; it goes on. Send the same request with the same Idempotency-Key ' +
-          'to get its answer. Without one it may be charged twice.',
-        { headers: { ...headers, 'x-should-retry': 'false' } },
-      );
-    if (ended.status === 'failed' || ended.result === null) throw toJobError(ended, headers);
-    return toAnswer(ended, { sale, headers, call, services });
+    const goesOn =
+      'This takes longer than this request may wait; it goes on. Send the same request with the same Idempotency-Key to ' +
+      'get its answer. Without one it may be charged twice.';
+    const result = keptAnswer(ended, headers, goesOn);
+    const body = ended.made ?? (await replay(sale, JSON.parse(result), { services, signal: call.signal }));
+    const { toText } = sale;
+    const price = ended.charged === 0n ? null : `$${formatUsd(ended.charged)}`;
+    const moreUri = createMoreUri(services.config, { operation: ended.model, id: ended.id });
+    return jsonAnswer(body, {
+      headers,
+      isSandbox: sale.isSandbox(services, body),
+      ...(toText === undefined ? {} : { toText: () => toText(body, { price, moreUri }) }),
+    });
   },
 });
-
-const toAnswer = async <Input>(
-  job: KnownJob,
-  {
-    sale,
-    headers,
-    call: { signal },
-    services,
-  }: { sale: AnswerSale<Input>; headers: Record<string, string>; call: AccountCall; services: Services },
-): Promise<Answer> => {
-  const body = job.made ?? (await replay(sale, JSON.parse(job.result ?? '{}'), { services, signal }));
-  const { toText } = sale;
-  const price = job.charged === 0n ? null : `$${formatUsd(job.charged)}`;
-  const moreUri = createMoreUri(services.config, { operation: job.model, id: job.id });
-  return jsonAnswer(body, {
-    headers,
-    isSandbox: sale.isSandbox(services, body),
-    ...(toText === undefined ? {} : { toText: () => toText(body, { price, moreUri }) }),
-  });
-};
 
 /** Says why this money, by this key, does not buy answers of this kind; null: it does. */
 export const refusalOf = ({ caller }: AccountCall, isSandbox: boolean): string | null => {

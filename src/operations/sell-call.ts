@@ -107,16 +107,15 @@ const payThenRun = async (
   if (answer.kind !== 'payment_required' || !hasProof(call.proofs)) return answer;
   for (const former of services.catalogs.former(services.clock.now())) {
     const catalogs = { ...services.catalogs, ...former };
-    const before = await payAtPrices(order, call, { ...services, catalogs }, owed).catch(unlessNotSold);
+    const paying = payAtPrices(order, call, { ...services, catalogs }, owed);
+    const before = await paying.catch((error: unknown) => {
+      // The SKU was not sold then.
+      if (error instanceof AppError && error.code === 'model_not_found') return null;
+      throw error;
+    });
     if (before !== null && before.kind !== 'payment_required') return before;
   }
   return answer;
-};
-
-/** Null for a SKU that was not sold then. */
-const unlessNotSold = (error: unknown): null => {
-  if (error instanceof AppError && error.code === 'model_not_found') return null;
-  throw error;
 };
 
 /**

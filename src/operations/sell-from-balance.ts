@@ -50,18 +50,17 @@ export const sellFromBalance = async (
   }
 };
 
-interface KeyedOrder extends AnswerOrder<BalanceAnswerSale> {
-  prepaid: PrepaidOrder;
-  idempotency: Idempotency;
-}
-
 /**
  * Sells an answer for a proof under an idempotency key. A known payment has its own answer. A known key with a new proof
  * answers its job, and settles nothing. Else a job has the key until the payment is settled, so that each other call with
  * the key waits for this one.
  */
 const sellUnderKey = async (
-  { prepaid, idempotency, ...order }: KeyedOrder,
+  {
+    prepaid,
+    idempotency,
+    ...order
+  }: AnswerOrder<BalanceAnswerSale> & { prepaid: PrepaidOrder; idempotency: Idempotency },
   { account, proofs }: { account: AccountCall; proofs: Proofs },
   services: Services,
 ): Promise<Answer> => {

@@ -205,18 +205,14 @@ const sizeVerb = (origin: string): string => (hasLength(origin) ? 'have' : 'be')
 const sizeUnit = (origin: string): string =>
   origin === 'string' ? ' characters' : origin === 'array' ? ' items' : '';
 
+const issueTypes: Partial<Record<string, string>> = {
+  too_small: 'greater_than_equal',
+  too_big: 'less_than_equal',
+};
+
 const issueType = (issue: Issue): string => {
   if (isMissing(issue)) return 'missing';
-  switch (issue.code) {
-    case 'invalid_type':
-      return `${issue.expected}_type`;
-    case 'too_small':
-      return 'greater_than_equal';
-    case 'too_big':
-      return 'less_than_equal';
-    default:
-      return 'value_error';
-  }
+  return issue.code === 'invalid_type' ? `${issue.expected}_type` : (issueTypes[issue.code] ?? 'value_error');
 };
 
 /** Adds to a refinement the issues that `schema` finds in the value at `path`. */

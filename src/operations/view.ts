@@ -61,7 +61,7 @@ export const extensible = <Source, Context>(view: View<Source, Context>): View<S
 const examples = new WeakMap<z.ZodType, unknown>();
 
 /** Notes the example of answers with this schema, and returns it. */
-export const noteExample = <Output>(schema: z.ZodType<Output>, example: Output): Output => {
+const noteExample = <Output>(schema: z.ZodType<Output>, example: Output): Output => {
   examples.set(schema, example);
   return example;
 };

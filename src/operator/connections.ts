@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AppError } from '../kit/errors.ts';
+import { wrongField } from '../kit/errors.ts';
 import {
   connectionIdField,
   connectionLimits,
@@ -81,7 +81,7 @@ export const limitConnection = writeVerb({
   handle: async ({ connection_id: id, ...limits }, services) => {
     await findView(id, services);
     if (!(await limit(services.store, { id }, limits)))
-      throw new AppError('invalid_value', 'The connection has ended.', { param: 'connection_id' });
+      throw wrongField('invalid_value', 'connection_id', 'The connection has ended.');
     return { connection: await findView(id, services) };
   },
 });

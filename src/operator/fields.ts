@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { maxEntryAmount } from '../accounts/ledger/entries.ts';
-import { AppError } from '../kit/errors.ts';
+import { wrongField } from '../kit/errors.ts';
 import { isUuid } from '../kit/ids.ts';
 import { formatUsd, parseUsd, type Nano } from '../kit/money.ts';
 import { idField } from '../operations/id-field.ts';
@@ -112,7 +112,6 @@ export const toDays = (
   const last = to ?? Math.max(now, from ?? now);
   const first = from ?? Date.parse(`${toDay(last).slice(0, 7)}-01T00:00:00Z`);
   const end = Date.parse(`${toDay(last)}T00:00:00Z`) + msPerDay;
-  if (first >= end)
-    throw new AppError('invalid_parameter', 'The last day is before the first.', { param: 'to' });
+  if (first >= end) throw wrongField('invalid_parameter', 'to', 'The last day is before the first.');
   return { from: first, to: end };
 };

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AppError } from '../kit/errors.ts';
+import { AppError, wrongField } from '../kit/errors.ts';
 import { idField } from '../operations/id-field.ts';
 import {
   keyIdField,
@@ -9,26 +9,27 @@ import {
   toolsToName,
   type WrittenLimits,
 } from '../operations/keys/key-fields.ts';
-import { exampleKey as exampleOwnKey, keyMembers, toKeyAnswer } from '../operations/keys/key-answer.ts';
+import { keyView as ownView } from '../operations/keys/key-answer.ts';
 import { changeLimits, noLimits, noUse, type LimitChanges } from '../rules/key-limits.ts';
 import type { UsedKey } from '../store/store.ts';
 import { exampleAccountId } from './accounts.ts';
 import { accountIdField, limitField } from './fields.ts';
 import { readVerb, writeVerb, type OperatorServices, notFound, requireFound } from './verb.ts';
-import { like, noteExample, toPage } from '../operations/view.ts';
+import { defineView, like, toPage } from '../operations/view.ts';
 import { issueKey as issue, revokeKey as revoke } from '../accounts/keys.ts';
 
-export const keySchema = z.strictObject({ account_id: z.string(), ...keyMembers });
+const keyView = defineView<UsedKey>()({
+  account_id: [z.string(), 'accountId', exampleAccountId],
+  ...ownView.members,
+});
+export const { schema: keySchema } = keyView;
+const { example } = keyView;
 
-type KeyView = z.output<typeof keySchema>;
-
-const toKeyView = (key: UsedKey): KeyView => ({ account_id: key.accountId, ...toKeyAnswer(key) });
-
-const example: KeyView = noteExample(keySchema, { account_id: exampleAccountId, ...exampleOwnKey });
+type KeyView = typeof example;
 
 /** Reads a key as it is now. Throws AppError `key_not_found`. */
 const findKeyView = async (id: string, { store, clock }: OperatorServices): Promise<KeyView> =>
-  toKeyView(requireFound(await store.getKey({ id, now: clock.now() }), 'key', id));
+  keyView.show(requireFound(await store.getKey({ id, now: clock.now() }), 'key', id));
 
 /** Reads limits as an operator writes them. The settings of the gateway are read only for those that need them. */
 const readKnownLimits = async (
@@ -105,7 +106,7 @@ export const issueKey = writeVerb({
       case 'too_many':
         throw new Error('an operator has no limit of keys');
       case 'issued':
-        return { key: issued.key, api_key: toKeyView({ ...issued.apiKey, ...noUse }) };
+        return { key: issued.key, api_key: keyView.show({ ...issued.apiKey, ...noUse }) };
     }
   },
 });
@@ -133,7 +134,7 @@ export const changeKey = writeVerb({
     await findKeyView(id, services);
     const limits = await readKnownLimits(written, services);
     if (!(await services.store.changeKey({ id, label, ...limits })))
-      throw new AppError('invalid_value', 'The key is revoked. Issue a new one.', { param: 'key_id' });
+      throw wrongField('invalid_value', 'key_id', 'The key is revoked. Issue a new one.');
     return { api_key: await findKeyView(id, services) };
   },
 });
@@ -180,6 +181,6 @@ export const listKeys = readVerb({
   handle: async ({ account_id: accountId, limit }, { store, clock }) => {
     requireFound(await store.getAccount(accountId), 'account', accountId);
     const found = await store.listKeys({ accountId, limit: limit + 1, before: null, now: clock.now() });
-    return toPage('api_keys', found, { limit, show: toKeyView });
+    return toPage('api_keys', found, { limit, show: keyView.show });
   },
 });

@@ -3,7 +3,7 @@ import { toPriceDocument } from '../accounts/catalog/account-terms.ts';
 import { modelsAt } from '../accounts/catalog/model-changes.ts';
 import { type ModelConfig, pricedBy, priceSchema, type Price } from '../accounts/catalog/model.ts';
 import { isoOrNull, toIso } from '../kit/clock.ts';
-import { AppError } from '../kit/errors.ts';
+import { AppError, wrongField } from '../kit/errors.ts';
 import { formatUsd, type Nano } from '../kit/money.ts';
 import { count, time, usd } from '../operations/answer-fields.ts';
 import { defineView } from '../operations/view.ts';
@@ -113,10 +113,10 @@ const change = async (
   const { isOff, price } = toWanted(listed);
   const { kind } = listed.model;
   if (price !== null && !pricedBy[kind].includes(price.unit))
-    throw new AppError(
+    throw wrongField(
       'invalid_value',
+      'price',
       `price.unit: a SKU of kind ${kind} is priced by ${pricedBy[kind].join(' or ')}`,
-      { param: 'price' },
     );
   const now = services.clock.now();
   const priced = price === null ? listed.model : { ...listed.model, price };
@@ -131,12 +131,10 @@ const change = async (
     callId,
   });
   if (!isChanged)
-    throw new AppError(
+    throw wrongField(
       'invalid_value',
+      'sku',
       'Somebody else changed this SKU meanwhile. See "models list" again.',
-      {
-        param: 'sku',
-      },
     );
   await services.gateway?.shelf.follow();
   return { model: modelView.show(await findListed(sku, services)) };
@@ -167,9 +165,7 @@ export const setModel = writeVerb({
   },
   handle: async ({ sku, price, state }, services, callId) => {
     if (price === undefined && state === undefined)
-      throw new AppError('invalid_value', 'Nothing is to be changed. Give a price, a state or both.', {
-        param: 'price',
-      });
+      throw wrongField('invalid_value', 'price', 'Nothing is to be changed. Give a price, a state or both.');
     const toWanted = (listed: ListedModel): Wanted => ({
       isOff: state === undefined ? listed.change?.isOff === true : state === 'off',
       price: price ?? ownPrice(listed),

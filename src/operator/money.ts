@@ -48,9 +48,7 @@ interface Posted {
   available: Nano;
 }
 
-const postedView = defineView<Posted>({
-  balance_usd: 'What the account can spend now.',
-})({
+const postedView = defineView<Posted>({ balance_usd: 'What the account can spend now.' })({
   entry: [entryView.schema, ({ entry }) => entryView.show(entry), example],
   balance_usd: [usd, ({ available }) => formatUsd(available), '25.00'],
 });
@@ -203,10 +201,7 @@ export const refundJob = writeVerb({
 
 const transactionView = defineView<LedgerEntry & { model: string | null }>({
   model: 'The SKU of the job.',
-})({
-  ...entryView.members,
-  model: [z.string().nullable(), 'model', null],
-});
+})({ ...entryView.members, model: [z.string().nullable(), 'model', null] });
 
 export const listTransactions = readVerb({
   name: 'list_account_transactions',

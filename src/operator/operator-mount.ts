@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { bearerKey } from '../accounts/authenticate.ts';
 import { findOperator } from '../accounts/find-operator.ts';
 import type { Config } from '../config/config.ts';
-import { AppError, methodNotAllowed } from '../kit/errors.ts';
+import { AppError, methodNotAllowed, wrongField } from '../kit/errors.ts';
 import { type RequestNote, watchClient } from '../kit/log-request.ts';
 import type { Log } from '../kit/log.ts';
 import { isJsonObject } from '../kit/json.ts';
@@ -150,7 +150,7 @@ const checkType = ({ headers }: IncomingMessage, accepts: readonly string[]): vo
 };
 
 const misplaced = (name: string, problem: string): AppError =>
-  new AppError('invalid_parameter', `${name}: ${problem}`, { param: name });
+  wrongField('invalid_parameter', name, `${name}: ${problem}`);
 
 const hashOf = (authorization: string | undefined): string | null => {
   const key = bearerKey(authorization);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isoOrNull, toIso } from '../kit/clock.ts';
-import { AppError } from '../kit/errors.ts';
+import { wrongField } from '../kit/errors.ts';
 import { newOperatorKey, sha256 } from '../kit/ids.ts';
 import { instant } from '../operations/account/get-usage.ts';
 import { time } from '../operations/answer-fields.ts';
@@ -63,9 +63,7 @@ const issue = writeVerb({
   },
   handle: async ({ label, role, expires_at: expiresAt = null }, services, id) => {
     if (expiresAt !== null && expiresAt <= services.clock.now())
-      throw new AppError('invalid_parameter', 'expires_at: it is not in the future.', {
-        param: 'expires_at',
-      });
+      throw wrongField('invalid_parameter', 'expires_at', 'expires_at: it is not in the future.');
     const { key, operatorKey } = await issueOperatorKey(services, { id, label, role, expiresAt });
     return { key, operator_key: keyView.show(operatorKey) };
   },

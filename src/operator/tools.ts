@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isoOrNull, toIso } from '../kit/clock.ts';
-import { AppError } from '../kit/errors.ts';
+import { AppError, wrongField } from '../kit/errors.ts';
 import { formatUsd } from '../kit/money.ts';
 import { sanitizeLine } from '../kit/text.ts';
 import type { Config } from '../config/config.ts';
@@ -246,12 +246,10 @@ export const acceptTools = writeVerb({
         ? await store.listMountedTools(server)
         : [await findTool({ server, tool }, services)];
     if (pin !== undefined && tool === undefined)
-      throw new AppError('invalid_value', 'A pin is of one tool. Name the tool too.', { param: 'pin' });
+      throw wrongField('invalid_value', 'pin', 'A pin is of one tool. Name the tool too.');
     const refused = tool === undefined ? undefined : rows.find((row) => stateOf(row) === 'refused');
     if (refused !== undefined)
-      throw new AppError('invalid_value', `This tool cannot be accepted. ${refused.problem ?? ''}`, {
-        param: 'tool',
-      });
+      throw wrongField('invalid_value', 'tool', `This tool cannot be accepted. ${refused.problem ?? ''}`);
     const wanted = rows.flatMap(({ tool: name, pin: seen, acceptedPin }) =>
       seen === null || seen === acceptedPin ? [] : [{ tool: name, pin: seen }],
     );
@@ -260,9 +258,7 @@ export const acceptTools = writeVerb({
       ? []
       : await store.acceptMountedTools({ server, pins: wanted, now: clock.now(), callId });
     if (isOther || accepted.length < wanted.length)
-      throw new AppError('invalid_value', 'A tool has changed meanwhile. See "tools diff" again.', {
-        param: 'pin',
-      });
+      throw wrongField('invalid_value', 'pin', 'A tool has changed meanwhile. See "tools diff" again.');
     const settings = await config();
     return {
       tools: (await store.listMountedTools(server))
@@ -333,10 +329,10 @@ export const toolRevenue = readVerb({
   handle: async (asked, { store, clock, config }) => {
     const { from, to } = readSpan(asked, clock.now());
     if (to - from > maxSumDays * msPerDay)
-      throw new AppError(
+      throw wrongField(
         'invalid_range',
+        'from',
         `from: must be at most ${maxSumDays} days before to, which is ${toIso(to)}.`,
-        { param: 'from' },
       );
     const [sums, settings] = [await store.sumToolCalls({ from, to }), await config()];
     return { from: toIso(from), to: toIso(to), tools: sums.map((sum) => revenueView.show(sum, settings)) };

@@ -86,7 +86,10 @@ export const createProviders = async (config: ProvidersConfig, options: CreatePr
       })),
     /** Removes the files that a killed process left behind, and warns in the log of providers that do not answer. */
     warmUp: async (signal: AbortSignal): Promise<void> => {
-      const checks = checkAll(config, { log: options.log, signal });
+      const { log } = options;
+      const checks = Object.entries(config.providers).map(([name, provider]) =>
+        checkProvider(name, provider, { log, signal }),
+      );
       await Promise.all([movMaker.sweep(), ...checks]);
     },
     /** Ends connections and threads; answers under way fail. */
@@ -127,12 +130,6 @@ const createRouters = (models: ProvidersConfig['models'], { sources, served, opt
     videos: ofKind('video', (model) => createVideoRouter(routesOf(model, 'video'), { ...options, find })),
   };
 };
-
-const checkAll = (
-  { providers }: ProvidersConfig,
-  options: { log: Log; signal: AbortSignal },
-): Promise<void>[] =>
-  Object.entries(providers).map(([name, provider]) => checkProvider(name, provider, options));
 
 const notOnSale = (sku: string): never => {
   throw new ProviderError(`no route serves ${sku}`, { failure: 'retry_other', code: 'upstream_unavailable' });

@@ -1,6 +1,7 @@
 import { createHttpClient } from '../http/http-client.ts';
 import { OutboundError } from '../http/outbound.ts';
 import { PurchaseError } from '../http/pay-settings.ts';
+import { parseJson } from '../kit/json-pointer.ts';
 import {
   type AnswerHead,
   type HttpAnswer,
@@ -96,15 +97,6 @@ export const toAnswer = (head: AnswerHead, chunks: readonly Buffer[]): UpstreamA
   const [first] = chunks;
   const text = utf8.decode(first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks));
   return { ...head, text, value: parseJson(text) };
-};
-
-/** Returns undefined for a text that is not JSON. */
-const parseJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 };
 
 /** Maps a failure of the HTTP client to what the router may do about it. Throws any other error as it is. */

@@ -28,7 +28,8 @@ export const checkSettings: Check = (config) =>
       addresses(config),
       sales(config),
       database(config),
-      logging(config),
+      config.logLevel === 'silent' &&
+        warning('LOG_LEVEL is silent, so nobody learns of failures.', 'Set LOG_LEVEL=info, or warn.'),
       mounts(config),
     ],
     'No setting is unknown, contradicts another one, or is insecure.',
@@ -139,16 +140,12 @@ const database = ({ databaseUrl }: Config): Findings => {
   );
 };
 
-const logging = ({ logLevel }: Config): Findings =>
-  logLevel === 'silent' &&
-  warning('LOG_LEVEL is silent, so nobody learns of failures.', 'Set LOG_LEVEL=info, or warn.');
-
 const mounts = ({ mounts: all }: Config): Findings =>
   all.map((mount) => {
     const sentence = describeSandbox(mount);
     return [
       sentence !== null &&
-        (isSandboxed(mount)
+        (mount.target.kind === 'stdio' && mount.target.sandbox !== null
           ? problem(sentence, 'Install what is named, or let its sandbox be none.')
           : warning(sentence, 'Let it have sandbox: bubblewrap, or trust it with all that the gateway has.')),
       mount.target.kind === 'stdio' &&
@@ -159,9 +156,6 @@ const mounts = ({ mounts: all }: Config): Findings =>
         ),
     ];
   });
-
-const isSandboxed = ({ target }: Config['mounts'][0]): boolean =>
-  target.kind === 'stdio' && target.sandbox !== null;
 
 /** Whether a program that loads packages is told no version of the first one. */
 const isUnpinned = ({ command, args }: { command: string; args: readonly string[] }): boolean => {

@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { escapeCell } from '../../kit/text.ts';
 import { toFacets } from '../facets.ts';
 import type { ForgottenPeople, ForgottenSnapshot } from '../forgotten-people.ts';
 import { checkList, toOutcome, type ImportOutcome, type ImportRequest } from '../lead-index.ts';
@@ -97,9 +98,8 @@ const copyText = (staged: string): string => `copy ${staged} (position, ${column
 const stagedRow = (position: number, lead: Lead): string => {
   const terms = Array.from(indexTerms(lead), quoteTerm).join(' ');
   const values = [position, usernameKey(lead.username), lead.username, lead.followers, packLead(lead), terms];
-  return `${values.map((value) => String(value).replace(/[\\\t\n\r]/g, (found) => escapes[found] ?? found)).join('\t')}\n`;
+  return `${values.map((value) => escapeCell(String(value))).join('\t')}\n`;
 };
-const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };
 
 const stageInput = async (
   connection: Connection,

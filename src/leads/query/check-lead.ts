@@ -222,19 +222,15 @@ const readFlag = (fields: Record<string, unknown>, field: string): boolean | und
   return wrong(field, value, flagForm);
 };
 
-const readGender = (value: unknown): 'male' | 'female' | undefined => {
-  if (typeof value !== 'string' || value === '') return undefined;
-  switch (value.trim().toLowerCase()) {
-    case 'female':
-    case 'f':
-      return 'female';
-    case 'male':
-    case 'm':
-      return 'male';
-    default:
-      return undefined;
-  }
-};
+const genders = new Map<string, 'male' | 'female'>([
+  ['female', 'female'],
+  ['f', 'female'],
+  ['male', 'male'],
+  ['m', 'male'],
+]);
+
+const readGender = (value: unknown): 'male' | 'female' | undefined =>
+  typeof value === 'string' ? genders.get(value.trim().toLowerCase()) : undefined;
 
 const twoLetters = /^[A-Z]{2}$/;
 

@@ -55,21 +55,16 @@ const accessTrouble = (folder: string): string => {
 
 /** Explains why a folder is not writable; null for other errors. */
 const folderTrouble = (code: string): string | null => {
-  switch (code) {
-    case 'EACCES':
-    case 'EPERM':
-      return `the user ${userName()} may not read and write all of it; run the command as the user of the gateway`;
-    case 'EROFS':
-      return 'the disk is read-only';
-    case 'ENOENT':
-      return 'it does not exist and cannot be created; the disk may be read-only';
-    case 'ENOTDIR':
-      return 'a part of its path is not a folder';
-    case 'EEXIST':
-      return 'it is not a folder';
-    default:
-      return null;
-  }
+  const notAllowed = `the user ${userName()} may not read and write all of it; run the command as the user of the gateway`;
+  const troubles: Readonly<Record<string, string>> = {
+    EACCES: notAllowed,
+    EPERM: notAllowed,
+    EROFS: 'the disk is read-only',
+    ENOENT: 'it does not exist and cannot be created; the disk may be read-only',
+    ENOTDIR: 'a part of its path is not a folder',
+    EEXIST: 'it is not a folder',
+  };
+  return troubles[code] ?? null;
 };
 
 const megabytes = (bytes: number): string => `${Math.floor(bytes / 1e6).toLocaleString('en-US')} MB`;

@@ -1,75 +1,27 @@
 import { z } from 'zod';
-import { paySettings, readPay, type PayConfig } from '../../http/pay-settings.ts';
+import { paySettings, readPay } from '../../http/pay-settings.ts';
 import { ConfigError } from '../../kit/errors.ts';
 import { sha256 } from '../../kit/ids.ts';
-import { canonicalJson, type Json } from '../../kit/json.ts';
+import { canonicalJson } from '../../kit/json.ts';
 import { httpUrl, jsonPointer, secret } from '../../kit/settings.ts';
-import { defaultableFields, leadFields, type LeadDefaults, type LeadField } from '../lead-fields.ts';
+import { defaultableFields, leadFields, type LeadField } from '../lead-fields.ts';
 import {
   readFixedText,
   readJsonTemplate,
   readTextTemplate,
   searchedFields,
   type QueryField,
-  type Template,
   type TemplateOrigin,
 } from './query-template.ts';
 
 /** A service that answers JSON with a list of profiles. */
-export interface HttpLeadsConfig {
-  kind: 'http';
-  timeoutMs: number;
-  method: 'GET' | 'POST';
-  url: string;
-  /** Added to the query of `url`. */
-  parameters: Record<string, Template<string>>;
-  /** Names in lower case. Secret. */
-  headers: Record<string, string>;
-  /** Null: none is sent. */
-  body: Template<Json> | null;
-  /** Everything in the request that depends on the search. */
-  templates: Template<Json>[];
-  rules: AnswerRules;
-  /** The fewest rows that are asked for when a filter of the search is not sent. */
-  filteredRows: number;
-  maxResponseBytes: number;
-  /** Whether the operator pays nothing for a search, so that anybody may count matches. */
-  countsFree: boolean;
-  /** Asks for the countries and categories of all profiles; null: the service is not asked. */
-  facets: { url: string; body: Json } | null;
-  /** The request that deletes people; null: there is none. */
-  forget: ForgetRequest | null;
-  /** Null: its answers are not paid by x402. */
-  pay: PayConfig | null;
-  /** A digest of the settings. Other settings have another revision. */
-  revision: string;
-}
+export type HttpLeadsConfig = ReturnType<typeof readHttpSource>;
 
 /** Rules for reading the answers. Plain data, because they are sent to a thread. */
-export interface AnswerRules {
-  /** The JSON pointer of the list. */
-  results: string;
-  /** Rows with one of the values at the JSON pointer say that nothing was found. Null: there are none. */
-  nothing: { at: string; values: unknown[] } | null;
-  /** Where the fields of a row are, in place of the usual names. The first pointer with a value counts. */
-  fields: LeadFieldPointers;
-  /** Values for rows that lack a required field. Rows that lack it without a default are refused. */
-  defaults: LeadDefaults;
-  /** `check`: the words of the search are looked for in the profiles that the service finds. */
-  words: 'upstream' | 'check';
-  maxRows: number;
-}
+export type AnswerRules = HttpLeadsConfig['rules'];
 
 /** JSON pointers by field. An empty list: the field is not read. A field that is missing here has its usual names. */
 export type LeadFieldPointers = Partial<Record<LeadField, string[]>>;
-
-export interface ForgetRequest {
-  method: 'DELETE' | 'POST';
-  /** May have `{username_key}`: then each person is one request. */
-  url: string;
-  /** Its text `{username_keys}` is the list of all. Null: none is sent. */
-  body: Json | null;
-}
 
 /** Far below the 300 s that a proof of payment is valid: after the search it must still be settled. */
 export const maxSearchMs = 120_000;
@@ -138,10 +90,7 @@ export const httpSection = z.strictObject({
     .optional()
     .describe('`free`: the service is your own, so anybody may count matches'),
   facets: z
-    .strictObject({
-      url: serviceUrl,
-      body: secret(z.json()),
-    })
+    .strictObject({ url: serviceUrl, body: secret(z.json()) })
     .optional()
     .describe(
       '`POST` of `body` to `url` for `/v1/search/facets`, with the same `headers`; goes with `counts`',
@@ -221,7 +170,7 @@ export interface HttpSourceOrigin {
 export const readHttpSource = (
   given: Section,
   { environment, shareMs, totalMs, maxLimit }: HttpSourceOrigin,
-): HttpLeadsConfig => {
+) => {
   const method = given.method ?? (given.body === undefined ? 'GET' : 'POST');
   if (method === 'GET' && given.body !== undefined)
     throw new ConfigError(`${setting}.body: goes with method: POST`);
@@ -241,12 +190,13 @@ export const readHttpSource = (
   const templates = [...Object.values(parameters), ...(body === null ? [] : [body])];
   checkFields(given, new Set(templates.flatMap(({ fields }) => fields)));
   return {
-    kind: 'http',
+    kind: 'http' as const,
     method,
     url: given.url,
     parameters,
     headers: readHeaders(given.headers, { setting: `${setting}.headers`, environment }),
     body,
+    /** Everything in the request that depends on the search. */
     templates,
     rules: {
       results: given.results,
@@ -294,7 +244,7 @@ const checkFields = (given: Section, sent: ReadonlySet<QueryField>): void => {
     throw new ConfigError(`${setting}.max_rows: must be at least ${minCountedRows} beside counts`);
 };
 
-const readForget = (given: Section['forget']): ForgetRequest | null => {
+const readForget = (given: Section['forget']) => {
   if (given === undefined) return null;
   const { url, body = null, method = body === null ? 'DELETE' : 'POST' } = given;
   const isOneByOne = url.includes('{username_key}');

@@ -28,7 +28,7 @@ export const getAlerts = readOperation({
   path: '/v1/alerts',
   errors: ['permission_denied'],
   tool: null,
-  docs: { answer: 'Alerts', examples: [{ summary: 'An alert', status: 200, answer: example }] },
+  docs: { answer: 'Alerts', examples: [{ summary: 'An alert', answer: example }] },
   handle: async (_input, { caller }, services: Pick<Services, 'store'>) => {
     assertUnlimited(caller, 'read alerts');
     return jsonAnswer(await readAlert(caller.accountId, services));
@@ -73,11 +73,11 @@ export const setAlerts = webhookOperation({
   path: '/v1/alerts',
   errors: ['webhook_temporarily_unavailable'],
   method: 'PUT',
-  hasBody: true,
+  isStrict: true,
   docs: {
     answer: 'Alerts',
     event,
-    examples: [{ summary: 'An alert', body: example, status: 200, answer: example }],
+    examples: [{ summary: 'An alert', body: example, answer: example }],
     wrong: { low_balance_usd: '-5', url: null },
   },
   change: async ({ low_balance_usd: below, url }, { caller: { accountId } }, services) => {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { formatUsd } from '../../kit/money.ts';
 import { StoreError } from '../../store/store-error.ts';
 import { usd } from '../answer-fields.ts';
-import { jsonAnswer } from '../answer.ts';
+import { privateAnswer } from '../answer.ts';
 import { ensureWebhookSecret } from '../../jobs/webhooks/webhook-secrets.ts';
 import { callerKind, callerKinds, type Caller } from '../../accounts/authenticate.ts';
 import type { JsonObject } from '../../kit/json.ts';
@@ -77,7 +77,6 @@ export const getBalance = readOperation({
     examples: [
       {
         summary: 'An account with its webhook secret',
-        status: 200,
         answer: {
           balance_usd: '24.96',
           currency: 'USD',
@@ -87,19 +86,16 @@ export const getBalance = readOperation({
     ],
   },
   handle: async (_input, { caller, transport }, services: Pick<Services, 'store' | 'clock'>) =>
-    jsonAnswer(
-      {
-        balance_usd: formatUsd(caller.available),
-        currency: 'USD',
-        ...(transport === 'rest'
-          ? {
-              webhook_secret:
-                caller.limits === null
-                  ? (caller.webhookSecret ?? (await makeSecret(services.store, caller.accountId)))
-                  : null,
-            }
-          : { caller: await describeCaller(caller, services) }),
-      },
-      { headers: { 'cache-control': 'no-store' } },
-    ),
+    privateAnswer({
+      balance_usd: formatUsd(caller.available),
+      currency: 'USD',
+      ...(transport === 'rest'
+        ? {
+            webhook_secret:
+              caller.limits === null
+                ? (caller.webhookSecret ?? (await makeSecret(services.store, caller.accountId)))
+                : null,
+          }
+        : { caller: await describeCaller(caller, services) }),
+    }),
 });

@@ -10,7 +10,7 @@ import type { FoundEntry, Job, Payment } from '../../store/store.ts';
 import { time, usd } from '../answer-fields.ts';
 import { idField, toJobId } from '../id-field.ts';
 import { imageJobId } from '../images/image-examples.ts';
-import { jsonAnswer } from '../answer.ts';
+import { privateAnswer } from '../answer.ts';
 import type { AccountCall, Services } from '../call.ts';
 import { opaque } from '../schema-marks.ts';
 import { boughtPaymentView, paidStatus, paidStatuses } from './bought-payment.ts';
@@ -86,7 +86,6 @@ export const getReceipt = readOperation({
       {
         summary: 'An image',
         parameters: { receipt_id: imageJobId },
-        status: 200,
         answer: {
           id: imageJobId,
           type: 'job',
@@ -114,10 +113,7 @@ export const getReceipt = readOperation({
       throw new AppError('not_found', 'This account has no receipt with that id. Check the id.');
     // Anybody can find the proof on the chain.
     const receipt = bought === undefined ? found : { ...found, balance_after_usd: null };
-    return jsonAnswer(
-      { ...receipt, receipt: await sign(receipt, services) },
-      { headers: { 'cache-control': 'no-store' } },
-    );
+    return privateAnswer({ ...receipt, receipt: await sign(receipt, services) });
   },
 });
 

@@ -5,7 +5,7 @@ import { formatUsd, type Nano } from '../../kit/money.ts';
 import { periodEnd, periodNames } from '../../rules/key-limits.ts';
 import type { HistoryPosition, StatementEntry } from '../../store/store.ts';
 import { usd } from '../answer-fields.ts';
-import { jsonAnswer } from '../answer.ts';
+import { privateAnswer } from '../answer.ts';
 import type { Services } from '../call.ts';
 import { readOperation } from '../define-operation.ts';
 import { invalidQuery } from '../validate.ts';
@@ -89,7 +89,6 @@ export const getStatement = readOperation({
       {
         summary: 'A month with one image',
         parameters: { month: '2026-11' },
-        status: 200,
         answer: {
           month: '2026-11',
           currency: 'USD',
@@ -122,18 +121,15 @@ export const getStatement = readOperation({
     }
     const statement = cursor === undefined ? await begin(own, services) : resume(own, cursor, services);
     const { lines, rest } = await readPage(statement, services);
-    return jsonAnswer(
-      {
-        month: own.name,
-        currency: 'USD',
-        opening_balance_usd: formatUsd(statement.balance),
-        closing_balance_usd: formatUsd(lines.at(-1)?.balance ?? statement.balance),
-        data: lines.map((line) => lineView.show(line, null)),
-        has_more: rest !== null,
-        next_cursor: rest === null ? null : toCursor(rest, services),
-      },
-      { headers: { 'cache-control': 'no-store' } },
-    );
+    return privateAnswer({
+      month: own.name,
+      currency: 'USD',
+      opening_balance_usd: formatUsd(statement.balance),
+      closing_balance_usd: formatUsd(lines.at(-1)?.balance ?? statement.balance),
+      data: lines.map((line) => lineView.show(line, null)),
+      has_more: rest !== null,
+      next_cursor: rest === null ? null : toCursor(rest, services),
+    });
   },
 });
 
@@ -183,19 +179,9 @@ const readPage = async (
   return { lines, rest: last === undefined ? null : { ...statement, after: last, balance } };
 };
 
-const columns = [
-  'created_at',
-  'type',
-  'kind',
-  'model',
-  'job_id',
-  'key_id',
-  'key_label',
-  'payment',
-  'id',
-  'amount_usd',
-  'balance_usd',
-];
+const columns = 'created_at type kind model job_id key_id key_label payment id amount_usd balance_usd'.split(
+  ' ',
+);
 
 const edgeLine = (type: 'opening_balance' | 'closing_balance', balance: Nano): string =>
   csvLine(columns.map((name) => (name === 'type' ? type : name === 'balance_usd' ? balance : '')));

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { toIso } from '../../kit/clock.ts';
-import { AppError } from '../../kit/errors.ts';
+import { wrongField } from '../../kit/errors.ts';
 import { time, usd } from '../answer-fields.ts';
 import { seesAllKeys } from '../keys/key-answer.ts';
 import { opaque, unlisted } from '../schema-marks.ts';
-import { jsonAnswer } from '../answer.ts';
+import { privateAnswer } from '../answer.ts';
 import type { Services } from '../call.ts';
 import { formatUsd } from '../../kit/money.ts';
-import type { JobStatus, KeySum, TagSum, UsageSum, UsageSums } from '../../store/store.ts';
+import type { JobStatus, KeySum, TagSum, UsageSums } from '../../store/store.ts';
 import { readOperation } from '../define-operation.ts';
 
 const dayMs = 86_400_000;
@@ -96,9 +96,7 @@ export const readSpan = (
 ): { from: number; to: number } => {
   const { from = now - defaultSpanMs, to = now } = asked;
   if (from < to) return { from, to };
-  throw new AppError('invalid_range', `from: must be earlier than to, which is ${toIso(to)}.`, {
-    param: 'from',
-  });
+  throw wrongField('invalid_range', 'from', `from: must be earlier than to, which is ${toIso(to)}.`);
 };
 
 /** Sums up the usage of an account. `onlyKey`: all other keys are one sum. Throws AppError `invalid_range`. */
@@ -128,19 +126,13 @@ export const getUsage = readOperation({
   errors: ['invalid_range'],
   docs: {
     answer: 'Usage',
-    examples: [
-      {
-        summary: 'The last 30 days',
-        ...usageExample,
-        status: 200,
-      },
-    ],
+    examples: [{ summary: 'The last 30 days', ...usageExample }],
     wrong: { from: 'x' },
   },
   handle: async (asked, { caller }, services: Pick<Services, 'store' | 'clock'>) =>
-    jsonAnswer(await usageOf(asked, caller.accountId, services, seesAllKeys(caller) ? null : caller.keyId), {
-      headers: { 'cache-control': 'no-store' },
-    }),
+    privateAnswer(
+      await usageOf(asked, caller.accountId, services, seesAllKeys(caller) ? null : caller.keyId),
+    ),
 });
 
 const otherKeys = 'other keys';
@@ -153,13 +145,18 @@ export const totalUsage = ({ groups, keys, tags }: UsageSums) => ({
   ...sumUp(groups),
   by_model: groupBy(groups, ({ model }) => model).map(([model, group]) => ({ model, ...sumUp(group) })),
   by_kind: groupBy(groups, ({ kind }) => kind).map(([kind, group]) => ({ kind, ...sumUp(group) })),
-  by_day: groupBy(groups, dayOf).map(([day, group]) => ({ day, ...sumUp(group) })),
+  by_day: groupBy(groups, ({ day }) => toIso(day * dayMs).slice(0, 'YYYY-MM-DD'.length)).map(
+    ([day, group]) => ({ day, ...sumUp(group) }),
+  ),
   by_key: sumKeys(keys),
   by_tag: sumTags(tags),
 });
 
 const sumKeys = (sums: readonly KeySum[]) => {
-  const byKey = groupBy(sums, ({ keyId }) => keyId).sort(([, one], [, other]) => bySpent(one, other));
+  // The most spent comes first.
+  const byKey = groupBy(sums, ({ keyId }) => keyId).sort(([, one], [, other]) =>
+    Number(spent(other) - spent(one)),
+  );
   const rest = byKey.slice(maxKeys).flatMap(([, group]) => group);
   return [
     ...byKey
@@ -177,15 +174,6 @@ const sumTags = (sums: readonly TagSum[]) =>
 
 const spent = (sums: readonly KeySum[]): bigint =>
   sums.reduce((total, { charged, refunded }) => total + charged - refunded, 0n);
-
-/** The most spent comes first. */
-const bySpent = (one: readonly KeySum[], other: readonly KeySum[]): number => {
-  const difference = spent(other) - spent(one);
-  return difference === 0n ? 0 : difference > 0n ? 1 : -1;
-};
-
-const dayOf = ({ day }: UsageSum): string =>
-  new Date(day * dayMs).toISOString().slice(0, 'YYYY-MM-DD'.length);
 
 /** Returns one group per key, ordered by key. */
 const groupBy = <Sum>(sums: readonly Sum[], keyOf: (sum: Sum) => string): [string, Sum[]][] =>

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { AppError } from '../../kit/errors.ts';
+import { AppError, wrongField } from '../../kit/errors.ts';
 import type { HistoryPosition } from '../../store/store.ts';
 
 /** The list and the account that a cursor belongs to. */
@@ -43,8 +43,8 @@ export const createHistoryCursors = (secret: string) => {
 };
 
 const invalidCursor = (): AppError =>
-  new AppError(
+  wrongField(
     'invalid_cursor',
+    'cursor',
     'cursor: it is not a next_cursor of this list and account. Send one as it came, or leave it out to begin anew.',
-    { param: 'cursor' },
   );

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ErrorCode } from '../../kit/errors.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import type { HistoryPosition } from '../../store/store.ts';
-import { jsonAnswer } from '../answer.ts';
+import { privateAnswer } from '../answer.ts';
 import type { AccountCall, Services } from '../call.ts';
 import type { ReadOperation } from '../definition.ts';
 import { forRest } from '../schema-marks.ts';
@@ -80,7 +80,6 @@ export const historyOperation = <Row extends HistoryPosition, Needs = Services, 
         {
           summary,
           parameters: { limit: exampleLimit },
-          status: 200,
           answer: {
             data: [toJson(view.example), ...more],
             has_more: nextCursor !== null,
@@ -98,14 +97,11 @@ export const historyOperation = <Row extends HistoryPosition, Needs = Services, 
       const before = cursor === undefined ? null : historyCursors.read(cursor, scope);
       const found = await read({ ...asked, accountId, limit: limit + 1, before }, call, services);
       const { rows, next } = Array.isArray(found) ? cutPage(found, limit) : found;
-      return jsonAnswer(
-        {
-          data: rows.map((row) => toJson(view.show(row, services))),
-          has_more: next !== null,
-          next_cursor: next && historyCursors.write(next, scope),
-        },
-        { headers: { 'cache-control': 'no-store' } },
-      );
+      return privateAnswer({
+        data: rows.map((row) => toJson(view.show(row, services))),
+        has_more: next !== null,
+        next_cursor: next && historyCursors.write(next, scope),
+      });
     },
   });
 

@@ -155,11 +155,7 @@ export const signInWithWallet = soldOperation<SignInInput, typeof sale>({
     'with a challenge to sign, good for five minutes and one use. Free.',
   input,
   output,
-  rest: {
-    path: signInPath,
-    isBodyOptional: true,
-    errors: ['invalid_sign_in'],
-  },
+  rest: { path: signInPath, isBodyOptional: true, errors: ['invalid_sign_in'] },
   tool: { main: challengeFields.split(' ') },
   docs: {
     answer: 'SignIn',
@@ -167,7 +163,6 @@ export const signInWithWallet = soldOperation<SignInInput, typeof sale>({
       {
         summary: 'A key for an hour, with the signed message in the header',
         body: { expires_in: 3_600 },
-        status: 200,
         answer: {
           object: 'sign_in',
           key: 'sk_causeway_…',

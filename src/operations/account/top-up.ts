@@ -49,7 +49,6 @@ export const topUp = soldOperation<TopUpInput, CreditSale<TopUpInput>>({
       {
         summary: 'One dollar, paid',
         body: { amount_usd: '1.00' },
-        status: 200,
         answer: {
           object: 'topup',
           amount_usd: '1.00',

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { callerKind, callerKinds, scopes } from '../../accounts/authenticate.ts';
 import { accountLimits } from '../../accounts/catalog/catalog.ts';
-import { jsonAnswer } from '../answer.ts';
+import { privateAnswer } from '../answer.ts';
 import type { Services } from '../call.ts';
 import { readOperation } from '../define-operation.ts';
-import { exampleKey, keySchema, seesAllKeys, toKeyAnswer } from '../keys/key-answer.ts';
+import { keySchema, keyView, seesAllKeys } from '../keys/key-answer.ts';
 
 export const whoami = readOperation({
   name: 'whoami',
@@ -32,7 +32,6 @@ export const whoami = readOperation({
     examples: [
       {
         summary: 'A key with limits',
-        status: 200,
         answer: {
           account_id: '019ab0aa-0b1c-7d2e-8f30-4a5b6c7d8e9f',
           kind: 'api_key',
@@ -40,7 +39,7 @@ export const whoami = readOperation({
           sandbox: false,
           requests_per_minute: 600,
           active_videos: 5,
-          key: exampleKey,
+          key: keyView.example,
         },
       },
     ],
@@ -51,18 +50,15 @@ export const whoami = readOperation({
     const key = keys.find(({ id }) => id === keyId);
     if (key === undefined) throw new Error(`the key ${keyId} of a caller is not in the store`);
     const { requestsPerMinute, activeVideos } = accountLimits(caller, services);
-    return jsonAnswer(
-      {
-        account_id: accountId,
-        kind: callerKind(caller),
-        scopes: caller.scopes ? [...caller.scopes] : null,
-        sandbox: caller.isSandbox,
-        requests_per_minute: requestsPerMinute,
-        active_videos: activeVideos,
-        // Whoever has a key with limits may be a third party.
-        key: { ...toKeyAnswer(key), ...(seesAllKeys(caller) ? {} : { alert_url: null }) },
-      },
-      { headers: { 'cache-control': 'no-store' } },
-    );
+    return privateAnswer({
+      account_id: accountId,
+      kind: callerKind(caller),
+      scopes: caller.scopes ? [...caller.scopes] : null,
+      sandbox: caller.isSandbox,
+      requests_per_minute: requestsPerMinute,
+      active_videos: activeVideos,
+      // Whoever has a key with limits may be a third party.
+      key: { ...keyView.show(key), ...(seesAllKeys(caller) ? {} : { alert_url: null }) },
+    });
   },
 });

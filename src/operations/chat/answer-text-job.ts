@@ -1,11 +1,10 @@
 import type { TextServices } from './text-job.ts';
-import { AppError } from '../../kit/errors.ts';
 import { parseKept } from '../../kit/json.ts';
 import { isSandboxJob, isTerminal } from '../../jobs/public-job.ts';
 import type { JobEvent } from '../../jobs/executor.ts';
 import type { KnownJob, LiveJob } from '../../jobs/job-runner.ts';
 import type { Job } from '../../store/store.ts';
-import { toJobError, waitForEnd, billHeaders } from '../jobs/job-answer.ts';
+import { billHeaders, keptAnswer, toJobError, waitForEnd } from '../jobs/job-answer.ts';
 import {
   type Answer,
   jsonAnswer,
@@ -108,17 +107,10 @@ export const answerTextJob = async (
   if (stream !== null) return streamTextJob({ job, headers: ownHeaders, stream }, call, services);
   const finished = await waitForEnd({ job, timeoutMs: services.config.chatDeadlineMs }, call, services);
   const headers = { ...ownHeaders, ...billHeaders(finished, services.config) };
-  if (!isTerminal(finished))
-    throw new AppError(
-      'request_timeout',
-      `The ${job.kind === 'chat' ? 'answer' : 'response'} takes longer than this request may wait; it goes on. ${readLater}`,
-      { headers: { ...headers, 'x-should-retry': 'false' } },
-    );
-  if (finished.status === 'failed' || finished.result === null) throw toJobError(finished, headers);
-  return jsonAnswer(finished.made ?? parseKept(finished.result), {
-    headers,
-    isSandbox: isSandboxJob(finished),
-  });
+  const what = job.kind === 'chat' ? 'answer' : 'response';
+  const goesOn = `The ${what} takes longer than this request may wait; it goes on. ${readLater}`;
+  const result = keptAnswer(finished, headers, goesOn);
+  return jsonAnswer(finished.made ?? parseKept(result), { headers, isSandbox: isSandboxJob(finished) });
 };
 
 /** Makes the tasks of a tool whose jobs run in a text model. Their answers are kept with the jobs. */

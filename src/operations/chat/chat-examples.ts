@@ -2,7 +2,7 @@ import type { JobEvent } from '../../jobs/executor.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import type { FinishReason } from '../../providers/text/text-provider.ts';
 import type { Job } from '../../store/store.ts';
-import type { OperationDocs } from '../operation-docs.ts';
+import type { DocsExamples } from '../define-operation.ts';
 import { createChatStream } from './chat-stream.ts';
 import { createChatAnswer, toCompletion } from './run-chat.ts';
 
@@ -48,8 +48,8 @@ const question: JsonObject = {
   messages: [{ role: 'user', content: 'What does a causeway do? One sentence.' }],
 };
 
-export const createChatCompletionExamples: OperationDocs['examples'] = [
-  { summary: 'A question', body: { ...question, max_tokens: 200 }, status: 200, answer: completionExample },
+export const createChatCompletionExamples: DocsExamples = [
+  { summary: 'A question', body: { ...question, max_tokens: 200 }, answer: completionExample },
   {
     summary: 'A function call',
     body: {
@@ -66,8 +66,7 @@ export const createChatCompletionExamples: OperationDocs['examples'] = [
         },
       ],
     },
-    status: 200,
     answer: completion([toolCall], 'tool_calls'),
   },
-  { summary: 'A stream', body: { ...question, stream: true }, status: 200, answer: null, stream: chatStream },
+  { summary: 'A stream', body: { ...question, stream: true }, answer: null, stream: chatStream },
 ];

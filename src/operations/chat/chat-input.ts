@@ -192,19 +192,13 @@ export type ChatInput = z.infer<typeof chatInput>;
 
 /** Returns the members for the upstream, without absent and null ones. */
 export const forwardedOptions = (request: ChatInput): JsonObject => {
-  const options: JsonObject = {};
-  for (const name of forwardedNames) {
-    const value = request[name];
-    if (value !== undefined && value !== null) options[name] = value;
-  }
-  const extra = extraBody(request);
-  if (Object.keys(extra).length > 0) options['extra_body'] = extra;
-  return options;
+  // Members that the request itself defines have rules that an upstream would skip.
+  const extra = Object.entries(request.extra_body ?? {}).filter(([name]) => !(name in chatInput.shape));
+  return withoutNull({
+    ...Object.fromEntries(forwardedNames.map((name) => [name, request[name]])),
+    extra_body: extra.length === 0 ? null : Object.fromEntries(extra),
+  });
 };
-
-/** Returns `extra_body` without members that the request itself defines: these have rules that an upstream would skip. */
-const extraBody = ({ extra_body: extra }: ChatInput): JsonObject =>
-  Object.fromEntries(Object.entries(extra ?? {}).filter(([name]) => !(name in chatInput.shape)));
 
 /** Returns the members without those that are absent or null. */
 export const withoutNull = (members: { [name: string]: Json | undefined }): JsonObject =>

@@ -183,24 +183,20 @@ export const promptTokensUpperBound = (
   return tokens;
 };
 
-const contentTokens = (content: TextMessage['content'], tokensPerMedia: number): number => {
-  if (content === undefined || content === null) return 0;
-  if (typeof content === 'string') return Buffer.byteLength(content);
-  return content.reduce((sum, part) => sum + partTokens(part, tokensPerMedia), 0);
-};
+const contentTokens = (content: TextMessage['content'], tokensPerMedia: number): number =>
+  Array.isArray(content)
+    ? content.reduce((sum, part) => sum + partTokens(part, tokensPerMedia), 0)
+    : Buffer.byteLength(content ?? '');
 
 /** Speech has 750 bytes a second or more (Opus), a third more in base64, and models count 32 tokens a second or fewer. */
 const audioLengthPerToken = 24;
 
 const partTokens = (part: JsonObject, tokensPerMedia: number): number => {
-  switch (part['type']) {
-    case 'image_url':
-      return tokensPerMedia;
-    case 'input_audio':
-      return Math.max(tokensPerMedia, Math.ceil(JSON.stringify(part).length / audioLengthPerToken));
-    default:
-      return Buffer.byteLength(JSON.stringify(part));
-  }
+  if (part['type'] === 'image_url') return tokensPerMedia;
+  const text = JSON.stringify(part);
+  return part['type'] === 'input_audio'
+    ? Math.max(tokensPerMedia, Math.ceil(text.length / audioLengthPerToken))
+    : Buffer.byteLength(text);
 };
 
 /** The work of a text job: the checked request and its terms. Never stored whole. */

@@ -3,12 +3,13 @@ import { z } from 'zod';
 import type { Catalog } from '../../accounts/catalog/catalog.ts';
 import { toPricing } from '../../accounts/catalog/model.ts';
 import type { WebhookSettings } from '../../jobs/webhooks/webhook-settings.ts';
-import { AppError } from '../../kit/errors.ts';
+import { wrongField } from '../../kit/errors.ts';
 import type { ImageJobInput, ImageJobRequest } from './run-image.ts';
 import { parsedShare } from '../../limits/memory-budget.ts';
 import { refuseInput } from '../../media/stream-input.ts';
 import { formatUsd } from '../../kit/money.ts';
 import { aspectRatios, type AspectRatio } from '../../providers/image/image-provider.ts';
+import { nearestShape, ratioProportion } from '../../providers/video/video-provider.ts';
 import { assertWebhooks, checkWebhookUrl, prepareWebhook } from '../webhook-url.ts';
 import { customData } from '../custom-data.ts';
 import { toJobAnswer, waitForEnd, jobSchema } from '../jobs/job-answer.ts';
@@ -182,10 +183,10 @@ const refuseUnsupported = (
   settings: WebhookSettings,
 ): void => {
   if (typeof format === 'string' && format !== 'url')
-    throw new AppError(
+    throw wrongField(
       'unsupported_response_format',
+      'response_format',
       'response_format: only "url" is served. Leave it out.',
-      { param: 'response_format' },
     );
   if (typeof webhookUrl === 'string' && !isAsync)
     throw refuseInput('webhook_url', 'goes with async=true only');
@@ -199,18 +200,11 @@ const namedImages = ({ image }: Input): NamedImage[] => {
 };
 
 const ratioOf = ({ size, aspect_ratio: ratio }: Input): AspectRatio =>
-  typeof size === 'string' && size !== 'auto' ? nearestRatio(size) : (ratio ?? 'auto');
+  typeof size === 'string' && size !== 'auto'
+    ? nearestShape(drawnRatios, ratioProportion(size))
+    : (ratio ?? 'auto');
 
-/** Returns the ratio nearest to WIDTHxHEIGHT. Distances are logarithmic, so that wide and tall count alike. */
-const nearestRatio = (size: string): AspectRatio => {
-  const wanted = logarithmOf(size.split('x'));
-  const distance = (ratio: AspectRatio): number => Math.abs(logarithmOf(ratio.split(':')) - wanted);
-  return aspectRatios
-    .filter((ratio) => ratio !== 'auto')
-    .reduce((best, ratio) => (distance(ratio) < distance(best) ? ratio : best));
-};
-
-const logarithmOf = ([width, height]: string[]): number => Math.log(Number(width) / Number(height));
+const drawnRatios = aspectRatios.filter((ratio) => ratio !== 'auto');
 
 /** The deadline for all images of a request, from the first download to the last saved byte. */
 const inputsDeadlineMs = 30_000;

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../kit/json.ts';
-import type { EventDocs, OperationDocs } from '../operation-docs.ts';
+import type { DocsExamples } from '../define-operation.ts';
+import type { EventDocs } from '../operation-docs.ts';
 import { z } from 'zod';
 import { errorEnvelope, time } from '../answer-fields.ts';
 import { forRest } from '../schema-marks.ts';
@@ -60,11 +61,10 @@ export const failedImage: JsonObject = {
 
 const lighthouse: JsonObject = { model: 'imagemodel-1.0', prompt: 'A lighthouse at dusk, watercolour' };
 
-export const createImageExamples: OperationDocs['examples'] = [
+export const createImageExamples: DocsExamples = [
   {
     summary: 'Text to image, waiting for the result',
     body: { ...lighthouse, aspect_ratio: '3:2' },
-    status: 200,
     answer: { ...doneImage, custom_data: {} },
   },
   {

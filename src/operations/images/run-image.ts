@@ -102,7 +102,8 @@ export const createRunImage = ({
   };
 };
 
-const sizeOf = (inputs: readonly ImageJobInput[]): number =>
+/** Returns how many bytes inputs have together. */
+export const sizeOf = (inputs: readonly Pick<ImageJobInput, 'sizeBytes'>[]): number =>
   inputs.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
 
 const load = (

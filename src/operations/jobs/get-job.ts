@@ -40,12 +40,11 @@ export const getJob = readOperation({
       'State and result of a job of this account, whatever its kind. Poll it while status is queued or running. Result ' +
       'URLs of images are in data once status is done. Free.',
     examples: [
-      { summary: 'A finished image', parameters: { job_id: imageJobId }, status: 200, answer: doneImage },
-      { summary: 'A refused image', parameters: { job_id: imageJobId }, status: 200, answer: failedImage },
+      { summary: 'A finished image', parameters: { job_id: imageJobId }, answer: doneImage },
+      { summary: 'A refused image', parameters: { job_id: imageJobId }, answer: failedImage },
       {
         summary: 'A finished chat',
         parameters: { job_id: chatJobId },
-        status: 200,
         answer: {
           ...doneImage,
           id: chatJobId,

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { AppError, errorTable, toErrorCode } from '../../kit/errors.ts';
-import { isSandboxJob, toPublicJob, providerOf } from '../../jobs/public-job.ts';
+import { isSandboxJob, isTerminal, providerOf, toPublicJob } from '../../jobs/public-job.ts';
 import { type Nano, formatUsd } from '../../kit/money.ts';
 import type { KnownJob } from '../../jobs/job-runner.ts';
-import type { Job, Store } from '../../store/store.ts';
+import type { Job } from '../../store/store.ts';
 import { type JsonAnswer, jsonAnswer, type MediaLink } from '../answer.ts';
 import type { AccountCall, Services, OperationSettings } from '../call.ts';
 import { errorEnvelope, sandboxMark, time, usd } from '../answer-fields.ts';
@@ -56,18 +56,14 @@ export const answerJob = async (
   { store, config }: Pick<Services, 'store' | 'config'>,
   toAnswer: (available: Nano) => Pick<JsonAnswer, 'body' | 'status' | 'links'>,
 ): Promise<JsonAnswer> => {
-  const available = job.available ?? (await readAvailable(store, job));
+  const account = job.available === undefined ? await store.getAccount(job.accountId) : null;
+  const available = job.available ?? (account === null ? 0n : account.balance - account.held);
   const { body, ...rest } = toAnswer(available);
   return jsonAnswer(body, {
     ...rest,
     headers: { 'cache-control': 'no-store', ...billHeaders({ ...job, available }, config) },
     isSandbox: isSandboxJob(job),
   });
-};
-
-const readAvailable = async (store: Store, { accountId }: Job): Promise<Nano> => {
-  const account = await store.getAccount(accountId);
-  return account === null ? 0n : account.balance - account.held;
 };
 
 const linksOf = (data: unknown): MediaLink[] => {
@@ -123,6 +119,14 @@ export const toJobError = (job: Job, headers: Record<string, string>): AppError 
     isLogged: true,
     ...(status === 429 || status === 503 ? { retryAfterSeconds } : {}),
   });
+};
+
+/** Returns what an ended job answers. Throws its error, or AppError `request_timeout` with this text if it goes on. */
+export const keptAnswer = (job: Job, headers: Record<string, string>, goesOn: string): string => {
+  if (!isTerminal(job))
+    throw new AppError('request_timeout', goesOn, { headers: { ...headers, 'x-should-retry': 'false' } });
+  if (job.status === 'failed' || job.result === null) throw toJobError(job, headers);
+  return job.result;
 };
 
 /** The headers with the cost and the provider of a job, by their names after `x-<brand>-`. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isoOrNull, toIso } from '../../kit/clock.ts';
-import { AppError } from '../../kit/errors.ts';
+import { wrongField } from '../../kit/errors.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { formatUsd } from '../../kit/money.ts';
 import type { Connection, Store } from '../../store/store.ts';
@@ -9,8 +9,8 @@ import type { Services } from '../call.ts';
 import { historyOperation } from '../account/history-page.ts';
 import { jsonAnswer } from '../answer.ts';
 import { time, usd } from '../answer-fields.ts';
-import type { ReadOperation, RestBinding } from '../definition.ts';
-import { readOperation } from '../define-operation.ts';
+import type { ReadOperation } from '../definition.ts';
+import { type DocsExamples, readOperation, type ReadParts } from '../define-operation.ts';
 import { idField } from '../id-field.ts';
 import { defineView, extensible } from '../view.ts';
 import { assertMakesKeys, usdOrNull } from './key-answer.ts';
@@ -95,13 +95,14 @@ export const limitConnection = async (
 const noSuchConnection =
   'connection_id: this account has no such connection, or it has ended. See GET /v1/connections.';
 
-interface Parts<Input> extends Pick<ReadOperation<Input>, 'name' | 'title' | 'description' | 'input'> {
-  rest: Pick<RestBinding, 'method' | 'isStrict'>;
-  summary: string;
-  body?: JsonObject;
+interface Parts<Input> extends Pick<
+  ReadParts<Input, Services>,
+  'name' | 'title' | 'description' | 'input' | 'method' | 'isStrict'
+> {
+  example: Omit<DocsExamples[0], 'answer'>;
   /** What the answer of the example has beside that of the view. */
   changed: JsonObject;
-  wrong: ReadOperation['docs']['wrong'];
+  wrong: JsonObject;
   /** Returns false if there is no such connection. */
   change(
     own: { id: string; accountId: string },
@@ -112,18 +113,14 @@ interface Parts<Input> extends Pick<ReadOperation<Input>, 'name' | 'title' | 'de
 
 /** Makes an operation that changes a connection of the account, and answers it as it is then. It is no tool. */
 const ownConnectionOperation = <Input extends { connection_id: string }>({
-  rest,
-  summary,
-  body,
+  example: written,
   changed,
   wrong,
   change,
   ...parts
 }: Parts<Input>): ReadOperation<Input> => {
-  const parameters = { connection_id: example.id };
-  const answer = { ...example, ...changed };
   const when = 'The account has no such connection, or it has ended.';
-  const operation = readOperation<Input>({
+  return readOperation<Input>({
     ...parts,
     output: view.schema,
     path: '/v1/connections/{connection_id}',
@@ -131,7 +128,9 @@ const ownConnectionOperation = <Input extends { connection_id: string }>({
     tool: null,
     docs: {
       answer: 'Connection',
-      examples: [{ summary, parameters, ...(body === undefined ? {} : { body }), status: 200, answer }],
+      examples: [
+        { parameters: { connection_id: example.id }, ...written, answer: { ...example, ...changed } },
+      ],
       wrong,
       errors: { not_found: { when, message: noSuchConnection, param: 'connection_id' } },
     },
@@ -140,12 +139,10 @@ const ownConnectionOperation = <Input extends { connection_id: string }>({
       const own = { id: input.connection_id.toLowerCase(), accountId: caller.accountId };
       const isChanged = await change(own, input, services);
       const connection = await services.store.getConnection({ ...own, now: services.clock.now() });
-      if (!isChanged || connection === null)
-        throw new AppError('not_found', noSuchConnection, { param: 'connection_id' });
+      if (!isChanged || connection === null) throw wrongField('not_found', 'connection_id', noSuchConnection);
       return jsonAnswer(connectionView.show(connection));
     },
   });
-  return { ...operation, rest: { ...operation.rest, ...rest } };
 };
 
 export const updateConnection = ownConnectionOperation({
@@ -156,9 +153,9 @@ export const updateConnection = ownConnectionOperation({
     'limit. One of both budgets has to stay. Not with a key that has limits. Free.',
   // A misspelt limit must not be ignored.
   input: z.strictObject({ connection_id: connectionIdField, ...connectionLimits }),
-  rest: { method: 'POST', isStrict: true },
-  summary: 'Another limit in all',
-  body: { budget_total_usd: '80.00' },
+  method: 'POST',
+  isStrict: true,
+  example: { summary: 'Another limit in all', body: { budget_total_usd: '80.00' } },
   changed: { budget_total_usd: '80.00' },
   wrong: { connection_id: example.id, budget_day_usd: '-5' },
   change: (own, input, { store }) => limitConnection(store, own, input),
@@ -170,8 +167,8 @@ export const endConnection = ownConnectionOperation({
   description:
     'Ends the connection of an assistant at once; jobs that it began go on. Not with a key that has limits. Free.',
   input: z.object({ connection_id: connectionIdField }),
-  rest: { method: 'DELETE' },
-  summary: 'An ended connection',
+  method: 'DELETE',
+  example: { summary: 'An ended connection' },
   changed: { revoked_at: '2026-11-20T10:00:00.000Z' },
   wrong: { connection_id: 'x'.repeat(129) },
   change: (own, _input, { store, clock }) => store.endConnection({ ...own, now: clock.now() }),

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { AppError } from '../../kit/errors.ts';
 import { jsonAnswer } from '../answer.ts';
-import type { ReadOperation } from '../definition.ts';
-import { assertMakesKeys, exampleKey, newKeySchema, toKeyAnswer, exampleKeyId } from './key-answer.ts';
+import { readOperation } from '../define-operation.ts';
+import { assertMakesKeys, exampleKeyId, keyView, newKeySchema } from './key-answer.ts';
 import { type KeyServices, labelField, limitFields, readOwnLimits } from './key-fields.ts';
 import { changeLimits, noLimits, noUse } from '../../rules/key-limits.ts';
 import { issueKey, maxOwnKeys } from '../../accounts/keys.ts';
@@ -50,49 +50,21 @@ const tooManyKeys = `This account has made ${maxOwnKeys} keys, which is the most
 // A misspelt limit must not be ignored: the key would be without it.
 const input = z.strictObject({ label: labelField.default(''), ...limitFields });
 
-export const createKey: ReadOperation<z.infer<typeof input>, KeyServices> = {
+export const createKey = readOperation<z.infer<typeof input>, KeyServices>({
   name: 'create_key',
   title: 'Make a key',
   description:
     'Makes an API key for this account, with limits of its own if you like. The whole key is answered only this once. ' +
     `Not with a key that has limits. An account makes at most ${maxOwnKeys} keys. Free.`,
-  group: 'generation',
-  sale: {
-    kind: 'free',
-    handle: async ({ label, ...written }, { caller }, services) => {
-      assertMakesKeys(caller);
-      const { accountId, keyId: madeBy } = caller;
-      const limits = await readOwnLimits(written, caller, services);
-      const issued = await issueKey(services, {
-        accountId,
-        label,
-        brand: services.config.brand,
-        limits: changeLimits(noLimits, limits),
-        madeBy,
-      });
-      if (issued.outcome === 'too_many') throw new AppError('invalid_value', tooManyKeys);
-      if (issued.outcome !== 'issued')
-        throw new AppError('invalid_api_key', 'The account is not active any more. Ask the operator.');
-      // Read again, the key could be lost: it is shown only now.
-      return jsonAnswer({ key: issued.key, ...toKeyAnswer({ ...issued.apiKey, ...noUse }) });
-    },
-  },
   input,
   output: newKeySchema,
-  rest: {
-    method: 'POST',
-    path: '/v1/keys',
-    query: [],
-    validation: 'envelope',
-    isStrict: true,
-    errors: ['permission_denied', 'invalid_value'],
-  },
+  method: 'POST',
+  path: '/v1/keys',
+  isStrict: true,
+  errors: ['permission_denied', 'invalid_value'],
   tool: null,
   docs: {
     answer: 'NewKey',
-    description: null,
-    headers: {},
-    mayBeSandbox: false,
     event: budgetEvent,
     examples: [
       {
@@ -106,8 +78,7 @@ export const createKey: ReadOperation<z.infer<typeof input>, KeyServices> = {
           budget_total_usd: '400.00',
           alert_url: 'https://shop.example.com/hooks/causeway',
         },
-        status: 200,
-        answer: { key: 'sk_causeway_…', ...exampleKey },
+        answer: { key: 'sk_causeway_…', ...keyView.example },
       },
     ],
     wrong: { budget_day_usd: '-5' },
@@ -115,4 +86,21 @@ export const createKey: ReadOperation<z.infer<typeof input>, KeyServices> = {
       invalid_value: { when: 'The account has made as many keys as it may.', message: tooManyKeys },
     },
   },
-};
+  handle: async ({ label, ...written }, { caller }, services) => {
+    assertMakesKeys(caller);
+    const { accountId, keyId: madeBy } = caller;
+    const limits = await readOwnLimits(written, caller, services);
+    const issued = await issueKey(services, {
+      accountId,
+      label,
+      brand: services.config.brand,
+      limits: changeLimits(noLimits, limits),
+      madeBy,
+    });
+    if (issued.outcome === 'too_many') throw new AppError('invalid_value', tooManyKeys);
+    if (issued.outcome !== 'issued')
+      throw new AppError('invalid_api_key', 'The account is not active any more. Ask the operator.');
+    // Read again, the key could be lost: it is shown only now.
+    return jsonAnswer({ key: issued.key, ...keyView.show({ ...issued.apiKey, ...noUse }) });
+  },
+});

@@ -1,88 +1,74 @@
 import { z } from 'zod';
 import { isoOrNull, toIso } from '../../kit/clock.ts';
-import { AppError } from '../../kit/errors.ts';
+import { AppError, wrongField } from '../../kit/errors.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
 import type { UsedKey } from '../../store/store.ts';
 import { time, usd } from '../answer-fields.ts';
 import type { Services } from '../call.ts';
 import type { ErrorText } from '../operation-docs.ts';
+import { defineView } from '../view.ts';
 import { budgetsOf } from '../../rules/key-limits.ts';
 import type { Caller } from '../../accounts/authenticate.ts';
 
-const used = usd.nullable();
-
-export const keyMembers = {
-  id: z.string(),
-  object: z.literal('key'),
-  label: z.string(),
-  display: z.string().describe('The first and last characters of the key.'),
-  created_by: z
-    .string()
-    .nullable()
-    .describe('`operator`, `wallet` for a sign-in, or the id of the key that made it.'),
-  created_at: time,
-  expires_at: time.nullable(),
-  revoked_at: time.nullable(),
-  last_used_at: time.nullable().describe('To the minute, and shown a minute later. Null: never.'),
-  models: z
-    .array(z.string())
-    .nullable()
-    .describe('Null: all of the account, or none if the key has `tools`.'),
-  tools: z.array(z.string()).nullable().describe('Null: all, or none if the key has `models`.'),
-  budget_day_usd: usd.nullable(),
-  budget_month_usd: usd.nullable(),
-  budget_total_usd: usd.nullable(),
-  alert_url: z.string().nullable(),
-  usage_tag: z.string().nullable(),
-  day_spent_usd: used.describe(
-    'Charges of the calls of this UTC day since the key has a budget; refunds do not lower it. Null without a budget.',
-  ),
-  day_held_usd: used.describe('Held for running jobs.'),
-  month_spent_usd: used.describe('As day_spent_usd, of this UTC month.'),
-  month_held_usd: used,
-  total_spent_usd: used.describe('As day_spent_usd, of all calls since the key has a budget.'),
-  total_held_usd: used,
-};
-
-export const keySchema = z.looseObject(keyMembers);
-export const newKeySchema = z.looseObject({
-  key: z.string().describe('The whole key. It is shown only now.'),
-  ...keyMembers,
-});
-
-/** A key as its account and operators see it. */
-export type KeyAnswer = z.output<z.ZodObject<typeof keyMembers>>;
-
 export const usdOrNull = (amount: Nano | null): string | null => (amount === null ? null : formatUsd(amount));
 
-export const toKeyAnswer = (key: UsedKey): KeyAnswer => {
-  const isBudgeted = budgetsOf(key).length > 0;
-  const used = (amount: Nano): string | null => (isBudgeted ? formatUsd(amount) : null);
-  return {
-    id: key.id,
-    object: 'key',
-    label: key.label,
-    display: key.display,
-    created_by: key.madeBy,
-    created_at: toIso(key.createdAt),
-    expires_at: isoOrNull(key.expiresAt),
-    revoked_at: isoOrNull(key.revokedAt),
-    last_used_at: isoOrNull(key.lastUsedAt),
-    models: key.models,
-    tools: key.tools,
-    budget_day_usd: usdOrNull(key.budgetDay),
-    budget_month_usd: usdOrNull(key.budgetMonth),
-    budget_total_usd: usdOrNull(key.budgetTotal),
-    alert_url: key.alertUrl,
-    usage_tag: key.usageTag,
-    day_spent_usd: used(key.daySpent),
-    day_held_usd: used(key.dayHeld),
-    month_spent_usd: used(key.monthSpent),
-    month_held_usd: used(key.monthHeld),
-    total_spent_usd: used(key.totalSpent),
-    total_held_usd: used(key.totalHeld),
-  };
-};
+export const exampleKeyId = '019ab1c2-3d4e-7f60-8a9b-0c1d2e3f4a5b';
+
+type Used = 'daySpent' | 'dayHeld' | 'monthSpent' | 'monthHeld' | 'totalSpent' | 'totalHeld';
+
+/** What a key has used of its budgets, which is counted only for one that has a budget. */
+const used = (name: Used, example: string) =>
+  [
+    usd.nullable(),
+    (key: UsedKey) => (budgetsOf(key).length > 0 ? formatUsd(key[name]) : null),
+    example,
+  ] as const;
+
+/** A key as its account and operators see it. */
+export const keyView = defineView<UsedKey>({
+  display: 'The first and last characters of the key.',
+  created_by: '`operator`, `wallet` for a sign-in, or the id of the key that made it.',
+  last_used_at: 'To the minute, and shown a minute later. Null: never.',
+  models: 'Null: all of the account, or none if the key has `tools`.',
+  tools: 'Null: all, or none if the key has `models`.',
+  day_spent_usd:
+    'Charges of the calls of this UTC day since the key has a budget; refunds do not lower it. Null without a budget.',
+  day_held_usd: 'Held for running jobs.',
+  month_spent_usd: 'As day_spent_usd, of this UTC month.',
+  total_spent_usd: 'As day_spent_usd, of all calls since the key has a budget.',
+})({
+  id: [z.string(), 'id', exampleKeyId],
+  object: [z.literal('key'), () => 'key' as const, 'key'],
+  label: [z.string(), 'label', 'nightly reports'],
+  display: [z.string(), 'display', 'sk_causeway_AbCd…wxyz'],
+  created_by: [z.string().nullable(), 'madeBy', '019ab0aa-1b2c-7d3e-8f40-5a6b7c8d9e0f'],
+  created_at: [time, ({ createdAt }) => toIso(createdAt), '2026-11-20T09:30:00.000Z'],
+  expires_at: [time.nullable(), ({ expiresAt }) => isoOrNull(expiresAt), '2027-01-31T00:00:00.000Z'],
+  revoked_at: [time.nullable(), ({ revokedAt }) => isoOrNull(revokedAt), null],
+  last_used_at: [time.nullable(), ({ lastUsedAt }) => isoOrNull(lastUsedAt), '2026-11-20T17:45:00.000Z'],
+  models: [z.array(z.string()).nullable(), 'models', ['textmodel-3.5-flash']],
+  tools: [z.array(z.string()).nullable(), 'tools', null],
+  budget_day_usd: [usd.nullable(), ({ budgetDay }) => usdOrNull(budgetDay), '5.00'],
+  budget_month_usd: [usd.nullable(), ({ budgetMonth }) => usdOrNull(budgetMonth), '100.00'],
+  budget_total_usd: [usd.nullable(), ({ budgetTotal }) => usdOrNull(budgetTotal), '400.00'],
+  alert_url: [z.string().nullable(), 'alertUrl', 'https://shop.example.com/hooks/causeway'],
+  usage_tag: [z.string().nullable(), 'usageTag', null],
+  day_spent_usd: used('daySpent', '1.25'),
+  day_held_usd: used('dayHeld', '0.02'),
+  month_spent_usd: used('monthSpent', '31.70'),
+  month_held_usd: used('monthHeld', '0.02'),
+  total_spent_usd: used('totalSpent', '112.40'),
+  total_held_usd: used('totalHeld', '0.02'),
+});
+
+export type KeyAnswer = typeof keyView.example;
+
+export const keySchema = z.looseObject(keyView.schema.shape);
+
+export const newKeySchema = z.looseObject({
+  key: z.string().describe('The whole key. It is shown only now.'),
+  ...keyView.schema.shape,
+});
 
 /** Throws AppError `permission_denied` if the caller's key has limits. `act`: what it cannot do. */
 export const assertUnlimited = ({ limits }: Caller, act: string): void => {
@@ -118,37 +104,10 @@ export const findOwnKey = async (
   { store, clock }: Pick<Services, 'store' | 'clock'>,
 ): Promise<KeyAnswer> => {
   const key = await store.getKey({ id: id.toLowerCase(), accountId, now: clock.now() });
-  if (key === null) throw new AppError('not_found', noSuchKey, { param: 'key_id' });
-  return toKeyAnswer(key);
+  if (key === null) throw wrongField('not_found', 'key_id', noSuchKey);
+  return keyView.show(key);
 };
 
 export const keyErrors: { not_found: ErrorText } = {
   not_found: { when: 'The account has no such key.', message: noSuchKey, param: 'key_id' },
-};
-
-export const exampleKeyId = '019ab1c2-3d4e-7f60-8a9b-0c1d2e3f4a5b';
-
-export const exampleKey: KeyAnswer = {
-  id: exampleKeyId,
-  object: 'key',
-  label: 'nightly reports',
-  display: 'sk_causeway_AbCd…wxyz',
-  created_by: '019ab0aa-1b2c-7d3e-8f40-5a6b7c8d9e0f',
-  created_at: '2026-11-20T09:30:00.000Z',
-  expires_at: '2027-01-31T00:00:00.000Z',
-  revoked_at: null,
-  last_used_at: '2026-11-20T17:45:00.000Z',
-  models: ['textmodel-3.5-flash'],
-  tools: null,
-  budget_day_usd: '5.00',
-  budget_month_usd: '100.00',
-  budget_total_usd: '400.00',
-  alert_url: 'https://shop.example.com/hooks/causeway',
-  usage_tag: null,
-  day_spent_usd: '1.25',
-  day_held_usd: '0.02',
-  month_spent_usd: '31.70',
-  month_held_usd: '0.02',
-  total_spent_usd: '112.40',
-  total_held_usd: '0.02',
 };

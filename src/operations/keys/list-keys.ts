@@ -1,6 +1,7 @@
+import type { UsedKey } from '../../store/store.ts';
 import type { Services } from '../call.ts';
 import { historyOperation } from '../account/history-page.ts';
-import { assertManagesKeys, exampleKey, keySchema, toKeyAnswer } from './key-answer.ts';
+import { assertManagesKeys, keySchema, keyView } from './key-answer.ts';
 
 export const listKeys = historyOperation({
   name: 'list_keys',
@@ -8,7 +9,7 @@ export const listKeys = historyOperation({
   description:
     'The API keys of this account with their limits, newest first. Not with a key that has limits. Free.',
   path: '/v1/keys',
-  view: { schema: keySchema, example: exampleKey, show: toKeyAnswer },
+  view: { schema: keySchema, example: keyView.example, show: (key: UsedKey) => keyView.show(key) },
   answer: 'KeyPage',
   example: { summary: 'The newest keys', limit: 50 },
   errors: ['permission_denied'],

@@ -1,42 +1,55 @@
 import { z } from 'zod';
 import { jsonAnswer } from '../answer.ts';
-import type { ReadOperation, RestBinding } from '../definition.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import { type DocsExamples, readOperation, type ReadParts } from '../define-operation.ts';
+import type { ReadOperation } from '../definition.ts';
+import type { OperationDocs } from '../operation-docs.ts';
 import {
   assertManagesKeys,
   exampleKeyId,
   findOwnKey,
   keyErrors,
   keySchema,
-  exampleKey,
+  keyView,
   assertMakesKeys,
 } from './key-answer.ts';
 import type { Caller } from '../../accounts/authenticate.ts';
 import { keyIdField, type KeyServices, labelField, limitFields, readOwnLimits } from './key-fields.ts';
-import { AppError } from '../../kit/errors.ts';
+import { wrongField } from '../../kit/errors.ts';
 
-interface Parts<Input> extends Pick<ReadOperation, 'name' | 'title' | 'description'> {
-  input: z.ZodType<Input>;
-  rest: Pick<RestBinding, 'method' | 'isStrict'> & Partial<Pick<RestBinding, 'errors'>>;
-  example: Pick<ReadOperation['docs']['examples'][0], 'summary' | 'body' | 'answer'>;
-  wrong: ReadOperation['docs']['wrong'];
-  errors?: ReadOperation['docs']['errors'];
+interface Parts<Input> extends Pick<
+  ReadParts<Input, KeyServices>,
+  'name' | 'title' | 'description' | 'input' | 'method' | 'isStrict' | 'errors'
+> {
+  example: DocsExamples[0];
+  wrong: JsonObject;
+  texts?: OperationDocs['errors'];
   /** Absent: the operation only reads. */
   change?(id: string, input: Input, caller: Caller, services: KeyServices): Promise<void>;
 }
 
 /** Makes an operation on one key of the account that answers the key as it is then. It is no tool. */
 const ownKeyOperation = <Input extends { key_id: string }>({
-  rest,
+  errors = [],
   example,
   wrong,
-  errors,
+  texts,
   change,
   ...parts
-}: Parts<Input>): ReadOperation<Input, KeyServices> => ({
-  ...parts,
-  group: 'generation',
-  sale: {
-    kind: 'free',
+}: Parts<Input>): ReadOperation<Input, KeyServices> =>
+  readOperation<Input, KeyServices>({
+    ...parts,
+    output: keySchema,
+    path: '/v1/keys/{key_id}',
+    errors: ['not_found', 'permission_denied', ...errors],
+    // A model must not manage keys.
+    tool: null,
+    docs: {
+      answer: 'Key',
+      examples: [{ parameters: { key_id: exampleKeyId }, ...example }],
+      wrong,
+      errors: { ...keyErrors, ...texts },
+    },
     handle: async (input, { caller }, services) => {
       assertManagesKeys(caller);
       const key = await findOwnKey(input.key_id, caller, services);
@@ -44,27 +57,7 @@ const ownKeyOperation = <Input extends { key_id: string }>({
       await change(key.id, input, caller, services);
       return jsonAnswer(await findOwnKey(key.id, caller, services));
     },
-  },
-  output: keySchema,
-  rest: {
-    path: '/v1/keys/{key_id}',
-    query: [],
-    validation: 'envelope',
-    ...rest,
-    errors: ['not_found', 'permission_denied', ...(rest.errors ?? [])],
-  },
-  // A model must not manage keys.
-  tool: null,
-  docs: {
-    answer: 'Key',
-    description: null,
-    headers: {},
-    mayBeSandbox: false,
-    examples: [{ parameters: { key_id: exampleKeyId }, status: 200, ...example }],
-    wrong,
-    errors: { ...keyErrors, ...errors },
-  },
-});
+  });
 
 export const getKey = ownKeyOperation({
   name: 'get_key',
@@ -72,8 +65,7 @@ export const getKey = ownKeyOperation({
   description:
     'One API key of this account: its limits, and what it spent of its budgets. Not with a key that has limits. Free.',
   input: z.object({ key_id: keyIdField }),
-  rest: { method: 'GET' },
-  example: { summary: 'A key with limits', answer: exampleKey },
+  example: { summary: 'A key with limits', answer: keyView.example },
   wrong: { key_id: 'x'.repeat(129) },
 });
 
@@ -87,19 +79,21 @@ export const updateKey = ownKeyOperation({
     'stay, and null removes a limit. Not with a key that has limits. Free.',
   // A misspelt limit must not be ignored: the key would be without it.
   input: z.strictObject({ key_id: keyIdField, label: labelField.optional(), ...limitFields }),
-  rest: { method: 'POST', isStrict: true, errors: ['invalid_value'] },
+  method: 'POST',
+  isStrict: true,
+  errors: ['invalid_value'],
   example: {
     summary: 'Another budget, and no expiry',
     body: { budget_day_usd: '5.00', expires_at: null },
-    answer: { ...exampleKey, expires_at: null },
+    answer: { ...keyView.example, expires_at: null },
   },
   wrong: { key_id: exampleKeyId, budget_day_usd: '-5' },
-  errors: { invalid_value: { when: 'The key is revoked.', message: revoked, param: 'key_id' } },
+  texts: { invalid_value: { when: 'The key is revoked.', message: revoked, param: 'key_id' } },
   change: async (id, { key_id: _id, label, ...written }, caller, services) => {
     assertMakesKeys(caller);
     const limits = await readOwnLimits(written, caller, services);
     if (!(await services.store.changeKey({ id, label, ...limits })))
-      throw new AppError('invalid_value', revoked, { param: 'key_id' });
+      throw wrongField('invalid_value', 'key_id', revoked);
   },
 });
 
@@ -110,8 +104,11 @@ export const revokeKey = ownKeyOperation({
     'Ends an API key of this account for good, from its next call on; jobs that it began go on. Any key can be revoked, ' +
     'also the one that is sent and the last one of the account. Not with a key that has limits. Free.',
   input: z.object({ key_id: keyIdField }),
-  rest: { method: 'DELETE' },
-  example: { summary: 'A revoked key', answer: { ...exampleKey, revoked_at: '2026-11-20T10:00:00.000Z' } },
+  method: 'DELETE',
+  example: {
+    summary: 'A revoked key',
+    answer: { ...keyView.example, revoked_at: '2026-11-20T10:00:00.000Z' },
+  },
   wrong: { key_id: 'x'.repeat(129) },
   change: async (id, _input, _caller, { store, clock }) => {
     await store.revokeKey({ id, now: clock.now() });

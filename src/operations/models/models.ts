@@ -5,7 +5,7 @@ import { type ModelConfig, toPricing } from '../../accounts/catalog/model.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { usd } from '../answer-fields.ts';
 import { jsonAnswer } from '../answer.ts';
-import { AppError } from '../../kit/errors.ts';
+import { wrongField } from '../../kit/errors.ts';
 import { readOperation } from '../define-operation.ts';
 
 const someUsd = usd.optional();
@@ -63,9 +63,7 @@ export const listModels = readOperation({
   tool: { instruction: 'list_models has the models and prices.' },
   docs: {
     answer: 'ModelList',
-    examples: [
-      { summary: 'The SKUs of the account', status: 200, answer: { object: 'list', data: exampleModels } },
-    ],
+    examples: [{ summary: 'The SKUs of the account', answer: { object: 'list', data: exampleModels } }],
   },
   resource: { path: 'models', name: 'models', title: 'Models and prices' },
   handle: async (_input, { caller }, { catalogs, config }: Pick<Services, 'catalogs' | 'config'>) => {
@@ -96,7 +94,6 @@ export const getModel = readOperation({
       {
         summary: 'One SKU',
         parameters: { model: 'textmodel-3.5-flash' },
-        status: 200,
         answer: exampleModels[0] ?? null,
       },
     ],
@@ -107,7 +104,7 @@ export const getModel = readOperation({
   handle: async ({ model: sku }, { caller }, { catalogs, config }: Pick<Services, 'catalogs' | 'config'>) => {
     const models = catalogs.for(caller).list();
     const model = models.find((one) => one.sku === sku);
-    if (model === undefined) throw new AppError('not_found', noSuchModel, { param: 'model' });
+    if (model === undefined) throw wrongField('not_found', 'model', noSuchModel);
     return jsonAnswer(toPublicModel(model, config));
   },
 });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AppError } from '../../kit/errors.ts';
+import { AppError, wrongField } from '../../kit/errors.ts';
 import { formatUsd } from '../../kit/money.ts';
 import { isSandboxJob } from '../../jobs/public-job.ts';
 import {
@@ -49,9 +49,11 @@ export const getResponse = readOperation({
     const id = jobIdOfResponse(publicId);
     const job = id === null ? null : await services.store.getJob({ id, accountId: call.caller.accountId });
     if (job === null || job.kind !== 'responses')
-      throw new AppError('response_not_found', 'This account has no response with that id. Check the id.', {
-        param: 'response_id',
-      });
+      throw wrongField(
+        'response_not_found',
+        'response_id',
+        'This account has no response with that id. Check the id.',
+      );
     const latest = await waitForEnd({ job, timeoutMs: waitMs ?? 0 }, call, services);
     if (latest.status === 'done' && latest.unpaidBy !== null)
       throw new AppError(

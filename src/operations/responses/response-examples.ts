@@ -1,7 +1,7 @@
 import type { Job } from '../../store/store.ts';
 import { streamStored } from '../chat/answer-text-job.ts';
 import { exampleUsage, weatherParameters } from '../chat/chat-examples.ts';
-import type { OperationDocs } from '../operation-docs.ts';
+import type { DocsExamples } from '../define-operation.ts';
 import { asJson, responseId, toFinishedResponse, toShownRequest } from './response-object.ts';
 import { createResponseOutput } from './response-output.ts';
 import { createResponseStream } from './response-stream.ts';
@@ -33,13 +33,8 @@ const responseStream = streamStored(createResponseStream(job.id), ended)
   .map(({ event, data }) => `event: ${event}\ndata: ${data}\n\n`)
   .join('');
 
-export const createResponseExamples: OperationDocs['examples'] = [
-  {
-    summary: 'A question',
-    body: question,
-    status: 200,
-    answer: response,
-  },
+export const createResponseExamples: DocsExamples = [
+  { summary: 'A question', body: question, answer: response },
   {
     summary: 'A function call and its output, sent back with the whole conversation',
     body: {
@@ -51,23 +46,20 @@ export const createResponseExamples: OperationDocs['examples'] = [
       ],
       tools: [{ type: 'function', name: 'get_weather', parameters: weatherParameters, strict: false }],
     },
-    status: 200,
     answer: response,
   },
   {
     summary: 'A stream',
     body: { ...question, stream: true },
-    status: 200,
     answer: null,
     stream: responseStream,
   },
 ];
 
-export const getResponseExamples: OperationDocs['examples'] = [
+export const getResponseExamples: DocsExamples = [
   {
     summary: 'A completed response',
     parameters: { response_id: responseId(job.id) },
-    status: 200,
     answer: response,
   },
 ];

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { addIssues } from '../validate.ts';
 import { forRest, unlisted } from '../schema-marks.ts';
-import { AppError } from '../../kit/errors.ts';
+import { AppError, wrongField } from '../../kit/errors.ts';
 import { maxOutputLimit, unmetToolChoice } from '../chat/chat-input.ts';
 
 const textPart = z.object({ text: z.string() });
@@ -204,15 +204,13 @@ export const checkResponseRequest = (
 const isPresent = (value: unknown): boolean => value !== undefined && value !== null;
 
 const unknownParameter = (param: string, text: string): AppError =>
-  new AppError('unknown_parameter', `${param}: ${text}`, { param });
+  wrongField('unknown_parameter', param, `${param}: ${text}`);
 
 export const invalidValue = (param: string, text: string): AppError =>
-  new AppError('invalid_value', `${param}: ${text}`, { param });
+  wrongField('invalid_value', param, `${param}: ${text}`);
 
 export const tooLarge = (maxBytes: number): AppError =>
-  new AppError('input_too_large', `The request is larger than ${maxBytes} bytes of JSON. Send less.`, {
-    param: 'input',
-  });
+  wrongField('input_too_large', 'input', `The request is larger than ${maxBytes} bytes of JSON. Send less.`);
 
 const need = (isMet: boolean, param: string, text: string): void => {
   if (!isMet) throw invalidValue(param, text);

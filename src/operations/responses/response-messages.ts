@@ -53,7 +53,10 @@ export const toMessages = (placed: readonly PlacedItem[], instructions: string |
           break;
         }
         endTurn();
-        messages.push({ role: toRole(role), content: toUserContent(content) });
+        messages.push({
+          role: role === 'system' || role === 'developer' ? role : 'user',
+          content: toUserContent(content),
+        });
         break;
       }
       case 'function_call': {
@@ -94,9 +97,6 @@ const gatherOutputs = (placed: readonly PlacedItem[]) =>
       .map(({ item, param }) => ({ ...responseItemSchemas.function_call_output.parse(item), param })),
     ({ call_id: id }) => id,
   );
-
-const toRole = (role: string): 'user' | 'system' | 'developer' =>
-  role === 'system' || role === 'developer' ? role : 'user';
 
 const addToTurn = ({ texts, refusals }: Turn, content: ResponseContent): void => {
   const text = plainText(content);

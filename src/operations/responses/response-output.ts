@@ -1,6 +1,7 @@
 import type OpenAI from 'openai';
 import type { JobEvent } from '../../jobs/executor.ts';
 import type { JsonObject } from '../../kit/json.ts';
+import { parseJson } from '../../kit/json-pointer.ts';
 import { longestAnswer } from '../chat/text-job.ts';
 
 /** The length of an item beside its text, so that an answer of empty items is limited too. */
@@ -194,16 +195,8 @@ const createCallItem = (
   };
 };
 
-const isJsonObject = (text: string): boolean => {
-  if (!text.trimEnd().endsWith('}')) return false;
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    // The piece ends with the brace of an inner object: more follows.
-    return false;
-  }
-};
+/** After the brace of an inner object, more follows. */
+const isJsonObject = (text: string): boolean => text.trimEnd().endsWith('}') && parseJson(text) !== undefined;
 
 type TextKind = 'content' | 'refusal' | 'reasoning';
 

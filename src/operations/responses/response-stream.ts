@@ -28,7 +28,11 @@ export const createResponseStream = (jobId: string): TextStream => {
     return { event: event.type, data };
   };
   return {
-    begin: (job) => beginning(toUnfinishedResponse(readResponse(job))).map(number),
+    begin: (job) => {
+      const response = toUnfinishedResponse(readResponse(job));
+      const types = ['response.created', 'response.in_progress'] as const;
+      return types.map((type) => number({ type, response }));
+    },
     add: (piece) => output.add(piece).map(number),
     addStored: (job) =>
       readResponse(job)
@@ -38,11 +42,6 @@ export const createResponseStream = (jobId: string): TextStream => {
     end: (job) => ending(output, readEnd(job)).map(number),
   };
 };
-
-const beginning = (response: ResponseObject): LifecycleEvent[] => [
-  { type: 'response.created', response },
-  { type: 'response.in_progress', response },
-];
 
 const ending = (output: ResponseOutput, response: ResponseObject): (ResponseEvent | LifecycleEvent)[] => {
   const { status } = response;

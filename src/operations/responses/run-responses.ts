@@ -1,6 +1,5 @@
 import type { Executor } from '../../jobs/executor.ts';
 import type { Clock } from '../../kit/clock.ts';
-import type { FinishReason } from '../../providers/text/text-provider.ts';
 import { asJson, toFailedResponse, toFinishedResponse, readShown } from './response-object.ts';
 import { createResponseOutput } from './response-output.ts';
 import { createRunTextJob, type RunTextJobOptions } from '../chat/text-job.ts';
@@ -19,7 +18,12 @@ export const createRunResponses = ({ clock, ...options }: RunTextJobOptions & { 
         return piece;
       },
       end: ({ finishReason, usage }) => {
-        const incomplete = incompleteReason(finishReason);
+        const incomplete =
+          finishReason === 'length'
+            ? 'max_output_tokens'
+            : finishReason === 'content_filter'
+              ? finishReason
+              : null;
         output.end(incomplete === null ? 'completed' : 'incomplete');
         return asJson(
           toFinishedResponse(job, shown, { output: output.items(), usage, incomplete, now: clock.now() }),
@@ -28,14 +32,3 @@ export const createRunResponses = ({ clock, ...options }: RunTextJobOptions & { 
       failed: (error) => asJson(toFailedResponse(job, shown, error)),
     };
   });
-
-const incompleteReason = (reason: FinishReason): 'max_output_tokens' | 'content_filter' | null => {
-  switch (reason) {
-    case 'length':
-      return 'max_output_tokens';
-    case 'content_filter':
-      return reason;
-    default:
-      return null;
-  }
-};

@@ -1,5 +1,4 @@
-const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };
-const toEscape = (character: string): string => escapes[character] ?? character;
+import { escapeCell } from '../../kit/text.ts';
 
 /**
  * Writes profiles as a table: a line of field names, then one line for each profile, with tabs between cells. This takes a
@@ -15,8 +14,7 @@ export const toLeadsTable = (profiles: readonly Readonly<Record<string, unknown>
     const cells: string[] = [];
     for (const field of fields) {
       const value = profile[field] ?? '';
-      const text = typeof value === 'string' ? value : JSON.stringify(value);
-      cells.push(text.replace(/[\\\t\n\r]/g, toEscape));
+      cells.push(escapeCell(typeof value === 'string' ? value : JSON.stringify(value)));
     }
     lines.push(cells.join('\t'));
   }

@@ -111,8 +111,9 @@ const purpose =
   'Finds Instagram influencer profiles by words, category, country, gender and follower range, most followers first.';
 
 /** The search as it is sold under these settings. */
-export const createSearchLeads = (search: SearchConfig) =>
-  soldOperation<Input, SearchSale | BalanceAnswerSale<Input>>({
+export const createSearchLeads = (search: SearchConfig) => {
+  const input = createInput(search.maxLimit);
+  return soldOperation<Input, SearchSale | BalanceAnswerSale<Input>>({
     name,
     title: 'Search influencers',
     description:
@@ -120,7 +121,7 @@ export const createSearchLeads = (search: SearchConfig) =>
       `${priceInWords(search)}. An unpaid call answers the payment terms. For more tools, ` +
       'a person connects an account at /mcp/account.',
     group: 'search',
-    input: createInput(search.maxLimit),
+    input,
     output: z.looseObject({
       results: z.array(lead),
       count: z.int().describe('Results returned; below limit when fewer match.'),
@@ -128,17 +129,7 @@ export const createSearchLeads = (search: SearchConfig) =>
     rest: {
       method: 'GET',
       path: '/v1/search',
-      query: [
-        'query',
-        'country',
-        'category',
-        'gender',
-        'min_followers',
-        'max_followers',
-        'limit',
-        'count_only',
-        'cursor',
-      ],
+      query: Object.keys(input.shape),
       validation: 'detail',
       errors: ['upstream_error'],
     },
@@ -150,13 +141,12 @@ export const createSearchLeads = (search: SearchConfig) =>
     },
     docs: {
       answer: 'SearchResult',
-      examples: [
-        { summary: 'Coffee in the US, paid', parameters: example.input, status: 200, answer: example.output },
-      ],
+      examples: [{ summary: 'Coffee in the US, paid', parameters: example.input, answer: example.output }],
       wrong: { gender: 'x' },
     },
     sale: search.fromBalance ? soldFromBalance(name, createSale(search)) : createSale(search),
   });
+};
 
 /** The characters of a text. Assistants cut longer results off. */
 const maxTextLength = 130_000;

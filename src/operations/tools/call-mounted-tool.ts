@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { isTerminal } from '../../jobs/public-job.ts';
 import { AppError, messages } from '../../kit/errors.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { throttle } from '../../kit/repeat.ts';
@@ -9,7 +8,7 @@ import { longestCallMs } from '../../mounts/mount-settings.ts';
 import { jsonAnswer } from '../answer.ts';
 import type { AccountCall, Call, Services } from '../call.ts';
 import { soldOperation } from '../define-operation.ts';
-import { billHeaders, toJobError, waitForEnd } from '../jobs/job-answer.ts';
+import { billHeaders, keptAnswer, waitForEnd } from '../jobs/job-answer.ts';
 import { needsAccount } from '../per-call-sale.ts';
 import { assertAffordable, insufficient, openPrepaid, runningJob, tooManyActive } from '../prepaid.ts';
 import type { PrepaidSale } from '../sale.ts';
@@ -122,19 +121,14 @@ const sale: PrepaidSale<Input, OfferedTool, Needs & Services> = {
     const limits = { job, timeoutMs, longestMcpMs: timeoutMs };
     const ended = await waitForEnd(limits, { ...call, ...beat }, services);
     const headers = { 'cache-control': 'no-store', ...billHeaders(ended, services.config) };
-    if (!isTerminal(ended))
-      throw new AppError(
-        'request_timeout',
-        'This call goes on. Send it again with the same Idempotency-Key.',
-        {
-          headers: { ...headers, 'x-should-retry': 'false' },
-        },
-      );
     // A client that repeats a 502 by itself would get the same again.
     const isFinal = ended.error?.code === outcomeUnknown.code;
-    if (ended.result === null)
-      throw toJobError(ended, { ...headers, ...(isFinal ? { 'x-should-retry': 'false' } : {}) });
-    return jsonAnswer(JSON.parse(ended.result) as JsonObject, { headers });
+    const result = keptAnswer(
+      ended,
+      { ...headers, ...(isFinal ? { 'x-should-retry': 'false' } : {}) },
+      'This call goes on. Send it again with the same Idempotency-Key.',
+    );
+    return jsonAnswer(JSON.parse(result) as JsonObject, { headers });
   },
 };
 
@@ -255,7 +249,6 @@ export const callMountedTool = soldOperation<Input, PrepaidSale<Input>>({
         summary: 'Read a file',
         parameters: { server: 'files', tool: 'read_text_file' },
         body: { arguments: { path: '/srv/files/a.txt' } },
-        status: 200,
         answer: exampleResult,
       },
     ],

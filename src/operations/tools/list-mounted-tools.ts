@@ -39,16 +39,17 @@ const toolView = defineView<OfferedTool, unknown>({
 
 const output = z.looseObject({ tools: z.array(z.looseObject(toolView.schema.shape)) });
 
-const operation = readOperation<Record<string, never>, Pick<Services, 'mounts'>>({
+export const listMountedTools = readOperation<Record<string, never>, Pick<Services, 'mounts'>>({
   name: 'list_mounted_tools',
   title: 'List tools',
   description: 'The tools of mounted MCP servers that can be called now, with their prices.',
   input: z.object({}),
   output,
+  group: 'tools',
   path: '/v1/tools',
   docs: {
     answer: 'ToolList',
-    examples: [{ summary: 'List tools', status: 200, answer: { tools: [toolView.example] } }],
+    examples: [{ summary: 'List tools', answer: { tools: [toolView.example] } }],
   },
   tool: null,
   handle: async (_input, { caller }, services) => {
@@ -56,5 +57,3 @@ const operation = readOperation<Record<string, never>, Pick<Services, 'mounts'>>
     return jsonAnswer({ tools: offered.map((tool) => toolView.show(tool, undefined)) });
   },
 });
-
-export const listMountedTools: typeof operation = { ...operation, group: 'tools' };

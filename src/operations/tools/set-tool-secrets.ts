@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { AppError } from '../../kit/errors.ts';
+import { wrongField } from '../../kit/errors.ts';
 import { jsonAnswer } from '../answer.ts';
 import type { Services } from '../call.ts';
 import { readOperation } from '../define-operation.ts';
+import { assertUnlimited } from '../keys/key-answer.ts';
 
 const input = z.strictObject({
   server: z.string().max(64).describe('The name of the mounted server.'),
@@ -23,7 +24,7 @@ type Input = z.output<typeof input>;
 const takesOnly = (names: readonly string[]): string =>
   `secrets: this server takes ${names.join(', ') || 'none'}, and no others.`;
 
-const operation = readOperation<Input, Pick<Services, 'mounts'>>({
+export const setToolSecrets = readOperation<Input, Pick<Services, 'mounts'>>({
   name: 'set_tool_secrets',
   title: 'Set secrets for tools',
   description:
@@ -35,7 +36,10 @@ const operation = readOperation<Input, Pick<Services, 'mounts'>>({
     set: z.array(z.string()).describe('The names of the secrets that are set.'),
     lacking: z.array(z.string()).describe('Those that a call still needs.'),
   }),
+  group: 'tools',
+  method: 'PUT',
   path: '/v1/tools/{server}/secrets',
+  isStrict: true,
   errors: ['permission_denied', 'invalid_value'],
   docs: {
     answer: 'ToolSecrets',
@@ -44,7 +48,6 @@ const operation = readOperation<Input, Pick<Services, 'mounts'>>({
         summary: 'A token of your own',
         parameters: { server: 'github' },
         body: { secrets: { GITHUB_TOKEN: 'ghp_…' } },
-        status: 200,
         answer: { server: 'github', set: ['GITHUB_TOKEN'], lacking: [] },
       },
     ],
@@ -60,24 +63,18 @@ const operation = readOperation<Input, Pick<Services, 'mounts'>>({
   // A secret is not for a model.
   tool: null,
   handle: async ({ server, secrets }, { caller }, { mounts }) => {
-    if (caller.limits !== null)
-      throw new AppError(
-        'permission_denied',
-        'This API key has limits, so it cannot set secrets. Use a key without limits.',
-      );
+    assertUnlimited(caller, 'set secrets');
     const names = mounts.secrets.namesOf(server);
     if (names.length === 0 || Object.keys(secrets).some((name) => !names.includes(name)))
-      throw new AppError('invalid_value', takesOnly(names), { param: 'secrets' });
+      throw wrongField('invalid_value', 'secrets', takesOnly(names));
     const wrong = Object.entries(secrets).find(
       ([, value]) => value !== null && !mounts.secrets.takes(server, value),
     );
     if (wrong !== undefined)
-      throw new AppError(
+      throw wrongField(
         'invalid_value',
+        'secrets',
         `secrets: ${wrong[0]} must be printable ASCII, without line ends.`,
-        {
-          param: 'secrets',
-        },
       );
     const owner = { accountId: caller.accountId, server };
     await mounts.secrets.set(owner, secrets);
@@ -85,9 +82,3 @@ const operation = readOperation<Input, Pick<Services, 'mounts'>>({
     return jsonAnswer({ server, set: names.filter((name) => !lacking.includes(name)), lacking });
   },
 });
-
-export const setToolSecrets: typeof operation = {
-  ...operation,
-  group: 'tools',
-  rest: { ...operation.rest, method: 'PUT', isStrict: true },
-};

@@ -142,15 +142,15 @@ export const refundLostVideo = async (
       { jobId: job.id, mediaId, refunded: formatUsd(refund.entry.amount) },
       'a lost video was refunded',
     );
+  const { charged } = job;
+  const said =
+    charged === 0n ? 'Nothing was charged for it.' : `The charge of $${formatUsd(charged)} was given back.`;
   return new AppError(
     'upstream_error',
-    `The content could not be fetched safely: it is lost. ${chargeText(job)} Make the video again.`,
+    `The content could not be fetched safely: it is lost. ${said} Make the video again.`,
     { cause: new Error(`the bytes of video ${job.id} are missing`) },
   );
 };
-
-const chargeText = ({ charged }: Pick<Job, 'charged'>): string =>
-  charged === 0n ? 'Nothing was charged for it.' : `The charge of $${formatUsd(charged)} was given back.`;
 
 export const contentExpired = (): AppError =>
   new AppError(

@@ -14,6 +14,7 @@ import type { VideoInput, VideoReport, VideoRequest } from '../../providers/vide
 import { LeaseLostError, outliveOutage, pause } from '../../kit/repeat.ts';
 import type { Job, Store } from '../../store/store.ts';
 import type { Executor, ExecutorContext, JobOutcome, ResultMedia, SaveResult } from '../../jobs/executor.ts';
+import { sizeOf } from '../images/run-image.ts';
 import { madeBy, toFailedOutcome } from '../../jobs/provider-failure.ts';
 
 /** A completed video can be downloaded for this long (docs/contract.md, "Video"). */
@@ -143,9 +144,6 @@ const moderate = async (
   }
 };
 
-const sizeOf = (inputs: VideoJobRequest['inputs']): number =>
-  inputs.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-
 /** Polls more and more slowly until the task is done. Throws ProviderError when it failed, or at the job's deadline. */
 const untilDone = async (
   job: Job,
@@ -219,8 +217,9 @@ const collect = async (
     fetchAndSave({ job, part, request, handle }, context, options);
   const video = await fetchPart('video');
   if (video === null) throw new ProviderError('a finished task had no video', { failure: 'fatal' });
-  const seconds = secondsOf(job);
-  if (seconds !== null)
+  // The requested length, in whole seconds. For an edit it is the length of its video.
+  const { duration: seconds } = JSON.parse(job.parameters ?? '{}') as { duration?: number };
+  if (seconds !== undefined)
     await outliveOutage(
       () => options.store.noteMadeClip({ digest: video.digest, seconds, now: options.clock.now() }),
       { what: 'noting the length of a video', jobId: job.id, log: options.log, signal: context.signal },
@@ -245,12 +244,6 @@ const costOfVideo = (job: Job, { request, inputs }: VideoJobRequest, cost: Price
   const hasReference = inputs.some(({ role }) => role === 'reference_video');
   const perSecond = (hasReference ? rate?.withVideoPrice : rate?.price) ?? null;
   return seconds === undefined || perSecond === null ? null : perSecond * BigInt(seconds);
-};
-
-/** Returns the length that was requested, in whole seconds. For an edit it is the length of its video. */
-const secondsOf = (job: Job): number | null => {
-  const { duration } = JSON.parse(job.parameters ?? '{}') as { duration?: number };
-  return duration ?? null;
 };
 
 interface SavedPart {

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../kit/json.ts';
-import type { EventDocs, OperationDocs } from '../operation-docs.ts';
+import type { DocsExamples } from '../define-operation.ts';
+import type { EventDocs } from '../operation-docs.ts';
 import { videoEventSchema } from './video-answer.ts';
 
 const videoId = '4d1c2b3a-6e5f-4a7b-8c9d-0e1f2a3b4c5d';
@@ -48,7 +49,7 @@ export const videoEvent: EventDocs = {
   example: { event_id: '1f2e3d4c-5b6a-4798-8a9b-0c1d2e3f4a5b', ...endedVideo },
 };
 
-export const createVideoExamples: OperationDocs['examples'] = [
+export const createVideoExamples: DocsExamples = [
   {
     summary: 'Text to video',
     body: {
@@ -97,15 +98,10 @@ export const createVideoExamples: OperationDocs['examples'] = [
   },
 ];
 
-export const getVideoExamples: OperationDocs['examples'] = [
-  { summary: 'A completed video', parameters: { video_id: videoId }, status: 200, answer: completedVideo },
+export const getVideoExamples: DocsExamples = [
+  { summary: 'A completed video', parameters: { video_id: videoId }, answer: completedVideo },
 ];
 
-export const getVideoContentExamples: OperationDocs['examples'] = [
-  {
-    summary: 'The whole video',
-    parameters: { video_id: videoId, variant: 'video' },
-    status: 200,
-    answer: null,
-  },
+export const getVideoContentExamples: DocsExamples = [
+  { summary: 'The whole video', parameters: { video_id: videoId, variant: 'video' }, answer: null },
 ];

@@ -2,18 +2,18 @@ import { z } from 'zod';
 import { rotateWebhookSecret as rotate } from '../../jobs/webhooks/webhook-secrets.ts';
 import { addTestWebhook } from '../../jobs/webhooks/add-test-webhook.ts';
 import { isoOrNull } from '../../kit/clock.ts';
-import { AppError } from '../../kit/errors.ts';
+import { wrongField } from '../../kit/errors.ts';
 import { newId } from '../../kit/ids.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { historyOperation } from '../account/history-page.ts';
 import { time } from '../answer-fields.ts';
-import { jsonAnswer } from '../answer.ts';
+import { privateAnswer } from '../answer.ts';
 import type { AccountCall, Services } from '../call.ts';
-import { readOperation } from '../define-operation.ts';
+import { readOperation, type ReadParts } from '../define-operation.ts';
 import type { ReadOperation } from '../definition.ts';
 import { idField } from '../id-field.ts';
 import { assertUnlimited } from '../keys/key-answer.ts';
-import type { EventDocs, OperationDocs } from '../operation-docs.ts';
+import type { EventDocs } from '../operation-docs.ts';
 import { assertWebhooks, checkWebhookUrl, maxUrlCharacters } from '../webhook-url.ts';
 import { deliveryView } from './delivery-view.ts';
 
@@ -31,40 +31,30 @@ export const listDeliveries = historyOperation({
   read: (page, _call, { store }: Pick<Services, 'store'>) => store.listDeliveries(page),
 });
 
-interface Parts<Input> extends Pick<
-  ReadOperation<Input>,
-  'name' | 'title' | 'description' | 'input' | 'output'
-> {
-  path: string;
-  errors?: ReadOperation['rest']['errors'];
-  /** Default: POST. */
-  method?: 'PUT';
-  hasBody?: true;
-  docs: Pick<OperationDocs, 'answer' | 'examples'> & Partial<OperationDocs>;
+interface Parts<Input> extends Omit<ReadParts<Input, WebhookServices>, 'tool' | 'handle'> {
   change(input: Input, call: AccountCall, services: WebhookServices): Promise<JsonObject>;
 }
 type WebhookServices = Pick<Services, 'store' | 'clock' | 'config' | 'accountLimiter'>;
 
-/** Makes an operation that changes something of the account's webhooks. It is no tool, and none for a key with limits. */
+/**
+ * Makes an operation that changes something of the account's webhooks, by default with POST. It is no tool, and none for a
+ * key with limits.
+ */
 export const webhookOperation = <Input>({
   errors = [],
-  method,
-  hasBody,
   change,
   ...parts
-}: Parts<Input>): ReadOperation<Input, WebhookServices> => {
-  const operation = readOperation<Input, WebhookServices>({
+}: Parts<Input>): ReadOperation<Input, WebhookServices> =>
+  readOperation<Input, WebhookServices>({
+    method: 'POST',
     ...parts,
     errors: ['permission_denied', ...errors],
     tool: null,
     handle: async (input, call, services) => {
       assertUnlimited(call.caller, 'manage webhooks');
-      return jsonAnswer(await change(input, call, services), { headers: { 'cache-control': 'no-store' } });
+      return privateAnswer(await change(input, call, services));
     },
   });
-  const body = hasBody === true ? { isStrict: hasBody } : { isBodyOptional: true as const };
-  return { ...operation, rest: { ...operation.rest, method: method ?? 'POST', ...body } };
-};
 
 /** The events that an account may have sent by its own calls in a minute. */
 const sendsPerMinute = 10;
@@ -85,7 +75,7 @@ const showDelivery = async (
   { store }: Pick<Services, 'store'>,
 ): Promise<JsonObject> => {
   const delivery = await store.getDelivery(own);
-  if (delivery === null) throw new AppError('not_found', noSuchEvent, { param: 'event_id' });
+  if (delivery === null) throw wrongField('not_found', 'event_id', noSuchEvent);
   return deliveryView.show(delivery, null) as JsonObject;
 };
 
@@ -98,6 +88,7 @@ export const redeliverWebhook = webhookOperation({
   input: z.object({ event_id: idField.max(128).describe('The id of the event.') }),
   output: deliveryView.schema,
   path: '/v1/webhooks/deliveries/{event_id}/redeliver',
+  isBodyOptional: true,
   errors: ['not_found'],
   docs: {
     answer: 'WebhookDelivery',
@@ -105,7 +96,6 @@ export const redeliverWebhook = webhookOperation({
       {
         summary: 'A webhook that is due again',
         parameters: { event_id: '7c1d8f52-94a6-4a0e-8f3b-6f1f8a5e2b90' },
-        status: 200,
         answer: { ...example, attempts: 0 },
       },
     ],
@@ -153,8 +143,8 @@ export const testWebhook = webhookOperation({
   }),
   output: deliveryView.schema,
   path: '/v1/webhooks/test',
+  isStrict: true,
   errors: ['webhook_temporarily_unavailable'],
-  hasBody: true,
   docs: {
     answer: 'WebhookDelivery',
     event: testEvent,
@@ -162,7 +152,6 @@ export const testWebhook = webhookOperation({
       {
         summary: 'A test event',
         body: { url: 'https://shop.example/hooks/images' },
-        status: 200,
         answer: {
           ...example,
           event: 'webhook.test',
@@ -203,12 +192,12 @@ export const rotateWebhookSecret = webhookOperation({
     previous_signs_until: time.nullable().describe('Null: there was no secret before.'),
   }),
   path: '/v1/webhooks/secret/rotate',
+  isBodyOptional: true,
   docs: {
     answer: 'RotatedWebhookSecret',
     examples: [
       {
         summary: 'A new secret',
-        status: 200,
         answer: {
           webhook_secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwYzcH5hPLv3s=',
           previous_signs_until: '2026-11-21T09:30:00.000Z',

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { isoOrNull, toIso } from '../../kit/clock.ts';
 import { ConfigError } from '../../kit/errors.ts';
-import { formatUsd, type Nano } from '../../kit/money.ts';
+import { formatUsd } from '../../kit/money.ts';
 import { time } from '../../operations/answer-fields.ts';
 import { idField } from '../../operations/id-field.ts';
+import { usdOrNull } from '../../operations/keys/key-answer.ts';
 import { ownPartOf } from '../../payments/records/find-payments.ts';
 import { createTokenTexts, type TokenTexts } from '../../payments/records/token-amount.ts';
 import type { Payment, PaymentRefund } from '../../store/store.ts';
@@ -21,8 +22,6 @@ const textOrNull = z.string().nullable();
 const network = z.string().describe('CAIP-2.');
 const tokens = z.string().nullable().describe('In whole tokens, such as "0.10"; null: an unknown token.');
 const units = z.string().describe('In the smallest units of the token.');
-
-const usdOrNull = (amount: Nano | null): string | null => (amount === null ? null : formatUsd(amount));
 
 /** Leaves out the proof, which others could send, and the sold answer. */
 export const paymentView = defineView<Payment, TokenTexts>({
@@ -64,9 +63,7 @@ export const paymentView = defineView<Payment, TokenTexts>({
 const { example } = paymentView;
 
 /** Leaves out the signed transaction, which others could send. */
-export const refundView = defineView<PaymentRefund, TokenTexts>({
-  refund: 'Its id.',
-})({
+export const refundView = defineView<PaymentRefund, TokenTexts>({ refund: 'Its id.' })({
   refund: [z.string(), 'id', '7c1d8f52-94a6-4a0e-8f3b-6f1f8a5e2b90'],
   payment: [text, 'payment', example.payment],
   state: [z.enum(['planned', 'sending', 'settled', 'failed']), 'state', 'settled'],

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AppError } from '../../kit/errors.ts';
+import { AppError, wrongField } from '../../kit/errors.ts';
 import { requirePayment } from '../../payments/records/find-payments.ts';
 import { createTokenTexts, type TokenTexts } from '../../payments/records/token-amount.ts';
 import { moveRefund } from '../../payments/refunds/refund-events.ts';
@@ -39,10 +39,10 @@ const findRefunds = async (
     return (await store.listRefunds({ payment, limit: maxListed })).filter(isOpen).slice(0, limit);
   }
   if (given !== undefined || open)
-    throw new AppError(
+    throw wrongField(
       'invalid_parameter',
+      'all',
       'Name a payment, or list the refunds of all payments; not both.',
-      { param: 'all' },
     );
   const last = before === undefined ? null : requireFound(await store.getRefund(before), 'refund', before);
   return store.listNewestRefunds({ before: last && { createdAt: last.createdAt, id: last.id }, limit });

@@ -166,11 +166,11 @@ const toChunk = ({ choices, usage }: Partial<Record<string, unknown>>): Partial<
   if (!isObject(choice) || !isObject(choice['message'])) return { usage };
   const { message, ...rest } = choice;
   const { tool_calls: calls } = message;
-  const delta = Array.isArray(calls) ? { ...message, tool_calls: calls.map(withIndex) } : message;
+  const delta = Array.isArray(calls)
+    ? { ...message, tool_calls: calls.map((call, index) => (isObject(call) ? { ...call, index } : call)) }
+    : message;
   return { choices: [{ ...rest, delta }], usage };
 };
-
-const withIndex = (call: unknown, index: number): unknown => (isObject(call) ? { ...call, index } : call);
 
 /** Returns the parts of a chunk beside its words; undefined when there are none. */
 const toExtras = (
@@ -200,19 +200,10 @@ const argumentsText = (value: unknown): string => {
   return value === undefined || value === null ? '' : JSON.stringify(value);
 };
 
-const toFinishReason = (reason: string): FinishReason => {
-  switch (reason) {
-    case 'length':
-    case 'max_tokens':
-      return 'length';
-    case 'tool_calls':
-    case 'content_filter':
-    case 'function_call':
-      return reason;
-    default:
-      return 'stop';
-  }
-};
+const knownReasons: readonly FinishReason[] = ['length', 'tool_calls', 'content_filter', 'function_call'];
+
+const toFinishReason = (reason: string): FinishReason =>
+  reason === 'max_tokens' ? 'length' : (knownReasons.find((known) => known === reason) ?? 'stop');
 
 /** Reasoning is billed as completion. Upstreams that leave it out of `completion_tokens` still have it in the total. */
 const toUsage = (usage: unknown): TextUsage | null => {

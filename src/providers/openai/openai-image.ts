@@ -3,16 +3,10 @@ import { z } from 'zod';
 import type { ProviderTimeouts } from '../remote-settings.ts';
 import { OutboundError, type Outbound } from '../../http/outbound.ts';
 import { imageContentType } from '../content-type.ts';
-import type {
-  AspectRatio,
-  GeneratedImage,
-  ImageProvider,
-  ImageRequest,
-  InputImage,
-} from '../image/image-provider.ts';
+import type { AspectRatio, GeneratedImage, ImageProvider, InputImage } from '../image/image-provider.ts';
 import { ProviderError } from '../provider-error.ts';
 import type { OpenAiClient } from './openai-client.ts';
-import { ratioProportion } from '../video/video-provider.ts';
+import { nearestShape, ratioProportion } from '../video/video-provider.ts';
 
 export interface OpenAiImageOptions {
   client: OpenAiClient;
@@ -33,7 +27,9 @@ type AnswerImage = z.infer<typeof answerSchema>['data'][number];
 /** Images by `images/generations`, or by `images/edits` with inputs. One call makes one, in base64 or at a URL. */
 export const createOpenAiImage = ({ client, ...downloads }: OpenAiImageOptions): ImageProvider => ({
   generate: async (request, { signal }) => {
-    const fields = toFields(request);
+    const { model, prompt, aspectRatio } = request;
+    const size = upstreamSize(model, aspectRatio);
+    const fields = { model, prompt, n: 1, ...(size === null ? {} : { size }) };
     const answer = await client.call(
       ({ images }) =>
         request.inputs.length === 0
@@ -46,11 +42,6 @@ export const createOpenAiImage = ({ client, ...downloads }: OpenAiImageOptions):
     return [await toImage(image, { ...downloads, signal })];
   },
 });
-
-const toFields = ({ model, prompt, aspectRatio }: ImageRequest) => {
-  const size = upstreamSize(model, aspectRatio);
-  return { model, prompt, n: 1, ...(size === null ? {} : { size }) };
-};
 
 const toFile = ({ bytes, contentType }: InputImage, index: number): File =>
   new File([bytes], `image-${index + 1}.${contentType.slice('image/'.length)}`, { type: contentType });
@@ -118,8 +109,5 @@ const otherModels: Omit<SizeFamily, 'models'> = {
 /** Returns the upstream's size nearest to a ratio; null to let the upstream choose. */
 export const upstreamSize = (model: string, ratio: AspectRatio): string | null => {
   const { sizes, auto } = families.find((family) => family.models.test(model)) ?? otherModels;
-  if (ratio === 'auto') return auto;
-  const distance = (size: string): number =>
-    Math.abs(Math.log(ratioProportion(size) / ratioProportion(ratio)));
-  return [...sizes].sort((a, b) => distance(a) - distance(b))[0] ?? null;
+  return ratio === 'auto' ? auto : nearestShape(sizes, ratioProportion(ratio));
 };

@@ -142,34 +142,11 @@ const createAnswerPace = () => {
 };
 
 /** Not sent: `store`, `metadata`, `user`, `safety_identifier`, `prompt_cache_key`, options that multiply the output. */
-const forwardedOptions = [
-  'tools',
-  'tool_choice',
-  'parallel_tool_calls',
-  'functions',
-  'function_call',
-  'response_format',
-  'temperature',
-  'top_p',
-  'presence_penalty',
-  'frequency_penalty',
-  'stop',
-  'seed',
-  'logit_bias',
-  'logprobs',
-  'top_logprobs',
-  'reasoning_effort',
-  'verbosity',
-  'service_tier',
-  'modalities',
-  'audio',
-  'prediction',
-  'moderation',
-  'web_search_options',
-  'prompt_cache_options',
-  'prompt_cache_retention',
-  'extra_body',
-];
+const forwardedOptions = (
+  'tools tool_choice parallel_tool_calls functions function_call response_format temperature top_p presence_penalty ' +
+  'frequency_penalty stop seed logit_bias logprobs top_logprobs reasoning_effort verbosity service_tier modalities audio ' +
+  'prediction moderation web_search_options prompt_cache_options prompt_cache_retention extra_body'
+).split(' ');
 
 /** Newer models of OpenAI refuse `max_tokens`. Most compatible servers know no other name of the output limit. */
 const limitField = (baseUrl: string): string =>

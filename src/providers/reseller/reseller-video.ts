@@ -38,10 +38,7 @@ export const createResellerVideo = (options: TaskVideoOptions): VideoProvider =>
     { url: videoUrl, signal }: { url: string; signal: AbortSignal },
   ): Promise<AsyncIterable<Uint8Array> | null> => {
     const url = `${videoUrl}/content${part === 'video' ? '' : '?variant=last_frame'}`;
-    const file = await upstream.open(url, {
-      limits: { totalBytes: largestResult[part] },
-      signal,
-    });
+    const file = await upstream.open(url, { limits: { totalBytes: largestResult[part] }, signal });
     if (file.status === 200) return resultBody(file.body, signal);
     leaveBody(file.body);
     const { location } = file.headers;

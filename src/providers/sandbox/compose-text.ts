@@ -2,25 +2,20 @@ import { isJsonObject, type JsonObject } from '../../kit/json.ts';
 import type { TextMessage } from '../text/text-provider.ts';
 
 /** The part of a conversation that the sandbox answers. */
-export interface Conversation {
-  messageCount: number;
-  /** The text of the last user message; empty when there is none. */
-  question: string;
-  /** Pictures and sounds in the last user message. */
-  mediaCount: number;
-  /** The tool result at the end of the conversation; null when there is none. */
-  toolResult: { name: string | null; text: string } | null;
-}
+export type Conversation = ReturnType<typeof readConversation>;
 
-export const readConversation = (messages: readonly TextMessage[]): Conversation => {
+export const readConversation = (messages: readonly TextMessage[]) => {
   const asked = messages.findLast((message) => message.role === 'user');
   const last = messages.at(-1);
   const isToolResult = last?.role === 'tool' || last?.role === 'function';
   return {
     messageCount: messages.length,
+    /** The text of the last user message; empty when there is none. */
     question: textOf(asked),
+    /** Pictures and sounds in it. */
     mediaCount:
       asked === undefined ? 0 : partsOf(asked).filter((part) => typeof part['text'] !== 'string').length,
+    /** The tool result at the end; null when there is none. */
     toolResult: isToolResult ? { name: last.name ?? calledName(messages, last), text: textOf(last) } : null,
   };
 };
@@ -56,7 +51,7 @@ const countedLength = 65_536;
 export const composeText = (conversation: Conversation, offeredTools: readonly string[]): string =>
   [
     sandboxNotice,
-    conversation.toolResult === null ? questionText(conversation) : toolResultText(conversation.toolResult),
+    firstText(conversation),
     ...(conversation.mediaCount > 0
       ? [`The message came with ${amount(conversation.mediaCount, 'attachment')}.`]
       : []),
@@ -64,13 +59,14 @@ export const composeText = (conversation: Conversation, offeredTools: readonly s
     ...(offeredTools.length > 0 && conversation.toolResult === null ? [toolsText(offeredTools)] : []),
   ].join('\n\n');
 
-const questionText = ({ question }: Conversation): string => {
+const firstText = ({ toolResult, question }: Conversation): string => {
+  if (toolResult !== null) {
+    const { name, text } = toolResult;
+    return `${name === null ? 'The tool' : `The tool ${name}`} answered: ${excerpt(text, maxToolResultLength)}`;
+  }
   if (question.trim() === '') return 'The request has no text of a user to answer.';
   return `You asked, in ${countWords(question)}: "${excerpt(question, maxQuoteLength)}"`;
 };
-
-const toolResultText = ({ name, text }: { name: string | null; text: string }): string =>
-  `${name === null ? 'The tool' : `The tool ${name}`} answered: ${excerpt(text, maxToolResultLength)}`;
 
 const toolsText = (names: readonly string[]): string =>
   `${amount(names.length, 'tool')} could be called (${names.slice(0, 5).join(', ')}${names.length > 5 ? ', ...' : ''}). ` +

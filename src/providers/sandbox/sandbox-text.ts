@@ -119,13 +119,6 @@ const grouped = function* (words: readonly string[]): Generator<string> {
     yield words.slice(start, start + wordsPerEvent).join('');
 };
 
-interface FittedText {
-  /** In order. Joined, they are the text or its beginning. */
-  pieces: string[];
-  tokens: number;
-  isCut: boolean;
-}
-
 /** Words with the space before them. Text without spaces is split every 16 characters. */
 const wordPattern = /\s*\S{1,16}|\s+$/gu;
 
@@ -133,7 +126,7 @@ const wordPattern = /\s*\S{1,16}|\s+$/gu;
 const fitToTokens = async (
   text: string,
   { counter, maxTokens, signal }: { counter: TokenCounter; maxTokens: number; signal: AbortSignal },
-): Promise<FittedText> => {
+) => {
   const words = text.match(wordPattern) ?? [];
   const counts = await counter.count(words, signal);
   let tokens = 0;

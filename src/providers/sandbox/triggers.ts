@@ -2,15 +2,7 @@ import { pause } from '../../kit/repeat.ts';
 import { ProviderError } from '../provider-error.ts';
 
 /** The effects of trigger words in a prompt; see docs/contract.md, "Sandbox triggers". */
-export interface SandboxTriggers {
-  fails: boolean;
-  isModerated: boolean;
-  isRateLimited: boolean;
-  stalls: boolean;
-  isTruncated: boolean;
-  /** Time to wait before anything else. */
-  delayMs: number;
-}
+export type SandboxTriggers = ReturnType<typeof readTriggers>;
 
 const marker = /\[sandbox:([^[\]]{1,31})\]/g;
 const maxDelaySeconds = 600;
@@ -18,7 +10,7 @@ const maxDelaySeconds = 600;
 const markerLimit = 100;
 
 /** Reads the triggers in a prompt. Unknown words have no effect. */
-export const readTriggers = (prompt: string): SandboxTriggers => {
+export const readTriggers = (prompt: string) => {
   const words = Array.from(prompt.matchAll(marker).take(markerLimit), ([, word]) => word ?? '');
   const slow = words.find((word) => /^slow=\d{1,9}(\.\d{1,3})?$/.test(word));
   const seconds = slow === undefined ? 0 : Number(slow.slice('slow='.length));
@@ -28,6 +20,7 @@ export const readTriggers = (prompt: string): SandboxTriggers => {
     isRateLimited: words.includes('rate_limit'),
     stalls: words.includes('stall'),
     isTruncated: words.includes('truncate'),
+    /** Time to wait before anything else. */
     delayMs: Math.min(seconds, maxDelaySeconds) * 1000,
   };
 };

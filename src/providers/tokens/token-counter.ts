@@ -29,23 +29,20 @@ export const createTokenCounter = ({ log }: { log: Log }) => {
         );
         return sliced.map(({ scale }, index) => {
           const counted = counts[index] ?? 0;
-          return scale === 1 ? counted : atMostBytes(texts[index] ?? '', Math.ceil(counted * scale));
+          if (scale === 1) return counted;
+          // A token has at least one byte. A sample of a text in two scripts might count more.
+          return Math.min(Math.ceil(counted * scale), Buffer.byteLength(texts[index] ?? ''));
         });
       } catch (error) {
         if (!(error instanceof ThreadError)) throw error;
         log.warn({ err: error }, 'tokens are estimated, as the counting thread gave no answer');
-        return texts.map(roughTokens);
+        // English text has about four characters a token.
+        return texts.map(({ length }) => Math.ceil(length / 4));
       }
     },
     close: () => pool.close(),
   };
 };
-
-/** English text has about four characters a token. */
-const roughTokens = (text: string): number => Math.ceil(text.length / 4);
-
-/** A token has at least one byte. A sample of a text in two scripts might count more. */
-const atMostBytes = (text: string, tokens: number): number => Math.min(tokens, Buffer.byteLength(text));
 
 /** In UTF-16 units: the encoder's time grows with the square of a run without breaks. A cut adds a token at most. */
 const sliceLength = 512;
@@ -53,14 +50,11 @@ const sliceLength = 512;
 /** The longest text that is counted whole, in UTF-16 units. Of a longer one, an evenly spread sample of this size is counted. */
 export const wholeTextLength = 131_072;
 
-interface SlicedText {
-  slices: string[];
-  /** Factor for the tokens of the slices; above 1 when they are a sample. */
-  scale: number;
-}
-
-/** Cuts a text, or a sample of it, into slices. The place of the sample depends on the length alone. */
-export const sliceText = (text: string): SlicedText => {
+/**
+ * Cuts a text, or a sample of it, into slices. The place of the sample depends on the length alone. `scale`: the factor for
+ * the tokens of the slices, above 1 for a sample.
+ */
+export const sliceText = (text: string) => {
   if (text.length <= wholeTextLength) return { slices: cut(text), scale: 1 };
   const sampleCount = wholeTextLength / sliceLength;
   const stride = text.length / sampleCount;

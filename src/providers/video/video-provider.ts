@@ -89,6 +89,12 @@ export const videoSize = (resolution: VideoResolution, proportion: number): Fram
 
 export const even = (value: number): number => Math.round(value / 2) * 2;
 
+/** Returns the shape that is nearest to a proportion. Distances are logarithmic, so that wide and tall count alike. */
+export const nearestShape = <Shape extends string>(shapes: readonly Shape[], proportion: number): Shape => {
+  const distance = (shape: Shape): number => Math.abs(Math.log(ratioProportion(shape) / proportion));
+  return shapes.reduce((best, shape) => (distance(shape) < distance(best) ? shape : best));
+};
+
 /** Returns width divided by height of a ratio such as `16:9`, or of a size such as `1024x1536`. */
 export const ratioProportion = (ratio: string): number => {
   const [width = 1, height = 1] = ratio.split(/[:x]/).map(Number);

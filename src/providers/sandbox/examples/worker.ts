@@ -9,15 +9,7 @@ const maxValues = 5_000;
 /** The limits of an example. A schema that demands more is refused. */
 const largest: Record<string, number> = { Items: 50, Properties: 200, Length: 2_000 };
 /** Keywords of the generator that are not part of JSON Schema. */
-const foreignKeywords = new Set([
-  'faker',
-  'chance',
-  'x-faker',
-  'x-chance',
-  'template',
-  'autoIncrement',
-  'jsonPath',
-]);
+const foreignKeywords = new Set('faker chance x-faker x-chance template autoIncrement jsonPath'.split(' '));
 /** Keywords whose members are schemas by name. The names are data. */
 const schemaMaps = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
 /** Keywords whose values are data. */
@@ -103,19 +95,13 @@ const compile = (schema: JsonSchema): ValidateFunction => {
     meta: false,
     validateSchema: false,
   } as const;
-  const plain = withoutDialect(schema);
+  // The validator might lack the meta-schema of the dialect that is named.
+  const plain = typeof schema === 'boolean' ? schema : { ...schema, $schema: undefined };
   try {
     return new Ajv2020(settings).compile(plain);
   } catch {
     return new Ajv(settings).compile(plain);
   }
-};
-
-/** Removes the name of the dialect, for which the validator might lack a meta-schema. */
-const withoutDialect = (schema: JsonSchema): JsonSchema => {
-  if (typeof schema === 'boolean') return schema;
-  const { $schema: _dialect, ...rest } = schema;
-  return rest;
 };
 
 serveCalls((schema: Json): string => JSON.stringify(makeExample(schema)));

@@ -3,6 +3,7 @@ import { ProviderError } from '../../provider-error.ts';
 import { measureVideo, type VideoMeasure } from '../../video/measure-video.ts';
 import {
   type FrameSize,
+  nearestShape,
   ratioProportion,
   type VideoInput,
   videoRatios,
@@ -26,7 +27,7 @@ interface Shape {
   proportion: number;
 }
 
-const proportions = videoRatios.filter((ratio) => ratio !== 'adaptive').map(ratioProportion);
+const ratios = videoRatios.filter((ratio) => ratio !== 'adaptive');
 
 /** Plans a film. Throws ProviderError when an input image, or a clip whose length or shape is needed, cannot be read. */
 export const planFilm = async (request: VideoRequest, signal: AbortSignal): Promise<FilmPlan> => {
@@ -80,8 +81,7 @@ const measureClip = async (
 const adapted = (images: readonly Shape[], clip: VideoMeasure | null): number => {
   const image = images.find(({ role }) => role === 'first_frame') ?? images[0];
   const wanted = image?.proportion ?? (clip === null ? 16 / 9 : clip.width / clip.height);
-  const distance = (proportion: number): number => Math.abs(Math.log(proportion / wanted));
-  return proportions.reduce((best, other) => (distance(other) < distance(best) ? other : best));
+  return ratioProportion(nearestShape(ratios, wanted));
 };
 
 const unusable = (message: string, cause?: unknown): ProviderError =>
