@@ -65,7 +65,12 @@ export const readConfig = (
     ...readJobSettings(values),
     ...readWebhookSettings(values),
     telemetry: readTelemetrySettings(values),
-    search: readSearchSettings(values, isSearchOn),
+    search: readSearchSettings(values, {
+      isOn: isSearchOn,
+      costsMoney: leads.sources.some(
+        (source) => source.kind === 'http' && (source.pay !== null || !source.countsFree),
+      ),
+    }),
     providers,
     models,
     wallets: readWalletSettings(values, {

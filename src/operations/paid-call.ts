@@ -44,6 +44,7 @@ export const toOrder = (
   proofs: call.proofs,
   requestHash,
   signal: call.signal,
+  costsMoney: 'costsMoney' in sale && sale.costsMoney,
 });
 
 /** Answers with the terms of a payment. */

@@ -140,6 +140,8 @@ export interface Offer<Input = unknown> {
 /** Sells answers without an account: a call is paid before its answer is given. */
 export interface AnswerSale<Input = unknown, Needs = Services> extends Offer<Input> {
   kind: 'answer';
+  /** Whether answers cost the operator money elsewhere: then they are made and paid even if the client has gone. */
+  costsMoney?: boolean;
   /** Throws AppError on input that is well-formed but cannot run, before anybody pays. */
   check(input: Input): void;
   /** Answers a call that is free of charge and needs no proof; null: this call is sold. */

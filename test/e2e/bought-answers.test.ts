@@ -3,7 +3,7 @@ import { ExactEvmScheme } from '@x402/evm/exact/client';
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch';
 import { ExactSvmScheme } from '@x402/svm/exact/client';
 import { privateKeyToAccount } from 'viem/accounts';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { evmFamily } from '../../src/payments/chains/evm/evm-family.ts';
 import { solanaFamily } from '../../src/payments/chains/solana/solana-family.ts';
 import { localEvmKeys } from '../chains/local-keys.ts';
@@ -112,5 +112,22 @@ models:
         { state: 'answered', upstream: 'leads.http', transaction: expect.any(String) },
       ],
     });
+  });
+
+  it('is paid for leads that it buys when their buyer hangs up', async () => {
+    const { store } = reseller.services;
+    const leaving = new AbortController();
+    const hearing: typeof fetch = (input, init) =>
+      fetch(new Request(input, init), { signal: leaving.signal });
+    const paying = wrapFetchWithPayment(hearing, await createWallet());
+    const bought = () => store.listBoughtPayments({ before: null, limit: 10 });
+    const known = (await bought()).length;
+    const asked = paying(`${reseller.url}/v1/search?query=food&limit=3`);
+    await vi.waitUntil(async () => (await bought()).length === known + 1, { timeout: 60_000, interval: 5 });
+    leaving.abort();
+    await expect(asked).rejects.toThrow('aborted');
+    const settledAt = async () => (await store.listPayments({ limit: 1 }))[0]?.settledAt ?? null;
+    await vi.waitUntil(async () => (await settledAt()) !== null, { timeout: 60_000 });
+    expect(await bought()).toMatchObject([{ state: 'answered' }, {}, {}]);
   });
 });

@@ -15,6 +15,7 @@ const search = createSearchLeads({
   maxLimit: 100,
   isOn: true,
   chargeEmpty: true,
+  costsMoney: false,
   fromBalance: false,
   ratePerMinute: 60,
   syntheticProfiles: 1,

@@ -160,6 +160,7 @@ const createSale = (search: SearchConfig): SearchSale => ({
   tags: ['influencers', 'leads', 'search'],
   example,
   ratePerMinute: search.ratePerMinute,
+  costsMoney: search.costsMoney,
 
   pricing: search.pricing,
   quote: ({ limit }) => ({

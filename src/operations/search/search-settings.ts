@@ -21,9 +21,16 @@ export const searchVariables = {
 
 export type SearchConfig = ReturnType<typeof readSearchSettings>;
 
-export const readSearchSettings = (values: VariableValues<typeof searchVariables>, isOn: boolean) => ({
-  /** False where there is nothing to search, or no network to be paid on. */
-  isOn,
+export const readSearchSettings = (
+  values: VariableValues<typeof searchVariables>,
+  state: {
+    /** False where there is nothing to search, or no network to be paid on. */
+    isOn: boolean;
+    /** Whether a search may cost the operator money, at a service of somebody else. */
+    costsMoney: boolean;
+  },
+) => ({
+  ...state,
   pricing: values.SEARCH_PRICING,
   maxLimit: values.SEARCH_MAX_LIMIT,
   chargeEmpty: values.SEARCH_CHARGE_EMPTY,

@@ -21,6 +21,8 @@ interface Order extends SoldOver {
   upto?: UptoSale;
   /** Aborts when the client has gone. Ends the work before the settlement, and never a settlement. */
   signal: AbortSignal;
+  /** The work costs money elsewhere: once begun, it is done and paid even if the client has gone. */
+  costsMoney?: boolean | undefined;
 }
 
 export interface AnswerOrder extends Order {

@@ -79,8 +79,8 @@ export const createX402Gate = (options: X402GateOptions) => {
   const pay = (request: PayRequest): Promise<PayOutcome> => {
     const paying = mpp.pay(request);
     const ended = (): void => undefined;
-    // Metered calls are settled before the store is closed. Their errors reach the caller.
-    if (request.upto !== undefined) inBackground(paying.then(ended, ended));
+    // What is paid without its client is settled before the store is closed. Errors reach the caller.
+    if (request.upto !== undefined || request.costsMoney === true) inBackground(paying.then(ended, ended));
     return paying;
   };
   return {

@@ -118,7 +118,7 @@ const checkProduced = async (context: SaleContext, payment: Payment): Promise<bo
   return isServed ? settleMetered(context, payment) : checkLater(context, payment);
 };
 
-/** Settles a call that was answered while it was made, so that its buyer may have no reason to come back. */
+/** Settles what was answered while it was made, or cost money, as its buyer may not come back. */
 const settleMetered = async (context: SaleContext, payment: Payment): Promise<boolean> => {
   const method = findMethod(context.methods, payment.network);
   if (method === null || (await isBarred(context, payment))) return checkLater(context, payment);

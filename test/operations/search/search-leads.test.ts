@@ -17,6 +17,7 @@ const search = createSearchLeads({
   pricing: 'dynamic',
   maxLimit: 100,
   chargeEmpty: true,
+  costsMoney: false,
   fromBalance: false,
   ratePerMinute: 60,
   syntheticProfiles: 1,

@@ -249,6 +249,26 @@ describe.each(chains)('one proof on %s', (chain) => {
     expect((await fixture.balances(chain)).seller).toBe(before.seller + priceUnits);
   });
 
+  it('is settled for work that costs money when the client leaves while it is done', async () => {
+    const sale = createSale(`costly on ${chain}`);
+    const before = await fixture.balances(chain);
+    const proofs = await fixture.buyer.prove(challenge, chain);
+    const leaving = new AbortController();
+    const left = sale.request(proofs, {
+      signal: leaving.signal,
+      costsMoney: true,
+      produce: async (signal) => {
+        leaving.abort();
+        signal.throwIfAborted();
+        return '{}';
+      },
+    });
+    await gate.sellAnswer(left);
+    expect((await fixture.balances(chain)).seller).toBe(before.seller + priceUnits);
+    const again = sale.request(proofs, { costsMoney: true });
+    expect(served(await gate.sellAnswer(again))).toMatchObject({ result: '{}', replayed: true });
+  });
+
   it('is free for a result that is given away, and can be spent later', async () => {
     const sale = createSale(`free on ${chain}`);
     const before = await fixture.balances(chain);
