@@ -18,7 +18,7 @@ it('forgets a process after it was noted, though it ends at once', async () => {
       },
     },
   );
-  transport.onclose = () => ended.resolve();
+  Object.assign(transport, { onclose: () => ended.resolve() });
   await transport.start();
   await transport.close();
   expect(order).toEqual(['noted', 'forgotten']);
