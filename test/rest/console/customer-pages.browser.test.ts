@@ -124,6 +124,7 @@ describe('the console of a customer', () => {
   it('shows the days of an address with times', async () => {
     const { page } = await open('?from=2026-01-01T00:00:00Z&to=2026-01-31T12:00:00Z');
     await page.getByRole('img', { name: /^Spent by day from 2026-01-01 to 2026-01-31/ }).waitFor();
+    expect(await page.getByLabel('From (UTC)').inputValue()).toBe('2026-01-01');
   });
 
   it('opens the stream of changes again after it was refused once', async () => {
