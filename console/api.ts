@@ -11,13 +11,10 @@ export const isJudgement = (status: number): boolean =>
 export class ApiError extends ToldError {
   override readonly name = 'ApiError';
   readonly status: number;
-  /** True: nothing came of the call, also of the same one sent before, so it can be made anew. */
-  readonly isEnd: boolean;
 
-  constructor(status: number, message: string, isEnd = isJudgement(status)) {
+  constructor(status: number, message: string) {
     super(message);
     this.status = status;
-    this.isEnd = isEnd;
   }
 }
 
@@ -66,9 +63,7 @@ export const createApi = ({ base, brand }: { base: string; brand: string }, onEn
       signal: signal === undefined ? limit.signal : AbortSignal.any([signal, limit.signal]),
     }).finally(() => clearTimeout(timer));
     if (answer.ok) return answer;
-    // A job that has ended says what it cost, also when it failed.
-    const isEnd = isJudgement(answer.status) || answer.headers.has(`x-${brand}-charge-usd`);
-    const refusal = new ApiError(answer.status, await messageOf(answer), isEnd);
+    const refusal = new ApiError(answer.status, await messageOf(answer));
     if (refusal.status === 401) onEnded();
     throw refusal;
   };

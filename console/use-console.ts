@@ -1,6 +1,6 @@
 import { createContext } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
-import { ApiError, messageFor, type Api } from './api.ts';
+import { ApiError, isJudgement, messageFor, type Api } from './api.ts';
 
 /** As whom the browser is signed in. */
 export interface Session {
@@ -156,7 +156,7 @@ export const useCallId = () => {
       if (isEnd(answer)) last.current.id = '';
       return answer;
     } catch (error) {
-      if (error instanceof ApiError && error.isEnd) last.current.id = '';
+      if (error instanceof ApiError && isJudgement(error.status)) last.current.id = '';
       throw error;
     }
   };

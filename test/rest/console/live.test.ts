@@ -87,14 +87,11 @@ describe('the stream of a page of the console', () => {
   it('leaves nothing in memory when it has ended or was refused', async () => {
     const customer = await openCustomer();
     const signals = (): number => queryObjects(AbortSignal, { format: 'count' });
-    console.time('x');
     const before = signals();
-    console.timeLog('x', 'before');
     const opened = await Promise.all([1, 2, 3].map(() => listen(customer)));
     for (let call = 0; call < 20; call += 1) await (await customer.call('/console/live')).text();
     await customer.call('/console/session', { method: 'DELETE' });
     await Promise.all(opened.map(({ reading }) => reading));
-    console.timeLog('x', 'ended');
     expect(signals() - before).toBeLessThan(20);
   });
 });
