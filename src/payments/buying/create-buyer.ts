@@ -115,7 +115,7 @@ export const checkBought = async (
       transaction: found.outcome === 'settled' ? found.transaction : null,
       reason: 'reason' in found ? found.reason : payment.reason,
       // At growing intervals, until the chain answers.
-      checkAt: end === null ? now + Math.max(claimMs, (now - createdAt) / 4) : null,
+      checkAt: end === null ? now + Math.max(claimMs, Math.ceil((now - createdAt) / 4)) : null,
       now,
     });
   }
