@@ -44,6 +44,9 @@ const checkSum = (
     line,
   );
 
+const entriesByPayment = `select payment as key, cast(sum(amount) as bigint) as total from ledger_entries
+  where payment is not null group by payment`;
+
 const checks: readonly LedgerCheck[] = [
   checkSum(
     { table: 'accounts', key: 'id', amount: 't.balance' },
@@ -114,8 +117,7 @@ const checks: readonly LedgerCheck[] = [
   ),
   checkSum(
     { table: 'payments', key: 'identity', amount: 't.credited' },
-    `select payment as key, cast(sum(amount) as bigint) as total from ledger_entries
-      where payment is not null group by payment`,
+    entriesByPayment,
     'payment {identity}: {credited USD} are marked as credited, but its entries sum to {total USD}',
   ),
   check(
@@ -134,8 +136,7 @@ const checks: readonly LedgerCheck[] = [
   ),
   checkSum(
     { table: 'card_payments', key: 'id', amount: 't.credited' },
-    `select payment as key, cast(sum(amount) as bigint) as total from ledger_entries
-      where payment is not null group by payment`,
+    entriesByPayment,
     'card payment {id}: {credited USD} are marked as credited, but its entries sum to {total USD}',
   ),
   check(
