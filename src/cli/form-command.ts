@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { AppError } from '../kit/errors.ts';
 import { newId } from '../kit/ids.ts';
 import type { JsonObject } from '../kit/json.ts';
-import { parseJson } from '../kit/json-pointer.ts';
+import { parseJson } from '../kit/json.ts';
 import type { CommandForm, OperatorServices, Verb } from '../operator/verb.ts';
 import { formatTable } from '../operator/format-table.ts';
 import { StoreError } from '../store/store-error.ts';

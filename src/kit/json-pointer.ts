@@ -1,12 +1,3 @@
-/** Parses JSON, of bytes in UTF-8 with or without a byte order mark; undefined when it is no JSON. */
-export const parseJson = (json: string | Uint8Array): unknown => {
-  try {
-    return JSON.parse(typeof json === 'string' ? json : new TextDecoder().decode(json));
-  } catch {
-    return undefined;
-  }
-};
-
 /** Splits a JSON pointer (RFC 6901) into its tokens. The empty pointer is the whole document. */
 export const parsePointer = (pointer: string): string[] =>
   pointer

@@ -4,6 +4,15 @@ export type JsonObject = { [key: string]: Json };
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** Parses JSON, of bytes in UTF-8 with or without a byte order mark; undefined when it is no JSON. */
+export const parseJson = (json: string | Uint8Array): unknown => {
+  try {
+    return JSON.parse(typeof json === 'string' ? json : new TextDecoder().decode(json));
+  } catch {
+    return undefined;
+  }
+};
+
 /**
  * Writes JSON with sorted keys and without undefined members, so that equal data gives equal text. A number in
  * JSON.rawJSON is written as a JavaScript number, unless that loses digits.

@@ -6,9 +6,14 @@ export const sanitizeLine = (text: string): string => text.replace(control, '');
 
 const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };
 
-/** Writes a cell of a line with tabs between cells: a backslash, a tab and line ends as `\\`, `\t`, `\n` and `\r`. */
-export const escapeCell = (text: string): string =>
-  text.replace(/[\\\t\n\r]/g, (found) => escapes[found] ?? found);
+/** Writes a line of cells with tabs between: within a cell a backslash, a tab and line ends are `\\`, `\t`, `\n` and `\r`. */
+export const toTabLine = (cells: readonly string[]): string => {
+  const written: string[] = [];
+  for (const cell of cells) written.push(cell.replace(/[\\\t\n\r]/g, toEscape));
+  return written.join('\t');
+};
+
+const toEscape = (character: string): string => escapes[character] ?? character;
 
 /** Returns the brand as people read it. */
 export const brandTitle = ({ brand }: { brand: string }): string =>

@@ -1,7 +1,7 @@
 import { createHttpClient } from '../http/http-client.ts';
 import { OutboundError } from '../http/outbound.ts';
 import { PurchaseError } from '../http/pay-settings.ts';
-import { parseJson } from '../kit/json-pointer.ts';
+import { parseJson } from '../kit/json.ts';
 import {
   type AnswerHead,
   type HttpAnswer,

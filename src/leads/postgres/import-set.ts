@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { escapeCell } from '../../kit/text.ts';
+import { toTabLine } from '../../kit/text.ts';
 import { toFacets } from '../facets.ts';
 import type { ForgottenPeople, ForgottenSnapshot } from '../forgotten-people.ts';
 import { checkList, toOutcome, type ImportOutcome, type ImportRequest } from '../lead-index.ts';
@@ -98,7 +98,7 @@ const copyText = (staged: string): string => `copy ${staged} (position, ${column
 const stagedRow = (position: number, lead: Lead): string => {
   const terms = Array.from(indexTerms(lead), quoteTerm).join(' ');
   const values = [position, usernameKey(lead.username), lead.username, lead.followers, packLead(lead), terms];
-  return `${values.map((value) => escapeCell(String(value))).join('\t')}\n`;
+  return `${toTabLine(values.map(String))}\n`;
 };
 
 const stageInput = async (

@@ -6,7 +6,7 @@ import type { Log } from '../../kit/log.ts';
 import { createThreadPool } from '../../kit/threads/thread-pool.ts';
 import { repeat, throttle } from '../../kit/repeat.ts';
 import { toFacets } from '../facets.ts';
-import { parseJson } from '../../kit/json-pointer.ts';
+import { parseJson } from '../../kit/json.ts';
 import { InconclusiveError } from '../search-errors.ts';
 import type { LeadFacets, LeadQuery, LeadSource } from '../lead-source.ts';
 import { createAskUpstream, isGood, type UpstreamAnswer, type UpstreamRequest } from './ask-upstream.ts';

@@ -1,6 +1,7 @@
 import type { AnswerRules, LeadFieldPointers } from './http-source.ts';
 import type { LeadQuery } from '../lead-source.ts';
-import { follow, parseJson, parsePointer } from '../../kit/json-pointer.ts';
+import { follow, parsePointer } from '../../kit/json-pointer.ts';
+import { parseJson } from '../../kit/json.ts';
 import { toLeads, type FoundLeads } from './to-leads.ts';
 import { leadFields, type LeadField } from '../lead-fields.ts';
 

@@ -194,16 +194,16 @@ export type ChatInput = z.infer<typeof chatInput>;
 export const forwardedOptions = (request: ChatInput): JsonObject => {
   // Members that the request itself defines have rules that an upstream would skip.
   const extra = Object.entries(request.extra_body ?? {}).filter(([name]) => !(name in chatInput.shape));
-  return withoutNull({
-    ...Object.fromEntries(forwardedNames.map((name) => [name, request[name]])),
-    extra_body: extra.length === 0 ? null : Object.fromEntries(extra),
-  });
+  const members: Parameters<typeof withoutNull>[0] = {};
+  for (const name of forwardedNames) members[name] = request[name];
+  if (extra.length > 0) members['extra_body'] = Object.fromEntries(extra);
+  return withoutNull(members);
 };
 
 /** Returns the members without those that are absent or null. */
-export const withoutNull = (members: { [name: string]: Json | undefined }): JsonObject =>
-  Object.fromEntries(
-    Object.entries(members).filter(
-      (entry): entry is [string, Json] => entry[1] !== undefined && entry[1] !== null,
-    ),
-  );
+export const withoutNull = (members: { [name: string]: Json | undefined }): JsonObject => {
+  const kept: JsonObject = {};
+  for (const [name, value] of Object.entries(members))
+    if (value !== undefined && value !== null) kept[name] = value;
+  return kept;
+};

@@ -1,4 +1,4 @@
-import { escapeCell } from '../../kit/text.ts';
+import { toTabLine } from '../../kit/text.ts';
 
 /**
  * Writes profiles as a table: a line of field names, then one line for each profile, with tabs between cells. This takes a
@@ -14,9 +14,9 @@ export const toLeadsTable = (profiles: readonly Readonly<Record<string, unknown>
     const cells: string[] = [];
     for (const field of fields) {
       const value = profile[field] ?? '';
-      cells.push(escapeCell(typeof value === 'string' ? value : JSON.stringify(value)));
+      cells.push(typeof value === 'string' ? value : JSON.stringify(value));
     }
-    lines.push(cells.join('\t'));
+    lines.push(toTabLine(cells));
   }
   return lines.join('\n');
 };

@@ -71,7 +71,7 @@ export const createChunkReader = () => {
   };
 
   const finishBy = (reason: unknown): void => {
-    if (typeof reason === 'string' && reason !== '') finish ??= toFinishReason(reason);
+    if (typeof reason === 'string' && reason !== '') finish ??= finishReasons.get(reason) ?? 'stop';
   };
 
   const read = ({ choices, usage: reported }: Partial<Record<string, unknown>>): TextEvent[] => {
@@ -200,10 +200,14 @@ const argumentsText = (value: unknown): string => {
   return value === undefined || value === null ? '' : JSON.stringify(value);
 };
 
-const knownReasons: readonly FinishReason[] = ['length', 'tool_calls', 'content_filter', 'function_call'];
-
-const toFinishReason = (reason: string): FinishReason =>
-  reason === 'max_tokens' ? 'length' : (knownReasons.find((known) => known === reason) ?? 'stop');
+/** Any other reason is `stop`. */
+const finishReasons = new Map<string, FinishReason>([
+  ['length', 'length'],
+  ['max_tokens', 'length'],
+  ['tool_calls', 'tool_calls'],
+  ['content_filter', 'content_filter'],
+  ['function_call', 'function_call'],
+]);
 
 /** Reasoning is billed as completion. Upstreams that leave it out of `completion_tokens` still have it in the total. */
 const toUsage = (usage: unknown): TextUsage | null => {
