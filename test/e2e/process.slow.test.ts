@@ -218,6 +218,24 @@ describe('SIGHUP', () => {
     process.kill(gateway.pid, 'SIGHUP');
     expect(await gateway.stop()).toBe(0);
   });
+
+  it('reads an env file again, although its variables became those of the process', async () => {
+    const file = join(dataDir, 'settings.env');
+    await writeFile(file, 'REQUESTS_PER_MINUTE=7\n');
+    const gateway = await startGatewayProcess(settings(), [
+      'sh',
+      '-c',
+      `exec "$@" --env-file '${file}'`,
+      'sh',
+    ]);
+    running.push(gateway);
+    const limit = async () =>
+      (await chat(gateway, keyOf(gateway), 'Say hello.')).headers.get('x-ratelimit-limit-requests');
+    expect(await limit()).toBe('7');
+    await writeFile(file, 'REQUESTS_PER_MINUTE=900\n');
+    process.kill(gateway.pid, 'SIGHUP');
+    await expect.poll(limit, { timeout: 60_000, interval: 1_000 }).toBe('900');
+  });
 });
 
 describe('a signal to npm', () => {
