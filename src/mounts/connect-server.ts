@@ -19,7 +19,7 @@ import {
   type ToolOutcome,
 } from './mounted-server.ts';
 import type { ProcessGroups } from './process-groups.ts';
-import { failedResult, readResult, readTerms, unpaidResult, type ResultLimits } from './read-result.ts';
+import { failedResult, readBill, readResult, unpaidResult, type ResultLimits } from './read-result.ts';
 
 export interface ConnectParts {
   log: Log;
@@ -153,7 +153,7 @@ const tryCall = async (
   try {
     const result = await httpPayment.run(payment, () => callTool(client, params, context));
     const meta = isJsonObject(result['_meta']) ? result['_meta'] : {};
-    return { result, terms: readTerms(result), receipt: meta['x402/payment-response'] ?? payment.receipt };
+    return { result, terms: readBill(result), receipt: meta['x402/payment-response'] ?? payment.receipt };
   } catch (error) {
     const terms = termsIn(error);
     if (terms === null) throw error;

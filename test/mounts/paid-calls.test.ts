@@ -49,12 +49,20 @@ const start = async (answer: (call: Call) => { status?: number; headers?: object
 const isPaid = ({ meta }: Call): boolean => 'x402/payment' in meta;
 const done = { body: { result: { content: [{ type: 'text', text: 'echo' }] } } };
 const text = [{ type: 'text', text: JSON.stringify(centTerms) }];
+const words = [{ type: 'text', text: 'Pay a cent.' }];
 
 describe('terms of a payment', () => {
   it.each([
     ['as structured content', { result: { isError: true, content: [], structuredContent: centTerms } }],
-    ['as text', { result: { isError: true, content: text } }],
+    [
+      'as structured content and text',
+      { result: { isError: true, content: text, structuredContent: centTerms } },
+    ],
     ['in _meta', { result: { isError: true, content: [], _meta: { 'x402/error': centTerms } } }],
+    [
+      'in _meta, beside other text',
+      { result: { isError: true, content: words, _meta: { 'x402/error': centTerms } } },
+    ],
     ['in an error of the protocol', { error: { code: 402, message: 'pay', data: centTerms } }],
   ])('are met %s, by a proof in _meta', async (_where, body) => {
     const { calls, ask, bought } = await start((call) => (isPaid(call) ? done : { body }));
@@ -78,6 +86,41 @@ describe('terms of a payment', () => {
     const [, paid] = calls;
     expect(paid?.header).toBe(encodeBase64Json(paid?.meta['x402/payment']));
     expect(await bought()).toMatchObject([{ state: 'answered', transaction }]);
+  });
+});
+
+describe('terms that a tool repeats as its caller gave them', () => {
+  it.each([
+    ['as text', { content: text }],
+    ['as text of a failure', { content: text, isError: true }],
+    ['as text among others', { content: [...words, ...text], isError: true, structuredContent: centTerms }],
+    ['as structured content', { content: [], structuredContent: centTerms }],
+    [
+      'as structured content of a failure with other text',
+      { content: words, isError: true, structuredContent: centTerms },
+    ],
+    ['in _meta', { content: words, _meta: { 'x402/error': centTerms } }],
+  ])('are never paid, and are kept from its caller: %s', async (_how, result) => {
+    const { gateway, calls, ask, bought } = await start(() => ({ body: { result } }));
+    const answer = await ask('a');
+    expect([answer.status, answer.headers.get('x-causeway-charge-usd')]).toEqual([200, '0.00']);
+    expect(await answer.json()).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining('asks for a payment') }],
+    });
+    expect(calls.map(isPaid)).toEqual([false]);
+    expect([await bought(), gateway.services.buyer?.problems().size]).toEqual([[], 0]);
+  });
+
+  it('leave the answer of a paid call an answer', async () => {
+    const { calls, ask, bought } = await start((call) =>
+      isPaid(call)
+        ? { body: { result: { content: text } } }
+        : { body: { error: { code: 402, message: 'pay', data: centTerms } } },
+    );
+    expect((await ask('a')).status).toBe(200);
+    expect(calls.map(isPaid)).toEqual([false, true]);
+    expect((await bought()).map(({ state }) => state)).toEqual(['answered']);
   });
 });
 
