@@ -8,7 +8,7 @@ import type { OutboundSend } from '../http/create-outbound.ts';
 import { leaveBody, type HttpAnswer } from '../http/send-request.ts';
 import { signRequests } from './sign-requests.ts';
 import type { MountTarget } from './mount-settings.ts';
-import { PaymentRequiredError, UnsentError } from './mounted-server.ts';
+import { BusyError, PaymentRequiredError, UnsentError } from './mounted-server.ts';
 
 const connectMs = 5_000;
 /** The longest message, and the most bytes of one answer, which may have progress before its message. */
@@ -98,7 +98,7 @@ export const createMountFetch = (
 };
 
 /** What HTTP servers answer before they run anything. */
-const refusals: ReadonlySet<number> = new Set([401, 403, 404, 429]);
+const refusals: ReadonlySet<number> = new Set([401, 403, 404]);
 
 /** What a server says of a refusal is not kept: it may repeat the credentials. */
 const toRefusal = async ({ status, headers, body }: HttpAnswer, hasSession: boolean): Promise<Error> => {
@@ -110,6 +110,7 @@ const toRefusal = async ({ status, headers, body }: HttpAnswer, hasSession: bool
   const message = `the server answered with status ${status}`;
   const terms = headers['payment-required'];
   if (status === 402 && typeof terms === 'string') return new PaymentRequiredError(message, terms);
+  if (status === 429) return new BusyError(message, headers['retry-after']);
   return isSessionLost || refusals.has(status) ? new UnsentError(message, isSessionLost) : new Error(message);
 };
 

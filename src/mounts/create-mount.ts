@@ -166,14 +166,15 @@ const callOnce = async (
   );
   // Finds out whether the server still answers.
   state.woken.resolve();
-  if (outcome.kind === 'unknown') return outcome;
-  if (outcome.isSessionLost !== true) return unsent;
+  // An outcome that is unknown because of a payment stays so, unless the next connection has another one.
+  const lost: MountOutcome = outcome.kind === 'unknown' ? outcome : unsent;
+  if (outcome.isSessionLost !== true) return lost;
   leave(state, server);
   await server.close();
   await Promise.race([state.opened.promise, pause(reconnectMs, context.signal)]);
   // The tools of a server that has started anew may be others.
   const again = isAccepted() ? await state.server?.call(tool, input, context) : undefined;
-  return again === undefined || again.kind === 'unsent' ? unsent : again;
+  return again === undefined || again.kind === 'unsent' ? lost : again;
 };
 
 /** Notes that a server is away. */

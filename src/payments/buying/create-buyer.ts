@@ -166,7 +166,7 @@ const createPayingClient = (
   },
 });
 
-/** What is no HTTP passes through the same steps: a result is a 200, terms are a 402. */
+/** What is no HTTP passes through the same steps: a result is a 200, terms are a 402, a busy server is a 429. */
 const createPayingCaller =
   (upstream: string, context: BuyContext): ReturnType<PayForCalls> =>
   async ({ name, input, ...limits }, attempt) => {
@@ -175,10 +175,14 @@ const createPayingCaller =
     const bought = await buyAnswer(context, { ...purpose, ...limits, upstream, request }, async (headers) => {
       const header = headers['payment-signature'];
       const proof = header === undefined ? null : { header, payload: decodeBase64Json(header) };
-      const { result, terms, receipt } = await attempt(proof);
+      const { result, terms, receipt, busy } = await attempt(proof);
       const answer = {
-        status: terms === null ? 200 : 402,
-        headers: { 'payment-required': toHeader(terms), 'payment-response': toHeader(receipt) },
+        status: busy !== undefined ? 429 : terms === null ? 200 : 402,
+        headers: {
+          'payment-required': toHeader(terms),
+          'payment-response': toHeader(receipt),
+          'retry-after': busy?.retryAfter,
+        },
         result,
       };
       return { answer, isWhole: true };
