@@ -133,7 +133,7 @@ const createPayingClient = (
 ): HttpClient => ({
   close: http.close,
   send: async (url, given) => {
-    if (isQuestion(given)) return http.send(url, given);
+    if (isQuestion()) return http.send(url, given);
     const request = await withWholeBody(given);
     const call = toPaidCall(upstream, { url: String(url), ...request });
     return buyAnswer(context, call, async (headers, isForCaller) => {
@@ -149,7 +149,7 @@ const createPayingClient = (
     });
   },
   receive: async (url, given) => {
-    if (isQuestion(given)) return http.receive(url, given);
+    if (isQuestion()) return http.receive(url, given);
     const request = await withWholeBody(given);
     const call = toPaidCall(upstream, { url: String(url), ...request });
     return buyAnswer(context, call, async (headers, isForCaller) => {
@@ -192,9 +192,8 @@ const createPayingCaller =
 
 const toHeader = (value: unknown): string => (typeof value === 'string' ? value : encodeBase64Json(value));
 
-/** Questions about a job that has begun are not bought: each would replay the first answer. */
-const isQuestion = ({ method = 'GET' }: HttpRequest): boolean =>
-  method === 'GET' && currentPurpose().jobId !== null;
+/** Questions are not bought: each would replay the first answer. */
+const isQuestion = (): boolean => currentPurpose().isQuestion === true;
 
 /** A request may be sent several times, so a streamed body is read first. */
 const withWholeBody = async <Request extends HttpRequest>(

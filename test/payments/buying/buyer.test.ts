@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { readConfig } from '../../../src/config/config.ts';
 import { type PayConfig, PurchaseError } from '../../../src/http/pay-settings.ts';
-import { withPurpose } from '../../../src/kit/call-purpose.ts';
+import { withPurpose, type CallPurpose } from '../../../src/kit/call-purpose.ts';
 import { createHttpClient, type HttpClient } from '../../../src/http/http-client.ts';
 import { OutboundError } from '../../../src/http/outbound.ts';
 import { silentLog } from '../../../src/kit/log.ts';
@@ -97,9 +97,9 @@ describe.each(['base', 'solana'] as const)('a buyer on %s', (chain) => {
   };
   const ask = async (
     paying: HttpClient,
-    { path, body, jobId = null }: { path: string; body?: object; jobId?: string | null },
+    { path, body, jobId = null, ...more }: { path: string; body?: object } & Partial<CallPurpose>,
   ): Promise<string> =>
-    withPurpose({ operation: 'test', jobId, soldPayment: null }, async () => {
+    withPurpose({ operation: 'test', jobId, soldPayment: null, ...more }, async () => {
       const chunks: Buffer[] = [];
       const { status } = await paying.receive(`${seller.gateway.url}${path}`, {
         timeouts: { totalMs: 30_000 },
@@ -200,6 +200,15 @@ describe.each(['base', 'solana'] as const)('a buyer on %s', (chain) => {
     );
     await expect(search(open({ networks: ['eip155:1'] }), 'beauty')).rejects.toThrow('allowed networks');
     expect(await list()).toEqual([]);
+  });
+
+  it('buys what a job reads, and pays for no question about work that has begun', async () => {
+    const read = { path: '/v1/search?limit=6', jobId: 'job' };
+    const charged = await seller.charged(async () => {
+      await expect(ask(open(), { ...read, isQuestion: true })).rejects.toThrow('expected 402 to be 200');
+      await ask(open(), read);
+    });
+    expect([charged, proofs.length]).toEqual([searchPrice, 1]);
   });
 
   it('gives a proof back to the budget that could not be sent', async () => {
