@@ -28,9 +28,17 @@ export interface BuyerOptions {
   log: Log;
   /** The networks that the gateway sells on: their nodes are asked. Others are asked at public nodes. */
   sold: readonly X402NetworkConfig[];
-  /** Wallets pay the gateway with test money, so no call is paid for them with other money. */
-  takesTestMoney: boolean;
+  /** What is sold for test money. No other money is paid for it. */
+  soldForTestMoney: Record<Goods, boolean>;
 }
+
+type Goods = 'searches' | 'tools';
+
+/** What an operator can do instead of buying with real money what is sold for test money. */
+const remedies: Record<Goods, string> = {
+  searches: 'X402_NETWORKS to main networks',
+  tools: 'WALLET_ACCOUNTS=off',
+};
 
 export type Buyer = ReturnType<typeof createBuyer>;
 
@@ -43,7 +51,7 @@ const claimMs = 60_000;
 const refusalLimits = { totalBytes: 65_536 };
 
 /** Buys answers of upstreams that are sold by x402, from the operator's wallets. */
-export const createBuyer = ({ store, clock, log, sold, takesTestMoney }: BuyerOptions) => {
+export const createBuyer = ({ store, clock, log, sold, soldForTestMoney }: BuyerOptions) => {
   const networks: BuyingNetwork[] = [];
   const problems = new Map<string, { problem: string; at: number }>();
   const warn = throttle<{ upstream: string; problem: string }>(logIntervalMs, (facts, leftOut) =>
@@ -54,28 +62,31 @@ export const createBuyer = ({ store, clock, log, sold, takesTestMoney }: BuyerOp
     warn({ upstream, problem });
   };
 
-  const open = (pay: PayConfig): BuyContext => {
+  /** Throws ConfigError where real money would buy `goods` that are sold for test money. */
+  const open = (pay: PayConfig, goods: Goods | null): BuyContext => {
     const wallet = openWallet(pay, sold);
+    const real = wallet.networks.find(({ isTest }) => !isTest);
+    if (goods !== null && soldForTestMoney[goods] && real !== undefined)
+      throw new ConfigError(
+        `${pay.setting}.networks: ${real.label} has real money, and this gateway sells ${goods} for test money. Name a test ` +
+          `network, or set ${remedies[goods]}`,
+      );
     networks.push(...wallet.networks);
     return { store, clock, log, wallet, maxPerDay: pay.maxPerDay, noteProblem };
   };
 
+  /** Pays providers, whose models are sold for real money as well. */
   const payFor: PayFor = (http, { upstream, pay }) =>
-    createPayingClient(http, { upstream, context: open(pay) });
+    createPayingClient(http, { upstream, context: open(pay, null) });
 
-  const payForCalls: PayForCalls = ({ upstream, pay }) => {
-    const context = open(pay);
-    const real = context.wallet.networks.find(({ isTest }) => !isTest);
-    if (takesTestMoney && real !== undefined)
-      throw new ConfigError(
-        `${pay.setting}.networks: ${real.label} has real money, and wallets pay this gateway with test money. Name a test ` +
-          'network, or set WALLET_ACCOUNTS=off',
-      );
-    return createPayingCaller(upstream, context);
-  };
+  const payForSearches: PayFor = (http, { upstream, pay }) =>
+    createPayingClient(http, { upstream, context: open(pay, 'searches') });
+
+  const payForCalls: PayForCalls = ({ upstream, pay }) => createPayingCaller(upstream, open(pay, 'tools'));
 
   return {
     payFor,
+    payForSearches,
     payForCalls,
     /** The last problem of each upstream that was not paid, as this process has seen it. */
     problems: (): ReadonlyMap<string, { problem: string; at: number }> => problems,

@@ -18,6 +18,7 @@ let seller: PaidSearch;
 let keys: string[];
 let sold: ReturnType<typeof readConfig>['x402']['networks'];
 
+const nothing = { searches: false, tools: false };
 /** Of an image, in the smallest unit of USDC. */
 const imagePrice = 40_000n;
 
@@ -92,7 +93,7 @@ describe.each(['base', 'solana'] as const)('a buyer on %s', (chain) => {
       receive: (url, request) =>
         struck(request.headers, (headers) => http.receive(url, { ...request, headers })),
     };
-    const buyer = createBuyer({ store, clock, log: silentLog, sold, takesTestMoney: false });
+    const buyer = createBuyer({ store, clock, log: silentLog, sold, soldForTestMoney: nothing });
     return buyer.payFor(faulty, { upstream: 'seller', pay: payWith(limits) });
   };
   const ask = async (
@@ -260,22 +261,28 @@ describe.each(['base', 'solana'] as const)('a buyer on %s', (chain) => {
   });
 });
 
-describe('a buyer for a gateway that takes test money', () => {
-  it('pays for no call with real money', () => {
-    const store = {} as Store;
-    const open = (takesTestMoney: boolean, network: string) =>
-      createBuyer({ store, clock: Date, log: silentLog, sold, takesTestMoney }).payForCalls({
-        upstream: 'mcp_servers.far',
-        pay: {
-          setting: 'pay',
-          keys,
-          maxPerCall: 1n,
-          maxPerDay: 1n,
-          networks: [network],
-        },
-      });
-    expect(() => open(true, 'base')).toThrow('pay.networks: Base has real money');
-    expect(open(true, 'base-sepolia')).toBeTypeOf('function');
-    expect(open(false, 'base')).toBeTypeOf('function');
+describe('a buyer for a gateway', () => {
+  const open = (goods: 'searches' | 'tools' | 'models', network: string, isSoldForTestMoney: boolean) => {
+    const soldForTestMoney = { searches: isSoldForTestMoney, tools: isSoldForTestMoney };
+    const buyer = createBuyer({ store: {} as Store, clock: Date, log: silentLog, sold, soldForTestMoney });
+    const limits = { maxPerCall: 1n, maxPerDay: 1n };
+    const of = { upstream: 'far', pay: { setting: 'pay', keys, networks: [network], ...limits } };
+    if (goods === 'tools') return buyer.payForCalls(of);
+    return (goods === 'searches' ? buyer.payForSearches : buyer.payFor)({} as HttpClient, of);
+  };
+
+  it.each([
+    ['searches', 'X402_NETWORKS to main networks'],
+    ['tools', 'WALLET_ACCOUNTS=off'],
+  ] as const)('buys no %s with real money that are sold for test money', (goods, remedy) => {
+    expect(() => open(goods, 'base', true)).toThrow(
+      `pay.networks: Base has real money, and this gateway sells ${goods} for test money. Name a test network, or set ${remedy}`,
+    );
+    expect(open(goods, 'base-sepolia', true)).toBeDefined();
+    expect(open(goods, 'base', false)).toBeDefined();
+  });
+
+  it('buys answers of models with real money', () => {
+    expect(open('models', 'base', true)).toBeDefined();
   });
 });

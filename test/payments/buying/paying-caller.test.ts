@@ -27,7 +27,7 @@ describe.each(testEngines().map((engine) => [engine.kind, engine] as const))(
           clock: { now: Date.now },
           log: silentLog,
           sold: [],
-          takesTestMoney: false,
+          soldForTestMoney: { searches: false, tools: false },
         });
         const limits = { maxPerCall: parseUsd('0.10'), maxPerDay: parseUsd('1.00') };
         const pay = { setting: 'pay', keys: [walletKey], networks: ['base-sepolia'], ...limits };
