@@ -9,7 +9,7 @@ import type { Log } from '../kit/log.ts';
 import { callWithin } from '../kit/deadline.ts';
 import { createHttpTransport, httpPayment } from './create-http-transport.ts';
 import { createStdioTransport } from './create-stdio-transport.ts';
-import { toReason } from './hide-secrets.ts';
+import { hideSecrets, toReason } from './hide-secrets.ts';
 import type { MountConfig, MountTarget } from './mount-settings.ts';
 import {
   BusyError,
@@ -125,7 +125,7 @@ export const connectServer = async (
             ));
         return { kind: 'answered', result: readResult(answer, limits) };
       } catch (error) {
-        return toOutcome(error, limits);
+        return toOutcome(error, { limits, target });
       }
     },
   };
@@ -196,7 +196,10 @@ const callTool = async (
 /** Where the SDK itself fails so, the tool may have run. A server may also answer with these codes. */
 const ambiguous: ReadonlySet<number> = new Set([ErrorCode.ConnectionClosed, ErrorCode.RequestTimeout]);
 
-const toOutcome = (cause: unknown, limits: ResultLimits): ToolOutcome => {
+const toOutcome = (
+  cause: unknown,
+  { limits, target }: { limits: ResultLimits; target: MountTarget },
+): ToolOutcome => {
   if (cause instanceof UnsentError) return { kind: 'unsent', isSessionLost: cause.isSessionLost, cause };
   if (cause instanceof PurchaseError) {
     if (!cause.mayBePaid) return { kind: 'answered', result: unpaidResult };
@@ -204,7 +207,7 @@ const toOutcome = (cause: unknown, limits: ResultLimits): ToolOutcome => {
     return { kind: 'unknown', isSessionLost: refusal instanceof UnsentError && refusal.isSessionLost, cause };
   }
   if (isUnsent(cause)) return { kind: 'unsent', cause };
-  return cause instanceof McpError && !ambiguous.has(cause.code)
-    ? { kind: 'answered', result: readResult(failedResult(cause.message.slice(0, maxErrorText)), limits) }
-    : { kind: 'unknown', cause };
+  if (!(cause instanceof McpError) || ambiguous.has(cause.code)) return { kind: 'unknown', cause };
+  const text = hideSecrets(cause.message, target).slice(0, maxErrorText);
+  return { kind: 'answered', result: readResult(failedResult(text), limits) };
 };

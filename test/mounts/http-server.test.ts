@@ -76,6 +76,29 @@ it('tells nobody the credentials that it was given', async () => {
   expect(seen.at(-1)?.headers.authorization).toBe(`Bearer ${token}`);
 });
 
+it('tells nobody the credentials that its error repeats', async () => {
+  const token = 'token-of-the-operator';
+  const { origin } = await startHttpMcp(({ headers, body }, response) => {
+    if (!body.includes('tools/call')) return false;
+    const error = { code: -32_602, message: `${headers.authorization} is wrong` };
+    response
+      .writeHead(200, { 'content-type': 'application/json' })
+      .end(JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(body).id, error }));
+    return true;
+  });
+  const gateway = await startMountingGateway(
+    { remote: { url: `${origin}/mcp`, private: true, bearer_env: 'TOKEN' } },
+    { TOKEN: token },
+  );
+  onTestFinished(() => gateway.stop());
+  await acceptToolsOf(gateway.services, 'remote');
+  const answer = await gateway.call('/v1/tools/remote/echo', { body: {} });
+  expect(await answer.json()).toMatchObject({
+    isError: true,
+    content: [{ text: expect.stringContaining('Bearer [authorization] is wrong') }],
+  });
+});
+
 it('is never sent the key of a caller', async () => {
   const { origin, seen } = await startHttpMcp();
   const gateway = await startMountingGateway({ remote: { url: `${origin}/mcp`, private: true } });

@@ -97,14 +97,17 @@ export const createBuyer = ({ store, clock, log, sold, soldForTestMoney }: Buyer
         intervalMs: checkEveryMs,
         signal,
         log,
-        work: () => checkBought({ store, clock }, { networks, signal }),
+        work: () => checkBought({ store, clock, log }, { networks, signal }),
       }),
   };
 };
 
-/** Looks up due payments: those that were not taken leave their budget, and of the others the transaction is noted. */
+/**
+ * Looks up due payments: those that were not taken leave their budget, and of the others the transaction is noted. One that
+ * cannot be looked up is logged, and due again later.
+ */
 export const checkBought = async (
-  { store, clock }: Pick<BuyerOptions, 'store' | 'clock'>,
+  { store, clock, log }: Pick<BuyerOptions, 'store' | 'clock' | 'log'>,
   { networks, signal }: { networks: readonly BuyingNetwork[]; signal: AbortSignal },
 ): Promise<void> => {
   const claimedAt = clock.now();
@@ -115,21 +118,32 @@ export const checkBought = async (
   });
   for (const payment of due) {
     if (signal.aborted) return;
-    const found = await findBoughtOutcome(payment, { networks, clock });
-    const { identity, state, createdAt } = payment;
-    const now = clock.now();
-    const end = endOf(payment, found.outcome);
-    await store.moveBoughtPayment({
-      identity,
-      from: [state],
-      to: end ?? state,
-      transaction: found.outcome === 'settled' ? found.transaction : null,
-      reason: 'reason' in found ? found.reason : payment.reason,
-      // At growing intervals, until the chain answers.
-      checkAt: end === null ? now + Math.max(claimMs, Math.ceil((now - createdAt) / 4)) : null,
-      now,
-    });
+    try {
+      await checkOne(payment, { store, clock, networks });
+    } catch (error) {
+      log.error({ err: error, payment: payment.identity }, 'a payment to an upstream could not be looked up');
+    }
   }
+};
+
+const checkOne = async (
+  payment: BoughtPayment,
+  { store, clock, networks }: Pick<BuyerOptions, 'store' | 'clock'> & { networks: readonly BuyingNetwork[] },
+): Promise<void> => {
+  const found = await findBoughtOutcome(payment, { networks, clock });
+  const { identity, state, createdAt } = payment;
+  const now = clock.now();
+  const end = endOf(payment, found.outcome);
+  await store.moveBoughtPayment({
+    identity,
+    from: [state],
+    to: end ?? state,
+    transaction: found.outcome === 'settled' ? found.transaction : null,
+    reason: 'reason' in found ? found.reason : payment.reason,
+    // At growing intervals, until the chain answers.
+    checkAt: end === null ? now + Math.max(claimMs, Math.ceil((now - createdAt) / 4)) : null,
+    now,
+  });
 };
 
 const endOf = ({ state }: BoughtPayment, outcome: string): BoughtPayment['state'] | null => {

@@ -252,7 +252,7 @@ describe.each(['base', 'solana'] as const)('a buyer on %s', (chain) => {
     solana.controls.expireBlockhash();
     solana.controls.advanceSlots(64);
     const { networks } = openWallet(payWith({}), sold);
-    await checkBought({ store, clock }, { networks, signal: new AbortController().signal });
+    await checkBought({ store, clock, log: silentLog }, { networks, signal: new AbortController().signal });
     expect(await list()).toMatchObject([{ state: 'unused' }]);
     expect(await spent()).toBe(0n);
     // The blocks of Base are a day ahead now, so its seller takes no proof any more.
