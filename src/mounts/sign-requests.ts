@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { OutboundSend } from '../http/create-outbound.ts';
-import { OutboundError } from '../http/outbound.ts';
+import { isUnsent, OutboundError } from '../http/outbound.ts';
 import type { ClientCredentials } from './mount-settings.ts';
 import { UnsentError } from './mounted-server.ts';
 
@@ -33,7 +33,10 @@ export const signRequests = (send: Send, account: ClientCredentials, resource: s
       if (performance.now() >= held.endsAt) await (renewing ??= renew().finally(() => (renewing = null)));
       const { token } = held;
       const headers = { ...request.headers, authorization: `Bearer ${token}` };
-      const answer = await send(url, { ...request, headers });
+      const answer = await send(url, { ...request, headers }).catch((error: unknown) => {
+        // The server refused the first one, and knows a proof that was in it.
+        throw isFirst || !isUnsent(error) ? error : new UnsentError(error.message);
+      });
       if (answer.status !== 401 || !isFirst) return answer;
       answer.body.destroy();
       if (held.token === token) held = none;
