@@ -1,7 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { ApiError } from '../api.ts';
-import { money } from '../format.ts';
-import { hasEnded, type JobAnswer } from '../parts/outcome.tsx';
+import { ApiError, isJudgement } from '../api.ts';
+import { costText, hasEnded, type JobAnswer } from '../parts/outcome.tsx';
 import { JobLink } from '../parts/history.tsx';
 import { Problem, readFields } from '../parts/parts.tsx';
 import { readEvents } from '../read-events.ts';
@@ -30,7 +29,7 @@ const Cost = ({ jobId }: { jobId: string }) => {
   const { data } = useLoad<JobAnswer>(`v1/jobs/${jobId}`, { everyMs: 3_000, isLast: hasEnded });
   return (
     <p class="soft">
-      Cost: {money(data?.usage.cost_usd)}. Job <JobLink id={jobId} />
+      {costText(data)} Job <JobLink id={jobId} />
     </p>
   );
 };
@@ -43,35 +42,47 @@ export const ChatTrial = ({ model }: { model: string }) => {
   const { isBusy, problem, run } = useAction();
   const [messages, setMessages] = useState<readonly Message[]>([]);
   const [jobId, setJobId] = useState<string | null>(null);
+  const [isRefused, setRefused] = useState(false);
   const stop = useRef<AbortController | null>(null);
   useEffect(() => () => stop.current?.abort(), []);
 
-  const stream = async (asked: readonly Message[]): Promise<void> => {
+  /** `giveBack` undoes what was sent, where no answer came. */
+  const stream = async (asked: readonly Message[], giveBack: () => void): Promise<void> => {
     const stopping = new AbortController();
     stop.current = stopping;
     const body = { model, messages: asked.map(toSent), stream: true };
-    const answer = await api.open(path.slice(1), { body, signal: stopping.signal });
     let content = '';
-    for await (const data of readEvents(answer)) {
-      const { id, choices, error } = JSON.parse(data) as Chunk;
-      if (error !== undefined) throw new ApiError(answer.status, error.message);
-      content += choices[0]?.delta.content ?? '';
-      setJobId(jobOf(id));
-      setMessages([...asked, { role: 'assistant', content, model }]);
+    try {
+      const answer = await api.open(path.slice(1), { body, signal: stopping.signal });
+      for await (const data of readEvents(answer)) {
+        const { id, choices, error } = JSON.parse(data) as Chunk;
+        if (error !== undefined) throw new ApiError(answer.status, error.message);
+        content += choices[0]?.delta.content ?? '';
+        setJobId(jobOf(id));
+        setMessages([...asked, { role: 'assistant', content, model }]);
+      }
+    } catch (error) {
+      if (stopping.signal.aborted) return;
+      if (content === '') giveBack();
+      setRefused(error instanceof ApiError && isJudgement(error.status));
+      throw error;
     }
   };
 
   const send = (event: SubmitEvent): void => {
     const form = event.currentTarget as HTMLFormElement;
+    const field = form.elements.namedItem('text') as HTMLTextAreaElement;
     const { text = '' } = readFields(event);
     if (text === '') return;
     const asked = [...messages, { role: 'user', content: text } as const];
     setMessages(asked);
     setJobId(null);
+    setRefused(false);
     form.reset();
     void run(() =>
-      stream(asked).catch((error: unknown) => {
-        if (stop.current?.signal.aborted !== true) throw error;
+      stream(asked, () => {
+        setMessages(messages);
+        field.value ||= text;
       }),
     );
   };
@@ -87,6 +98,7 @@ export const ChatTrial = ({ model }: { model: string }) => {
         ))}
       </ol>
       <Problem text={problem} />
+      {isRefused && <p class="soft">Nothing was charged.</p>}
       {jobId !== null && !isBusy && <Cost jobId={jobId} />}
       <form class="ask" onSubmit={send}>
         <label class="field">
