@@ -23,7 +23,16 @@ interface Chunk {
 /** What the interface takes of a message. */
 const toSent = ({ role, content }: Message) => ({ role, content });
 
-const jobOf = (id: string): string => id.replace(/^chatcmpl-/, '');
+/** Yields the answer so far, with its job, each time that a piece comes. Throws ApiError where it fails. */
+const readAnswer = async function* (answer: Response) {
+  let content = '';
+  for await (const data of readEvents(answer)) {
+    const { id, choices, error } = JSON.parse(data) as Chunk;
+    if (error !== undefined) throw new ApiError(answer.status, error.message);
+    content += choices[0]?.delta.content ?? '';
+    yield { content, jobId: id.replace(/^chatcmpl-/, '') };
+  }
+};
 
 const Cost = ({ jobId }: { jobId: string }) => {
   const { data } = useLoad<JobAnswer>(`v1/jobs/${jobId}`, { everyMs: 3_000, isLast: hasEnded });
@@ -34,6 +43,17 @@ const Cost = ({ jobId }: { jobId: string }) => {
   );
 };
 
+const Messages = ({ messages, isBusy }: { messages: readonly Message[]; isBusy: boolean }) => (
+  <ol class="chat" aria-live="polite" aria-busy={isBusy}>
+    {messages.map(({ role, content, model }, index) => (
+      <li key={index} class={role}>
+        <strong>{model ?? 'You'}</strong>
+        <p>{content}</p>
+      </li>
+    ))}
+  </ol>
+);
+
 const path = '/v1/chat/completions';
 
 /** A conversation with a model, whose answers arrive piece by piece. */
@@ -41,8 +61,7 @@ export const ChatTrial = ({ model }: { model: string }) => {
   const { api } = useConsole();
   const { isBusy, problem, run } = useAction();
   const [messages, setMessages] = useState<readonly Message[]>([]);
-  const [jobId, setJobId] = useState<string | null>(null);
-  const [isRefused, setRefused] = useState(false);
+  const [end, setEnd] = useState<{ jobId?: string; isRefused?: boolean }>({});
   const stop = useRef<AbortController | null>(null);
   useEffect(() => () => stop.current?.abort(), []);
 
@@ -51,20 +70,18 @@ export const ChatTrial = ({ model }: { model: string }) => {
     const stopping = new AbortController();
     stop.current = stopping;
     const body = { model, messages: asked.map(toSent), stream: true };
-    let content = '';
+    let hasAnswer = false;
     try {
       const answer = await api.open(path.slice(1), { body, signal: stopping.signal });
-      for await (const data of readEvents(answer)) {
-        const { id, choices, error } = JSON.parse(data) as Chunk;
-        if (error !== undefined) throw new ApiError(answer.status, error.message);
-        content += choices[0]?.delta.content ?? '';
-        setJobId(jobOf(id));
+      for await (const { content, jobId } of readAnswer(answer)) {
+        hasAnswer ||= content !== '';
+        setEnd({ jobId });
         setMessages([...asked, { role: 'assistant', content, model }]);
       }
     } catch (error) {
       if (stopping.signal.aborted) return;
-      if (content === '') giveBack();
-      setRefused(error instanceof ApiError && isJudgement(error.status));
+      if (!hasAnswer) giveBack();
+      if (error instanceof ApiError && isJudgement(error.status)) setEnd({ isRefused: true });
       throw error;
     }
   };
@@ -76,8 +93,7 @@ export const ChatTrial = ({ model }: { model: string }) => {
     if (text === '') return;
     const asked = [...messages, { role: 'user', content: text } as const];
     setMessages(asked);
-    setJobId(null);
-    setRefused(false);
+    setEnd({});
     form.reset();
     void run(() =>
       stream(asked, () => {
@@ -89,17 +105,10 @@ export const ChatTrial = ({ model }: { model: string }) => {
 
   return (
     <>
-      <ol class="chat" aria-live="polite" aria-busy={isBusy}>
-        {messages.map(({ role, content, model: maker }, index) => (
-          <li key={index} class={role}>
-            <strong>{maker ?? 'You'}</strong>
-            <p>{content}</p>
-          </li>
-        ))}
-      </ol>
+      <Messages messages={messages} isBusy={isBusy} />
       <Problem text={problem} />
-      {isRefused && <p class="soft">Nothing was charged.</p>}
-      {jobId !== null && !isBusy && <Cost jobId={jobId} />}
+      {end.isRefused && <p class="soft">Nothing was charged.</p>}
+      {end.jobId !== undefined && !isBusy && <Cost jobId={end.jobId} />}
       <form class="ask" onSubmit={send}>
         <label class="field">
           <span>Your message</span>
