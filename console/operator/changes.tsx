@@ -106,7 +106,9 @@ const FieldOf = ({ field: { name, schema, isRequired }, value }: { field: Field;
   const label = `${toWords(name)}${description === undefined ? '' : `: ${description}`}`;
   const options = has(schema, 'boolean') ? ['true', 'false'] : schema.enum;
   if (options !== undefined)
-    return <Choice name={name} label={label} value={value} options={['', ...options]} none="as usual" />;
+    return (
+      <Choice name={name} label={label} value={value} options={['', ...options]} texts={{ '': 'as usual' }} />
+    );
   const isText = has(schema, 'string') && !isList(schema);
   return (
     <label class="field">

@@ -64,8 +64,8 @@ describe('what a screen reader finds on the pages', () => {
   it('of an operator', async () => {
     const { key } = await issueOperator(gateway.services);
     const account = `/operator/accounts/${customer.accountId}`;
-    const paths = ['/operator', account, '/operator/jobs', '/operator/payments', '/operator/revenue'];
-    const text = await outline(key, [...paths, '/operator/tools', '/operator/changes', '/operator/gateway']);
+    const names = ['jobs', 'payments', 'revenue', 'profiles', 'tools', 'changes', 'gateway'];
+    const text = await outline(key, ['/operator', account, ...names.map((name) => `/operator/${name}`)]);
     await expect(text.replaceAll(customer.accountId, 'ID')).toMatchFileSnapshot('./outlines/operator.txt');
   });
 });
