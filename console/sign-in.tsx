@@ -57,7 +57,7 @@ export const SignIn = ({ area }: { area: Area }) => {
       {wallets.length > 0 && (
         <section>
           <h2>Or with a wallet</h2>
-          <p>Its account has what the wallet bought and topped up. Signing in costs nothing.</p>
+          <p>Each wallet has an account of its own, with all that it bought. Signing in costs nothing.</p>
           <div class="ask">
             {wallets.map((wallet) => (
               <button

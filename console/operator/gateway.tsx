@@ -73,9 +73,11 @@ const LedgerCheck = () => {
     <section>
       <h2>Ledger</h2>
       {turn > 0 && <Books key={turn} />}
-      <button type="button" onClick={() => setTurn((last) => last + 1)}>
-        Check the ledger
-      </button>
+      <p>
+        <button type="button" onClick={() => setTurn((last) => last + 1)}>
+          Check the ledger
+        </button>
+      </p>
     </section>
   );
 };

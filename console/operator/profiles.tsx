@@ -80,11 +80,11 @@ const Options = () => (
     <summary>Columns, missing values and limits</summary>
     <div class="ask">
       <label class="field">
-        <span>Columns of other names, one a line</span>
+        <span>Columns with other names, one a line</span>
         <textarea name="column" rows={3} placeholder="followers=fans" />
       </label>
       <label class="field">
-        <span>Values of missing fields, one a line</span>
+        <span>Values for missing fields, one a line</span>
         <textarea name="default" rows={3} placeholder="following=0" />
       </label>
       <Choice

@@ -104,7 +104,7 @@ export const Outcome = ({ job }: { job: JobAnswer }) => {
       )}
       {mayBeVideo && <Film id={job.id} />}
       <details>
-        <summary>The answer of the interface</summary>
+        <summary>The whole answer as JSON</summary>
         <pre tabIndex={0}>{JSON.stringify(job, null, 2)}</pre>
       </details>
     </>

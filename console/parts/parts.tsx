@@ -131,7 +131,7 @@ export const Choice = ({
   texts = { '': 'all' },
 }: {
   name: string;
-  label: string;
+  label: ComponentChildren;
   value?: string;
   options: readonly string[];
   /** Stand for options. */

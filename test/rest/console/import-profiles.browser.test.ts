@@ -87,8 +87,10 @@ describe('the profiles in the console', () => {
     await choose(page, gzipSync(lines), 'people.jsonl.gz');
     await page.getByLabel('Profiles that the file does not name').selectOption('are dropped');
     await page.getByText('Columns, missing values and limits').click();
-    await page.getByLabel(/^Columns of other names/).fill('username=handle\nfull_name=name\nfollowers=fans');
-    await page.getByLabel(/^Values of missing/).fill('following=0\nis_verified=no\nis_business=no');
+    await page
+      .getByLabel(/^Columns with other names/)
+      .fill('username=handle\nfull_name=name\nfollowers=fans');
+    await page.getByLabel(/^Values for missing/).fill('following=0\nis_verified=no\nis_business=no');
     await importIt(page);
     const dialog = page.getByRole('dialog');
     expect(await dialog.textContent()).toContain(

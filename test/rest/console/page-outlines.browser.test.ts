@@ -23,7 +23,7 @@ const varying: readonly (readonly [RegExp, string])[] = [
   [/…[0-9a-zA-Z]{8}\b/g, '…ID'],
   [/sk_causeway_\w{4}…\w{4}/g, 'KEY'],
   [/\b[0-9a-f]{16}\b/g, 'GENERATION'],
-  [/"\d{5,}"/g, 'BYTES'],
+  [/\b\d{1,3}(?:,\d{3})+\b/g, 'BYTES'],
   [/\b[A-Z][a-z]{2} \d{1,2}, \d{4}, \d{2}:\d{2}:\d{2}/g, 'MOMENT'],
   [/\d{4}-\d{2}-\d{2}(?:T[\d:.]+Z)?/g, 'DAY'],
   [/\d{4}-\d{2}\b/g, 'MONTH'],
