@@ -13,16 +13,7 @@ interface Imported extends Readonly<Record<string, unknown>> {
   first_unknown_countries: readonly string[];
 }
 
-const counts = [
-  'rows',
-  'added',
-  'updated',
-  'removed',
-  'repeated',
-  'forgotten',
-  'rejected',
-  'unknown_countries',
-] as const;
+const counts = 'rows added updated removed repeated forgotten rejected unknown_countries'.split(' ');
 
 const Result = ({ imported }: { imported: Imported }) => (
   <section role="status">
@@ -32,19 +23,16 @@ const Result = ({ imported }: { imported: Imported }) => (
       <p>Imported without their country, which is not known: {imported.first_unknown_countries.join(', ')}</p>
     )}
     {imported.first_rejected.length > 0 && (
-      <>
-        <p>The first rows that were left out:</p>
-        <Table<Rejected>
-          name="Rejected rows"
-          rows={imported.first_rejected}
-          columns={[
-            { title: 'Line', cell: ({ line }) => line },
-            { title: 'Problem', cell: ({ problem }) => problem },
-          ]}
-          keyOf={({ line }) => String(line)}
-          none=""
-        />
-      </>
+      <Table<Rejected>
+        name="Rejected rows"
+        rows={imported.first_rejected}
+        columns={[
+          { title: 'Left out: line', cell: ({ line }) => line },
+          { title: 'Problem', cell: ({ problem }) => problem },
+        ]}
+        keyOf={({ line }) => String(line)}
+        none=""
+      />
     )}
   </section>
 );
@@ -74,7 +62,7 @@ const Progress = ({ sending: { file, sent }, onStop }: { sending: Sending; onSto
   </div>
 );
 
-/** Fields of the import that most files do not need. */
+/** Fields that most files do not need. Those of files without a header are left to the command line. */
 const Options = () => (
   <details>
     <summary>Columns, missing values and limits</summary>
@@ -87,13 +75,6 @@ const Options = () => (
         <span>Values for missing fields, one a line</span>
         <textarea name="default" rows={3} placeholder="following=0" />
       </label>
-      <Choice
-        name="header"
-        label="The first line of CSV"
-        options={['', 'false']}
-        texts={{ '': 'names the columns', false: 'is a row' }}
-      />
-      <Field name="delimiter" label="Delimiter of CSV, or tab" hint="found in the first line" />
       <Field name="max_rejected" label="Max rejected: import nothing if more rows are wrong" hint="1%" />
     </div>
   </details>
@@ -179,20 +160,14 @@ export const Profiles = () => {
   return (
     <>
       <Title>Profiles of the search</Title>
-      <section>
-        <h2>Now</h2>
-        <Shown loaded={loaded}>{({ stats }) => <Facts facts={Object.entries(stats).map(toFact)} />}</Shown>
-      </section>
+      <Shown loaded={loaded}>{({ stats }) => <Facts facts={Object.entries(stats).map(toFact)} />}</Shown>
       {session.operator === 'write' && (
         <>
+          <p class="row">
+            <Link path="operator/changes/forget_people">Forget people for good</Link>
+            <Link path="operator/changes/restore_people">Let forgotten people be imported again</Link>
+          </p>
           <Import onDone={() => setTurn((last) => last + 1)} />
-          <section>
-            <h2>People who ask to be forgotten</h2>
-            <p class="row">
-              <Link path="operator/changes/forget_people">Forget people for good</Link>
-              <Link path="operator/changes/restore_people">Let forgotten people be imported again</Link>
-            </p>
-          </section>
         </>
       )}
     </>
