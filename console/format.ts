@@ -52,7 +52,7 @@ export const toText = (name: string, value: unknown): string => {
       .join(', ');
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (typeof value === 'number') return name.endsWith('_ms') ? duration(value) : value.toLocaleString();
-  const text = String(value);
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
   if (name.endsWith('_usd')) return money(text);
   return /_(?:at|until)$/.test(name) ? atMoment(text) : text;
 };

@@ -36,7 +36,7 @@ export const Audit = () => {
             cell: ({ actor, actor_label: label }) => <span title={actor}>{label ?? actor}</span>,
           },
           { title: 'Operation', cell: ({ operation }) => operation },
-          { title: 'Outcome', cell: ({ outcome, error }) => <State name={error ?? outcome} /> },
+          { title: 'Outcome', cell: ({ outcome, error }) => <State name={error ?? outcome} />, isWide: true },
           { title: 'Input', cell: ({ input }) => <code>{JSON.stringify(input)}</code>, isWide: true },
         ]}
         keyOf={({ id }) => id}
