@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, connect, type AddressInfo, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
+import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { startTestGateway, type TestGateway } from '../../e2e/start-test-gateway.ts';
@@ -60,6 +61,9 @@ describe('the profiles in the console', () => {
     await page.getByText('"Atlantis"').waitFor();
     await expect.poll(() => fact(page, 'Profiles', 'all')).toBe('301');
     expect(await lastImport()).toMatchObject({ outcome: 'done' });
+    await page.getByText('Columns, missing values and limits').click();
+    await page.evaluate(axe.source);
+    expect((await page.evaluate<axe.AxeResults>('axe.run()')).violations).toEqual([]);
     expect(reports).toEqual([]);
   });
 

@@ -271,6 +271,8 @@ describe('the console of a wallet of Solana', () => {
     const evm = 'Sign in with Test wallet (Ethereum)';
     expect(await offered('{"eip155:84532":"Base Sepolia"}')).toEqual([evm]);
     expect(await offered('{"eip155:84532":"Base","solana:x":"Solana"}')).toEqual([evm, signIn]);
+    await page.evaluate(axe.source);
+    expect((await page.evaluate<axe.AxeResults>('axe.run()')).violations).toEqual([]);
   });
 });
 
