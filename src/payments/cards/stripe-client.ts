@@ -21,6 +21,7 @@ const eventTypes: readonly Stripe.Event['type'][] = [
   'checkout.session.async_payment_succeeded',
   'checkout.session.async_payment_failed',
   'checkout.session.expired',
+  'payment_intent.succeeded',
   'charge.refunded',
   'refund.created',
   'refund.updated',
@@ -32,9 +33,12 @@ const eventTypes: readonly Stripe.Event['type'][] = [
   'charge.dispute.closed',
 ];
 
-/** Whether Stripe answers that a request cannot be met, as one that names something unknown. */
+const isOfType = (error: unknown, type: string): error is Stripe.errors.StripeError =>
+  error instanceof Error && 'type' in error && error.type === type;
+
+/** Whether Stripe answers that a request cannot be met, as one that names something unknown. One under way is a 409. */
 export const isRefused = (error: unknown): boolean =>
-  error instanceof Error && 'type' in error && error.type === 'StripeInvalidRequestError';
+  isOfType(error, 'StripeInvalidRequestError') && [400, 404].includes(error.statusCode ?? 0);
 
 interface SessionOrder {
   id: string;
@@ -42,7 +46,38 @@ interface SessionOrder {
   /** Names the goods on the page. */
   goods: string;
   returnUrl: string;
+  /** Saves the card for automatic top-ups, with this customer of Stripe or a new one. Absent: it is not saved. */
+  saving?: { customer: string | null } | undefined;
 }
+
+/** How a saved card is charged. The same order is the same request, so that Stripe carries it out once. */
+interface ChargeOrder {
+  id: string;
+  amount: Nano;
+  goods: string;
+  customer: string;
+  paymentMethod: string;
+}
+
+/** Parameters of a session that saves its card. Stripe's page then asks for the consent of the person. */
+const savingParts = ({ customer }: { customer: string | null }): Stripe.Checkout.SessionCreateParams => ({
+  allowed_payment_method_types: ['card'],
+  payment_intent_data: { setup_future_usage: 'off_session' },
+  ...(customer === null ? { customer_creation: 'always' } : { customer }),
+});
+
+/** Far longer than a call takes, and than clocks differ. */
+const sentWithinSeconds = 86_400;
+const clocksDifferSeconds = 600;
+
+const listDisputes = async (
+  intent: Stripe.PaymentIntent | null,
+  stripe: Stripe,
+): Promise<readonly Stripe.Dispute[]> => {
+  const charge = intent?.latest_charge;
+  if (typeof charge !== 'object' || charge?.disputed !== true) return [];
+  return (await stripe.disputes.list({ charge: charge.id, limit: 100 })).data;
+};
 
 export type StripeClient = ReturnType<typeof createStripeClient>;
 
@@ -66,7 +101,7 @@ export const createStripeClient = (secretKey: string, address: StripeAddress = {
     });
   return {
     /** Opens a page where a person pays. Our id of the payment opens it once. */
-    openSession: ({ id, amount, goods, returnUrl }: SessionOrder) =>
+    openSession: ({ id, amount, goods, returnUrl, saving }: SessionOrder) =>
       ask((stripe) =>
         stripe.checkout.sessions.create(
           {
@@ -86,32 +121,77 @@ export const createStripeClient = (secretKey: string, address: StripeAddress = {
             adaptive_pricing: { enabled: false },
             success_url: returnUrl,
             cancel_url: returnUrl,
+            ...(saving && savingParts(saving)),
           },
           { idempotencyKey: id },
         ),
       ),
-    readPayment: (id: string, signal?: AbortSignal): Promise<StripePayment> =>
+    readSession: (id: string, signal?: AbortSignal): Promise<StripePayment> =>
       ask(async (stripe) => {
         const session = await stripe.checkout.sessions.retrieve(id, {
           expand: ['payment_intent.latest_charge'],
         });
         const intent = typeof session.payment_intent === 'object' ? session.payment_intent : null;
-        const charge = typeof intent?.latest_charge === 'object' ? intent.latest_charge : null;
-        const disputes =
-          charge?.disputed === true
-            ? (await stripe.disputes.list({ charge: charge.id, limit: 100 })).data
-            : [];
-        return { session, disputes };
+        return { session, intent, disputes: await listDisputes(intent, stripe) };
       }, signal),
-    /** Lists the events after one, or the newest ones, oldest first. */
-    listEvents: (after: string | null, limit: number, signal: AbortSignal): Promise<Stripe.Event[]> =>
+    readIntent: (id: string, signal?: AbortSignal): Promise<StripePayment> =>
+      ask(async (stripe) => {
+        const intent = await stripe.paymentIntents.retrieve(id, { expand: ['latest_charge'] });
+        return { session: null, intent, disputes: await listDisputes(intent, stripe) };
+      }, signal),
+    /** Charges a saved card. Returns the intent, also of a refused card; null if Stripe refuses the request itself. */
+    charge: (
+      { id, amount, goods, customer, paymentMethod }: ChargeOrder,
+      signal?: AbortSignal,
+    ): Promise<string | null> =>
+      ask(async (stripe) => {
+        const order: Stripe.PaymentIntentCreateParams = {
+          amount: toCents(amount),
+          currency: 'usd',
+          description: goods,
+          metadata: { [paymentMark]: id },
+          customer,
+          payment_method: paymentMethod,
+          allowed_payment_method_types: ['card'],
+          off_session: true,
+          confirm: true,
+        };
+        try {
+          return (await stripe.paymentIntents.create(order, { idempotencyKey: id })).id;
+        } catch (error) {
+          if (isOfType(error, 'StripeCardError') && error.payment_intent) return error.payment_intent.id;
+          if (isRefused(error)) return null;
+          throw error;
+        }
+      }, signal),
+    /** Finds the intent of an attempt that began at `since` (ms); null if Stripe has none. */
+    findIntent: (
+      { id, customer, since }: { id: string; customer: string; since: number },
+      signal?: AbortSignal,
+    ): Promise<string | null> =>
+      ask(async (stripe) => {
+        const at = Math.floor(since / 1_000);
+        const created = { gte: at - clocksDifferSeconds, lte: at + sentWithinSeconds };
+        const { data } = await stripe.paymentIntents.list({ customer, created, limit: 100 });
+        return data.find(({ metadata }) => metadata[paymentMark] === id)?.id ?? null;
+      }, signal),
+    /** Takes a saved card away from its customer. */
+    forgetCard: (paymentMethod: string): Promise<unknown> =>
+      ask((stripe) => stripe.paymentMethods.detach(paymentMethod)),
+    /** Lists events, newest first: those after one, or those before one, or the newest. */
+    listEvents: (
+      { after, before }: { after?: string | null; before?: string | undefined },
+      limit: number,
+      signal: AbortSignal,
+    ): Promise<Stripe.Event[]> =>
       ask(async (stripe) => {
         const { data } = await stripe.events.list({
           types: [...eventTypes],
           limit,
-          ...(after === null ? {} : { ending_before: after }),
+          ...(after ? { ending_before: after } : {}),
+          ...(before === undefined ? {} : { starting_after: before }),
         });
-        return data.reverse();
+        return data;
       }, signal),
     /** Throws on a signature of another secret, or an old one. */
     readEvent: async (body: Buffer, signature: string, secret: string): Promise<Stripe.Event> =>

@@ -15,6 +15,7 @@ interface Dispute {
   charge: string;
   payment_intent: string;
   status: string;
+  balance_transactions: { amount: number }[];
 }
 
 interface Charge {
@@ -24,12 +25,21 @@ interface Charge {
   amount_refunded: number;
   disputed: boolean;
   payment_intent: string;
+  payment_method_details: { card: { brand: string; last4: string } };
 }
 
-interface Intent {
+export interface StubIntent {
   id: string;
   object: 'payment_intent';
   status: string;
+  amount_received: number;
+  currency: string;
+  livemode: boolean;
+  customer: string | null;
+  payment_method: string | null;
+  metadata: Record<string, string>;
+  created: number;
+  last_payment_error: { code: string; decline_code?: string } | null;
   latest_charge: Charge | null;
 }
 
@@ -45,7 +55,8 @@ export interface StubSession {
   livemode: boolean;
   client_reference_id: string | null;
   metadata: Record<string, string>;
-  payment_intent: Intent | null;
+  customer: string | null;
+  payment_intent: StubIntent | null;
 }
 
 export interface StubEvent {
@@ -74,7 +85,110 @@ export const startStripeStub = async () => {
   /** Oldest first. */
   const events: StubEvent[] = [];
   const asked: string[] = [];
-  const state = { isDown: false, beforeAnswer: async (_path: string): Promise<void> => undefined };
+  /** Intents that were made without a page, newest first, as Stripe lists them. */
+  const charges: StubIntent[] = [];
+  /** The cards of customers. */
+  const saved = new Map<string, string>();
+  const chargeAnswers = new Map<string, { form: string; answer: () => object }>();
+  const state = {
+    isDown: false,
+    beforeAnswer: async (_path: string): Promise<void> => undefined,
+    /** Requests, such as `POST /v1/payment_intents`, that Stripe carries out, but whose answers are lost. */
+    loses: (_request: string): boolean => false,
+    /** Why the bank refuses saved cards; null: it does not. */
+    refusal: null as StubIntent['last_payment_error'],
+    /** The time of what is made, in seconds. */
+    now: () => Math.floor(Date.now() / 1_000),
+  };
+
+  /** Whether a session saves its card. */
+  const saving = new Map<string, boolean>();
+
+  const newIntent = (parts: Partial<StubIntent>, cents: number): StubIntent => {
+    const id = newName('pi');
+    const charge = { id: newName('ch'), object: 'charge', amount_refunded: 0, disputed: false } as const;
+    return {
+      id,
+      object: 'payment_intent',
+      status: 'succeeded',
+      amount_received: cents,
+      currency: 'usd',
+      livemode: false,
+      customer: null,
+      payment_method: null,
+      metadata: {},
+      created: state.now(),
+      last_payment_error: null,
+      latest_charge: {
+        ...charge,
+        amount: cents,
+        payment_intent: id,
+        payment_method_details: { card: { brand: 'visa', last4: '4242' } },
+      },
+      ...parts,
+    };
+  };
+
+  /** Charges a saved card, without a person. */
+  const chargeSaved = (form: URLSearchParams): (() => object) => {
+    const [customer, method] = [String(form.get('customer')), String(form.get('payment_method'))];
+    if (form.get('off_session') !== 'true' || form.get('confirm') !== 'true')
+      throw new StubError(400, 'only saved cards are charged here');
+    if (saved.get(method) !== customer)
+      throw new StubError(400, `No such PaymentMethod: '${method}'`, 'resource_missing');
+    const { refusal } = state;
+    const cents = refusal === null ? Number(form.get('amount')) : 0;
+    const intent = newIntent(
+      {
+        status: refusal === null ? 'succeeded' : 'requires_payment_method',
+        customer,
+        payment_method: refusal === null ? method : null,
+        metadata: { card_payment: String(form.get('metadata[card_payment]')) },
+        currency: String(form.get('currency')),
+        last_payment_error: refusal,
+      },
+      cents,
+    );
+    charges.unshift(intent);
+    if (refusal === null) note('payment_intent.succeeded', flatIntent(intent));
+    return () => {
+      if (refusal !== null) throw new StubError(402, 'Your card was declined.', refusal.code, intent);
+      return flatIntent(intent);
+    };
+  };
+
+  const takeCharge = async (request: IncomingMessage): Promise<object> => {
+    const key = String(request.headers['idempotency-key']);
+    const form = await text(request);
+    const before = chargeAnswers.get(key);
+    if (before !== undefined && before.form !== form)
+      throw new StubError(400, 'Keys for idempotent requests can only be used with the same parameters');
+    const { answer } = before ?? { answer: chargeSaved(new URLSearchParams(form)) };
+    chargeAnswers.set(key, { form, answer });
+    return answer();
+  };
+
+  const answerIntents = async (request: IncomingMessage, url: URL): Promise<object | null> => {
+    const [, id] = /^\/v1\/payment_intents\/(\w+)$/.exec(url.pathname) ?? [];
+    const [, method] = /^\/v1\/payment_methods\/(\w+)\/detach$/.exec(url.pathname) ?? [];
+    if (method !== undefined) {
+      if (!saved.delete(method)) throw new StubError(404, 'No such payment_method', 'resource_missing');
+      return { id: method, object: 'payment_method', customer: null };
+    }
+    if (id !== undefined) {
+      const intent = charges.find((one) => one.id === id);
+      if (intent === undefined) throw new StubError(404, 'No such payment_intent', 'resource_missing');
+      return structuredClone(intent);
+    }
+    if (url.pathname !== '/v1/payment_intents') return null;
+    if (request.method === 'POST') return takeCharge(request);
+    const [customer, from] = [url.searchParams.get('customer'), Number(url.searchParams.get('created[gte]'))];
+    const until = Number(url.searchParams.get('created[lte]'));
+    const data = charges
+      .filter((one) => one.customer === customer && one.created >= from && one.created <= until)
+      .slice(0, Number(url.searchParams.get('limit')));
+    return { object: 'list', url: url.pathname, has_more: false, data: data.map(flatIntent) };
+  };
 
   const open = (form: URLSearchParams): StubSession => {
     const id = newName('cs_test');
@@ -90,13 +204,19 @@ export const startStripeStub = async () => {
       livemode: false,
       client_reference_id: form.get('client_reference_id'),
       metadata: { card_payment: String(form.get('metadata[card_payment]')) },
+      customer: form.get('customer'),
       payment_intent: null,
     };
+    saving.set(id, form.get('payment_intent_data[setup_future_usage]') === 'off_session');
     sessions.set(id, session);
     return session;
   };
 
   /** As Stripe answers without `expand`. */
+  const flatIntent = (intent: StubIntent) => ({
+    ...structuredClone(intent),
+    latest_charge: intent.latest_charge?.id ?? null,
+  });
   const flat = ({ payment_intent: intent, ...session }: StubSession) => ({
     ...session,
     payment_intent: intent?.id ?? null,
@@ -108,7 +228,10 @@ export const startStripeStub = async () => {
     const last = searchParams.get('ending_before');
     const after = events.findIndex(({ id }) => id === last);
     if (last !== null && after === -1) throw new StubError(404, 'No such event', 'resource_missing');
-    const known = events.slice(after + 1).filter(({ type }) => types.includes(type));
+    const oldest = events.findIndex(({ id }) => id === searchParams.get('starting_after'));
+    const known = events
+      .slice(after + 1, oldest === -1 ? undefined : oldest)
+      .filter(({ type }) => types.includes(type));
     const page = last === null ? known.slice(-limit) : known.slice(0, limit);
     return {
       object: 'list',
@@ -129,6 +252,8 @@ export const startStripeStub = async () => {
       byIdempotencyKey.set(key, session);
       return flat(session);
     }
+    const ofIntents = await answerIntents(request, url);
+    if (ofIntents !== null) return ofIntents;
     if (id !== undefined) {
       const session = sessions.get(id);
       if (session === undefined) throw new StubError(404, 'No such checkout.session', 'resource_missing');
@@ -155,9 +280,12 @@ export const startStripeStub = async () => {
     } catch (error) {
       if (!(error instanceof StubError)) throw error;
       status = error.status;
-      const type = status < 500 ? 'invalid_request_error' : 'api_error';
-      body = { error: { type, message: error.message, code: error.code } };
+      const types = { 402: 'card_error', 500: 'api_error' } as const;
+      const type = status === 402 || status === 500 ? types[status] : 'invalid_request_error';
+      const { message, code, intent } = error;
+      body = { error: { type, message, code, ...(intent && { payment_intent: intent }) } };
     }
+    if (state.loses(`${request.method} ${url.pathname}`)) return void response.destroy();
     response.writeHead(status, { 'content-type': 'application/json', 'request-id': newName('req') });
     response.end(JSON.stringify(body));
   };
@@ -176,9 +304,10 @@ export const startStripeStub = async () => {
     events.push(event);
     return event;
   };
-  const chargeOf = ({ payment_intent: intent }: StubSession): Charge => {
+  const chargeOf = (paid: StubSession | StubIntent): Charge => {
+    const intent = paid.object === 'payment_intent' ? paid : paid.payment_intent;
     const charge = intent?.latest_charge ?? null;
-    if (charge === null) throw new Error('the session is not paid');
+    if (charge === null) throw new Error('it is not paid');
     return charge;
   };
 
@@ -192,6 +321,8 @@ export const startStripeStub = async () => {
     state,
     sessions,
     events,
+    charges,
+    saved,
     /** The requests that came, such as `GET /v1/events`. */
     asked,
     sessionOf: (payment: string): StubSession => {
@@ -201,16 +332,17 @@ export const startStripeStub = async () => {
     },
     /** A person completes the page. `paid`: false for a payment that is settled later. */
     complete: (session: StubSession, { isPaid = true } = {}): StubEvent => {
-      const intent = newName('pi');
-      const charge = { id: newName('ch'), object: 'charge', amount_refunded: 0, disputed: false } as const;
       session.status = 'complete';
       session.payment_status = isPaid ? 'paid' : 'unpaid';
-      session.payment_intent = {
-        id: intent,
-        object: 'payment_intent',
-        status: isPaid ? 'succeeded' : 'processing',
-        latest_charge: { ...charge, amount: session.amount_total, payment_intent: intent },
-      };
+      const method = newName('pm');
+      if (saving.get(session.id) === true) {
+        session.customer ??= newName('cus');
+        saved.set(method, session.customer);
+      }
+      session.payment_intent = newIntent(
+        { status: isPaid ? 'succeeded' : 'processing', customer: session.customer, payment_method: method },
+        session.amount_total,
+      );
       return note('checkout.session.completed', flat(session));
     },
     /** A payment that was not by card comes, or does not. */
@@ -225,8 +357,8 @@ export const startStripeStub = async () => {
       return note('checkout.session.expired', flat(session));
     },
     /** A negative amount is a refund that failed. */
-    refund: (session: StubSession, cents: number): StubEvent => {
-      const charge = chargeOf(session);
+    refund: (paid: StubSession | StubIntent, cents: number): StubEvent => {
+      const charge = chargeOf(paid);
       charge.amount_refunded += cents;
       return cents > 0
         ? note('charge.refunded', charge)
@@ -247,11 +379,12 @@ export const startStripeStub = async () => {
         charge: charge.id,
         payment_intent: charge.payment_intent,
         status: 'needs_response',
+        balance_transactions: [{ amount: -cents }],
       };
       disputes.push(dispute);
       return { dispute, event: note('charge.dispute.funds_withdrawn', dispute) };
     },
-    close: (dispute: Dispute, status: 'won' | 'lost'): StubEvent => {
+    close: (dispute: Dispute, status: 'won' | 'lost' | 'prevented'): StubEvent => {
       dispute.status = status;
       return note('charge.dispute.closed', dispute);
     },
@@ -277,9 +410,11 @@ export const startStripeStub = async () => {
 class StubError extends Error {
   readonly status: number;
   readonly code: string | undefined;
+  readonly intent: StubIntent | undefined;
 
-  constructor(status: number, message: string, code?: string) {
+  constructor(status: number, message: string, code?: string, intent?: StubIntent) {
     super(message);
+    this.intent = intent;
     this.status = status;
     this.code = code;
   }
