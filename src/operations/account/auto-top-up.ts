@@ -16,7 +16,9 @@ const output = z.looseObject({
   object: z.literal('auto_top_up'),
   state: z
     .enum(autoTopUpStates)
-    .describe('`needs_card`: save one by a payment by card with `save_card`. `stopped`: set it again to go on.'),
+    .describe(
+      '`needs_card`: save one by a payment by card with `save_card`. `stopped`: set it again to go on.',
+    ),
   stopped_for: z
     .enum(autoTopUpStops)
     .nullable()
@@ -102,7 +104,8 @@ const ofCards = ({ cards }: Pick<Services, 'cards'>) => {
 export const getAutoTopUp = autoTopUpOperation({
   name: 'get_auto_top_up',
   title: 'Read the automatic top-up',
-  description: 'Below which balance the saved card is charged, and whether it is. Not with a key that has limits. Free.',
+  description:
+    'Below which balance the saved card is charged, and whether it is. Not with a key that has limits. Free.',
   input: z.object({}),
 });
 

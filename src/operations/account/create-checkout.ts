@@ -23,7 +23,9 @@ const operation = readOperation({
     save_card: z
       .boolean()
       .default(false)
-      .describe('True: saves the card for the automatic top-up, which must be set. Not with a key that has limits.'),
+      .describe(
+        'True: saves the card for the automatic top-up, which must be set. Not with a key that has limits.',
+      ),
   }),
   output: z.looseObject({
     object: z.literal('checkout'),
@@ -52,11 +54,7 @@ const operation = readOperation({
     ],
     wrong: { amount_usd: '0.10' },
   },
-  handle: async (
-    { amount_usd: amount, save_card: savesCard },
-    { caller },
-    services: CheckoutServices,
-  ) => {
+  handle: async ({ amount_usd: amount, save_card: savesCard }, { caller }, services: CheckoutServices) => {
     const { accountId, isSandbox } = caller;
     const { cards, accountLimiter, config, publicUrl } = services;
     if (cards === null) throw new Error('nothing is sold by card');

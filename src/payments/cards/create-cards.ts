@@ -5,7 +5,8 @@ import { repeat } from '../../kit/repeat.ts';
 import { monthStart } from '../../rules/key-limits.ts';
 import type { CardSettings } from './card-settings.ts';
 import { followCardEvents, takeCardEvent } from './follow-card-events.ts';
-import { createStripeClient, isRefused, type StripeAddress } from './stripe-client.ts';
+import { isRefused } from './saved-card-calls.ts';
+import { createStripeClient, type StripeAddress } from './stripe-client.ts';
 import { updateCardPayment, type CardContext } from './update-card-payment.ts';
 
 export interface CardsOptions extends Omit<CardContext, 'stripe'> {
@@ -109,7 +110,16 @@ const openCheckout = async (
   const customer = savesCard ? ((await store.getAutoTopUp(accountId))?.customer ?? null) : null;
   const kind = savesCard ? 'saving' : 'checkout';
   const { isLive } = settings;
-  await store.addCardPayment({ id, accountId, kind, amount, isLive, customer, askAt: now + askAboutPageMs, now });
+  await store.addCardPayment({
+    id,
+    accountId,
+    kind,
+    amount,
+    isLive,
+    customer,
+    askAt: now + askAboutPageMs,
+    now,
+  });
   const saving = savesCard ? { customer } : undefined;
   const order = { id, amount, goods, returnUrl, saving };
   const session = await stripe.openSession(order).catch((cause: unknown) => {
@@ -131,7 +141,9 @@ const endAutoTopUp = async (accountId: string, { store, stripe, log }: CardConte
   if (before?.paymentMethod)
     await stripe
       .forgetCard(before.paymentMethod)
-      .catch((error: unknown) => log.warn({ err: error, accountId }, 'Stripe has not forgotten a saved card'));
+      .catch((error: unknown) =>
+        log.warn({ err: error, accountId }, 'Stripe has not forgotten a saved card'),
+      );
 };
 
 /** Asks about the payments of which no event came, so that none is forgotten that was paid. */

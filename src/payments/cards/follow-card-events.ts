@@ -1,6 +1,6 @@
 import type { Stripe } from 'stripe';
 import { paymentMark } from './read-stripe-payment.ts';
-import { isRefused } from './stripe-client.ts';
+import { isRefused } from './saved-card-calls.ts';
 import { updateCardPayment, type CardContext } from './update-card-payment.ts';
 
 const eventsAtOnce = 100;

@@ -32,7 +32,8 @@ const takenStates = new Set([
 
 /** A prevented dispute is one that took the money, or one that led to a refund, which counts as such. */
 const hasTaken = ({ status, balance_transactions: moves }: Stripe.Dispute): boolean =>
-  takenStates.has(status) || (status === 'prevented' && moves.reduce((sum, { amount }) => sum + amount, 0) < 0);
+  takenStates.has(status) ||
+  (status === 'prevented' && moves.reduce((sum, { amount }) => sum + amount, 0) < 0);
 
 /** The states of an intent that is not paid unless a person does something. */
 const endedStates = new Set([
@@ -53,10 +54,7 @@ const isAsAsked = (
   { metadata, currency, livemode }: Asked,
   cents: number | null,
 ): boolean =>
-  metadata?.[paymentMark] === id &&
-  cents === toCents(amount) &&
-  currency === 'usd' &&
-  livemode === isLive;
+  metadata?.[paymentMark] === id && cents === toCents(amount) && currency === 'usd' && livemode === isLive;
 
 const stateOfSession = (
   payment: CardPayment,
@@ -70,10 +68,7 @@ const stateOfSession = (
   return session.status === 'complete' && isRefused ? 'failed' : 'open';
 };
 
-const stateOfIntent = (
-  payment: CardPayment,
-  intent: Stripe.PaymentIntent | null,
-): CardPayment['state'] => {
+const stateOfIntent = (payment: CardPayment, intent: Stripe.PaymentIntent | null): CardPayment['state'] => {
   if (intent?.status === 'succeeded')
     return isAsAsked(payment, intent, intent.amount_received) ? 'paid' : 'mismatch';
   return endedStates.has(intent?.status ?? '') ? 'failed' : 'open';

@@ -3,6 +3,7 @@ import { callWithin } from '../../kit/deadline.ts';
 import { memoizeAsync } from '../../kit/memoize.ts';
 import type { Nano } from '../../kit/money.ts';
 import { paymentMark, toCents, type StripePayment } from './read-stripe-payment.ts';
+import { savedCardCalls, type AskStripe } from './saved-card-calls.ts';
 
 /** Where Stripe is, in tests. */
 export type StripeAddress = Pick<Stripe.StripeConfig, 'host' | 'port' | 'protocol'>;
@@ -33,13 +34,6 @@ const eventTypes: readonly Stripe.Event['type'][] = [
   'charge.dispute.closed',
 ];
 
-const isOfType = (error: unknown, type: string): error is Stripe.errors.StripeError =>
-  error instanceof Error && 'type' in error && error.type === type;
-
-/** Whether Stripe answers that a request cannot be met, as one that names something unknown. One under way is a 409. */
-export const isRefused = (error: unknown): boolean =>
-  isOfType(error, 'StripeInvalidRequestError') && [400, 404].includes(error.statusCode ?? 0);
-
 interface SessionOrder {
   id: string;
   amount: Nano;
@@ -50,25 +44,12 @@ interface SessionOrder {
   saving?: { customer: string | null } | undefined;
 }
 
-/** How a saved card is charged. The same order is the same request, so that Stripe carries it out once. */
-interface ChargeOrder {
-  id: string;
-  amount: Nano;
-  goods: string;
-  customer: string;
-  paymentMethod: string;
-}
-
 /** Parameters of a session that saves its card. Stripe's page then asks for the consent of the person. */
 const savingParts = ({ customer }: { customer: string | null }): Stripe.Checkout.SessionCreateParams => ({
   allowed_payment_method_types: ['card'],
   payment_intent_data: { setup_future_usage: 'off_session' },
   ...(customer === null ? { customer_creation: 'always' } : { customer }),
 });
-
-/** Far longer than a call takes, and than clocks differ. */
-const sentWithinSeconds = 86_400;
-const clocksDifferSeconds = 600;
 
 const listDisputes = async (
   intent: Stripe.PaymentIntent | null,
@@ -93,7 +74,7 @@ export const createStripeClient = (secretKey: string, address: StripeAddress = {
       ...address,
     });
   });
-  const ask = <T>(call: (stripe: Stripe) => Promise<T>, signal?: AbortSignal): Promise<T> =>
+  const ask: AskStripe = (call, signal) =>
     callWithin({
       call: async () => call(await load()),
       timeoutMs: longestCallMs,
@@ -139,45 +120,7 @@ export const createStripeClient = (secretKey: string, address: StripeAddress = {
         const intent = await stripe.paymentIntents.retrieve(id, { expand: ['latest_charge'] });
         return { session: null, intent, disputes: await listDisputes(intent, stripe) };
       }, signal),
-    /** Charges a saved card. Returns the intent, also of a refused card; null if Stripe refuses the request itself. */
-    charge: (
-      { id, amount, goods, customer, paymentMethod }: ChargeOrder,
-      signal?: AbortSignal,
-    ): Promise<string | null> =>
-      ask(async (stripe) => {
-        const order: Stripe.PaymentIntentCreateParams = {
-          amount: toCents(amount),
-          currency: 'usd',
-          description: goods,
-          metadata: { [paymentMark]: id },
-          customer,
-          payment_method: paymentMethod,
-          allowed_payment_method_types: ['card'],
-          off_session: true,
-          confirm: true,
-        };
-        try {
-          return (await stripe.paymentIntents.create(order, { idempotencyKey: id })).id;
-        } catch (error) {
-          if (isOfType(error, 'StripeCardError') && error.payment_intent) return error.payment_intent.id;
-          if (isRefused(error)) return null;
-          throw error;
-        }
-      }, signal),
-    /** Finds the intent of an attempt that began at `since` (ms); null if Stripe has none. */
-    findIntent: (
-      { id, customer, since }: { id: string; customer: string; since: number },
-      signal?: AbortSignal,
-    ): Promise<string | null> =>
-      ask(async (stripe) => {
-        const at = Math.floor(since / 1_000);
-        const created = { gte: at - clocksDifferSeconds, lte: at + sentWithinSeconds };
-        const { data } = await stripe.paymentIntents.list({ customer, created, limit: 100 });
-        return data.find(({ metadata }) => metadata[paymentMark] === id)?.id ?? null;
-      }, signal),
-    /** Takes a saved card away from its customer. */
-    forgetCard: (paymentMethod: string): Promise<unknown> =>
-      ask((stripe) => stripe.paymentMethods.detach(paymentMethod)),
+    ...savedCardCalls(ask),
     /** Lists events, newest first: those after one, or those before one, or the newest. */
     listEvents: (
       { after, before }: { after?: string | null; before?: string | undefined },

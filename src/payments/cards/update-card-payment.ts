@@ -106,7 +106,10 @@ const askForAttempt = async (payment: CardPayment, asking: Asking): Promise<Told
 };
 
 /** Whether the attempt still waits, and the customer has not ended the automatic top-up or changed the card. */
-const isWanted = async ({ accountId, state, paymentMethod }: CardPayment, { store }: Asking): Promise<boolean> => {
+const isWanted = async (
+  { accountId, state, paymentMethod }: CardPayment,
+  { store }: Asking,
+): Promise<boolean> => {
   const autoTopUp = await store.getAutoTopUp(accountId);
   return state === 'open' && autoTopUp?.state === 'on' && autoTopUp.paymentMethod === paymentMethod;
 };

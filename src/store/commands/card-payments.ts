@@ -32,16 +32,7 @@ interface NewCardPayment extends Pick<
 export const addCardPayment = write({
   text: `insert into card_payments (id, account_id, kind, state, amount, live, customer, ask_at, created_at, updated_at)
     values ($1, $2, $3, 'open', $4, $5, $6, $7, $8, $8)`,
-  values: valuesOf<NewCardPayment>(
-    'id',
-    'accountId',
-    'kind',
-    'amount',
-    'isLive',
-    'customer',
-    'askAt',
-    'now',
-  ),
+  values: valuesOf<NewCardPayment>('id', 'accountId', 'kind', 'amount', 'isLive', 'customer', 'askAt', 'now'),
 });
 
 /** Notes the page of a payment before a person gets its address. An event may have told of it already. */

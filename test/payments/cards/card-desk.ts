@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, vi } from 'vitest';
 import { newId } from '../../../src/kit/ids.ts';
 import { silentLog } from '../../../src/kit/log.ts';
 import { nanoPerUsd } from '../../../src/kit/money.ts';
-import { createCards, type Cards } from '../../../src/payments/cards/create-cards.ts';
+import { createCards, type CardOrder, type Cards } from '../../../src/payments/cards/create-cards.ts';
 import type { CardPayment, Store } from '../../../src/store/store.ts';
 import { assertSoundBooks, available } from '../../store/builders.ts';
 import type { TestStore } from '../../store/open-test-store.ts';
@@ -12,9 +12,9 @@ import {
   stripeKey,
   stripeWebhookSecret,
   type StripeStub,
-  type StubEvent,
   type StubSession,
 } from './stripe-stub.ts';
+import type { StubEvent } from './stub-intents.ts';
 
 export const until = (check: () => void | Promise<void>): Promise<void> =>
   vi.waitFor(check, { timeout: 20_000 });
@@ -31,6 +31,7 @@ export const useCardDesk = (create: () => Promise<TestStore>) => {
   let accountId: string;
   let stores: [Store, Store];
   let aheadMs = 0;
+  const accounts: string[] = [];
   const running: { stop: AbortController; ended: Promise<void> }[] = [];
   const clock = { now: () => Date.now() + aheadMs };
 
@@ -46,6 +47,7 @@ export const useCardDesk = (create: () => Promise<TestStore>) => {
   const newAccount = async (): Promise<string> => {
     const id = newId();
     await data.store.createAccount({ id, name: 'Acme', status: 'active', isSandbox: true, now: 1 });
+    accounts.push(id);
     return id;
   };
   const end = async (): Promise<void> => {
@@ -68,14 +70,14 @@ export const useCardDesk = (create: () => Promise<TestStore>) => {
     await end();
     await stripe.stop();
     // What one test leaves is not the work of the next.
-    await data.store.endAutoTopUp(accountId);
+    for (const account of accounts.splice(0)) await data.store.endAutoTopUp(account);
     await assertSoundBooks(data.store);
   });
   afterAll(() => data.remove());
 
-  const buy = async (savesCard = false): Promise<{ id: string; session: StubSession }> => {
+  const buy = async (changes: Partial<CardOrder> = {}): Promise<{ id: string; session: StubSession }> => {
     const order = { accountId, isSandbox: true, amount: usd(2_000), returnUrl: 'https://gateway.example/' };
-    const { id } = await open(stores[0]).checkout({ ...order, savesCard });
+    const { id } = await open(stores[0]).checkout({ ...order, savesCard: false, ...changes });
     return { id, session: stripe.sessionOf(id) };
   };
   const take = (event: StubEvent): Promise<void> => {
@@ -103,6 +105,6 @@ export const useCardDesk = (create: () => Promise<TestStore>) => {
       }
     },
     read: async (id: string): Promise<CardPayment | null> => data.store.getCardPayment(id),
-    balance: () => available(data.store, accountId),
+    balance: (account = accountId) => available(data.store, account),
   };
 };

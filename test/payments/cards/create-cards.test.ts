@@ -14,9 +14,9 @@ import {
   stripeKey,
   stripeWebhookSecret,
   type StripeStub,
-  type StubEvent,
   type StubSession,
 } from './stripe-stub.ts';
+import type { StubEvent } from './stub-intents.ts';
 
 const until = (check: () => void | Promise<void>): Promise<void> => vi.waitFor(check, { timeout: 20_000 });
 

@@ -1,8 +1,16 @@
 import { once } from 'node:events';
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import {
+  createStubIntents,
+  newName,
+  StubError,
+  type Charge,
+  type StubEvent,
+  type StubIntent,
+} from './stub-intents.ts';
 import type { StripeAddress } from '../../../src/payments/cards/stripe-client.ts';
 
 export const stripeKey = 'sk_test_0123456789';
@@ -16,31 +24,6 @@ interface Dispute {
   payment_intent: string;
   status: string;
   balance_transactions: { amount: number }[];
-}
-
-interface Charge {
-  id: string;
-  object: 'charge';
-  amount: number;
-  amount_refunded: number;
-  disputed: boolean;
-  payment_intent: string;
-  payment_method_details: { card: { brand: string; last4: string } };
-}
-
-export interface StubIntent {
-  id: string;
-  object: 'payment_intent';
-  status: string;
-  amount_received: number;
-  currency: string;
-  livemode: boolean;
-  customer: string | null;
-  payment_method: string | null;
-  metadata: Record<string, string>;
-  created: number;
-  last_payment_error: { code: string; decline_code?: string } | null;
-  latest_charge: Charge | null;
 }
 
 export interface StubSession {
@@ -59,16 +42,6 @@ export interface StubSession {
   payment_intent: StubIntent | null;
 }
 
-export interface StubEvent {
-  id: string;
-  object: 'event';
-  type: string;
-  livemode: boolean;
-  data: { object: object };
-}
-
-const newName = (prefix: string): string => `${prefix}_${randomBytes(12).toString('hex')}`;
-
 /** Signs a webhook as Stripe does. */
 export const signEvent = (
   body: string,
@@ -85,11 +58,6 @@ export const startStripeStub = async () => {
   /** Oldest first. */
   const events: StubEvent[] = [];
   const asked: string[] = [];
-  /** Intents that were made without a page, newest first, as Stripe lists them. */
-  const charges: StubIntent[] = [];
-  /** The cards of customers. */
-  const saved = new Map<string, string>();
-  const chargeAnswers = new Map<string, { form: string; answer: () => object }>();
   const state = {
     isDown: false,
     beforeAnswer: async (_path: string): Promise<void> => undefined,
@@ -104,91 +72,12 @@ export const startStripeStub = async () => {
   /** Whether a session saves its card. */
   const saving = new Map<string, boolean>();
 
-  const newIntent = (parts: Partial<StubIntent>, cents: number): StubIntent => {
-    const id = newName('pi');
-    const charge = { id: newName('ch'), object: 'charge', amount_refunded: 0, disputed: false } as const;
-    return {
-      id,
-      object: 'payment_intent',
-      status: 'succeeded',
-      amount_received: cents,
-      currency: 'usd',
-      livemode: false,
-      customer: null,
-      payment_method: null,
-      metadata: {},
-      created: state.now(),
-      last_payment_error: null,
-      latest_charge: {
-        ...charge,
-        amount: cents,
-        payment_intent: id,
-        payment_method_details: { card: { brand: 'visa', last4: '4242' } },
-      },
-      ...parts,
-    };
-  };
-
-  /** Charges a saved card, without a person. */
-  const chargeSaved = (form: URLSearchParams): (() => object) => {
-    const [customer, method] = [String(form.get('customer')), String(form.get('payment_method'))];
-    if (form.get('off_session') !== 'true' || form.get('confirm') !== 'true')
-      throw new StubError(400, 'only saved cards are charged here');
-    if (saved.get(method) !== customer)
-      throw new StubError(400, `No such PaymentMethod: '${method}'`, 'resource_missing');
-    const { refusal } = state;
-    const cents = refusal === null ? Number(form.get('amount')) : 0;
-    const intent = newIntent(
-      {
-        status: refusal === null ? 'succeeded' : 'requires_payment_method',
-        customer,
-        payment_method: refusal === null ? method : null,
-        metadata: { card_payment: String(form.get('metadata[card_payment]')) },
-        currency: String(form.get('currency')),
-        last_payment_error: refusal,
-      },
-      cents,
-    );
-    charges.unshift(intent);
-    if (refusal === null) note('payment_intent.succeeded', flatIntent(intent));
-    return () => {
-      if (refusal !== null) throw new StubError(402, 'Your card was declined.', refusal.code, intent);
-      return flatIntent(intent);
-    };
-  };
-
-  const takeCharge = async (request: IncomingMessage): Promise<object> => {
-    const key = String(request.headers['idempotency-key']);
-    const form = await text(request);
-    const before = chargeAnswers.get(key);
-    if (before !== undefined && before.form !== form)
-      throw new StubError(400, 'Keys for idempotent requests can only be used with the same parameters');
-    const { answer } = before ?? { answer: chargeSaved(new URLSearchParams(form)) };
-    chargeAnswers.set(key, { form, answer });
-    return answer();
-  };
-
-  const answerIntents = async (request: IncomingMessage, url: URL): Promise<object | null> => {
-    const [, id] = /^\/v1\/payment_intents\/(\w+)$/.exec(url.pathname) ?? [];
-    const [, method] = /^\/v1\/payment_methods\/(\w+)\/detach$/.exec(url.pathname) ?? [];
-    if (method !== undefined) {
-      if (!saved.delete(method)) throw new StubError(404, 'No such payment_method', 'resource_missing');
-      return { id: method, object: 'payment_method', customer: null };
-    }
-    if (id !== undefined) {
-      const intent = charges.find((one) => one.id === id);
-      if (intent === undefined) throw new StubError(404, 'No such payment_intent', 'resource_missing');
-      return structuredClone(intent);
-    }
-    if (url.pathname !== '/v1/payment_intents') return null;
-    if (request.method === 'POST') return takeCharge(request);
-    const [customer, from] = [url.searchParams.get('customer'), Number(url.searchParams.get('created[gte]'))];
-    const until = Number(url.searchParams.get('created[lte]'));
-    const data = charges
-      .filter((one) => one.customer === customer && one.created >= from && one.created <= until)
-      .slice(0, Number(url.searchParams.get('limit')));
-    return { object: 'list', url: url.pathname, has_more: false, data: data.map(flatIntent) };
-  };
+  const intents = createStubIntents({
+    now: () => state.now(),
+    refusal: () => state.refusal,
+    note: (type, object) => note(type, object),
+  });
+  const { newIntent, charges, saved } = intents;
 
   const open = (form: URLSearchParams): StubSession => {
     const id = newName('cs_test');
@@ -213,10 +102,6 @@ export const startStripeStub = async () => {
   };
 
   /** As Stripe answers without `expand`. */
-  const flatIntent = (intent: StubIntent) => ({
-    ...structuredClone(intent),
-    latest_charge: intent.latest_charge?.id ?? null,
-  });
   const flat = ({ payment_intent: intent, ...session }: StubSession) => ({
     ...session,
     payment_intent: intent?.id ?? null,
@@ -252,7 +137,7 @@ export const startStripeStub = async () => {
       byIdempotencyKey.set(key, session);
       return flat(session);
     }
-    const ofIntents = await answerIntents(request, url);
+    const ofIntents = await intents.answer(request, url);
     if (ofIntents !== null) return ofIntents;
     if (id !== undefined) {
       const session = sessions.get(id);
@@ -323,6 +208,7 @@ export const startStripeStub = async () => {
     events,
     charges,
     saved,
+    charge: intents.charge,
     /** The requests that came, such as `GET /v1/events`. */
     asked,
     sessionOf: (payment: string): StubSession => {
@@ -406,16 +292,3 @@ export const startStripeStub = async () => {
     },
   };
 };
-
-class StubError extends Error {
-  readonly status: number;
-  readonly code: string | undefined;
-  readonly intent: StubIntent | undefined;
-
-  constructor(status: number, message: string, code?: string, intent?: StubIntent) {
-    super(message);
-    this.intent = intent;
-    this.status = status;
-    this.code = code;
-  }
-}
