@@ -10,41 +10,35 @@ import type { AccountCall, Services } from '../call.ts';
 import { readOperation, type ReadParts } from '../define-operation.ts';
 import { assertUnlimited, usdOrNull } from '../keys/key-answer.ts';
 import { amountFrom } from '../keys/key-fields.ts';
+import type { AutoTopUp } from '../../store/store.ts';
+import { defineView } from '../view.ts';
 import { topUpAmount } from './top-up.ts';
+
+/** An automatic top-up as its account and operators see it. Null: it was never set. */
+export const autoTopUpView = defineView<AutoTopUp | null>({
+  state: '`needs_card`: save one by a payment by card with `save_card`. `stopped`: set it again to go on.',
+  stopped_for:
+    '`authentication_required`: the bank wants you to confirm, so pay by card once more with `save_card`. ' +
+    '`payment_failed`: the card was not charged. `taken_back`: a payment by card was refunded or disputed.',
+  card: 'The saved card.',
+})({
+  state: [z.enum(autoTopUpStates), (set) => set?.state ?? 'off', 'on'],
+  stopped_for: [z.enum(autoTopUpStops).nullable(), (set) => set?.stoppedFor ?? null, null],
+  below_usd: [usd.nullable(), (set) => usdOrNull(set?.below ?? null), '5.00'],
+  amount_usd: [usd.nullable(), (set) => usdOrNull(set?.amount ?? null), '20.00'],
+  monthly_cap_usd: [usd.nullable(), (set) => usdOrNull(set?.monthlyCap ?? null), '100.00'],
+  card: [z.string().nullable(), (set) => set?.card ?? null, 'visa 4242'],
+});
 
 const output = z.looseObject({
   object: z.literal('auto_top_up'),
-  state: z
-    .enum(autoTopUpStates)
-    .describe(
-      '`needs_card`: save one by a payment by card with `save_card`. `stopped`: set it again to go on.',
-    ),
-  stopped_for: z
-    .enum(autoTopUpStops)
-    .nullable()
-    .describe(
-      '`authentication_required`: the bank wants you to confirm, so pay by card once more with `save_card`. ' +
-        '`payment_failed`: the card was not charged. `taken_back`: a payment by card was refunded or disputed.',
-    ),
-  below_usd: usd.nullable(),
-  amount_usd: usd.nullable(),
-  monthly_cap_usd: usd.nullable(),
-  card: z.string().nullable().describe('The saved card.'),
+  ...autoTopUpView.schema.shape,
   month_usd: usd.describe('Charged in this UTC month, with a charge that is under way.'),
 });
 
 const path = '/v1/balance/auto-top-up';
 
-const example = {
-  object: 'auto_top_up',
-  state: 'on',
-  stopped_for: null,
-  below_usd: '5.00',
-  amount_usd: '20.00',
-  monthly_cap_usd: '100.00',
-  card: 'visa 4242',
-  month_usd: '40.00',
-};
+const example = { object: 'auto_top_up', ...autoTopUpView.example, month_usd: '40.00' };
 
 type AutoTopUpServices = Pick<Services, 'store' | 'clock' | 'cards'>;
 
@@ -53,16 +47,10 @@ const show = async (
   { store, clock }: Pick<Services, 'store' | 'clock'>,
 ) => {
   const set = await store.getAutoTopUp(accountId);
-  const on = set === null || set.state === 'off' ? null : set;
   const charged = await store.sumAutoTopUps({ accountId, since: monthStart(clock.now()) });
   return privateAnswer({
     object: 'auto_top_up',
-    state: on?.state ?? 'off',
-    stopped_for: on?.stoppedFor ?? null,
-    below_usd: usdOrNull(on?.below ?? null),
-    amount_usd: usdOrNull(on?.amount ?? null),
-    monthly_cap_usd: usdOrNull(on?.monthlyCap ?? null),
-    card: on?.card ?? null,
+    ...autoTopUpView.show(set),
     month_usd: formatUsd(charged),
   });
 };

@@ -121,20 +121,11 @@ export const createStripeClient = (secretKey: string, address: StripeAddress = {
         return { session: null, intent, disputes: await listDisputes(intent, stripe) };
       }, signal),
     ...savedCardCalls(ask),
-    /** Lists events, newest first: those after one, or those before one, or the newest. */
-    listEvents: (
-      { after, before }: { after?: string | null; before?: string | undefined },
-      limit: number,
-      signal: AbortSignal,
-    ): Promise<Stripe.Event[]> =>
+    /** Lists events, newest first: those before one, or the newest. */
+    listEvents: (before: string | undefined, limit: number, signal: AbortSignal): Promise<Stripe.Event[]> =>
       ask(async (stripe) => {
-        const { data } = await stripe.events.list({
-          types: [...eventTypes],
-          limit,
-          ...(after ? { ending_before: after } : {}),
-          ...(before === undefined ? {} : { starting_after: before }),
-        });
-        return data;
+        const place = before === undefined ? {} : { starting_after: before };
+        return (await stripe.events.list({ types: [...eventTypes], limit, ...place })).data;
       }, signal),
     /** Throws on a signature of another secret, or an old one. */
     readEvent: async (body: Buffer, signature: string, secret: string): Promise<Stripe.Event> =>

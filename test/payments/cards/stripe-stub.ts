@@ -110,14 +110,11 @@ export const startStripeStub = async () => {
   const listEvents = ({ searchParams }: URL): object => {
     const types = [...searchParams].flatMap(([name, value]) => (name.startsWith('types[') ? [value] : []));
     const limit = Number(searchParams.get('limit'));
-    const last = searchParams.get('ending_before');
-    const after = events.findIndex(({ id }) => id === last);
-    if (last !== null && after === -1) throw new StubError(404, 'No such event', 'resource_missing');
-    const oldest = events.findIndex(({ id }) => id === searchParams.get('starting_after'));
-    const known = events
-      .slice(after + 1, oldest === -1 ? undefined : oldest)
-      .filter(({ type }) => types.includes(type));
-    const page = last === null ? known.slice(-limit) : known.slice(0, limit);
+    const oldest = searchParams.get('starting_after');
+    const end = oldest === null ? events.length : events.findIndex(({ id }) => id === oldest);
+    if (end === -1) throw new StubError(404, 'No such event', 'resource_missing');
+    const known = events.slice(0, end).filter(({ type }) => types.includes(type));
+    const page = known.slice(-limit);
     return {
       object: 'list',
       url: '/v1/events',
