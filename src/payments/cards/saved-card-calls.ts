@@ -40,7 +40,8 @@ export const savedCardCalls = (ask: AskStripe) => ({
         metadata: { [paymentMark]: id },
         customer,
         payment_method: paymentMethod,
-        allowed_payment_method_types: ['card'],
+        // Else Stripe wants an address to which a person returns.
+        automatic_payment_methods: { enabled: true, allow_redirects: 'never' },
         off_session: true,
         confirm: true,
       };

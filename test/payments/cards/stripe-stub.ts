@@ -96,7 +96,14 @@ export const startStripeStub = async () => {
       customer: form.get('customer'),
       payment_intent: null,
     };
-    saving.set(id, form.get('payment_intent_data[setup_future_usage]') === 'off_session');
+    const saves = form.get('payment_intent_data[setup_future_usage]') === 'off_session';
+    const makesCustomer = form.get('customer_creation') === 'always';
+    if (
+      saves &&
+      (form.has('customer') === makesCustomer || form.get('allowed_payment_method_types[0]') !== 'card')
+    )
+      throw new StubError(400, 'a saved card has one customer');
+    saving.set(id, saves);
     sessions.set(id, session);
     return session;
   };

@@ -100,6 +100,10 @@ export const createStubIntents = ({ now, refusal: refusalNow, note }: StubIntent
     const [customer, method] = [String(form.get('customer')), String(form.get('payment_method'))];
     if (form.get('off_session') !== 'true' || form.get('confirm') !== 'true')
       throw new StubError(400, 'only saved cards are charged here');
+    if (form.get('automatic_payment_methods[allow_redirects]') !== 'never')
+      throw new StubError(400, 'A `return_url` must be specified');
+    if (form.has('payment_method_types[0]'))
+      throw new StubError(400, 'Received unknown parameter: payment_method_types', 'parameter_unknown');
     if (saved.get(method) !== customer)
       throw new StubError(400, `No such PaymentMethod: '${method}'`, 'resource_missing');
     const refusal = refusalNow();
