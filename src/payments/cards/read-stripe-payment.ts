@@ -43,15 +43,9 @@ const endedStates = new Set([
   'canceled',
 ]);
 
-interface Asked {
-  metadata: Stripe.Metadata | null;
-  currency: string | null;
-  livemode: boolean;
-}
-
 const isAsAsked = (
   { id, amount, isLive }: CardPayment,
-  { metadata, currency, livemode }: Asked,
+  { metadata, currency, livemode }: Pick<Stripe.Checkout.Session, 'metadata' | 'currency' | 'livemode'>,
   cents: number | null,
 ): boolean =>
   metadata?.[paymentMark] === id && cents === toCents(amount) && currency === 'usd' && livemode === isLive;

@@ -8,24 +8,7 @@ import type { StripeClient } from './stripe-client.ts';
 
 export interface CardContext {
   settings: CardSettings;
-  store: Pick<
-    Store,
-    | 'addCardPayment'
-    | 'noteCardSession'
-    | 'getCardPayment'
-    | 'findCardPaymentByIntent'
-    | 'changeCardPayment'
-    | 'takeOpenCardPayments'
-    | 'listCardDebtors'
-    | 'takeCardDebts'
-    | 'findCardEvent'
-    | 'noteCardEvent'
-    | 'sweepCardPayments'
-    | 'getAutoTopUp'
-    | 'endAutoTopUp'
-    | 'listLowAutoTopUps'
-    | 'openAutoTopUp'
-  >;
+  store: Store;
   stripe: StripeClient;
   clock: Clock;
   log: Log;
