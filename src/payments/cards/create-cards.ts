@@ -5,6 +5,7 @@ import { repeat } from '../../kit/repeat.ts';
 import { monthStart } from '../../rules/key-limits.ts';
 import type { CardSettings } from './card-settings.ts';
 import { followCardEvents, takeCardEvent } from './follow-card-events.ts';
+import { readNoPayment } from './read-stripe-payment.ts';
 import { isRefused } from './saved-card-calls.ts';
 import { createStripeClient, type StripeAddress } from './stripe-client.ts';
 import { updateCardPayment, type CardContext } from './update-card-payment.ts';
@@ -47,6 +48,8 @@ const sweptAtOnce = 1_000;
 const askAboutPageMs = 25 * 3_600_000;
 /** Longer than an attempt takes. */
 const askAboutAttemptMs = 60_000;
+/** An open payment that Stripe does not know is given up after this time. A page of Stripe ends after a day. */
+const askedForMs = 30 * 86_400_000;
 const askedAtOnce = 20;
 const maxRounds = 50;
 /** The least time between two charges of a saved card. */
@@ -152,10 +155,13 @@ const askAboutOpen = async (context: CardContext, signal: AbortSignal): Promise<
   for (let round = 0; round < maxRounds; round += 1) {
     const due = { isLive: settings.isLive, now: clock.now(), limit: askedAtOnce };
     const open = await store.takeOpenCardPayments(due);
-    for (const { id } of open)
-      await updateCardPayment({ id }, context, signal).catch((error: unknown) => {
+    for (const payment of open)
+      await updateCardPayment({ id: payment.id }, context, signal).catch(async (error: unknown) => {
         if (!isRefused(error)) throw error;
-        log.error({ err: error, cardPayment: id }, 'Stripe does not know an open card payment');
+        log.error({ err: error, cardPayment: payment.id }, 'Stripe does not know an open card payment');
+        const isOver = due.now - payment.createdAt > askedForMs;
+        if (isOver)
+          await store.changeCardPayment({ ...payment, ...readNoPayment(payment, true), now: due.now });
       });
     if (open.length < askedAtOnce) return;
   }

@@ -25,6 +25,22 @@ describe.each(testEngines())('payments by card whose events were lost, on $kind'
     await until(async () => expect(await read(id)).toMatchObject({ state: 'expired' }));
   });
 
+  it('are asked about for 30 days, when Stripe does not know them, as after a change of its account', async () => {
+    const { id } = await buy();
+    desk.stripe().sessions.clear();
+    desk.pass(2 * day);
+    const before = desk.stripe().asked.length;
+    begin();
+    await until(() =>
+      expect(desk.stripe().asked.slice(before).join()).toContain('GET /v1/checkout/sessions/'),
+    );
+    await desk.end();
+    expect(await read(id)).toMatchObject({ state: 'open' });
+    desk.pass(31 * day);
+    begin();
+    await until(async () => expect(await read(id)).toMatchObject({ state: 'expired' }));
+  });
+
   it('are over, when the page was never opened', async () => {
     desk.stripe().state.isDown = true;
     await expect(buy()).rejects.toMatchObject({ status: 502 });
