@@ -21,7 +21,7 @@ export class ApiError extends ToldError {
 export interface CallOptions {
   /** Makes the call a POST. */
   body?: object;
-  method?: 'DELETE' | 'POST';
+  method?: 'DELETE' | 'POST' | 'PUT';
   /** A call that is repeated with the same one is charged once. */
   callId?: string;
   signal?: AbortSignal;

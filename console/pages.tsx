@@ -13,6 +13,7 @@ import { Webhooks } from './customer/webhooks.tsx';
 import { AccountPage } from './operator/account.tsx';
 import { Accounts } from './operator/accounts.tsx';
 import { Audit } from './operator/audit.tsx';
+import { CardPayments } from './operator/card-payments.tsx';
 import { Changes } from './operator/changes.tsx';
 import { Gateway } from './operator/gateway.tsx';
 import { OperatorJobPage, OperatorJobs } from './operator/jobs.tsx';
@@ -58,6 +59,7 @@ export const pages: readonly Page[] = [
   { area: 'operator', path: 'operator/jobs', hasId: true, View: OperatorJobPage },
   { area: 'operator', path: 'operator/payments', title: 'Payments', View: Payments },
   { area: 'operator', path: 'operator/payments', hasId: true, View: PaymentPage },
+  { area: 'operator', path: 'operator/card-payments', View: CardPayments },
   { area: 'operator', path: 'operator/revenue', title: 'Revenue', View: Revenue },
   { area: 'operator', path: 'operator/profiles', title: 'Profiles', View: Profiles },
   { area: 'operator', path: 'operator/tools', title: 'Tools', View: Tools },

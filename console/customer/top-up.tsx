@@ -4,6 +4,7 @@ import { money } from '../format.ts';
 import { Field, Problem, readFields, Shown, Title } from '../parts/parts.tsx';
 import { PayWithWallet } from '../pay/pay-with-wallet.tsx';
 import { Link } from '../router.tsx';
+import { AutoTopUp } from './auto-top-up.tsx';
 import { useAction, useConsole, useLoad } from '../use-console.ts';
 
 interface TopUpAnswer {
@@ -72,6 +73,7 @@ export const TopUp = () => {
           )}
         </Shown>
       )}
+      {session.cards && <AutoTopUp />}
     </>
   );
 };

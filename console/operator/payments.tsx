@@ -5,7 +5,7 @@ import { Choice, Facts, Moment, Problem, Shown, State, Title } from '../parts/pa
 import { PagedTable, Table, type Column } from '../parts/table.tsx';
 import { refundColumns, Refunds, type Refund } from './refunds.tsx';
 import { Link, usePlace } from '../router.tsx';
-import { useLoad } from '../use-console.ts';
+import { useConsole, useLoad } from '../use-console.ts';
 
 const states = [
   '',
@@ -90,11 +90,17 @@ const StuckPayments = () => {
 };
 
 export const Payments = () => {
+  const { session } = useConsole();
   const { query } = usePlace();
   const state = query.get('state') ?? '';
   return (
     <>
       <Title>Payments</Title>
+      {session.cards && (
+        <p>
+          <Link path="operator/card-payments">Payments by card</Link>
+        </p>
+      )}
       <StuckPayments />
       <section>
         <h2>All payments</h2>

@@ -5,6 +5,7 @@ import { createChatCompletion } from './chat/create-chat-completion.ts';
 import { createImage } from './images/create-image.ts';
 import { createResponse } from './responses/create-response.ts';
 import { createVideo } from './videos/create-video.ts';
+import { endAutoTopUp, getAutoTopUp, setAutoTopUp } from './account/auto-top-up.ts';
 import { createCheckout } from './account/create-checkout.ts';
 import { getBalance } from './account/get-balance.ts';
 import { getJob } from './jobs/get-job.ts';
@@ -59,7 +60,7 @@ export const createOperations = (
     [listDeliveries, redeliverWebhook, testWebhook, rotateWebhookSecret, getAlerts, setAlerts],
     search.isOn ? [getSearchFacets] : [],
     mounts.length > 0 ? [listMountedTools, callMountedTool, setToolSecrets] : [],
-    cards === null ? [] : [createCheckout],
+    cards === null ? [] : [createCheckout, getAutoTopUp, setAutoTopUp, endAutoTopUp],
   ];
   const operations = bySubject.flat();
   if (!wallets.isOn) return [...operations, { ...getReceipt, tool: null }];

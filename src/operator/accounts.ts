@@ -9,6 +9,7 @@ import {
 import { toIso } from '../kit/clock.ts';
 import { AppError } from '../kit/errors.ts';
 import { formatUsd } from '../kit/money.ts';
+import { autoTopUpView } from '../operations/account/auto-top-up.ts';
 import { time, usd } from '../operations/answer-fields.ts';
 import type { Account } from '../store/store.ts';
 import { accountIdField, limitField, lineField, pageField } from './fields.ts';
@@ -76,13 +77,21 @@ export const getAccount = readVerb({
   ...ofAccount,
   name: 'get_account',
   title: 'Read an account',
-  description: 'One account and its balance.',
+  description: 'One account, its balance, and its automatic top-up by card.',
   path: '/accounts/{account_id}',
-  output: z.strictObject({ account: accountView.schema }),
+  output: z.strictObject({ account: accountView.schema, auto_top_up: autoTopUpView.schema }),
   answer: 'AccountAnswer',
-  command: { usage: 'accounts show <account>', table: { columns } },
+  command: {
+    usage: 'accounts show <account>',
+    table: {
+      columns,
+      remark: ({ auto_top_up: { state, stopped_for: stoppedFor } }) =>
+        `Automatic top-up: ${state}${stoppedFor === null ? '' : ` (${stoppedFor})`}.`,
+    },
+  },
   handle: async ({ account_id: accountId }, { store }) => ({
     account: accountView.show(requireFound(await store.getAccount(accountId), 'account', accountId)),
+    auto_top_up: autoTopUpView.show(await store.getAutoTopUp(accountId)),
   }),
 });
 

@@ -15,6 +15,9 @@ export const periodNames = (time: number): [day: string, month: string] => {
   return [iso.slice(0, 10), iso.slice(0, 7)];
 };
 
+/** Returns when the UTC month of a time began. */
+export const monthStart = (time: number): number => Date.parse(`${periodNames(time)[1]}-01T00:00:00Z`);
+
 export interface KeyLimits {
   /** From then on the key is refused; null: never. */
   expiresAt: number | null;

@@ -37,6 +37,24 @@ export const neverSettledMs = 24 * 3_600_000;
 export const cardPaymentStates = ['open', 'paid', 'expired', 'failed', 'mismatch'] as const;
 export type CardPaymentState = (typeof cardPaymentStates)[number];
 
+/**
+ * checkout: a person pays on a page of Stripe. saving: likewise, and the card is saved for automatic top-ups. automatic:
+ * the saved card is charged because the balance was low.
+ */
+export const cardPaymentKinds = ['checkout', 'saving', 'automatic'] as const;
+export type CardPaymentKind = (typeof cardPaymentKinds)[number];
+
+/** needs_card: no card is saved yet. stopped: no more attempts, until the customer starts it again. */
+export const autoTopUpStates = ['off', 'needs_card', 'on', 'stopped'] as const;
+export type AutoTopUpState = (typeof autoTopUpStates)[number];
+
+/**
+ * Why automatic top-ups stopped. authentication_required: the bank wants the person to confirm. payment_failed: the card
+ * was not charged. taken_back: a payment by card was refunded or disputed.
+ */
+export const autoTopUpStops = ['authentication_required', 'payment_failed', 'taken_back'] as const;
+export type AutoTopUpStop = (typeof autoTopUpStops)[number];
+
 interface Amounts {
   /** What the buyer signed, in the asset's smallest unit. */
   amount: bigint;

@@ -1,6 +1,7 @@
 /* The files that declare commands. Each name is exported once. */
 export * from './commands/accounts.ts';
 export * from './commands/asked-calls.ts';
+export * from './commands/auto-top-ups.ts';
 export * from './commands/balance-alerts.ts';
 export * from './commands/bought-payments.ts';
 export * from './commands/card-payments.ts';

@@ -3,6 +3,7 @@ import type { CommandMethods } from './commands.ts';
 
 export type * from './command-files.ts';
 export type * from './commands/account-table.ts';
+export type * from './commands/auto-top-up-table.ts';
 export type * from './commands/card-payment-table.ts';
 export type * from './commands/history-page.ts';
 export type * from './commands/job-table.ts';

@@ -7,7 +7,7 @@ import { onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { cliArguments } from '../../scripts/node-arguments.ts';
 import { runCommandLine } from '../../src/cli/run-command-line.ts';
-import { approveAccount, createAccount, listAccounts } from '../../src/operator/accounts.ts';
+import { approveAccount, createAccount, getAccount, listAccounts } from '../../src/operator/accounts.ts';
 import { limitConnection, listConnections } from '../../src/operator/connections.ts';
 import { changeKey, issueKey, listKeys } from '../../src/operator/keys.ts';
 import { checkLedger, creditAccount, refundJob } from '../../src/operator/money.ts';
@@ -115,6 +115,7 @@ export const operatorOf = (
 /** The documents that the commands print with --json. */
 export const documents = {
   account: createAccount.output,
+  shownAccount: getAccount.output,
   accountChange: approveAccount.output,
   accounts: listAccounts.output,
   issuedKey: issueKey.output,

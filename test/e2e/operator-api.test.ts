@@ -73,8 +73,11 @@ describe.each(engines)("the operator's API on %s", (engine) => {
       error: { code: 'account_not_active', message: 'The account is suspended. Approve it first.' },
     });
     const { body } = await call(path);
-    expect(body).toEqual({ account: { ...created, status: 'suspended' } });
-    expect(await operator.answer(documents.account, 'accounts', 'show', created.id)).toEqual(body);
+    expect(body).toMatchObject({
+      account: { ...created, status: 'suspended' },
+      auto_top_up: { state: 'off', card: null },
+    });
+    expect(await operator.answer(documents.shownAccount, 'accounts', 'show', created.id)).toEqual(body);
     expect(await refusal('/accounts/nobody')).toEqual([404, 'account_not_found']);
     expect(await refusal('/accounts/nobody/approve', {})).toEqual([404, 'account_not_found']);
   });

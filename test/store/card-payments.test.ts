@@ -22,9 +22,11 @@ describe.each(testEngines())('a payment by card on $kind', ({ create }) => {
     await store.addCardPayment({
       id,
       accountId,
+      kind: 'checkout',
       amount,
       isLive: false,
-      expiresAt: start + 1_000,
+      customer: null,
+      askAt: start + 1_000,
       now: start,
     });
     return id;
@@ -40,6 +42,8 @@ describe.each(testEngines())('a payment by card on $kind', ({ create }) => {
     kept,
     session: `cs_${payment.id}`,
     paymentIntent: `pi_${payment.id}`,
+    savedCard: null,
+    failedFor: null,
     now: start + 1,
   });
   /** What is left of the payment after refunds and disputes. */
@@ -106,14 +110,29 @@ describe.each(testEngines())('a payment by card on $kind', ({ create }) => {
     );
   });
 
-  it('that did not come is removed at its time, and one that came never', async () => {
+  it('is asked about as long as it is open, and removed 30 days after it is known not to come', async () => {
     const { accountId } = await addAccount(store, { balance: 0n });
     const paid = await add(accountId);
     await keep(paid, 100n);
     const lost = await add(accountId);
-    await store.sweepCardPayments({ now: start + 999, limit: 100 });
-    expect(await read(lost)).toMatchObject({ state: 'open' });
-    await store.sweepCardPayments({ now: start + 1_000, limit: 100 });
+    const day = 86_400_000;
+    const due = async (now: number) =>
+      (await store.takeOpenCardPayments({ isLive: false, now, limit: 100 })).map(({ id }) => id);
+    expect(await due(start + 999)).not.toContain(lost);
+    const asked = await Promise.all([
+      store.takeOpenCardPayments({ isLive: false, now: start + 1_000, limit: 100 }),
+      other.takeOpenCardPayments({ isLive: false, now: start + 1_000, limit: 100 }),
+    ]);
+    expect(asked.flat().filter(({ id }) => id === lost)).toHaveLength(1);
+    expect(await store.takeOpenCardPayments({ isLive: true, now: start + day, limit: 100 })).toEqual([]);
+    expect(await due(start + 60_999)).not.toContain(lost);
+    expect(await due(start + 61_000)).toContain(lost);
+    await store.sweepCardPayments({ now: start + 90 * day, limit: 100 });
+    await store.changeCardPayment({ ...toChange(await read(lost), 0n), state: 'expired', now: start });
+    expect(await due(start + 90 * day)).not.toContain(lost);
+    await store.sweepCardPayments({ now: start + 30 * day - 1, limit: 100 });
+    expect(await read(lost)).toMatchObject({ state: 'expired' });
+    await store.sweepCardPayments({ now: start + 30 * day, limit: 100 });
     expect(await store.getCardPayment(lost)).toBeNull();
     expect(await read(paid)).toMatchObject({ state: 'paid' });
   });

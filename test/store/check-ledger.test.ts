@@ -166,9 +166,11 @@ describe.each(testEngines())('the check of the ledger on $kind', ({ kind, create
   it('names a payment by card whose entries, or whose parts, do not fit', async () => {
     const { accountId } = owner;
     const [id, amount] = ['card-1', nano(20n)];
-    await data.store.addCardPayment({ id, accountId, amount, isLive: false, expiresAt: start, now: start });
-    const told = { state: 'paid', session: 'cs_1', paymentIntent: 'pi_1' } as const;
-    await data.store.changeCardPayment({ id, accountId, version: 0, kept: amount, ...told, now: start });
+    const added = { id, accountId, kind: 'checkout', amount, isLive: false, customer: null } as const;
+    await data.store.addCardPayment({ ...added, askAt: start, now: start });
+    const told = { state: 'paid', session: 'cs_1', paymentIntent: 'pi_1', savedCard: null } as const;
+    const change = { id, accountId, version: 0, kept: amount, failedFor: null };
+    await data.store.changeCardPayment({ ...change, ...told, now: start });
     expect(await problems()).toEqual([]);
     await damage(`update card_payments set credited = ${nano(19n)}`);
     expect(await problems()).toEqual([

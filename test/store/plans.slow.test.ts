@@ -69,6 +69,23 @@ const plans: Plan[] = [
   { command: 'sweepConsoleSessions', input: {}, indexes: [/console_sessions_by_expiry/] },
   { command: 'sweepCardPayments', input: {}, indexes: [/card_payments_by_expiry/] },
   {
+    command: 'takeOpenCardPayments',
+    input: { isLive: false, now: start, limit: 5 },
+    indexes: [/card_payments_to_ask/],
+  },
+  { command: 'getAutoTopUp', input: 'a', indexes: [byKey('auto_top_ups')] },
+  {
+    command: 'sumAutoTopUps',
+    input: { accountId: 'a', since: start },
+    found: [{ charged: 0n }],
+    indexes: [/card_payments_automatic/],
+  },
+  {
+    command: 'listLowAutoTopUps',
+    input: { isLive: false, lastBefore: start, monthStart: start, limit: 5 },
+    indexes: [/auto_top_ups_on/],
+  },
+  {
     command: 'findCardPaymentByIntent',
     input: 'pi',
     indexes: [/card_payments_payment_intent_key|card_payments_2 /],
@@ -254,8 +271,9 @@ describe.each(testEngines())('the plans on $kind, among 100,000 jobs,', ({ kind,
       `insert into audit_log (id, at, actor, operation, input) values ('a', 0, 'cli:me', 'set_model', '{}')`,
       `insert into model_changes (sku, version, at, until, is_off, before, after, changed_in) select id, 1, 0, 1, 0, '{}', '{}', 'a' from jobs`,
       `insert into console_sessions (id, role, key_hash, expires_at) select id, 'customer', id, 0 from jobs`,
-      `insert into card_payments (id, account_id, state, amount, live, kept, credited, payment_intent, created_at, updated_at)
-        select id, account_id, 'paid', 1, 0, 1, 1, id, created_at, 0 from jobs`,
+      `insert into auto_top_ups (account_id, state, below, amount, monthly_cap) select id, 'needs_card', 1, 1, 1 from accounts`,
+      `insert into card_payments (id, account_id, kind, state, amount, live, kept, credited, payment_intent, created_at, updated_at)
+        select id, account_id, 'checkout', 'paid', 1, 0, 1, 1, id, created_at, 0 from jobs`,
     );
     // PostgreSQL does this by itself in time; SQLite is not told anything of its data.
     if (kind === 'postgres') await data.sql('analyze');

@@ -1,6 +1,7 @@
 import type { Config } from '../../config/config.ts';
 import { callWithin } from '../../kit/deadline.ts';
 import { ConfigError } from '../../kit/errors.ts';
+import { checkCards } from './check-cards.ts';
 import { checkFolders, checkProfiles } from './check-folders.ts';
 import { checkMounts, mountsMs } from './check-mounts.ts';
 import { checkPayments } from './check-payments.ts';
@@ -24,6 +25,7 @@ const checks: Readonly<Record<string, Check>> = {
   redis: checkRedis,
   buckets: checkBuckets,
   payments: checkPayments,
+  cards: checkCards,
   providers: checkProviders,
   leads: checkProfiles,
   addresses: checkAddresses,

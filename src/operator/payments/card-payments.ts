@@ -3,7 +3,7 @@ import { toIso } from '../../kit/clock.ts';
 import { formatUsd } from '../../kit/money.ts';
 import { time, usd } from '../../operations/answer-fields.ts';
 import { defineView, toPage } from '../../operations/view.ts';
-import { cardPaymentStates } from '../../rules/payments.ts';
+import { cardPaymentKinds, cardPaymentStates } from '../../rules/payments.ts';
 import type { CardPayment } from '../../store/store.ts';
 import { exampleAccountId } from '../accounts.ts';
 import { accountIdField, limitField, pageField } from '../fields.ts';
@@ -12,6 +12,9 @@ import { readVerb, requireFound } from '../verb.ts';
 const textOrNull = z.string().nullable();
 
 const cardPaymentView = defineView<CardPayment>({
+  kind:
+    '`checkout`: on a page of Stripe. `saving`: likewise, and the card is saved. `automatic`: the saved card is charged ' +
+    'because the balance was low.',
   state:
     '`open`: not paid yet. `paid`: credited. `expired`, `failed`: not paid. `mismatch`: other money came than was asked ' +
     'for, and nothing is credited.',
@@ -22,6 +25,7 @@ const cardPaymentView = defineView<CardPayment>({
 })({
   id: [z.string(), 'id', '019ab1c2-4e5f-7061-8b9c-1d2e3f4a5b6c'],
   account_id: [z.string(), 'accountId', exampleAccountId],
+  kind: [z.enum(cardPaymentKinds), 'kind', 'checkout'],
   state: [z.enum(cardPaymentStates), 'state', 'paid'],
   amount_usd: [usd, ({ amount }) => formatUsd(amount), '20.00'],
   kept_usd: [usd, ({ kept }) => formatUsd(kept), '20.00'],
@@ -53,7 +57,7 @@ export const listCardPayments = readVerb({
   command: {
     usage: 'payments cards [--account <id>] [--state <state>] [--before <payment>] [--limit <count>]',
     table: {
-      columns: 'id created_at state >amount_usd >kept_usd >owed_usd account_id=ACCOUNT payment_intent',
+      columns: 'id created_at kind state >amount_usd >kept_usd >owed_usd account_id=ACCOUNT payment_intent',
       none: 'There are no such payments.',
     },
   },

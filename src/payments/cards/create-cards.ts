@@ -1,37 +1,18 @@
-import type { Stripe } from 'stripe';
-import type { Clock } from '../../kit/clock.ts';
 import { AppError } from '../../kit/errors.ts';
 import { newId } from '../../kit/ids.ts';
-import type { Log } from '../../kit/log.ts';
-import { formatUsd, type Nano } from '../../kit/money.ts';
+import type { Nano } from '../../kit/money.ts';
 import { repeat } from '../../kit/repeat.ts';
-import type { CardPayment, Store } from '../../store/store.ts';
+import { monthStart } from '../../rules/key-limits.ts';
 import type { CardSettings } from './card-settings.ts';
-import { paymentMark, readStripePayment } from './read-stripe-payment.ts';
-import { createStripeClient, isRefused, type StripeAddress, type StripeClient } from './stripe-client.ts';
+import { followCardEvents, takeCardEvent } from './follow-card-events.ts';
+import { readNoPayment } from './read-stripe-payment.ts';
+import { isRefused } from './saved-card-calls.ts';
+import { createStripeClient, type StripeAddress } from './stripe-client.ts';
+import { updateCardPayment, type CardContext } from './update-card-payment.ts';
 
-export interface CardsOptions {
-  settings: CardSettings;
-  store: Pick<
-    Store,
-    | 'addCardPayment'
-    | 'getCardPayment'
-    | 'findCardPaymentByIntent'
-    | 'changeCardPayment'
-    | 'listCardDebtors'
-    | 'takeCardDebts'
-    | 'findCardEvent'
-    | 'noteCardEvent'
-    | 'sweepCardPayments'
-  >;
-  clock: Clock;
-  log: Log;
-  /** Names the goods on Stripe's page. */
-  goods: string;
+export interface CardsOptions extends Omit<CardContext, 'stripe'> {
   address?: StripeAddress | undefined;
 }
-
-type Context = CardsOptions & { stripe: StripeClient };
 
 export interface CardOrder {
   accountId: string;
@@ -39,35 +20,51 @@ export interface CardOrder {
   amount: Nano;
   /** Where Stripe sends the person afterwards. */
   returnUrl: string;
+  /** True: saves the card for the automatic top-up of the account. */
+  savesCard: boolean;
 }
 
-/** Sells top-ups by Stripe Checkout. */
+/** Sells top-ups by Stripe Checkout, and by charging saved cards. */
 export interface Cards {
+  /** Throws AppError `permission_denied` where real money would buy sandbox credit, or test money real credit. */
+  assertSells(isSandbox: boolean): void;
   /** Returns our id of the payment, and the page of Stripe where a person pays. Throws AppError. */
   checkout(order: CardOrder): Promise<{ id: string; url: string }>;
   /** Takes an event in the bytes that Stripe has signed. Throws AppError `invalid_value` for those of others. */
   takeEvent(body: Buffer, signature: string): Promise<void>;
-  /** Reads again and again the events that did not arrive, and takes what accounts owe. */
+  /** Ends the automatic top-up of an account, and lets Stripe forget its card. */
+  endAutoTopUp(accountId: string): Promise<void>;
+  /**
+   * Tops up low balances, reads the events that did not arrive, asks about open payments, and takes what accounts owe,
+   * again and again.
+   */
   begin(signal: AbortSignal): Promise<void>;
 }
 
-const followEveryMs = 60_000;
-const eventsAtOnce = 100;
-const maxEventPages = 50;
-const debtorsAtOnce = 100;
+const everyMs = 60_000;
+const accountsAtOnce = 100;
 const sweptAtOnce = 1_000;
-/** A session ends after a day. What is not paid by card at once is settled within two weeks. */
-const keptOpenMs = 30 * 86_400_000;
-const maxReads = 10;
+/** A page ends after a day. */
+const askAboutPageMs = 25 * 3_600_000;
+/** Longer than an attempt takes. */
+const askAboutAttemptMs = 60_000;
+/** An open payment that Stripe does not know is given up after this time. A page of Stripe ends after a day. */
+const askedForMs = 30 * 86_400_000;
+const askedAtOnce = 20;
+const maxRounds = 50;
+/** The least time between two charges of a saved card. */
+const attemptsApartMs = 10 * 60_000;
 
 export const createCards = (options: CardsOptions): Cards => {
   const { settings, log } = options;
-  const context: Context = {
+  const context: CardContext = {
     ...options,
     stripe: createStripeClient(settings.secretKey, options.address),
   };
   return {
+    assertSells: (isSandbox) => assertSells(isSandbox, settings),
     checkout: (order) => openCheckout(order, context),
+    endAutoTopUp: (accountId) => endAutoTopUp(accountId, context),
     takeEvent: async (body, signature) => {
       const { stripe } = context;
       const event = await stripe
@@ -79,23 +76,24 @@ export const createCards = (options: CardsOptions): Cards => {
             { cause },
           );
         });
-      if (stripe.isAboutPayments(event)) await takeEvent(event, context);
+      if (stripe.isAboutPayments(event)) await takeCardEvent(event, context);
     },
-    begin: (signal) =>
-      repeat({
-        what: 'following the payments by card',
-        intervalMs: followEveryMs,
-        signal,
-        log,
-        work: () => followPayments(context, signal),
-      }),
+    begin: async (signal) => {
+      const works = {
+        'following the payments by card': followCardEvents,
+        'asking about open payments by card': askAboutOpen,
+        'topping up by saved cards': topUpLowBalances,
+        'keeping the payments by card': keepPayments,
+      };
+      const begun = Object.entries(works).map(([what, work]) =>
+        repeat({ what, intervalMs: everyMs, signal, log, work: () => work(context, signal) }),
+      );
+      await Promise.all(begun);
+    },
   };
 };
 
-const openCheckout = async (
-  { accountId, isSandbox, amount, returnUrl }: CardOrder,
-  { settings: { isLive }, store, clock, stripe, goods }: Context,
-): Promise<{ id: string; url: string }> => {
+const assertSells = (isSandbox: boolean, { isLive }: CardSettings): void => {
   if (isLive === isSandbox)
     throw new AppError(
       'permission_denied',
@@ -103,95 +101,91 @@ const openCheckout = async (
         ? 'This account has sandbox credit, which is not sold. Use an account for real money.'
         : 'Only test cards are taken here, and they pay sandbox credit. Use a sandbox account.',
     );
+};
+
+const openCheckout = async (
+  { accountId, isSandbox, amount, returnUrl, savesCard }: CardOrder,
+  { settings, store, clock, stripe, goods }: CardContext,
+): Promise<{ id: string; url: string }> => {
+  assertSells(isSandbox, settings);
   const id = newId();
   const now = clock.now();
-  await store.addCardPayment({ id, accountId, amount, isLive, expiresAt: now + keptOpenMs, now });
-  const { url } = await stripe.openSession({ id, amount, goods, returnUrl }).catch((cause: unknown) => {
+  const customer = savesCard ? ((await store.getAutoTopUp(accountId))?.customer ?? null) : null;
+  const kind = savesCard ? 'saving' : 'checkout';
+  const { isLive } = settings;
+  await store.addCardPayment({
+    id,
+    accountId,
+    kind,
+    amount,
+    isLive,
+    customer,
+    askAt: now + askAboutPageMs,
+    now,
+  });
+  const saving = savesCard ? { customer } : undefined;
+  const order = { id, amount, goods, returnUrl, saving };
+  const session = await stripe.openSession(order).catch((cause: unknown) => {
     throw new AppError(
       'upstream_error',
       'The card service did not answer as it should. Nothing was charged. Try again.',
       { cause },
     );
   });
-  if (url === null) throw new Error(`the session of card payment ${id} has no address`);
-  return { id, url };
+  if (session.url === null) throw new Error(`the session of card payment ${id} has no address`);
+  await store.noteCardSession({ id, session: session.id });
+  return { id, url: session.url };
 };
 
-/** Brings the payment of an event up to date. The order of events, and how often they come, does not matter. */
-const takeEvent = async (
-  { data: { object } }: Stripe.Event,
-  context: Context,
-  signal?: AbortSignal,
-): Promise<void> => {
-  const { store } = context;
-  // Stripe has these objects in the events that are about payments.
-  const about = object as Stripe.Checkout.Session | Stripe.Charge | Stripe.Refund | Stripe.Dispute;
-  if (about.object === 'checkout.session') {
-    const id = about.metadata?.[paymentMark];
-    if (id !== undefined) await updatePayment({ id, session: about.id }, context, signal);
-    return;
+/** The account's own wish holds at once. That Stripe does not answer changes nothing of it. */
+const endAutoTopUp = async (accountId: string, { store, stripe, log }: CardContext): Promise<void> => {
+  const before = await store.getAutoTopUp(accountId);
+  await store.endAutoTopUp(accountId);
+  if (before?.paymentMethod)
+    await stripe
+      .forgetCard(before.paymentMethod)
+      .catch((error: unknown) =>
+        log.warn({ err: error, accountId }, 'Stripe has not forgotten a saved card'),
+      );
+};
+
+/** Asks about the payments of which no event came, so that none is forgotten that was paid. */
+const askAboutOpen = async (context: CardContext, signal: AbortSignal): Promise<void> => {
+  const { store, clock, settings, log } = context;
+  for (let round = 0; round < maxRounds; round += 1) {
+    const due = { isLive: settings.isLive, now: clock.now(), limit: askedAtOnce };
+    const open = await store.takeOpenCardPayments(due);
+    for (const payment of open)
+      await updateCardPayment({ id: payment.id }, context, signal).catch(async (error: unknown) => {
+        if (!isRefused(error)) throw error;
+        log.error({ err: error, cardPayment: payment.id }, 'Stripe does not know an open card payment');
+        const isOver = due.now - payment.createdAt > askedForMs;
+        if (isOver)
+          await store.changeCardPayment({ ...payment, ...readNoPayment(payment, true), now: due.now });
+      });
+    if (open.length < askedAtOnce) return;
   }
-  const { payment_intent: intent } = about;
-  const name = typeof intent === 'string' ? intent : intent?.id;
-  // Of an intent that is not known yet, the event of its session tells all.
-  const payment = name === undefined ? null : await store.findCardPaymentByIntent(name);
-  if (payment?.session) await updatePayment({ id: payment.id, session: payment.session }, context, signal);
 };
 
-/**
- * Asks Stripe what has become of a payment, and writes that down. An event is only the reason to ask, so that none is taken
- * twice, and a late one undoes nothing.
- */
-const updatePayment = async (
-  { id, session }: { id: string; session: string },
-  { store, stripe, clock, log }: Context,
-  signal?: AbortSignal,
-): Promise<void> => {
-  for (let reads = 0; reads < maxReads; reads += 1) {
-    const payment = await store.getCardPayment(id);
-    // Another gateway may use the same account at Stripe.
-    if (payment === null) return;
-    const told = readStripePayment(payment, await stripe.readPayment(payment.session ?? session, signal));
-    const changed = await store.changeCardPayment({ ...payment, ...told, now: clock.now() });
-    if (changed !== null) return logChange(payment, changed, log);
+/** Charges the saved cards of accounts with a low balance. The row of an attempt comes before the charge. */
+const topUpLowBalances = async (context: CardContext, signal: AbortSignal): Promise<void> => {
+  const { store, clock, settings } = context;
+  const dueAt = (now: number) => ({
+    isLive: settings.isLive,
+    lastBefore: now - attemptsApartMs,
+    monthStart: monthStart(now),
+  });
+  for (const accountId of await store.listLowAutoTopUps({ ...dueAt(clock.now()), limit: accountsAtOnce })) {
+    const now = clock.now();
+    const attempt = { id: newId(), accountId, askAt: now + askAboutAttemptMs, now };
+    const opened = await store.openAutoTopUp({ ...dueAt(now), ...attempt });
+    if (opened !== null) await updateCardPayment({ id: opened.id, isUnsent: true }, context, signal);
   }
-  throw new Error(`card payment ${id} changes faster than it can be read`);
 };
 
-const logChange = (before: CardPayment, after: CardPayment, log: Log): void => {
-  const { id, accountId, state, kept, credited } = after;
-  if (before.state === state && before.kept === kept) return;
-  const facts = { cardPayment: id, accountId, keptUsd: formatUsd(kept), owedUsd: formatUsd(credited - kept) };
-  if (state === 'mismatch')
-    log.error(facts, 'a card payment is not what was asked for, and was not credited: see it at Stripe');
-  else log.info(facts, `a card payment is ${state}`);
-};
-
-const followPayments = async (context: Context, signal: AbortSignal): Promise<void> => {
-  const { store, clock } = context;
+const keepPayments = async ({ store, clock }: CardContext): Promise<void> => {
   const now = clock.now();
   await store.sweepCardPayments({ now, limit: sweptAtOnce });
-  for (const accountId of await store.listCardDebtors(debtorsAtOnce))
+  for (const accountId of await store.listCardDebtors(accountsAtOnce))
     await store.takeCardDebts({ accountId, now });
-  for (let page = 0; page < maxEventPages; page += 1) if (!(await readEvents(context, signal))) return;
-};
-
-/** Reads the events after the last one that was read. Returns whether there may be more. */
-const readEvents = async (context: Context, signal: AbortSignal): Promise<boolean> => {
-  const { store, stripe, settings, log } = context;
-  const name = settings.isLive ? 'live' : 'test';
-  const last = await store.findCardEvent(name);
-  const events = await stripe.listEvents(last, eventsAtOnce, signal).catch(async (error: unknown) => {
-    if (last === null || !isRefused(error)) throw error;
-    log.warn({ err: error, last }, 'Stripe no longer knows the last event: only its newest ones are read');
-    return stripe.listEvents(null, eventsAtOnce, signal);
-  });
-  for (const event of events)
-    await takeEvent(event, context, signal).catch((error: unknown) => {
-      if (!isRefused(error)) throw error;
-      log.error({ err: error, event: event.id }, 'an event of Stripe leads to nothing');
-    });
-  const newest = events.at(-1);
-  if (newest !== undefined) await store.noteCardEvent({ name, last: newest.id });
-  return last !== null && events.length === eventsAtOnce;
 };

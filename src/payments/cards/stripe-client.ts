@@ -3,6 +3,7 @@ import { callWithin } from '../../kit/deadline.ts';
 import { memoizeAsync } from '../../kit/memoize.ts';
 import type { Nano } from '../../kit/money.ts';
 import { paymentMark, toCents, type StripePayment } from './read-stripe-payment.ts';
+import { savedCardCalls, type AskStripe } from './saved-card-calls.ts';
 
 /** Where Stripe is, in tests. */
 export type StripeAddress = Pick<Stripe.StripeConfig, 'host' | 'port' | 'protocol'>;
@@ -21,6 +22,7 @@ const eventTypes: readonly Stripe.Event['type'][] = [
   'checkout.session.async_payment_succeeded',
   'checkout.session.async_payment_failed',
   'checkout.session.expired',
+  'payment_intent.succeeded',
   'charge.refunded',
   'refund.created',
   'refund.updated',
@@ -32,17 +34,31 @@ const eventTypes: readonly Stripe.Event['type'][] = [
   'charge.dispute.closed',
 ];
 
-/** Whether Stripe answers that a request cannot be met, as one that names something unknown. */
-export const isRefused = (error: unknown): boolean =>
-  error instanceof Error && 'type' in error && error.type === 'StripeInvalidRequestError';
-
 interface SessionOrder {
   id: string;
   amount: Nano;
   /** Names the goods on the page. */
   goods: string;
   returnUrl: string;
+  /** Saves the card for automatic top-ups, with this customer of Stripe or a new one. Absent: it is not saved. */
+  saving?: { customer: string | null } | undefined;
 }
+
+/** Parameters of a session that saves its card. Stripe's page then asks for the consent of the person. */
+const savingParts = ({ customer }: { customer: string | null }): Stripe.Checkout.SessionCreateParams => ({
+  allowed_payment_method_types: ['card'],
+  payment_intent_data: { setup_future_usage: 'off_session' },
+  ...(customer === null ? { customer_creation: 'always' } : { customer }),
+});
+
+const listDisputes = async (
+  intent: Stripe.PaymentIntent | null,
+  stripe: Stripe,
+): Promise<readonly Stripe.Dispute[]> => {
+  const charge = intent?.latest_charge;
+  if (typeof charge !== 'object' || charge?.disputed !== true) return [];
+  return (await stripe.disputes.list({ charge: charge.id, limit: 100 })).data;
+};
 
 export type StripeClient = ReturnType<typeof createStripeClient>;
 
@@ -58,7 +74,7 @@ export const createStripeClient = (secretKey: string, address: StripeAddress = {
       ...address,
     });
   });
-  const ask = <T>(call: (stripe: Stripe) => Promise<T>, signal?: AbortSignal): Promise<T> =>
+  const ask: AskStripe = (call, signal) =>
     callWithin({
       call: async () => call(await load()),
       timeoutMs: longestCallMs,
@@ -66,7 +82,7 @@ export const createStripeClient = (secretKey: string, address: StripeAddress = {
     });
   return {
     /** Opens a page where a person pays. Our id of the payment opens it once. */
-    openSession: ({ id, amount, goods, returnUrl }: SessionOrder) =>
+    openSession: ({ id, amount, goods, returnUrl, saving }: SessionOrder) =>
       ask((stripe) =>
         stripe.checkout.sessions.create(
           {
@@ -86,32 +102,30 @@ export const createStripeClient = (secretKey: string, address: StripeAddress = {
             adaptive_pricing: { enabled: false },
             success_url: returnUrl,
             cancel_url: returnUrl,
+            ...(saving && savingParts(saving)),
           },
           { idempotencyKey: id },
         ),
       ),
-    readPayment: (id: string, signal?: AbortSignal): Promise<StripePayment> =>
+    readSession: (id: string, signal?: AbortSignal): Promise<StripePayment> =>
       ask(async (stripe) => {
         const session = await stripe.checkout.sessions.retrieve(id, {
           expand: ['payment_intent.latest_charge'],
         });
         const intent = typeof session.payment_intent === 'object' ? session.payment_intent : null;
-        const charge = typeof intent?.latest_charge === 'object' ? intent.latest_charge : null;
-        const disputes =
-          charge?.disputed === true
-            ? (await stripe.disputes.list({ charge: charge.id, limit: 100 })).data
-            : [];
-        return { session, disputes };
+        return { session, intent, disputes: await listDisputes(intent, stripe) };
       }, signal),
-    /** Lists the events after one, or the newest ones, oldest first. */
-    listEvents: (after: string | null, limit: number, signal: AbortSignal): Promise<Stripe.Event[]> =>
+    readIntent: (id: string, signal?: AbortSignal): Promise<StripePayment> =>
       ask(async (stripe) => {
-        const { data } = await stripe.events.list({
-          types: [...eventTypes],
-          limit,
-          ...(after === null ? {} : { ending_before: after }),
-        });
-        return data.reverse();
+        const intent = await stripe.paymentIntents.retrieve(id, { expand: ['latest_charge'] });
+        return { session: null, intent, disputes: await listDisputes(intent, stripe) };
+      }, signal),
+    ...savedCardCalls(ask),
+    /** Lists events, newest first: those before one, or the newest. */
+    listEvents: (before: string | undefined, limit: number, signal: AbortSignal): Promise<Stripe.Event[]> =>
+      ask(async (stripe) => {
+        const place = before === undefined ? {} : { starting_after: before };
+        return (await stripe.events.list({ types: [...eventTypes], limit, ...place })).data;
       }, signal),
     /** Throws on a signature of another secret, or an old one. */
     readEvent: async (body: Buffer, signature: string, secret: string): Promise<Stripe.Event> =>

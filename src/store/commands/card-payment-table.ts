@@ -1,9 +1,10 @@
 import { columns, flag, int64, integer, named, orNull, text, time, type RowOf } from '../columns.ts';
-import type { CardPaymentState } from '../../rules/payments.ts';
+import type { CardPaymentKind, CardPaymentState } from '../../rules/payments.ts';
 
 export const cardPaymentFields = {
   id: text(),
   accountId: text(),
+  kind: text<CardPaymentKind>(),
   state: text<CardPaymentState>(),
   /** What the person is asked to pay. */
   amount: int64(),
@@ -16,6 +17,9 @@ export const cardPaymentFields = {
   /** Stripe's names; null until Stripe has told of them. */
   session: orNull(text()),
   paymentIntent: orNull(text()),
+  /** Stripe's names of the account's customer and card; null where none is needed, and before a first card is saved. */
+  customer: orNull(text()),
+  paymentMethod: orNull(text()),
   /** Counts the changes by what Stripe told. */
   version: integer(),
   createdAt: time(),

@@ -1,5 +1,5 @@
 import { newId } from '../../kit/ids.ts';
-import type { CardPaymentState } from '../../rules/payments.ts';
+import type { AutoTopUpStop, CardPaymentState } from '../../rules/payments.ts';
 import type { Nano } from '../../kit/money.ts';
 import { columns, flag } from '../columns.ts';
 import {
@@ -13,22 +13,49 @@ import {
   type Steps,
 } from '../command.ts';
 import { eachOf, firstOf, statement, valuesOf, type EngineKind } from '../statement.ts';
+import { saveCard, stopAutoTopUp, type SavedCard } from './auto-top-up-table.ts';
 import { cardPaymentFields, cardPayments, type CardPayment } from './card-payment-table.ts';
 import { top, type HistoryPosition } from './history-page.ts';
 import { post } from './ledger-table.ts';
 import { lockAvailable } from './payment-credit.ts';
 
-interface NewCardPayment extends Pick<CardPayment, 'id' | 'accountId' | 'amount' | 'isLive'> {
-  /** When it is removed if the money has not come. */
-  expiresAt: number;
+interface NewCardPayment extends Pick<
+  CardPayment,
+  'id' | 'accountId' | 'kind' | 'amount' | 'isLive' | 'customer'
+> {
+  /** When Stripe is asked about it if no event came. */
+  askAt: number;
   now: number;
 }
 
 /** Writes a payment down before Stripe is asked for it. */
 export const addCardPayment = write({
-  text: `insert into card_payments (id, account_id, state, amount, live, expires_at, created_at, updated_at)
-    values ($1, $2, 'open', $3, $4, $5, $6, $6)`,
-  values: valuesOf<NewCardPayment>('id', 'accountId', 'amount', 'isLive', 'expiresAt', 'now'),
+  text: `insert into card_payments (id, account_id, kind, state, amount, live, customer, ask_at, created_at, updated_at)
+    values ($1, $2, $3, 'open', $4, $5, $6, $7, $8, $8)`,
+  values: valuesOf<NewCardPayment>('id', 'accountId', 'kind', 'amount', 'isLive', 'customer', 'askAt', 'now'),
+});
+
+/** Notes the page of a payment before a person gets its address. An event may have told of it already. */
+export const noteCardSession = write({
+  text: 'update card_payments set session = $2 where id = $1 and session is null',
+  values: valuesOf<{ id: string; session: string }>('id', 'session'),
+});
+
+const givenNow = 'cast($2 as bigint)';
+
+/**
+ * Lists open payments of which no event came for long, oldest first. Each is listed again after as long as it is old, a
+ * minute to a day, so those that Stripe does not know delay no others.
+ */
+export const takeOpenCardPayments = write({
+  text: ({ lockFreeRows }) => `with due as (
+      select id from card_payments where live = $1 and ask_at <= ${givenNow} order by ask_at limit $3 ${lockFreeRows}
+    )
+    update card_payments set ask_at = ${givenNow} + case when ${givenNow} - created_at < 60000 then 60000
+        when ${givenNow} - created_at > 86400000 then 86400000 else ${givenNow} - created_at end
+    where id in (select id from due) returning ${cardPayments.list()}`,
+  values: valuesOf<{ isLive: boolean; now: number; limit: number }>('isLive', 'now', 'limit'),
+  read: eachOf(cardPayments.read),
 });
 
 export const getCardPayment = readBy('card_payments', 'id', cardPayments);
@@ -86,26 +113,50 @@ export interface CardPaymentChange extends Pick<
   CardPayment,
   'id' | 'accountId' | 'version' | 'state' | 'kept' | 'session' | 'paymentIntent'
 > {
+  /** The card that the person let us save with this payment. */
+  savedCard: SavedCard | null;
+  /** Why the saved card was not charged. */
+  failedFor: AutoTopUpStop | null;
   now: number;
 }
 
+const at = 'cast($7 as bigint)';
+
+/** A payment that did not come is kept for 30 days, and one that is open again is asked about in a day. */
 const change = statement({
-  text: `update card_payments set state = $3, kept = $4, session = $5, payment_intent = $6, updated_at = $7,
-      version = version + 1, expires_at = case when $3 in ('paid', 'mismatch') then null else expires_at end
+  text: `update card_payments set state = $3, kept = $4, session = $5, payment_intent = $6, updated_at = ${at},
+      version = version + 1, ask_at = case when $3 = 'open' then coalesce(ask_at, ${at} + 86400000) end,
+      expires_at = case when $3 in ('expired', 'failed') then coalesce(expires_at, ${at} + 2592000000) end
     where id = $1 and version = $2 returning ${cardPayments.list()}`,
   values: valuesOf<CardPaymentChange>('id', 'version', 'state', 'kept', 'session', 'paymentIntent', 'now'),
   read: firstOf(cardPayments.read),
 });
 
+/** Starts or stops the automatic top-up of the account, as the change of a payment asks for. */
+function* followAutoTopUp(before: CardPayment, change: CardPaymentChange): Steps<void> {
+  const { accountId, kind, paymentMethod } = before;
+  const { savedCard, failedFor } = change;
+  if (before.state !== 'paid' && change.state === 'paid' && savedCard !== null)
+    yield* run(saveCard, { accountId, ...savedCard });
+  if (kind === 'automatic' && before.state === 'open' && failedFor !== null)
+    yield* run(stopAutoTopUp, { accountId, stoppedFor: failedFor, paymentMethod });
+  // Without this, a refund that leaves a low balance would charge the card again.
+  if (change.kept < before.kept)
+    yield* run(stopAutoTopUp, { accountId, stoppedFor: 'taken_back', paymentMethod: null });
+}
+
 /**
- * Writes down what Stripe tells of a payment, and brings the balance of its account in step, in one unit. `version`: as it
+ * Writes down what Stripe tells of a payment, and brings the balance of its account and its automatic top-up in step, in
+ * one unit. `version`: as it
  * was read before Stripe was asked, so that an older answer never replaces a newer one. Null: it is another by now.
  */
 export const changeCardPayment = writeTransaction(
   function* (input: CardPaymentChange, kind): Steps<CardPayment | null> {
     const { accountId, now } = input;
     const available = yield* run(lockAvailable, accountId);
-    if ((yield* run(change, input)) === null) return null;
+    const before = yield* run(getCardPayment, input.id);
+    if (before === null || (yield* run(change, input)) === null) return null;
+    yield* followAutoTopUp(before, input);
     yield* bookPayments({ accountId, available, now }, kind);
     return yield* run(getCardPayment, input.id);
   },

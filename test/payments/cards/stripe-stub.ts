@@ -1,8 +1,16 @@
 import { once } from 'node:events';
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import {
+  createStubIntents,
+  newName,
+  StubError,
+  type Charge,
+  type StubEvent,
+  type StubIntent,
+} from './stub-intents.ts';
 import type { StripeAddress } from '../../../src/payments/cards/stripe-client.ts';
 
 export const stripeKey = 'sk_test_0123456789';
@@ -15,22 +23,7 @@ interface Dispute {
   charge: string;
   payment_intent: string;
   status: string;
-}
-
-interface Charge {
-  id: string;
-  object: 'charge';
-  amount: number;
-  amount_refunded: number;
-  disputed: boolean;
-  payment_intent: string;
-}
-
-interface Intent {
-  id: string;
-  object: 'payment_intent';
-  status: string;
-  latest_charge: Charge | null;
+  balance_transactions: { amount: number }[];
 }
 
 export interface StubSession {
@@ -45,18 +38,9 @@ export interface StubSession {
   livemode: boolean;
   client_reference_id: string | null;
   metadata: Record<string, string>;
-  payment_intent: Intent | null;
+  customer: string | null;
+  payment_intent: StubIntent | null;
 }
-
-export interface StubEvent {
-  id: string;
-  object: 'event';
-  type: string;
-  livemode: boolean;
-  data: { object: object };
-}
-
-const newName = (prefix: string): string => `${prefix}_${randomBytes(12).toString('hex')}`;
 
 /** Signs a webhook as Stripe does. */
 export const signEvent = (
@@ -74,7 +58,26 @@ export const startStripeStub = async () => {
   /** Oldest first. */
   const events: StubEvent[] = [];
   const asked: string[] = [];
-  const state = { isDown: false, beforeAnswer: async (_path: string): Promise<void> => undefined };
+  const state = {
+    isDown: false,
+    beforeAnswer: async (_path: string): Promise<void> => undefined,
+    /** Requests, such as `POST /v1/payment_intents`, that Stripe carries out, but whose answers are lost. */
+    loses: (_request: string): boolean => false,
+    /** Why the bank refuses saved cards; null: it does not. */
+    refusal: null as StubIntent['last_payment_error'],
+    /** The time of what is made, in seconds. */
+    now: () => Math.floor(Date.now() / 1_000),
+  };
+
+  /** Whether a session saves its card. */
+  const saving = new Map<string, boolean>();
+
+  const intents = createStubIntents({
+    now: () => state.now(),
+    refusal: () => state.refusal,
+    note: (type, object) => note(type, object),
+  });
+  const { newIntent, charges, saved } = intents;
 
   const open = (form: URLSearchParams): StubSession => {
     const id = newName('cs_test');
@@ -90,8 +93,17 @@ export const startStripeStub = async () => {
       livemode: false,
       client_reference_id: form.get('client_reference_id'),
       metadata: { card_payment: String(form.get('metadata[card_payment]')) },
+      customer: form.get('customer'),
       payment_intent: null,
     };
+    const saves = form.get('payment_intent_data[setup_future_usage]') === 'off_session';
+    const makesCustomer = form.get('customer_creation') === 'always';
+    if (
+      saves &&
+      (form.has('customer') === makesCustomer || form.get('allowed_payment_method_types[0]') !== 'card')
+    )
+      throw new StubError(400, 'a saved card has one customer');
+    saving.set(id, saves);
     sessions.set(id, session);
     return session;
   };
@@ -105,11 +117,11 @@ export const startStripeStub = async () => {
   const listEvents = ({ searchParams }: URL): object => {
     const types = [...searchParams].flatMap(([name, value]) => (name.startsWith('types[') ? [value] : []));
     const limit = Number(searchParams.get('limit'));
-    const last = searchParams.get('ending_before');
-    const after = events.findIndex(({ id }) => id === last);
-    if (last !== null && after === -1) throw new StubError(404, 'No such event', 'resource_missing');
-    const known = events.slice(after + 1).filter(({ type }) => types.includes(type));
-    const page = last === null ? known.slice(-limit) : known.slice(0, limit);
+    const oldest = searchParams.get('starting_after');
+    const end = oldest === null ? events.length : events.findIndex(({ id }) => id === oldest);
+    if (end === -1) throw new StubError(404, 'No such event', 'resource_missing');
+    const known = events.slice(0, end).filter(({ type }) => types.includes(type));
+    const page = known.slice(-limit);
     return {
       object: 'list',
       url: '/v1/events',
@@ -129,6 +141,8 @@ export const startStripeStub = async () => {
       byIdempotencyKey.set(key, session);
       return flat(session);
     }
+    const ofIntents = await intents.answer(request, url);
+    if (ofIntents !== null) return ofIntents;
     if (id !== undefined) {
       const session = sessions.get(id);
       if (session === undefined) throw new StubError(404, 'No such checkout.session', 'resource_missing');
@@ -155,9 +169,12 @@ export const startStripeStub = async () => {
     } catch (error) {
       if (!(error instanceof StubError)) throw error;
       status = error.status;
-      const type = status < 500 ? 'invalid_request_error' : 'api_error';
-      body = { error: { type, message: error.message, code: error.code } };
+      const types = { 402: 'card_error', 500: 'api_error' } as const;
+      const type = status === 402 || status === 500 ? types[status] : 'invalid_request_error';
+      const { message, code, intent } = error;
+      body = { error: { type, message, code, ...(intent && { payment_intent: intent }) } };
     }
+    if (state.loses(`${request.method} ${url.pathname}`)) return void response.destroy();
     response.writeHead(status, { 'content-type': 'application/json', 'request-id': newName('req') });
     response.end(JSON.stringify(body));
   };
@@ -176,9 +193,10 @@ export const startStripeStub = async () => {
     events.push(event);
     return event;
   };
-  const chargeOf = ({ payment_intent: intent }: StubSession): Charge => {
+  const chargeOf = (paid: StubSession | StubIntent): Charge => {
+    const intent = paid.object === 'payment_intent' ? paid : paid.payment_intent;
     const charge = intent?.latest_charge ?? null;
-    if (charge === null) throw new Error('the session is not paid');
+    if (charge === null) throw new Error('it is not paid');
     return charge;
   };
 
@@ -192,6 +210,9 @@ export const startStripeStub = async () => {
     state,
     sessions,
     events,
+    charges,
+    saved,
+    charge: intents.charge,
     /** The requests that came, such as `GET /v1/events`. */
     asked,
     sessionOf: (payment: string): StubSession => {
@@ -201,16 +222,17 @@ export const startStripeStub = async () => {
     },
     /** A person completes the page. `paid`: false for a payment that is settled later. */
     complete: (session: StubSession, { isPaid = true } = {}): StubEvent => {
-      const intent = newName('pi');
-      const charge = { id: newName('ch'), object: 'charge', amount_refunded: 0, disputed: false } as const;
       session.status = 'complete';
       session.payment_status = isPaid ? 'paid' : 'unpaid';
-      session.payment_intent = {
-        id: intent,
-        object: 'payment_intent',
-        status: isPaid ? 'succeeded' : 'processing',
-        latest_charge: { ...charge, amount: session.amount_total, payment_intent: intent },
-      };
+      const method = newName('pm');
+      if (saving.get(session.id) === true) {
+        session.customer ??= newName('cus');
+        saved.set(method, session.customer);
+      }
+      session.payment_intent = newIntent(
+        { status: isPaid ? 'succeeded' : 'processing', customer: session.customer, payment_method: method },
+        session.amount_total,
+      );
       return note('checkout.session.completed', flat(session));
     },
     /** A payment that was not by card comes, or does not. */
@@ -225,8 +247,8 @@ export const startStripeStub = async () => {
       return note('checkout.session.expired', flat(session));
     },
     /** A negative amount is a refund that failed. */
-    refund: (session: StubSession, cents: number): StubEvent => {
-      const charge = chargeOf(session);
+    refund: (paid: StubSession | StubIntent, cents: number): StubEvent => {
+      const charge = chargeOf(paid);
       charge.amount_refunded += cents;
       return cents > 0
         ? note('charge.refunded', charge)
@@ -247,11 +269,12 @@ export const startStripeStub = async () => {
         charge: charge.id,
         payment_intent: charge.payment_intent,
         status: 'needs_response',
+        balance_transactions: [{ amount: -cents }],
       };
       disputes.push(dispute);
       return { dispute, event: note('charge.dispute.funds_withdrawn', dispute) };
     },
-    close: (dispute: Dispute, status: 'won' | 'lost'): StubEvent => {
+    close: (dispute: Dispute, status: 'won' | 'lost' | 'prevented'): StubEvent => {
       dispute.status = status;
       return note('charge.dispute.closed', dispute);
     },
@@ -273,14 +296,3 @@ export const startStripeStub = async () => {
     },
   };
 };
-
-class StubError extends Error {
-  readonly status: number;
-  readonly code: string | undefined;
-
-  constructor(status: number, message: string, code?: string) {
-    super(message);
-    this.status = status;
-    this.code = code;
-  }
-}
