@@ -2,10 +2,12 @@ import type { ToolSecret } from '../store/store.ts';
 import { busyMs, createMount, type CalledTool, type MountOutcome, type MountParts } from './create-mount.ts';
 import { headerValue, type MountConfig, type MountTarget } from './mount-settings.ts';
 import type { CallContext } from './mounted-server.ts';
+import type { SignIns } from './create-sign-ins.ts';
+import { signInName } from './oauth-settings.ts';
 import type { Owner, SecretVault } from './secret-vault.ts';
 
 interface AccountMount extends Owner {
-  /** The secrets that it was started with, as they are stored. */
+  /** The secrets that it was started with, as they are stored; of a sign-in its id. */
   secrets: string;
   mount: ReturnType<typeof createMount>;
   /** The number of calls under way. */
@@ -20,6 +22,7 @@ interface AccountMount extends Owner {
 interface AccountMountsParts {
   parts: MountParts;
   vault: SecretVault;
+  signIns: SignIns;
   /** The most servers at once. An account has at most a quarter of them. */
   max: number;
 }
@@ -35,7 +38,7 @@ export type AccountMounts = ReturnType<typeof createAccountMounts>;
  */
 export const createAccountMounts = (
   configs: readonly MountConfig[],
-  { parts, vault, max }: AccountMountsParts,
+  { parts, vault, signIns, max }: AccountMountsParts,
 ) => {
   const running: Running = new Map();
   /** Those that made room, until their processes have ended. */
@@ -50,8 +53,11 @@ export const createAccountMounts = (
     const sealed = await vault.list(owner, names);
     const config = byName.get(owner.server);
     if (isClosed || config === undefined || sealed.length < names.length) return null;
+    const secrets = JSON.stringify(
+      sealed.map((secret) => (secret.name === signInName ? signIns.idOf(owner, secret) : secret)),
+    );
     const found = running.get(keyOf(owner));
-    if (found?.ending.signal.aborted === false && found.secrets === JSON.stringify(sealed)) {
+    if (found?.ending.signal.aborted === false && found.secrets === secrets) {
       found.calls += 1;
       return found;
     }
@@ -59,8 +65,8 @@ export const createAccountMounts = (
     if (leaving === null) return null;
     const started: AccountMount = {
       ...owner,
-      secrets: JSON.stringify(sealed),
-      mount: open(owner, config, { parts, vault, sealed }),
+      secrets,
+      mount: open(owner, config, { parts: { ...parts, tokens: signIns.tokensOf(owner) }, vault, sealed }),
       calls: 1,
       usedAt: performance.now(),
       ending: new AbortController(),
@@ -148,7 +154,7 @@ const findRoom = (running: Running, max: number, { accountId }: Owner): AccountM
 const open = (
   owner: Owner,
   { target, ...config }: MountConfig,
-  { parts, vault, sealed }: Omit<AccountMountsParts, 'max'> & { sealed: readonly ToolSecret[] },
+  { parts, vault, sealed }: Omit<AccountMountsParts, 'max' | 'signIns'> & { sealed: readonly ToolSecret[] },
 ): AccountMount['mount'] => {
   const own = Object.fromEntries(sealed.map((secret) => [secret.name, vault.open(owner, secret)]));
   return createMount(

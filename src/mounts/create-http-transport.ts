@@ -6,8 +6,8 @@ import type { FetchLike, Transport } from '@modelcontextprotocol/sdk/shared/tran
 import { createHttpClient } from '../http/http-client.ts';
 import type { OutboundSend } from '../http/create-outbound.ts';
 import { leaveBody, type HttpAnswer } from '../http/send-request.ts';
-import { signRequests } from './sign-requests.ts';
-import type { MountTarget } from './mount-settings.ts';
+import { giveByCredentials, signRequests, type GiveToken } from './sign-requests.ts';
+import type { HttpTarget } from './mount-settings.ts';
 import { PaymentRequiredError, UnsentError } from './mounted-server.ts';
 
 const connectMs = 5_000;
@@ -17,9 +17,10 @@ const limits = { lineBytes: 2 * 1024 ** 2, totalBytes: 8 * 1024 ** 2 };
 /** What the request of a call has and gets beside its message, in base64. The SDK stands between. */
 export const httpPayment = new AsyncLocalStorage<{ proof: string | null; receipt: string | null }>();
 
-type HttpTarget = Extract<MountTarget, { kind: 'http' }>;
 interface HttpParts {
   outbound: OutboundSend;
+  /** Gives the tokens of an account that has signed in. */
+  tokens?: GiveToken | undefined;
   /** An answer ends after this time, also if nobody waits for it. */
   totalMs: number;
 }
@@ -53,12 +54,15 @@ export const createHttpTransport = (target: HttpTarget, parts: HttpParts): Trans
 /** Makes `fetch` for a transport of the SDK. `onStreamEnd`: called when the standing stream of `isSse` ends. */
 export const createMountFetch = (
   { url, isPrivate, isSse, headers: own, oauth }: HttpTarget,
-  { outbound, totalMs, onStreamEnd }: HttpParts & { onStreamEnd: () => void },
+  { outbound, tokens, totalMs, onStreamEnd }: HttpParts & { onStreamEnd: () => void },
 ): { fetch: FetchLike; close: () => Promise<void> } => {
   const { origin } = new URL(url);
   const client = isPrivate ? createHttpClient({ connectMs, allowsHttp2: false }) : null;
   const { send } = client ?? outbound;
-  const sendSigned = oauth === null ? send : signRequests(send, oauth, url.replace(/[?#].*/s, ''));
+  const ours =
+    oauth?.per_account === false ? giveByCredentials(send, oauth, url.replace(/[?#].*/s, '')) : undefined;
+  const giveToken = tokens ?? ours;
+  const sendSigned = giveToken === undefined ? send : signRequests(send, giveToken);
   return {
     fetch: async (address, { method = 'GET', headers, body, signal = null } = {}) => {
       if (new URL(address).origin !== origin)

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createOutbound } from '../../src/http/create-outbound.ts';
 import { connectServer } from '../../src/mounts/connect-server.ts';
-import type { ClientCredentials } from '../../src/mounts/mount-settings.ts';
+import type { OAuthSettings } from '../../src/mounts/oauth-settings.ts';
 import type { MountedServer } from '../../src/mounts/mounted-server.ts';
 import { createRecordedLog } from '../limits/recorded-log.ts';
 import { startHttpMcp, type Answer, type SeenRequest } from './http-mcp-server.ts';
@@ -34,7 +34,8 @@ const startProtected = async ({
   return { ...server, state };
 };
 
-const account = (origin: string): ClientCredentials => ({
+const account = (origin: string): OAuthSettings => ({
+  per_account: false,
   token_url: `${origin}/token`,
   client_id: 'gateway:1',
   secret: 'the secret',
@@ -45,7 +46,7 @@ const { log, lines } = createRecordedLog();
 
 const open = async (
   origin: string,
-  { isPrivate = true, oauth = account(origin) }: { isPrivate?: boolean; oauth?: ClientCredentials } = {},
+  { isPrivate = true, oauth = account(origin) }: { isPrivate?: boolean; oauth?: OAuthSettings } = {},
 ): Promise<MountedServer> => {
   const outbound = createOutbound({ allowsLoopback: false, userAgent: 'test' });
   onTestFinished(() => outbound.close());

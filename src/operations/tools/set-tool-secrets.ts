@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { wrongField } from '../../kit/errors.ts';
+import { signInName } from '../../mounts/oauth-settings.ts';
 import { jsonAnswer } from '../answer.ts';
 import type { Services } from '../call.ts';
 import { readOperation } from '../define-operation.ts';
@@ -64,7 +65,7 @@ export const setToolSecrets = readOperation<Input, Pick<Services, 'mounts'>>({
   tool: null,
   handle: async ({ server, secrets }, { caller }, { mounts }) => {
     assertUnlimited(caller, 'set secrets');
-    const names = mounts.secrets.namesOf(server);
+    const names = mounts.secrets.namesOf(server).filter((name) => name !== signInName);
     if (names.length === 0 || Object.keys(secrets).some((name) => !names.includes(name)))
       throw wrongField('invalid_value', 'secrets', takesOnly(names));
     const wrong = Object.entries(secrets).find(

@@ -41,7 +41,11 @@ const walletRefusals = new Set([
   'upstream_unavailable',
 ]);
 
-const signInWithKey = async (key: string, { authenticate }: SignInOptions): Promise<Caller | string> => {
+/** Returns whom an API key signs in; a text for people if there is no such key. */
+export const signInWithKey = async (
+  key: string,
+  { authenticate }: Pick<SignInOptions, 'authenticate'>,
+): Promise<Caller | string> => {
   const caller = await authenticate(`Bearer ${key}`).catch((error: unknown) => {
     if (error instanceof AppError && error.code === 'invalid_api_key') return null;
     throw error;

@@ -1,6 +1,6 @@
 import { columns, text } from '../columns.ts';
 import { read, write } from '../command.ts';
-import { eachOf, valuesOf } from '../statement.ts';
+import { eachOf, hasRows, valuesOf } from '../statement.ts';
 
 /** What an account set for a mounted server. */
 export interface ToolSecret {
@@ -28,4 +28,14 @@ export const setToolSecret = write({
   values: valuesOf<Owner & Omit<ToolSecret, 'sealed'> & { sealed: string | null }>(
     ...(['accountId', 'server', 'name', 'keyId', 'sealed'] as const),
   ),
+});
+
+/** Replaces a secret, or removes it (null), if it is still `former`. Returns whether it was. */
+export const replaceToolSecret = write({
+  text: `update tool_secrets set key_id = $4, sealed = $5
+    where account_id = $1 and server = $2 and name = $3 and sealed = $6 returning 1 as replaced`,
+  values: valuesOf<Owner & Omit<ToolSecret, 'sealed'> & { sealed: string | null; former: string }>(
+    ...(['accountId', 'server', 'name', 'keyId', 'sealed', 'former'] as const),
+  ),
+  read: hasRows,
 });
