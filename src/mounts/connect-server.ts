@@ -19,7 +19,6 @@ import {
   type ToolOutcome,
 } from './mounted-server.ts';
 import type { ProcessGroups } from './process-groups.ts';
-import type { GiveToken } from './sign-requests.ts';
 import { failedResult, readResult, readTerms, unpaidResult, type ResultLimits } from './read-result.ts';
 
 export interface ConnectParts {
@@ -30,8 +29,6 @@ export interface ConnectParts {
   groups: Pick<ProcessGroups, 'note' | 'forget'>;
   /** Pay for the calls of servers, by their names. Absent: nothing is paid. */
   payers?: ReadonlyMap<string, PayingCaller>;
-  /** Gives the tokens of an account's sign-in. Absent: the connection is not that of an account that signs in. */
-  tokens?: GiveToken | undefined;
   /** How we name ourselves. */
   clientInfo: { name: string; version: string };
   /** Called when the server says that its tools have changed. */
@@ -56,17 +53,7 @@ const anything = z.looseObject({});
  */
 export const connectServer = async (
   config: MountConfig,
-  {
-    log,
-    outbound,
-    telemetry,
-    groups,
-    payers,
-    tokens,
-    clientInfo,
-    onToolsChanged,
-    signal: ending,
-  }: ConnectParts,
+  { log, outbound, telemetry, groups, payers, clientInfo, onToolsChanged, signal: ending }: ConnectParts,
 ): Promise<MountedServer> => {
   const { target, timeouts, tools, result } = config;
   const { answerMs, totalMs } = timeouts;
@@ -74,7 +61,7 @@ export const connectServer = async (
   const transport =
     target.kind === 'stdio'
       ? createStdioTransport(target, { log, groups })
-      : createHttpTransport(target, { outbound, tokens, totalMs: totalMs + answerMs });
+      : createHttpTransport(target, { outbound, totalMs: totalMs + answerMs });
   const ended = Promise.withResolvers<void>();
   Object.assign(client, {
     onerror: (error) => log.debug(toMistake(error, target), 'a mounted server made a mistake'),

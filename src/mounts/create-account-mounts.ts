@@ -3,7 +3,6 @@ import { busyMs, createMount, type CalledTool, type MountOutcome, type MountPart
 import { headerValue, type MountConfig, type MountTarget } from './mount-settings.ts';
 import type { CallContext } from './mounted-server.ts';
 import type { SignIns } from './create-sign-ins.ts';
-import { signInName } from './oauth-settings.ts';
 import type { Owner, SecretVault } from './secret-vault.ts';
 
 interface AccountMount extends Owner {
@@ -53,9 +52,7 @@ export const createAccountMounts = (
     const sealed = await vault.list(owner, names);
     const config = byName.get(owner.server);
     if (isClosed || config === undefined || sealed.length < names.length) return null;
-    const secrets = JSON.stringify(
-      sealed.map((secret) => (secret.name === signInName ? signIns.idOf(owner, secret) : secret)),
-    );
+    const secrets = signIns.identify(owner, sealed);
     const found = running.get(keyOf(owner));
     if (found?.ending.signal.aborted === false && found.secrets === secrets) {
       found.calls += 1;
@@ -66,7 +63,7 @@ export const createAccountMounts = (
     const started: AccountMount = {
       ...owner,
       secrets,
-      mount: open(owner, config, { parts: { ...parts, tokens: signIns.tokensOf(owner) }, vault, sealed }),
+      mount: open(owner, config, { parts, vault, signIns, sealed }),
       calls: 1,
       usedAt: performance.now(),
       ending: new AbortController(),
@@ -82,7 +79,6 @@ export const createAccountMounts = (
     if (found?.ending.signal.aborted === false) return found.mount.restMs() || null;
     return found === undefined && findRoom(running, max, owner) === null ? busyMs : null;
   };
-
   const call = async (owner: Owner, called: CalledTool, context: CallContext): Promise<MountOutcome> => {
     const used = await take(owner).catch((error: unknown) => {
       parts.log.error({ err: error, ...owner }, 'the secrets of an account could not be read');
@@ -154,13 +150,13 @@ const findRoom = (running: Running, max: number, { accountId }: Owner): AccountM
 const open = (
   owner: Owner,
   { target, ...config }: MountConfig,
-  { parts, vault, sealed }: Omit<AccountMountsParts, 'max' | 'signIns'> & { sealed: readonly ToolSecret[] },
+  { parts, vault, signIns, sealed }: Omit<AccountMountsParts, 'max'> & { sealed: readonly ToolSecret[] },
 ): AccountMount['mount'] => {
   const own = Object.fromEntries(sealed.map((secret) => [secret.name, vault.open(owner, secret)]));
-  return createMount(
-    { ...config, target: withSecrets(target, own) },
-    { ...parts, log: parts.log.child({ account: owner.accountId }) },
-  );
+  return createMount(signIns.withTokens({ ...config, target: withSecrets(target, own) }, owner.accountId), {
+    ...parts,
+    log: parts.log.child({ account: owner.accountId }),
+  });
 };
 
 /** Gives secrets to a server: in its environment, or in the headers of its requests in place of the operator's. */

@@ -6,7 +6,7 @@ import type { FetchLike, Transport } from '@modelcontextprotocol/sdk/shared/tran
 import { createHttpClient } from '../http/http-client.ts';
 import type { OutboundSend } from '../http/create-outbound.ts';
 import { leaveBody, type HttpAnswer } from '../http/send-request.ts';
-import { giveByCredentials, signRequests, type GiveToken } from './sign-requests.ts';
+import { giveByCredentials, signRequests } from './sign-requests.ts';
 import type { HttpTarget } from './mount-settings.ts';
 import { PaymentRequiredError, UnsentError } from './mounted-server.ts';
 
@@ -19,8 +19,6 @@ export const httpPayment = new AsyncLocalStorage<{ proof: string | null; receipt
 
 interface HttpParts {
   outbound: OutboundSend;
-  /** Gives the tokens of an account that has signed in. */
-  tokens?: GiveToken | undefined;
   /** An answer ends after this time, also if nobody waits for it. */
   totalMs: number;
 }
@@ -53,15 +51,14 @@ export const createHttpTransport = (target: HttpTarget, parts: HttpParts): Trans
 
 /** Makes `fetch` for a transport of the SDK. `onStreamEnd`: called when the standing stream of `isSse` ends. */
 export const createMountFetch = (
-  { url, isPrivate, isSse, headers: own, oauth }: HttpTarget,
-  { outbound, tokens, totalMs, onStreamEnd }: HttpParts & { onStreamEnd: () => void },
+  { url, isPrivate, isSse, headers: own, oauth, tokens }: HttpTarget,
+  { outbound, totalMs, onStreamEnd }: HttpParts & { onStreamEnd: () => void },
 ): { fetch: FetchLike; close: () => Promise<void> } => {
   const { origin } = new URL(url);
   const client = isPrivate ? createHttpClient({ connectMs, allowsHttp2: false }) : null;
   const { send } = client ?? outbound;
-  const ours =
-    oauth?.per_account === false ? giveByCredentials(send, oauth, url.replace(/[?#].*/s, '')) : undefined;
-  const giveToken = tokens ?? ours;
+  const isOurs = oauth?.per_account === false;
+  const giveToken = isOurs ? giveByCredentials(send, oauth, url.replace(/[?#].*/s, '')) : tokens;
   const sendSigned = giveToken === undefined ? send : signRequests(send, giveToken);
   return {
     fetch: async (address, { method = 'GET', headers, body, signal = null } = {}) => {

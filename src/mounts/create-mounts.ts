@@ -80,7 +80,6 @@ export interface MountsOptions {
   /** Of this gateway, for the servers. */
   version: string;
   store: Pick<Store, 'noteMountedTools' | 'listAcceptedPins'> & Parameters<typeof createSecretVault>[0];
-  /** `{base_url}` without a trailing slash. */
   publicUrl: () => string;
   outbound: OutboundSend;
   clock: Clock;
@@ -110,21 +109,17 @@ const pinLifeMs = 1_000;
 export const createMounts = ({
   config: { mounts: configs, brand, dataDir, toolSecretKeys: keys, maxToolProcesses: max },
   version,
-  store,
-  publicUrl,
-  clock,
-  log,
-  outbound,
-  telemetry,
   payForCalls,
   times = usualTimes,
+  ...services
 }: MountsOptions): Mounts => {
+  const { store, log } = services;
   const clientInfo = { name: brand, version };
   const groups = createProcessGroups(join(dataDir, 'mounted-processes'));
   const payers = openPayers(configs, payForCalls);
-  const parts = { store, clock, log, outbound, telemetry, groups, times, clientInfo, payers };
+  const parts = { ...services, groups, times, clientInfo, payers };
   const vault = createSecretVault(store, keys);
-  const signIns = createSignIns(configs, { ...parts, vault, publicUrl });
+  const signIns = createSignIns(configs, { ...parts, vault });
   const accounts = createAccountMounts(configs, {
     // What is listed is that of the operator's own start.
     parts: { ...parts, store: { noteMountedTools: async () => undefined }, onTools: () => undefined },
@@ -137,13 +132,10 @@ export const createMounts = ({
   let pins: ReadonlyMap<string, string> = new Map();
   let pinsReadAt = -Infinity;
   let list: readonly OfferedTool[] | null = null;
+  const listed = configs.map((config) => signIns.withTokens(config));
   const mounts = new Map(
-    configs.map((config) => {
-      const tokens = signIns.tokensToList(config);
-      return [config.name, createMount(config, { ...parts, tokens, onTools: () => (list = null) })];
-    }),
+    listed.map((config) => [config.name, createMount(config, { ...parts, onTools: () => (list = null) })]),
   );
-
   const takeTurn = createTurns(configs);
   const mountOf = (owner: Owner) => accounts.mountOf(owner) ?? mounts.get(owner.server);
 

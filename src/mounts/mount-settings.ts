@@ -9,6 +9,7 @@ import type { Nano } from '../kit/money.ts';
 import { httpUrl, jsonPointer, secret, usdAmount, wholeNumber } from '../kit/settings.ts';
 import { oauthSchema, signInName, variable, type OAuthSettings } from './oauth-settings.ts';
 import type { ResultLimits } from './read-result.ts';
+import type { GiveToken } from './sign-requests.ts';
 
 export const mountVariables = {
   TOOLS_PROCESSES_MAX: wholeNumber(1, 10_000, 16).describe(
@@ -63,6 +64,8 @@ export type MountTarget =
       /** Those whose values are secrets of each account. The operator's own, where given, are among `headers`. */
       accountHeaders: readonly AccountHeader[];
       oauth: OAuthSettings | null;
+      /** Gives the tokens of an account that has signed in. */
+      tokens?: GiveToken;
     };
 export type HttpTarget = Extract<MountTarget, { kind: 'http' }>;
 
@@ -256,10 +259,7 @@ const mountSchema = z
       command === undefined || (transport ?? bearer_env ?? headers_env ?? oauth ?? pay) === undefined,
     'transport, bearer_env, headers_env, oauth and pay belong to a url',
   )
-  .refine(
-    ({ bearer_env, oauth }) => !bearer_env || !oauth || oauth.per_account,
-    'needs either bearer_env or oauth',
-  );
+  .refine((one) => !one.bearer_env || one.oauth?.per_account !== false, 'needs either bearer_env or oauth');
 type MountSection = z.output<typeof mountSchema>;
 
 /** The section `mcp_servers` of causeway.yaml. */

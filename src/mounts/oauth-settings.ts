@@ -4,23 +4,20 @@ import { httpUrl, secret } from '../kit/settings.ts';
 /** The name of the tokens among the secrets of an account. No variable has it. */
 export const signInName = 'sign-in';
 
-export const variable = z
-  .string()
-  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable');
+const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/;
+export const variable = z.string().regex(variableName, 'must be the name of an environment variable');
 
 /** How the gateway gets tokens for a mounted server: by client credentials, or by a sign-in of each account. */
 export const oauthSchema = z
   .strictObject({
     per_account: z.boolean().default(false).describe('whether each account signs in by itself'),
     token_url: secret(httpUrl).optional().describe('address that gives tokens for client credentials'),
-    issuer: secret(httpUrl)
-      .optional()
-      .describe('authorization server where accounts sign in; by default the one that the `url` names'),
+    issuer: secret(httpUrl).optional().describe('where accounts sign in; by default where the `url` says'),
     client_id: z
       .string()
       .min(1)
       .optional()
-      .describe('name of the gateway there; by default it registers itself where accounts sign in'),
+      .describe('name of the gateway there; for sign-ins it may register itself'),
     client_secret_env: variable.optional().describe('environment variable that holds its secret'),
     scope: z.string().min(1).optional().describe('scopes, divided by spaces'),
     listed_by: z.string().min(1).optional().describe('id of the account whose sign-in lists the tools'),
@@ -30,11 +27,8 @@ export const oauthSchema = z
       per_account
         ? token_url === undefined && (client_secret_env === undefined || (issuer && client_id))
         : token_url && client_id && client_secret_env && (issuer ?? listed_by) === undefined,
-    'needs token_url, client_id and client_secret_env; or per_account: true, whose client_secret_env needs client_id and ' +
-      'the issuer that alone gets it',
+    'needs token_url, client_id and client_secret_env; or per_account, where a client_secret_env needs client_id and issuer',
   );
 
 /** `secret`: the value of `client_secret_env`. */
-export type OAuthSettings = Omit<z.output<typeof oauthSchema>, 'client_secret_env'> & {
-  secret?: string | undefined;
-};
+export type OAuthSettings = z.output<typeof oauthSchema> & { secret?: string | undefined };

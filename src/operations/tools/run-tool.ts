@@ -24,24 +24,17 @@ export const outcomeUnknown: ErrorEnvelope = new AppError(
     'look at what the tool changes, and call it anew with another idempotency key if it did not run.',
 ).toEnvelope();
 
-/** The error of a call that was not sent. */
-const unavailable = (
-  server: string,
-  { secrets, signIns }: Pick<Mounts, 'secrets' | 'signIns'>,
-): ErrorEnvelope => {
-  const page = signIns.pageOf(server);
-  const given =
-    page === null ? 'the secrets that you set' : `your sign-in, which a person can repeat at ${page}`;
-  return new AppError(
+/** The error of a call that was not sent. `hasSecrets`: the server acts with secrets of the account. */
+const unavailable = (hasSecrets: boolean): ErrorEnvelope =>
+  new AppError(
     'upstream_unavailable',
-    `The server of this tool cannot be reached now${secrets.namesOf(server).length > 0 ? `, or refuses ${given}` : ''}. The tool ` +
-      'did not run, and nothing was charged. Try again.',
+    `The server of this tool cannot be reached now${hasSecrets ? ', or refuses the secrets that you set' : ''}. The tool did ` +
+      'not run, and nothing was charged. Try again.',
   ).toEnvelope();
-};
 
 /** Runs the jobs that call tools of mounted servers. A tool that says that it failed is not charged. */
 export const createRunTool =
-  ({ mounts, log }: { mounts: Pick<Mounts, 'call' | 'secrets' | 'signIns'>; log: Log }): Executor =>
+  ({ mounts, log }: { mounts: Pick<Mounts, 'call' | 'secrets'>; log: Log }): Executor =>
   async ({ accountId }, { work, signal }) => {
     const { tool, input, cancelled, ...context } = work as ToolWork;
     const outcome = await mounts.call({ ...tool, accountId }, input, {
@@ -57,7 +50,11 @@ export const createRunTool =
         return { status: 'done', result: failedResult(withoutRows), charge: 0n, media: [], metadata: {} };
       }
       case 'unsent':
-        return { status: 'failed', error: unavailable(tool.server, mounts), metadata: {} };
+        return {
+          status: 'failed',
+          error: unavailable(mounts.secrets.namesOf(tool.server).length > 0),
+          metadata: {},
+        };
       case 'unknown':
         return { status: 'failed', error: outcomeUnknown, metadata: {} };
     }

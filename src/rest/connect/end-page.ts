@@ -4,7 +4,7 @@ import { pageShell } from '../page-shell.ts';
 /** Makes a page with one text. `style`: the address of the style sheet. `after`: what there is to do; by default nothing. */
 export const endPage = (
   { service, style }: { service: string; style: string },
-  { title, text, after }: { title: string; text: string; after?: Html },
+  { title, text, after = null }: { title: string; text: string; after?: Html | null },
 ): string =>
   pageShell({
     title: `${service}: ${title}`,
@@ -13,7 +13,7 @@ export const endPage = (
       <main>
         <h1>${title}</h1>
         <p>${text}</p>
-        ${after ?? null}
+        ${after}
       </main>
     </body>`,
   });

@@ -12,11 +12,12 @@ import { signInWithKey, type SignInOptions } from './read-sign-in.ts';
 import { signInForm } from './sign-in-form.ts';
 import { writePage } from './write-page.ts';
 
-export interface ToolSignInOptions
-  extends SignInOptions, Pick<Services, 'mounts' | 'accountLimiter' | 'publicUrl'> {}
+type Needs = 'mounts' | 'accountLimiter' | 'publicUrl';
+export interface ToolSignInOptions extends SignInOptions, Pick<Services, Needs> {}
 
 /** Each asks an authorization server, and may register there. */
 const signInsPerMinute = 10;
+const why = 'These tools act in the name of a person. For which account do you sign in?';
 
 /**
  * Serves the pages where a person signs in to a mounted server. They first send a key of the account, so that nobody is led to
@@ -26,67 +27,53 @@ export const createServeToolSignIn = (options: ToolSignInOptions) => {
   const { config, publicUrl, mounts, store } = options;
   return async (request: IncomingMessage, response: ServerResponse, server: string): Promise<void> => {
     const own = { service: brandTitle(config), style: `${basePathOf(publicUrl())}/docs/style.css` };
-    const show = (status: number, title: string, text: string, after?: Html): void =>
-      writePage(response, status, endPage(own, { title, text, ...(after === undefined ? {} : { after }) }));
+    const show = (status: number, title: string, text: string, after: Html | null = null): void =>
+      writePage(response, status, endPage(own, { title, text, after }));
     const address = mounts.signIns.pageOf(server);
-    if (address === null) return show(404, 'There is nothing to sign in to', 'Accounts do not sign in here.');
-    const cookie = `${address.startsWith('https:') ? '__Host-' : ''}${config.brand}-tools-${server}`;
+    if (address === null)
+      return show(404, 'There is nothing here', 'Accounts do not sign in to this server.');
+    const isHttps = address.startsWith('https:');
+    // Over https a browser takes the name only with Secure, and from this host.
+    const cookie = `${isHttps ? '__Host-' : ''}${config.brand}-tools-${server}=`;
     const nameOf = async (id: string): Promise<string> =>
       `${(await store.getAccount(id))?.name ?? ''} (${id})`;
-
     const { pathname, searchParams } = new URL(request.url ?? '', address);
     try {
       if (pathname.endsWith('/callback')) {
-        const owner = await mounts.signIns.finish(server, searchParams, readCookie(request, cookie));
-        const account = await nameOf(owner.accountId);
-        return show(
-          200,
-          `You are signed in to ${server}`,
-          `Its tools act in your name for the account ${account}.`,
-        );
+        const sent = (request.headers.cookie ?? '').split('; ').find((pair) => pair.startsWith(cookie)) ?? '';
+        const { accountId } = await mounts.signIns.finish(server, searchParams, sent.slice(cookie.length));
+        const text = `Its tools act in your name for the account ${await nameOf(accountId)}.`;
+        return show(200, `You are signed in to ${server}`, text);
       }
-      const form = keyForm(own.service);
       const title = `Sign in to ${server}`;
-      const why = 'These tools act in the name of a person. For which account do you sign in?';
-      if (request.method !== 'POST') return show(200, title, why, form);
+      if (request.method !== 'POST') return show(200, title, why, keyForm(own.service));
       const caller = await readCaller(request, options);
-      if (typeof caller === 'string') return show(400, title, caller, form);
-      await options.accountLimiter.consume(caller.accountId, signInsPerMinute, 'sign-ins');
-      const begun = await mounts.signIns.begin({ accountId: caller.accountId, server });
-      response.setHeader('set-cookie', toCookie(cookie, begun.cookie));
+      if (typeof caller === 'string') return show(400, title, caller, keyForm(own.service));
+      const { accountId } = caller;
+      await options.accountLimiter.consume(accountId, signInsPerMinute, 'sign-ins');
+      const begun = await mounts.signIns.begin({ accountId, server });
+      const attributes = `Path=/; Max-Age=${signInMs / 1_000}; HttpOnly; SameSite=Lax${isHttps ? '; Secure' : ''}`;
+      response.setHeader('set-cookie', `${cookie}${begun.cookie}; ${attributes}`);
       const { host } = new URL(begun.address);
-      const text = `Whoever calls tools with the account ${await nameOf(caller.accountId)} acts in your name at ${host} from then on.`;
+      const text = `Whoever calls tools with the account ${await nameOf(accountId)} then acts in your name at ${host}.`;
       show(200, title, text, html`<p><a href="${begun.address}" rel="noreferrer">Sign in at ${host}</a></p>`);
     } catch (error) {
       if (!(error instanceof SignInError || error instanceof AppError)) throw error;
-      show(400, `You are not signed in to ${server}`, `Why: ${error.message}. Begin again at ${address}`);
+      show(400, `You are not signed in to ${server}`, `${error.message} Begin again at ${address}`);
     }
   };
 };
 
 const keyForm = (service: string): Html => {
   const { key, buttons } = signInForm({ service, prompts: null }, 'Continue');
-  return html`<form method="post">
-    ${key}
-    <p>${buttons}</p>
-  </form>`;
+  return html`<form method="post">${key} ${buttons}</form>`;
 };
 
-/** Returns whose key the form of the page has; a text for people if it is not to be used. */
+/** Returns whose key the form has; a text for people if it cannot be used. */
 const readCaller = async (request: IncomingMessage, options: ToolSignInOptions) => {
   // Another site could sign the browser in with a key of its own.
   if ((request.headers['sec-fetch-site'] ?? 'same-origin') !== 'same-origin')
     return 'Another site sent this form. Fill it in here.';
   const caller = await signInWithKey((await readForm(request)).get('key')?.trim() ?? '', options);
-  if (typeof caller === 'string' || caller.limits === null) return caller;
-  return 'This key has limits, so it signs nobody in. Use a key without limits.';
+  return typeof caller !== 'string' && caller.limits !== null ? 'Use a key without limits.' : caller;
 };
-
-const readCookie = ({ headers }: IncomingMessage, name: string): string => {
-  const sent = (headers.cookie ?? '').split('; ').find((pair) => pair.startsWith(`${name}=`));
-  return sent?.slice(name.length + 1) ?? '';
-};
-
-/** Over https a browser takes the name only with Secure and from this host. */
-const toCookie = (name: string, value: string): string =>
-  `${name}=${value}; Path=/; Max-Age=${signInMs / 1_000}; HttpOnly; SameSite=Lax${name.startsWith('__Host-') ? '; Secure' : ''}`;

@@ -34,7 +34,7 @@ export const setToolSecret = write({
 export const replaceToolSecret = write({
   text: `update tool_secrets set key_id = $4, sealed = $5
     where account_id = $1 and server = $2 and name = $3 and sealed = $6 returning 1 as replaced`,
-  values: valuesOf<Owner & Omit<ToolSecret, 'sealed'> & { sealed: string | null; former: string }>(
+  values: valuesOf<Owner & Omit<ToolSecret, 'sealed'> & { sealed: string | null; former: string | null }>(
     ...(['accountId', 'server', 'name', 'keyId', 'sealed', 'former'] as const),
   ),
   read: hasRows,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { wrongField } from '../../kit/errors.ts';
+import { AppError, messages, wrongField } from '../../kit/errors.ts';
 import { signInName } from '../../mounts/oauth-settings.ts';
 import { jsonAnswer } from '../answer.ts';
 import type { Services } from '../call.ts';
@@ -25,19 +25,25 @@ type Input = z.output<typeof input>;
 const takesOnly = (names: readonly string[]): string =>
   `secrets: this server takes ${names.join(', ') || 'none'}, and no others.`;
 
-export const setToolSecrets = readOperation<Input, Pick<Services, 'mounts'>>({
-  name: 'set_tool_secrets',
-  title: 'Set secrets for tools',
-  description:
-    'Sets what the tools of a mounted server use in the name of this account alone, such as a token of your own there. ' +
-    'Values are encrypted, and never answered. Not with a key that has limits. Free.',
-  input,
+const shared = {
   output: z.looseObject({
     server: z.string(),
     set: z.array(z.string()).describe('The names of the secrets that are set.'),
     lacking: z.array(z.string()).describe('Those that a call still needs.'),
   }),
   group: 'tools',
+  // A secret is not for a model.
+  tool: null,
+} as const;
+
+export const setToolSecrets = readOperation<Input, Pick<Services, 'mounts'>>({
+  ...shared,
+  name: 'set_tool_secrets',
+  title: 'Set secrets for tools',
+  description:
+    'Sets what the tools of a mounted server use in the name of this account alone, such as a token of your own there. ' +
+    'Values are encrypted, and never answered. Not with a key that has limits. Free.',
+  input,
   method: 'PUT',
   path: '/v1/tools/{server}/secrets',
   isStrict: true,
@@ -61,8 +67,6 @@ export const setToolSecrets = readOperation<Input, Pick<Services, 'mounts'>>({
       },
     },
   },
-  // A secret is not for a model.
-  tool: null,
   handle: async ({ server, secrets }, { caller }, { mounts }) => {
     assertUnlimited(caller, 'set secrets');
     const names = mounts.secrets.namesOf(server).filter((name) => name !== signInName);
@@ -79,7 +83,44 @@ export const setToolSecrets = readOperation<Input, Pick<Services, 'mounts'>>({
       );
     const owner = { accountId: caller.accountId, server };
     await mounts.secrets.set(owner, secrets);
-    const lacking = await mounts.secrets.lacks(owner);
-    return jsonAnswer({ server, set: names.filter((name) => !lacking.includes(name)), lacking });
+    return jsonAnswer(await stateOf(owner, mounts));
   },
 });
+
+export const endToolSignIn = readOperation<Pick<Input, 'server'>, Pick<Services, 'mounts'>>({
+  ...shared,
+  name: 'end_tool_sign_in',
+  title: 'Sign out of tools',
+  description:
+    'Removes the tokens of this account for a mounted server whose tools act in the name of a person. The server is not ' +
+    'told: end the access there, too. Not with a key that has limits. Free.',
+  input: z.object({ server: input.shape.server }),
+  method: 'DELETE',
+  path: '/v1/tools/{server}/sign-in',
+  errors: ['permission_denied', 'not_found'],
+  docs: {
+    answer: 'ToolSecrets',
+    examples: [
+      {
+        summary: 'Signed out',
+        parameters: { server: 'notes' },
+        answer: { server: 'notes', set: [], lacking: ['sign-in'] },
+      },
+    ],
+    wrong: { server: 'x'.repeat(65) },
+  },
+  handle: async ({ server }, { caller }, { mounts }) => {
+    assertUnlimited(caller, 'sign out');
+    if (mounts.signIns.pageOf(server) === null) throw new AppError('not_found', messages.not_found);
+    const owner = { accountId: caller.accountId, server };
+    await mounts.secrets.set(owner, { [signInName]: null });
+    return jsonAnswer(await stateOf(owner, mounts));
+  },
+});
+
+/** Returns which secrets an account has set, and lacks. */
+const stateOf = async (owner: { accountId: string; server: string }, { secrets }: Services['mounts']) => {
+  const lacking = await secrets.lacks(owner);
+  const set = secrets.namesOf(owner.server).filter((name) => !lacking.includes(name));
+  return { server: owner.server, set, lacking };
+};
