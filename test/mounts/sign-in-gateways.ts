@@ -35,7 +35,12 @@ export const allowAt = async (
   const first = await browser.go(next ?? url);
   const consent = new URL(first.headers.get('location') ?? '', url);
   await browser.go(consent);
-  const body = new URLSearchParams({ key: remoteKey, answer: 'allow', scope: 'read', budget_day_usd: '5.00' });
+  const body = new URLSearchParams({
+    key: remoteKey,
+    answer: 'allow',
+    scope: 'read',
+    budget_day_usd: '5.00',
+  });
   const back = await browser.follow(await browser.go(consent, { method: 'POST', body }), url);
   if (back instanceof URL) return back;
   throw new Error(await back.text());
@@ -51,6 +56,7 @@ export const signIn = async ({ gateway, remote }: Both, person: Person): Promise
 };
 
 /** The account whose sign-in lists the tools. */
+export const secretsKey = '0c'.repeat(32);
 const listingId = '019ab0aa-0b1c-7d2e-8f30-4a5b6c7d8e9f';
 
 /** Two gateways. One mounts `/mcp/account` of the other as `notes`, to which each account signs in by itself. */
@@ -59,12 +65,18 @@ export const startBoth = async (log?: Log, environment: Record<string, string> =
   onTestFinished(() => remote.stop());
   const oauth = { per_account: true, scope: 'read offline_access', listed_by: listingId };
   const notes = { url: `${remote.url}/mcp/account`, private: true, allow: ['get_balance'], oauth };
-  const secrets = { TOOLS_SECRETS_KEY: '0c'.repeat(32), ...environment };
-  const gateway = await startMountingGateway({ notes, other: { ...notes, oauth } }, secrets, log);
+  const secrets = { TOOLS_SECRETS_KEY: secretsKey, ...environment };
+  const gateway = await startMountingGateway({ notes, other: notes }, secrets, log);
   onTestFinished(() => gateway.stop());
   const { services } = gateway;
   const now = services.clock.now();
-  await services.store.createAccount({ id: listingId, name: 'Lister', status: 'active', isSandbox: false, now });
+  await services.store.createAccount({
+    id: listingId,
+    name: 'Lister',
+    status: 'active',
+    isSandbox: false,
+    now,
+  });
   const issued = await issueKey(services, { accountId: listingId, label: 'test', brand: 'causeway' });
   if (issued.outcome !== 'issued') throw new Error('the key was not issued');
   return { remote, gateway, listingKey: issued.key };
