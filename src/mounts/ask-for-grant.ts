@@ -36,9 +36,8 @@ const requestMs = 10_000;
 export const stepMs = 30_000;
 
 /**
- * Takes the next step of a sign-in by OAuth 2.1 with PKCE, and notes in `kept` what comes of it: exchanges `code`, or else
- * renews the tokens, or else finds the authorization server and registers there. Returns the address where a person
- * signs in; empty: there are new tokens. Rejects with SignInError.
+ * Takes the next step of a sign-in (OAuth 2.1 with PKCE), and notes it in `kept`: exchanges `code`, or renews the tokens, or
+ * begins. Returns the address where a person signs in; empty: there are new tokens. Rejects with SignInError.
  */
 export const askForGrant = async (target: SignInTarget, kept: OAuthState, step: Step): Promise<string> => {
   const { auth, extractWWWAuthenticateParams } = await import('@modelcontextprotocol/sdk/client/auth.js');

@@ -7,7 +7,6 @@ import type { MountConfig } from './mount-settings.ts';
 import { UnsentError } from './mounted-server.ts';
 import { signInName } from './oauth-settings.ts';
 import type { Owner, SecretVault } from './secret-vault.ts';
-import { lifeMs } from './sign-requests.ts';
 
 interface SignInParts extends Pick<MountParts, 'clock' | 'log' | 'outbound' | 'clientInfo'> {
   vault: SecretVault;
@@ -31,8 +30,11 @@ const pendingName = 'pending-sign-in';
 /** How long a person may take to sign in. */
 export const signInMs = 600_000;
 const pollMs = 250;
+/** A token is renewed in the middle of its life. */
+const halfMs = 500;
 
 type Ask = (server: string, oauth: OAuthState, more?: { state?: string; code?: string }) => Promise<string>;
+type RenewParts = SignInParts & { ask: Ask };
 export type SignIns = ReturnType<typeof createSignIns>;
 
 /** Lets each account sign in to the mounted servers that ask for it, and keeps its tokens in the vault. */
@@ -46,7 +48,7 @@ export const createSignIns = (configs: readonly MountConfig[], parts: SignInPart
     const redirectUrl = `${addressOf(server)}/callback`;
     return askForGrant(target, oauth, { ...parts, ...more, redirectUrl, clientName: parts.clientInfo.name });
   };
-  const keep = (owner: Owner, name: string, grant: Grant): Promise<void> =>
+  const keep = (owner: Owner, name: string, grant: Grant) =>
     vault.set({ ...owner, name }, JSON.stringify(grant));
 
   /** Returns the token, renewed if its end is near or the server refused it. Rejects with UnsentError. */
@@ -78,15 +80,10 @@ export const createSignIns = (configs: readonly MountConfig[], parts: SignInPart
       const [accountId = '', state] = cookie.split('.');
       const owner = { accountId, server };
       const found = await readGrant(vault, owner, pendingName);
-      const isOwn = found?.id === state && query.get('state') === state && clock.now() < (found?.until ?? 0);
-      if (
-        !isOwn ||
-        found === null ||
-        !(await vault.replace({ ...owner, name: pendingName }, null, found.secret))
-      )
-        throw new SignInError(
-          'It was finished, took longer than ten minutes, or was begun in another browser.',
-        );
+      const isKnown = found !== null && found.id === state && clock.now() < (found.until ?? 0);
+      const isOwn = isKnown && query.get('state') === state;
+      if (!isOwn || (await vault.set({ ...owner, name: pendingName }, null, found.secret)) === null)
+        throw new SignInError('It is finished, took more than ten minutes, or began in another browser.');
       const code = query.get('code');
       if (code === null || !isOfIssuer(found.oauth, query.get('iss')))
         throw new SignInError('The server did not allow it.');
@@ -124,24 +121,24 @@ const readGrant = async (vault: SecretVault, owner: Owner, name: string): Promis
 /** An answer may name the server that gave it, and does so if the server says that it would (RFC 9207). */
 const isOfIssuer = ({ discovery }: OAuthState, iss: string | null): boolean => {
   const metadata: Record<string, unknown> = discovery?.authorizationServerMetadata ?? {};
-  return (
-    iss === (metadata['authorization_response_iss_parameter_supported'] || iss ? metadata['issuer'] : null)
-  );
+  const isNamed = iss !== null || metadata['authorization_response_iss_parameter_supported'] === true;
+  return !isNamed || iss === metadata['issuer'];
 };
 
 const toGrant = (id: string, oauth: OAuthState, now: number): Grant => {
   const seconds = oauth.tokens?.expires_in ?? -1;
-  return { id, oauth, until: seconds >= 0 ? now + lifeMs(seconds) : null, renewingUntil: 0 };
+  return { id, oauth, until: seconds < 0 ? null : now + seconds * halfMs, renewingUntil: 0 };
 };
 
 /** One gateway renews, because an authorization server ends a grant whose refresh token comes twice. */
 const renewOnce = async (
   owner: Owner,
   { secret, ...grant }: StoredGrant,
-  { vault, clock, log, ask }: SignInParts & { ask: Ask },
+  parts: RenewParts,
 ): Promise<void> => {
-  const replace = (next: Grant | null, former: { sealed: string | null }) =>
-    vault.replace({ ...owner, name: signInName }, next && JSON.stringify(next), former);
+  const { vault, clock, log, ask } = parts;
+  const replace = (next: Grant | null, former: Pick<ToolSecret, 'sealed'>) =>
+    vault.set({ ...owner, name: signInName }, next && JSON.stringify(next), former);
   const taken = await replace({ ...grant, renewingUntil: clock.now() + 2 * stepMs }, secret);
   if (taken === null) return;
   const oauth = structuredClone(grant.oauth);

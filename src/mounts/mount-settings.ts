@@ -207,7 +207,7 @@ const mountSchema = z
     private: z
       .boolean()
       .default(false)
-      .describe('whether `url` and `token_url` may be plain http, or lead into a private network'),
+      .describe('whether `url`, `token_url` and `issuer` may be plain http, or lead into a private network'),
     transport: z.literal('sse').optional().describe('`sse`: the `url` speaks the older transport'),
     bearer_env: variable.optional().describe('environment variable with a bearer token for the `url`'),
     headers_env: z

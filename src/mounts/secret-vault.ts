@@ -17,17 +17,12 @@ export type SecretVault = ReturnType<typeof createSecretVault>;
  * in the place of another one. `keys`: in hexadecimal; the first one encrypts.
  */
 export const createSecretVault = (
-  store: Pick<Store, 'listToolSecrets' | 'setToolSecret' | 'replaceToolSecret'>,
+  store: Pick<Store, 'listToolSecrets' | 'setToolSecret'>,
   keys: readonly string[],
 ) => {
   const known = new Map(keys.map((key) => [sha256(key).slice(0, 8), Buffer.from(key, 'hex')]));
   const keyOf = (id: string): Buffer => known.get(id) ?? Buffer.alloc(0);
   const [current = ''] = known.keys();
-  const toRow = (place: Place, value: string | null) => ({
-    ...place,
-    keyId: current,
-    sealed: value === null ? null : seal(value, keyOf(current), place),
-  });
   return {
     /** Lists those of these secrets that an account has set, as they are stored. One whose key is gone is not set. */
     list: async (owner: Owner, names: readonly string[]): Promise<ToolSecret[]> =>
@@ -37,12 +32,11 @@ export const createSecretVault = (
     /** Returns the value of a secret. Throws Error if its row was changed. */
     open: (owner: Owner, { name, keyId, sealed }: ToolSecret): string =>
       open(sealed, keyOf(keyId), { ...owner, name }),
-    /** Sets a secret; null removes it. */
-    set: (place: Place, value: string | null): Promise<void> => store.setToolSecret(toRow(place, value)),
-    /** Sets a secret, or removes it (null), if it is still `former`. Returns it as it is stored then; null: it was not. */
-    replace: async (place: Place, value: string | null, former: { sealed: string | null }) => {
-      const row = toRow(place, value);
-      return (await store.replaceToolSecret({ ...row, former: former.sealed })) ? row : null;
+    /** Sets a secret; null removes it. Returns it as it is stored; null: `former` is given, and not stored any more. */
+    set: async (place: Place, value: string | null, former?: Pick<ToolSecret, 'sealed'>) => {
+      const sealed = value === null ? null : seal(value, keyOf(current), place);
+      const isSet = await store.setToolSecret({ ...place, keyId: current, sealed, former: former?.sealed });
+      return isSet ? { sealed: sealed ?? '' } : null;
     },
   };
 };

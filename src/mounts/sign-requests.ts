@@ -40,7 +40,7 @@ export const giveByCredentials = (send: Send, account: OAuthSettings, resource: 
   let renewing: Promise<void> | null = null;
   const renew = async (): Promise<void> => {
     const { access_token: token, expires_in: seconds } = await askForToken(send, account, resource);
-    held = { token, endsAt: performance.now() + lifeMs(seconds) };
+    held = { token, endsAt: performance.now() + Math.max(seconds / 2, seconds - marginSeconds) * 1_000 };
   };
   return async (refused) => {
     if (held.token === refused) held = none;
@@ -48,9 +48,6 @@ export const giveByCredentials = (send: Send, account: OAuthSettings, resource: 
     return held.token;
   };
 };
-
-/** How long a token is used that ends after so many seconds. */
-export const lifeMs = (seconds: number): number => Math.max(seconds / 2, seconds - marginSeconds) * 1_000;
 
 const askForToken = async (
   send: Send,

@@ -78,6 +78,25 @@ it('signs an account out, and tells a client of MCP where a person signs in', as
   expect(unknown.status).toBe(404);
 });
 
+it('asks for another sign-in when the authorization server has ended the grant', async () => {
+  const { log, lines } = createRecordedLog();
+  const both = await startListed(log);
+  const { gateway, remote } = both;
+  await signIn(both, { key: gateway.apiKey, remoteKey: remote.apiKey });
+  expect((await call(both)).status).toBe(200);
+  const listed = await remote.call('/v1/connections');
+  const { data } = (await listed.json()) as { data: { id: string }[] };
+  for (const { id } of data) await remote.call(`/v1/connections/${id}`, { method: 'DELETE' });
+  const refused = await call(both);
+  expect(refused.status).toBe(503);
+  expect(refused.headers.get('x-causeway-charge-usd')).toBe('0.00');
+  expect(await refused.json()).toMatchObject({
+    error: { message: expect.stringContaining('or your sign-in') },
+  });
+  expect((await call(both)).status).toBe(403);
+  expect(lines).toContainEqual(expect.objectContaining({ isOver: true, server: 'notes' }));
+});
+
 it('lets nobody set the tokens as a secret', async () => {
   const { gateway } = await startBoth();
   const body = { secrets: { 'sign-in': '{}' } };
@@ -118,7 +137,11 @@ it('refuses an answer that is not of the authorization server, and one that refu
     if (value === null) back.searchParams.delete(name);
     else back.searchParams.set(name, value);
     const answer = await read(await browser.go(back));
-    expect(answer, name).toMatchObject({ status: 400, text: expect.stringContaining('did not allow it') });
+    expect({ name, ...answer }).toMatchObject({
+      name,
+      status: 400,
+      text: expect.stringContaining('did not allow it'),
+    });
   }
 });
 

@@ -83,7 +83,8 @@ export const setToolSecrets = readOperation<Input, Pick<Services, 'mounts'>>({
       );
     const owner = { accountId: caller.accountId, server };
     await mounts.secrets.set(owner, secrets);
-    return jsonAnswer(await stateOf(owner, mounts));
+    const lacking = await mounts.secrets.lacks(owner);
+    return jsonAnswer({ server, set: names.filter((name) => !lacking.includes(name)), lacking });
   },
 });
 
@@ -92,8 +93,8 @@ export const endToolSignIn = readOperation<Pick<Input, 'server'>, Pick<Services,
   name: 'end_tool_sign_in',
   title: 'Sign out of tools',
   description:
-    'Removes the tokens of this account for a mounted server whose tools act in the name of a person. The server is not ' +
-    'told: end the access there, too. Not with a key that has limits. Free.',
+    'Removes the tokens of this account for a mounted server where a person signed in. The server is not told. Not with a ' +
+    'key that has limits. Free.',
   input: z.object({ server: input.shape.server }),
   method: 'DELETE',
   path: '/v1/tools/{server}/sign-in',
@@ -114,13 +115,8 @@ export const endToolSignIn = readOperation<Pick<Input, 'server'>, Pick<Services,
     if (mounts.signIns.pageOf(server) === null) throw new AppError('not_found', messages.not_found);
     const owner = { accountId: caller.accountId, server };
     await mounts.secrets.set(owner, { [signInName]: null });
-    return jsonAnswer(await stateOf(owner, mounts));
+    const lacking = await mounts.secrets.lacks(owner);
+    const set = mounts.secrets.namesOf(server).filter((name) => !lacking.includes(name));
+    return jsonAnswer({ server, set, lacking });
   },
 });
-
-/** Returns which secrets an account has set, and lacks. */
-const stateOf = async (owner: { accountId: string; server: string }, { secrets }: Services['mounts']) => {
-  const lacking = await secrets.lacks(owner);
-  const set = secrets.namesOf(owner.server).filter((name) => !lacking.includes(name));
-  return { server: owner.server, set, lacking };
-};

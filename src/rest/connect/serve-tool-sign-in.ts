@@ -12,8 +12,7 @@ import { signInWithKey, type SignInOptions } from './read-sign-in.ts';
 import { signInForm } from './sign-in-form.ts';
 import { writePage } from './write-page.ts';
 
-type Needs = 'mounts' | 'accountLimiter' | 'publicUrl';
-export interface ToolSignInOptions extends SignInOptions, Pick<Services, Needs> {}
+export type ToolSignInOptions = SignInOptions & Pick<Services, 'mounts' | 'accountLimiter' | 'publicUrl'>;
 
 /** Each asks an authorization server, and may register there. */
 const signInsPerMinute = 10;
@@ -30,13 +29,11 @@ export const createServeToolSignIn = (options: ToolSignInOptions) => {
     const show = (status: number, title: string, text: string, after: Html | null = null): void =>
       writePage(response, status, endPage(own, { title, text, after }));
     const address = mounts.signIns.pageOf(server);
-    if (address === null)
-      return show(404, 'There is nothing here', 'Accounts do not sign in to this server.');
+    if (address === null) return show(404, 'There is nothing here', 'Nobody signs in to this server.');
     const isHttps = address.startsWith('https:');
     // Over https a browser takes the name only with Secure, and from this host.
     const cookie = `${isHttps ? '__Host-' : ''}${config.brand}-tools-${server}=`;
-    const nameOf = async (id: string): Promise<string> =>
-      `${(await store.getAccount(id))?.name ?? ''} (${id})`;
+    const nameOf = async (id: string) => `${(await store.getAccount(id))?.name ?? ''} (${id})`;
     const { pathname, searchParams } = new URL(request.url ?? '', address);
     try {
       if (pathname.endsWith('/callback')) {

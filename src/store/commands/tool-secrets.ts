@@ -21,21 +21,13 @@ export const listToolSecrets = read({
   read: eachOf(secret.read),
 });
 
-/** Sets a secret of an account for a server; null removes it. */
+/** Sets a secret of an account for a server; null removes it. Returns false if `former` is given, and not stored any more. */
 export const setToolSecret = write({
   text: `insert into tool_secrets (account_id, server, name, key_id, sealed) values ($1, $2, $3, $4, $5)
-    on conflict (account_id, server, name) do update set key_id = excluded.key_id, sealed = excluded.sealed`,
-  values: valuesOf<Owner & Omit<ToolSecret, 'sealed'> & { sealed: string | null }>(
-    ...(['accountId', 'server', 'name', 'keyId', 'sealed'] as const),
-  ),
-});
-
-/** Replaces a secret, or removes it (null), if it is still `former`. Returns whether it was. */
-export const replaceToolSecret = write({
-  text: `update tool_secrets set key_id = $4, sealed = $5
-    where account_id = $1 and server = $2 and name = $3 and sealed = $6 returning 1 as replaced`,
-  values: valuesOf<Owner & Omit<ToolSecret, 'sealed'> & { sealed: string | null; former: string | null }>(
-    ...(['accountId', 'server', 'name', 'keyId', 'sealed', 'former'] as const),
-  ),
+    on conflict (account_id, server, name) do update set key_id = excluded.key_id, sealed = excluded.sealed
+      where cast($6 as text) is null or tool_secrets.sealed = $6 returning 1 as done`,
+  values: valuesOf<
+    Owner & Omit<ToolSecret, 'sealed'> & { sealed: string | null; former?: string | undefined }
+  >(...(['accountId', 'server', 'name', 'keyId', 'sealed', 'former'] as const)),
   read: hasRows,
 });
