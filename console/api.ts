@@ -27,15 +27,25 @@ export interface CallOptions {
   signal?: AbortSignal;
 }
 
+export interface UploadOptions {
+  onSent(bytes: number): void;
+  signal: AbortSignal;
+}
+
 export interface Api {
   /** Calls an address below /console, such as `v1/balance`, and reads JSON. Throws ApiError. */
   read<Answer>(path: string, options?: CallOptions): Promise<Answer>;
   /** As `read`, without reading the answer. */
   open(path: string, options?: CallOptions): Promise<Response>;
+  /** Sends a file as it is, and reads JSON. Throws ToldError, also where the signal stops it. */
+  upload<Answer>(path: string, file: File, options: UploadOptions): Promise<Answer>;
 }
 
 /** A call that answers nothing for so long is given up. */
 export const longestMs = 180_000;
+
+/** A file that takes longer to arrive and to be answered is given up. */
+const longestUploadMs = 600_000;
 
 export const messageOf = async (answer: Response): Promise<string> => {
   const body = (await answer.json().catch(() => null)) as { error?: string | { message?: string } } | null;
@@ -72,8 +82,42 @@ export const createApi = ({ base, brand }: { base: string; brand: string }, onEn
     const signal = options.signal === undefined ? limit : AbortSignal.any([options.signal, limit]);
     return (await (await open(path, { ...options, signal })).json()) as Answer;
   };
-  return { open, read };
+  const upload: Api['upload'] = async <Answer>(path: string, file: File, options: UploadOptions) => {
+    const answer = await sendFile(`${base}/console/${path}`, file, options);
+    if (answer.status === 401) onEnded();
+    if (!answer.ok) throw new ApiError(answer.status, await messageOf(answer));
+    return (await answer.json()) as Answer;
+  };
+  return { open, read, upload };
 };
+
+/** Only XMLHttpRequest tells how much of a file has gone. */
+const sendFile = (address: string, file: File, { onSent, signal }: UploadOptions): Promise<Response> =>
+  new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    let sent = 0;
+    const fail = (what: string) => (): void =>
+      reject(
+        new ToldError(
+          sent < file.size
+            ? `${what}. Nothing was changed.`
+            : 'The file has arrived, but its answer has not. Send the same file again: that changes nothing twice.',
+        ),
+      );
+    request.upload.addEventListener('progress', ({ loaded }) => onSent((sent = loaded)));
+    request.addEventListener('load', () =>
+      resolve(new Response(request.responseText, { status: request.status })),
+    );
+    request.addEventListener('error', fail('The upload broke off'));
+    request.addEventListener('timeout', fail('The upload took too long'));
+    request.addEventListener('abort', fail('You stopped the upload'));
+    signal.addEventListener('abort', () => request.abort());
+    request.open('POST', address);
+    // The browser would name a type by the end of the file's name, such as that of a spreadsheet.
+    request.setRequestHeader('content-type', 'application/octet-stream');
+    request.timeout = longestUploadMs;
+    request.send(file);
+  });
 
 /** Writes a query of the fields that have a value; empty if none has. */
 export const toQuery = (fields: Readonly<Record<string, string | number | null | undefined>>): string => {

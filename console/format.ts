@@ -36,9 +36,9 @@ export const nextDay = (day: string): string => {
   return Number.isNaN(at) ? day : new Date(at + dayMs).toISOString().slice(0, 10);
 };
 
-/** A field name of the gateway as words. */
+/** A field name of the gateway as words. A payment has an id beside its identity. */
 export const toWords = (name: string): string => {
-  const words = name.replace(/_(?:usd|at|id)$/, '').replaceAll('_', ' ');
+  const words = name.replace(/_(?:usd|at|ms|(?<!payment_)id)$/, '').replaceAll('_', ' ');
   return words.charAt(0).toUpperCase() + words.slice(1);
 };
 
@@ -50,7 +50,9 @@ export const toText = (name: string, value: unknown): string => {
     return Object.entries(value)
       .map(([part, own]) => `${toWords(part).toLowerCase()} ${toText(part, own)}`)
       .join(', ');
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (typeof value === 'number') return name.endsWith('_ms') ? duration(value) : value.toLocaleString();
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   if (name.endsWith('_usd')) return money(text);
-  return name.endsWith('_at') ? atMoment(text) : text;
+  return /_(?:at|until)$/.test(name) ? atMoment(text) : text;
 };

@@ -17,6 +17,7 @@ import { Changes } from './operator/changes.tsx';
 import { Gateway } from './operator/gateway.tsx';
 import { OperatorJobPage, OperatorJobs } from './operator/jobs.tsx';
 import { PaymentPage, Payments } from './operator/payments.tsx';
+import { Profiles } from './operator/profiles.tsx';
 import { Revenue } from './operator/revenue.tsx';
 import { ServerTools, Tools } from './operator/tools.tsx';
 
@@ -58,6 +59,7 @@ export const pages: readonly Page[] = [
   { area: 'operator', path: 'operator/payments', title: 'Payments', View: Payments },
   { area: 'operator', path: 'operator/payments', hasId: true, View: PaymentPage },
   { area: 'operator', path: 'operator/revenue', title: 'Revenue', View: Revenue },
+  { area: 'operator', path: 'operator/profiles', title: 'Profiles', View: Profiles },
   { area: 'operator', path: 'operator/tools', title: 'Tools', View: Tools },
   { area: 'operator', path: 'operator/tools', hasId: true, View: ServerTools },
   { area: 'operator', path: 'operator/changes', title: 'Changes', changes: true, View: Changes },

@@ -132,7 +132,9 @@ const notApiKey = ({ brand }: Config): ConfigError =>
 const start = async ({ envFile, isStdio }: ReturnType<typeof readArguments>): Promise<void> => {
   // Files that this process writes are private.
   process.umask(0o077);
-  const config = await loadConfig(process.env, { envFile });
+  // Read again, the env file is to win over what it set itself.
+  const given = { ...process.env };
+  const config = await loadConfig(given, { envFile });
   // Node and packages have variables of their own, as PGPASSWORD.
   if (envFile !== undefined) process.loadEnvFile(envFile);
   // Without --stdio the variable belongs to another program, such as the contract suite.
@@ -150,7 +152,7 @@ const start = async ({ envFile, isStdio }: ReturnType<typeof readArguments>): Pr
   const lock = await prepareDataDir(config);
   const services = await createServices(config, log, {
     telemetry,
-    loadConfig: () => loadConfig(process.env, { envFile }),
+    loadConfig: () => loadConfig(given, { envFile }),
   });
   const app = createApp(services);
   const stop = drainOnSignal(app, services, { release: lock.release, isStdio, log });

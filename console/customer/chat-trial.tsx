@@ -1,7 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { ApiError } from '../api.ts';
-import { money } from '../format.ts';
-import { hasEnded, type JobAnswer } from '../parts/outcome.tsx';
+import { ApiError, isJudgement } from '../api.ts';
+import { costText, hasEnded, type JobAnswer } from '../parts/outcome.tsx';
 import { JobLink } from '../parts/history.tsx';
 import { Problem, readFields } from '../parts/parts.tsx';
 import { readEvents } from '../read-events.ts';
@@ -24,16 +23,36 @@ interface Chunk {
 /** What the interface takes of a message. */
 const toSent = ({ role, content }: Message) => ({ role, content });
 
-const jobOf = (id: string): string => id.replace(/^chatcmpl-/, '');
+/** Yields the answer so far, with its job, each time that a piece comes. Throws ApiError where it fails. */
+const readAnswer = async function* (answer: Response) {
+  let content = '';
+  for await (const data of readEvents(answer)) {
+    const { id, choices, error } = JSON.parse(data) as Chunk;
+    if (error !== undefined) throw new ApiError(answer.status, error.message);
+    content += choices[0]?.delta.content ?? '';
+    yield { content, jobId: id.replace(/^chatcmpl-/, '') };
+  }
+};
 
 const Cost = ({ jobId }: { jobId: string }) => {
   const { data } = useLoad<JobAnswer>(`v1/jobs/${jobId}`, { everyMs: 3_000, isLast: hasEnded });
   return (
     <p class="soft">
-      Cost: {money(data?.usage.cost_usd)}. Job <JobLink id={jobId} />
+      {costText(data)} Job <JobLink id={jobId} />
     </p>
   );
 };
+
+const Messages = ({ messages, isBusy }: { messages: readonly Message[]; isBusy: boolean }) => (
+  <ol class="chat" aria-live="polite" aria-busy={isBusy}>
+    {messages.map(({ role, content, model }, index) => (
+      <li key={index} class={role}>
+        <strong>{model ?? 'You'}</strong>
+        <p>{content}</p>
+      </li>
+    ))}
+  </ol>
+);
 
 const path = '/v1/chat/completions';
 
@@ -42,52 +61,54 @@ export const ChatTrial = ({ model }: { model: string }) => {
   const { api } = useConsole();
   const { isBusy, problem, run } = useAction();
   const [messages, setMessages] = useState<readonly Message[]>([]);
-  const [jobId, setJobId] = useState<string | null>(null);
+  const [end, setEnd] = useState<{ jobId?: string; isRefused?: boolean }>({});
   const stop = useRef<AbortController | null>(null);
   useEffect(() => () => stop.current?.abort(), []);
 
-  const stream = async (asked: readonly Message[]): Promise<void> => {
+  /** `giveBack` undoes what was sent, where no answer came. */
+  const stream = async (asked: readonly Message[], giveBack: () => void): Promise<void> => {
     const stopping = new AbortController();
     stop.current = stopping;
     const body = { model, messages: asked.map(toSent), stream: true };
-    const answer = await api.open(path.slice(1), { body, signal: stopping.signal });
-    let content = '';
-    for await (const data of readEvents(answer)) {
-      const { id, choices, error } = JSON.parse(data) as Chunk;
-      if (error !== undefined) throw new ApiError(answer.status, error.message);
-      content += choices[0]?.delta.content ?? '';
-      setJobId(jobOf(id));
-      setMessages([...asked, { role: 'assistant', content, model }]);
+    let hasAnswer = false;
+    try {
+      const answer = await api.open(path.slice(1), { body, signal: stopping.signal });
+      for await (const { content, jobId } of readAnswer(answer)) {
+        hasAnswer ||= content !== '';
+        setEnd({ jobId });
+        setMessages([...asked, { role: 'assistant', content, model }]);
+      }
+    } catch (error) {
+      if (stopping.signal.aborted) return;
+      if (!hasAnswer) giveBack();
+      if (error instanceof ApiError && isJudgement(error.status)) setEnd({ isRefused: true });
+      throw error;
     }
   };
 
   const send = (event: SubmitEvent): void => {
     const form = event.currentTarget as HTMLFormElement;
+    const field = form.elements.namedItem('text') as HTMLTextAreaElement;
     const { text = '' } = readFields(event);
     if (text === '') return;
     const asked = [...messages, { role: 'user', content: text } as const];
     setMessages(asked);
-    setJobId(null);
+    setEnd({});
     form.reset();
     void run(() =>
-      stream(asked).catch((error: unknown) => {
-        if (stop.current?.signal.aborted !== true) throw error;
+      stream(asked, () => {
+        setMessages(messages);
+        field.value ||= text;
       }),
     );
   };
 
   return (
     <>
-      <ol class="chat" aria-live="polite" aria-busy={isBusy}>
-        {messages.map(({ role, content, model: maker }, index) => (
-          <li key={index} class={role}>
-            <strong>{maker ?? 'You'}</strong>
-            <p>{content}</p>
-          </li>
-        ))}
-      </ol>
+      <Messages messages={messages} isBusy={isBusy} />
       <Problem text={problem} />
-      {jobId !== null && !isBusy && <Cost jobId={jobId} />}
+      {end.isRefused && <p class="soft">Nothing was charged.</p>}
+      {end.jobId !== undefined && !isBusy && <Cost jobId={end.jobId} />}
       <form class="ask" onSubmit={send}>
         <label class="field">
           <span>Your message</span>

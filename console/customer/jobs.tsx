@@ -48,7 +48,7 @@ export const JobPage = ({ id }: { id: string }) => {
                 ],
               ]}
             />
-            <Problem text={job.error === null ? null : job.error.message} />
+            <Problem text={job.error && job.error.message} />
             <Outcome job={job} />
           </>
         )}

@@ -1,8 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { money } from '../format.ts';
 import { JobLink } from '../parts/history.tsx';
-import { Film, Pictures, type JobAnswer } from '../parts/outcome.tsx';
+import { costText, Film, Pictures, type JobAnswer } from '../parts/outcome.tsx';
 import { Problem, readFields } from '../parts/parts.tsx';
 import { useAction, useCallId, useConsole } from '../use-console.ts';
 import { CodeSamples } from './code-samples.tsx';
@@ -62,10 +61,11 @@ const MediaTrial = ({ model, path, noun, method, body: more, children }: MediaTr
 
 export const ImageTrial = ({ model }: { model: string }) => (
   <MediaTrial model={model} path="/v1/images/generations" noun="image" method="images.generate">
-    {({ data, usage }) => (
+    {(job) => (
       <>
-        <Pictures urls={data.map(({ url }) => url)} />
-        <p class="soft">Cost: {money(usage.cost_usd)}.</p>
+        <Problem text={job.error && job.error.message} />
+        <Pictures urls={job.data.map(({ url }) => url)} />
+        <p class="soft">{costText(job)}</p>
       </>
     )}
   </MediaTrial>

@@ -101,12 +101,19 @@ const toValue = ({ name, schema }: Field, text: string): unknown => {
   }
 };
 
+/** Writes what a description has between backticks as code. */
+const Prose = ({ text }: { text: string }) => (
+  <>{text.split('`').map((part, index) => (index % 2 === 0 ? part : <code key={index}>{part}</code>))}</>
+);
+
 const FieldOf = ({ field: { name, schema, isRequired }, value }: { field: Field; value: string }) => {
   const { description } = schema;
-  const label = `${toWords(name)}${description === undefined ? '' : `: ${description}`}`;
+  const label = <Prose text={toWords(name) + (description === undefined ? '' : `: ${description}`)} />;
   const options = has(schema, 'boolean') ? ['true', 'false'] : schema.enum;
   if (options !== undefined)
-    return <Choice name={name} label={label} value={value} options={['', ...options]} none="as usual" />;
+    return (
+      <Choice name={name} label={label} value={value} options={['', ...options]} texts={{ '': 'as usual' }} />
+    );
   const isText = has(schema, 'string') && !isList(schema);
   return (
     <label class="field">
@@ -165,7 +172,9 @@ const ChangeForm = ({ change }: { change: Change }) => {
   };
   return (
     <>
-      <p class="soft">{change.description}</p>
+      <p class="soft">
+        <Prose text={change.description} />
+      </p>
       <form class="ask" onSubmit={askFor}>
         {change.fields
           .filter((field) => !isNewId(field))

@@ -2,8 +2,7 @@ import { useState } from 'preact/hooks';
 import { toFact } from '../parts/history.tsx';
 import { Facts, Moment, Problem, Shown, State, Title } from '../parts/parts.tsx';
 import { Table } from '../parts/table.tsx';
-import { Link } from '../router.tsx';
-import { useConsole, useLoad } from '../use-console.ts';
+import { useLoad } from '../use-console.ts';
 
 interface Served {
   kind: string;
@@ -74,32 +73,19 @@ const LedgerCheck = () => {
     <section>
       <h2>Ledger</h2>
       {turn > 0 && <Books key={turn} />}
-      <button type="button" onClick={() => setTurn((last) => last + 1)}>
-        Check the ledger
-      </button>
+      <p>
+        <button type="button" onClick={() => setTurn((last) => last + 1)}>
+          Check the ledger
+        </button>
+      </p>
     </section>
   );
 };
-
-const Profiles = () => (
-  <section>
-    <h2>Profiles of the search</h2>
-    <Shown loaded={useLoad<{ stats: object }>('admin/v1/leads/stats')}>
-      {({ stats }) => <Facts facts={Object.entries(stats).map(toFact)} />}
-    </Shown>
-    {useConsole().session.operator === 'write' && (
-      <p>
-        <Link path="operator/changes/forget_people">Forget a person for good</Link>
-      </p>
-    )}
-  </section>
-);
 
 export const Gateway = () => (
   <>
     <Title>Gateway</Title>
     <Providers />
-    <Profiles />
     <LedgerCheck />
   </>
 );

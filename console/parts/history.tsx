@@ -32,6 +32,8 @@ export const toFact = ([name, value]: [string, unknown]): Fact => {
     ];
   if (name === 'job_id' && typeof value === 'string')
     return ['Job', <JobLink key={name} id={value} area="operator/" />];
+  if ((name === 'status' || name === 'state') && typeof value === 'string')
+    return [toWords(name), <State key={name} name={value} />];
   return [toWords(name), toText(name, value)];
 };
 

@@ -49,12 +49,19 @@ export const Pictures = ({ urls }: { urls: readonly string[] }) => {
 
 export const hasEnded = ({ status }: { status: string }): boolean => status === 'done' || status === 'failed';
 
-interface Video {
+/** What an answer says of its end. */
+type End = Pick<JobAnswer, 'error' | 'usage'>;
+
+/** Says what was charged, as far as it is known. */
+export const costText = (end: End | null): string => {
+  const cost = end?.usage.cost_usd;
+  return end?.error && Number(cost) === 0 ? 'Nothing was charged.' : `Cost: ${money(cost)}.`;
+};
+
+interface Video extends End {
   status: string;
   progress: number;
   film_url: string | null;
-  error: Refusal | null;
-  usage: { cost_usd?: string };
 }
 
 const isMade = ({ status }: Video): boolean => status === 'completed' || status === 'failed';
@@ -67,9 +74,7 @@ export const Film = ({ id }: { id: string }) => {
   return (
     <section>
       <h2>Video</h2>
-      <p role="status">
-        {isMade(data) ? `Cost: ${money(data.usage.cost_usd)}.` : `${data.progress} % is made.`}
-      </p>
+      <p role="status">{isMade(data) ? costText(data) : `${data.progress} % is made.`}</p>
       <Problem text={data.error && data.error.message} />
       {/* Captions are not part of what a model makes. */}
       {data.film_url !== null && <video controls preload="metadata" src={ownAddress(data.film_url, base)} />}
@@ -99,7 +104,7 @@ export const Outcome = ({ job }: { job: JobAnswer }) => {
       )}
       {mayBeVideo && <Film id={job.id} />}
       <details>
-        <summary>The answer of the interface</summary>
+        <summary>The whole answer as JSON</summary>
         <pre tabIndex={0}>{JSON.stringify(job, null, 2)}</pre>
       </details>
     </>

@@ -128,21 +128,21 @@ export const Choice = ({
   label,
   value,
   options,
-  none = 'all',
+  texts = { '': 'all' },
 }: {
   name: string;
-  label: string;
+  label: ComponentChildren;
   value?: string;
   options: readonly string[];
-  /** Stands for an empty text. */
-  none?: string;
+  /** Stand for options. */
+  texts?: Readonly<Record<string, string>>;
 }) => (
   <label class="field">
     <span>{label}</span>
     <select name={name}>
       {options.map((option) => (
         <option key={option} value={option} selected={option === value}>
-          {option || none}
+          {texts[option] ?? option}
         </option>
       ))}
     </select>

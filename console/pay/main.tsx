@@ -52,7 +52,7 @@ const Results = ({ answer, isPaid }: Bought) => {
         </table>
       </div>
       <details>
-        <summary>The answer of the interface</summary>
+        <summary>The whole answer as JSON</summary>
         <pre tabIndex={0}>{JSON.stringify(answer, null, 2)}</pre>
       </details>
     </section>

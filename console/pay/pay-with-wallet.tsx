@@ -2,7 +2,7 @@ import { useCallback, useEffect, useState } from 'preact/hooks';
 import { ApiError, isJudgement, longestMs, messageOf } from '../api.ts';
 import { useConfirmed } from '../parts/confirm.tsx';
 import { Facts } from '../parts/parts.tsx';
-import { isPayable, readHeader, writeProof, type Offer, type Terms } from './terms.ts';
+import { isPayable, readHeader, readNetworks, writeProof, type Offer, type Terms } from './terms.ts';
 import { useWallets, type Prepare, type Wallet } from './wallets.ts';
 
 interface PayProps<Answer> {
@@ -22,10 +22,7 @@ interface Price {
   amount: string;
 }
 
-const networkName = (id: string): string => {
-  const { networks = '{}' } = document.querySelector<HTMLElement>('#console')?.dataset ?? {};
-  return (JSON.parse(networks) as Record<string, string>)[id] ?? id;
-};
+const networkName = (id: string): string => readNetworks()[id] ?? id;
 
 /** A refusal after which the proof is of no use. That of a repeated one may hide that it was taken the first time. */
 const isFinal = ({ status, headers }: Response, isRepeated: boolean): boolean =>

@@ -15,6 +15,12 @@ export interface Terms {
   accepts: readonly Offer[];
 }
 
+/** Names the networks of the gateway for people, by their CAIP-2 names, as the page has them. */
+export const readNetworks = (): Readonly<Record<string, string>> => {
+  const { networks = '{}' } = document.querySelector<HTMLElement>('#console')?.dataset ?? {};
+  return JSON.parse(networks) as Record<string, string>;
+};
+
 /** An offer that a wallet of a browser can pay: one transfer of just this amount, without a transaction before it. */
 export const isPayable = ({ scheme, network, extra }: Offer): boolean =>
   scheme === 'exact' &&

@@ -5,6 +5,8 @@ import { fromBase64, toBase64, type Offer } from './terms.ts';
 /** A wallet that has announced itself on the page. */
 export interface Wallet {
   name: string;
+  /** The namespace of CAIP-2 of the networks where its accounts are. */
+  namespace: 'eip155' | 'solana';
   pays(offer: Pick<Offer, 'network'>): boolean;
   /** Asks for the account that pays, on the network of the offer. */
   connect(offer: Offer): Promise<Account>;
@@ -29,7 +31,7 @@ interface Provider {
 /** EIP-6963. */
 type Announcement = CustomEvent<{ info: { uuid: string; name: string }; provider: Provider }>;
 
-/** The part of the wallet standard that pays. */
+/** The part of the wallet standard that pays and signs in. */
 interface StandardWallet {
   name: string;
   features: {
@@ -40,6 +42,12 @@ interface StandardWallet {
         transaction: Uint8Array;
         chain: string;
       }): Promise<readonly { signedTransaction: Uint8Array }[]>;
+    };
+    'solana:signMessage'?: {
+      signMessage(input: {
+        account: StandardAccount;
+        message: Uint8Array;
+      }): Promise<readonly { signature: Uint8Array }[]>;
     };
   };
 }
@@ -107,6 +115,7 @@ const findAddress = async (provider: Provider): Promise<string> => {
 
 const evmWallet = (name: string, provider: Provider): Wallet => ({
   name,
+  namespace: 'eip155',
   signText: async (toText) => {
     const address = await findAddress(provider);
     const params = [toHex(new TextEncoder().encode(toText(address))), address];
@@ -145,31 +154,67 @@ const solanaChains: Readonly<Record<string, string>> = {
   'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1': 'solana:devnet',
 };
 
-const solanaWallet = ({ name, features }: StandardWallet, prepare: Prepare): Wallet => ({
-  name,
-  pays: ({ network }) => solanaChains[network] !== undefined,
-  connect: async ({ network, amount }) => {
-    const [open, signing] = [features['standard:connect'], features['solana:signTransaction']];
-    const chain = solanaChains[network];
-    if (open === undefined || signing === undefined || chain === undefined)
-      throw new ToldError('This wallet signs no transactions of this network.');
-    const { accounts } = await ask('connect', () => open.connect());
-    const account = accounts.find(({ chains }) => chains.includes(chain)) ?? accounts[0];
-    if (account === undefined) throw new ToldError('The wallet gave no account. Unlock it, and try again.');
-    return {
-      address: account.address,
-      sign: async () => {
-        const transaction = fromBase64(await prepare({ network, amount, wallet: account.address }));
-        const signed = await ask('sign', () => signing.signTransaction({ account, transaction, chain }));
-        const [first] = signed;
-        if (first === undefined) throw new ToldError('The wallet returned no transaction.');
-        return { transaction: toBase64(first.signedTransaction) };
-      },
-    };
-  },
-});
+const connectSolana = async (
+  { features }: StandardWallet,
+  isWanted: (account: StandardAccount) => boolean,
+): Promise<StandardAccount> => {
+  const connected = await ask('connect', async () => features['standard:connect']?.connect());
+  const accounts = connected?.accounts ?? [];
+  const account = accounts.find(isWanted) ?? accounts[0];
+  if (account === undefined) throw new ToldError('The wallet gave no account. Unlock it, and try again.');
+  return account;
+};
 
-/** Finds the wallets of this browser, those of Solana only with `prepare`: by EIP-6963, by `window.ethereum` where none announces itself, and by the wallet standard. */
+const base58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
+
+const toBase58 = (bytes: Uint8Array): string => {
+  let text = '';
+  let rest = BigInt(toHex(bytes));
+  for (; rest > 0n; rest /= 58n) text = base58.charAt(Number(rest % 58n)) + text;
+  const zeros = bytes.findIndex((byte) => byte !== 0);
+  return '1'.repeat(Math.max(0, zeros)) + text;
+};
+
+const solanaWallet = (wallet: StandardWallet, prepare: Prepare | null): Wallet => {
+  const {
+    name,
+    features: { 'solana:signTransaction': paying, 'solana:signMessage': signingIn },
+  } = wallet;
+  return {
+    name,
+    namespace: 'solana',
+    pays: ({ network }) => solanaChains[network] !== undefined && paying !== undefined && prepare !== null,
+    connect: async ({ network, amount }) => {
+      const chain = solanaChains[network];
+      if (prepare === null || paying === undefined || chain === undefined)
+        throw new ToldError('This wallet signs no transactions of this network.');
+      const account = await connectSolana(wallet, ({ chains }) => chains.includes(chain));
+      return {
+        address: account.address,
+        sign: async () => {
+          const transaction = fromBase64(await prepare({ network, amount, wallet: account.address }));
+          const [first] = await ask('sign', () => paying.signTransaction({ account, transaction, chain }));
+          if (first === undefined) throw new ToldError('The wallet returned no transaction.');
+          return { transaction: toBase64(first.signedTransaction) };
+        },
+      };
+    },
+    ...(signingIn && {
+      signText: async (toText) => {
+        const account = await connectSolana(wallet, () => true);
+        const message = new TextEncoder().encode(toText(account.address));
+        const [first] = await ask('sign', () => signingIn.signMessage({ account, message }));
+        if (first === undefined) throw new ToldError('The wallet returned no signature.');
+        return { address: account.address, signature: toBase58(first.signature) };
+      },
+    }),
+  };
+};
+
+/**
+ * Finds the wallets of this browser: by EIP-6963, by `window.ethereum` where none announces itself, and by the wallet standard.
+ * Those of Solana pay only with `prepare`.
+ */
 export const useWallets = (prepare: Prepare | null): readonly Wallet[] => {
   const [found, setFound] = useState<ReadonlyMap<string, Wallet>>(new Map());
   useEffect(() => {
@@ -182,7 +227,7 @@ export const useWallets = (prepare: Prepare | null): readonly Wallet[] => {
     const api = {
       register: (...wallets: readonly StandardWallet[]) => {
         for (const wallet of wallets)
-          if (prepare !== null && 'solana:signTransaction' in wallet.features)
+          if ('solana:signTransaction' in wallet.features || 'solana:signMessage' in wallet.features)
             add(wallet.name, solanaWallet(wallet, prepare));
         return () => undefined;
       },
@@ -199,6 +244,6 @@ export const useWallets = (prepare: Prepare | null): readonly Wallet[] => {
   }, [prepare]);
   const { ethereum } = globalThis as { ethereum?: Provider };
   const wallets = [...found.values()];
-  const isAnnounced = wallets.some((wallet) => wallet.pays({ network: 'eip155:1' }));
+  const isAnnounced = wallets.some(({ namespace }) => namespace === 'eip155');
   return ethereum === undefined || isAnnounced ? wallets : [...wallets, evmWallet('Wallet', ethereum)];
 };

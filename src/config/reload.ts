@@ -73,7 +73,11 @@ export const applySettings = (
     live[name]?.();
     if (name in allVariables)
       texts.environment = { ...texts.environment, [name]: next.texts.environment[name] };
-    else texts.file = { ...sectionsOf(texts.file), [name]: nextFile[name] ?? null };
+    else {
+      const { [name]: _former, ...rest } = sectionsOf(texts.file);
+      const section = nextFile[name];
+      texts.file = section === undefined ? rest : { ...rest, [name]: section };
+    }
   }
   return { applied, restart };
 };

@@ -144,7 +144,7 @@ export const createServices = async (
   const mounted = createMounts({ ...base, ...buyer, outbound, publicUrl, version: packageJson.version });
   const mounts = telemetry?.observeMounts(mounted) ?? mounted;
   const jobs = createJobs({ ...base, providers, media, mounts, webhooks });
-  const leads = await openWatchedLeads(config, { store, redis, log, telemetry, ...buyer });
+  const leads = await openWatchedLeads(config, { store, redis, log, telemetry, buyer });
   const sales = describeAll(config, { operations, catalogs, services: () => services });
   const { owner } = jobs;
   const { wallets, x402 } = await openPayments(config, { store, publicUrl, sales, clock, log, owner });
@@ -194,15 +194,15 @@ const openWatchedStore = async (
 
 const openWatchedLeads = async (
   config: Config,
-  parts: Pick<Parts, 'store' | 'redis' | 'log' | 'telemetry'> & Partial<Pick<Buyer, 'payFor'>>,
+  parts: Pick<Parts, 'store' | 'redis' | 'log' | 'telemetry' | 'buyer'>,
 ): Promise<Leads> => {
-  const { store, redis, log, telemetry, payFor } = parts;
+  const { store, redis, log, telemetry, buyer } = parts;
   const sources = config.search.isOn ? config.leads.sources : [];
   await moveForgottenLists(config, store);
   const people = await openForgottenPeople(store);
   const leads = await openLeads(
     { ...config, leads: { ...config.leads, sources } },
-    { redis, log, people, payFor, sweep: () => createLeadTasks(config).sweep() },
+    { redis, log, people, payFor: buyer?.payForSearches, sweep: () => createLeadTasks(config).sweep() },
   );
   return telemetry?.observeLeads(leads) ?? leads;
 };
@@ -224,8 +224,9 @@ const openBuyer = async (
 ): Promise<Buyer | null> => {
   if (paidUpstreams(config).length === 0) return null;
   const { createBuyer } = await import('../payments/buying/create-buyer.ts');
-  const takesTestMoney = config.wallets.isOn && !config.x402.takesRealMoney;
-  return createBuyer({ ...parts, sold: config.x402.networks, takesTestMoney });
+  const { wallets, x402 } = config;
+  const soldForTestMoney = { searches: !x402.takesRealMoney, tools: wallets.isOn && !x402.takesRealMoney };
+  return createBuyer({ ...parts, sold: x402.networks, soldForTestMoney });
 };
 
 /** Describes what is sold, with examples that name SKUs which a wallet can buy. */

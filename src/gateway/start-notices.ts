@@ -20,7 +20,15 @@ const searchNotices = (config: Config, leads: LeadStatus): string[] => {
       return ['There are no profiles to search: every search finds nobody, and costs nothing.'];
     case 'building':
     case 'ready':
-      return leads.synthetic ? ['Searches run over a generated, fictional data set.'] : [];
+      return [
+        ...(leads.synthetic ? ['Searches run over a generated, fictional data set.'] : []),
+        ...(config.search.costsMoney && !config.search.chargeEmpty
+          ? [
+              'A search that finds nobody is free, although its source may cost you money: SEARCH_CHARGE_EMPTY=true ' +
+                'charges it, and counts: free in leads.http says that the source costs nothing.',
+            ]
+          : []),
+      ];
   }
 };
 

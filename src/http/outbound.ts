@@ -33,6 +33,20 @@ export class OutboundError extends Error {
   }
 }
 
+const unsentFailures: ReadonlySet<OutboundFailure> = new Set([
+  'bad_url',
+  'loopback',
+  'not_public',
+  'unresolved',
+  'unreachable',
+  'bad_certificate',
+  'busy',
+]);
+
+/** Tells whether an error says that nothing of the request was sent. */
+export const isUnsent = (error: unknown): error is OutboundError =>
+  error instanceof OutboundError && unsentFailures.has(error.failure);
+
 const certificateCode = /^(ERR_TLS_CERT|CERT_|UNABLE_TO_|DEPTH_ZERO_|HOSTNAME_MISMATCH)|SELF_SIGNED/;
 
 /** Says why a connection did not come about: nothing of the request was sent. */

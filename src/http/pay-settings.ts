@@ -26,6 +26,8 @@ export interface TriedCall<Result> {
   /** Null: it asks for none. A text is in base64, as is that of a receipt. */
   terms: unknown;
   receipt: unknown;
+  /** Set if the server has no room now, and may take the same proof later. `retryAfter`: the header of that name. */
+  busy?: { retryAfter: string | string[] | undefined };
 }
 
 /** The proof of a payment: as an object, and in base64 for a header. */

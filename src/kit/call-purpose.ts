@@ -7,6 +7,8 @@ export interface CallPurpose {
   jobId: string | null;
   /** The identity of the x402 payment that a buyer made for it; null: none. */
   soldPayment: string | null;
+  /** It asks for work that was begun before, and paid then. Absent: it begins work. */
+  isQuestion?: true;
 }
 
 const purposes = new AsyncLocalStorage<CallPurpose>();

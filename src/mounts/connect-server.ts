@@ -2,16 +2,17 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import type { OutboundSend } from '../http/create-outbound.ts';
-import { OutboundError, type OutboundFailure } from '../http/outbound.ts';
+import { isUnsent } from '../http/outbound.ts';
 import { PurchaseError, type CallProof, type PayingCaller, type TriedCall } from '../http/pay-settings.ts';
 import { isJsonObject, type Json, type JsonObject } from '../kit/json.ts';
 import type { Log } from '../kit/log.ts';
 import { callWithin } from '../kit/deadline.ts';
 import { createHttpTransport, httpPayment } from './create-http-transport.ts';
 import { createStdioTransport } from './create-stdio-transport.ts';
-import { toReason } from './hide-secrets.ts';
+import { hideSecrets, toReason } from './hide-secrets.ts';
 import type { MountConfig, MountTarget } from './mount-settings.ts';
 import {
+  BusyError,
   PaymentRequiredError,
   UnsentError,
   type CallContext,
@@ -19,7 +20,7 @@ import {
   type ToolOutcome,
 } from './mounted-server.ts';
 import type { ProcessGroups } from './process-groups.ts';
-import { failedResult, readResult, readTerms, unpaidResult, type ResultLimits } from './read-result.ts';
+import { failedResult, readBill, readResult, unpaidResult, type ResultLimits } from './read-result.ts';
 
 export interface ConnectParts {
   log: Log;
@@ -124,7 +125,7 @@ export const connectServer = async (
             ));
         return { kind: 'answered', result: readResult(answer, limits) };
       } catch (error) {
-        return toOutcome(error, limits);
+        return toOutcome(error, { limits, target });
       }
     },
   };
@@ -153,11 +154,14 @@ const tryCall = async (
   try {
     const result = await httpPayment.run(payment, () => callTool(client, params, context));
     const meta = isJsonObject(result['_meta']) ? result['_meta'] : {};
-    return { result, terms: readTerms(result), receipt: meta['x402/payment-response'] ?? payment.receipt };
+    return { result, terms: readBill(result), receipt: meta['x402/payment-response'] ?? payment.receipt };
   } catch (error) {
-    const terms = termsIn(error);
-    if (terms === null) throw error;
-    return { result: unpaidResult, terms, receipt: null };
+    const asked = { result: unpaidResult, terms: termsIn(error), receipt: null };
+    if (asked.terms !== null) return asked;
+    if (!context.proof || !(error instanceof UnsentError)) throw error;
+    if (error instanceof BusyError) return { ...asked, busy: { retryAfter: error.retryAfter } };
+    // A server that has seen a proof can still take it, whatever it answers, so it never gets another one.
+    throw new PurchaseError(error.message, { mayBePaid: true, cause: error });
   }
 };
 
@@ -189,24 +193,21 @@ const callTool = async (
   return result as JsonObject;
 };
 
-/** Failures of a connection that say that nothing was sent. */
-const unsent: ReadonlySet<OutboundFailure> = new Set([
-  'bad_url',
-  'loopback',
-  'not_public',
-  'unresolved',
-  'unreachable',
-  'bad_certificate',
-  'busy',
-]);
 /** Where the SDK itself fails so, the tool may have run. A server may also answer with these codes. */
 const ambiguous: ReadonlySet<number> = new Set([ErrorCode.ConnectionClosed, ErrorCode.RequestTimeout]);
 
-const toOutcome = (cause: unknown, limits: ResultLimits): ToolOutcome => {
+const toOutcome = (
+  cause: unknown,
+  { limits, target }: { limits: ResultLimits; target: MountTarget },
+): ToolOutcome => {
   if (cause instanceof UnsentError) return { kind: 'unsent', isSessionLost: cause.isSessionLost, cause };
-  if (cause instanceof PurchaseError && !cause.mayBePaid) return { kind: 'answered', result: unpaidResult };
-  if (cause instanceof OutboundError && unsent.has(cause.failure)) return { kind: 'unsent', cause };
-  return cause instanceof McpError && !ambiguous.has(cause.code)
-    ? { kind: 'answered', result: readResult(failedResult(cause.message.slice(0, maxErrorText)), limits) }
-    : { kind: 'unknown', cause };
+  if (cause instanceof PurchaseError) {
+    if (!cause.mayBePaid) return { kind: 'answered', result: unpaidResult };
+    const { cause: refusal } = cause;
+    return { kind: 'unknown', isSessionLost: refusal instanceof UnsentError && refusal.isSessionLost, cause };
+  }
+  if (isUnsent(cause)) return { kind: 'unsent', cause };
+  if (!(cause instanceof McpError) || ambiguous.has(cause.code)) return { kind: 'unknown', cause };
+  const text = hideSecrets(cause.message, target).slice(0, maxErrorText);
+  return { kind: 'answered', result: readResult(failedResult(text), limits) };
 };

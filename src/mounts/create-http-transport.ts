@@ -6,13 +6,17 @@ import type { FetchLike, Transport } from '@modelcontextprotocol/sdk/shared/tran
 import { createHttpClient } from '../http/http-client.ts';
 import type { OutboundSend } from '../http/create-outbound.ts';
 import { leaveBody, type HttpAnswer } from '../http/send-request.ts';
+import { isJsonObject, parseJson } from '../kit/json.ts';
 import { giveByCredentials, signRequests } from './sign-requests.ts';
 import type { HttpTarget } from './mount-settings.ts';
-import { PaymentRequiredError, UnsentError } from './mounted-server.ts';
+import { BusyError, PaymentRequiredError, UnsentError } from './mounted-server.ts';
 
 const connectMs = 5_000;
 /** The longest message, and the most bytes of one answer, which may have progress before its message. */
 const limits = { lineBytes: 2 * 1024 ** 2, totalBytes: 8 * 1024 ** 2 };
+
+/** Of an error that ends a session, in characters. */
+const maxErrorText = 2_000;
 
 /** What the request of a call has and gets beside its message, in base64. The SDK stands between. */
 export const httpPayment = new AsyncLocalStorage<{ proof: string | null; receipt: string | null }>();
@@ -82,7 +86,10 @@ export const createMountFetch = (
       const { status } = answer;
       const receipt = answer.headers['payment-response'];
       if (payment !== undefined && typeof receipt === 'string') payment.receipt = receipt;
-      if (status >= 400) throw await toRefusal(answer, isSse || 'mcp-session-id' in sent);
+      if (status >= 400) {
+        const isSessionLost = (isSse || 'mcp-session-id' in sent) && (await losesSession(answer, body));
+        throw toRefusal(answer, isSessionLost);
+      }
       const shown = ['content-type', 'mcp-session-id', 'location'].flatMap((name) => {
         const value = answer.headers[name];
         return typeof value === 'string' ? [[name, value] as [string, string]] : [];
@@ -99,18 +106,29 @@ export const createMountFetch = (
 };
 
 /** What HTTP servers answer before they run anything. */
-const refusals: ReadonlySet<number> = new Set([401, 403, 404, 429]);
+const refusals: ReadonlySet<number> = new Set([401, 403, 404]);
+
+/**
+ * Tells whether a server does not know the session any more. The specification says 404. Servers of the SDK answer 400, with
+ * an error that is not one of the request: that may have a caller's own words.
+ */
+const losesSession = async ({ status, body }: HttpAnswer, request: unknown): Promise<boolean> => {
+  if (status !== 400) return status === 404;
+  const answer = parseJson((await body.text()).slice(0, maxErrorText));
+  if (!isJsonObject(answer) || !isJsonObject(answer['error'])) return false;
+  const { id = null, error } = answer;
+  const asked = parseJson(typeof request === 'string' ? request : '');
+  const isOfRequest = isJsonObject(asked) && id !== null && id === asked['id'];
+  return !isOfRequest && /session/i.test(JSON.stringify(error['message']));
+};
 
 /** What a server says of a refusal is not kept: it may repeat the credentials. */
-const toRefusal = async ({ status, headers, body }: HttpAnswer, hasSession: boolean): Promise<Error> => {
-  // The specification says 404; some servers answer 400.
-  const isSessionLost =
-    hasSession &&
-    (status === 404 || (status === 400 && /session/i.test((await body.text()).slice(0, 2_000))));
+const toRefusal = ({ status, headers, body }: HttpAnswer, isSessionLost: boolean): Error => {
   leaveBody(body);
   const message = `the server answered with status ${status}`;
   const terms = headers['payment-required'];
   if (status === 402 && typeof terms === 'string') return new PaymentRequiredError(message, terms);
+  if (status === 429) return new BusyError(message, headers['retry-after']);
   return isSessionLost || refusals.has(status) ? new UnsentError(message, isSessionLost) : new Error(message);
 };
 

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../kit/json.ts';
-import { callWithin } from '../kit/deadline.ts';
+import { callWithin, unlessAborted } from '../kit/deadline.ts';
 import { pause, throttle } from '../kit/repeat.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock } from '../kit/clock.ts';
@@ -51,11 +51,21 @@ export interface CalledTool {
   input: JsonObject;
 }
 
+interface Connection {
+  server: MountedServer;
+  /** The calls under way. */
+  calls: Set<Promise<ToolOutcome>>;
+  /** Aborts when the mount takes no more calls to it. */
+  left: AbortController;
+}
+
 interface MountState {
   config: MountConfig;
   parts: MountParts;
   /** Null: the server is away. */
-  server: MountedServer | null;
+  connection: Connection | null;
+  /** The ends of connections that are left while they have calls. */
+  closing: Set<Promise<void>>;
   /** Resolves when a server is there, or could not be opened. */
   opened: PromiseWithResolvers<void>;
   /** Resolves when the tools are to be listed again. */
@@ -80,7 +90,8 @@ export const createMount = (config: MountConfig, { log: parentLog, ...rest }: Mo
   const state: MountState = {
     config,
     parts: { ...rest, log },
-    server: null,
+    connection: null,
+    closing: new Set(),
     opened: Promise.withResolvers(),
     woken: Promise.withResolvers(),
     restsUntil: 0,
@@ -95,12 +106,12 @@ export const createMount = (config: MountConfig, { log: parentLog, ...rest }: Mo
     tools: () => state.tools,
     /** `starting`: for the first time. `down`: it failed or has ended, and is started again. */
     state: (): 'ready' | 'starting' | 'down' => {
-      if (state.server !== null) return 'ready';
+      if (state.connection !== null) return 'ready';
       return state.restsUntil === 0 ? 'starting' : 'down';
     },
     /** Returns when to call again, in milliseconds; null: it can be called now. */
     restMs: (): number | null => {
-      if (state.server !== null) return state.calls < maxCalls ? null : busyMs;
+      if (state.connection !== null) return state.calls < maxCalls ? null : busyMs;
       return Math.max(0, state.restsUntil - performance.now());
     },
     /** Keeps the server running until `signal` aborts; resolves when it has ended. */
@@ -123,15 +134,16 @@ export const createMount = (config: MountConfig, { log: parentLog, ...rest }: Mo
         await pause(restMs, signal);
       }
       state.opened.resolve();
+      await Promise.all(state.closing);
     },
     /** Waits until the server is there, or could not be opened. */
     opened: async (signal: AbortSignal): Promise<void> => {
-      if (state.server === null) await Promise.race([state.opened.promise, pause(openMs, signal)]);
+      if (state.connection === null) await Promise.race([state.opened.promise, pause(openMs, signal)]);
     },
     /** Calls a tool once, if it is still as its pin says. Never rejects. */
     call: async (called: CalledTool, context: CallContext): Promise<MountOutcome> => {
       const { signal } = context;
-      if (state.server === null || state.calls >= maxCalls || signal.aborted) return unsent;
+      if (state.connection === null || state.calls >= maxCalls || signal.aborted) return unsent;
       state.calls += 1;
       try {
         return await callWithin({
@@ -151,13 +163,14 @@ export const createMount = (config: MountConfig, { log: parentLog, ...rest }: Mo
 /** A call that a lost session kept from being taken is sent once more, over the next connection. Nothing else is repeated. */
 const callOnce = async (
   state: MountState,
-  { tool, pin, input }: CalledTool,
+  called: CalledTool,
   context: CallContext,
 ): Promise<MountOutcome> => {
-  const { server } = state;
+  const { connection } = state;
+  const { tool, pin } = called;
   const isAccepted = (): boolean => state.tools.get(tool)?.pin === pin;
-  if (server === null || !isAccepted()) return unsent;
-  const outcome = await server.call(tool, input, context);
+  if (connection === null || !isAccepted()) return unsent;
+  const outcome = await callOver(connection, called, context);
   if (outcome.kind === 'answered') return outcome;
   const { kind, cause } = outcome;
   state.parts.log.warn(
@@ -166,21 +179,39 @@ const callOnce = async (
   );
   // Finds out whether the server still answers.
   state.woken.resolve();
-  if (outcome.kind === 'unknown') return outcome;
-  if (outcome.isSessionLost !== true) return unsent;
-  leave(state, server);
-  await server.close();
+  // An outcome that is unknown because of a payment stays so, unless the next connection has another one.
+  const lost: MountOutcome = outcome.kind === 'unknown' ? outcome : unsent;
+  if (outcome.isSessionLost !== true) return lost;
+  leave(state, connection);
   await Promise.race([state.opened.promise, pause(reconnectMs, context.signal)]);
   // The tools of a server that has started anew may be others.
-  const again = isAccepted() ? await state.server?.call(tool, input, context) : undefined;
-  return again === undefined || again.kind === 'unsent' ? unsent : again;
+  if (state.connection === null || !isAccepted()) return lost;
+  const again = await callOver(state.connection, called, context);
+  return again.kind === 'unsent' ? lost : again;
 };
 
-/** Notes that a server is away. */
-const leave = (state: MountState, server: MountedServer): void => {
-  if (state.server !== server) return;
-  state.server = null;
+const callOver = (
+  { server, calls }: Connection,
+  { tool, input }: CalledTool,
+  context: CallContext,
+): Promise<ToolOutcome> => {
+  const call = server.call(tool, input, context).finally(() => calls.delete(call));
+  calls.add(call);
+  return call;
+};
+
+/** Takes no more calls to a connection. */
+const leave = (state: MountState, connection: Connection): void => {
+  if (state.connection !== connection) return;
+  state.connection = null;
   state.opened = Promise.withResolvers();
+  connection.left.abort();
+};
+
+/** Closes a connection after its calls. Each call has a limit of time. */
+const closeAfterCalls = async ({ server, calls }: Connection, signal: AbortSignal): Promise<void> => {
+  await unlessAborted(Promise.all(calls), signal).catch(() => undefined);
+  await server.close();
 };
 
 /** Opens a connection, and serves until it ends. Rejects if it cannot be opened. */
@@ -190,24 +221,34 @@ const connect = async (state: MountState, signal: AbortSignal): Promise<void> =>
   const { config, parts } = state;
   const onToolsChanged = (): void => state.woken.resolve();
   const server = await connectServer(config, { ...parts, onToolsChanged, signal });
+  const connection: Connection = { server, calls: new Set(), left: new AbortController() };
   try {
     await relist(state, server, signal);
-    state.server = server;
+    state.connection = connection;
     state.opened.resolve();
     parts.log.info({ tools: state.tools.size }, 'a mounted server is ready');
-    await serve(state, server, signal);
+    await serve(state, connection, signal);
   } finally {
-    leave(state, server);
-    await server.close();
+    // A call that lost its session does not end others, nor keep them from the next connection.
+    const isLeft = connection.left.signal.aborted;
+    leave(state, connection);
+    if (isLeft) {
+      const closed = closeAfterCalls(connection, signal).finally(() => state.closing.delete(closed));
+      state.closing.add(closed);
+    } else await server.close();
   }
 };
 
-/** Lists the tools now and then, until the connection ends. */
-const serve = async (state: MountState, server: MountedServer, signal: AbortSignal): Promise<void> => {
+/** Lists the tools now and then, until the connection ends or is left. */
+const serve = async (
+  state: MountState,
+  { server, calls, left }: Connection,
+  signal: AbortSignal,
+): Promise<void> => {
   const { times, log } = state.parts;
   const over = new AbortController();
   void server.ended.then(() => over.abort());
-  const isOver = AbortSignal.any([over.signal, signal]);
+  const isOver = AbortSignal.any([over.signal, left.signal, signal]);
   while (!isOver.aborted) {
     const waiting = new AbortController();
     await Promise.race([
@@ -226,7 +267,7 @@ const serve = async (state: MountState, server: MountedServer, signal: AbortSign
           'the tools of a mounted server could not be listed',
         );
       // A server may be busy with a call. One without calls has failed.
-      if (state.calls === 0) return;
+      if (calls.size === 0) return;
     }
     await pause(times.leastRelistMs, isOver);
   }

@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
-import { isJsonObject } from '../kit/json.ts';
+import { isJsonObject, type JsonObject } from '../kit/json.ts';
 import type { Log } from '../kit/log.ts';
 import { pause } from '../kit/repeat.ts';
 import { createLines, type LongLine } from './create-lines.ts';
@@ -17,6 +17,8 @@ import { failedResult } from './read-result.ts';
 const maxMessageBytes = 2 * 1024 ** 2;
 /** A server that sends more messages in a minute which nobody asked for is ended. */
 const maxUnaskedPerMinute = 5_000;
+/** A call that tells of its progress more often sends messages which nobody asked for. */
+const maxProgressPerCall = 10_000;
 const maxLogLine = 1_000;
 /** A secret in a line is hidden before the line is cut. */
 const maxReadLine = 16_384;
@@ -120,18 +122,26 @@ const createReceiver = ({
   take: (message: object) => void;
 }) => {
   const unasked = createMinuteCount(maxUnaskedPerMinute);
-  /** The ids of requests without an answer. */
-  const open = new Set<unknown>();
+  /** How often the requests without an answer have told of their progress, by their ids. */
+  const open = new Map<unknown, number>();
+  const isAsked = (message: JsonObject): boolean => {
+    const { method, params } = message;
+    if (method === undefined) return open.delete(message['id']);
+    // The SDK asks for progress by the id of the request.
+    const id = method === 'notifications/progress' && isJsonObject(params) ? params['progressToken'] : null;
+    const told = open.get(id) ?? maxProgressPerCall;
+    if (told < maxProgressPerCall) open.set(id, told + 1);
+    return told < maxProgressPerCall;
+  };
   return {
     noteSent: (message: JSONRPCMessage): void => {
       if (!('method' in message)) return;
-      if ('id' in message) open.add(message.id);
+      if ('id' in message) open.set(message.id, 0);
       if (message.method === 'notifications/cancelled') open.delete(message.params?.['requestId']);
     },
     onLine: (line: string): void => {
       const message = parse(line);
-      const isAnswer = isJsonObject(message) && !('method' in message) && open.delete(message['id']);
-      if (!isAnswer && unasked())
+      if (!(isJsonObject(message) && isAsked(message)) && unasked())
         return fail(
           new Error(`the server sent more than ${maxUnaskedPerMinute} unasked messages in a minute`),
         );

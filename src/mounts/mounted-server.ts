@@ -7,8 +7,8 @@ export type ToolOutcome =
   | { kind: 'answered'; result: JsonObject }
   /** Nothing was sent, or the server did not take it. `isSessionLost`: it does not know the connection any more. */
   | { kind: 'unsent'; isSessionLost?: boolean; cause: unknown }
-  /** The tool may have run. */
-  | { kind: 'unknown'; cause: unknown };
+  /** The tool may have run, or may be paid. `isSessionLost`: it did not run; the server does not know the connection any more. */
+  | { kind: 'unknown'; isSessionLost?: boolean; cause: unknown };
 
 /** How far a call is, in the units of its server. */
 export interface ToolProgress {
@@ -49,6 +49,17 @@ export class UnsentError extends Error {
   constructor(message: string, isSessionLost = false) {
     super(message);
     this.isSessionLost = isSessionLost;
+  }
+}
+
+/** The server has no room for the call now. */
+export class BusyError extends UnsentError {
+  /** The header `Retry-After`. */
+  readonly retryAfter: string | string[] | undefined;
+
+  constructor(message: string, retryAfter: string | string[] | undefined) {
+    super(message);
+    this.retryAfter = retryAfter;
   }
 }
 

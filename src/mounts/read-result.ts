@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../kit/json.ts';
+import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../kit/json.ts';
 
 /** What callers get of a result. */
 export interface ResultLimits {
@@ -47,7 +47,7 @@ export const readResult = (result: JsonObject, { maxCharacters, meta }: ResultLi
     return failedResult(
       `The answer of this tool is longer than ${maxCharacters} characters, and was not passed on. Ask for less.`,
     );
-  return readTerms(result) === null ? taken : unpaidResult;
+  return hasTerms(result) ? unpaidResult : taken;
 };
 
 /** The result of a tool whose server asks for a payment. */
@@ -55,14 +55,31 @@ export const unpaidResult = failedResult(
   'The server of this tool asks for a payment, which this gateway does not make.',
 );
 
-/** Finds the terms of x402 that a result has, wherever clients look for them; null: it has none. */
-export const readTerms = ({ content, structuredContent, _meta: meta }: JsonObject): JsonObject | null => {
-  const texts = Array.isArray(content) ? content.map(parseText) : [];
-  const all = [isJsonObject(meta) ? meta['x402/error'] : null, structuredContent, ...texts];
-  return all.find(asksForPayment) ?? null;
+/**
+ * Finds the terms of x402 by which a server asks to be paid for a call; null: it does not ask. The text of a result may be
+ * a caller's own words, which a tool repeats, so terms count only in a failed result, outside of its text.
+ */
+export const readBill = ({
+  isError,
+  content,
+  structuredContent,
+  _meta: meta,
+}: JsonObject): JsonObject | null => {
+  if (isError !== true) return null;
+  const named = isJsonObject(meta) ? meta['x402/error'] : null;
+  if (asksForPayment(named)) return named;
+  const items = Array.isArray(content) ? content : [];
+  if (!asksForPayment(structuredContent) || items.length > 1) return null;
+  const terms = canonicalJson(structuredContent);
+  return items.every((item) => canonicalJson(parseText(item)) === terms) ? structuredContent : null;
 };
 
-/** Clients of x402 take such an object for terms, as structured content or as the text of an item, in any result. */
+/** Tells whether a client of x402 could find terms in a result. Some look at any structured content and at any text. */
+const hasTerms = ({ content, structuredContent, _meta: meta }: JsonObject): boolean => {
+  const texts = Array.isArray(content) ? content.map(parseText) : [];
+  return [isJsonObject(meta) ? meta['x402/error'] : null, structuredContent, ...texts].some(asksForPayment);
+};
+
 const asksForPayment = (value: unknown): value is JsonObject =>
   isJsonObject(value) && 'accepts' in value && 'x402Version' in value;
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { OutboundSend } from '../http/create-outbound.ts';
-import { OutboundError } from '../http/outbound.ts';
+import { isUnsent, OutboundError } from '../http/outbound.ts';
 import type { OAuthSettings } from './oauth-settings.ts';
 import { UnsentError } from './mounted-server.ts';
 
@@ -26,7 +26,10 @@ export const signRequests =
     for (let refused: string | null = null; ;) {
       const token = await giveToken(refused);
       const headers = { ...request.headers, authorization: `Bearer ${token}` };
-      const answer = await send(url, { ...request, headers });
+      const answer = await send(url, { ...request, headers }).catch((error: unknown) => {
+        // The server refused the first one, and knows a proof that was in it.
+        throw refused === null || !isUnsent(error) ? error : new UnsentError(error.message);
+      });
       if (answer.status !== 401 || refused !== null) return answer;
       answer.body.destroy();
       refused = token;

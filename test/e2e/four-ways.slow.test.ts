@@ -142,14 +142,17 @@ const bounds = {
   wallet: { files: 114, calls: 1_300 },
 };
 
-/** Takes the least of what several calls took: a chain is asked more often when it is slow. */
+/** Takes the least of what several calls took: a slow chain is asked more often, and background work may come between. */
 const keep = (way: keyof typeof bounds, taken: readonly Notes[]): void => {
-  const measured = taken.map(measure).sort((one, other) => one.calls - other.calls);
+  const measured = taken.map(measure);
   expect(measured.flatMap(({ forbidden }) => forbidden)).toEqual([]);
-  const [{ forbidden: _none, ...least }] = measured as [ReturnType<typeof measure>];
-  process.stdout.write(`${way}: ${JSON.stringify(least)}\n`);
-  expect(least.files).toBeLessThanOrEqual(bounds[way].files);
-  expect(least.calls).toBeLessThanOrEqual(bounds[way].calls);
+  const leastOf = (name: Exclude<keyof ReturnType<typeof measure>, 'forbidden'>): number =>
+    Math.min(...measured.map(({ [name]: count }) => count));
+  const [files, calls] = [leastOf('files'), leastOf('calls')];
+  const [rooms, changesOfRoom, commands] = [leastOf('rooms'), leastOf('changesOfRoom'), leastOf('commands')];
+  process.stdout.write(`${way}: ${JSON.stringify({ files, rooms, calls, changesOfRoom, commands })}\n`);
+  expect(files).toBeLessThanOrEqual(bounds[way].files);
+  expect(calls).toBeLessThanOrEqual(bounds[way].calls);
 };
 
 it('a chat goes through few files, and calls upward only where ARCHITECTURE.md says so', async () => {
@@ -183,7 +186,9 @@ models:
   };
   // The model has shown that it answers fast, so the third call is asked for in one piece.
   for (let call = 0; call < 2; call += 1) await chat();
-  keep('chat', [await watch(chat), await watch(chat)]);
+  const taken: Notes[] = [];
+  for (let call = 0; call < 5; call += 1) taken.push(await watch(chat));
+  keep('chat', taken);
 });
 
 describe('a gateway with a sandbox and a chain', () => {
@@ -215,7 +220,7 @@ describe('a gateway with a sandbox and a chain', () => {
     const pay = async (proof: object) => expect((await search(proof)).isError).toBeUndefined();
     await pay(await prove());
     const taken: Notes[] = [];
-    for (let call = 0; call < 3; call += 1) {
+    for (let call = 0; call < 5; call += 1) {
       const proof = await prove();
       taken.push(await gateway.watch(() => pay(proof)));
     }
@@ -233,7 +238,7 @@ describe('a gateway with a sandbox and a chain', () => {
       await vi.waitFor(async () => expect(await read()).toContain('"completed"'), whenEnded);
     };
     await make();
-    keep('video', [await gateway.watch(make)]);
+    keep('video', [await gateway.watch(make), await gateway.watch(make), await gateway.watch(make)]);
   });
 
   it('sells a chat to a wallet through few files', async () => {
@@ -250,7 +255,7 @@ describe('a gateway with a sandbox and a chain', () => {
       expect((await send(path, { headers, body: ask })).status).toBe(200);
     await pay(await prove());
     const taken: Notes[] = [];
-    for (let call = 0; call < 3; call += 1) {
+    for (let call = 0; call < 5; call += 1) {
       const proof = await prove();
       taken.push(await gateway.watch(() => pay(proof)));
     }

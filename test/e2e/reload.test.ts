@@ -45,6 +45,16 @@ it('sells what the file has now, under the changes of operators, and names what 
     expect.objectContaining({ name: 'REQUESTS_PER_MINUTE', value: '7' }),
   );
   expect((await gateway.services.store.checkLedger()).problems).toEqual([]);
+  next.yaml = next.yaml.replace('x402:\n  {}\n', 'leads: {}\n');
+  expect((await reload()).body).toEqual({ applied: [], restart: ['LOG_LEVEL', 'leads'] });
+});
+
+it('takes a section out once', async () => {
+  const next = { yaml: `models:\n${model('one', '0.04')}` };
+  const terms = 'wallet_terms:\n  models: [one]\n';
+  const { reload } = await start(`models:\n${model('one', '0.04')}${terms}`, next);
+  expect((await reload()).body).toEqual({ applied: ['wallet_terms'], restart: [] });
+  expect((await reload()).body).toEqual({ applied: [], restart: [] });
 });
 
 it('changes nothing when a setting is wrong, and says which', async () => {

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { formatUsd, parseUsd } from '../../src/kit/money.ts';
+import { encodeBase64Json } from '../../src/payments/chains/core/wire.ts';
 import { createTestDatabase } from '../cli/test-database.ts';
 import { buildLead } from '../leads/build-lead.ts';
-import { startStubService, type StubService } from '../leads/upstream/stub-service.ts';
+import { startStubService, type StubRequest, type StubService } from '../leads/upstream/stub-service.ts';
+import { centTerms, payYaml, walletKey } from '../mounts/x402-terms.ts';
 import { openAccount } from '../mcp/open-account.ts';
 import { paymentSettings } from '../mcp/start-services.ts';
 import { startTestGateway, whenSearchReady, type TestGateway } from './start-test-gateway.ts';
@@ -16,11 +18,13 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-const start = async (environment: Record<string, string>): Promise<TestGateway> => {
+const start = async (environment: Record<string, string>, more: object = {}): Promise<TestGateway> => {
   const gateway = await startTestGateway({
     environment: { ...paymentSettings, LEADS_SOURCES: 'http', ...environment },
     yaml: stringify({
-      leads: { http: { url: `${service.origin}/find`, parameters: { q: '{query}', limit: '{limit}' } } },
+      leads: {
+        http: { url: `${service.origin}/find`, parameters: { q: '{query}', limit: '{limit}' }, ...more },
+      },
     }),
   });
   await whenSearchReady(gateway);
@@ -57,6 +61,28 @@ describe('a search of real profiles from the balance', () => {
       expect((await gateway.call('/v1/search?query=yoga', { apiKey: buyer.apiKey })).status).toBe(402);
       expect(await balanceOf(gateway, buyer.accountId)).toBe('1.00');
     } finally {
+      await gateway.stop();
+    }
+  });
+
+  it('is answered by a source that sells its answers, which is paid once', async () => {
+    const gateway = await start({ SEARCH_FROM_BALANCE: 'on', WALLET_KEY: walletKey }, { pay: payYaml });
+    try {
+      const isPaid = ({ headers }: StubRequest): boolean => headers['payment-signature'] !== undefined;
+      const terms = { 'payment-required': encodeBase64Json(centTerms) };
+      service.answer((request) => ({
+        kind: 'json',
+        value: found,
+        ...(isPaid(request) ? {} : { status: 402, headers: terms }),
+      }));
+      const { apiKey } = await real(gateway, '1.00');
+      const answer = await gateway.call('/v1/search?query=yoga', { apiKey });
+      expect(await answer.json()).toEqual({ results: found, count: 1 });
+      expect(await gateway.services.store.listBoughtPayments({ before: null, limit: 10 })).toMatchObject([
+        { state: 'answered', upstream: 'leads.http', operation: 'search', jobId: expect.any(String) },
+      ]);
+    } finally {
+      service.answer({ kind: 'json', value: found });
       await gateway.stop();
     }
   });

@@ -117,7 +117,9 @@ describe('a paid search over another service', () => {
     expect(unpaid.headers.get('x-causeway-sandbox')).toBeNull();
     const terms = Buffer.from(unpaid.headers.get('payment-required') ?? '', 'base64').toString('utf8');
     expect(JSON.parse(terms)).toMatchObject({ resource: { description: 'Influencer search' } });
-    expect(paid.gateway.services.notices().join(' ')).not.toContain('fictional');
+    const notices = paid.gateway.services.notices().join(' ');
+    expect(notices).not.toContain('fictional');
+    expect(notices).toContain('A search that finds nobody is free, although its source may cost you money');
   });
 
   it.each([400, 401, 402, 403, 404, 429])(

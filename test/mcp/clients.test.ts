@@ -418,26 +418,3 @@ describe.each(clientKinds)('$name', ({ connect }) => {
     await expect(connect(`${gateway.url}/mcp`, 'sk_causeway_wrong')).rejects.toThrow(/API key|HTTP 401/);
   });
 });
-
-describe('a waiting tool', () => {
-  it('tells a client that asked for it that work goes on', async () => {
-    const [kind] = clientKinds;
-    const client = await kind!.connect(`${gateway.url}/mcp`, gateway.apiKey);
-    const slow = '[sandbox:slow=6] a tower';
-    const waited = async (name: string, input: Record<string, unknown>): Promise<void> => {
-      const heard: string[] = [];
-      const onprogress = ({ message }: { message?: string }) => heard.push(message ?? '');
-      const result = await client.callTool(name, input, { onprogress });
-      expect(result.structuredContent).toMatchObject({ status: expect.stringMatching(/done|completed/) });
-      expect(heard[0]).toContain(jobIdOf(result));
-    };
-    const queued = await client.callTool('create_image', { ...imageInput, prompt: slow, async: true });
-    const begun = await client.callTool('create_video', { ...videoInput, prompt: slow });
-    await Promise.all([
-      waited('create_image', { ...imageInput, prompt: slow }),
-      waited('get_job', { job_id: jobIdOf(queued), wait_ms: 45_000 }),
-      waited('get_video', { video_id: jobIdOf(begun), wait_ms: 45_000 }),
-    ]);
-    await client.close();
-  });
-});

@@ -1,18 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import * as fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { formatUsd } from '../../src/kit/money.ts';
-import type { JobKind, MediaRole } from '../../src/store/store.ts';
-import { finishing, openJob, opening, resultMedia, runningJob, worker } from '../store/builders.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { clientKinds, type TestClient } from './clients.ts';
 import { openAccount } from './open-account.ts';
+import { makeMedium, refusalOf, type Refusal } from './make-medium.ts';
 import { startGateway, type TestGateway } from './start-gateway.ts';
 
 const imageInput = { model: 'imagemodel-1.0', prompt: 'a lighthouse at dusk' };
-const dayMs = 86_400_000;
-const largestBlobBytes = 8 * 1024 ** 2;
 
 let gateway: TestGateway;
 let other: { apiKey: string; accountId: string; keyId: string };
@@ -23,74 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-interface Medium {
-  owner: { accountId: string; keyId: string };
-  kind: JobKind;
-  role: MediaRole;
-  contentType: string;
-  bytes: Uint8Array;
-  expiresAt: number;
-}
-
-const parameters = {
-  duration: 4,
-  resolution: '480p',
-  ratio: '16:9',
-  generate_audio: true,
-  output_format: 'mp4',
-  billed_seconds: 4,
-};
-
-/** A job that ended with one medium. */
-const makeMedium = async (changes: Partial<Medium> = {}): Promise<{ jobId: string; url: string }> => {
-  const { services } = gateway;
-  const now = Date.now();
-  const { owner, kind, role, contentType, bytes, expiresAt }: Medium = {
-    owner: { accountId: gateway.accountId, keyId: gateway.keyId },
-    kind: 'image',
-    role: 'image',
-    contentType: 'image/png',
-    bytes: randomBytes(64),
-    expiresAt: now + dayMs,
-    ...changes,
-  };
-  const job = runningJob(owner, {
-    kind,
-    leaseUntil: now + dayMs,
-    deadlineAt: now + dayMs,
-    parameters: kind === 'video' ? JSON.stringify(parameters) : null,
-  });
-  await openJob(services.store, opening(job, { now }));
-  const signal = new AbortController().signal;
-  const { accountId } = owner;
-  const { id, sizeBytes, url } = await services.media.save({
-    accountId,
-    role,
-    contentType,
-    source: bytes,
-    signal,
-  });
-  const media = resultMedia({ accountId, jobId: job.id }, { id, role, contentType, sizeBytes, expiresAt });
-  await services.store.finishJob(finishing(job.id, { owner: worker, media: [media], now }));
-  return { jobId: job.id, url };
-};
-
 const contentOf = (videoId: string): string => `${gateway.url}/v1/videos/${videoId}/content`;
-
-interface Refusal {
-  code: number;
-  message: string;
-  data?: unknown;
-}
-
-const refusalOf = async (reading: Promise<unknown>): Promise<Refusal> => {
-  try {
-    await reading;
-  } catch (error) {
-    return error as Refusal;
-  }
-  throw new Error('it was read');
-};
 
 /** A refusal without the URI that it repeats. */
 const withoutUri = (refusal: Refusal, uri: string) => ({
@@ -176,8 +103,18 @@ describe.each(clientKinds)('$name', ({ connect }) => {
 
   it('reads the content of a video, and of its last frame', async () => {
     const bytes = randomBytes(1_000);
-    const video = await makeMedium({ kind: 'video', role: 'video', contentType: 'video/mp4', bytes });
-    const frame = await makeMedium({ kind: 'video', role: 'last_frame', contentType: 'image/jpeg', bytes });
+    const video = await makeMedium(gateway, {
+      kind: 'video',
+      role: 'video',
+      contentType: 'video/mp4',
+      bytes,
+    });
+    const frame = await makeMedium(gateway, {
+      kind: 'video',
+      role: 'last_frame',
+      contentType: 'image/jpeg',
+      bytes,
+    });
     for (const [uri, mimeType] of [
       [contentOf(video.jobId), 'video/mp4'],
       [`${contentOf(video.jobId.toUpperCase())}?variant=video`, 'video/mp4'],
@@ -188,9 +125,14 @@ describe.each(clientKinds)('$name', ({ connect }) => {
 
   it('finds what is another account’s as little as what is not there', async () => {
     const owner = { accountId: other.accountId, keyId: other.keyId };
-    const image = await makeMedium({ owner });
-    const video = await makeMedium({ owner, kind: 'video', role: 'video', contentType: 'video/mp4' });
-    const expired = await makeMedium({ owner, expiresAt: Date.now() - 1 });
+    const image = await makeMedium(gateway, { owner });
+    const video = await makeMedium(gateway, {
+      owner,
+      kind: 'video',
+      role: 'video',
+      contentType: 'video/mp4',
+    });
+    const expired = await makeMedium(gateway, { owner, expiresAt: Date.now() - 1 });
     const absentImage = `${gateway.url}/results/${'a'.repeat(43)}.png`;
     const pairs = [
       [image.url, absentImage],
@@ -210,7 +152,7 @@ describe.each(clientKinds)('$name', ({ connect }) => {
   });
 
   it('without a key has the facets of the search alone, and tells how to get a key for the rest', async () => {
-    const { url } = await makeMedium();
+    const { url } = await makeMedium(gateway);
     await using(null, async (client) => {
       expect(await client.listResources()).toMatchObject([{ uri: 'causeway://search/facets' }]);
       expect(await client.listResourceTemplates()).toEqual([]);
@@ -225,7 +167,7 @@ describe.each(clientKinds)('$name', ({ connect }) => {
   });
 
   it('finds nothing under any other address', async () => {
-    const { url, jobId } = await makeMedium();
+    const { url, jobId } = await makeMedium(gateway);
     const reserved = await gateway.services.media.save({
       accountId: gateway.accountId,
       role: 'image',
@@ -233,7 +175,7 @@ describe.each(clientKinds)('$name', ({ connect }) => {
       source: randomBytes(8),
       signal: new AbortController().signal,
     });
-    const input = await makeMedium({ role: 'input' });
+    const input = await makeMedium(gateway, { role: 'input' });
     for (const uri of [
       'causeway://',
       'causeway://balance',
@@ -263,95 +205,14 @@ describe.each(clientKinds)('$name', ({ connect }) => {
   });
 });
 
-describe('a medium that cannot be put into a message', () => {
-  const [kind] = clientKinds;
-  const refused = async (uri: string): Promise<Refusal> => {
-    const client = await kind!.connect(`${gateway.url}/mcp`, gateway.apiKey);
-    try {
-      return await refusalOf(client.readResource(uri));
-    } finally {
-      await client.close();
-    }
-  };
-  const codeOf = ({ data }: Refusal): unknown => (data as { error: { code: string } }).error.code;
-
-  it('is refused above eight mebibytes, with the address to download it from', async () => {
-    const image = await makeMedium({ bytes: new Uint8Array(largestBlobBytes + 1) });
-    const tooBig = await refused(image.url);
-    expect(tooBig.message).toContain(`Download it: GET ${image.url}`);
-    expect(tooBig.message).not.toContain('API key');
-    const video = await makeMedium({
-      kind: 'video',
-      role: 'video',
-      contentType: 'video/mp4',
-      bytes: new Uint8Array(largestBlobBytes + 1),
-    });
-    expect((await refused(contentOf(video.jobId))).message).toContain('with the API key');
-  });
-
-  it('is read whole at eight mebibytes', async () => {
-    const { url } = await makeMedium({ bytes: new Uint8Array(largestBlobBytes) });
-    const client = await kind!.connect(`${gateway.url}/mcp`, gateway.apiKey);
-    const [image] = await client.readResource(url);
-    expect(Buffer.from(image?.blob ?? '', 'base64')).toHaveLength(largestBlobBytes);
-    await client.close();
-  });
-
-  it('is paid back once, when it is a video whose bytes were lost', async () => {
-    const { store, config } = gateway.services;
-    const video = await makeMedium({ kind: 'video', role: 'video', contentType: 'video/mp4' });
-    const charged = (await store.getJob({ id: video.jobId, accountId: gateway.accountId }))?.charged ?? 0n;
-    expect(charged).toBeGreaterThan(0n);
-    const [row] = await store.listMedia(video.jobId);
-    if (row === undefined) throw new Error('there is no medium');
-    await rm(join(config.dataDir, 'media', row.id.slice(0, 2), row.id));
-    for (let asked = 0; asked < 2; asked += 1) {
-      const refusal = await refused(contentOf(video.jobId));
-      expect(codeOf(refusal)).toBe('upstream_error');
-      expect(refusal.message).toContain(`it is lost. The charge of $${formatUsd(charged)} was given back.`);
-    }
-    const job = await store.getJob({ id: video.jobId, accountId: gateway.accountId });
-    expect(job).toMatchObject({ charged, refunded: charged });
-  });
-
-  it('is told to be gone after its time', async () => {
-    const image = await makeMedium({ expiresAt: Date.now() - 1 });
-    expect(codeOf(await refused(image.url))).toBe('content_expired');
-    const removed = await makeMedium();
-    const ids = (await gateway.services.store.listMedia(removed.jobId)).map(({ id }) => id);
-    await gateway.services.store.markMediaRemoved({ ids, now: Date.now() });
-    expect(codeOf(await refused(removed.url))).toBe('content_expired');
-    const video = await makeMedium({
-      kind: 'video',
-      role: 'video',
-      contentType: 'video/mp4',
-      expiresAt: Date.now() - 1,
-    });
-    expect(codeOf(await refused(contentOf(video.jobId)))).toBe('content_expired');
-  });
-
-  it('is told to be not completed while its video is made', async () => {
-    const now = Date.now();
-    const job = runningJob(
-      { accountId: gateway.accountId, keyId: gateway.keyId },
-      {
-        kind: 'video',
-        leaseUntil: now + dayMs,
-        deadlineAt: now + dayMs,
-        parameters: JSON.stringify(parameters),
-      },
-    );
-    await openJob(gateway.services.store, opening(job, { now }));
-    expect(codeOf(await refused(contentOf(job.id)))).toBe('video_not_completed');
-  });
-});
-
 describe('the list of resources', () => {
   it('has the twenty newest jobs, however many there are', async () => {
     const { apiKey, ...owner } = await openAccount(gateway.services);
     const ids: string[] = [];
     for (let index = 0; index < 21; index += 1)
-      ids.unshift((await makeMedium({ owner: { accountId: owner.accountId, keyId: owner.keyId } })).jobId);
+      ids.unshift(
+        (await makeMedium(gateway, { owner: { accountId: owner.accountId, keyId: owner.keyId } })).jobId,
+      );
     const client = await clientKinds.at(-1)!.connect(`${gateway.url}/mcp`, apiKey);
     const listed = await client.listResources();
     await client.close();
@@ -396,37 +257,10 @@ describe('an address of any kind', () => {
   });
 });
 
-describe('a medium in a message', () => {
-  it('takes memory for its bytes until the answer is out', async () => {
-    const taken: number[] = [];
-    const given: number[] = [];
-    const { bodyMemory } = gateway.services;
-    gateway.services.bodyMemory = {
-      usage: () => ({ usedBytes: 0, waiting: 0 }),
-      reserve: async (bytes) => {
-        taken.push(bytes);
-        return () => given.push(bytes);
-      },
-    };
-    onTestFinished(() => {
-      gateway.services.bodyMemory = bodyMemory;
-    });
-    const { url } = await makeMedium({ bytes: new Uint8Array(1_000_000) });
-    const client = await clientKinds[0]!.connect(`${gateway.url}/mcp`, gateway.apiKey);
-    await client.readResource('causeway://models');
-    expect(taken).toEqual([]);
-    await client.readResource(url);
-    expect(taken).toHaveLength(1);
-    expect(taken[0]).toBeGreaterThan(5_000_000);
-    await expect.poll(() => given).toEqual(taken);
-    await client.close();
-  });
-});
-
 describe('every list and every reading', () => {
   it('counts as a call of the account', async () => {
     const { apiKey, accountId, keyId } = await openAccount(gateway.services);
-    const { url, jobId } = await makeMedium({ owner: { accountId, keyId } });
+    const { url, jobId } = await makeMedium(gateway, { owner: { accountId, keyId } });
     await gateway.services.store.setAccountTerms({ id: accountId, terms: '{"requests_per_minute":5}' });
     const client = await clientKinds[0]!.connect(`${gateway.url}/mcp`, apiKey);
     await client.listResources();

@@ -136,6 +136,31 @@ describe.each([
     );
   });
 
+  const rpcError = (id: number | null, message: string) =>
+    JSON.stringify({ jsonrpc: '2.0', error: { code: -32_000, message }, id });
+
+  it.each([
+    ['loses', 'the status 404', 404, () => 'Not found'],
+    ['loses', 'an error without an id', 400, () => rpcError(null, 'No valid session ID provided')],
+    ['loses', 'an error of another id', 400, (id: number) => rpcError(id + 1, 'Session not found')],
+    ['keeps', 'an error of something else', 400, () => rpcError(null, 'Unsupported protocol version')],
+    ['keeps', 'an error of the call itself', 400, (id: number) => rpcError(id, 'no session of yoga')],
+    ['keeps', 'a text with the word', 400, () => 'no session of yoga'],
+    ['keeps', 'JSON that is no error', 400, () => JSON.stringify({ message: 'no session of yoga' })],
+  ])('%s its session by %s', async (does, _what, status, bodyOf) => {
+    const { origin } = await startHttpMcp(({ body }, response) => {
+      response.setHeader('mcp-session-id', 'session');
+      if (!body.includes('tools/call')) return false;
+      response.writeHead(status, { 'content-type': 'application/json' }).end(bodyOf(JSON.parse(body).id));
+      return true;
+    });
+    const server = await open(mountConfig('remote', httpTarget(`${origin}/mcp`)));
+    const outcome = await server.call('echo', {}, { signal });
+    expect(outcome).toMatchObject(
+      does === 'loses' ? { kind: 'unsent', isSessionLost: true } : { kind: 'unknown' },
+    );
+  });
+
   it('may answer a notification with a body that nobody reads', async () => {
     const { origin } = await startHttpMcp(({ body }, response) => {
       if (!body.includes('notifications/')) return false;

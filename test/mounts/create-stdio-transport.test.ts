@@ -1,6 +1,7 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { silentLog } from '../../src/kit/log.ts';
 import { createStdioTransport } from '../../src/mounts/create-stdio-transport.ts';
+import { programTarget } from './mount-config.ts';
 
 it('forgets a process after it was noted, though it ends at once', async () => {
   const order: string[] = [];
@@ -22,4 +23,53 @@ it('forgets a process after it was noted, though it ends at once', async () => {
   await transport.start();
   await transport.close();
   expect(order).toEqual(['noted', 'forgotten']);
+});
+
+/** A program that answers a request after as many messages about progress as it asks for, with its own token or another. */
+const teller = `
+  require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+    const { id, params } = JSON.parse(line);
+    const progressToken = params.isForeign ? id + 1 : id;
+    const write = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n');
+    for (let progress = 1; progress <= params.times; progress += 1)
+      write({ method: 'notifications/progress', params: { progressToken, progress } });
+    write({ id, result: {} });
+  });
+`;
+
+/** Asks the program, and returns what comes first: its answers to all requests, or the error that ends it. */
+const askTeller = async (requests: { times: number; isForeign?: boolean }[]): Promise<string> => {
+  const transport = createStdioTransport(programTarget('-e', teller), {
+    log: silentLog,
+    groups: { note: async () => undefined, forget: async () => undefined },
+  });
+  onTestFinished(() => transport.close());
+  const end = Promise.withResolvers<string>();
+  let answers = 0;
+  Object.assign(transport, {
+    onmessage: (message: object) => {
+      if ('result' in message) answers += 1;
+      if (answers === requests.length) end.resolve('answered');
+    },
+    onerror: ({ message }: Error) => end.resolve(message),
+  });
+  await transport.start();
+  for (const [id, params] of requests.entries())
+    await transport.send({ jsonrpc: '2.0', id, method: 'tools/call', params });
+  return end.promise;
+};
+
+describe('progress', () => {
+  const often = { times: 9_000 };
+
+  it('of calls is heard however many they are, up to a bound for each', async () => {
+    expect(await askTeller([often, often])).toBe('answered');
+  });
+
+  it.each([
+    ['beyond the bound of a call', { times: 16_000 }],
+    ['of no open call', { ...often, isForeign: true }],
+  ])('%s ends the server', async (_what, request) => {
+    expect(await askTeller([request])).toBe('the server sent more than 5000 unasked messages in a minute');
+  });
 });

@@ -32,6 +32,39 @@ it('is reached by Streamable HTTP, and connects anew, once, when it has lost its
   await expect.poll(async () => (await echo()).status, { timeout: 60_000 }).toBe(200);
 });
 
+it('answers the calls under way when another one has lost its session', async () => {
+  const [isSlow, mayEnd] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let sessions = 0;
+  const { origin } = await startHttpMcp(({ headers, body }, response) => {
+    const isFirst = headers['mcp-session-id'] === 'session-1';
+    if (body.includes('"initialize"')) response.setHeader('mcp-session-id', `session-${(sessions += 1)}`);
+    if (body.includes('slow')) {
+      isSlow.resolve();
+      void mayEnd.promise.then(() => {
+        const result = { content: [{ type: 'text', text: 'slow' }] };
+        response
+          .writeHead(200, { 'content-type': 'application/json' })
+          .end(JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(body).id, result }));
+      });
+      return true;
+    }
+    if (!isFirst || !body.includes('tools/call')) return false;
+    response.writeHead(404).end();
+    return true;
+  });
+  const gateway = await startMountingGateway({ remote: { url: `${origin}/mcp`, private: true } });
+  onTestFinished(() => gateway.stop());
+  await acceptToolsOf(gateway.services, 'remote');
+  const echo = (message: string): Promise<Response> =>
+    gateway.call('/v1/tools/remote/echo', { body: { arguments: { message } } });
+  const slow = echo('slow');
+  await isSlow.promise;
+  expect(await (await echo('quick')).json()).toMatchObject({ content: [{ text: 'ran echo' }] });
+  mayEnd.resolve();
+  expect(await (await slow).json()).toMatchObject({ content: [{ text: 'slow' }] });
+  expect(sessions).toBe(2);
+});
+
 it('is reached by the old transport, and is back after it was killed', async () => {
   const port = await freePort();
   const server = await startEverything('sse', port);
@@ -74,6 +107,29 @@ it('tells nobody the credentials that it was given', async () => {
   await expect.poll(() => JSON.stringify(lines)).toContain('the server answered with status 400');
   expect(JSON.stringify(lines)).not.toContain(token);
   expect(seen.at(-1)?.headers.authorization).toBe(`Bearer ${token}`);
+});
+
+it('tells nobody the credentials that its error repeats', async () => {
+  const token = 'token-of-the-operator';
+  const { origin } = await startHttpMcp(({ headers, body }, response) => {
+    if (!body.includes('tools/call')) return false;
+    const error = { code: -32_602, message: `${headers.authorization} is wrong` };
+    response
+      .writeHead(200, { 'content-type': 'application/json' })
+      .end(JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(body).id, error }));
+    return true;
+  });
+  const gateway = await startMountingGateway(
+    { remote: { url: `${origin}/mcp`, private: true, bearer_env: 'TOKEN' } },
+    { TOKEN: token },
+  );
+  onTestFinished(() => gateway.stop());
+  await acceptToolsOf(gateway.services, 'remote');
+  const answer = await gateway.call('/v1/tools/remote/echo', { body: {} });
+  expect(await answer.json()).toMatchObject({
+    isError: true,
+    content: [{ text: expect.stringContaining('Bearer [authorization] is wrong') }],
+  });
 });
 
 it('is never sent the key of a caller', async () => {

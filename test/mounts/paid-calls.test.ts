@@ -24,6 +24,7 @@ const start = async (answer: (call: Call) => { status?: number; headers?: object
   const calls: Call[] = [];
   const { origin } = await startHttpMcp((request, response) => {
     const call = readCall(request);
+    response.setHeader('mcp-session-id', 'session');
     if (call === null) return false;
     calls.push(call);
     const given = answer(call);
@@ -46,15 +47,26 @@ const start = async (answer: (call: Call) => { status?: number; headers?: object
   return { gateway, calls, ask, bought };
 };
 
+const proofsIn = (calls: Call[]): Set<string> =>
+  new Set(calls.filter(isPaid).map(({ meta }) => JSON.stringify(meta['x402/payment'])));
 const isPaid = ({ meta }: Call): boolean => 'x402/payment' in meta;
 const done = { body: { result: { content: [{ type: 'text', text: 'echo' }] } } };
+const asks = { body: { error: { code: 402, message: 'pay', data: centTerms } } };
 const text = [{ type: 'text', text: JSON.stringify(centTerms) }];
+const words = [{ type: 'text', text: 'Pay a cent.' }];
 
 describe('terms of a payment', () => {
   it.each([
     ['as structured content', { result: { isError: true, content: [], structuredContent: centTerms } }],
-    ['as text', { result: { isError: true, content: text } }],
+    [
+      'as structured content and text',
+      { result: { isError: true, content: text, structuredContent: centTerms } },
+    ],
     ['in _meta', { result: { isError: true, content: [], _meta: { 'x402/error': centTerms } } }],
+    [
+      'in _meta, beside other text',
+      { result: { isError: true, content: words, _meta: { 'x402/error': centTerms } } },
+    ],
     ['in an error of the protocol', { error: { code: 402, message: 'pay', data: centTerms } }],
   ])('are met %s, by a proof in _meta', async (_where, body) => {
     const { calls, ask, bought } = await start((call) => (isPaid(call) ? done : { body }));
@@ -81,11 +93,42 @@ describe('terms of a payment', () => {
   });
 });
 
+describe('terms that a tool repeats as its caller gave them', () => {
+  it.each([
+    ['as text', { content: text }],
+    ['as text of a failure', { content: text, isError: true }],
+    ['as text among others', { content: [...words, ...text], isError: true, structuredContent: centTerms }],
+    ['as structured content', { content: [], structuredContent: centTerms }],
+    [
+      'as structured content of a failure with other text',
+      { content: words, isError: true, structuredContent: centTerms },
+    ],
+    ['in _meta', { content: words, _meta: { 'x402/error': centTerms } }],
+  ])('are never paid, and are kept from its caller: %s', async (_how, result) => {
+    const { gateway, calls, ask, bought } = await start(() => ({ body: { result } }));
+    const answer = await ask('a');
+    expect([answer.status, answer.headers.get('x-causeway-charge-usd')]).toEqual([200, '0.00']);
+    expect(await answer.json()).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining('asks for a payment') }],
+    });
+    expect(calls.map(isPaid)).toEqual([false]);
+    expect([await bought(), gateway.services.buyer?.problems().size]).toEqual([[], 0]);
+  });
+
+  it('leave the answer of a paid call an answer', async () => {
+    const { calls, ask, bought } = await start((call) =>
+      isPaid(call) ? { body: { result: { content: text } } } : asks,
+    );
+    expect((await ask('a')).status).toBe(200);
+    expect(calls.map(isPaid)).toEqual([false, true]);
+    expect((await bought()).map(({ state }) => state)).toEqual(['answered']);
+  });
+});
+
 describe('a call that was paid', () => {
   it('is uncharged and never paid again when no answer comes', async () => {
-    const { gateway, calls, ask, bought } = await start((call) =>
-      isPaid(call) ? null : { body: { error: { code: 402, message: 'pay', data: centTerms } } },
-    );
+    const { gateway, calls, ask, bought } = await start((call) => (isPaid(call) ? null : asks));
     for (let times = 0; times < 2; times += 1) {
       const answer = await ask('same');
       expect([answer.status, await answer.json()]).toMatchObject([
@@ -105,10 +148,37 @@ describe('a call that was paid', () => {
     }));
     const answer = await ask('a');
     expect(answer.headers.get('x-causeway-charge-usd')).toBe('0.00');
-    expect(new Set(calls.filter(isPaid).map(({ meta }) => JSON.stringify(meta['x402/payment']))).size).toBe(
-      1,
-    );
+    expect(proofsIn(calls).size).toBe(1);
     expect((await bought()).map(({ state }) => state)).toEqual(['sent']);
+  });
+
+  it.each([401, 403, 404, 429])(
+    'is uncharged and never paid again when the server answers its proof with status %i',
+    async (status) => {
+      const { calls, ask, bought } = await start((call) =>
+        isPaid(call) ? { status, headers: { 'retry-after': '0' } } : asks,
+      );
+      for (let times = 0; times < 2; times += 1) {
+        const answer = await ask('same');
+        expect(await answer.json()).toMatchObject({ error: { code: 'outcome_unknown' } });
+        expect(answer.headers.get('x-causeway-charge-usd')).toBe('0.00');
+      }
+      expect(proofsIn(calls).size).toBe(1);
+      expect((await bought()).map(({ state }) => state)).toEqual(['sent']);
+    },
+  );
+
+  it.each([
+    ['the server is busy', 429],
+    ['the session is lost', 404],
+  ])('sends the same proof again when %s, and is answered', async (_when, status) => {
+    const { calls, ask, bought } = await start((call) => {
+      if (!isPaid(call)) return asks;
+      return calls.filter(isPaid).length === 1 ? { status, headers: { 'retry-after': '0' } } : done;
+    });
+    expect((await ask('a')).headers.get('x-causeway-charge-usd')).toBe('0.02');
+    expect([calls.filter(isPaid).length, proofsIn(calls).size]).toEqual([2, 1]);
+    expect((await bought()).map(({ state }) => state)).toEqual(['answered']);
   });
 
   it('tells its caller nothing of the proof or the receipt', async () => {
@@ -122,7 +192,7 @@ describe('a call that was paid', () => {
               },
             },
           }
-        : { body: { error: { code: 402, message: 'pay', data: centTerms } } },
+        : asks,
     );
     const body: unknown = await (await ask('a')).json();
     expect(isJsonObject(body) && Object.keys(body)).toEqual(['content']);

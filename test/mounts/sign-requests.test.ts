@@ -1,8 +1,11 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createOutbound } from '../../src/http/create-outbound.ts';
+import { OutboundError } from '../../src/http/outbound.ts';
+import type { HttpAnswer } from '../../src/http/send-request.ts';
 import { connectServer } from '../../src/mounts/connect-server.ts';
 import type { OAuthSettings } from '../../src/mounts/oauth-settings.ts';
-import type { MountedServer } from '../../src/mounts/mounted-server.ts';
+import { UnsentError, type MountedServer } from '../../src/mounts/mounted-server.ts';
+import { giveByCredentials, signRequests } from '../../src/mounts/sign-requests.ts';
 import { createRecordedLog } from '../limits/recorded-log.ts';
 import { startHttpMcp, type Answer, type SeenRequest } from './http-mcp-server.ts';
 import { createProcessGroups } from '../../src/mounts/process-groups.ts';
@@ -97,6 +100,29 @@ describe('client credentials', () => {
     const { origin, seen, state } = await startProtected({ expiresIn: 0 });
     await call(await open(origin));
     expect(state.given).toBe(seen.length - state.given);
+  });
+
+  it('say that a call was refused, which is not sent again because its server is not reached', async () => {
+    const sent: string[] = [];
+    const answer = (status: number, value: object) =>
+      ({
+        status,
+        headers: {},
+        body: { text: async () => JSON.stringify(value), destroy: () => undefined },
+      }) as unknown as HttpAnswer;
+    const sendOnce = async (url: string) => {
+      sent.push(url);
+      if (url.endsWith('/token')) return answer(200, { access_token: 'token' });
+      if (sent.length === 2) return answer(401, {});
+      throw new OutboundError('unreachable', 'The host does not accept a connection.');
+    };
+    const send = signRequests(
+      sendOnce,
+      giveByCredentials(sendOnce, account('https://far.example'), 'https://far.example/mcp'),
+    );
+    const request = { timeouts: {}, limits: { totalBytes: 1_000 } };
+    await expect(send('https://far.example/mcp', request)).rejects.toBeInstanceOf(UnsentError);
+    expect(sent.map((url) => new URL(url).pathname)).toEqual(['/token', '/mcp', '/token', '/mcp']);
   });
 
   it('leave a call unsent that is refused with a new token, too', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Store } from '../../src/store/store.ts';
-import { addAccount, finishing, opening, openJob, runningJob, start } from './builders.ts';
+import { addAccount, finishing, newPayment, opening, openJob, runningJob, start } from './builders.ts';
 import { bought } from './bought-payment.ts';
 import { testEngines, type TestStore } from './open-test-store.ts';
 
@@ -45,10 +45,19 @@ describe.each(testEngines())('calls of mounted tools on $kind', ({ create }) => 
       now: start,
     });
     await call('files__b', 7, text('ok'), 1n);
+    const { payment } = await store.reservePayment(newPayment({ accountId: owner.accountId, credit: 100n }));
+    const unpaid = runningJob(owner, { kind: 'tool', model: 'files__c' });
+    await openJob(
+      store,
+      opening(unpaid, { now: start, hold: 0n, payment: { identity: payment.identity, most: 100n } }),
+    );
+    await store.finishJob(finishing(unpaid.id, { charge: 9n, now: start + 8, result: '{}' }));
+    await buy(unpaid.id, 'taken', 4n);
     await call('files__b', 9, text('late'), 1n, start + 1_000);
     expect(await store.sumToolCalls({ from: start, to: start + 1_000 })).toEqual([
       { model: 'files__a', calls: 3, errors: 1, p50Ms: 20, p95Ms: 30, income: 10n, cost: 5n, loss: 2n },
       { model: 'files__b', calls: 1, errors: 0, p50Ms: 7, p95Ms: 7, income: 1n, cost: 0n, loss: 0n },
+      { model: 'files__c', calls: 1, errors: 0, p50Ms: 8, p95Ms: 8, income: 0n, cost: 4n, loss: 4n },
     ]);
   });
 });

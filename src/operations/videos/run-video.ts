@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Catalogs } from '../../accounts/catalog/catalog.ts';
 import type { Price } from '../../accounts/catalog/model.ts';
+import { currentPurpose, withPurpose } from '../../kit/call-purpose.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { createMemoryBudget, type MemoryBudget } from '../../limits/memory-budget.ts';
@@ -79,8 +80,10 @@ export const createRunVideo = (options: RunVideoOptions): Executor => {
     try {
       const started = await startOrResume(job, work, context, { ...options, memory });
       const handle = options.routesFor(job.model).resume(started);
-      await untilDone(job, handle, context, options);
-      return await collect(job, work, { started, handle }, context, options);
+      return await withPurpose({ ...currentPurpose(), isQuestion: true }, async () => {
+        await untilDone(job, handle, context, options);
+        return collect(job, work, { started, handle }, context, options);
+      });
     } catch (error) {
       context.signal.throwIfAborted();
       return toFailedOutcome(error, { log: options.log, job, requestId: work.requestId });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { OutboundError } from '../../http/outbound.ts';
+import { isUnsent } from '../../http/outbound.ts';
 import { PurchaseError } from '../../http/pay-settings.ts';
 import { type AnswerHead, retryAfterMs } from '../../http/send-request.ts';
 import type { Clock } from '../../kit/clock.ts';
@@ -103,17 +103,18 @@ const buyAnew = async <Answer extends AnswerHead>(
   { call, refusal }: { call: PaidCall; refusal: AnswerHead },
   exchange: Exchange<Answer>,
 ): Promise<Answer> => {
-  const payment = await signAndRecord(context, call, refusal);
-  const answer = await present(context, { call, payment, isNew: true }, exchange);
-  if (!endsPayment(answer.status)) await endRefused(context, call, payment, answer);
+  const signed = await signAndRecord(context, call, refusal);
+  const answer = await present(context, { call, ...signed }, exchange);
+  if (!endsPayment(answer.status)) await endRefused(context, call, signed.payment, answer);
   return answer;
 };
 
+/** Signs a proof and writes it down. Where another attempt at the same job was first, returns the proof of that one. */
 const signAndRecord = async (
   context: BuyContext,
   call: PaidCall,
   { headers }: AnswerHead,
-): Promise<BoughtPayment> => {
+): Promise<Pick<Presented, 'payment' | 'isNew'>> => {
   const { store, clock, log, wallet, maxPerDay, noteProblem } = context;
   const { signal, maxPrice, ...record } = call;
   const { upstream } = call;
@@ -142,14 +143,15 @@ const signAndRecord = async (
         `${upstream}: the budget of the day, ${formatUsd(maxPerDay)} USD, does not suffice for ${formatUsd(price)} USD`,
         { mayBePaid: false },
       );
-    const payment =
-      outcome === 'exists' ? await resume(context, call) : await store.getBoughtPayment(identity);
+    const isNew = outcome === 'recorded';
+    const payment = isNew ? await store.getBoughtPayment(identity) : await resume(context, call);
     if (payment === null) throw new Error('a payment that was just written down is gone');
-    log.info(
-      { upstream, payment: identity, price: formatUsd(price), jobId: call.jobId },
-      'an upstream is paid',
-    );
-    return payment;
+    if (isNew)
+      log.info(
+        { upstream, payment: identity, price: formatUsd(price), jobId: call.jobId },
+        'an upstream is paid',
+      );
+    return { payment, isNew };
   } catch (error) {
     signal?.throwIfAborted();
     noteProblem(upstream, error instanceof Error ? error.message : String(error));
@@ -161,6 +163,7 @@ const signAndRecord = async (
 interface Presented {
   call: PaidCall;
   payment: BoughtPayment;
+  /** The upstream cannot know the proof yet, unless another attempt at the same job has sent it. */
   isNew: boolean;
 }
 
@@ -207,17 +210,12 @@ const endUnanswered = async (
   payment: BoughtPayment,
   { error, isUnknown }: { error: unknown; isUnknown: boolean },
 ): Promise<unknown> => {
-  const isUnsent =
-    error instanceof OutboundError &&
-    (error.failure === 'unreachable' || error.failure === 'bad_certificate');
-  if (isUnsent && isUnknown) {
+  if (isUnsent(error) && isUnknown) {
     // Another attempt at the same job may have sent it in the meantime.
     const { leaseUntil } = payment;
-    await change(context, payment, 'unused', { reason: 'the upstream could not be reached', leaseUntil });
-    return error;
-  }
-  await change(context, payment, 'sent', { reason: error instanceof Error ? error.message : null });
-  return isUnsent
+    if (await change(context, payment, 'unused', { reason: error.message, leaseUntil })) return error;
+  } else await change(context, payment, 'sent', { reason: error instanceof Error ? error.message : null });
+  return isUnsent(error)
     ? new PurchaseError('a paid upstream could not be reached again', { mayBePaid: true, cause: error })
     : error;
 };
@@ -234,7 +232,8 @@ const endRefused = async (
 ): Promise<void> => {
   const found = await findBoughtOutcome(payment, { ...context, networks: context.wallet.networks });
   const told = readRequired(headers['payment-required'])?.error ?? 'no reason was told';
-  if (found.outcome === 'failed') return change(context, payment, 'unused', { reason: found.reason });
+  if (found.outcome === 'failed')
+    return void (await change(context, payment, 'unused', { reason: found.reason }));
   if (found.outcome === 'settled')
     await change(context, payment, 'lost', {
       transaction: found.transaction,
@@ -270,7 +269,10 @@ const noteAnswer = async (
   else await change(context, payment, 'sent', { transaction, reason: 'the answer broke off' });
 };
 
-/** Only logs an error of the store: the record still says that the proof may be taken, which is safe. */
+/**
+ * Writes down how a payment ends. Returns false if it is another one's now. Only logs an error of the store, as the record
+ * still says that the proof may be taken, which is safe.
+ */
 const change = async (
   { store, clock, log }: BuyContext,
   payment: BoughtPayment,
@@ -280,11 +282,11 @@ const change = async (
     reason = null,
     ...held
   }: Partial<Pick<BoughtPayment, 'transaction' | 'reason' | 'leaseUntil'>>,
-): Promise<void> => {
+): Promise<boolean> => {
   const { identity, checkAt } = payment;
   const isKnown = to === 'unused' || to === 'lost' || (to === 'answered' && transaction !== null);
   try {
-    await store.moveBoughtPayment({
+    const moved = await store.moveBoughtPayment({
       identity,
       // A payment that was answered once stays so when a later call for the same answer fails.
       from: to === 'sent' ? ['sent'] : ['sent', 'answered', 'lost'],
@@ -295,8 +297,10 @@ const change = async (
       ...held,
       now: clock.now(),
     });
+    return moved !== null;
   } catch (error) {
     log.error({ err: error, payment: identity, to }, 'the end of a payment to an upstream was not written');
+    return false;
   }
 };
 

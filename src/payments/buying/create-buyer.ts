@@ -28,9 +28,17 @@ export interface BuyerOptions {
   log: Log;
   /** The networks that the gateway sells on: their nodes are asked. Others are asked at public nodes. */
   sold: readonly X402NetworkConfig[];
-  /** Wallets pay the gateway with test money, so no call is paid for them with other money. */
-  takesTestMoney: boolean;
+  /** What is sold for test money. No other money is paid for it. */
+  soldForTestMoney: Record<Goods, boolean>;
 }
+
+type Goods = 'searches' | 'tools';
+
+/** What an operator can do instead of buying with real money what is sold for test money. */
+const remedies: Record<Goods, string> = {
+  searches: 'X402_NETWORKS to main networks',
+  tools: 'WALLET_ACCOUNTS=off',
+};
 
 export type Buyer = ReturnType<typeof createBuyer>;
 
@@ -43,7 +51,7 @@ const claimMs = 60_000;
 const refusalLimits = { totalBytes: 65_536 };
 
 /** Buys answers of upstreams that are sold by x402, from the operator's wallets. */
-export const createBuyer = ({ store, clock, log, sold, takesTestMoney }: BuyerOptions) => {
+export const createBuyer = ({ store, clock, log, sold, soldForTestMoney }: BuyerOptions) => {
   const networks: BuyingNetwork[] = [];
   const problems = new Map<string, { problem: string; at: number }>();
   const warn = throttle<{ upstream: string; problem: string }>(logIntervalMs, (facts, leftOut) =>
@@ -54,28 +62,31 @@ export const createBuyer = ({ store, clock, log, sold, takesTestMoney }: BuyerOp
     warn({ upstream, problem });
   };
 
-  const open = (pay: PayConfig): BuyContext => {
+  /** Throws ConfigError where real money would buy `goods` that are sold for test money. */
+  const open = (pay: PayConfig, goods: Goods | null): BuyContext => {
     const wallet = openWallet(pay, sold);
+    const real = wallet.networks.find(({ isTest }) => !isTest);
+    if (goods !== null && soldForTestMoney[goods] && real !== undefined)
+      throw new ConfigError(
+        `${pay.setting}.networks: ${real.label} has real money, and this gateway sells ${goods} for test money. Name a test ` +
+          `network, or set ${remedies[goods]}`,
+      );
     networks.push(...wallet.networks);
     return { store, clock, log, wallet, maxPerDay: pay.maxPerDay, noteProblem };
   };
 
+  /** Pays providers, whose models are sold for real money as well. */
   const payFor: PayFor = (http, { upstream, pay }) =>
-    createPayingClient(http, { upstream, context: open(pay) });
+    createPayingClient(http, { upstream, context: open(pay, null) });
 
-  const payForCalls: PayForCalls = ({ upstream, pay }) => {
-    const context = open(pay);
-    const real = context.wallet.networks.find(({ isTest }) => !isTest);
-    if (takesTestMoney && real !== undefined)
-      throw new ConfigError(
-        `${pay.setting}.networks: ${real.label} has real money, and wallets pay this gateway with test money. Name a test ` +
-          'network, or set WALLET_ACCOUNTS=off',
-      );
-    return createPayingCaller(upstream, context);
-  };
+  const payForSearches: PayFor = (http, { upstream, pay }) =>
+    createPayingClient(http, { upstream, context: open(pay, 'searches') });
+
+  const payForCalls: PayForCalls = ({ upstream, pay }) => createPayingCaller(upstream, open(pay, 'tools'));
 
   return {
     payFor,
+    payForSearches,
     payForCalls,
     /** The last problem of each upstream that was not paid, as this process has seen it. */
     problems: (): ReadonlyMap<string, { problem: string; at: number }> => problems,
@@ -86,14 +97,17 @@ export const createBuyer = ({ store, clock, log, sold, takesTestMoney }: BuyerOp
         intervalMs: checkEveryMs,
         signal,
         log,
-        work: () => checkBought({ store, clock }, { networks, signal }),
+        work: () => checkBought({ store, clock, log }, { networks, signal }),
       }),
   };
 };
 
-/** Looks up due payments: those that were not taken leave their budget, and of the others the transaction is noted. */
+/**
+ * Looks up due payments: those that were not taken leave their budget, and of the others the transaction is noted. One that
+ * cannot be looked up is logged, and due again later.
+ */
 export const checkBought = async (
-  { store, clock }: Pick<BuyerOptions, 'store' | 'clock'>,
+  { store, clock, log }: Pick<BuyerOptions, 'store' | 'clock' | 'log'>,
   { networks, signal }: { networks: readonly BuyingNetwork[]; signal: AbortSignal },
 ): Promise<void> => {
   const claimedAt = clock.now();
@@ -104,21 +118,32 @@ export const checkBought = async (
   });
   for (const payment of due) {
     if (signal.aborted) return;
-    const found = await findBoughtOutcome(payment, { networks, clock });
-    const { identity, state, createdAt } = payment;
-    const now = clock.now();
-    const end = endOf(payment, found.outcome);
-    await store.moveBoughtPayment({
-      identity,
-      from: [state],
-      to: end ?? state,
-      transaction: found.outcome === 'settled' ? found.transaction : null,
-      reason: 'reason' in found ? found.reason : payment.reason,
-      // At growing intervals, until the chain answers.
-      checkAt: end === null ? now + Math.max(claimMs, Math.ceil((now - createdAt) / 4)) : null,
-      now,
-    });
+    try {
+      await checkOne(payment, { store, clock, networks });
+    } catch (error) {
+      log.error({ err: error, payment: payment.identity }, 'a payment to an upstream could not be looked up');
+    }
   }
+};
+
+const checkOne = async (
+  payment: BoughtPayment,
+  { store, clock, networks }: Pick<BuyerOptions, 'store' | 'clock'> & { networks: readonly BuyingNetwork[] },
+): Promise<void> => {
+  const found = await findBoughtOutcome(payment, { networks, clock });
+  const { identity, state, createdAt } = payment;
+  const now = clock.now();
+  const end = endOf(payment, found.outcome);
+  await store.moveBoughtPayment({
+    identity,
+    from: [state],
+    to: end ?? state,
+    transaction: found.outcome === 'settled' ? found.transaction : null,
+    reason: 'reason' in found ? found.reason : payment.reason,
+    // At growing intervals, until the chain answers.
+    checkAt: end === null ? now + Math.max(claimMs, Math.ceil((now - createdAt) / 4)) : null,
+    now,
+  });
 };
 
 const endOf = ({ state }: BoughtPayment, outcome: string): BoughtPayment['state'] | null => {
@@ -133,7 +158,7 @@ const createPayingClient = (
 ): HttpClient => ({
   close: http.close,
   send: async (url, given) => {
-    if (isQuestion(given)) return http.send(url, given);
+    if (isQuestion()) return http.send(url, given);
     const request = await withWholeBody(given);
     const call = toPaidCall(upstream, { url: String(url), ...request });
     return buyAnswer(context, call, async (headers, isForCaller) => {
@@ -149,7 +174,7 @@ const createPayingClient = (
     });
   },
   receive: async (url, given) => {
-    if (isQuestion(given)) return http.receive(url, given);
+    if (isQuestion()) return http.receive(url, given);
     const request = await withWholeBody(given);
     const call = toPaidCall(upstream, { url: String(url), ...request });
     return buyAnswer(context, call, async (headers, isForCaller) => {
@@ -166,7 +191,7 @@ const createPayingClient = (
   },
 });
 
-/** What is no HTTP passes through the same steps: a result is a 200, terms are a 402. */
+/** What is no HTTP passes through the same steps: a result is a 200, terms are a 402, a busy server is a 429. */
 const createPayingCaller =
   (upstream: string, context: BuyContext): ReturnType<PayForCalls> =>
   async ({ name, input, ...limits }, attempt) => {
@@ -175,10 +200,14 @@ const createPayingCaller =
     const bought = await buyAnswer(context, { ...purpose, ...limits, upstream, request }, async (headers) => {
       const header = headers['payment-signature'];
       const proof = header === undefined ? null : { header, payload: decodeBase64Json(header) };
-      const { result, terms, receipt } = await attempt(proof);
+      const { result, terms, receipt, busy } = await attempt(proof);
       const answer = {
-        status: terms === null ? 200 : 402,
-        headers: { 'payment-required': toHeader(terms), 'payment-response': toHeader(receipt) },
+        status: busy !== undefined ? 429 : terms === null ? 200 : 402,
+        headers: {
+          'payment-required': toHeader(terms),
+          'payment-response': toHeader(receipt),
+          'retry-after': busy?.retryAfter,
+        },
         result,
       };
       return { answer, isWhole: true };
@@ -188,9 +217,8 @@ const createPayingCaller =
 
 const toHeader = (value: unknown): string => (typeof value === 'string' ? value : encodeBase64Json(value));
 
-/** Questions about a job that has begun are not bought: each would replay the first answer. */
-const isQuestion = ({ method = 'GET' }: HttpRequest): boolean =>
-  method === 'GET' && currentPurpose().jobId !== null;
+/** Questions are not bought: each would replay the first answer. */
+const isQuestion = (): boolean => currentPurpose().isQuestion === true;
 
 /** A request may be sent several times, so a streamed body is read first. */
 const withWholeBody = async <Request extends HttpRequest>(

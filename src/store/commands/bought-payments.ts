@@ -70,7 +70,9 @@ interface Resumption {
  * have happened, as its lease guards it. Otherwise it is one that has no answer and that no process waits for.
  */
 export const resumeBoughtPayment = write({
-  text: `update bought_payments set lease_until = $3, updated_at = $2
+  // A lease that was taken in the same millisecond ends as well: whoever has it compares its time.
+  text: `update bought_payments
+    set lease_until = case when lease_until = $3 then lease_until + 1 else $3 end, updated_at = $2
     where request = $1 and ((job_id is not null and state <> 'unused')
       or (job_id is null and state = 'sent' and lease_until <= $2 and created_at > $4))
     returning ${bought.list()}`,

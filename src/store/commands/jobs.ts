@@ -51,7 +51,7 @@ const toolSumFields = {
   errors: integer(),
   p50Ms: integer(),
   p95Ms: integer(),
-  /** Without what was refunded. */
+  /** Without what was refunded, and without what is still owed. */
   income: int64(),
   /** What was paid for them by x402, and how much of it for calls that nobody paid. */
   cost: int64(),
@@ -70,7 +70,7 @@ export const sumToolCalls = read({
       min(case when place * 100 >= calls * 50 then took end) as p50_ms,
       min(case when place * 100 >= calls * 95 then took end) as p95_ms, cast(sum(paid) as bigint) as income,
       cast(sum(cost) as bigint) as cost, cast(sum(case when paid = 0 then cost else 0 end) as bigint) as loss
-    from (select j.model, j.finished_at - j.created_at as took, h.captured - h.refunded as paid,
+    from (select j.model, j.finished_at - j.created_at as took, (h.captured - h.refunded) * coalesce(h.debited, 1) as paid,
         case when j.status = 'failed' or j.result like '%,"isError":true}' then 1 else 0 end as failed,
         (select cast(coalesce(sum(b.price), 0) as bigint) from bought_payments b
           where b.job_id = j.id and b.state <> 'unused') as cost,

@@ -6,6 +6,7 @@ import {
   videoKeepMs,
   type VideoJobRequest,
 } from '../../../src/operations/videos/run-video.ts';
+import { currentPurpose } from '../../../src/kit/call-purpose.ts';
 import { silentLog } from '../../../src/kit/log.ts';
 import { formatUsd } from '../../../src/kit/money.ts';
 import type { Moderator } from '../../../src/providers/provider.ts';
@@ -169,6 +170,20 @@ describe.each(testEngines())('video jobs on $kind', ({ create }) => {
     ]);
     for (const { expiresAt } of media) expect(expiresAt).toBe((job.finishedAt ?? 0) + videoKeepMs);
     expect(saved).toEqual(['video of task-1', 'last_frame of task-1']);
+  });
+
+  it('asks for a video that it began, and only begins as work that may be paid for', async () => {
+    const asked: unknown[] = [];
+    const note = (step: string): void => void asked.push([step, currentPurpose().isQuestion === true]);
+    upstream.start = async () => (note('start'), 'task-1');
+    upstream.report = () => (note('report'), { state: 'done' });
+    upstream.beforeFetch = () => note('fetch');
+    await end(beginRunner(), await open());
+    expect(asked).toEqual([
+      ['start', false],
+      ['report', true],
+      ['fetch', true],
+    ]);
   });
 
   it('is handed over at once by a process that ends, and goes on with the same upstream task', async () => {

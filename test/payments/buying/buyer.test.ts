@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { readConfig } from '../../../src/config/config.ts';
 import { type PayConfig, PurchaseError } from '../../../src/http/pay-settings.ts';
-import { withPurpose } from '../../../src/kit/call-purpose.ts';
+import { withPurpose, type CallPurpose } from '../../../src/kit/call-purpose.ts';
 import { createHttpClient, type HttpClient } from '../../../src/http/http-client.ts';
 import { OutboundError } from '../../../src/http/outbound.ts';
 import { silentLog } from '../../../src/kit/log.ts';
@@ -18,6 +18,7 @@ let seller: PaidSearch;
 let keys: string[];
 let sold: ReturnType<typeof readConfig>['x402']['networks'];
 
+const nothing = { searches: false, tools: false };
 /** Of an image, in the smallest unit of USDC. */
 const imagePrice = 40_000n;
 
@@ -92,14 +93,14 @@ describe.each(['base', 'solana'] as const)('a buyer on %s', (chain) => {
       receive: (url, request) =>
         struck(request.headers, (headers) => http.receive(url, { ...request, headers })),
     };
-    const buyer = createBuyer({ store, clock, log: silentLog, sold, takesTestMoney: false });
+    const buyer = createBuyer({ store, clock, log: silentLog, sold, soldForTestMoney: nothing });
     return buyer.payFor(faulty, { upstream: 'seller', pay: payWith(limits) });
   };
   const ask = async (
     paying: HttpClient,
-    { path, body, jobId = null }: { path: string; body?: object; jobId?: string | null },
+    { path, body, jobId = null, ...more }: { path: string; body?: object } & Partial<CallPurpose>,
   ): Promise<string> =>
-    withPurpose({ operation: 'test', jobId, soldPayment: null }, async () => {
+    withPurpose({ operation: 'test', jobId, soldPayment: null, ...more }, async () => {
       const chunks: Buffer[] = [];
       const { status } = await paying.receive(`${seller.gateway.url}${path}`, {
         timeouts: { totalMs: 30_000 },
@@ -202,6 +203,15 @@ describe.each(['base', 'solana'] as const)('a buyer on %s', (chain) => {
     expect(await list()).toEqual([]);
   });
 
+  it('buys what a job reads, and pays for no question about work that has begun', async () => {
+    const read = { path: '/v1/search?limit=6', jobId: 'job' };
+    const charged = await seller.charged(async () => {
+      await expect(ask(open(), { ...read, isQuestion: true })).rejects.toThrow('expected 402 to be 200');
+      await ask(open(), read);
+    });
+    expect([charged, proofs.length]).toEqual([searchPrice, 1]);
+  });
+
   it('gives a proof back to the budget that could not be sent', async () => {
     faults = ['unreachable'];
     await expect(draw(open(), 'job')).rejects.toMatchObject({ failure: 'unreachable' });
@@ -242,7 +252,7 @@ describe.each(['base', 'solana'] as const)('a buyer on %s', (chain) => {
     solana.controls.expireBlockhash();
     solana.controls.advanceSlots(64);
     const { networks } = openWallet(payWith({}), sold);
-    await checkBought({ store, clock }, { networks, signal: new AbortController().signal });
+    await checkBought({ store, clock, log: silentLog }, { networks, signal: new AbortController().signal });
     expect(await list()).toMatchObject([{ state: 'unused' }]);
     expect(await spent()).toBe(0n);
     // The blocks of Base are a day ahead now, so its seller takes no proof any more.
@@ -251,22 +261,28 @@ describe.each(['base', 'solana'] as const)('a buyer on %s', (chain) => {
   });
 });
 
-describe('a buyer for a gateway that takes test money', () => {
-  it('pays for no call with real money', () => {
-    const store = {} as Store;
-    const open = (takesTestMoney: boolean, network: string) =>
-      createBuyer({ store, clock: Date, log: silentLog, sold, takesTestMoney }).payForCalls({
-        upstream: 'mcp_servers.far',
-        pay: {
-          setting: 'pay',
-          keys,
-          maxPerCall: 1n,
-          maxPerDay: 1n,
-          networks: [network],
-        },
-      });
-    expect(() => open(true, 'base')).toThrow('pay.networks: Base has real money');
-    expect(open(true, 'base-sepolia')).toBeTypeOf('function');
-    expect(open(false, 'base')).toBeTypeOf('function');
+describe('a buyer for a gateway', () => {
+  const open = (goods: 'searches' | 'tools' | 'models', network: string, isSoldForTestMoney: boolean) => {
+    const soldForTestMoney = { searches: isSoldForTestMoney, tools: isSoldForTestMoney };
+    const buyer = createBuyer({ store: {} as Store, clock: Date, log: silentLog, sold, soldForTestMoney });
+    const limits = { maxPerCall: 1n, maxPerDay: 1n };
+    const of = { upstream: 'far', pay: { setting: 'pay', keys, networks: [network], ...limits } };
+    if (goods === 'tools') return buyer.payForCalls(of);
+    return (goods === 'searches' ? buyer.payForSearches : buyer.payFor)({} as HttpClient, of);
+  };
+
+  it.each([
+    ['searches', 'X402_NETWORKS to main networks'],
+    ['tools', 'WALLET_ACCOUNTS=off'],
+  ] as const)('buys no %s with real money that are sold for test money', (goods, remedy) => {
+    expect(() => open(goods, 'base', true)).toThrow(
+      `pay.networks: Base has real money, and this gateway sells ${goods} for test money. Name a test network, or set ${remedy}`,
+    );
+    expect(open(goods, 'base-sepolia', true)).toBeDefined();
+    expect(open(goods, 'base', false)).toBeDefined();
+  });
+
+  it('buys answers of models with real money', () => {
+    expect(open('models', 'base', true)).toBeDefined();
   });
 });

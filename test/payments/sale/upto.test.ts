@@ -1,10 +1,9 @@
-import fc from 'fast-check';
 import { createPublicClient, http } from 'viem';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { decodeBase64Json, encodeBase64Json } from '../../../src/payments/chains/core/wire.ts';
 import { parseProof, paymentIdentity } from '../../../src/payments/wire/parse-proof.ts';
-import { toChargedUnits, WorkNotEndedError } from '../../../src/payments/sale/scheme.ts';
+import { WorkNotEndedError } from '../../../src/payments/sale/scheme.ts';
 import type { Challenge, AnswerOrder, Proofs, X402Gate } from '../../../src/payments/sale/gate.ts';
 import type { Payment } from '../../../src/store/store.ts';
 import { permit2Addresses } from '../../chains/permit2-code.ts';
@@ -393,24 +392,4 @@ describe('the settlement of a payment of what was used', () => {
     bury();
     await lost;
   });
-});
-
-it('charges what was used, rounded up to the smallest unit of the token, and never more than was signed', () => {
-  fc.assert(
-    fc.property(
-      fc.bigInt(0n, 10n ** 12n),
-      fc.bigInt(0n, 10n ** 12n),
-      fc.constantFrom(6, 9, 18),
-      (used, signed, decimals) => {
-        const toNano = (units: bigint): bigint => (units * 10n ** 9n) / 10n ** BigInt(decimals);
-        const most = (signed * 10n ** BigInt(decimals)) / 10n ** 9n;
-        const units = toChargedUnits(used, { decimals, most });
-        expect(units).toBeLessThanOrEqual(most);
-        if (units < most) {
-          expect(toNano(units)).toBeGreaterThanOrEqual(used);
-          expect(toNano(units - 1n) < used || used === 0n).toBe(true);
-        }
-      },
-    ),
-  );
 });

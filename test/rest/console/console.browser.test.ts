@@ -234,6 +234,7 @@ const operatorPaths = (): string[] => [
   '/operator/payments',
   `/operator/payments/${encodeURIComponent(identity)}`,
   '/operator/revenue',
+  '/operator/profiles',
   '/operator/tools',
   '/operator/changes',
   '/operator/changes/issue_key',

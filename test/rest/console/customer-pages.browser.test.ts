@@ -116,9 +116,32 @@ describe('the console of a customer', () => {
       const answered = page.waitForResponse('**/console/v1/images/generations');
       await page.getByRole('button', { name: 'Make the image' }).click();
       keys.add((await answered).request().headers()['idempotency-key']);
-      await page.getByText('Cost: $0.00.').waitFor();
+      await page.getByRole('alert').filter({ hasText: 'The model provider failed' }).waitFor();
+      await page.getByText('Nothing was charged.').waitFor();
     }
     expect([keys.size, keys.has(undefined)]).toEqual([2, false]);
+  });
+
+  it('says why a video or a chat failed, and that nothing was charged', async () => {
+    const { page } = await open('/playground?kind=video');
+    const failure = page.getByRole('alert').filter({ hasText: 'The sandbox refused this prompt' });
+    const uncharged = page.getByText('Nothing was charged.');
+    await page.getByLabel('What the video shows').fill('[sandbox:moderated]');
+    await page.getByRole('button', { name: 'Make the video' }).click();
+    await failure.waitFor();
+    await uncharged.waitFor();
+    await page.getByRole('button', { name: 'Chat' }).click();
+    await page.getByLabel('Your message').fill('[sandbox:moderated]');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await failure.waitFor();
+    await uncharged.waitFor();
+    // It is no part of the conversation, and can be changed.
+    expect(await page.getByLabel('Your message').inputValue()).toBe('[sandbox:moderated]');
+    expect(await page.locator('.chat li').count()).toBe(0);
+    await page.getByLabel('Your message').fill('Hello');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByText(/^Cost: \$0\.000/).waitFor();
+    expect([await failure.count(), await uncharged.count()]).toEqual([0, 0]);
   });
 
   it('shows the days of an address with times', async () => {

@@ -145,8 +145,8 @@ describe('the console of an operator', () => {
   });
 
   it('forgets a person, of whom the audit log has no name', async () => {
-    const { page } = await open('/gateway');
-    await page.getByRole('link', { name: 'Forget a person for good' }).click();
+    const { page } = await open('/profiles');
+    await page.getByRole('link', { name: 'Forget people for good' }).click();
     await page.getByLabel(/^Usernames/).fill('jane.doe\njohn.doe');
     await page.getByRole('button', { name: 'Forget people for good' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Forget' }).click();

@@ -4,6 +4,7 @@ import {
   getTransactionDecoder,
   getTransactionEncoder,
   partiallySignTransaction,
+  signBytes,
 } from '@solana/kit';
 import type { Page } from 'playwright-core';
 import { privateKeyToAccount } from 'viem/accounts';
@@ -38,6 +39,11 @@ export const giveWallets = async (page: Page, { base, solana }: Chains): Promise
     const signed = await partiallySignTransaction([keys], transaction);
     return [...getTransactionEncoder().encode(signed)];
   });
+  await page.exposeFunction('askSolanaToSignIn', async (bytes: number[]) => {
+    given.asked.push(Buffer.from(bytes).toString());
+    if (given.refuses) return null;
+    return [...(await signBytes(keys.privateKey, Uint8Array.from(bytes)))];
+  });
   await page.addInitScript(`
     const provider = {
       request: async ({ method, params }) => {
@@ -71,6 +77,14 @@ export const giveWallets = async (page: Page, { base, solana }: Chains): Promise
           signTransaction: async ({ transaction }) => [
             { signedTransaction: new Uint8Array(await askSolana([...transaction])) },
           ],
+        },
+        'solana:signMessage': {
+          version: '1.0.0',
+          signMessage: async ({ message }) => {
+            const signature = await askSolanaToSignIn([...message]);
+            if (signature === null) throw new Error('User rejected the request.');
+            return [{ signedMessage: message, signature: new Uint8Array(signature) }];
+          },
         },
       },
     };

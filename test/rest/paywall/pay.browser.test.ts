@@ -216,6 +216,66 @@ const payTopUp = async (page: Page): Promise<void> => {
   await page.getByRole('dialog').getByRole('button', { name: 'Pay 2.00 USDC' }).click();
 };
 
+describe('the console of a wallet of Solana', () => {
+  const signIn = 'Sign in with Test wallet of Solana (Solana)';
+
+  it('has what the wallet bought, after it signed one text, which cost nothing', async () => {
+    const { page, wallets, reports } = await enter('gaming');
+    await choose(page, solanaWallet);
+    await confirm(page);
+    await seeResults(page);
+    wallets.asked.length = 0;
+    const charged = await sold.charged(async () => {
+      await page.goto(`${sold.gateway.url}/console/purchases`);
+      await choose(page, signIn);
+      await page.getByRole('row', { name: /0\.10/ }).first().waitFor();
+    });
+    expect(charged).toBe(0n);
+    const { address } = sold.chains.solana.buyer;
+    expect(wallets.asked).toHaveLength(1);
+    expect(wallets.asked[0]).toContain(`wants you to sign in with your Solana account:\n${address}\n`);
+    expect(wallets.asked[0]).toContain('\nChain ID: EtWTRABZaYq6iMfeYKouRu166VU2xqa1\n');
+    expect(reports).toEqual([]);
+  });
+
+  it('is not opened where the person does not sign, and says so', async () => {
+    const page = await visit();
+    const wallets = await giveWallets(page, sold.chains);
+    wallets.refuses = true;
+    await page.goto(`${sold.gateway.url}/console`);
+    await choose(page, signIn);
+    await page.getByRole('alert').filter({ hasText: 'User rejected the request.' }).waitFor();
+    expect(await page.getByRole('navigation').count()).toBe(0);
+  });
+
+  it('offers only wallets that can sign a text, of networks that this gateway takes', async () => {
+    const page = await visit();
+    await giveWallets(page, sold.chains);
+    await page.addInitScript(`
+      const plain = { name: 'Plain', features: { 'standard:connect': {}, 'solana:signTransaction': {} } };
+      addEventListener('wallet-standard:app-ready', ({ detail }) => detail.register(plain));
+    `);
+    const offered = async (networks: string): Promise<readonly string[]> => {
+      await page.route('**/console', async (route) => {
+        const answer = await route.fetch();
+        const body = (await answer.text()).replace(/data-networks="[^"]*"/, `data-networks='${networks}'`);
+        await route.fulfill({ response: answer, body });
+      });
+      await page.goto(`${sold.gateway.url}/console`);
+      await page
+        .getByRole('button', { name: /^Sign in with/ })
+        .first()
+        .waitFor();
+      return page.getByRole('button', { name: /^Sign in with/ }).allTextContents();
+    };
+    const evm = 'Sign in with Test wallet (Ethereum)';
+    expect(await offered('{"eip155:84532":"Base Sepolia"}')).toEqual([evm]);
+    expect(await offered('{"eip155:84532":"Base","solana:x":"Solana"}')).toEqual([evm, signIn]);
+    await page.evaluate(axe.source);
+    expect((await page.evaluate<axe.AxeResults>('axe.run()')).violations).toEqual([]);
+  });
+});
+
 describe('the top-up of the console', () => {
   const open = async () => {
     const { store } = sold.gateway.services;
