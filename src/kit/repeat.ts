@@ -71,7 +71,7 @@ export class LeaseLostError extends Error {
 export interface OutliveOptions {
   /** For the log, as in "writing the end of a job". */
   what: string;
-  jobId: string;
+  jobId?: string;
   log: Log;
   /** Ends the retries; its reason is thrown. */
   signal?: AbortSignal;

@@ -116,7 +116,7 @@ export const answerCall = async (
     const refusal = toRefusal(error);
     const { page, code, message } = error;
     if (page === undefined) return refusal;
-    const shown = code === 'confirmation_required' ? message : needsMoney;
+    const shown = code === 'insufficient_balance' ? needsMoney : message;
     const asking = await askByUrl({ page, message: shown, meta: refusal._meta }, context);
     return asking ?? toRefusal(error.withMessage(`${message} ${openFirst(page)}`));
   }

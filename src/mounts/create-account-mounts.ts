@@ -2,10 +2,11 @@ import type { ToolSecret } from '../store/store.ts';
 import { busyMs, createMount, type CalledTool, type MountOutcome, type MountParts } from './create-mount.ts';
 import { headerValue, type MountConfig, type MountTarget } from './mount-settings.ts';
 import type { CallContext } from './mounted-server.ts';
+import type { SignIns } from './create-sign-ins.ts';
 import type { Owner, SecretVault } from './secret-vault.ts';
 
 interface AccountMount extends Owner {
-  /** The secrets that it was started with, as they are stored. */
+  /** The secrets that it was started with, as they are stored; of a sign-in its id. */
   secrets: string;
   mount: ReturnType<typeof createMount>;
   /** The number of calls under way. */
@@ -20,6 +21,7 @@ interface AccountMount extends Owner {
 interface AccountMountsParts {
   parts: MountParts;
   vault: SecretVault;
+  signIns: SignIns;
   /** The most servers at once. An account has at most a quarter of them. */
   max: number;
 }
@@ -35,7 +37,7 @@ export type AccountMounts = ReturnType<typeof createAccountMounts>;
  */
 export const createAccountMounts = (
   configs: readonly MountConfig[],
-  { parts, vault, max }: AccountMountsParts,
+  { parts, vault, signIns, max }: AccountMountsParts,
 ) => {
   const running: Running = new Map();
   /** Those that made room, until their processes have ended. */
@@ -50,8 +52,9 @@ export const createAccountMounts = (
     const sealed = await vault.list(owner, names);
     const config = byName.get(owner.server);
     if (isClosed || config === undefined || sealed.length < names.length) return null;
+    const secrets = signIns.identify(owner, sealed);
     const found = running.get(keyOf(owner));
-    if (found?.ending.signal.aborted === false && found.secrets === JSON.stringify(sealed)) {
+    if (found?.ending.signal.aborted === false && found.secrets === secrets) {
       found.calls += 1;
       return found;
     }
@@ -59,8 +62,8 @@ export const createAccountMounts = (
     if (leaving === null) return null;
     const started: AccountMount = {
       ...owner,
-      secrets: JSON.stringify(sealed),
-      mount: open(owner, config, { parts, vault, sealed }),
+      secrets,
+      mount: open(owner, config, { parts, vault, signIns, sealed }),
       calls: 1,
       usedAt: performance.now(),
       ending: new AbortController(),
@@ -76,7 +79,6 @@ export const createAccountMounts = (
     if (found?.ending.signal.aborted === false) return found.mount.restMs() || null;
     return found === undefined && findRoom(running, max, owner) === null ? busyMs : null;
   };
-
   const call = async (owner: Owner, called: CalledTool, context: CallContext): Promise<MountOutcome> => {
     const used = await take(owner).catch((error: unknown) => {
       parts.log.error({ err: error, ...owner }, 'the secrets of an account could not be read');
@@ -148,13 +150,13 @@ const findRoom = (running: Running, max: number, { accountId }: Owner): AccountM
 const open = (
   owner: Owner,
   { target, ...config }: MountConfig,
-  { parts, vault, sealed }: Omit<AccountMountsParts, 'max'> & { sealed: readonly ToolSecret[] },
+  { parts, vault, signIns, sealed }: Omit<AccountMountsParts, 'max'> & { sealed: readonly ToolSecret[] },
 ): AccountMount['mount'] => {
   const own = Object.fromEntries(sealed.map((secret) => [secret.name, vault.open(owner, secret)]));
-  return createMount(
-    { ...config, target: withSecrets(target, own) },
-    { ...parts, log: parts.log.child({ account: owner.accountId }) },
-  );
+  return createMount(signIns.withTokens({ ...config, target: withSecrets(target, own) }, owner.accountId), {
+    ...parts,
+    log: parts.log.child({ account: owner.accountId }),
+  });
 };
 
 /** Gives secrets to a server: in its environment, or in the headers of its requests in place of the operator's. */

@@ -7,8 +7,8 @@ import { createHttpClient } from '../http/http-client.ts';
 import type { OutboundSend } from '../http/create-outbound.ts';
 import { leaveBody, type HttpAnswer } from '../http/send-request.ts';
 import { isJsonObject, parseJson } from '../kit/json.ts';
-import { signRequests } from './sign-requests.ts';
-import type { MountTarget } from './mount-settings.ts';
+import { giveByCredentials, signRequests } from './sign-requests.ts';
+import type { HttpTarget } from './mount-settings.ts';
 import { BusyError, PaymentRequiredError, UnsentError } from './mounted-server.ts';
 
 const connectMs = 5_000;
@@ -21,7 +21,6 @@ const maxErrorText = 2_000;
 /** What the request of a call has and gets beside its message, in base64. The SDK stands between. */
 export const httpPayment = new AsyncLocalStorage<{ proof: string | null; receipt: string | null }>();
 
-type HttpTarget = Extract<MountTarget, { kind: 'http' }>;
 interface HttpParts {
   outbound: OutboundSend;
   /** An answer ends after this time, also if nobody waits for it. */
@@ -56,13 +55,15 @@ export const createHttpTransport = (target: HttpTarget, parts: HttpParts): Trans
 
 /** Makes `fetch` for a transport of the SDK. `onStreamEnd`: called when the standing stream of `isSse` ends. */
 export const createMountFetch = (
-  { url, isPrivate, isSse, headers: own, oauth }: HttpTarget,
+  { url, isPrivate, isSse, headers: own, oauth, tokens }: HttpTarget,
   { outbound, totalMs, onStreamEnd }: HttpParts & { onStreamEnd: () => void },
 ): { fetch: FetchLike; close: () => Promise<void> } => {
   const { origin } = new URL(url);
   const client = isPrivate ? createHttpClient({ connectMs, allowsHttp2: false }) : null;
   const { send } = client ?? outbound;
-  const sendSigned = oauth === null ? send : signRequests(send, oauth, url.replace(/[?#].*/s, ''));
+  const isOurs = oauth?.per_account === false;
+  const giveToken = isOurs ? giveByCredentials(send, oauth, url.replace(/[?#].*/s, '')) : tokens;
+  const sendSigned = giveToken === undefined ? send : signRequests(send, giveToken);
   return {
     fetch: async (address, { method = 'GET', headers, body, signal = null } = {}) => {
       if (new URL(address).origin !== origin)

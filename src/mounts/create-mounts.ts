@@ -13,6 +13,7 @@ import { createMount, type MountOutcome, type MountParts, type MountTimes } from
 import { freeOfCharge, type MountConfig, type ToolPrice } from './mount-settings.ts';
 import type { CallContext } from './mounted-server.ts';
 import { createProcessGroups } from './process-groups.ts';
+import { createSignIns, type SignIns } from './create-sign-ins.ts';
 import { createSecretVault, type Owner } from './secret-vault.ts';
 import { showTool } from './show-tool.ts';
 
@@ -51,6 +52,8 @@ export interface Mounts {
   takeTurn(tool: Pick<OfferedTool, 'server'>, accountId: string): Release | null;
   /** What accounts set for servers. */
   secrets: Pick<AccountMounts, 'namesOf' | 'lacks' | 'takes' | 'set'>;
+  /** How accounts sign in to servers. */
+  signIns: Pick<SignIns, 'pageOf' | 'begin' | 'finish'>;
   /** Calls a tool once, for an account. Never rejects. */
   call(
     tool: Pick<OfferedTool, 'server' | 'tool' | 'pin'> & { accountId: string },
@@ -76,7 +79,8 @@ export interface MountsOptions {
   };
   /** Of this gateway, for the servers. */
   version: string;
-  store: Pick<Store, 'noteMountedTools' | 'listAcceptedPins' | 'listToolSecrets' | 'setToolSecret'>;
+  store: Pick<Store, 'noteMountedTools' | 'listAcceptedPins'> & Parameters<typeof createSecretVault>[0];
+  publicUrl: () => string;
   outbound: OutboundSend;
   clock: Clock;
   log: Log;
@@ -105,22 +109,22 @@ const pinLifeMs = 1_000;
 export const createMounts = ({
   config: { mounts: configs, brand, dataDir, toolSecretKeys: keys, maxToolProcesses: max },
   version,
-  store,
-  clock,
-  log,
-  outbound,
-  telemetry,
   payForCalls,
   times = usualTimes,
+  ...services
 }: MountsOptions): Mounts => {
+  const { store, log } = services;
   const clientInfo = { name: brand, version };
   const groups = createProcessGroups(join(dataDir, 'mounted-processes'));
   const payers = openPayers(configs, payForCalls);
-  const parts = { store, clock, log, outbound, telemetry, groups, times, clientInfo, payers };
+  const parts = { ...services, groups, times, clientInfo, payers };
+  const vault = createSecretVault(store, keys);
+  const signIns = createSignIns(configs, { ...parts, vault });
   const accounts = createAccountMounts(configs, {
     // What is listed is that of the operator's own start.
     parts: { ...parts, store: { noteMountedTools: async () => undefined }, onTools: () => undefined },
-    vault: createSecretVault(store, keys),
+    vault,
+    signIns,
     max,
   });
   const ending = new AbortController();
@@ -128,10 +132,10 @@ export const createMounts = ({
   let pins: ReadonlyMap<string, string> = new Map();
   let pinsReadAt = -Infinity;
   let list: readonly OfferedTool[] | null = null;
+  const listed = configs.map((config) => signIns.withTokens(config));
   const mounts = new Map(
-    configs.map((config) => [config.name, createMount(config, { ...parts, onTools: () => (list = null) })]),
+    listed.map((config) => [config.name, createMount(config, { ...parts, onTools: () => (list = null) })]),
   );
-
   const takeTurn = createTurns(configs);
   const mountOf = (owner: Owner) => accounts.mountOf(owner) ?? mounts.get(owner.server);
 
@@ -166,6 +170,7 @@ export const createMounts = ({
     takeTurn,
     restMs: (owner) => mountOf(owner)?.restMs() ?? null,
     secrets: accounts,
+    signIns,
     call: async ({ tool, pin, ...owner }, input, context) =>
       (await mountOf(owner)?.call({ tool, pin, input }, context)) ?? { kind: 'unsent' },
     states: () => [...mounts].map(([server, { state }]) => ({ server, state: state() })),

@@ -29,5 +29,5 @@ const secretsOf = (target: MountTarget): [name: string, value: string][] => {
     name,
     value.replace(/^Bearer /, ''),
   ]);
-  return target.oauth === null ? headers : [...headers, ['client_secret', target.oauth.secret]];
+  return target.oauth?.secret === undefined ? headers : [...headers, ['client_secret', target.oauth.secret]];
 };

@@ -7,7 +7,9 @@ import { ConfigError } from '../kit/errors.ts';
 import { parsePointer } from '../kit/json-pointer.ts';
 import type { Nano } from '../kit/money.ts';
 import { httpUrl, jsonPointer, secret, usdAmount, wholeNumber } from '../kit/settings.ts';
+import { oauthSchema, signInName, variable, type OAuthSettings } from './oauth-settings.ts';
 import type { ResultLimits } from './read-result.ts';
+import type { GiveToken } from './sign-requests.ts';
 
 export const mountVariables = {
   TOOLS_PROCESSES_MAX: wholeNumber(1, 10_000, 16).describe(
@@ -61,8 +63,11 @@ export type MountTarget =
       headers: Readonly<Record<string, string>>;
       /** Those whose values are secrets of each account. The operator's own, where given, are among `headers`. */
       accountHeaders: readonly AccountHeader[];
-      oauth: ClientCredentials | null;
+      oauth: OAuthSettings | null;
+      /** Gives the tokens of an account that has signed in. */
+      tokens?: GiveToken;
     };
+export type HttpTarget = Extract<MountTarget, { kind: 'http' }>;
 
 interface AccountHeader {
   header: string;
@@ -71,9 +76,6 @@ interface AccountHeader {
   /** The name of the secret. */
   variable: string;
 }
-
-/** The operator's account at an authorization server. */
-export type ClientCredentials = Omit<z.output<typeof oauthSchema>, 'client_secret_env'> & { secret: string };
 
 /** The limits of time of one server. */
 export interface MountTimeouts {
@@ -115,7 +117,7 @@ export interface MountConfig {
   tools: ReadonlyMap<string, ToolSettings>;
   timeouts: MountTimeouts;
   result: ResultLimits;
-  /** The secrets that each account sets for a process or a connection of its own. */
+  /** The secrets that each account sets for a process or a connection of its own, its sign-in among them. */
   perAccount: readonly string[];
   /** How its calls are paid; null: none is. */
   pay: PayConfig | null;
@@ -126,7 +128,6 @@ export const longestCallMs = 3_600_000;
 
 const toolName = z.string().min(1).max(64);
 const toolNames = z.array(toolName);
-const variable = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable');
 const waitMs = (initial: number) => z.int().min(1).max(longestCallMs).default(initial);
 const characters = z.int().min(100).max(2_097_152);
 const toolArguments = z.record(z.string(), z.json()).default({});
@@ -153,13 +154,6 @@ const freeKey = /^(?!ui|(?:x402|mcp|anthropic|openai|io\.modelcontextprotocol)\/
 
 export const headerValue = /^[\x20-\x7e]+$/;
 const headerName = z.string().regex(/^[\w-]+$/, 'must be the name of a header');
-
-const oauthSchema = z.strictObject({
-  token_url: secret(httpUrl).describe('address that gives tokens'),
-  client_id: z.string().min(1).describe('name of the gateway there'),
-  client_secret_env: variable.describe('environment variable that holds its secret'),
-  scope: z.string().min(1).optional().describe('scopes, divided by spaces'),
-});
 
 /** Variables that make programs load code, find other programs, or speak to others. */
 const steering =
@@ -213,14 +207,14 @@ const mountSchema = z
     private: z
       .boolean()
       .default(false)
-      .describe('whether `url` and `token_url` may be plain http, or lead into a private network'),
+      .describe('whether `url`, `token_url` and `issuer` may be plain http, or lead into a private network'),
     transport: z.literal('sse').optional().describe('`sse`: the `url` speaks the older transport'),
     bearer_env: variable.optional().describe('environment variable with a bearer token for the `url`'),
     headers_env: z
       .record(headerName, variable)
       .optional()
       .describe('environment variables with other headers for the `url`, by header'),
-    oauth: oauthSchema.optional().describe('gets tokens for the `url` by client credentials'),
+    oauth: oauthSchema.optional().describe('gets tokens for the `url`'),
     pay: paySettings
       .optional()
       .describe('pays for the calls of a `url` that sells them, as `providers.NAME.pay`, below their price'),
@@ -265,7 +259,7 @@ const mountSchema = z
       command === undefined || (transport ?? bearer_env ?? headers_env ?? oauth ?? pay) === undefined,
     'transport, bearer_env, headers_env, oauth and pay belong to a url',
   )
-  .refine(({ bearer_env, oauth }) => !bearer_env || !oauth, 'needs either bearer_env or oauth');
+  .refine((one) => !one.bearer_env || one.oauth?.per_account !== false, 'needs either bearer_env or oauth');
 type MountSection = z.output<typeof mountSchema>;
 
 /** The section `mcp_servers` of causeway.yaml. */
@@ -290,7 +284,8 @@ export const readMounts = (
   surroundings: MountSurroundings,
 ): MountConfig[] =>
   Object.entries(section).map(([name, server]) => {
-    const { allow = null, hide, prices, harmless, tools, per_account: perAccount } = server;
+    const { allow = null, hide, prices, harmless, tools } = server;
+    const perAccount = [...server.per_account, ...(server.oauth?.per_account ? [signInName] : [])];
     if (perAccount.length > 0 && !surroundings.hasSecretsKey)
       throw refuse(name, 'per_account', 'needs TOOLS_SECRETS_KEY, which encrypts what accounts set');
     return {
@@ -372,7 +367,8 @@ const readHttp = (
         prefix + read(prefix === '' ? 'headers_env' : 'bearer_env', variable),
       ]),
   );
-  const account = oauth && { ...oauth, secret: read('oauth.client_secret_env', oauth.client_secret_env) };
+  const from = oauth?.client_secret_env;
+  const account = oauth && { ...oauth, secret: from && read('oauth.client_secret_env', from) };
   const isSse = transport === 'sse';
   const { private: isPrivate } = section;
   return { kind: 'http', url, isPrivate, isSse, headers, accountHeaders, oauth: account ?? null };

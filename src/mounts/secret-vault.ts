@@ -32,13 +32,12 @@ export const createSecretVault = (
     /** Returns the value of a secret. Throws Error if its row was changed. */
     open: (owner: Owner, { name, keyId, sealed }: ToolSecret): string =>
       open(sealed, keyOf(keyId), { ...owner, name }),
-    /** Sets a secret; null removes it. */
-    set: (place: Place, value: string | null): Promise<void> =>
-      store.setToolSecret({
-        ...place,
-        keyId: current,
-        sealed: value === null ? null : seal(value, keyOf(current), place),
-      }),
+    /** Sets a secret; null removes it. Returns it as it is stored; null: `former` is given, and not stored any more. */
+    set: async (place: Place, value: string | null, former?: Pick<ToolSecret, 'sealed'>) => {
+      const sealed = value === null ? null : seal(value, keyOf(current), place);
+      const isSet = await store.setToolSecret({ ...place, keyId: current, sealed, former: former?.sealed });
+      return isSet ? { sealed: sealed ?? '' } : null;
+    },
   };
 };
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { OutboundSend } from '../http/create-outbound.ts';
 import { isUnsent, OutboundError } from '../http/outbound.ts';
-import type { ClientCredentials } from './mount-settings.ts';
+import type { OAuthSettings } from './oauth-settings.ts';
 import { UnsentError } from './mounted-server.ts';
 
 const tokenMs = 10_000;
@@ -16,11 +16,28 @@ const tokenAnswer = z.object({
 
 type Send = OutboundSend['send'];
 
-/**
- * Sends requests for `resource` with tokens that client credentials give (RFC 6749, 4.4). One that is refused (401) is sent
- * once more, with a new token. Rejects with UnsentError if there is none.
- */
-export const signRequests = (send: Send, account: ClientCredentials, resource: string): Send => {
+/** Returns a token that is not `refused` by the server (null: none was). Rejects with UnsentError if there is none. */
+export type GiveToken = (refused: string | null) => Promise<string>;
+
+/** Sends requests with tokens. One that is refused (401) is sent once more, with a new token. */
+export const signRequests =
+  (send: Send, giveToken: GiveToken): Send =>
+  async (url, request) => {
+    for (let refused: string | null = null; ;) {
+      const token = await giveToken(refused);
+      const headers = { ...request.headers, authorization: `Bearer ${token}` };
+      const answer = await send(url, { ...request, headers }).catch((error: unknown) => {
+        // The server refused the first one, and knows a proof that was in it.
+        throw refused === null || !isUnsent(error) ? error : new UnsentError(error.message);
+      });
+      if (answer.status !== 401 || refused !== null) return answer;
+      answer.body.destroy();
+      refused = token;
+    }
+  };
+
+/** Gets tokens for `resource` by client credentials (RFC 6749, 4.4). */
+export const giveByCredentials = (send: Send, account: OAuthSettings, resource: string): GiveToken => {
   const none = { token: '', endsAt: 0 };
   let held = none;
   let renewing: Promise<void> | null = null;
@@ -28,25 +45,16 @@ export const signRequests = (send: Send, account: ClientCredentials, resource: s
     const { access_token: token, expires_in: seconds } = await askForToken(send, account, resource);
     held = { token, endsAt: performance.now() + Math.max(seconds / 2, seconds - marginSeconds) * 1_000 };
   };
-  return async (url, request) => {
-    for (let isFirst = true; ; isFirst = false) {
-      if (performance.now() >= held.endsAt) await (renewing ??= renew().finally(() => (renewing = null)));
-      const { token } = held;
-      const headers = { ...request.headers, authorization: `Bearer ${token}` };
-      const answer = await send(url, { ...request, headers }).catch((error: unknown) => {
-        // The server refused the first one, and knows a proof that was in it.
-        throw isFirst || !isUnsent(error) ? error : new UnsentError(error.message);
-      });
-      if (answer.status !== 401 || !isFirst) return answer;
-      answer.body.destroy();
-      if (held.token === token) held = none;
-    }
+  return async (refused) => {
+    if (held.token === refused) held = none;
+    if (performance.now() >= held.endsAt) await (renewing ??= renew().finally(() => (renewing = null)));
+    return held.token;
   };
 };
 
 const askForToken = async (
   send: Send,
-  { token_url, client_id, scope, secret }: ClientCredentials,
+  { token_url = '', client_id = '', scope, secret = '' }: OAuthSettings,
   resource: string,
 ): Promise<z.output<typeof tokenAnswer>> => {
   const basic = Buffer.from([client_id, secret].map(encodeURIComponent).join(':')).toString('base64');

@@ -29,7 +29,7 @@ import { createSearchLeads } from './search/search-leads.ts';
 import { signInWithWallet } from './account/sign-in.ts';
 import { callMountedTool } from './tools/call-mounted-tool.ts';
 import { listMountedTools } from './tools/list-mounted-tools.ts';
-import { setToolSecrets } from './tools/set-tool-secrets.ts';
+import { endToolSignIn, setToolSecrets } from './tools/tool-secrets.ts';
 import { topUp } from './account/top-up.ts';
 import { whoami } from './account/whoami.ts';
 import { getKey, updateKey, revokeKey } from './keys/own-keys.ts';
@@ -59,7 +59,7 @@ export const createOperations = (
     [listConnections, updateConnection, endConnection],
     [listDeliveries, redeliverWebhook, testWebhook, rotateWebhookSecret, getAlerts, setAlerts],
     search.isOn ? [getSearchFacets] : [],
-    mounts.length > 0 ? [listMountedTools, callMountedTool, setToolSecrets] : [],
+    mounts.length > 0 ? [listMountedTools, callMountedTool, setToolSecrets, endToolSignIn] : [],
     cards === null ? [] : [createCheckout, getAutoTopUp, setAutoTopUp, endAutoTopUp],
   ];
   const operations = bySubject.flat();

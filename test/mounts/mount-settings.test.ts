@@ -243,6 +243,30 @@ describe('mcp_servers', () => {
     expect(() => read(rest, { TOOLS_SECRETS_KEY: key })).toThrow(/per_account: TEAM is in no header/);
   });
 
+  it('let accounts sign in, beside the headers of the operator', () => {
+    const server = { url: 'https://a.example', bearer_env: 'TOKEN', oauth: { per_account: true } };
+    const [mount] = read(server, { TOOLS_SECRETS_KEY: key, TOKEN: 'ours' });
+    expect(mount).toMatchObject({
+      perAccount: ['sign-in'],
+      target: { headers: { authorization: 'Bearer ours' }, oauth: { per_account: true } },
+    });
+    expect(() => read(server, { TOKEN: 'ours' })).toThrow(/needs TOOLS_SECRETS_KEY/);
+  });
+
+  it.each([
+    { per_account: true, token_url: 'https://b.example' },
+    { per_account: true, client_id: 'c', client_secret_env: 'S' },
+    { per_account: true, issuer: 'https://b.example', client_secret_env: 'S' },
+    { token_url: 'https://b.example', client_id: 'c' },
+    { token_url: 'https://b.example', client_id: 'c', client_secret_env: 'S', listed_by: 'an account' },
+    {},
+  ])('refuse the sign-in %j', (oauth) => {
+    const environment = { TOOLS_SECRETS_KEY: key, S: 'secret' };
+    expect(() => read({ url: 'https://a.example', oauth }, environment)).toThrow(
+      /needs token_url, client_id and client_secret_env; or per_account/,
+    );
+  });
+
   it.each(['Files', 'a__b', '1a', ''])('have no server named "%s"', (name) => {
     const yaml = JSON.stringify({ mcp_servers: { [name]: { url: 'https://a.example' } } });
     expect(() => readConfig({}, yaml)).toThrow(/mcp_servers/);

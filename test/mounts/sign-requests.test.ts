@@ -3,9 +3,9 @@ import { createOutbound } from '../../src/http/create-outbound.ts';
 import { OutboundError } from '../../src/http/outbound.ts';
 import type { HttpAnswer } from '../../src/http/send-request.ts';
 import { connectServer } from '../../src/mounts/connect-server.ts';
-import type { ClientCredentials } from '../../src/mounts/mount-settings.ts';
+import type { OAuthSettings } from '../../src/mounts/oauth-settings.ts';
 import { UnsentError, type MountedServer } from '../../src/mounts/mounted-server.ts';
-import { signRequests } from '../../src/mounts/sign-requests.ts';
+import { giveByCredentials, signRequests } from '../../src/mounts/sign-requests.ts';
 import { createRecordedLog } from '../limits/recorded-log.ts';
 import { startHttpMcp, type Answer, type SeenRequest } from './http-mcp-server.ts';
 import { createProcessGroups } from '../../src/mounts/process-groups.ts';
@@ -37,7 +37,8 @@ const startProtected = async ({
   return { ...server, state };
 };
 
-const account = (origin: string): ClientCredentials => ({
+const account = (origin: string): OAuthSettings => ({
+  per_account: false,
   token_url: `${origin}/token`,
   client_id: 'gateway:1',
   secret: 'the secret',
@@ -48,7 +49,7 @@ const { log, lines } = createRecordedLog();
 
 const open = async (
   origin: string,
-  { isPrivate = true, oauth = account(origin) }: { isPrivate?: boolean; oauth?: ClientCredentials } = {},
+  { isPrivate = true, oauth = account(origin) }: { isPrivate?: boolean; oauth?: OAuthSettings } = {},
 ): Promise<MountedServer> => {
   const outbound = createOutbound({ allowsLoopback: false, userAgent: 'test' });
   onTestFinished(() => outbound.close());
@@ -109,15 +110,15 @@ describe('client credentials', () => {
         headers: {},
         body: { text: async () => JSON.stringify(value), destroy: () => undefined },
       }) as unknown as HttpAnswer;
+    const sendOnce = async (url: string) => {
+      sent.push(url);
+      if (url.endsWith('/token')) return answer(200, { access_token: 'token' });
+      if (sent.length === 2) return answer(401, {});
+      throw new OutboundError('unreachable', 'The host does not accept a connection.');
+    };
     const send = signRequests(
-      async (url) => {
-        sent.push(url);
-        if (url.endsWith('/token')) return answer(200, { access_token: 'token' });
-        if (sent.length === 2) return answer(401, {});
-        throw new OutboundError('unreachable', 'The host does not accept a connection.');
-      },
-      account('https://far.example'),
-      'https://far.example/mcp',
+      sendOnce,
+      giveByCredentials(sendOnce, account('https://far.example'), 'https://far.example/mcp'),
     );
     const request = { timeouts: {}, limits: { totalBytes: 1_000 } };
     await expect(send('https://far.example/mcp', request)).rejects.toBeInstanceOf(UnsentError);

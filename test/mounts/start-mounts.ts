@@ -66,6 +66,7 @@ export const startMounts = async (
     },
     store: store ?? (await openTestStoreHere()),
     outbound: { send: () => Promise.reject(new Error('nothing is sent here')) },
+    publicUrl: () => 'http://127.0.0.1:1',
     clock: systemClock,
     log,
     version: '1',

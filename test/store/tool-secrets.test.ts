@@ -18,7 +18,7 @@ describe.each(testEngines())('the secrets of accounts for mounted servers on $ki
       owners.push({ accountId: id, server: 'a' }, { accountId: id, server: 'b' });
     }
     const [owner, ...others] = owners;
-    const set = (name: string, sealed: string | null, of = owner): Promise<void> =>
+    const set = (name: string, sealed: string | null, of = owner): Promise<boolean> =>
       store.setToolSecret({ ...of!, name, keyId: `key of ${sealed}`, sealed });
     await set('B', 'b');
     await set('A', 'a');
@@ -29,5 +29,24 @@ describe.each(testEngines())('the secrets of accounts for mounted servers on $ki
     expect(await store.listToolSecrets(owner!)).toEqual([{ name: 'A', keyId: 'key of c', sealed: 'c' }]);
     for (const other of others)
       expect(await store.listToolSecrets(other)).toEqual([{ name: 'A', keyId: 'key of o', sealed: 'o' }]);
+  });
+
+  it('are replaced only while the former one is stored', async () => {
+    const { store } = data;
+    const { id: accountId } = await createAccount(
+      { store, clock: systemClock },
+      { name: 'T', status: 'active' },
+    );
+    const secret = { accountId, server: 'a', name: 'A', keyId: 'key' };
+    expect(await store.setToolSecret({ ...secret, sealed: 'first' })).toBe(true);
+    const replaced = await Promise.all(
+      ['second', 'third'].map((sealed) => store.setToolSecret({ ...secret, sealed, former: 'first' })),
+    );
+    expect(replaced.filter(Boolean)).toEqual([true]);
+    const [kept] = await store.listToolSecrets(secret);
+    expect(kept?.sealed).toBe(replaced[0] === true ? 'second' : 'third');
+    expect(await store.setToolSecret({ ...secret, sealed: null })).toBe(true);
+    expect(await store.setToolSecret({ ...secret, sealed: 'fourth', former: kept!.sealed })).toBe(false);
+    expect(await store.listToolSecrets(secret)).toEqual([]);
   });
 });

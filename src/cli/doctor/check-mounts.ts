@@ -71,6 +71,8 @@ const toProblem = (error: unknown, { name, target, perAccount }: MountConfig): F
     target.kind === 'stdio'
       ? perAccount.filter((variable) => !(variable in target.env))
       : target.accountHeaders.flatMap(({ header, variable }) => (header in target.headers ? [] : [variable]));
+  if (target.kind === 'http' && target.oauth?.per_account === true)
+    return warning(message, 'Accounts sign in to it, and this check does not. See causeway tools list.');
   return problem(
     message,
     own.length === 0

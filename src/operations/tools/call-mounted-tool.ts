@@ -4,6 +4,7 @@ import type { JsonObject } from '../../kit/json.ts';
 import { throttle } from '../../kit/repeat.ts';
 import { formatUsd } from '../../kit/money.ts';
 import type { OfferedTool } from '../../mounts/create-mounts.ts';
+import { signInName } from '../../mounts/oauth-settings.ts';
 import { longestCallMs } from '../../mounts/mount-settings.ts';
 import { jsonAnswer } from '../answer.ts';
 import type { AccountCall, Call, Services } from '../call.ts';
@@ -188,13 +189,20 @@ const refuseSandboxMoney = (
     );
 };
 
-/** Says which secrets the server of a tool needs, or when it is there again. */
+/** Says which secrets or sign-in the server of a tool needs, or when it is there again. */
 const refuseAbsent = async (
   { server }: OfferedTool,
   { caller: { accountId } }: AccountCall,
   { mounts }: Pick<Services, 'mounts'>,
 ): Promise<void> => {
   const lacking = await mounts.secrets.lacks({ accountId, server });
+  const page = mounts.signIns.pageOf(server);
+  if (page !== null && lacking.includes(signInName))
+    throw new AppError(
+      'permission_denied',
+      `This tool acts in the name of a person, who has to sign in at ${page} first. Nothing was charged.`,
+      { page },
+    );
   if (lacking.length > 0)
     throw new AppError(
       'invalid_value',
@@ -235,6 +243,7 @@ export const callMountedTool = soldOperation<Input, PrepaidSale<Input>>({
     isBodyOptional: true,
     errors: [
       'tool_not_found',
+      'permission_denied',
       'invalid_value',
       'too_many_active_jobs',
       'upstream_unavailable',

@@ -24,12 +24,12 @@ export const outcomeUnknown: ErrorEnvelope = new AppError(
     'look at what the tool changes, and call it anew with another idempotency key if it did not run.',
 ).toEnvelope();
 
-/** The error of a call that was not sent. `hasSecrets`: the server acts with secrets of the account. */
+/** The error of a call that was not sent. `hasSecrets`: the server acts with secrets or a sign-in of the account. */
 const unavailable = (hasSecrets: boolean): ErrorEnvelope =>
   new AppError(
     'upstream_unavailable',
-    `The server of this tool cannot be reached now${hasSecrets ? ', or refuses the secrets that you set' : ''}. The tool did ` +
-      'not run, and nothing was charged. Try again.',
+    `The server of this tool cannot be reached now${hasSecrets ? ', or refuses the secrets that you set or your sign-in' : ''}. ` +
+      'The tool did not run, and nothing was charged. Try again.',
   ).toEnvelope();
 
 /** Runs the jobs that call tools of mounted servers. A tool that says that it failed is not charged. */

@@ -1,10 +1,10 @@
-import { html } from '../docs/docs-page-html.ts';
+import { html, type Html } from '../docs/docs-page-html.ts';
 import { pageShell } from '../page-shell.ts';
 
-/** Makes a page on which there is nothing more to do. `style`: the address of the style sheet. */
+/** Makes a page with one text. `style`: the address of the style sheet. `after`: what there is to do; by default nothing. */
 export const endPage = (
   { service, style }: { service: string; style: string },
-  { title, text }: { title: string; text: string },
+  { title, text, after = null }: { title: string; text: string; after?: Html | null },
 ): string =>
   pageShell({
     title: `${service}: ${title}`,
@@ -13,6 +13,7 @@ export const endPage = (
       <main>
         <h1>${title}</h1>
         <p>${text}</p>
+        ${after}
       </main>
     </body>`,
   });

@@ -7,7 +7,6 @@ import { basePathOf } from '../../kit/public-url.ts';
 import { writeJson } from '../../kit/write-answer.ts';
 import { scopes } from '../../accounts/authenticate.ts';
 import { mainResource, resourceScopes } from '../../accounts/connection-resources.ts';
-import type { Services } from '../../operations/call.ts';
 import { consentPage, type ConsentSubject } from './consent-page.ts';
 import { createProvider, styleOf, type ProviderOptions } from './create-provider.ts';
 import { unusedGrantMs } from './oauth-adapter.ts';
@@ -17,12 +16,13 @@ import { readConsent, type Consent } from './read-consent.ts';
 import { readForm } from './read-form.ts';
 import { describeRedirect } from './redirect-target.ts';
 import { createServeAskedCall, type AskedCallOptions } from './serve-asked-call.ts';
+import { createServeToolSignIn, type ToolSignInOptions } from './serve-tool-sign-in.ts';
 import { writePage } from './write-page.ts';
 
 export interface OAuthMountOptions
-  extends Omit<ProviderOptions, 'publicUrl' | 'config'>, AskedCallOptions, Pick<Services, 'mounts'> {}
+  extends Omit<ProviderOptions, 'publicUrl' | 'config'>, AskedCallOptions, ToolSignInOptions {}
 
-/** Serves the authorization server below `/oauth`, its metadata, and the pages of consent and of asked calls, by `toProviderPath`. */
+/** Serves what is below `/oauth`, by `toProviderPath`: the authorization server, its metadata, and the pages of people. */
 export const createOAuthMount = (options: OAuthMountOptions) => {
   const load = memoizeAsync(async () => {
     const provider = await createProvider({ ...options, publicUrl: options.publicUrl() });
@@ -30,11 +30,14 @@ export const createOAuthMount = (options: OAuthMountOptions) => {
   });
 
   const serveAskedCall = createServeAskedCall(options);
+  const serveToolSignIn = createServeToolSignIn(options);
   const hasTools = options.mounts.accountServers.length > 0;
 
   return async (request: IncomingMessage, response: ServerResponse, path: string): Promise<void> => {
     const askedCall = /^\/calls\/(\w+)$/.exec(path)?.[1];
     if (askedCall !== undefined) return serveAskedCall(request, response, askedCall);
+    const server = /^\/tools\/([a-z0-9-]+)(?:\/callback)?$/.exec(path)?.[1];
+    if (server !== undefined) return serveToolSignIn(request, response, server);
     const publicUrl = options.publicUrl();
     const resource = metadataResource(path);
     const allowed = resource === null ? undefined : resourceScopes(resource, hasTools);

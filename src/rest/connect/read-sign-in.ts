@@ -41,8 +41,9 @@ const walletRefusals = new Set([
   'upstream_unavailable',
 ]);
 
-const signInWithKey = async (key: string, { authenticate }: SignInOptions): Promise<Caller | string> => {
-  const caller = await authenticate(`Bearer ${key}`).catch((error: unknown) => {
+/** Returns whom an API key signs in; a text for people if it signs in nobody. */
+export const signInWithKey = async (key: string, options: SignInOptions): Promise<Caller | string> => {
+  const caller = await options.authenticate(`Bearer ${key}`).catch((error: unknown) => {
     if (error instanceof AppError && error.code === 'invalid_api_key') return null;
     throw error;
   });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { wrongField } from '../../kit/errors.ts';
+import { AppError, messages, wrongField } from '../../kit/errors.ts';
+import { signInName } from '../../mounts/oauth-settings.ts';
 import { jsonAnswer } from '../answer.ts';
 import type { Services } from '../call.ts';
 import { readOperation } from '../define-operation.ts';
@@ -24,19 +25,25 @@ type Input = z.output<typeof input>;
 const takesOnly = (names: readonly string[]): string =>
   `secrets: this server takes ${names.join(', ') || 'none'}, and no others.`;
 
-export const setToolSecrets = readOperation<Input, Pick<Services, 'mounts'>>({
-  name: 'set_tool_secrets',
-  title: 'Set secrets for tools',
-  description:
-    'Sets what the tools of a mounted server use in the name of this account alone, such as a token of your own there. ' +
-    'Values are encrypted, and never answered. Not with a key that has limits. Free.',
-  input,
+const shared = {
   output: z.looseObject({
     server: z.string(),
     set: z.array(z.string()).describe('The names of the secrets that are set.'),
     lacking: z.array(z.string()).describe('Those that a call still needs.'),
   }),
   group: 'tools',
+  // A secret is not for a model.
+  tool: null,
+} as const;
+
+export const setToolSecrets = readOperation<Input, Pick<Services, 'mounts'>>({
+  ...shared,
+  name: 'set_tool_secrets',
+  title: 'Set secrets for tools',
+  description:
+    'Sets what the tools of a mounted server use in the name of this account alone, such as a token of your own there. ' +
+    'Values are encrypted, and never answered. Not with a key that has limits. Free.',
+  input,
   method: 'PUT',
   path: '/v1/tools/{server}/secrets',
   isStrict: true,
@@ -60,11 +67,9 @@ export const setToolSecrets = readOperation<Input, Pick<Services, 'mounts'>>({
       },
     },
   },
-  // A secret is not for a model.
-  tool: null,
   handle: async ({ server, secrets }, { caller }, { mounts }) => {
     assertUnlimited(caller, 'set secrets');
-    const names = mounts.secrets.namesOf(server);
+    const names = mounts.secrets.namesOf(server).filter((name) => name !== signInName);
     if (names.length === 0 || Object.keys(secrets).some((name) => !names.includes(name)))
       throw wrongField('invalid_value', 'secrets', takesOnly(names));
     const wrong = Object.entries(secrets).find(
@@ -80,5 +85,38 @@ export const setToolSecrets = readOperation<Input, Pick<Services, 'mounts'>>({
     await mounts.secrets.set(owner, secrets);
     const lacking = await mounts.secrets.lacks(owner);
     return jsonAnswer({ server, set: names.filter((name) => !lacking.includes(name)), lacking });
+  },
+});
+
+export const endToolSignIn = readOperation<Pick<Input, 'server'>, Pick<Services, 'mounts'>>({
+  ...shared,
+  name: 'end_tool_sign_in',
+  title: 'Sign out of tools',
+  description:
+    'Removes the tokens of this account for a mounted server where a person signed in. The server is not told. Not with a ' +
+    'key that has limits. Free.',
+  input: z.object({ server: input.shape.server }),
+  method: 'DELETE',
+  path: '/v1/tools/{server}/sign-in',
+  errors: ['permission_denied', 'not_found'],
+  docs: {
+    answer: 'ToolSecrets',
+    examples: [
+      {
+        summary: 'Signed out',
+        parameters: { server: 'notes' },
+        answer: { server: 'notes', set: [], lacking: ['sign-in'] },
+      },
+    ],
+    wrong: { server: 'x'.repeat(65) },
+  },
+  handle: async ({ server }, { caller }, { mounts }) => {
+    assertUnlimited(caller, 'sign out');
+    if (mounts.signIns.pageOf(server) === null) throw new AppError('not_found', messages.not_found);
+    const owner = { accountId: caller.accountId, server };
+    await mounts.secrets.set(owner, { [signInName]: null });
+    const lacking = await mounts.secrets.lacks(owner);
+    const set = mounts.secrets.namesOf(server).filter((name) => !lacking.includes(name));
+    return jsonAnswer({ server, set, lacking });
   },
 });

@@ -1,0 +1,314 @@
+import type { ServerResponse } from 'node:http';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { createOutbound } from '../../src/http/create-outbound.ts';
+import { systemClock } from '../../src/kit/clock.ts';
+import { createSignIns } from '../../src/mounts/create-sign-ins.ts';
+import type { HttpTarget } from '../../src/mounts/mount-settings.ts';
+import type { OAuthSettings } from '../../src/mounts/oauth-settings.ts';
+import { createSecretVault } from '../../src/mounts/secret-vault.ts';
+import type { Store } from '../../src/store/store.ts';
+import { createRecordedLog } from '../limits/recorded-log.ts';
+import { createAccount } from '../store/builders.ts';
+import { testEngines, type TestStore } from '../store/open-test-store.ts';
+import { startHttpMcp, type SeenRequest } from './http-mcp-server.ts';
+import { httpTarget, mountConfig } from './mount-config.ts';
+
+const server = 'notes';
+const dayMs = 86_400_000;
+
+const writeJson = (response: ServerResponse, body: object, status = 200): true => {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  return true;
+};
+
+interface Authority {
+  /** Of the metadata of the authorization server. */
+  metadata: Record<string, unknown>;
+  /** The answer to a request for tokens; undefined: new tokens. */
+  answer: { body: object; status: number } | undefined;
+  /** The authorization server that the resource names; undefined: itself. */
+  named: string | undefined;
+}
+
+/** A server of MCP and its authorization server, whose refresh tokens are used once. */
+const startAuthority = async () => {
+  const authority: Authority = { metadata: {}, answer: undefined, named: undefined };
+  const spent = new Set<string>();
+  let given = 0;
+  const { origin, seen } = await startHttpMcp(({ path, body }, response) => {
+    if (path === '/mcp') {
+      const challenge = `Bearer resource_metadata="${origin}/resource", scope="read notes"`;
+      response.writeHead(401, { 'www-authenticate': challenge }).end();
+      return true;
+    }
+    if (path === '/resource')
+      return writeJson(response, {
+        resource: `${origin}/mcp`,
+        authorization_servers: [authority.named ?? origin],
+      });
+    if (path === '/.well-known/oauth-authorization-server')
+      return writeJson(response, {
+        issuer: origin,
+        authorization_endpoint: `${origin}/authorize`,
+        token_endpoint: `${origin}/token`,
+        registration_endpoint: `${origin}/register`,
+        response_types_supported: ['code'],
+        ...authority.metadata,
+      });
+    if (path === '/register')
+      return writeJson(response, { ...(JSON.parse(body) as object), client_id: 'us' }, 201);
+    if (path !== '/token') return false;
+    const refreshToken = new URLSearchParams(body).get('refresh_token') ?? `code of ${given}`;
+    const {
+      answer = spent.has(refreshToken) ? { body: { error: 'invalid_grant' }, status: 400 } : undefined,
+    } = authority;
+    if (answer !== undefined) return writeJson(response, answer.body, answer.status);
+    spent.add(refreshToken);
+    given += 1;
+    return writeJson(response, {
+      ...{ access_token: `access-${given}`, refresh_token: `refresh-${given}`, expires_in: 3_600 },
+      token_type: 'Bearer',
+    });
+  });
+  const asked = (): string[] => seen.filter(({ path }) => path === '/token').map(({ body }) => body);
+  return { authority, origin, seen, asked };
+};
+
+describe.each(testEngines())('the tokens of a sign-in on $kind', ({ create }) => {
+  let data: TestStore;
+  let owner: { accountId: string; server: string };
+  beforeEach(async () => {
+    data = await create();
+    const { id } = await createAccount(
+      { store: data.store, clock: systemClock },
+      { name: 'T', status: 'active', isSandbox: false },
+    );
+    owner = { accountId: id, server };
+  });
+  afterEach(() => data.remove());
+
+  /** The sign-ins of one gateway. */
+  const open = (
+    origin: string,
+    {
+      store = data.store,
+      oauth = {},
+      ...more
+    }: { store?: Store; oauth?: Partial<OAuthSettings> } & Pick<Partial<HttpTarget>, 'isPrivate'> = {},
+  ) => {
+    const outbound = createOutbound({ allowsLoopback: more.isPrivate === false, userAgent: 'test' });
+    onTestFinished(() => outbound.close());
+    const { log, lines } = createRecordedLog();
+    const clock = { ms: 0, now: () => Date.now() + clock.ms };
+    const target = httpTarget(`${origin}/mcp`, { ...more, oauth: { per_account: true, ...oauth } });
+    const config = mountConfig(server, target);
+    const signIns = createSignIns([config], {
+      ...{ clock, log, outbound, clientInfo: { name: 'causeway', version: '1' } },
+      vault: createSecretVault(store, ['0a'.repeat(32)]),
+      publicUrl: () => 'https://gateway.example.com',
+    });
+    const mounted = signIns.withTokens(config, owner.accountId).target as HttpTarget;
+    const signIn = async (): Promise<void> => {
+      const { address, cookie } = await signIns.begin(owner);
+      const state = new URL(address).searchParams.get('state') ?? '';
+      await signIns.finish(server, new URLSearchParams({ state, code: 'the code' }), cookie);
+    };
+    return { ...signIns, clock, lines, signIn, give: mounted.tokens!, lacks: () => isSignedOut(store) };
+  };
+  const isSignedOut = async (store: Store): Promise<boolean> =>
+    (await store.listToolSecrets(owner)).every(({ name }) => name !== 'sign-in');
+
+  it('are asked for with PKCE, for the resource, with the scopes that the server asks for', async () => {
+    const { origin, asked } = await startAuthority();
+    const { begin, finish, give } = open(origin);
+    const { address, cookie } = await begin(owner);
+    const { searchParams, pathname } = new URL(address);
+    expect(pathname).toBe('/authorize');
+    const state = searchParams.get('state') ?? '';
+    expect(Object.fromEntries(searchParams)).toEqual({
+      response_type: 'code',
+      client_id: 'us',
+      code_challenge: expect.stringMatching(/^[\w-]{43}$/),
+      code_challenge_method: 'S256',
+      redirect_uri: 'https://gateway.example.com/oauth/tools/notes/callback',
+      scope: 'read notes',
+      state: expect.stringMatching(/^\w{43}$/),
+      resource: `${origin}/mcp`,
+    });
+    await finish(server, new URLSearchParams({ state, code: 'the code' }), cookie);
+    const sent = new URLSearchParams(asked()[0]);
+    expect(sent.get('code_verifier')).toMatch(/^[\w.~-]{43,128}$/);
+    expect(sent.get('resource')).toBe(`${origin}/mcp`);
+    expect(await give(null)).toBe('access-1');
+  });
+
+  it('are not given for a sign-in that took too long, nor for an earlier one', async () => {
+    const { origin } = await startAuthority();
+    const { begin, finish, clock } = open(origin);
+    const back = ({ address }: { address: string }) =>
+      new URLSearchParams({ code: 'c', state: new URL(address).searchParams.get('state') ?? '' });
+    const first = await begin(owner);
+    const second = await begin(owner);
+    await expect(finish(server, back(first), first.cookie)).rejects.toThrow('took more');
+    clock.ms = 600_000;
+    await expect(finish(server, back(second), second.cookie)).rejects.toThrow('took more');
+  });
+
+  it('are renewed before their end, and when the server refuses one', async () => {
+    const { origin, asked } = await startAuthority();
+    const { give, signIn, clock } = open(origin);
+    await signIn();
+    expect(await give(null)).toBe('access-1');
+    clock.ms = 3_580_000;
+    expect(await give(null)).toBe('access-2');
+    expect(await give('access-2')).toBe('access-3');
+    // A late refusal of an earlier token is no reason for another one.
+    expect(await give('access-2')).toBe('access-3');
+    expect(asked().map((body) => new URLSearchParams(body).get('refresh_token'))).toEqual([
+      null,
+      'refresh-1',
+      'refresh-2',
+    ]);
+  });
+
+  it('are renewed by one of two gateways, for all calls of both', async () => {
+    const { origin, asked } = await startAuthority();
+    const first = open(origin);
+    const second = open(origin, { store: await data.openAnother() });
+    await first.signIn();
+    const calls = [first, second, first, second].map(({ give }) => give('access-1'));
+    expect(await Promise.all(calls)).toEqual(Array(4).fill('access-2'));
+    expect(asked()).toHaveLength(2);
+  });
+
+  it('are renewed by another gateway, if the one that began to has died', async () => {
+    const { origin, authority } = await startAuthority();
+    const died = open(origin);
+    await died.signIn();
+    let writes = 0;
+    const dying: Store = Object.assign(Object.create(data.store) as Store, {
+      setToolSecret: (row: Parameters<Store['setToolSecret']>[0]) => {
+        writes += 1;
+        return writes === 1 ? data.store.setToolSecret(row) : new Promise(() => undefined);
+      },
+    });
+    authority.answer = { body: {}, status: 503 };
+    void open(origin, { store: dying }).give('access-1');
+    await expect.poll(() => writes, { timeout: 20_000 }).toBe(2);
+    authority.answer = undefined;
+    const other = open(origin);
+    other.clock.ms = 120_000;
+    expect(await other.give('access-1')).toBe('access-2');
+  });
+
+  it('are written although the store fails for a while after they were renewed', async () => {
+    const { origin } = await startAuthority();
+    let failures = 2;
+    let writes = 0;
+    const failing: Store = Object.assign(Object.create(data.store) as Store, {
+      setToolSecret: (row: Parameters<Store['setToolSecret']>[0]) => {
+        writes += 1;
+        if (writes === 1 || failures === 0) return data.store.setToolSecret(row);
+        failures -= 1;
+        return Promise.reject(new Error('the store is away'));
+      },
+    });
+    await open(origin).signIn();
+    const gateway = open(origin, { store: failing });
+    expect(await gateway.give('access-1')).toBe('access-2');
+    expect(await gateway.give('access-2')).toBe('access-3');
+  });
+
+  it('go when the authorization server has ended the grant, and stay when it fails', async () => {
+    const { origin, authority } = await startAuthority();
+    const { give, signIn, lacks, lines } = open(origin);
+    await signIn();
+    authority.answer = { body: { error: 'temporarily_unavailable' }, status: 503 };
+    await expect(give('access-1')).rejects.toThrow('there is no new token');
+    expect(await lacks()).toBe(false);
+    authority.answer = { body: { error: 'invalid_grant', error_description: 'the refresh-1' }, status: 400 };
+    await expect(give('access-1')).rejects.toThrow('there is no new token');
+    expect(await lacks()).toBe(true);
+    await expect(give(null)).rejects.toThrow('has not signed in');
+    expect(JSON.stringify(lines)).not.toContain('refresh-1');
+    expect(lines).toContainEqual(expect.objectContaining({ isOver: true }));
+  });
+
+  it('do not come back when the account signs out while they are renewed', async () => {
+    const { origin } = await startAuthority();
+    const vault = createSecretVault(data.store, ['0a'.repeat(32)]);
+    const leaving: Store = Object.assign(Object.create(data.store) as Store, {
+      setToolSecret: async (row: Parameters<Store['setToolSecret']>[0]) => {
+        const isRenewed = leavingNow.is;
+        if (isRenewed) await vault.set({ ...owner, name: 'sign-in' }, null);
+        leavingNow.is = true;
+        return data.store.setToolSecret(row);
+      },
+    });
+    const leavingNow = { is: false };
+    const first = open(origin);
+    await first.signIn();
+    const { give, lacks } = open(origin, { store: leaving });
+    await expect(give('access-1')).rejects.toThrow('has not signed in');
+    expect(await lacks()).toBe(true);
+  });
+
+  it.each<[string, (origin: string, authority: Authority) => void, string]>([
+    ['is at a private address', (_, one) => (one.named = 'https://10.0.0.1'), 'not a public address'],
+    [
+      'has tokens at a private address',
+      (_, one) => (one.metadata = { registration_endpoint: 'https://10.0.0.1/r' }),
+      'not a public address',
+    ],
+    [
+      'names another issuer',
+      (_, one) => (one.metadata = { issuer: 'https://honest.example.com' }),
+      'the name of another',
+    ],
+    [
+      'registers no gateways',
+      (_, one) => (one.metadata = { registration_endpoint: undefined }),
+      'wrong form',
+    ],
+    [
+      'takes no PKCE',
+      (_, one) => (one.metadata = { code_challenge_methods_supported: ['plain'] }),
+      'wrong form',
+    ],
+  ])('are not asked for where the authorization server %s', async (_what, change, problem) => {
+    const { origin, authority, asked } = await startAuthority();
+    change(origin, authority);
+    await expect(open(origin).begin(owner)).rejects.toThrow(problem);
+    expect(asked()).toEqual([]);
+  });
+
+  it('are asked for with the secret of the operator at the issuer that the operator names, and nowhere else', async () => {
+    const { origin, authority, asked } = await startAuthority();
+    const oauth = { client_id: 'ours', secret: 'our secret', issuer: origin };
+    await open(origin, { oauth }).signIn();
+    expect(asked()).toHaveLength(1);
+    const stranger = await startAuthority();
+    authority.named = stranger.origin;
+    const { signIn } = open(origin, { oauth, isPrivate: false });
+    await expect(signIn()).rejects.toThrow('wrong form');
+    const all = stranger.seen
+      .map(({ headers, body }: SeenRequest) => `${headers.authorization} ${body}`)
+      .join();
+    expect(all).not.toContain(Buffer.from('our secret').toString('base64').slice(0, 8));
+    expect(stranger.asked()).toEqual([]);
+  });
+
+  it('end after a day for a server that gives no refresh token', async () => {
+    const { origin, authority } = await startAuthority();
+    authority.answer = {
+      body: { access_token: 'only', token_type: 'Bearer', expires_in: 86_400 },
+      status: 200,
+    };
+    const { give, signIn, clock, lacks } = open(origin);
+    await signIn();
+    expect(await give(null)).toBe('only');
+    clock.ms = dayMs;
+    await expect(give(null)).rejects.toThrow('there is no new token');
+    expect(await lacks()).toBe(true);
+  });
+});
