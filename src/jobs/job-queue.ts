@@ -100,18 +100,19 @@ const createHeartbeat = (options: JobQueueOptions, claim: () => void): (() => Pr
   let answersSince: number | null = null;
   let lastBeatAt = -Infinity;
   return async () => {
+    // Of before the renewal, after which no lease of this process ends until then, however long it took.
+    const now = clock.now();
     try {
       await renew(options);
     } catch (error) {
       answersSince = null;
       throw error;
     }
-    const now = clock.now();
     if (now - lastBeatAt > leaseMs / 2) answersSince = null;
     lastBeatAt = now;
     answersSince ??= performance.now();
     const isSettled = performance.now() - answersSince >= settleMs;
-    if (isSettled && ending.size < reapBatch && !draining.aborted) await reap(options, claim);
+    if (isSettled && ending.size < reapBatch && !draining.aborted) await reap(options, { now, claim });
   };
 };
 
@@ -126,10 +127,9 @@ const renew = async ({ store, clock, owner, running, ending }: JobQueueOptions):
 };
 
 const reap = async (
-  { store, clock, owner, ending, endDead }: JobQueueOptions,
-  claim: () => void,
+  { store, owner, ending, endDead }: JobQueueOptions,
+  { now, claim }: { now: number; claim: () => void },
 ): Promise<void> => {
-  const now = clock.now();
   const limit = reapBatch - ending.size;
   const { requeued, doomed } = await store.reapJobs({ owner, leaseUntil: now + leaseMs, now, limit });
   if (requeued.length > 0) claim();

@@ -196,7 +196,8 @@ const attempt = async (
     const purpose = { operation: job.kind, jobId: job.id, soldPayment: null };
     return await withPurpose(purpose, () => executor(job, context));
   } catch (error) {
-    if (context.signal.reason instanceof LeaseLostError) throw context.signal.reason;
+    // An attempt of this process, too, may have the job now.
+    for (const reason of [error, context.signal.reason]) if (reason instanceof LeaseLostError) throw reason;
     // The lease expires, and the next process takes the job.
     if (context.signal.aborted && job.attempts < job.maxAttempts) throw context.signal.reason;
     log.error({ err: error, jobId: job.id, kind: job.kind }, 'a job failed by a fault of the service');

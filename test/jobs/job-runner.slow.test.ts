@@ -5,6 +5,7 @@ import { leaseMs } from '../../src/jobs/job-queue.ts';
 import { createJobRunner, type JobRunner } from '../../src/jobs/job-runner.ts';
 import { credit } from '../../src/accounts/ledger/entries.ts';
 import { silentLog } from '../../src/kit/log.ts';
+import { LeaseLostError } from '../../src/kit/repeat.ts';
 import type { Job, NewJob, Store } from '../../src/store/store.ts';
 import { createAccount, openWithJob } from '../store/builders.ts';
 import { testEngines, type TestStore } from '../store/open-test-store.ts';
@@ -204,6 +205,28 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
     const job = await ended(runner, dead);
     expect(job).toMatchObject({ status: 'failed', attempts: 2, charged: 0n, holdState: 'released' });
     expect((await store.checkLedger()).problems).toEqual([]);
+  });
+
+  it('is no dead job to its own process, however long a heartbeat takes', async () => {
+    let beats = 0;
+    const { renewLeases } = store;
+    store.renewLeases = async (input) => {
+      const held = await renewLeases(input);
+      now += leaseMs + 1;
+      beats += 1;
+      return held;
+    };
+    const work = () => expect.poll(() => beats).toBeGreaterThan(3);
+    const runner = runnerOf(() => work().then(() => done), 2, { beatMs: 10 });
+    runner.begin();
+    expect(await ended(runner, await open())).toMatchObject({ status: 'done', attempts: 1 });
+  });
+
+  it('is not failed by an attempt that lost its lease, as another one may have it', async () => {
+    const runner = runnerOf(({ id }) => Promise.reject(new LeaseLostError(id)));
+    const job = await openInteractive(runner);
+    await expect(runner.start(job).finished).rejects.toThrow(/lease/);
+    expect(await store.getJob({ id: job.id, accountId })).toMatchObject({ status: 'running' });
   });
 
   it('aborts a job whose lease it lost, and leaves its end to the new owner', async () => {
