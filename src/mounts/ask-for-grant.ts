@@ -50,7 +50,9 @@ export const askForGrant = async (target: SignInTarget, kept: OAuthState, step: 
     // The answer to a request without a token says where the metadata is, if that is no usual address.
     const refusal = kept.discovery ? null : await fetchFn(serverUrl, { method: 'POST' }).catch(() => null);
     await auth(provider, {
-      ...{ serverUrl, fetchFn, ...(refusal && extractWWWAuthenticateParams(refusal)) },
+      serverUrl,
+      fetchFn,
+      ...(refusal && extractWWWAuthenticateParams(refusal)),
       ...(oauth.scope === undefined ? {} : { scope: oauth.scope }),
       ...(step.code === undefined ? {} : { authorizationCode: step.code }),
     });
@@ -72,9 +74,11 @@ const createFetch =
   async (address, { method, headers, body } = {}) => {
     const isNamed = [url, issuer].some((one) => new URL(one).origin === new URL(address).origin);
     const answer = await (isNamed ? own : strange).send(String(address), {
-      ...{ method: method === 'POST' ? method : 'GET', headers: Object.fromEntries(new Headers(headers)) },
+      method: method === 'POST' ? method : 'GET',
+      headers: Object.fromEntries(new Headers(headers)),
       body: typeof body === 'string' || body instanceof URLSearchParams ? body.toString() : null,
-      ...{ timeouts: { totalMs: requestMs }, limits: { totalBytes: 65_536 } },
+      timeouts: { totalMs: requestMs },
+      limits: { totalBytes: 65_536 },
     });
     const text = await answer.body.text();
     const shown = { 'www-authenticate': String(answer.headers['www-authenticate'] ?? '') };

@@ -1,7 +1,6 @@
 import type OpenAI from 'openai';
 import type { JobEvent } from '../../jobs/executor.ts';
-import type { JsonObject } from '../../kit/json.ts';
-import { parseJson } from '../../kit/json.ts';
+import { type JsonObject, parseJson } from '../../kit/json.ts';
 import { longestAnswer } from '../chat/text-job.ts';
 
 /** The length of an item beside its text, so that an answer of empty items is limited too. */
