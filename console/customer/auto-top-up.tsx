@@ -3,6 +3,7 @@ import { money } from '../format.ts';
 import { Action } from '../parts/confirm.tsx';
 import { Facts, Field, Problem, readFields, Shown, State } from '../parts/parts.tsx';
 import { useAction, useConsole, useLoad } from '../use-console.ts';
+import { payByCard } from './pay-by-card.ts';
 
 interface Setting {
   state: 'off' | 'needs_card' | 'on' | 'stopped';
@@ -31,10 +32,8 @@ const SettingForm = ({ setting, onDone }: { setting: Setting; onDone(): void }) 
     const body = readFields(event);
     void run(async () => {
       const set = await api.read<Setting>(path, { method: 'PUT', body });
-      if (!paysNow) return onDone();
-      const order = { body: { amount_usd: set.amount_usd, save_card: true } };
-      const { url } = await api.read<{ url: string }>('v1/balance/checkout', order);
-      location.assign(url);
+      if (paysNow) await payByCard(api, { amount_usd: set.amount_usd, save_card: true });
+      else onDone();
     });
   };
   return (

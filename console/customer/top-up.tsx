@@ -5,6 +5,7 @@ import { Field, Problem, readFields, Shown, Title } from '../parts/parts.tsx';
 import { PayWithWallet } from '../pay/pay-with-wallet.tsx';
 import { Link } from '../router.tsx';
 import { AutoTopUp } from './auto-top-up.tsx';
+import { payByCard } from './pay-by-card.ts';
 import { useAction, useConsole, useLoad } from '../use-console.ts';
 
 interface TopUpAnswer {
@@ -31,11 +32,7 @@ export const TopUp = () => {
     setPaid(null);
     setAmount(null);
     if (event.submitter?.id !== 'card') return setAmount(chosen);
-    void run(async () => {
-      const order = { body: { amount_usd: chosen } };
-      const { url } = await api.read<{ url: string }>('v1/balance/checkout', order);
-      location.assign(url);
-    });
+    void run(() => payByCard(api, { amount_usd: chosen }));
   };
   return (
     <>
