@@ -1,21 +1,15 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startStripeStub, stripeKey, stripeWebhookSecret } from '../payments/cards/stripe-stub.ts';
 import { createOperatorClient } from '../operator/operator-client.ts';
-import { startTestGateway, type TestGateway } from './start-test-gateway.ts';
+import { startCardGateway } from './start-card-gateway.ts';
 
-let stripe: Awaited<ReturnType<typeof startStripeStub>>;
-let gateway: TestGateway;
+let site: Awaited<ReturnType<typeof startCardGateway>>;
+let stripe: typeof site.stripe;
+let gateway: typeof site.gateway;
 beforeAll(async () => {
-  stripe = await startStripeStub();
-  gateway = await startTestGateway({
-    stripe: stripe.address,
-    environment: { STRIPE_SECRET_KEY: stripeKey, STRIPE_WEBHOOK_SECRET: stripeWebhookSecret },
-  });
+  site = await startCardGateway();
+  ({ stripe, gateway } = site);
 });
-afterAll(async () => {
-  await gateway.stop();
-  await stripe.stop();
-});
+afterAll(() => site.stop());
 
 const path = '/v1/balance/auto-top-up';
 const order = { below_usd: '30', amount_usd: '20.00', monthly_cap_usd: '100' };

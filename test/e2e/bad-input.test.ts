@@ -2,39 +2,17 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openAccount } from '../mcp/open-account.ts';
 import { sendExactly } from './send-exactly.ts';
-import { startTestGateway, whenSearchReady, type TestGateway } from './start-test-gateway.ts';
+import { type TestGateway } from './start-test-gateway.ts';
+import { envelope, startUnlimitedGateway } from './refused-calls.ts';
 
 let gateway: TestGateway;
-let firstAccount: string | undefined;
+let noMoneyMoved: () => Promise<void>;
 
 beforeAll(async () => {
-  gateway = await startTestGateway({
-    environment: {
-      MAX_BODY_BYTES: '100000',
-      SEARCH_RATE_PER_MINUTE: '1000000',
-      REQUESTS_PER_MINUTE: '1000000',
-      WEBHOOKS: 'off',
-    },
-  });
-  await whenSearchReady(gateway);
-  firstAccount = (await gateway.services.store.listAccounts({ limit: 1 }))[0]?.id;
+  ({ gateway, noMoneyMoved } = await startUnlimitedGateway());
 });
 
-afterAll(async () => {
-  await gateway.stop();
-});
-
-const envelope = {
-  error: { type: expect.any(String), code: expect.any(String), message: expect.any(String) },
-};
-
-const noMoneyMoved = async (): Promise<void> => {
-  const accounts = await gateway.services.store.listAccounts({ limit: 100 });
-  expect(accounts.find(({ id }) => id === firstAccount)).toMatchObject({
-    balance: 25_000_000_000n,
-    held: 0n,
-  });
-};
+afterAll(() => gateway.stop());
 
 describe('a request that cannot be served', () => {
   it.each<[string, string, object, number, string]>([

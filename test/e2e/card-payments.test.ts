@@ -1,21 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { signEvent, startStripeStub, stripeKey, stripeWebhookSecret } from '../payments/cards/stripe-stub.ts';
-import { startTestGateway, type TestGateway } from './start-test-gateway.ts';
+import { signEvent } from '../payments/cards/stripe-stub.ts';
+import { startCardGateway } from './start-card-gateway.ts';
+import { startTestGateway } from './start-test-gateway.ts';
 
 describe('a gateway that sells top-ups by card', () => {
-  let stripe: Awaited<ReturnType<typeof startStripeStub>>;
-  let gateway: TestGateway;
+  let site: Awaited<ReturnType<typeof startCardGateway>>;
+  let stripe: typeof site.stripe;
+  let gateway: typeof site.gateway;
   beforeAll(async () => {
-    stripe = await startStripeStub();
-    gateway = await startTestGateway({
-      stripe: stripe.address,
-      environment: { STRIPE_SECRET_KEY: stripeKey, STRIPE_WEBHOOK_SECRET: stripeWebhookSecret },
-    });
+    site = await startCardGateway();
+    ({ stripe, gateway } = site);
   });
-  afterAll(async () => {
-    await gateway.stop();
-    await stripe.stop();
-  });
+  afterAll(() => site.stop());
 
   const balance = async () =>
     ((await (await gateway.call('/v1/balance')).json()) as { balance_usd: string }).balance_usd;

@@ -4,44 +4,17 @@ import { credit } from '../../src/accounts/ledger/entries.ts';
 import { parseUsd } from '../../src/kit/money.ts';
 import { openAccount } from '../mcp/open-account.ts';
 import { connectAssistant, tool } from './account-calls.ts';
-import {
-  startTestGateway,
-  whenSearchReady,
-  type CallOptions,
-  type TestGateway,
-} from './start-test-gateway.ts';
+import { type CallOptions, type TestGateway } from './start-test-gateway.ts';
+import { envelope, startUnlimitedGateway } from './refused-calls.ts';
 
 let gateway: TestGateway;
-let firstAccount: string | undefined;
+let noMoneyMoved: () => Promise<void>;
 
 beforeAll(async () => {
-  gateway = await startTestGateway({
-    environment: {
-      MAX_BODY_BYTES: '100000',
-      SEARCH_RATE_PER_MINUTE: '1000000',
-      REQUESTS_PER_MINUTE: '1000000',
-      WEBHOOKS: 'off',
-    },
-  });
-  await whenSearchReady(gateway);
-  firstAccount = (await gateway.services.store.listAccounts({ limit: 1 }))[0]?.id;
+  ({ gateway, noMoneyMoved } = await startUnlimitedGateway());
 });
 
-afterAll(async () => {
-  await gateway.stop();
-});
-
-const envelope = {
-  error: { type: expect.any(String), code: expect.any(String), message: expect.any(String) },
-};
-
-const noMoneyMoved = async (): Promise<void> => {
-  const accounts = await gateway.services.store.listAccounts({ limit: 100 });
-  expect(accounts.find(({ id }) => id === firstAccount)).toMatchObject({
-    balance: 25_000_000_000n,
-    held: 0n,
-  });
-};
+afterAll(() => gateway.stop());
 
 describe('the taxonomy of refusals', () => {
   const chat = (content: string, extra: object = {}) => ({

@@ -1,9 +1,9 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import type OpenAI from 'openai';
+import OpenAI from 'openai';
 import { expect } from 'vitest';
 import { parseUsd } from '../../src/kit/money.ts';
-import type { TestGateway } from './start-test-gateway.ts';
+import { startTestGateway, type CallOptions, type TestGateway } from './start-test-gateway.ts';
 
 export const model = 'textmodel-3.5-flash';
 
@@ -18,6 +18,25 @@ export const weather: OpenAI.Responses.FunctionTool = {
     additionalProperties: false,
   },
   strict: true,
+};
+
+/** A gateway, and a client of the openai package that tries nothing again. */
+export const startResponses = async () => {
+  const gateway = await startTestGateway();
+  const openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.apiKey, maxRetries: 0 });
+  return { gateway, openai };
+};
+
+/** Makes a response by the usual model of a gateway. */
+export const responseAsker =
+  (gateway: () => TestGateway) =>
+  (body: object, more: CallOptions = {}): Promise<Response> =>
+    gateway().call('/v1/responses', { body: { model, ...body }, ...more });
+
+export const callOf = (response: OpenAI.Responses.Response): OpenAI.Responses.ResponseFunctionToolCall => {
+  const call = response.output.find((item) => item.type === 'function_call');
+  if (call === undefined) throw new Error('no function call came');
+  return call;
 };
 
 type Event = OpenAI.Responses.ResponseStreamEvent;

@@ -6,8 +6,8 @@ import { silentLog } from '../../src/kit/log.ts';
 import { parseUsd } from '../../src/kit/money.ts';
 import type { Job } from '../../src/store/store.ts';
 import { openAccount } from '../mcp/open-account.ts';
-import { balanceOf, model, overMcp } from './response-calls.ts';
-import { startTestGateway, type CallOptions, type TestGateway } from './start-test-gateway.ts';
+import { responseAsker, startResponses, balanceOf, model, overMcp } from './response-calls.ts';
+import { startTestGateway, type TestGateway } from './start-test-gateway.ts';
 
 const onePixel =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
@@ -16,14 +16,12 @@ let gateway: TestGateway;
 let openai: OpenAI;
 
 beforeAll(async () => {
-  gateway = await startTestGateway();
-  openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.apiKey, maxRetries: 0 });
+  ({ gateway, openai } = await startResponses());
 });
 
 afterAll(() => gateway.stop());
 
-const ask = (body: object, more: CallOptions = {}): Promise<Response> =>
-  gateway.call('/v1/responses', { body: { model, ...body }, ...more });
+const ask = responseAsker(() => gateway);
 
 const openHolds = async (): Promise<number> => (await gateway.services.store.checkLedger()).openHolds;
 

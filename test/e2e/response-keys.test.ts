@@ -1,27 +1,28 @@
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openAccount } from '../mcp/open-account.ts';
-import { balanceOf, model, overMcp, readEvents, weather } from './response-calls.ts';
-import { startTestGateway, type CallOptions, type TestGateway } from './start-test-gateway.ts';
+import {
+  callOf,
+  responseAsker,
+  startResponses,
+  balanceOf,
+  model,
+  overMcp,
+  readEvents,
+  weather,
+} from './response-calls.ts';
+import { type TestGateway } from './start-test-gateway.ts';
 
 let gateway: TestGateway;
 let openai: OpenAI;
 
 beforeAll(async () => {
-  gateway = await startTestGateway();
-  openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.apiKey, maxRetries: 0 });
+  ({ gateway, openai } = await startResponses());
 });
 
 afterAll(() => gateway.stop());
 
-const ask = (body: object, more: CallOptions = {}): Promise<Response> =>
-  gateway.call('/v1/responses', { body: { model, ...body }, ...more });
-
-const callOf = (response: OpenAI.Responses.Response): OpenAI.Responses.ResponseFunctionToolCall => {
-  const call = response.output.find((item) => item.type === 'function_call');
-  if (call === undefined) throw new Error('no function call came');
-  return call;
-};
+const ask = responseAsker(() => gateway);
 
 describe('an idempotency key', () => {
   it('gets the finished response again, as JSON or as a stream, charged once', async () => {

@@ -1,21 +1,19 @@
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openAccount } from '../mcp/open-account.ts';
-import { balanceOf, model, weather } from './response-calls.ts';
-import { startTestGateway, type CallOptions, type TestGateway } from './start-test-gateway.ts';
+import { responseAsker, startResponses, balanceOf, model, weather } from './response-calls.ts';
+import { type TestGateway } from './start-test-gateway.ts';
 
 let gateway: TestGateway;
 let openai: OpenAI;
 
 beforeAll(async () => {
-  gateway = await startTestGateway();
-  openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.apiKey, maxRetries: 0 });
+  ({ gateway, openai } = await startResponses());
 });
 
 afterAll(() => gateway.stop());
 
-const ask = (body: object, more: CallOptions = {}): Promise<Response> =>
-  gateway.call('/v1/responses', { body: { model, ...body }, ...more });
+const ask = responseAsker(() => gateway);
 
 const openHolds = async (): Promise<number> => (await gateway.services.store.checkLedger()).openHolds;
 
