@@ -1,65 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { issueOperatorKey } from '../../src/operator/operators.ts';
-import { documents, operatorOf } from '../cli/run-cli.ts';
-import { createTestDatabase } from '../cli/test-database.ts';
-import { hasService } from '../outside-services.ts';
-import { startTestGateway, type TestGateway } from './start-test-gateway.ts';
+import { documents } from '../cli/run-cli.ts';
+import { operatorEngines, useOperatorApi, type Body } from './operator-api-calls.ts';
+import { startTestGateway } from './start-test-gateway.ts';
 
-const issuedKey = z.strictObject({
-  key: z.string().regex(/^op_causeway_[0-9A-Za-z]{43}$/),
-  operator_key: z.looseObject({ id: z.uuid(), role: z.string(), expires_at: z.string().nullable() }),
-});
-
-type Body = Record<string, unknown>;
-
-const engines = ['sqlite', ...(hasService('PostgreSQL') ? ['postgres'] : [])];
-
-describe.each(engines)("the operator's API on %s", (engine) => {
-  let gateway: TestGateway;
-  let database: Awaited<ReturnType<typeof createTestDatabase>> = null;
-  let operator: ReturnType<typeof operatorOf>;
-  let writer = { id: '', key: '' };
-  let reader = { id: '', key: '' };
-
-  const issue = async (...words: string[]): Promise<{ id: string; key: string }> => {
-    const issued = await operator.answer(issuedKey, 'operator-keys', 'issue', ...words);
-    return { id: issued.operator_key.id, key: issued.key };
-  };
-
-  beforeAll(async () => {
-    database = engine === 'postgres' ? await createTestDatabase() : null;
-    const address: Record<string, string> = database === null ? {} : { DATABASE_URL: database.url };
-    gateway = await startTestGateway({ environment: { ...address, TRUSTED_PROXY_HOPS: '1' } });
-    operator = operatorOf(database === null ? { DATA_DIR: gateway.dataDir } : address);
-    writer = await issue('--label', 'billing', '--role', 'write');
-    reader = await issue('--label', 'console', '--role', 'read', '--expires', '2999-01-31');
-  });
-  afterAll(async () => {
-    await gateway.stop();
-    await database?.drop();
-  });
-
-  /** Calls with the key that may write, unless told otherwise. */
-  const call = async (path: string, body?: Body, apiKey: string | null = writer.key) => {
-    const answer = await gateway.call(`/admin/v1${path}`, { body, apiKey });
-    return { status: answer.status, headers: answer.headers, body: (await answer.json()) as Body };
-  };
-  const refusal = async (...given: Parameters<typeof call>): Promise<[number, string]> => {
-    const { status, body } = await call(...given);
-    return [status, (body as { error: { code: string } }).error.code];
-  };
-  const openAccount = async (): Promise<string> => {
-    const { body } = await call('/accounts', { name: 'Acme', approved: true });
-    return documents.account.parse(body).account.id;
-  };
+describe.each(operatorEngines)("the operator's API on %s", (engine) => {
+  const { gateway, operator, writer, reader, call, refusal, openAccount } = useOperatorApi(engine);
 
   test('an account is created, approved, suspended and read, as the command line shows it', async () => {
     const created = documents.account.parse((await call('/accounts', { name: ' Acme ' })).body).account;
     expect(created).toMatchObject({ name: 'Acme', status: 'pending', sandbox: false, balance_usd: '0.00' });
     const path = `/accounts/${created.id}`;
-    const approve = () => gateway.call(`/admin/v1${path}/approve`, { method: 'POST', apiKey: writer.key });
+    const approve = () =>
+      gateway().call(`/admin/v1${path}/approve`, { method: 'POST', apiKey: writer().key });
     expect(await (await approve()).json()).toEqual({
       account: { ...created, status: 'active' },
       changed: true,
@@ -77,7 +31,7 @@ describe.each(engines)("the operator's API on %s", (engine) => {
       account: { ...created, status: 'suspended' },
       auto_top_up: { state: 'off', card: null },
     });
-    expect(await operator.answer(documents.shownAccount, 'accounts', 'show', created.id)).toEqual(body);
+    expect(await operator().answer(documents.shownAccount, 'accounts', 'show', created.id)).toEqual(body);
     expect(await refusal('/accounts/nobody')).toEqual([404, 'account_not_found']);
     expect(await refusal('/accounts/nobody/approve', {})).toEqual([404, 'account_not_found']);
   });
@@ -91,7 +45,7 @@ describe.each(engines)("the operator's API on %s", (engine) => {
       if (!page.has_more) break;
     }
     expect(ids.at(-1)).toBe(last);
-    expect(await operator.answer(documents.accounts, 'accounts', 'list')).toEqual(
+    expect(await operator().answer(documents.accounts, 'accounts', 'list')).toEqual(
       (await call('/accounts')).body,
     );
     expect(await refusal('/accounts?after=nobody')).toEqual([404, 'account_not_found']);
@@ -170,14 +124,14 @@ describe.each(engines)("the operator's API on %s", (engine) => {
       expect(await refusal(`/accounts/${id}`)).toEqual(wrong);
       for (const method of ['GET', 'POST', 'DELETE']) {
         const body = method === 'POST' ? { label: 'x' } : undefined;
-        const answer = await gateway.call(`/v1/keys/${id}`, { method, body });
+        const answer = await gateway().call(`/v1/keys/${id}`, { method, body });
         expect([method, answer.status]).toEqual([method, 422]);
       }
     }
   });
 
   test('the charge of a job is refunded, and usage and ledger show it', async () => {
-    const made = await gateway.call('/v1/images/generations', {
+    const made = await gateway().call('/v1/images/generations', {
       body: { model: 'imagemodel-1.0', prompt: 'a lighthouse' },
     });
     const { id: jobId } = (await made.json()) as { id: string };
@@ -191,9 +145,9 @@ describe.each(engines)("the operator's API on %s", (engine) => {
     const account = `/accounts/${refunded.entry.account_id}`;
     const { body: usage } = await call(`${account}/usage`);
     expect(usage).toMatchObject({ jobs: { total: 1 }, refunded_usd: '0.01', by_kind: [{ kind: 'image' }] });
-    const customers = (await (await gateway.call('/v1/usage')).json()) as Body;
+    const customers = (await (await gateway().call('/v1/usage')).json()) as Body;
     expect(usage).toEqual({ ...customers, from: usage['from'], to: usage['to'] });
-    const shown = await operator.print('accounts', 'usage', refunded.entry.account_id);
+    const shown = await operator().print('accounts', 'usage', refunded.entry.account_id);
     expect(shown.stdout).toMatch(/imagemodel-1\.0 +1 .*\nall +1 /);
     const { body: report } = await call('/ledger/check');
     expect(documents.ledger.parse(report)).toMatchObject({ ok: true, problems: [] });
@@ -241,14 +195,14 @@ describe.each(engines)("the operator's API on %s", (engine) => {
   test('each change is in the audit log, with who made it, over HTTP and on the command line', async () => {
     const { headers, body } = await call('/accounts', { name: 'Logged', sandbox: true });
     const { id } = documents.account.parse(body).account;
-    await operator.refusal('adjust', id, '-1', '--reason', 'too much');
+    await operator().refusal('adjust', id, '-1', '--reason', 'too much');
     type Change = Body & { id: string; at: string };
     const { body: log } = await call('/audit?limit=2');
     const [adjusted, created] = (log as { changes: [Change, Change] }).changes;
     expect(created).toEqual({
       id,
       at: expect.any(String),
-      actor: `key:${writer.id}`,
+      actor: `key:${writer().id}`,
       actor_label: 'billing',
       operation: 'create_account',
       input: { name: 'Logged', sandbox: true },
@@ -266,8 +220,8 @@ describe.each(engines)("the operator's API on %s", (engine) => {
       error: 'insufficient_balance',
       request_id: null,
     });
-    const ofKey = ['audit', 'list', '--actor', `key:${writer.id}`, '--limit', '1'];
-    expect(await operator.answer(z.unknown(), ...ofKey, '--operation', 'create_account')).toEqual({
+    const ofKey = ['audit', 'list', '--actor', `key:${writer().id}`, '--limit', '1'];
+    expect(await operator().answer(z.unknown(), ...ofKey, '--operation', 'create_account')).toEqual({
       changes: [created],
       has_more: true,
     });
@@ -278,142 +232,23 @@ describe.each(engines)("the operator's API on %s", (engine) => {
     expect(await refusal(`/audit?after=${randomUUID()}`)).toEqual([404, 'audit_not_found']);
   });
 
-  test('a key with the role read reads everything and changes nothing', async () => {
-    expect((await call('/accounts', undefined, reader.key)).status).toBe(200);
-    const before = (await call('/accounts?limit=1000')).body;
-    expect(await refusal('/accounts', { name: 'x' }, reader.key)).toEqual([403, 'role_not_allowed']);
-    expect((await call('/accounts?limit=1000')).body).toEqual(before);
-  });
-
-  const refused = async (query: string): Promise<Body[]> => {
-    const { body } = await call(`/audit?limit=1000${query}`);
-    return (body as { changes: Body[] }).changes.filter(({ outcome }) => outcome === 'failed');
-  };
-
-  test('refused calls are in the audit log with who made them, and without what they sent', async () => {
-    const author = await issue('--label', 'author', '--role', 'write');
-    const secret = `op_causeway_${'z9'.repeat(20)}abc`;
-    const since = `&since=${new Date().toISOString()}`;
-    const guess = await gateway.call('/admin/v1/accounts', {
-      apiKey: secret,
-      headers: { 'x-forwarded-for': '192.0.2.41' },
-    });
-    const role = await call('/accounts', { name: secret }, reader.key);
-    const slip = await call('/accounts', { nmae: secret }, author.key);
-    const broken = await gateway.call('/admin/v1/accounts', { body: '{"name":', apiKey: author.key });
-    expect([guess, role, slip, broken].map(({ status }) => status)).toEqual([401, 403, 422, 400]);
-    // Reading with a wrong parameter changes nothing and is not noted.
-    expect(await refusal('/accounts?limit=0')).toEqual([422, 'invalid_parameter']);
-    const of = (key: { id: string }, label: string) => ({ actor: `key:${key.id}`, actor_label: label });
-    const create = { operation: 'create_account', input: {} };
-    expect(await refused(since)).toMatchObject([
-      { ...of(author, 'author'), ...create, error: 'invalid_json' },
-      { ...of(author, 'author'), ...create, error: 'invalid_parameter' },
-      {
-        ...of(reader, 'console'),
-        ...create,
-        error: 'role_not_allowed',
-        request_id: role.headers.get('x-request-id'),
-      },
-      {
-        actor: 'address:192.0.2.41',
-        actor_label: null,
-        operation: 'authenticate',
-        input: {},
-        error: 'invalid_api_key',
-        request_id: guess.headers.get('x-request-id'),
-      },
-    ]);
-    expect(JSON.stringify((await call('/audit?limit=1000')).body)).not.toContain('z9z9');
-  });
-
-  test('a key that may only read is refused an import before its body and type are looked at', async () => {
-    const sent = await gateway.call('/admin/v1/leads/import', {
-      body: 'x',
-      apiKey: reader.key,
-      headers: { 'content-type': 'application/pdf' },
-    });
-    expect([sent.status, await sent.json()]).toMatchObject([403, { error: { code: 'role_not_allowed' } }]);
-    const [row] = await refused('&operation=import_leads');
-    expect(row).toMatchObject({ actor: `key:${reader.id}`, error: 'role_not_allowed' });
-  });
-
-  test('strangers cannot fill the audit log: beyond a limit their refusals are counted', async () => {
-    const guessFrom = async (address: string) => {
-      const headers = { 'x-forwarded-for': address };
-      await gateway.call('/admin/v1/accounts', { apiKey: 'op_guess', headers });
-    };
-    const since = `&operation=authenticate&since=${new Date().toISOString()}`;
-    for (let count = 0; count < 30; count += 1) await guessFrom('192.0.2.42');
-    const ofOne = await refused(`&actor=address:192.0.2.42${since}`);
-    expect(ofOne.filter(({ input }) => !Object.hasOwn(input as object, 'left_out'))).toHaveLength(20);
-    for (let host = 0; host < 100; host += 1) await guessFrom(`198.51.100.${host}`);
-    expect((await refused(since)).length).toBeLessThanOrEqual(60 + 3);
-    expect(await refused(since)).toEqual(
-      expect.arrayContaining([expect.objectContaining({ input: { left_out: 10 } })]),
-    );
-    const { id, key } = await issue('--label', 'late', '--role', 'write');
-    expect(await refusal('/accounts', { nmae: 'x' }, key)).toEqual([422, 'invalid_parameter']);
-    expect(await refused(`&actor=key:${id}`)).toMatchObject([{ operation: 'create_account' }]);
-  });
-
-  test('keys of the other kind, expired and revoked keys get 401 everywhere', async () => {
-    const ended = await issue('--label', 'old', '--role', 'write', '--expires', '2999-01-01');
-    const { store, clock } = gateway.services;
-    const expired = await issueOperatorKey(
-      { store, clock, brand: 'causeway', config: () => Promise.resolve(gateway.services.config) },
-      { id: randomUUID(), label: 'older', role: 'write', expiresAt: clock.now() - 1 },
-    );
-    expect((await call('/accounts', undefined, ended.key)).status).toBe(200);
-    const { stdout } = await operator.print('operator-keys', 'revoke', ended.key, '--json');
-    expect(stdout).toMatch(/"revoked_at": "20/);
-    for (const key of [null, 'nonsense', gateway.apiKey, ended.key, expired.key])
-      for (const path of ['/accounts', '/openapi.json', '/nowhere'])
-        expect(await refusal(path, undefined, key)).toEqual([401, 'invalid_api_key']);
-    expect(await refusal('', undefined, null)).toEqual([401, 'invalid_api_key']);
-    const past = ['--label', 'x', '--role', 'read', '--expires', '2020-01-01'];
-    expect(await operator.refusal('operator-keys', 'issue', ...past)).toMatchObject({
-      code: 'invalid_usage',
-    });
-    for (const path of ['/v1/balance', '/v1/models', '/mcp'])
-      expect(
-        (await gateway.call(path, { apiKey: writer.key, body: path === '/mcp' ? {} : undefined })).status,
-      ).toBe(401);
-    const log = JSON.stringify((await call('/audit?limit=1000')).body);
-    expect(log).toContain('"op_*"');
-    for (const { key } of [writer, reader, ended]) expect(log).not.toContain(key.slice(12, -4));
-    const { stdout: listed } = await operator.print('operator-keys', 'list', '--json');
-    expect(listed).not.toContain(writer.key);
-  });
-
-  test('many calls without a key are limited by the address, and those with a key are not', async () => {
-    const headers = { 'x-forwarded-for': '203.0.113.7' };
-    const statuses: number[] = [];
-    for (let attempt = 0; attempt < 22; attempt += 1)
-      statuses.push((await gateway.call('/admin/v1/accounts', { apiKey: 'op_guess', headers })).status);
-    expect(statuses).toEqual([...Array.from({ length: 20 }, () => 401), 429, 429]);
-    const other = { 'x-forwarded-for': '203.0.113.8' };
-    expect((await gateway.call('/admin/v1/accounts', { apiKey: null, headers: other })).status).toBe(401);
-    expect((await gateway.call('/admin/v1/accounts', { apiKey: writer.key, headers })).status).toBe(200);
-  });
-
   test('the API describes itself to operators, and answers 404 and 405 as the other addresses do', async () => {
-    const { body } = await call('/openapi.json', undefined, reader.key);
+    const { body } = await call('/openapi.json', undefined, reader().key);
     expect(body).toMatchObject({ openapi: '3.1.0', paths: { '/admin/v1/accounts': { get: {}, post: {} } } });
     for (const path of ['', '/', '/nowhere']) expect(await refusal(path)).toEqual([404, 'not_found']);
     for (const [path, allow] of [
       ['accounts', 'GET, HEAD, POST'],
       ['openapi.json', 'GET, HEAD'],
     ] as const) {
-      const wrong = await gateway.call(`/admin/v1/${path}`, { method: 'DELETE', apiKey: writer.key });
+      const wrong = await gateway().call(`/admin/v1/${path}`, { method: 'DELETE', apiKey: writer().key });
       expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, allow]);
-      const head = await gateway.call(`/admin/v1/${path}`, { method: 'HEAD', apiKey: writer.key });
+      const head = await gateway().call(`/admin/v1/${path}`, { method: 'HEAD', apiKey: writer().key });
       expect([head.status, head.headers.get('cache-control')]).toEqual([200, 'no-store']);
     }
-    const broken = await gateway.call('/admin/v1/accounts', { body: '{"name":', apiKey: writer.key });
+    const broken = await gateway().call('/admin/v1/accounts', { body: '{"name":', apiKey: writer().key });
     expect(broken.status).toBe(400);
     expect(await refusal('/accounts', { name: 'x'.repeat(201) })).toEqual([422, 'invalid_parameter']);
-    const list = await gateway.call('/admin/v1/accounts', { body: '[]', apiKey: writer.key });
+    const list = await gateway().call('/admin/v1/accounts', { body: '[]', apiKey: writer().key });
     expect(list.status).toBe(422);
   });
 });
