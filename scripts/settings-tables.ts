@@ -79,13 +79,13 @@ const variableList = (): string =>
     })
     .join('\n\n');
 
-/** The keys of this section are those of `providers.NAME.pay`, as its text says. */
-const repeated = 'leads.http.pay.';
+/** The keys of these sections are those of another one, which their text names. */
+const repeated = ['leads.http.pay.', 'mcp_servers.NAME.pay.', 'models.NAME.routes[].cost.'];
 
 const keyList = (): string =>
   toList(
     keyRows()
-      .filter(({ name, text }) => text !== '' && !name.startsWith(repeated))
+      .filter(({ name, text }) => text !== '' && !repeated.some((section) => name.startsWith(section)))
       .map((row) => ({ name: row.name, remark: row.default, text: row.text })),
   );
 

@@ -29,7 +29,7 @@ const routeSchema = z.strictObject({
   model: z.string().min(1).optional().describe('the upstream’s name of the model, the SKU when unset'),
   cost: priceSchema
     .optional()
-    .describe('what you pay for it, in the form of a price; unset: cost and margin are unknown'),
+    .describe('what you pay for it, in the form of `price`; unset: cost and margin are unknown'),
 });
 
 export const modelsSection = z
