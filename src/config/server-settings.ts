@@ -16,7 +16,7 @@ export const serverVariables = {
   PORT: wholeNumber(0, 65_535, 8402).describe('port to listen on; 0 takes a free one'),
   PUBLIC_URL: plainUrl
     .optional()
-    .describe('base of all URLs in answers, from host and port when unset; main networks need a public one'),
+    .describe('base of all URLs in answers, by default host and port; main networks need a public one'),
   TRUSTED_PROXY_HOPS: wholeNumber(0, 10, 0).describe(
     'your proxies in front; the client is that many entries from the end of `X-Forwarded-For`',
   ),

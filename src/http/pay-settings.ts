@@ -77,12 +77,12 @@ export const paySettings = z.strictObject({
         .union([variable, z.array(variable).min(1).max(2)])
         .describe('variable with the key of your wallet; a list for one of EVM and one of Solana'),
       max_usd_per_call: usd.describe('the most that one answer may cost, such as `"0.10"`'),
-      max_usd_per_day: usd.describe('the most that is spent there in a UTC day, by all processes together'),
+      max_usd_per_day: usd.describe('the most that all processes spend there in a UTC day'),
       networks: z
         .array(z.string().min(1).max(100))
         .min(1)
         .max(8)
-        .describe('networks on which you pay, such as `base`; the preferred one first'),
+        .describe('networks on which you pay, such as `base`, by preference'),
     })
     .describe('by x402, from a wallet of yours'),
 });

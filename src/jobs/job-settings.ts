@@ -9,7 +9,7 @@ export const jobVariables = {
   IMAGE_DEADLINE_MS: wholeNumber(1, hourMs, 60_000).describe('how long an image request waits for its job'),
   QUEUED_JOBS_AT_ONCE: wholeNumber(1, 1_000, 16).describe('queued images that one process makes at once'),
   VIDEO_JOBS_AT_ONCE: wholeNumber(1, 10_000, 64).describe('videos that one process watches at once'),
-  DRAIN_MS: wholeNumber(0, hourMs, 30_000).describe('how long running answers may go on after SIGTERM'),
+  DRAIN_MS: wholeNumber(0, hourMs, 30_000).describe('how long answers may go on after SIGTERM'),
 };
 
 export type JobSettings = ReturnType<typeof readJobSettings>;

@@ -32,15 +32,11 @@ export const leadsVariables = {
   LEADS_TIMEOUT_MS: wholeNumber(100, maxSearchMs, 10_000).describe(
     'longest search in all sources together, 100 to 120000',
   ),
-  LEADS_CACHE_SECONDS: wholeNumber(0, 86_400, 60).describe(
-    'how long a page of results is kept, 0 to 86400; 0 keeps none',
-  ),
+  LEADS_CACHE_SECONDS: wholeNumber(0, 86_400, 60).describe('how long pages of results are kept, 0 to 86400'),
   LEADS_URL: z
     .string()
     .optional()
-    .describe(
-      'where a fleet of an earlier version shared profiles; see [To upgrade](../CHANGELOG.md#to-upgrade)',
-    ),
+    .describe('where an earlier version shared profiles; see [To upgrade](../CHANGELOG.md#to-upgrade)'),
 };
 
 /** The place where a fleet of an earlier version shared profiles, with the settings of its bucket. */
@@ -56,7 +52,7 @@ export const readFormerPlace = (values: { LEADS_URL?: string | undefined } & S3V
 export const leadsSection = z
   .strictObject({ http: httpSection.optional().describe(httpText) })
   .default({})
-  .describe('services that are searched, by kind of source');
+  .describe('services that are searched');
 
 export interface LeadsOrigin {
   values: z.output<z.ZodObject<typeof leadsVariables>>;

@@ -15,7 +15,7 @@ export const limitVariables = {
     'mounted tools in one list over MCP; above it, [a search](operators-tools.md#who-may-call-what) takes their place',
   ),
   BODY_MEMORY_BYTES: wholeNumber(1024 ** 2, 1024 ** 4, 256 * 1024 ** 2).describe(
-    'memory for large requests under way; see [Memory](#memory)',
+    'memory for large requests; see [Memory](#memory)',
   ),
 };
 

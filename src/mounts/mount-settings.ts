@@ -13,7 +13,7 @@ import type { GiveToken } from './sign-requests.ts';
 
 export const mountVariables = {
   TOOLS_PROCESSES_MAX: wholeNumber(1, 10_000, 16).describe(
-    'processes and connections of mounted servers for accounts with secrets of their own; an account has at most a quarter of them',
+    'processes and connections for accounts with secrets of their own; an account has at most a quarter',
   ),
   TOOLS_SECRETS_KEY: secret(
     z
@@ -25,7 +25,7 @@ export const mountVariables = {
   )
     .optional()
     .describe(
-      'key that encrypts the secrets of accounts (`per_account`), 64 hexadecimal digits; former keys follow after commas',
+      'key that encrypts secrets of accounts (`per_account`), 64 hexadecimal digits; former keys follow after commas',
     ),
 };
 
@@ -139,7 +139,7 @@ const toolSchema = z.strictObject({
   name: shownName.optional().describe('its name for callers'),
   title: z.string().min(1).max(200).optional().describe('its title for callers'),
   description: z.string().min(1).max(8_000).optional().describe('its description for callers'),
-  fixed: secret(toolArguments).describe('arguments that are always sent; callers do not see them'),
+  fixed: secret(toolArguments).describe('arguments that are always sent, and that callers do not see'),
   defaults: toolArguments.describe('arguments that are sent if the caller leaves them out'),
   max_characters: characters.optional().describe("in place of the server's `max_characters`"),
 });
@@ -186,20 +186,20 @@ const mountSchema = z
     sandbox: z
       .enum(['bubblewrap', 'none'], 'must be bubblewrap, or none: it can then read what the gateway can')
       .optional()
-      .describe('of a `command`: `bubblewrap`, or `none`, with which it can read what the gateway can'),
-    read: places.describe('folders and files that it reads in its sandbox, beside those of the system'),
+      .describe('of a `command`: `bubblewrap`, or `none`: it can read what the gateway can'),
+    read: places.describe('folders and files that it reads in its sandbox'),
     write: places.describe('folders and files that it also writes there'),
     network: z
       .boolean()
       .default(false)
-      .describe('whether it reaches the network from its sandbox, and the services of this machine too'),
+      .describe('whether its sandbox reaches the network, and services of this machine'),
     per_account: z
       .array(variable.refine((name) => !steering.test(name), 'must not be a variable that steers programs'))
       .max(16)
       .transform((names) => [...new Set(names)])
       .default([])
       .describe(
-        'variables that each account sets for a process, or for the headers of a connection, of its own',
+        'variables that each account sets for a process of its own, or for headers of its connection',
       ),
     url: secret(httpUrl)
       .optional()
@@ -209,15 +209,15 @@ const mountSchema = z
       .default(false)
       .describe('whether `url`, `token_url` and `issuer` may be plain http, or lead into a private network'),
     transport: z.literal('sse').optional().describe('`sse`: the `url` speaks the older transport'),
-    bearer_env: variable.optional().describe('environment variable with a bearer token for the `url`'),
+    bearer_env: variable.optional().describe('variable with a bearer token for the `url`'),
     headers_env: z
       .record(headerName, variable)
       .optional()
-      .describe('environment variables with other headers for the `url`, by header'),
+      .describe('variables with other headers for the `url`, by header'),
     oauth: oauthSchema.optional().describe('gets tokens for the `url`'),
     pay: paySettings
       .optional()
-      .describe('pays for the calls of a `url` that sells them, as `providers.NAME.pay`, below their price'),
+      .describe('pays a `url` that sells its calls, as `providers.NAME.pay`, below their price'),
     allow: toolNames.optional().describe('the only tools that may be offered; by default all'),
     hide: toolNames.default([]).describe('tools that are never offered'),
     prices: z
@@ -233,7 +233,7 @@ const mountSchema = z
       .record(toolName, toolSchema)
       .refine(hasOneNameEach, 'gives two tools one name')
       .default({})
-      .describe('what callers see of tools, and what is sent to them, by tool'),
+      .describe('what callers see, and what is sent, by tool'),
     answer_ms: waitMs(10_000).describe('how long a greeting or a list may take'),
     silence_ms: waitMs(60_000).describe('how long a call may be silent; progress is a sign of life'),
     total_ms: waitMs(300_000).describe('how long a call may take'),
@@ -241,7 +241,7 @@ const mountSchema = z
     meta: z
       .array(z.string().regex(freeKey, 'is reserved'))
       .default([])
-      .describe('keys of `_meta` in results that callers get; by default none'),
+      .describe('keys of `_meta` that callers get; by default none'),
   })
   .refine(({ command, url }) => (command === undefined) !== (url === undefined), 'needs command or url')
   .refine(({ command, sandbox }) => (command === undefined) === (sandbox === undefined), {

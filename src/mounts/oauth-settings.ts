@@ -11,10 +11,10 @@ export const variable = z.string().regex(variableName, 'must be the name of an e
 export const oauthSchema = z
   .strictObject({
     per_account: z.boolean().default(false).describe('whether each account signs in by itself'),
-    token_url: secret(httpUrl).optional().describe('address that gives tokens for client credentials'),
+    token_url: secret(httpUrl).optional().describe('where client credentials get tokens'),
     issuer: secret(httpUrl).optional().describe('where accounts sign in; by default where the `url` says'),
     client_id: z.string().min(1).optional().describe('name of the gateway there; sign-ins may do without'),
-    client_secret_env: variable.optional().describe('environment variable that holds its secret'),
+    client_secret_env: variable.optional().describe('variable with its secret'),
     scope: z.string().min(1).optional().describe('scopes, divided by spaces'),
     listed_by: z.string().min(1).optional().describe('id of the account whose sign-in lists the tools'),
   })

@@ -74,8 +74,8 @@ const generalVariables = {
     .refine((urls) => new Set(urls).size === urls.length, 'names a facilitator twice')
     .optional()
     .describe(
-      `remote facilitators by preference, divided by commas, at most ${maxFacilitators}; buyers see these ` +
-        'addresses; the public test facilitator when unset',
+      `up to ${maxFacilitators} remote facilitators by preference, divided by commas; buyers see their ` +
+        'addresses; by default the public test one',
     ),
   X402_CDP_API_KEY_ID: z
     .string()
@@ -92,7 +92,7 @@ const generalVariables = {
     'sells to clients of [MPP](agents-and-payments.md#machine-payments-mpp) over REST, too',
   ),
   X402_SETTLE_MS: wholeNumber(1_000, 240_000, 30_000).describe(
-    'how long a settlement may take in all; then it is `payment_pending`',
+    'how long a settlement may take; then it is `payment_pending`',
   ),
 };
 
@@ -171,7 +171,7 @@ export const x402Section = z
             );
         }
       })
-      .describe('settings of networks that differ from the variables, by CAIP-2 name'),
+      .describe('networks that differ from the variables, by CAIP-2 name'),
   })
   .default({ networks: {} })
   .describe('x402 payments');

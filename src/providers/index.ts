@@ -42,7 +42,7 @@ const openAiProvider: ProviderDefinition<RemoteConfig> = {
 /** The provider that needs no upstream: it makes example answers in this process, at no cost. */
 const sandboxProvider: ProviderDefinition = {
   type: 'sandbox',
-  text: 'chat, images and video without a model, for trials; a provider named `sandbox` is always there',
+  text: 'chat, images and video without a model; a provider named `sandbox` is always there',
   settings: z.strictObject({}),
   serves: ['chat', 'image', 'video'],
   read: () => ({}),

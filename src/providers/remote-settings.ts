@@ -32,16 +32,14 @@ export const remoteSettings = z.strictObject({
   api_key_env: z.string().min(1).optional().describe('variable with the key; without it no key is sent'),
   first_byte_ms: timeoutMs
     .default(120_000)
-    .describe(
-      'how long the first byte of an answer may take; a chat in one piece has up to two minutes more',
-    ),
+    .describe('how long the first byte may take; a chat in one piece has up to two minutes more'),
   idle_ms: timeoutMs.default(60_000).describe('how long an answer may pause'),
   total_ms: timeoutMs.default(600_000).describe('how long a whole answer may take'),
   send_traceparent: z
     .boolean()
     .default(false)
     .describe('sends [`traceparent`](operators-telemetry.md#traces)'),
-  pay: paySettings.optional().describe('pays a service that sells its answers one by one'),
+  pay: paySettings.optional().describe('pays a service that sells its answers'),
 });
 
 /** Throws ConfigError when the variable of the key is not set. */

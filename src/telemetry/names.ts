@@ -188,13 +188,13 @@ export const readMetrics = define('gauge', {
     name: 'causeway.payments.settlements_left',
     unit: '{settlement}',
     labels: ['causeway.network'],
-    text: 'settlements that the settling account can pay for at the present price',
+    text: 'settlements that the settling account can pay for',
   },
   breakerRest: {
     name: 'causeway.provider.rest',
     unit: 's',
     labels: calls,
-    text: 'time until the route may be asked again; else 0',
+    text: 'time until the route may be asked again',
   },
   bodyMemory: {
     name: 'causeway.body_memory.used',

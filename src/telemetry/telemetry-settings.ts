@@ -42,12 +42,8 @@ export const telemetryVariables = {
   OTEL_EXPORTER_OTLP_ENDPOINT: secret(httpUrl.transform(withoutTrailingSlash))
     .optional()
     .describe('sends traces and metrics to this OTLP collector, such as `http://localhost:4318`'),
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: secret(httpUrl)
-    .optional()
-    .describe('sends traces to this whole address instead'),
-  OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: secret(httpUrl)
-    .optional()
-    .describe('sends metrics to this whole address instead'),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: secret(httpUrl).optional().describe('the whole address for traces'),
+  OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: secret(httpUrl).optional().describe('the whole address for metrics'),
   OTEL_EXPORTER_OTLP_HEADERS: secret(pairs).describe('headers for the collector, `name=value,…`'),
   OTEL_EXPORTER_OTLP_PROTOCOL: oneOf('http/json', 'http/protobuf')
     .default('http/json')
@@ -57,17 +53,17 @@ export const telemetryVariables = {
   OTEL_METRIC_EXPORT_INTERVAL: wholeNumber(1_000, 3_600_000, 60_000).describe(
     'milliseconds between two sendings of metrics',
   ),
-  OTEL_SERVICE_NAME: z.string().default('causeway').describe('name of this service in traces and metrics'),
+  OTEL_SERVICE_NAME: z.string().default('causeway').describe('name of this service'),
   OTEL_RESOURCE_ATTRIBUTES: pairs.describe('further attributes of this service, `name=value,…`'),
   OTEL_TRACES_SAMPLER: oneOf(...samplers)
     .default('parentbased_always_on')
-    .describe('which traces are kept; `traceidratio` does not follow callers, who may be strangers'),
+    .describe('which traces are kept; `traceidratio` does not follow callers'),
   OTEL_TRACES_SAMPLER_ARG: z
     .string()
     .regex(/^(?:0|1|0?\.\d+|1\.0+|0\.\d*)$/, 'must be a number from 0 to 1')
     .transform(Number)
     .prefault('1')
-    .describe('the part of the traces that a sampler by ratio keeps, from 0 to 1'),
+    .describe('part of the traces that a sampler by ratio keeps, 0 to 1'),
   OTEL_SDK_DISABLED: toggle('true', 'false', 'false').describe('`true` switches all telemetry off'),
 };
 

@@ -45,14 +45,14 @@ export const modelsSection = z
         .min(1)
         .max(65_536)
         .optional()
-        .describe('chat: most output tokens that its upstreams make; lowers the limits of callers'),
-      duration: durationSchema.optional().describe('video: the lengths that are sold'),
+        .describe('chat: most output tokens of its upstreams; lowers the limits of callers'),
+      duration: durationSchema.optional().describe('video: lengths that are sold'),
       routes: z.array(routeSchema).min(1).describe('providers, in order of preference'),
     }),
   )
   .refine((models) => Object.keys(models).length > 0, 'names no model; leave it out for the default ones')
   .optional()
-  .describe('the whole list of SKUs; unset: the default ones, served by the sandbox');
+  .describe('the whole list of SKUs; unset: the default ones, of the sandbox');
 
 export const moderationSection = z
   .strictObject({
@@ -60,9 +60,7 @@ export const moderationSection = z
     model: z.string().min(1).describe('its moderation model'),
   })
   .optional()
-  .describe(
-    'looks at prompts and images of videos with `nsfw_check`; unset: the upstream does, where it can',
-  );
+  .describe('checks prompts and images of videos with `nsfw_check`; unset: the upstream does, where it can');
 
 type Providers = Record<string, ProviderConfig>;
 

@@ -72,7 +72,7 @@ export const priceSchema = z.discriminatedUnion('unit', [
         .refine((rates) => new Set(rates.map(({ resolution }) => resolution)).size === rates.length, {
           message: 'name a resolution twice',
         })
-        .describe('the resolutions that are sold'),
+        .describe('resolutions that are sold'),
     })
     .transform((price) => ({
       unit: price.unit,

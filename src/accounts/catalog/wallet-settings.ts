@@ -13,7 +13,7 @@ export const walletVariables = {
 export const walletTermsSection = z
   .record(z.string(), z.unknown())
   .optional()
-  .describe('SKUs, prices and limits of accounts that wallets own, as in the terms of an account');
+  .describe('SKUs, prices and limits of accounts of wallets, as in the terms of an account');
 
 export type WalletConfig = ReturnType<typeof readWalletSettings>;
 

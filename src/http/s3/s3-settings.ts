@@ -9,10 +9,7 @@ export const s3Variables = {
     .regex(/^[a-z0-9-]{2,40}$/, 'must be a region name')
     .default('us-east-1')
     .describe('region of the buckets'),
-  S3_ACCESS_KEY_ID: z
-    .string()
-    .optional()
-    .describe('access key; needed for a bucket in `MEDIA_URL` or `LEADS_URL`'),
+  S3_ACCESS_KEY_ID: z.string().optional().describe('access key of a bucket in `MEDIA_URL` or `LEADS_URL`'),
   S3_SECRET_ACCESS_KEY: secret(z.string()).optional().describe('its secret'),
 };
 

@@ -4,13 +4,13 @@ import { httpUrl, secret, toggle, type VariableValues } from '../../kit/settings
 
 export const webhookVariables = {
   WEBHOOKS: toggle('on', 'off', 'on').describe(
-    '`off` answers new jobs with a `webhook_url` with 503; due callbacks are still delivered',
+    '`off`: new jobs with a `webhook_url` are 503; due callbacks are still delivered',
   ),
   VIDEO_WEBHOOKS: toggle('on', 'off', 'off').describe(
     '`on` takes `webhook_url` for videos, too, which [the contract](contract.md#webhooks) refuses',
   ),
   ALLOW_LOOPBACK_URLS: toggle('true', 'false', 'false').describe(
-    'for development: `true` lets callbacks, inputs and results be on this machine, over plain HTTP',
+    '`true`, for development: callbacks, inputs and results may be on this machine, over plain HTTP',
   ),
   ALERT_WEBHOOK_URL: secret(httpUrl)
     .optional()
@@ -21,7 +21,7 @@ export const webhookVariables = {
       .regex(/^whsec_[A-Za-z0-9+/]{32,}={0,2}$/, 'must be whsec_ and at least 24 random bytes in base64'),
   )
     .optional()
-    .describe('signs them as the webhooks of customers: `whsec_` and 32 random bytes in base64'),
+    .describe('signs them as webhooks: `whsec_` and 32 random bytes in base64'),
 };
 
 /** Where the operator's alerts are sent. */

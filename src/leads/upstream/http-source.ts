@@ -76,14 +76,14 @@ export const httpSection = z.strictObject({
       secret(z.union([z.string(), z.number(), z.boolean()]).transform(String)),
     )
     .default({})
-    .describe('texts added to the query of the address; left out where the search does not have the field'),
+    .describe('added to the query of the address, where the search has the field'),
   headers: z
     .record(z.string(), secret(z.string()))
     .default({})
     .describe('headers of the request; `${NAME}` is an environment variable'),
   body: secret(z.json())
     .optional()
-    .describe('JSON body of the request; its texts have the same places as `parameters`'),
+    .describe('JSON body of the request, with the same places as `parameters`'),
   pay: paySettings.optional().describe('pays for the answers, as `providers.NAME.pay`'),
   counts: z
     .literal('free')
@@ -106,7 +106,7 @@ export const httpSection = z.strictObject({
         .describe('values there'),
     })
     .optional()
-    .describe('rows that say that nothing was found'),
+    .describe('rows that mean that nothing was found'),
   filtered_rows: z
     .int()
     .min(1)
@@ -116,7 +116,7 @@ export const httpSection = z.strictObject({
       '`{limit}` is at least this where a filter of the search is not sent; `SEARCH_MAX_LIMIT` when unset',
     ),
   fields: fieldPointers.describe(
-    'by field: JSON pointer into a row, a list of pointers of which the first with a value counts, or `null` for none',
+    'by field: JSON pointer into a row, pointers of which the first with a value counts, or `null` for none',
   ),
   defaults: defaults.describe(
     'values for rows without `full_name`, `following`, `is_verified` or `is_business`',
@@ -124,7 +124,7 @@ export const httpSection = z.strictObject({
   words: z
     .enum(['upstream', 'check'])
     .default('upstream')
-    .describe('`check` looks for the words of the search in the profiles that were found'),
+    .describe('`check` looks for the words of the search in what was found'),
   timeout_ms: z
     .int()
     .min(1)
@@ -140,7 +140,7 @@ export const httpSection = z.strictObject({
   max_rows: z.int().min(1).max(10_000).default(1_000).describe('rows of one answer that are read'),
   forget: z
     .strictObject({
-      url: serviceUrl.describe('its address; with `{username_key}` each person is a request of its own'),
+      url: serviceUrl.describe('its address; with `{username_key}` one request for each person'),
       method: z
         .enum(['DELETE', 'POST'])
         .optional()

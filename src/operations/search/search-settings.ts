@@ -12,7 +12,7 @@ export const searchVariables = {
     'searches of one address, or of one account from its balance, in a minute',
   ),
   SEARCH_FROM_BALANCE: toggle('on', 'off', 'off').describe(
-    '`on` charges a search with a key and without a payment to the prepaid balance',
+    '`on` charges a search with a key and no payment to the balance',
   ),
   SYNTHETIC_PROFILES: wholeNumber(0, 5_000_000, 20_000)
     .refine((profiles) => profiles === 0 || profiles >= 100, 'must be 0, or 100 to 5000000')

@@ -38,14 +38,12 @@ export const evmFamily: NetworkFamily = {
   variables: {
     PAY_TO: addressSchema
       .optional()
-      .describe('wallet for payments on EVM networks, generated when unset; main networks need yours'),
+      .describe('wallet for payments on EVM networks, by default generated; main networks need yours'),
     RPC_URL: nodeUrl.optional().describe('node of the one EVM network that has none in `causeway.yaml`'),
     FACILITATOR_KEY: keySchema
       .optional()
-      .describe('key of a funded account: settles EVM payments in this process, with a node'),
-    REFUND_KEY: keySchema
-      .optional()
-      .describe('key that EVM refunds are signed with; only the operator’s refunds use it'),
+      .describe('key of a funded account that settles EVM payments here, with a node'),
+    REFUND_KEY: keySchema.optional().describe('key that signs EVM refunds'),
   },
   addressSchema,
   defaultTransfer: 'eip3009',

@@ -42,12 +42,12 @@ export const solanaFamily: NetworkFamily = {
   variables: {
     PAY_TO: addressSchema
       .optional()
-      .describe('wallet for payments on Solana, generated when unset; the main network needs yours'),
+      .describe('wallet for payments on Solana, by default generated; the main network needs yours'),
     RPC_URL: nodeUrl.optional().describe('node of the Solana network'),
     FACILITATOR_KEY: keySchema
       .optional()
-      .describe('key of a funded account: settles Solana payments in this process, with a node'),
-    REFUND_KEY: keySchema.optional().describe('key that Solana refunds are signed with'),
+      .describe('key of a funded account that settles Solana payments here, with a node'),
+    REFUND_KEY: keySchema.optional().describe('key that signs Solana refunds'),
   },
   addressSchema,
   defaultTransfer: null,
