@@ -189,7 +189,7 @@ export const unsetModel = writeVerb({
 });
 
 const revenueView = defineView<ModelSum>({
-  income_usd: 'What was charged, to balances and by payments of calls, without refunds.',
+  income_usd: 'What balances and payments of calls paid, without refunds.',
   uncosted: 'Jobs that were done at an unknown cost: their route had no `cost`.',
   cost_usd: 'Null: unknown, as there are uncosted jobs.',
   margin_usd: 'Income without the cost. Null: unknown.',

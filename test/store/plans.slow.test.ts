@@ -53,7 +53,11 @@ const plans: Plan[] = [
     input: { accountId: 'a', from: 0, to: 1 },
     indexes: [/(?=[^]*usage_sums)(?=[^]*jobs_active)(?=[^]*jobs_by_account)/],
   },
-  { command: 'sumModels', input: { from: 0, to: 1 }, indexes: [/usage_sums_by_day/] },
+  {
+    command: 'sumModels',
+    input: { from: 0, to: 1 },
+    indexes: [/(?=[^]*usage_sums_by_day)(?=[^]*holds_owed)/],
+  },
   {
     command: 'sumToolCalls',
     input: { from: 0, to: 1 },

@@ -105,10 +105,14 @@ describe.each(testEngines())('a job that a pledged payment pays on $kind', ({ cr
   it('is owed when the payment fails, which the balance pays at a later credit', async () => {
     const owner = await addAccount(store, { balance: 0n });
     const payment = await pledge(owner);
+    const income = async (): Promise<bigint> =>
+      (await store.sumModels({ from: 0, to: 2 * start })).reduce((sum, { charged }) => sum + charged, 0n);
+    const before = await income();
     const job = await run(owner, payment);
     await produce(payment, 60n);
     expect(await store.owesForJobs(owner.accountId)).toBe(false);
     await fail(payment);
+    expect(await income()).toBe(before);
     expect(await store.owesForJobs(owner.accountId)).toBe(true);
     const { owedJobs, owed, debts } = await store.checkLedger();
     expect(await store.gaugeOwedJobs(undefined)).toEqual({ jobs: owedJobs, owed });
@@ -139,6 +143,7 @@ describe.each(testEngines())('a job that a pledged payment pays on $kind', ({ cr
     await settle(next);
     expect(await accountOf(owner)).toMatchObject({ balance: 60n });
     expect(await store.owesForJobs(owner.accountId)).toBe(false);
+    expect(await income()).toBe(before + 60n + 40n);
 
     // Its settlement is found later after all: that is balance then.
     await settle(payment);

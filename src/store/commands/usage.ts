@@ -115,6 +115,7 @@ const modelFields = {
   model: text(),
   done: integer(),
   failed: integer(),
+  /** Without what is still owed. */
   charged: int64(),
   refunded: int64(),
   /** Of the jobs whose cost is known. */
@@ -127,13 +128,18 @@ export type ModelSum = RowOf<typeof modelFields>;
 
 const sumOf = (value: string): string => `cast(sum(${value}) as bigint)`;
 
+/** The sums of ended jobs, less the charges that no payment has paid yet. */
+const paidRows = `select day, kind, model, status, jobs, charged, refunded, cost, uncosted from usage_sums
+  union all select ${dayOf('j.created_at')}, j.kind, j.model, j.status, 0, -h.captured, 0, 0, 0
+    from holds h join jobs j on j.id = h.job_id where h.debited = 0 and h.state = 'captured'`;
+
 /** Sums up the jobs of models that were created on whole days, from the first (inclusive) to the last (exclusive). */
 export const sumModels = read({
   isLong: true,
   text: `select model, ${sumOf("case when status = 'done' then jobs else 0 end")} as done,
       ${sumOf("case when status = 'failed' then jobs else 0 end")} as failed, ${sumOf('charged')} as charged,
       ${sumOf('refunded')} as refunded, ${sumOf('cost')} as cost, ${sumOf('uncosted')} as uncosted
-    from usage_sums where day >= ${dayOf('cast($1 as bigint)')} and day < ${dayOf('cast($2 as bigint)')}
+    from (${paidRows}) ended where day >= ${dayOf('cast($1 as bigint)')} and day < ${dayOf('cast($2 as bigint)')}
       and kind in ('chat', 'responses', 'image', 'video')
     group by model order by model limit 2000`,
   values: valuesOf<{ from: number; to: number }>('from', 'to'),
