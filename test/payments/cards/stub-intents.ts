@@ -9,6 +9,7 @@ export interface Charge {
   amount_refunded: number;
   disputed: boolean;
   payment_intent: string;
+  created: number;
   payment_method_details: { card: { brand: string; last4: string } };
 }
 
@@ -89,6 +90,7 @@ export const createStubIntents = ({ now, refusal: refusalNow, note }: StubIntent
         ...charge,
         amount: cents,
         payment_intent: id,
+        created: now(),
         payment_method_details: { card: { brand: 'visa', last4: '4242' } },
       },
       ...parts,
@@ -152,10 +154,9 @@ export const createStubIntents = ({ now, refusal: refusalNow, note }: StubIntent
     }
     if (url.pathname !== '/v1/payment_intents') return null;
     if (request.method === 'POST') return takeCharge(request);
-    const [customer, from] = [url.searchParams.get('customer'), Number(url.searchParams.get('created[gte]'))];
-    const until = Number(url.searchParams.get('created[lte]'));
+    const customer = url.searchParams.get('customer');
     const data = charges
-      .filter((one) => one.customer === customer && one.created >= from && one.created <= until)
+      .filter((one) => one.customer === customer)
       .slice(0, Number(url.searchParams.get('limit')));
     return { object: 'list', url: url.pathname, has_more: false, data: data.map(flatIntent) };
   };

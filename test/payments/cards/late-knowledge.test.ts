@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest';
+import { newId } from '../../../src/kit/ids.ts';
+import { silentLog } from '../../../src/kit/log.ts';
+import { createStripeClient } from '../../../src/payments/cards/stripe-client.ts';
+import { updateCardPayment } from '../../../src/payments/cards/update-card-payment.ts';
+import { testEngines } from '../../store/open-test-store.ts';
+import { minute, until, usd, useCardDesk } from './card-desk.ts';
+import { stripeKey, stripeWebhookSecret } from './stripe-stub.ts';
+
+describe.each(testEngines())('what a gateway learns late of saved cards, on $kind', ({ create }) => {
+  const desk = useCardDesk(create);
+  const { stripe, accountId, buy, take, balance } = desk;
+
+  const order = { below: usd(500), amount: usd(1_000), monthlyCap: usd(3_000) };
+  const set = (changes: Partial<typeof order> = {}) =>
+    desk.store().setAutoTopUp({ accountId: accountId(), ...order, ...changes });
+  const stateOf = () => desk.store().getAutoTopUp(accountId());
+  const spend = (cents: number) => {
+    const entry = { id: newId(), accountId: accountId(), type: 'adjustment', note: null } as const;
+    return desk.store().postEntry({ ...entry, amount: -usd(cents), now: desk.now() });
+  };
+  /** Saves a card by a payment of 20 dollars, and spends so much that 2 dollars are left. */
+  const arm = async (): Promise<void> => {
+    await set();
+    const { session } = await buy({ savesCard: true });
+    await take(stripe().complete(session));
+    await spend(1_800);
+  };
+  /** Writes an attempt down, which its gateway does not live to send. */
+  const leaveAttempt = async (): Promise<string> => {
+    const id = newId();
+    const now = desk.now();
+    const due = { isLive: false, lastBefore: 0, monthStart: 0, accountId: accountId() };
+    expect(await desk.store().openAutoTopUp({ ...due, id, askAt: now + minute, now })).not.toBeNull();
+    return id;
+  };
+  /** Asks Stripe about a payment, as a gateway does of which no event came. */
+  const ask = (id: string): Promise<void> =>
+    updateCardPayment(
+      { id },
+      {
+        settings: { secretKey: stripeKey, webhookSecret: stripeWebhookSecret, isLive: false },
+        store: desk.store(),
+        stripe: createStripeClient(stripeKey, stripe().address),
+        clock: desk,
+        log: silentLog,
+        goods: 'Causeway balance',
+      },
+    );
+  const workUntil = async (check: () => void | Promise<void>): Promise<void> => {
+    desk.begin();
+    await until(check);
+    await desk.end();
+  };
+
+  it.each([
+    [
+      'account is suspended',
+      () => desk.store().setAccountStatus({ id: accountId(), status: 'suspended', now: 1 }),
+    ],
+    ['cap is lowered', () => set({ amount: usd(500), monthlyCap: usd(500) })],
+    ['amount is lowered', () => set({ amount: usd(500) })],
+    ['balance has risen', () => spend(-500)],
+  ] as const)('an attempt that was not sent yet is never sent after the %s', async (_what, change) => {
+    await arm();
+    const id = await leaveAttempt();
+    await change();
+    for (const [later, state] of [
+      [2, 'open'],
+      [14, 'expired'],
+    ] as const) {
+      desk.pass(later * minute);
+      await ask(id);
+      expect(await desk.read(id)).toMatchObject({ state });
+    }
+    expect(stripe().charges).toEqual([]);
+  });
+
+  it('a charge is found by a gateway whose clock is wrong', async () => {
+    await arm();
+    stripe().state.now = () => Math.floor(desk.now() / 1_000) - 3_600;
+    stripe().state.loses = (request) => request === 'POST /v1/payment_intents';
+    await workUntil(() => expect(stripe().charges).toHaveLength(1));
+    stripe().events.length = 0;
+    desk.pass(20 * minute);
+    await workUntil(async () => expect(await balance()).toBe(usd(1_200)));
+    expect(stripe().charges).toHaveLength(1);
+  });
+});
