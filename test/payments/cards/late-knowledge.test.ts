@@ -76,6 +76,43 @@ describe.each(testEngines())('what a gateway learns late of saved cards, on $kin
     expect(stripe().charges).toEqual([]);
   });
 
+  it('a charge that was refunded before its outcome was known stops the automatic top-up', async () => {
+    await arm();
+    stripe().state.loses = (request) => request === 'POST /v1/payment_intents';
+    await workUntil(() => expect(stripe().charges).toHaveLength(1));
+    stripe().state.loses = () => false;
+    const [intent] = stripe().charges;
+    if (intent === undefined) throw new Error('no charge');
+    await take(stripe().refund(intent, 1_000));
+    desk.pass(11 * minute);
+    await workUntil(async () =>
+      expect(await stateOf()).toMatchObject({ state: 'stopped', stoppedFor: 'taken_back' }),
+    );
+    expect(stripe().charges).toHaveLength(1);
+    expect(await balance()).toBe(usd(200));
+  });
+
+  it('a payment that saved a card and was refunded before it was known starts nothing', async () => {
+    await set();
+    const { id, session } = await buy({ savesCard: true });
+    stripe().complete(session);
+    stripe().refund(session, 2_000);
+    await workUntil(async () => expect(await desk.read(id)).toMatchObject({ state: 'paid', kept: 0n }));
+    expect(await stateOf()).toMatchObject({ state: 'stopped', stoppedFor: 'taken_back', card: 'visa 4242' });
+    expect(stripe().charges).toEqual([]);
+  });
+
+  it('of two cards the one that was saved later stays, in whatever order their events come', async () => {
+    await set();
+    const [first, second] = [await buy({ savesCard: true }), await buy({ savesCard: true })];
+    const earlier = stripe().complete(second.session);
+    stripe().state.now = () => Math.floor(desk.now() / 1_000) + 5;
+    const later = stripe().complete(first.session);
+    const method = first.session.payment_intent?.payment_method;
+    for (const event of [later, earlier, later]) await take(event);
+    expect(await stateOf()).toMatchObject({ state: 'on', paymentMethod: method });
+  });
+
   it('a charge is found by a gateway whose clock is wrong', async () => {
     await arm();
     stripe().state.now = () => Math.floor(desk.now() / 1_000) - 3_600;
