@@ -113,6 +113,17 @@ describe.each(testEngines())('what a gateway learns late of saved cards, on $kin
     expect(await stateOf()).toMatchObject({ state: 'on', paymentMethod: method });
   });
 
+  it('a card can be saved again when Stripe has deleted the customer', async () => {
+    await arm();
+    const customer = String((await stateOf())?.customer);
+    stripe().deleteCustomer(customer);
+    await workUntil(async () => expect(await stateOf()).toMatchObject({ stoppedFor: 'payment_failed' }));
+    const { session } = await buy({ savesCard: true });
+    await take(stripe().complete(session));
+    expect(await stateOf()).toMatchObject({ state: 'on', customer: session.customer });
+    expect(session.customer).not.toBe(customer);
+  });
+
   it('a charge is found by a gateway whose clock is wrong', async () => {
     await arm();
     stripe().state.now = () => Math.floor(desk.now() / 1_000) - 3_600;
@@ -122,5 +133,27 @@ describe.each(testEngines())('what a gateway learns late of saved cards, on $kin
     desk.pass(20 * minute);
     await workUntil(async () => expect(await balance()).toBe(usd(1_200)));
     expect(stripe().charges).toHaveLength(1);
+  });
+
+  it('a page that was paid during an outage counts before the saved card is charged', async () => {
+    await arm();
+    const { session } = await buy();
+    stripe().complete(session);
+    stripe().state.beforeAnswer = async (path) => {
+      if (path === '/v1/events') await new Promise((resolve) => setTimeout(resolve, 300));
+    };
+    await workUntil(async () => expect(await balance()).toBe(usd(2_200)));
+    expect(stripe().charges).toEqual([]);
+  });
+
+  it('a payment about which Stripe does not answer delays no other that is open', async () => {
+    const [broken, ...others] = [await buy(), await buy(), await buy()];
+    for (const { session } of others) stripe().complete(session);
+    stripe().events.length = 0;
+    stripe().state.loses = (request) => request.endsWith(broken.session.id);
+    desk.pass(26 * 60 * minute);
+    await workUntil(async () => {
+      for (const { id } of others) expect(await desk.read(id)).toMatchObject({ state: 'paid' });
+    });
   });
 });
