@@ -58,8 +58,14 @@ export const savedCardCalls = (ask: AskStripe) => ({
     signal?: AbortSignal,
   ): Promise<string | null> =>
     ask(async (stripe) => {
-      const { data } = await stripe.paymentIntents.list({ customer, limit: 100 });
-      return data.find(({ metadata }) => metadata[paymentMark] === id)?.id ?? null;
+      try {
+        const { data } = await stripe.paymentIntents.list({ customer, limit: 100 });
+        return data.find(({ metadata }) => metadata[paymentMark] === id)?.id ?? null;
+      } catch (error) {
+        // An unknown customer has no intents. If it was deleted after a charge, the event of that still tells of it.
+        if (isRefused(error)) return null;
+        throw error;
+      }
     }, signal),
   /** Takes a saved card away from its customer. */
   forgetCard: (paymentMethod: string): Promise<unknown> =>

@@ -124,6 +124,16 @@ describe.each(testEngines())('what a gateway learns late of saved cards, on $kin
     expect(session.customer).not.toBe(customer);
   });
 
+  it('an attempt fails when Stripe has deleted the customer before it was sent, and holds up no other', async () => {
+    await arm();
+    const id = await leaveAttempt();
+    stripe().deleteCustomer(String((await stateOf())?.customer));
+    desk.pass(2 * minute);
+    await ask(id);
+    expect(await desk.read(id)).toMatchObject({ state: 'failed' });
+    expect(await stateOf()).toMatchObject({ stoppedFor: 'payment_failed' });
+  });
+
   it('a charge is found by a gateway whose clock is wrong', async () => {
     await arm();
     stripe().state.now = () => Math.floor(desk.now() / 1_000) - 3_600;

@@ -78,7 +78,6 @@ export const startStripeStub = async () => {
     note: (type, object) => note(type, object),
   });
   const { newIntent, charges, saved } = intents;
-  const deletedCustomers = new Set<string>();
 
   const open = (form: URLSearchParams): StubSession => {
     const id = newName('cs_test');
@@ -104,8 +103,7 @@ export const startStripeStub = async () => {
       (form.has('customer') === makesCustomer || form.get('allowed_payment_method_types[0]') !== 'card')
     )
       throw new StubError(400, 'a saved card has one customer');
-    if (deletedCustomers.has(String(session.customer)))
-      throw new StubError(400, `No such customer: '${session.customer}'`, 'resource_missing');
+    intents.assertCustomer(String(session.customer));
     saving.set(id, saves);
     sessions.set(id, session);
     return session;
@@ -216,11 +214,7 @@ export const startStripeStub = async () => {
     charges,
     saved,
     charge: intents.charge,
-    /** Deletes a customer with its cards. */
-    deleteCustomer: (customer: string): void => {
-      deletedCustomers.add(customer);
-      for (const [method, owner] of saved) if (owner === customer) saved.delete(method);
-    },
+    deleteCustomer: intents.deleteCustomer,
     /** The requests that came, such as `GET /v1/events`. */
     asked,
     sessionOf: (payment: string): StubSession => {
