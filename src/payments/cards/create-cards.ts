@@ -151,7 +151,10 @@ const endAutoTopUp = async (accountId: string, { store, stripe, log }: CardConte
     await stripe
       .forgetCard(before.paymentMethod)
       .catch((error: unknown) =>
-        log.warn({ err: error, accountId }, 'Stripe has not forgotten a saved card'),
+        log.warn(
+          { err: error, accountId, paymentMethod: before.paymentMethod },
+          'Stripe has not forgotten a saved card',
+        ),
       );
 };
 
