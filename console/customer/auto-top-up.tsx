@@ -30,8 +30,14 @@ const SettingForm = ({ setting, onDone }: { setting: Setting; onDone(): void }) 
   const save = (event: SubmitEvent): void => {
     const paysNow = event.submitter?.id === 'save-card';
     const body = readFields(event);
+    const isSet =
+      setting.state !== 'off' &&
+      body['below_usd'] === below &&
+      body['amount_usd'] === amount &&
+      body['monthly_cap_usd'] === cap;
     void run(async () => {
-      const set = await api.read<Setting>(path, { method: 'PUT', body });
+      // To set a stopped one would charge its card again, though the person pays by another.
+      const set = paysNow && isSet ? setting : await api.read<Setting>(path, { method: 'PUT', body });
       if (paysNow) await payByCard(api, { amount_usd: set.amount_usd, save_card: true });
       else onDone();
     });

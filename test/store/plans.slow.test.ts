@@ -90,6 +90,11 @@ const plans: Plan[] = [
     indexes: [/auto_top_ups_on/],
   },
   {
+    command: 'isAutoTopUpWanted',
+    input: { id: 'a', monthStart: start },
+    indexes: [/(?=[^]*auto_top_ups)(?=[^]*card_payments_automatic)/],
+  },
+  {
     command: 'findCardPaymentByIntent',
     input: 'pi',
     indexes: [/card_payments_payment_intent_key|card_payments_2 /],

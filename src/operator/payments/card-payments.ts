@@ -21,7 +21,7 @@ const cardPaymentView = defineView<CardPayment>({
   kept_usd: 'What is left after refunds and disputes.',
   owed_usd: 'What the account had spent when it was taken back. Later money pays it.',
   live: 'False: test money.',
-  session: 'Its name at Stripe; null before Stripe has told of it.',
+  session: 'Its name at Stripe; null before Stripe has told of it, and for `automatic`.',
 })({
   id: [z.string(), 'id', '019ab1c2-4e5f-7061-8b9c-1d2e3f4a5b6c'],
   account_id: [z.string(), 'accountId', exampleAccountId],
@@ -41,7 +41,8 @@ export const listCardPayments = readVerb({
   name: 'list_card_payments',
   title: 'List payments by card',
   description:
-    'The payments by card of all accounts or one, newest first. Those that do not come are removed after 30 days.',
+    'The payments by card of all accounts or one, newest first. One that expired or failed is removed 30 days ' +
+    'after that.',
   group: 'payments',
   path: '/card-payments',
   fields: {

@@ -80,9 +80,8 @@ export const createCards = (options: CardsOptions): Cards => {
     },
     begin: async (signal) => {
       const works = {
-        'following the payments by card': followCardEvents,
+        'following the payments by card, and topping up by saved cards': followAndTopUp,
         'asking about open payments by card': askAboutOpen,
-        'topping up by saved cards': topUpLowBalances,
         'keeping the payments by card': keepPayments,
       };
       const begun = Object.entries(works).map(([what, work]) =>
@@ -123,15 +122,22 @@ const openCheckout = async (
     askAt: now + askAboutPageMs,
     now,
   });
+  const order = { id, amount, goods, returnUrl };
   const saving = savesCard ? { customer } : undefined;
-  const order = { id, amount, goods, returnUrl, saving };
-  const session = await stripe.openSession(order).catch((cause: unknown) => {
-    throw new AppError(
-      'upstream_error',
-      'The card service did not answer as it should. Nothing was charged. Try again.',
-      { cause },
-    );
-  });
+  const session = await stripe
+    .openSession({ ...order, saving })
+    .catch((error: unknown) => {
+      if (customer === null || !isRefused(error)) throw error;
+      // Stripe does not have this customer any more.
+      return stripe.openSession({ ...order, saving: { customer: null } });
+    })
+    .catch((cause: unknown) => {
+      throw new AppError(
+        'upstream_error',
+        'The card service did not answer as it should. Nothing was charged. Try again.',
+        { cause },
+      );
+    });
   if (session.url === null) throw new Error(`the session of card payment ${id} has no address`);
   await store.noteCardSession({ id, session: session.id });
   return { id, url: session.url };
@@ -145,7 +151,10 @@ const endAutoTopUp = async (accountId: string, { store, stripe, log }: CardConte
     await stripe
       .forgetCard(before.paymentMethod)
       .catch((error: unknown) =>
-        log.warn({ err: error, accountId }, 'Stripe has not forgotten a saved card'),
+        log.warn(
+          { err: error, accountId, paymentMethod: before.paymentMethod },
+          'Stripe has not forgotten a saved card',
+        ),
       );
 };
 
@@ -155,16 +164,28 @@ const askAboutOpen = async (context: CardContext, signal: AbortSignal): Promise<
   for (let round = 0; round < maxRounds; round += 1) {
     const due = { isLive: settings.isLive, now: clock.now(), limit: askedAtOnce };
     const open = await store.takeOpenCardPayments(due);
+    let failure: unknown;
     for (const payment of open)
       await updateCardPayment({ id: payment.id }, context, signal).catch(async (error: unknown) => {
-        if (!isRefused(error)) throw error;
+        if (!isRefused(error)) {
+          // The others are asked about first: their next turn comes much later.
+          failure = error;
+          return;
+        }
         log.error({ err: error, cardPayment: payment.id }, 'Stripe does not know an open card payment');
         const isOver = due.now - payment.createdAt > askedForMs;
         if (isOver)
           await store.changeCardPayment({ ...payment, ...readNoPayment(payment, true), now: due.now });
       });
+    if (failure !== undefined) throw failure;
     if (open.length < askedAtOnce) return;
   }
+};
+
+/** What was paid or refunded meanwhile, as in an outage, is known before a card is charged. */
+const followAndTopUp = async (context: CardContext, signal: AbortSignal): Promise<void> => {
+  await followCardEvents(context, signal);
+  await topUpLowBalances(context, signal);
 };
 
 /** Charges the saved cards of accounts with a low balance. The row of an attempt comes before the charge. */

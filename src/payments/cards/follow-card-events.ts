@@ -5,6 +5,8 @@ import { updateCardPayment, type CardContext } from './update-card-payment.ts';
 
 const eventsAtOnce = 50;
 const maxEventPages = 1_000;
+/** More failures at once are an outage of Stripe. */
+const maxFailed = 10;
 
 /** Brings the payment of an event up to date. The order of events, and how often they come, does not matter. */
 export const takeCardEvent = async (
@@ -34,7 +36,7 @@ export const takeCardEvent = async (
 
 /**
  * Reads the events since the last one that was read, from the newest on, as Stripe lists them. If Stripe has forgotten that
- * one, these are all that it still has.
+ * one, these are all that it still has. While Stripe fails about a payment, the others are followed, and all are read again.
  */
 export const followCardEvents = async (context: CardContext, signal: AbortSignal): Promise<void> => {
   const { store, stripe, settings, log } = context;
@@ -42,17 +44,22 @@ export const followCardEvents = async (context: CardContext, signal: AbortSignal
   const last = await store.findCardEvent(name);
   let newest: string | undefined;
   let before: string | undefined;
+  let failed = 0;
   for (let page = 0; page < maxEventPages; page += 1) {
     const events = await stripe.listEvents(before, eventsAtOnce, signal);
     newest ??= events[0]?.id;
     const known = events.findIndex(({ id }) => id === last);
     for (const event of known === -1 ? events : events.slice(0, known))
       await takeCardEvent(event, context, signal).catch((error: unknown) => {
-        if (!isRefused(error)) throw error;
-        log.error({ err: error, event: event.id }, 'an event of Stripe leads to nothing');
+        const isFault = !isRefused(error);
+        if (isFault) failed += 1;
+        if (failed > maxFailed || signal.aborted) throw error;
+        const outcome = isFault ? 'could not be taken, and is read again' : 'leads to nothing';
+        log.error({ err: error, event: event.id }, `an event of Stripe ${outcome}`);
       });
     if (known !== -1 || events.length < eventsAtOnce) break;
     before = events.at(-1)?.id;
   }
-  if (newest !== undefined && newest !== last) await store.noteCardEvent({ name, last: newest });
+  if (failed === 0 && newest !== undefined && newest !== last)
+    await store.noteCardEvent({ name, last: newest });
 };

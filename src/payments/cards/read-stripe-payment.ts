@@ -86,8 +86,14 @@ const cardOf = (
   const [customer, method] = [session?.customer, intent?.payment_method];
   if (kind !== 'saving' || typeof customer !== 'string' || typeof method !== 'string') return null;
   const charge = intent?.latest_charge;
-  const card = typeof charge === 'object' ? charge?.payment_method_details?.card : undefined;
-  return { customer, paymentMethod: method, card: `${card?.brand ?? 'card'} ${card?.last4 ?? ''}`.trim() };
+  if (typeof charge !== 'object' || charge === null) return null;
+  const { card } = charge.payment_method_details ?? {};
+  return {
+    customer,
+    paymentMethod: method,
+    card: `${card?.brand ?? 'card'} ${card?.last4 ?? ''}`.trim(),
+    savedAt: charge.created * 1_000,
+  };
 };
 
 /** Reads what has become of a payment from what Stripe tells of it now. */

@@ -81,7 +81,7 @@ export const createStripeClient = (secretKey: string, address: StripeAddress = {
       ...(signal === undefined ? {} : { signal }),
     });
   return {
-    /** Opens a page where a person pays. Our id of the payment opens it once. */
+    /** Opens a page where a person pays. Our id of the payment opens it once, with a customer and without. */
     openSession: ({ id, amount, goods, returnUrl, saving }: SessionOrder) =>
       ask((stripe) =>
         stripe.checkout.sessions.create(
@@ -104,7 +104,8 @@ export const createStripeClient = (secretKey: string, address: StripeAddress = {
             cancel_url: returnUrl,
             ...(saving && savingParts(saving)),
           },
-          { idempotencyKey: id },
+          // Stripe takes a key for one set of parameters alone.
+          { idempotencyKey: saving?.customer ? `${id} ${saving.customer}` : id },
         ),
       ),
     readSession: (id: string, signal?: AbortSignal): Promise<StripePayment> =>

@@ -1,6 +1,7 @@
 import type { Clock } from '../../kit/clock.ts';
 import type { Log } from '../../kit/log.ts';
 import { formatUsd } from '../../kit/money.ts';
+import { monthStart } from '../../rules/key-limits.ts';
 import type { CardPayment, Store } from '../../store/store.ts';
 import type { CardSettings } from './card-settings.ts';
 import { readNoPayment, readStripePayment, type ToldPayment } from './read-stripe-payment.ts';
@@ -77,24 +78,14 @@ const askForAttempt = async (payment: CardPayment, asking: Asking): Promise<Told
   if (customer === null || paymentMethod === null) throw new Error(`card payment ${id} names no card`);
   const intent = payment.paymentIntent ?? known.intent ?? null;
   const found =
-    intent === null && known.isUnsent !== true
-      ? await stripe.findIntent({ id, customer, since: createdAt }, signal)
-      : intent;
+    intent === null && known.isUnsent !== true ? await stripe.findIntent({ id, customer }, signal) : intent;
   if (found !== null) return readStripePayment(payment, await stripe.readIntent(found, signal));
-  if (isOver(payment, asking) || !(await isWanted(payment, asking)))
+  const attempt = { id, monthStart: monthStart(createdAt) };
+  if (isOver(payment, asking) || !(await asking.store.isAutoTopUpWanted(attempt)))
     return readNoPayment(payment, isOver(payment, asking));
   const sent = await stripe.charge({ id, amount, goods, customer, paymentMethod }, signal);
   if (sent !== null) return readStripePayment(payment, await stripe.readIntent(sent, signal));
   return { ...readNoPayment(payment, true), state: 'failed', failedFor: 'payment_failed' };
-};
-
-/** Whether the attempt still waits, and the customer has not ended the automatic top-up or changed the card. */
-const isWanted = async (
-  { accountId, state, paymentMethod }: CardPayment,
-  { store }: Asking,
-): Promise<boolean> => {
-  const autoTopUp = await store.getAutoTopUp(accountId);
-  return state === 'open' && autoTopUp?.state === 'on' && autoTopUp.paymentMethod === paymentMethod;
 };
 
 const logChange = (before: CardPayment, after: CardPayment, log: Log): void => {

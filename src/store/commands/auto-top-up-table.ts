@@ -25,13 +25,25 @@ export interface SavedCard {
   customer: string;
   paymentMethod: string;
   card: string;
+  /** When it was charged on Stripe's page. */
+  savedAt: number;
 }
 
-/** Starts the automatic top-up with another card, unless the customer has ended it meanwhile. */
+/**
+ * Starts the automatic top-up with another card, unless the customer has ended it meanwhile, or a card that was saved later
+ * is known already.
+ */
 export const saveCard = statement({
-  text: `update auto_top_ups set state = 'on', stopped_for = null, customer = $2, payment_method = $3, card = $4
-    where account_id = $1 and state <> 'off'`,
-  values: valuesOf<SavedCard & { accountId: string }>('accountId', 'customer', 'paymentMethod', 'card'),
+  text: `update auto_top_ups set state = 'on', stopped_for = null, customer = $2, payment_method = $3, card = $4,
+      card_saved_at = $5
+    where account_id = $1 and state <> 'off' and coalesce(card_saved_at, 0) <= $5`,
+  values: valuesOf<SavedCard & { accountId: string }>(
+    'accountId',
+    'customer',
+    'paymentMethod',
+    'card',
+    'savedAt',
+  ),
 });
 
 /** Stops it, if the card is still that of the attempt. `paymentMethod` null: whichever card it has. */

@@ -1,6 +1,6 @@
 import type { Nano } from '../../kit/money.ts';
 import { read, readBy, run, write, writeTransaction, type Steps } from '../command.ts';
-import { eachOf, firstOf, onlyOf, statement, valuesOf } from '../statement.ts';
+import { eachOf, firstOf, hasRows, onlyOf, statement, valuesOf } from '../statement.ts';
 import { autoTopUps, type AutoTopUp } from './auto-top-up-table.ts';
 import { cardPayments, type CardPayment } from './card-payment-table.ts';
 import { lockAvailable } from './payment-credit.ts';
@@ -79,6 +79,20 @@ const insertAttempt = statement({
     returning ${cardPayments.list()}`,
   values: valuesOf<NewAttempt>('isLive', 'lastBefore', 'monthStart', 'id', 'accountId', 'askAt', 'now'),
   read: firstOf(cardPayments.read),
+});
+
+/**
+ * Tells whether an attempt that was not sent yet shall still be sent: the account is active, its balance is low, and the
+ * automatic top-up is on, with the same card, at least its amount, and a cap that is not passed by it.
+ */
+export const isAutoTopUpWanted = read({
+  text: `select 1 as wanted from card_payments a join auto_top_ups t on t.account_id = a.account_id
+      join accounts c on c.id = a.account_id
+    where a.id = $1 and a.state = 'open' and t.state = 'on' and t.payment_method = a.payment_method
+      and c.status = 'active' and c.balance < t.below and a.amount <= t.amount
+      and (${chargedSince('a.account_id', '$2')}) <= t.monthly_cap`,
+  values: valuesOf<{ id: string; monthStart: number }>('id', 'monthStart'),
+  read: hasRows,
 });
 
 /** Writes an attempt down before Stripe is asked to charge the card. Null: the account needs none now. */

@@ -141,7 +141,8 @@ function* followAutoTopUp(before: CardPayment, change: CardPaymentChange): Steps
   if (kind === 'automatic' && before.state === 'open' && failedFor !== null)
     yield* run(stopAutoTopUp, { accountId, stoppedFor: failedFor, paymentMethod });
   // Without this, a refund that leaves a low balance would charge the card again.
-  if (change.kept < before.kept)
+  const keptBefore = before.state === 'paid' ? before.kept : before.amount;
+  if (change.state === 'paid' && change.kept < keptBefore)
     yield* run(stopAutoTopUp, { accountId, stoppedFor: 'taken_back', paymentMethod: null });
 }
 

@@ -65,6 +65,19 @@ describe.each(testEngines())('payments by card whose events were lost, on $kind'
     await until(async () => expect(await desk.store().findCardEvent('test')).toBe(newest));
   });
 
+  it('hold up no other while Stripe fails about one, which is credited later', async () => {
+    const [other, broken] = [await buy(), await buy()];
+    for (const { session } of [other, broken]) desk.stripe().complete(session);
+    desk.stripe().state.loses = (request) => request.endsWith(broken.session.id);
+    begin();
+    await until(async () => expect(await read(other.id)).toMatchObject({ state: 'paid' }));
+    await desk.end();
+    expect(await read(broken.id)).toMatchObject({ state: 'open' });
+    desk.stripe().state.loses = () => false;
+    begin();
+    await until(async () => expect(await read(broken.id)).toMatchObject({ state: 'paid' }));
+  });
+
   it('stay paid when somebody changes their metadata at Stripe, and follow the next refund', async () => {
     const { id, session } = await buy();
     await take(desk.stripe().complete(session));

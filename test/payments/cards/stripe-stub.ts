@@ -103,6 +103,7 @@ export const startStripeStub = async () => {
       (form.has('customer') === makesCustomer || form.get('allowed_payment_method_types[0]') !== 'card')
     )
       throw new StubError(400, 'a saved card has one customer');
+    intents.assertCustomer(String(session.customer));
     saving.set(id, saves);
     sessions.set(id, session);
     return session;
@@ -213,6 +214,7 @@ export const startStripeStub = async () => {
     charges,
     saved,
     charge: intents.charge,
+    deleteCustomer: intents.deleteCustomer,
     /** The requests that came, such as `GET /v1/events`. */
     asked,
     sessionOf: (payment: string): StubSession => {

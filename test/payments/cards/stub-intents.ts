@@ -9,6 +9,7 @@ export interface Charge {
   amount_refunded: number;
   disputed: boolean;
   payment_intent: string;
+  created: number;
   payment_method_details: { card: { brand: string; last4: string } };
 }
 
@@ -64,6 +65,11 @@ export const createStubIntents = ({ now, refusal: refusalNow, note }: StubIntent
   const charges: StubIntent[] = [];
   /** The cards of customers. */
   const saved = new Map<string, string>();
+  const deletedCustomers = new Set<string>();
+  const assertCustomer = (customer: string): void => {
+    if (deletedCustomers.has(customer))
+      throw new StubError(400, `No such customer: '${customer}'`, 'resource_missing');
+  };
   const chargeAnswers = new Map<string, { form: string; answer: () => object }>();
   const flatIntent = (intent: StubIntent) => ({
     ...structuredClone(intent),
@@ -89,6 +95,7 @@ export const createStubIntents = ({ now, refusal: refusalNow, note }: StubIntent
         ...charge,
         amount: cents,
         payment_intent: id,
+        created: now(),
         payment_method_details: { card: { brand: 'visa', last4: '4242' } },
       },
       ...parts,
@@ -152,10 +159,10 @@ export const createStubIntents = ({ now, refusal: refusalNow, note }: StubIntent
     }
     if (url.pathname !== '/v1/payment_intents') return null;
     if (request.method === 'POST') return takeCharge(request);
-    const [customer, from] = [url.searchParams.get('customer'), Number(url.searchParams.get('created[gte]'))];
-    const until = Number(url.searchParams.get('created[lte]'));
+    const customer = url.searchParams.get('customer');
+    assertCustomer(String(customer));
     const data = charges
-      .filter((one) => one.customer === customer && one.created >= from && one.created <= until)
+      .filter((one) => one.customer === customer)
       .slice(0, Number(url.searchParams.get('limit')));
     return { object: 'list', url: url.pathname, has_more: false, data: data.map(flatIntent) };
   };
@@ -164,6 +171,12 @@ export const createStubIntents = ({ now, refusal: refusalNow, note }: StubIntent
     newIntent,
     charges,
     saved,
+    assertCustomer,
+    /** Deletes a customer with its cards. */
+    deleteCustomer: (customer: string): void => {
+      deletedCustomers.add(customer);
+      for (const [method, owner] of saved) if (owner === customer) saved.delete(method);
+    },
     /** Null: the request is about something else. */
     answer: answerIntents,
     /** Charges a saved card, as a call does that comes late. */

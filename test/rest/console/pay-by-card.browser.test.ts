@@ -83,6 +83,16 @@ it('a customer sets an automatic top-up with a saved card, changes and stops it,
   await expect
     .poll(async () => gateway.services.store.getAutoTopUp(await accountOf(gateway)))
     .toMatchObject({ state: 'on', monthlyCap: 60_000_000_000n });
+  await stripe.deliver(stripe.refund(session, 2_000), gateway.url);
+  await page.reload();
+  await page.getByText('A payment by card was refunded or disputed.').waitFor();
+  await page.getByRole('button', { name: 'Pay once now and save another card' }).click();
+  await page.waitForURL(/^https:\/\/checkout\.stripe\.com\/c\/pay\/cs_test_/);
+  expect(await gateway.services.store.getAutoTopUp(await accountOf(gateway))).toMatchObject({
+    state: 'stopped',
+  });
+  await page.getByRole('link', { name: 'Back' }).click();
+  await page.getByText('visa 4242').waitFor();
   await expectAccessible(page);
   await page.getByRole('button', { name: 'Stop the automatic top-up' }).click();
   await page.getByRole('button', { name: 'Stop it' }).click();
@@ -91,7 +101,7 @@ it('a customer sets an automatic top-up with a saved card, changes and stops it,
   const operator = await visit();
   await signInPage(operator, `${gateway.url}/console/operator/payments`, key);
   await operator.getByRole('link', { name: 'Payments by card' }).click();
-  await operator.getByRole('cell', { name: 'saving' }).waitFor();
+  await operator.getByRole('cell', { name: 'saving' }).first().waitFor();
   await expectAccessible(operator);
   expect(reports).toEqual([]);
   await gateway.stop();

@@ -4,7 +4,8 @@ import type { Engine } from '../engine.ts';
  * The fields are described in `commands/card-payment-table.ts`. `ask_at`: when Stripe is asked about an open payment of
  * which no event came. `expires_at`: when a payment that did not come is removed.
  * `card_events`: up to which event of Stripe all were read.
- * `auto_top_ups`: the fields are described in `commands/auto-top-up-table.ts`.
+ * `auto_top_ups`: the fields are described in `commands/auto-top-up-table.ts`. `card_saved_at`: when the last card that was
+ * saved was charged on Stripe's page.
  */
 export const cardPayments = ({ int64, id, tableEnd }: Engine): string[] => [
   `create table card_payments (
@@ -53,6 +54,7 @@ export const cardPayments = ({ int64, id, tableEnd }: Engine): string[] => [
     customer text,
     payment_method text,
     card text,
+    card_saved_at ${int64},
     check ((state = 'stopped') = (stopped_for is not null)),
     check (state <> 'on' or (customer is not null and payment_method is not null))
   )${tableEnd}`,
