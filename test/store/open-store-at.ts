@@ -18,8 +18,11 @@ export const schemaAddress = (schema: string, parameters = ''): { url: string; d
   return { url: url.href, directUrl: direct };
 };
 
+/** On a machine with a busy disk, another process may hold the lock on a file for seconds. */
+export const patience = { busyTimeoutMs: 60_000, commandTimeoutMs: 110_000 };
+
 /** Opens the store of a test, from its process or another. `location` is a file or a schema. */
 export const openStoreAt = (kind: StoreKind, location: string): Promise<Store> =>
   kind === 'sqlite'
-    ? openSqliteStore({ file: location })
+    ? openSqliteStore({ file: location, ...patience })
     : openPostgresStore({ ...schemaAddress(location), schema: location, poolSize: 5 });

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openSqliteStore, type SqliteStoreOptions } from '../../../src/store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { addAccount, assertSoundBooks, available, opening, runningJob, start } from '../builders.ts';
+import { patience } from '../open-store-at.ts';
 
 describe('the SQLite store', () => {
   let folder: string;
@@ -90,7 +91,7 @@ describe('the SQLite store', () => {
   });
 
   it('waits while another process writes, and then continues', async () => {
-    const store = await open();
+    const store = await open(patience);
     const { accountId } = await addAccount(store, { balance: 0n });
     const other = new DatabaseSync(file());
     other.exec('begin immediate');
