@@ -38,7 +38,6 @@ export const exampleAccountId = accountView.example.id;
 const columns = 'id=ACCOUNT status sandbox >balance_usd >held_usd created_at name';
 
 const ofAccount = {
-  group: 'accounts',
   fields: { account_id: accountIdField },
   example: { account_id: exampleAccountId },
   errors: ['account_not_found'],
@@ -48,7 +47,6 @@ export const listAccounts = readVerb({
   name: 'list_accounts',
   title: 'List accounts',
   description: 'Accounts and their balances, oldest first.',
-  group: 'accounts',
   path: '/accounts',
   fields: { limit: limitField(10_000, 1_000), after: pageField('account') },
   output: z.strictObject({ accounts: z.array(accountView.schema), has_more: z.boolean() }),
@@ -101,7 +99,6 @@ export const createAccount = writeVerb({
   description:
     'Creates an account without money. It is pending, and keys can be issued once it is approved; with `approved` it is ' +
     'active at once.',
-  group: 'accounts',
   path: '/accounts',
   fields: {
     name: lineField(200).describe('Your name for the customer.'),

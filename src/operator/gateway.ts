@@ -69,7 +69,6 @@ export const listProviders = readVerb({
   description:
     'The providers, the models that they serve, and how the last calls went, as the process that answers has seen it ' +
     'since its start. Each replica has seen others.',
-  group: 'gateway',
   path: '/providers',
   fields: {},
   output: z.strictObject({ providers: z.array(providerView.schema) }),
@@ -87,7 +86,6 @@ export const getSettings = readVerb({
   description:
     'All settings with their values and where they were set. Secrets are hidden; of an address that may hold one, only ' +
     'its scheme and host are shown.',
-  group: 'gateway',
   path: '/settings',
   fields: {},
   output: settingsSchema,
@@ -119,7 +117,6 @@ export const reloadSettings = writeVerb({
     'Reads causeway.yaml and the env file of the gateway that answers again, and checks all of it. A wrong setting changes ' +
     'nothing. What changed of models, wallet_terms, REQUESTS_PER_MINUTE and ACTIVE_VIDEOS holds at once; everything else, ' +
     'and models that need a provider which is not open, after a restart.',
-  group: 'gateway',
   path: '/settings/reload',
   fields: {},
   output: reloadedSchema,

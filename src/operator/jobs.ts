@@ -60,7 +60,6 @@ export const listJobs = readVerb({
   description:
     'The jobs of all accounts, newest first, with what each cost, and never with prompts or results. A page looks at ' +
     '10,000 jobs at most, so a search for rare ones may answer few, and still has a next page.',
-  group: 'jobs',
   path: '/jobs',
   fields: {
     account_id: idField.optional().describe('Only those of this account.'),
@@ -130,7 +129,6 @@ export const getJob = readVerb({
   title: 'Read a job',
   description:
     'One job with its hold, charge, providers and error, and the sizes of its results. Prompts and results are not shown.',
-  group: 'jobs',
   path: '/jobs/{job_id}',
   fields: { job_id: idField.describe('The id of the job; a chatcmpl- or resp_ id is accepted too.') },
   output: shownJob,

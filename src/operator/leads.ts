@@ -44,7 +44,6 @@ export const getLeadStats = readVerb({
   name: 'get_lead_stats',
   title: 'Count the profiles of the search',
   description: 'The number of profiles and of forgotten people, their size on the disk and the last change.',
-  group: 'leads',
   path: '/leads/stats',
   fields: {},
   output: z.strictObject({ stats: statsView.schema }),
@@ -75,7 +74,6 @@ export const loggedPeople = ({ usernames }: { usernames: readonly string[] }) =>
 });
 
 const ofPeople = {
-  group: 'leads',
   fields: {
     usernames: z
       .array(username)
@@ -204,7 +202,6 @@ export const importLeads = writeVerb({
     'Searches see all of them at once, at the end. A body that breaks off changes nothing. Rows without a valid ' +
     'profile are left out and counted, and so are forgotten people; if more than 1% are not valid, nothing is imported. ' +
     'Large files are for `causeway leads import`, which may take longer than five minutes.',
-  group: 'leads',
   path: '/leads/import',
   accepts: ['text/csv', 'application/x-ndjson', 'application/octet-stream'],
   fields: {

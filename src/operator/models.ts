@@ -77,7 +77,6 @@ export const listModels = readVerb({
   name: 'list_all_models',
   title: 'List models and prices',
   description: 'The SKUs of the settings, each with the price at which it is sold now, and who changed it.',
-  group: 'models',
   path: '/models',
   fields: {},
   output: z.strictObject({ models: z.array(modelView.schema) }),
@@ -91,7 +90,6 @@ export const listModels = readVerb({
 const skuField = lineField(128).describe('The SKU.');
 
 const ofModel = {
-  group: 'models',
   output: z.strictObject({ model: modelView.schema }),
   answer: 'ModelChanged',
   errors: ['not_found', 'invalid_value'],
@@ -215,7 +213,6 @@ export const modelRevenue = readVerb({
   description:
     'Jobs of models that were created on days in UTC and have ended, of all accounts: what they brought, and what they cost ' +
     'by the `cost` of their routes.',
-  group: 'models',
   path: '/models/revenue',
   fields: dayFields,
   output: z.strictObject({ ...shownDays, models: z.array(revenueView.schema) }),
@@ -261,7 +258,6 @@ export const listModelHistory = readVerb({
   name: 'list_model_history',
   title: 'List the changes of a model',
   description: 'Who changed the price of a SKU, or switched it off or on, newest first.',
-  group: 'models',
   path: '/models/{sku}/history',
   fields: {
     sku: skuField,

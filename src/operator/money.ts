@@ -97,7 +97,6 @@ interface EntryParts extends Pick<Verb, 'name' | 'title' | 'description'> {
 const postEntry = ({ word, amount, example: written, errors = [], post, ...parts }: EntryParts) =>
   writeVerb({
     ...parts,
-    group: 'money',
     path: `/accounts/{account_id}/${word}`,
     fields: { account_id: accountIdField, amount_usd: amount, ...entryFields },
     output: postedView.schema,
@@ -159,7 +158,6 @@ export const refundJob = writeVerb({
   name: 'refund_job',
   title: 'Refund the charge of a job',
   description: 'Refunds the charge of a job, whole or in part, at most its charge less earlier refunds.',
-  group: 'money',
   path: '/jobs/{job_id}/refund',
   fields: {
     job_id: idField.describe('The id of the job; a chatcmpl- or resp_ id is accepted too.'),
@@ -207,7 +205,6 @@ export const listTransactions = readVerb({
   name: 'list_account_transactions',
   title: 'List the transactions of an account',
   description: 'Top-ups, debits, refunds and adjustments of an account, newest first.',
-  group: 'money',
   path: '/accounts/{account_id}/transactions',
   fields: { account_id: accountIdField, limit: limitField(1_000, 100), after: pageField('transaction') },
   output: z.strictObject({ transactions: z.array(transactionView.schema), has_more: z.boolean() }),
@@ -237,7 +234,6 @@ export const getUsage = readVerb({
   title: 'Sum up the usage of an account',
   description:
     'How many jobs an account created in a time and what they cost, in all and by model, kind and day.',
-  group: 'money',
   path: '/accounts/{account_id}/usage',
   fields: { account_id: accountIdField, ...usageFields },
   output: usageOutput,
@@ -281,7 +277,6 @@ export const checkLedger = readVerb({
     'Recomputes every balance and hold from the ledger entries and jobs, and reports differences, jobs that are done and ' +
     'owed, and what is owed of payments by card. It changes nothing. ' +
     'It reads the whole ledger, which takes seconds when that is long.',
-  group: 'money',
   path: '/ledger/check',
   fields: {},
   output: ledgerView.schema,

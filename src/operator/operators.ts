@@ -34,10 +34,10 @@ export const issueOperatorKey = async (
   return { key, operatorKey: await store.createOperatorKey({ ...stored, label, role, expiresAt }) };
 };
 
-const common = { group: 'operator keys', path: '/operator-keys' };
+const path = '/operator-keys';
 
 const issue = writeVerb({
-  ...common,
+  path,
   name: 'issue_operator_key',
   title: "Issue a key for the operator's API",
   description:
@@ -70,7 +70,7 @@ const issue = writeVerb({
 });
 
 const revoke = writeVerb({
-  ...common,
+  path,
   name: 'revoke_operator_key',
   title: 'Revoke an operator key',
   description: 'Ends an operator key for good: calls with it get 401 `invalid_api_key` from now on.',
@@ -91,7 +91,7 @@ const revoke = writeVerb({
 });
 
 const list = readVerb({
-  ...common,
+  path,
   name: 'list_operator_keys',
   title: 'List the operator keys',
   description: 'The operator keys, oldest first, with their first and last characters.',
@@ -144,7 +144,6 @@ export const listAudit = readVerb({
   title: 'Read the audit log',
   description:
     'The changes of operators, over HTTP and on the command line, and refused calls, newest first.',
-  group: 'audit',
   path: '/audit',
   fields: {
     actor: idField.optional().describe('Only those of this actor, such as key:<id> or cli:<user>.'),

@@ -80,7 +80,6 @@ export const listTools = readVerb({
   name: 'list_tools',
   title: 'List the tools of mounted servers',
   description: 'The tools that the mounted MCP servers have, each with its state and price.',
-  group: 'tools',
   path: '/tools',
   fields: { server: serverField.optional() },
   output: toolList,
@@ -100,7 +99,6 @@ export const showTool = readVerb({
   name: 'show_tool',
   title: 'Show a tool of a mounted server',
   description: 'What a model reads of a tool, as its server lists it now and as it was accepted last.',
-  group: 'tools',
   path: '/tools/{server}/{tool}',
   fields: { server: serverField, tool: toolField },
   output: z.strictObject({
@@ -154,7 +152,6 @@ export const diffTools = readVerb({
   title: 'Compare tools with what was accepted',
   description:
     'The tools of a server that are new or have changed since they were accepted, and what of them.',
-  group: 'tools',
   path: '/tools/diff',
   fields: { server: serverField },
   output: z.strictObject({
@@ -206,7 +203,6 @@ export const acceptTools = writeVerb({
   description:
     'Lets callers see and call tools as their server lists them now: one tool, or all that are new or changed. A tool that ' +
     'changes later is held back again.',
-  group: 'tools',
   path: '/tools/accept',
   fields: {
     server: serverField,
@@ -309,7 +305,6 @@ export const toolRevenue = readVerb({
   description:
     'Calls of mounted tools that began in a time, of 366 days at most, and have ended, by server and tool: errors, ' +
     'durations, income and cost.',
-  group: 'tools',
   path: '/tools/revenue',
   fields: usageFields,
   output: z.strictObject({ from: time, to: time, tools: z.array(revenueView.schema) }),

@@ -42,7 +42,6 @@ const row = (webhook: typeof webhookView.example) => ({
 const attemptColumns = 'at=ATTEMPT >duration_ms=TOOK_MS http_status=STATUS failure';
 
 const ofEvent = {
-  group: 'webhooks',
   fields: { event_id: idField.describe('The id of the event.') },
   example: { event_id: exampleId },
   errors: ['webhook_not_found'],
@@ -52,7 +51,6 @@ export const listWebhooks = readVerb({
   name: 'list_webhooks',
   title: 'List webhooks',
   description: 'The webhooks of all accounts with the states of their delivery, newest first.',
-  group: 'webhooks',
   path: '/webhooks',
   fields: {
     account_id: idField.optional().describe('Only those of this account.'),
@@ -145,7 +143,6 @@ export const testAlert = writeVerb({
   name: 'test_alert',
   title: 'Send a test event to where alerts go',
   description: 'Sends a signed event of the type webhook.test to ALERT_WEBHOOK_URL, once.',
-  group: 'webhooks',
   path: '/alerts/test',
   fields: {},
   exampleAnswer: {
@@ -171,7 +168,6 @@ export const rotateWebhookSecret = writeVerb({
   description:
     'Gives an account a new secret that signs its webhooks. The customer reads it at GET /v1/balance; it is not shown ' +
     'here. For 24 hours the previous secret signs too. A second rotation within that time ends the oldest secret.',
-  group: 'webhooks',
   path: '/accounts/{account_id}/rotate-webhook-secret',
   fields: { account_id: accountIdField },
   output: z.strictObject({

@@ -113,7 +113,6 @@ export const listBought = readVerb({
   description:
     'What the gateway has paid by x402 to upstreams, newest first, what it earned with that by operation, and the budgets ' +
     'of today.',
-  group: 'payments',
   path: '/bought-payments',
   fields: {
     ...dayFields,

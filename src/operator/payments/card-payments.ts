@@ -42,7 +42,6 @@ export const listCardPayments = readVerb({
   title: 'List payments by card',
   description:
     'The payments by card of all accounts or one, newest first. Those that do not come are removed after 30 days.',
-  group: 'payments',
   path: '/card-payments',
   fields: {
     account_id: accountIdField.optional(),

@@ -49,7 +49,6 @@ export const listPayments = readVerb({
   name: 'list_payments',
   title: 'List x402 payments',
   description: 'Payments, newest first.',
-  group: 'payments',
   path: '/payments',
   fields: {
     state: z
@@ -139,7 +138,6 @@ export const getPayment = readVerb({
   title: 'Get an x402 payment',
   description:
     'A payment without its proof and the sold answer, how far it got, what can be done, and its refunds.',
-  group: 'payments',
   path: '/payments/{payment}',
   fields: { payment: paymentField },
   output: z.strictObject({
@@ -221,7 +219,6 @@ export const sumPayments = readVerb({
   description:
     'Settled payments and settled refunds by network and by day in UTC: a payment on the day of its settlement, a refund ' +
     'on the day when it became final. The totals leave out unknown tokens.',
-  group: 'payments',
   path: '/payments/sums',
   fields: dayFields,
   output: z.strictObject({

@@ -53,7 +53,6 @@ export const listRefunds = readVerb({
   title: 'List refunds of payments',
   description:
     'The open refunds, oldest first; with `payment`, all of its refunds; with `all`, those of all payments, newest first.',
-  group: 'payments',
   path: '/payment-refunds',
   fields: listFields,
   output: z.strictObject({ refunds: z.array(refundView.schema), has_more: z.boolean() }),
@@ -88,7 +87,6 @@ export const cancelRefund = writeVerb({
   description:
     'Cancels a planned refund before anything of it is signed. A signed refund cannot be canceled, as it may land at any ' +
     'time.',
-  group: 'payments',
   path: '/payment-refunds/{refund_id}/cancel',
   fields: { refund_id: uuidField.describe('The id of the refund.') },
   output: z.strictObject({ refund: refundView.schema }),
@@ -198,7 +196,6 @@ export const previewRefund = readVerb({
   name: 'preview_payment_refund',
   title: 'Preview a refund',
   description: 'Tells what a refund would send and cost, and whether it is possible. Changes nothing.',
-  group: 'payments',
   path: '/payments/{payment}/refund-preview',
   fields: wantedFields,
   output: z.union([previewView.schema, endSchema]).describe('The end of the refund if it has ended.'),
@@ -219,7 +216,6 @@ export const sendRefund = writeVerb({
     'Sends tokens from the refund wallet to the payer of a settled payment, and records it. Each refund is one transfer: ' +
     'called again with the same `refund_id`, it looks for that transfer, and sends the same transaction again if needed. ' +
     'The refunds of a payment never exceed its amount. It answers when the chain has the transfer, or after two minutes.',
-  group: 'payments',
   path: '/payments/{payment}/refunds',
   fields: {
     ...wantedFields,
