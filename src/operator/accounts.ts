@@ -6,11 +6,10 @@ import {
   toTermsText,
   type AccountTerms,
 } from '../accounts/catalog/account-terms.ts';
-import { toIso } from '../kit/clock.ts';
 import { AppError } from '../kit/errors.ts';
 import { formatUsd } from '../kit/money.ts';
 import { autoTopUpView } from '../operations/account/auto-top-up.ts';
-import { time, usd } from '../operations/answer-fields.ts';
+import { timeOf, usd, usdOf } from '../operations/answer-fields.ts';
 import type { Account } from '../store/store.ts';
 import { accountIdField, limitField, lineField, pageField } from './fields.ts';
 import { readVerb, requireFound, writeVerb } from './verb.ts';
@@ -28,9 +27,9 @@ export const accountView = defineView<Account>({
   sandbox: [z.boolean(), 'isSandbox', false],
   wallet: [z.string().nullable(), 'wallet', null],
   balance_usd: [usd, ({ balance, held }) => formatUsd(balance - held), '24.96'],
-  held_usd: [usd, ({ held }) => formatUsd(held), '0.04'],
-  ledger_usd: [usd, ({ balance }) => formatUsd(balance), '25.00'],
-  created_at: [time, ({ createdAt }) => toIso(createdAt), '2026-11-01T08:00:00.000Z'],
+  held_usd: usdOf('held', '0.04'),
+  ledger_usd: usdOf('balance', '25.00'),
+  created_at: timeOf('createdAt', '2026-11-01T08:00:00.000Z'),
 });
 
 export const exampleAccountId = accountView.example.id;

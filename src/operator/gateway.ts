@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { settingsSchema } from '../config/settings-in-force.ts';
 import { AppError, ConfigError } from '../kit/errors.ts';
-import { isoOrNull, toIso } from '../kit/clock.ts';
-import { count, time } from '../operations/answer-fields.ts';
+import { count, timeOf, timeOrNullOf } from '../operations/answer-fields.ts';
 import type { Providers } from '../providers/create-providers.ts';
 import { inGateway, readVerb, writeVerb } from './verb.ts';
 import { paySchema, readPayViews, type PayView } from './payments/bought-payments.ts';
@@ -16,7 +15,7 @@ const failureView = defineView<NonNullable<Model['lastFailure']>>({
 })({
   failure: [z.enum(['retry_same', 'retry_other', 'fatal', 'ambiguous']), 'failure', 'retry_other'],
   code: [z.string(), 'code', 'rate_limit_exceeded'],
-  at: [time, ({ at }) => toIso(at), '2026-11-01T08:00:00.000Z'],
+  at: timeOf('at', '2026-11-01T08:00:00.000Z'),
 });
 
 const modelView = defineView<Model>({
@@ -34,11 +33,7 @@ const modelView = defineView<Model>({
   failures: [count, 'failures', 1],
   breaker: [z.enum(['closed', 'open', 'probing']), 'state', 'closed'],
   rest_ms: [z.int(), ({ restMs }) => Math.ceil(restMs), 0],
-  last_success_at: [
-    time.nullable(),
-    ({ lastSuccessAt }) => isoOrNull(lastSuccessAt),
-    '2026-11-01T08:00:00.000Z',
-  ],
+  last_success_at: timeOrNullOf('lastSuccessAt', '2026-11-01T08:00:00.000Z'),
   last_failure: [
     failureView.schema.nullable(),
     ({ lastFailure }) => lastFailure && failureView.show(lastFailure),

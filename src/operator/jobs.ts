@@ -1,8 +1,6 @@
 import { z } from 'zod';
 import { failedProvidersOf, isSandboxJob, providerOf } from '../jobs/public-job.ts';
-import { isoOrNull, toIso } from '../kit/clock.ts';
-import { formatUsd } from '../kit/money.ts';
-import { count, time, usd } from '../operations/answer-fields.ts';
+import { count, timeOf, timeOrNullOf, usdOf } from '../operations/answer-fields.ts';
 import { idField, toJobId } from '../operations/id-field.ts';
 import { jobFilters, jobView as ownView } from '../operations/jobs/list-jobs.ts';
 import { defineView, like } from '../operations/view.ts';
@@ -26,8 +24,8 @@ export const jobView = defineView<Job>({
   sandbox: 'True: a sandbox made the result.',
 })({
   ...summaryView.members,
-  started_at: [time.nullable(), ({ startedAt }) => isoOrNull(startedAt), '2026-11-20T09:30:00.100Z'],
-  hold_usd: [usd, ({ hold }) => formatUsd(hold), '0.04'],
+  started_at: timeOrNullOf('startedAt', '2026-11-20T09:30:00.100Z'),
+  hold_usd: usdOf('hold', '0.04'),
   attempts: [count, 'attempts', 1],
   max_attempts: [count, 'maxAttempts', 2],
   provider: [z.string().nullable(), (job) => providerOf(job), 'openai'],
@@ -42,8 +40,8 @@ const mediumView = defineView<Media>({
   role: [z.string(), 'role', 'image'],
   content_type: [z.string(), 'contentType', 'image/png'],
   size_bytes: [count, 'sizeBytes', 1_482_133],
-  expires_at: [time, ({ expiresAt }) => toIso(expiresAt), '2026-12-20T09:30:06.412Z'],
-  removed_at: [time.nullable(), ({ removedAt }) => isoOrNull(removedAt), null],
+  expires_at: timeOf('expiresAt', '2026-12-20T09:30:06.412Z'),
+  removed_at: timeOrNullOf('removedAt', null),
 });
 
 /** Reads a job of any account by its id, or by that of its completion or response. Throws AppError `job_not_found`. */

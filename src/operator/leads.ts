@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { isoOrNull } from '../kit/clock.ts';
 import {
   type ColumnMap,
   type InputProgress,
@@ -11,7 +10,7 @@ import type { LeadDefaults } from '../leads/lead-fields.ts';
 import type { LeadStats, ImportedProfiles } from '../leads/lead-index.ts';
 import { readUsername } from '../leads/query/check-lead.ts';
 import { usernameKey } from '../leads/query/username-key.ts';
-import { time } from '../operations/answer-fields.ts';
+import { timeOrNullOf } from '../operations/answer-fields.ts';
 import type { StoreSettings } from '../store/store-settings.ts';
 import { inGateway, readVerb, writeVerb } from './verb.ts';
 import { defineView, like } from '../operations/view.ts';
@@ -37,7 +36,7 @@ export const statsView = defineView<LeadStats, Place>({
   synthetic: [z.boolean(), 'synthetic', false],
   forgotten: [z.int(), 'forgotten', 3],
   bytes: [z.int(), 'bytes', 61_000_000],
-  updated_at: [time.nullable(), ({ updatedAt }) => isoOrNull(updatedAt), '2026-11-01T08:00:00.000Z'],
+  updated_at: timeOrNullOf('updatedAt', '2026-11-01T08:00:00.000Z'),
 });
 
 export const getLeadStats = readVerb({

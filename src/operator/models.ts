@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { toPriceDocument } from '../accounts/catalog/account-terms.ts';
 import { modelsAt } from '../accounts/catalog/model-changes.ts';
 import { type ModelConfig, pricedBy, priceSchema, type Price } from '../accounts/catalog/model.ts';
-import { isoOrNull, toIso } from '../kit/clock.ts';
+import { isoOrNull } from '../kit/clock.ts';
 import { AppError, wrongField } from '../kit/errors.ts';
 import { formatUsd, type Nano } from '../kit/money.ts';
-import { count, time, usd } from '../operations/answer-fields.ts';
+import { count, time, timeOf, usd } from '../operations/answer-fields.ts';
 import { defineView } from '../operations/view.ts';
 import { modelKinds } from '../providers/provider.ts';
 import { priceInWords } from '../rest/describe-service.ts';
@@ -246,7 +246,7 @@ const changeView = defineView<ModelChangeRow>({
   before: 'How it was sold before.',
 })({
   version: [z.int(), 'version', 1],
-  at: [time, ({ at }) => toIso(at), '2026-11-01T08:00:00.000Z'],
+  at: timeOf('at', '2026-11-01T08:00:00.000Z'),
   by: [z.string(), 'changedBy', 'cli:root'],
   before: [soldAsSchema, 'before', exampleBefore],
   after: [soldAsSchema, 'after', { on: true, price: examplePrice }],

@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { adjust, credit, refund } from '../accounts/ledger/entries.ts';
-import { toIso } from '../kit/clock.ts';
 import { AppError, type ErrorCode } from '../kit/errors.ts';
 import { formatUsd, type Nano } from '../kit/money.ts';
 import { usageExample, usageFields, usageOf, usageOutput } from '../operations/account/get-usage.ts';
-import { count, time, usd } from '../operations/answer-fields.ts';
+import { count, timeOf, usdOf } from '../operations/answer-fields.ts';
 import { idField } from '../operations/id-field.ts';
 import type { LedgerEntry, PostEntryOutcome, Store } from '../store/store.ts';
 import { exampleAccountId } from './accounts.ts';
@@ -27,10 +26,10 @@ export const entryView = defineView<LedgerEntry>({
   id: [z.string(), 'id', '7c1d8f52-94a6-4a0e-8f3b-6f1f8a5e2b90'],
   account_id: [z.string(), 'accountId', exampleAccountId],
   type: [z.enum(['topup', 'debit', 'refund', 'adjustment']), 'type', 'topup'],
-  amount_usd: [usd, ({ amount }) => formatUsd(amount), '25.00'],
+  amount_usd: usdOf('amount', '25.00'),
   job_id: [z.string().nullable(), 'jobId', null],
   reason: [z.string().nullable(), 'note', 'Invoice 2041'],
-  created_at: [time, ({ createdAt }) => toIso(createdAt), '2026-11-01T08:00:00.000Z'],
+  created_at: timeOf('createdAt', '2026-11-01T08:00:00.000Z'),
 });
 
 const { example } = entryView;
@@ -50,7 +49,7 @@ interface Posted {
 
 const postedView = defineView<Posted>({ balance_usd: 'What the account can spend now.' })({
   entry: [entryView.schema, ({ entry }) => entryView.show(entry), example],
-  balance_usd: [usd, ({ available }) => formatUsd(available), '25.00'],
+  balance_usd: usdOf('available', '25.00'),
 });
 
 type PostedEntry = typeof postedView.example;
@@ -150,7 +149,7 @@ const refundedView = defineView<Posted & { refunded: Nano }>({
   refunded_usd: 'All refunds of this job.',
 })({
   entry: postedView.members.entry,
-  refunded_usd: [usd, ({ refunded }) => formatUsd(refunded), '0.04'],
+  refunded_usd: usdOf('refunded', '0.04'),
   balance_usd: postedView.members.balance_usd,
 });
 
@@ -265,7 +264,7 @@ const ledgerView = defineView<Awaited<ReturnType<Store['checkLedger']>>>({
   entries: [count, 'entries', 218],
   open_holds: [count, 'openHolds', 1],
   owed_jobs: [count, 'owedJobs', 0],
-  owed_usd: [usd, ({ owed }) => formatUsd(owed), '0.00'],
+  owed_usd: usdOf('owed', '0.00'),
   debts: [z.array(z.string()), 'debts', []],
   problems: [z.array(z.string()), 'problems', []],
 });

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { isoOrNull, toIso } from '../kit/clock.ts';
+import { toIso } from '../kit/clock.ts';
 import { AppError, wrongField } from '../kit/errors.ts';
 import { formatUsd } from '../kit/money.ts';
 import { sanitizeLine } from '../kit/text.ts';
 import type { Config } from '../config/config.ts';
 import { freeOfCharge } from '../mounts/mount-settings.ts';
 import { readSpan, usageExample, usageFields } from '../operations/account/get-usage.ts';
-import { count, time, usd } from '../operations/answer-fields.ts';
+import { count, time, timeOf, timeOrNullOf, usd, usdOf } from '../operations/answer-fields.ts';
 import { priceTexts, toPriceParts } from '../operations/tools/tool-price.ts';
 import { defineView } from '../operations/view.ts';
 import type { MountedToolRow, ToolSum } from '../store/store.ts';
@@ -45,8 +45,8 @@ const toolView = defineView<MountedToolRow, Pick<Config, 'mounts'>>({
   max_rows: [z.int().nullable(), (row, config) => priceOf(row, config).max_rows, null],
   pin: [z.string().nullable(), 'pin', examplePin],
   problem: [z.string().nullable(), 'problem', null],
-  seen_at: [time, ({ seenAt }) => toIso(seenAt), '2026-11-01T08:00:00.000Z'],
-  accepted_at: [time.nullable(), ({ acceptedAt }) => isoOrNull(acceptedAt), null],
+  seen_at: timeOf('seenAt', '2026-11-01T08:00:00.000Z'),
+  accepted_at: timeOrNullOf('acceptedAt', null),
   accepted_by: [z.string().nullable(), 'acceptedBy', null],
 });
 
@@ -286,7 +286,7 @@ const revenueView = defineView<ToolSum, Pick<Config, 'mounts'>>({
   errors: [count, 'errors', 2],
   p50_ms: [count, 'p50Ms', 14],
   p95_ms: [count, 'p95Ms', 80],
-  income_usd: [usd, ({ income }) => formatUsd(income), '0.236'],
+  income_usd: usdOf('income', '0.236'),
   cost_usd: [usd.nullable(), (sum, config) => (isCostKnown(sum, config) ? formatUsd(sum.cost) : null), null],
   loss_usd: [usd.nullable(), (sum, config) => (isCostKnown(sum, config) ? formatUsd(sum.loss) : null), null],
   margin_usd: [

@@ -3,7 +3,7 @@ import { rotateWebhookSecret as rotate } from '../jobs/webhooks/webhook-secrets.
 import { addTestWebhook } from '../jobs/webhooks/add-test-webhook.ts';
 import { toIso } from '../kit/clock.ts';
 import { AppError } from '../kit/errors.ts';
-import { count, time } from '../operations/answer-fields.ts';
+import { count, time, timeOf } from '../operations/answer-fields.ts';
 import { idField } from '../operations/id-field.ts';
 import { alertEvents, webhookEvents } from '../store/commands/webhook-names.ts';
 import type { WebhookAttempt, WebhookEvent } from '../store/store.ts';
@@ -26,7 +26,7 @@ export const webhookView = defineView<WebhookEvent>({ account_id: 'Null: it is a
 const exampleId = webhookView.example.event_id;
 
 const attemptView = defineView<WebhookAttempt>()({
-  at: [time, ({ at }) => toIso(at), '2026-11-20T09:30:06.500Z'],
+  at: timeOf('at', '2026-11-20T09:30:06.500Z'),
   duration_ms: [count, 'durationMs', 520],
   http_status: [z.int().nullable(), 'httpStatus', 503],
   failure: [z.string().nullable(), 'failure', null],

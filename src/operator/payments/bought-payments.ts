@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { toIso } from '../../kit/clock.ts';
 import { ConfigError } from '../../kit/errors.ts';
 import { formatUsd } from '../../kit/money.ts';
-import { time } from '../../operations/answer-fields.ts';
+import { time, timeOf } from '../../operations/answer-fields.ts';
 import { idField } from '../../operations/id-field.ts';
 import { sumBought } from '../../payments/records/sum-payments.ts';
 import { paidUpstreams } from '../../payments/buying/paid-upstreams.ts';
@@ -86,8 +86,8 @@ const boughtView = defineView<BoughtPayment>({
   price_usd: [text, ({ price }) => formatUsd(price), '0.10'],
   transaction: [textOrNull, 'transaction', '0x0d2e77'],
   reason: [textOrNull, 'reason', null],
-  created_at: [time, ({ createdAt }) => toIso(createdAt), '2026-11-01T08:00:00.000Z'],
-  updated_at: [time, ({ updatedAt }) => toIso(updatedAt), '2026-11-01T08:00:02.000Z'],
+  created_at: timeOf('createdAt', '2026-11-01T08:00:00.000Z'),
+  updated_at: timeOf('updatedAt', '2026-11-01T08:00:02.000Z'),
 });
 
 const operationColumns = 'operation >payments >bought_usd >sold_usd >margin_usd';

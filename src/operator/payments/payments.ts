@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { isoOrNull } from '../../kit/clock.ts';
 import type { JsonObject } from '../../kit/json.ts';
-import { time } from '../../operations/answer-fields.ts';
+import { timeOrNullOf } from '../../operations/answer-fields.ts';
 import {
   maxRefunds,
   requirePayment,
@@ -119,8 +118,8 @@ const wholePaymentView = defineView<Payment, TokenTexts>({
   result_bytes: 'The size of the stored answer.',
 })({
   ...paymentView.members,
-  check_at: [time.nullable(), ({ checkAt }) => isoOrNull(checkAt), null],
-  lease_until: [time.nullable(), ({ leaseUntil }) => isoOrNull(leaseUntil), null],
+  check_at: timeOrNullOf('checkAt', null),
+  lease_until: timeOrNullOf('leaseUntil', null),
   terms: [
     z.json(),
     ({ requirements }) => JSON.parse(requirements) as JsonObject,
