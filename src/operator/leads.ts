@@ -12,6 +12,7 @@ import { readUsername } from '../leads/query/check-lead.ts';
 import { usernameKey } from '../leads/query/username-key.ts';
 import { timeOrNullOf } from '../operations/answer-fields.ts';
 import type { StoreSettings } from '../store/store-settings.ts';
+import { readField } from './fields.ts';
 import { inGateway, readVerb, writeVerb } from './verb.ts';
 import { defineView, like } from '../operations/view.ts';
 
@@ -57,15 +58,10 @@ export const getLeadStats = readVerb({
 /** The command line takes more. */
 const maxNames = 10_000;
 
-const username = z
-  .string()
-  .max(10_000)
-  .transform((text, context) => {
-    const read = readUsername(text);
-    if ('name' in read) return read.name;
-    context.addIssue({ code: 'custom', message: read.problem });
-    return z.NEVER;
-  });
+const username = readField(10_000, (text, refuse): string => {
+  const read = readUsername(text);
+  return 'name' in read ? read.name : refuse(read.problem);
+});
 
 /** The audit log must not keep the names of people who asked to be forgotten. */
 export const loggedPeople = ({ usernames }: { usernames: readonly string[] }) => ({

@@ -12,7 +12,7 @@ import type { TokenTexts } from '../../payments/records/token-amount.ts';
 import { sumPayments as addUp } from '../../payments/records/sum-payments.ts';
 import { paymentStates } from '../../rules/payments.ts';
 import type { Payment } from '../../store/store.ts';
-import { limitField, dayFields, shownDays, toDay, toDays } from '../fields.ts';
+import { limitField, dayFields, readField, shownDays, toDay, toDays } from '../fields.ts';
 import { readVerb } from '../verb.ts';
 import { defineView, like } from '../../operations/view.ts';
 import { formatTable } from '../format-table.ts';
@@ -31,18 +31,11 @@ const maxOpenRefunds = 1_000;
 
 const state = z.enum(paymentStates);
 
-const networkField = z
-  .string()
-  .max(100)
-  .transform((text, context) => {
-    const network = findNetwork(text);
-    if (network !== null) return network.id;
-    context.addIssue({
-      code: 'custom',
-      message: 'must be the name of a network, such as base or eip155:8453',
-    });
-    return z.NEVER;
-  });
+const networkField = readField(
+  100,
+  (text, refuse): string =>
+    findNetwork(text)?.id ?? refuse('must be the name of a network, such as base or eip155:8453'),
+);
 
 export const listPayments = readVerb({
   name: 'list_payments',
