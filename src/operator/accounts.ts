@@ -11,7 +11,7 @@ import { formatUsd } from '../kit/money.ts';
 import { autoTopUpView } from '../operations/account/auto-top-up.ts';
 import { timeOf, usd, usdOf } from '../operations/answer-fields.ts';
 import type { Account } from '../store/store.ts';
-import { accountIdField, limitField, lineField, pageField } from './fields.ts';
+import { accountIdField, exampleAccountId, limitField, lineField, pageField } from './fields.ts';
 import { readVerb, requireFound, writeVerb } from './verb.ts';
 import type { CommandForm, OperatorServices, Verb } from './verb.ts';
 import { defineView, toPage } from '../operations/view.ts';
@@ -21,7 +21,7 @@ export const accountView = defineView<Account>({
   wallet: 'The wallet that owns it, such as `eip155:0x…` or `solana:…`; null: an account that you made.',
   balance_usd: 'What the account can spend: its ledger less the holds of open jobs.',
 })({
-  id: [z.string(), 'id', '0b9f3c1e-5d0a-4c59-9a61-2f6f0f5f7d11'],
+  id: [z.string(), 'id', exampleAccountId],
   name: [z.string(), 'name', 'Acme Ltd'],
   status: [z.enum(['pending', 'active', 'suspended']), 'status', 'active'],
   sandbox: [z.boolean(), 'isSandbox', false],
@@ -31,8 +31,6 @@ export const accountView = defineView<Account>({
   ledger_usd: usdOf('balance', '25.00'),
   created_at: timeOf('createdAt', '2026-11-01T08:00:00.000Z'),
 });
-
-export const exampleAccountId = accountView.example.id;
 
 const columns = 'id=ACCOUNT status sandbox >balance_usd >held_usd created_at name';
 

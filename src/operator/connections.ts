@@ -7,8 +7,7 @@ import {
   limitConnection as limit,
 } from '../operations/keys/connections.ts';
 import type { Connection } from '../store/store.ts';
-import { exampleAccountId } from './accounts.ts';
-import { accountIdField, limitField } from './fields.ts';
+import { exampleAccountId, accountIdField, limitField } from './fields.ts';
 import { budgetCell } from './keys.ts';
 import { readVerb, writeVerb, type OperatorServices, requireFound } from './verb.ts';
 import { defineView, toPage } from '../operations/view.ts';

@@ -6,6 +6,8 @@ import { formatUsd, parseUsd, type Nano } from '../kit/money.ts';
 import { idField } from '../operations/id-field.ts';
 import { like } from '../operations/view.ts';
 
+export const exampleAccountId = '0b9f3c1e-5d0a-4c59-9a61-2f6f0f5f7d11';
+
 export const accountIdField = idField.describe('The id of the account.');
 
 export const limitField = (maximum: number, usual: number) => {

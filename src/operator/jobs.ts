@@ -5,8 +5,7 @@ import { idField, toJobId } from '../operations/id-field.ts';
 import { jobFilters, jobView as ownView } from '../operations/jobs/list-jobs.ts';
 import { defineView, like } from '../operations/view.ts';
 import type { Job, JobSummary, Media } from '../store/store.ts';
-import { exampleAccountId } from './accounts.ts';
-import { limitField, pageField } from './fields.ts';
+import { exampleAccountId, limitField, pageField } from './fields.ts';
 import { formatTable } from './format-table.ts';
 import { readVerb, requireFound, type OperatorServices } from './verb.ts';
 

@@ -12,8 +12,7 @@ import {
 import { keyView as ownView } from '../operations/keys/key-answer.ts';
 import { changeLimits, noLimits, noUse, type LimitChanges } from '../rules/key-limits.ts';
 import type { UsedKey } from '../store/store.ts';
-import { exampleAccountId } from './accounts.ts';
-import { accountIdField, limitField } from './fields.ts';
+import { exampleAccountId, accountIdField, limitField } from './fields.ts';
 import { readVerb, writeVerb, type OperatorServices, notFound, requireFound } from './verb.ts';
 import { defineView, like, toPage } from '../operations/view.ts';
 import { issueKey as issue, revokeKey as revoke } from '../accounts/keys.ts';

@@ -6,8 +6,8 @@ import { usageExample, usageFields, usageOf, usageOutput } from '../operations/a
 import { count, timeOf, usdOf } from '../operations/answer-fields.ts';
 import { idField } from '../operations/id-field.ts';
 import type { LedgerEntry, PostEntryOutcome, Store } from '../store/store.ts';
-import { exampleAccountId } from './accounts.ts';
 import {
+  exampleAccountId,
   accountIdField,
   limitField,
   lineField,

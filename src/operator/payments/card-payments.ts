@@ -4,8 +4,7 @@ import { timeOf, usd, usdOf } from '../../operations/answer-fields.ts';
 import { defineView, toPage } from '../../operations/view.ts';
 import { cardPaymentKinds, cardPaymentStates } from '../../rules/payments.ts';
 import type { CardPayment } from '../../store/store.ts';
-import { exampleAccountId } from '../accounts.ts';
-import { accountIdField, limitField, pageField } from '../fields.ts';
+import { accountIdField, exampleAccountId, limitField, pageField } from '../fields.ts';
 import { readVerb, requireFound } from '../verb.ts';
 
 const textOrNull = z.string().nullable();
