@@ -188,6 +188,30 @@ const readWith = <T>(read: (text: string, before: T | undefined) => T) =>
       }
     });
 
+/** How rows are read, over HTTP and of files. */
+export const readingFields = {
+  column: readWith<ColumnMap>(readColumn)
+    .optional()
+    .describe('Reads a field from another column, as `followers=fans`. Repeat it for several fields.'),
+  default: readWith<LeadDefaults>(readDefault)
+    .optional()
+    .describe('The value of a field for rows without it, as `following=0`. Repeat it for several fields.'),
+  delimiter: readWith(readDelimiter).optional().describe('The character between columns of CSV, or `tab`.'),
+  header: z.boolean().default(true).describe('False: the first line of CSV is a row.'),
+  max_rejected: readWith(readRejectedLimit)
+    .optional()
+    .describe('Change nothing if more rows are rejected: a number, or a share such as `5%`. Default: 1%.'),
+};
+
+/** Takes the options of a reader from the input of an import. */
+export const toReading = ({
+  column: columns,
+  default: defaults,
+  delimiter,
+  header: hasHeader,
+  max_rejected: maxRejected,
+}: z.output<z.ZodObject<typeof readingFields>>) => ({ columns, defaults, delimiter, hasHeader, maxRejected });
+
 export const importLeads = writeVerb({
   name: 'import_leads',
   title: 'Import profiles',
@@ -202,17 +226,7 @@ export const importLeads = writeVerb({
   fields: {
     replace: z.boolean().default(false).describe('Drop all profiles that the body does not name.'),
     format: z.enum(['csv', 'jsonl']).optional().describe('By default the first bytes tell.'),
-    column: readWith<ColumnMap>(readColumn)
-      .optional()
-      .describe('Reads a field from another column, as `followers=fans`. Repeat it for several fields.'),
-    default: readWith<LeadDefaults>(readDefault)
-      .optional()
-      .describe('The value of a field for rows without it, as `following=0`. Repeat it for several fields.'),
-    delimiter: readWith(readDelimiter).optional().describe('The character between columns of CSV, or `tab`.'),
-    header: z.boolean().default(true).describe('False: the first line of CSV is a row.'),
-    max_rejected: readWith(readRejectedLimit)
-      .optional()
-      .describe('Change nothing if more rows are rejected: a number, or a share such as `5%`. Default: 1%.'),
+    ...readingFields,
   },
   output: z.strictObject({ import: importView.schema }),
   answer: 'LeadImport',
@@ -226,21 +240,11 @@ export const importLeads = writeVerb({
     'leads_failed',
     'overloaded',
   ],
-  handle: async ({ replace, format, column, header, max_rejected: maxRejected, ...given }, services) => {
+  handle: async ({ replace, format, ...given }, services) => {
     const { body, leads } = inGateway(services);
     const { desk, place } = leads;
-    const imported = await desk.importStream(
-      {
-        mode: replace ? 'replace' : 'upsert',
-        format,
-        columns: column,
-        defaults: given.default,
-        delimiter: given.delimiter,
-        hasHeader: header,
-        maxRejected,
-      },
-      body,
-    );
+    const mode = replace ? 'replace' : 'upsert';
+    const imported = await desk.importStream({ mode, format, ...toReading(given) }, body);
     return { import: importView.show({ ...imported, place, report: null }) };
   },
 });

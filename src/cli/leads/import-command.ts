@@ -5,7 +5,7 @@ import { sanitizeLine } from '../../kit/text.ts';
 import { shownColumn } from '../../leads/import/column-names.ts';
 import type { InputProgress, RejectedRow } from '../../leads/import/input-options.ts';
 import type { ImportedProfiles } from '../../leads/lead-index.ts';
-import { importLeads, importView } from '../../operator/leads.ts';
+import { importLeads, importView, readingFields, toReading } from '../../operator/leads.ts';
 import type { Answer, LeadSession, Session } from '../command.ts';
 import { CommandError } from '../command-error.ts';
 import { toCommand } from '../form-command.ts';
@@ -20,17 +20,15 @@ four), category, bio, public_email, media_count, gender (male, female), profile_
 Columns are found by these names and common others (handle, followers_count, biography, ...); --column names any
 other column, by its name, its number (#3), or its path in a JSON object (/owner/username).`;
 
-const { column, default: usual, delimiter, header, max_rejected: maxRejected } = importLeads.fields;
-
-export const readingFields = {
+export const filesFields = {
+  ...readingFields,
   files: z.array(z.string()).describe('Files, read one after the other.'),
-  column,
-  default: usual,
-  delimiter: delimiter.describe('Character between columns of CSV, or tab (default: detected).'),
-  header: header.describe(
+  delimiter: readingFields.delimiter.describe(
+    'Character between columns of CSV, or tab (default: detected).',
+  ),
+  header: readingFields.header.describe(
     'False: the first line of CSV is a row; `column` names columns by number, as `#1`.',
   ),
-  max_rejected: maxRejected,
 };
 
 export const readingUsage =
@@ -40,20 +38,12 @@ export const maxShown = 5;
 const standardInput = '-';
 
 export const toInputOptions = (
-  { files, header, column, delimiter, ...given }: z.output<z.ZodObject<typeof readingFields>>,
+  { files, ...given }: z.output<z.ZodObject<typeof filesFields>>,
   { stdin }: Pick<Session, 'stdin'>,
-) => ({
-  files,
-  hasHeader: header,
-  columns: column,
-  defaults: given.default,
-  delimiter,
-  maxRejected: given.max_rejected,
-  stdin: files.includes(standardInput) ? stdin() : undefined,
-});
+) => ({ files, ...toReading(given), stdin: files.includes(standardInput) ? stdin() : undefined });
 
 const importFields = {
-  ...readingFields,
+  ...filesFields,
   format: z
     .enum(['csv', 'jsonl', 'parquet'])
     .optional()
