@@ -37,8 +37,8 @@ export const readField = <T>(
     .string()
     .max(maxCharacters)
     .transform((text, context): T =>
-      read(text, (message) => {
-        context.addIssue({ code: 'custom', message });
+      read(text, (problem) => {
+        context.addIssue(problem);
         return z.NEVER;
       }),
     );
@@ -88,7 +88,7 @@ export interface Days {
 }
 
 /** `2026-11-21` */
-export const toDay = (epochMs: number): string => new Date(epochMs).toISOString().slice(0, 10);
+const toDay = (epochMs: number): string => new Date(epochMs).toISOString().slice(0, 10);
 
 /** Reads the beginning of a day in UTC, in epoch milliseconds. */
 const dayField = readField(10, (text, refuse) => {
@@ -105,6 +105,12 @@ export const dayFields = {
 };
 
 export const shownDays = { from: like(z.string(), '2026-11-01'), to: like(z.string(), '2026-11-30') };
+
+/** Returns the first and the last day, as answers have them. */
+export const showDays = ({ from, to }: Days): { from: string; to: string } => ({
+  from: toDay(from),
+  to: toDay(to - 1),
+});
 
 /** Throws AppError if the last day is before the first. */
 export const toDays = (

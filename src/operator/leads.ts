@@ -183,7 +183,7 @@ const readWith = <T>(read: (text: string, before: T | undefined) => T) =>
         return others.reduce((before: T, text) => read(text, before), read(first, undefined));
       } catch (error) {
         if (!(error instanceof LeadInputError)) throw error;
-        context.addIssue({ code: 'custom', message: error.message });
+        context.addIssue(error.message);
         return z.NEVER;
       }
     });

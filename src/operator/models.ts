@@ -10,7 +10,7 @@ import { defineView } from '../operations/view.ts';
 import { modelKinds } from '../providers/provider.ts';
 import { priceInWords } from '../rest/describe-service.ts';
 import type { ModelChangeRow, ModelSum, SoldAs } from '../store/store.ts';
-import { dayFields, limitField, lineField, shownDays, toDay, toDays } from './fields.ts';
+import { dayFields, limitField, lineField, showDays, shownDays, toDays } from './fields.ts';
 import { readVerb, writeVerb, type OperatorServices } from './verb.ts';
 
 /** A SKU of the settings, and its change that holds now. */
@@ -229,11 +229,7 @@ export const modelRevenue = readVerb({
   handle: async (given, { store, clock }) => {
     const days = toDays(given, clock.now());
     const sums = await store.sumModels(days);
-    return {
-      from: toDay(days.from),
-      to: toDay(days.to - 1),
-      models: sums.map((sum) => revenueView.show(sum)),
-    };
+    return { ...showDays(days), models: sums.map((sum) => revenueView.show(sum)) };
   },
 });
 

@@ -7,11 +7,11 @@ import { idField } from '../../operations/id-field.ts';
 import { sumBought } from '../../payments/records/sum-payments.ts';
 import { paidUpstreams } from '../../payments/buying/paid-upstreams.ts';
 import type { BoughtPayment } from '../../store/store.ts';
-import { limitField, dayFields, shownDays, toDay, toDays } from '../fields.ts';
+import { limitField, dayFields, showDays, shownDays, toDays } from '../fields.ts';
 import { readVerb, type OperatorServices, requireFound } from '../verb.ts';
 import { defineView, like, toPage } from '../../operations/view.ts';
 import { formatTable } from '../format-table.ts';
-import { openTokenTexts } from './payment-view.ts';
+import { openTokenTexts, text, textOrNull } from './payment-view.ts';
 
 export const paySchema = z.strictObject({
   spent_today_usd: like(z.string().describe('In this UTC day, by all processes.'), '1.20'),
@@ -56,9 +56,6 @@ export const readPayViews = async ({
     }),
   );
 };
-
-const text = z.string();
-const textOrNull = z.string().nullable();
 
 /** Leaves out the proof, which others could send. */
 const boughtView = defineView<BoughtPayment>({
@@ -155,8 +152,7 @@ export const listBought = readVerb({
     const found = await store.listBoughtPayments({ before: last, limit: limit + 1 });
     const views = await readPayViews(services);
     return {
-      from: toDay(days.from),
-      to: toDay(days.to - 1),
+      ...showDays(days),
       operations: sumBought(await store.sumBoughtPayments(days), findToken),
       upstreams: [...views].map(([upstream, view]) => ({ upstream, ...view })),
       ...toPage('payments', found, { limit, show: boughtView.show }),

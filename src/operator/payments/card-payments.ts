@@ -6,8 +6,7 @@ import { cardPaymentKinds, cardPaymentStates } from '../../rules/payments.ts';
 import type { CardPayment } from '../../store/store.ts';
 import { accountIdField, exampleAccountId, limitField, pageField } from '../fields.ts';
 import { readVerb, requireFound } from '../verb.ts';
-
-const textOrNull = z.string().nullable();
+import { textOrNull } from './payment-view.ts';
 
 const cardPaymentView = defineView<CardPayment>({
   kind:

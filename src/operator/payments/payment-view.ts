@@ -15,8 +15,8 @@ export const paymentField = idField.describe(
   'A payment: its identity, its transaction, or the beginning of either.',
 );
 
-const text = z.string();
-const textOrNull = z.string().nullable();
+export const text = z.string();
+export const textOrNull = z.string().nullable();
 const network = z.string().describe('CAIP-2.');
 const tokens = z.string().nullable().describe('In whole tokens, such as "0.10"; null: an unknown token.');
 const units = z.string().describe('In the smallest units of the token.');

@@ -12,7 +12,7 @@ import type { TokenTexts } from '../../payments/records/token-amount.ts';
 import { sumPayments as addUp } from '../../payments/records/sum-payments.ts';
 import { paymentStates } from '../../rules/payments.ts';
 import type { Payment } from '../../store/store.ts';
-import { limitField, dayFields, readField, shownDays, toDay, toDays } from '../fields.ts';
+import { limitField, dayFields, readField, showDays, shownDays, toDays } from '../fields.ts';
 import { readVerb } from '../verb.ts';
 import { defineView, like } from '../../operations/view.ts';
 import { formatTable } from '../format-table.ts';
@@ -251,6 +251,6 @@ export const sumPayments = readVerb({
     const { store, clock } = services;
     const days = toDays(given, clock.now());
     const { findToken } = await openTokenTexts(services);
-    return { from: toDay(days.from), to: toDay(days.to - 1), ...(await addUp(days, { store, findToken })) };
+    return { ...showDays(days), ...(await addUp(days, { store, findToken })) };
   },
 });

@@ -10,13 +10,11 @@ import type { PaymentRefund, Store } from '../../store/store.ts';
 import { limitField, lineField, uuidField } from '../fields.ts';
 import { readVerb, writeVerb, type OperatorServices, requireFound } from '../verb.ts';
 import { defineView, toPage } from '../../operations/view.ts';
-import { openTokenTexts, paymentField, refundTable, refundView } from './payment-view.ts';
+import { openTokenTexts, paymentField, refundTable, refundView, textOrNull } from './payment-view.ts';
 
 const { example } = refundView;
 
 const maxListed = 10_000;
-
-const textOrNull = z.string().nullable();
 
 const isOpen = ({ state }: PaymentRefund): boolean => state === 'planned' || state === 'sending';
 
