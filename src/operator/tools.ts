@@ -86,7 +86,6 @@ export const listTools = readVerb({
   answer: 'MountedToolList',
   command: {
     usage: 'tools list [--server <name>]',
-    of: 'tools',
     table: { ...table, none: 'No running gateway has listed tools of a mounted server.' },
   },
   handle: async ({ server }, { store, config }) => {
@@ -232,7 +231,6 @@ export const acceptTools = writeVerb({
     usage: 'tools accept <server> [<tool>] [--pin <pin>]',
     more: 'See "tools diff" first. A pin covers the texts and schemas of a tool, not what it does.',
     examples: ['files'],
-    of: 'tools',
     table: { ...table, none: 'There was nothing to accept.' },
   },
   handle: async ({ server, tool, pin }, services, callId) => {
