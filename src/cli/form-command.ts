@@ -13,9 +13,10 @@ import { CommandError } from './command-error.ts';
 interface FormCommand<Fields extends z.ZodRawShape> extends Pick<CommandForm, 'usage' | 'more' | 'examples'> {
   title: string;
   description: string;
-  fields: Fields;
-  /** An input. The first example of the help is made of it. */
-  example: Readonly<Record<string, unknown>>;
+  /** Default: none. */
+  fields?: Fields;
+  /** An input. The first example of the help is made of it. Default: none. */
+  example?: Readonly<Record<string, unknown>>;
   /** Stands below the examples. */
   appendix?: string;
   /** `input`: as it was written. A required field that was left out has a new id. */
@@ -179,7 +180,7 @@ const findOwnId = (parameters: readonly Parameter[]): Parameter | undefined =>
   );
 
 export const toCommand = <Fields extends z.ZodRawShape>(form: FormCommand<Fields>): CommandDefinition => {
-  const { fields, more = '', examples = [], appendix = '' } = form;
+  const { fields = {}, example: written = {}, more = '', examples = [], appendix = '' } = form;
   const { words, parameters } = readUsage(form.usage, fields);
   const own = findOwnId(parameters);
   const shown = parameters.filter((one) => one !== own);
@@ -188,7 +189,7 @@ export const toCommand = <Fields extends z.ZodRawShape>(form: FormCommand<Fields
     summary: toPhrase(form.title),
     description: `${inWords(form.description, parameters)} ${more}`.trim(),
     examples: [
-      ['causeway', words, ...toArguments(shown, form.example)].join(' '),
+      ['causeway', words, ...toArguments(shown, written)].join(' '),
       ...examples.map((example) =>
         example.startsWith('causeway ') ? example : `causeway ${words} ${example}`,
       ),

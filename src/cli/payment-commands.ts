@@ -152,7 +152,6 @@ export const reconcileCommand = toCommand({
     'meanwhile. The command reads the settings of the gateway, its keys included. The exit code is 1 if a checked payment ' +
     'or refund is still open.',
   fields: { ...reconcilePayments.fields, ...reconcilePayment.fields, payment: paymentField.optional() },
-  example: {},
   examples: ['0x5f3c9a1e --transaction 0x0d2e...77', '--json | jq .left'],
   run: async ({ openStore }, { payment, transaction, limit }) => {
     const session = await openStore();

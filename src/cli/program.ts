@@ -82,8 +82,6 @@ const settingsCommand = toCommand({
     'Shows the settings that a gateway would start with here, where each was set, and causeway.yaml. Secrets are ' +
     'hidden; of an address that may hold one, only its scheme and host are shown. A running gateway tells its own ' +
     `settings at ${getSettings.rest.path}.`,
-  fields: {},
-  example: {},
   examples: [`--json | jq -r '.settings[] | select(.source != "default")'`],
   run: async ({ config }) => {
     const described = await (await config()).describe();

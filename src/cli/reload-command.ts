@@ -27,7 +27,6 @@ export const reloadCommand = toCommand({
       .optional()
       .describe('Where the gateway listens. Default: HOST and PORT of the settings here.'),
   },
-  example: {},
   examples: ['--url http://10.0.0.5:8402'],
   run: async ({ config, openStore, clock }, { url }) => {
     const base = url ?? localAddress(await config());

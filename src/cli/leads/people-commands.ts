@@ -153,8 +153,6 @@ export const statsCommand = toCommand({
   usage: 'leads stats',
   title: getLeadStats.title,
   description: getLeadStats.description,
-  fields: {},
-  example: {},
   examples: ['--json'],
   run: async ({ openProfiles }) => {
     const { keeper, place } = await openProfiles();
