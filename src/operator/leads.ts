@@ -124,11 +124,16 @@ export const restorePeople = writeVerb({
   },
 });
 
-interface EndedImport extends ImportedProfiles {
-  place: Pick<StoreSettings, 'databaseUrl'>;
+/** The rows of an input that were not imported as they are, and why. */
+export interface LeftOut {
   input: Pick<InputProgress, 'rejected' | 'unknownCountries'>;
   firstRejected: readonly RejectedRow[];
+  /** The file with all rejected rows; null: there is none. */
   report: string | null;
+}
+
+interface EndedImport extends ImportedProfiles, LeftOut {
+  place: Place;
 }
 
 const count = z.int();

@@ -3,9 +3,9 @@ import { z } from 'zod';
 import { onStopSignals } from '../../kit/process.ts';
 import { sanitizeLine } from '../../kit/text.ts';
 import { shownColumn } from '../../leads/import/column-names.ts';
-import type { InputProgress, RejectedRow } from '../../leads/import/input-options.ts';
+import type { RejectedRow } from '../../leads/import/input-options.ts';
 import type { ImportedProfiles } from '../../leads/lead-index.ts';
-import { importLeads, importView, readingFields, toReading } from '../../operator/leads.ts';
+import { importLeads, importView, readingFields, toReading, type LeftOut } from '../../operator/leads.ts';
 import type { Answer, LeadSession, Session } from '../command.ts';
 import { CommandError } from '../command-error.ts';
 import { toCommand } from '../form-command.ts';
@@ -130,7 +130,7 @@ const importFiles = async (
     const leftOut = end();
     if (!place.isSearched)
       tell('LEADS_SOURCES does not name embedded: the gateway does not search these profiles.');
-    return importAnswer({ mode, outcome, durationMs, ...leftOut, place });
+    return importAnswer({ mode, outcome, durationMs, ...leftOut }, place);
   } catch (error) {
     const leftOut = describeLeftOut(end());
     if (leftOut !== undefined) tell(leftOut);
@@ -167,18 +167,6 @@ export const stoppingAtSignals = async <T>(
   }
 };
 
-/** The rows of an input that were not imported as they are, and why. */
-interface LeftOut {
-  input: InputProgress;
-  firstRejected: readonly RejectedRow[];
-  /** The file with all rejected rows; null: there is none. */
-  report: string | null;
-}
-
-interface ImportEnd extends ImportedProfiles, LeftOut {
-  place: LeadPlace;
-}
-
 /** Describes rejected rows and unknown countries to people. Undefined if there are none. */
 export const describeLeftOut = ({ input, firstRejected, report }: LeftOut): string | undefined => {
   const { rejected, unknownCountries } = input;
@@ -199,8 +187,8 @@ export const describeLeftOut = ({ input, firstRejected, report }: LeftOut): stri
 /** With fewer rows, the fixed cost of an import hides its speed. */
 const minTimedRows = 1_000;
 
-const importAnswer = (end: ImportEnd): Answer => {
-  const told = importView.show(end);
+const importAnswer = (end: ImportedProfiles & LeftOut, place: LeadPlace): Answer => {
+  const told = importView.show({ ...end, place });
   const { rows, removed, rows_per_second: rate, unknown_countries: unknown } = told;
   const figures = figureLines([
     ['added', formatCount(told.added)],
@@ -215,7 +203,7 @@ const importAnswer = (end: ImportEnd): Answer => {
     ['profiles', formatCount(told.profiles), 'in all, now'],
   ]);
   const speed = rate === null || rows < minTimedRows ? '' : ` (${formatCount(rate)} rows/s)`;
-  const where = `${describePlace(end.place)} in ${formatDuration(end.durationMs)}${speed}`;
+  const where = `${describePlace(place)} in ${formatDuration(end.durationMs)}${speed}`;
   return {
     json: { import: told },
     text: `${countOf(rows, 'row')} imported into ${where}:\n${figures}`,
