@@ -95,8 +95,8 @@ export interface CommandGroup {
   words: string;
   alias?: string;
   summary: string;
-  /** Default: the summary as a sentence. */
-  description?: string;
+  /** Follows the summary in the help of the group. */
+  more?: string;
 }
 
 /** Ends a command's help with commands that work as they stand. */
@@ -118,7 +118,8 @@ export const addCommands = (
   const addGroup = (words: string): Command => {
     const group = groups.find((one) => one.words === words);
     if (group === undefined) throw new TypeError(`there is no group of commands "${words}"`);
-    const { summary, description = `${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`, alias } = group;
+    const { summary, more = '', alias } = group;
+    const description = `${summary.charAt(0).toUpperCase()}${summary.slice(1)}. ${more}`.trim();
     const command = addBelow(words, { summary, description });
     if (alias !== undefined) command.alias(alias);
     const below = commands.filter((one) => one.words.startsWith(`${words} `));

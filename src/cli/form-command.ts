@@ -13,16 +13,17 @@ import { CommandError } from './command-error.ts';
 interface FormCommand<Fields extends z.ZodRawShape> extends Pick<CommandForm, 'usage' | 'more' | 'examples'> {
   title: string;
   description: string;
-  fields: Fields;
-  /** An input. The first example of the help is made of it. */
-  example: Readonly<Record<string, unknown>>;
+  /** Default: none. */
+  fields?: Fields;
+  /** An input. The first example of the help is made of it. Default: none. */
+  example?: Readonly<Record<string, unknown>>;
   /** Stands below the examples. */
   appendix?: string;
   /** `input`: as it was written. A required field that was left out has a new id. */
   run(session: Session, input: z.input<z.ZodObject<Fields>>): Promise<Answer>;
 }
 
-interface Parameter {
+interface Parameter extends ReturnType<typeof describeField> {
   /** As help texts name it: `--entry-id <uuid>`, `<account>`. */
   flags: string;
   /** `entry-id` */
@@ -50,13 +51,15 @@ const readUsage = (usage: string, fields: z.ZodRawShape) => {
       const field = names.find((one) => one in fields);
       if (field === undefined) throw new TypeError(`${usage}: there is no field for "${name}"`);
       const schema = fields[field] as z.ZodType;
+      const described = describeField(schema);
       return {
+        ...described,
         flags,
         name,
         value,
         isOption: flags.startsWith('--'),
         isRequired: !token.startsWith('['),
-        isList: flags.includes('...') || takesList(schema),
+        isList: flags.includes('...') || described.takesSeveral,
         field,
         schema,
       };
@@ -64,28 +67,21 @@ const readUsage = (usage: string, fields: z.ZodRawShape) => {
   return { words, parameters };
 };
 
-/** The schema within optional, null and default values, and before a transformation. */
-const withoutWrapping = (schema: z.ZodType): z.ZodType => {
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault)
-    return withoutWrapping(schema.unwrap() as z.ZodType);
-  return schema instanceof z.ZodPipe ? withoutWrapping(schema.in as z.ZodType) : schema;
+/** Describes a field as it is written. Of several forms, the first one tells how a text is read. */
+const describeField = (schema: z.ZodType) => {
+  const { description = '', default: usual, ...written } = z.toJSONSchema(schema, fieldOptions);
+  const forms = (written.anyOf ?? written.oneOf ?? [written]).filter(({ type }) => type !== 'null');
+  const [{ type, enum: choices } = written] = forms;
+  return {
+    description,
+    usual,
+    type,
+    choices,
+    takesSeveral: forms.length > 1 && forms.some((one) => one.type === 'array'),
+  };
 };
 
-/** Whether a field takes one text or several. */
-const takesList = (schema: z.ZodType): boolean => {
-  const inner = withoutWrapping(schema);
-  return inner instanceof z.ZodUnion && inner.options.some((one) => one instanceof z.ZodArray);
-};
-
-/** As `withoutWrapping`, and of a union its first member. */
-const innermost = (schema: z.ZodType): z.ZodType => {
-  const inner = withoutWrapping(schema);
-  return inner instanceof z.ZodUnion ? innermost(inner.options[0] as z.ZodType) : inner;
-};
-
-/** The description of a field, which may stand within optional and default values. */
-const textOf = (schema: z.ZodType): string =>
-  schema.description ?? ('unwrap' in schema ? textOf((schema as z.ZodOptional).unwrap() as z.ZodType) : '');
+const fieldOptions = { io: 'input', unrepresentable: 'any' } as const;
 
 /** Writes a text of a verb for the command line: with its options in place of fields, `"none"` in place of null. */
 const inWords = (text: string, parameters: readonly Parameter[]): string =>
@@ -104,47 +100,45 @@ const toPhrase = (sentence: string): string =>
 /** How values are written, by their names in usage lines. */
 const valueForms = { time: ' (a date, or a date-time with its zone)', skus: ' (divided by commas)' };
 
-const describeParameter = ({ schema, value, isRequired, isOption }: Parameter, all: readonly Parameter[]) =>
+const describeParameter = (
+  { description, value, isRequired, isOption }: Parameter,
+  all: readonly Parameter[],
+) =>
   [
-    toPhrase(inWords(textOf(schema), all)),
+    toPhrase(inWords(description, all)),
     Object.entries(valueForms).find(([name]) => name === value)?.[1],
     isOption && isRequired ? ' (required)' : '',
   ].join('');
 
 /** Returns what was written as the field takes it. */
-const toWritten = (schema: z.ZodType, given: unknown): unknown => {
+const toWritten = ({ schema, type }: Parameter, given: unknown): unknown => {
   if (typeof given !== 'string') return given;
   if (given === 'none' && schema.safeParse(null).success) return null;
-  const inner = innermost(schema);
-  if (inner instanceof z.ZodArray) return given.split(',');
-  if (inner instanceof z.ZodRecord || inner instanceof z.ZodObject) {
+  if (type === 'array') return given.split(',');
+  if (type === 'object') {
     const read = parseJson(given);
     // What is no JSON stays as it is written, and the field refuses it.
     return read === undefined ? given : read;
   }
-  return inner instanceof z.ZodNumber && /^\d{1,9}$/.test(given) ? Number(given) : given;
+  return (type === 'integer' || type === 'number') && /^\d{1,9}$/.test(given) ? Number(given) : given;
 };
 
 /** Refuses what the field refuses in a sentence, or in what follows "It". The command itself checks the rest. */
 const readerOf =
-  ({ schema, isList }: Parameter) =>
+  (parameter: Parameter) =>
   (text: string, before: unknown): unknown => {
-    const given = isList ? [...(Array.isArray(before) ? before : []), text] : text;
-    const problem = schema.safeParse(toWritten(schema, given)).error?.issues[0]?.message;
+    const given = parameter.isList ? [...(Array.isArray(before) ? before : []), text] : text;
+    const problem = parameter.schema.safeParse(toWritten(parameter, given)).error?.issues[0]?.message;
     if (problem === undefined || /^(?:Invalid |Too )/.test(problem)) return given;
     throw new InvalidArgumentError(problem.endsWith('.') ? problem : `It ${problem}.`);
   };
 
 const toOption = (parameter: Parameter, all: readonly Parameter[]): Option => {
-  const { flags, schema, isRequired } = parameter;
+  const { flags, type, usual, choices, isRequired } = parameter;
   const option = new Option(flags, describeParameter(parameter, all)).makeOptionMandatory(isRequired);
-  const inner = innermost(schema);
-  if (inner instanceof z.ZodBoolean) return option;
-  const usual = schema instanceof z.ZodDefault ? schema.def.defaultValue : undefined;
+  if (type === 'boolean') return option;
   if (usual !== undefined && usual !== '') option.default(usual);
-  return inner instanceof z.ZodEnum
-    ? option.choices(inner.options.map(String))
-    : option.argParser(readerOf(parameter));
+  return choices ? option.choices(choices.map(String)) : option.argParser(readerOf(parameter));
 };
 
 /** Makes the input of what commander has read: the arguments, then the options. */
@@ -153,7 +147,7 @@ const toInput = (parameters: readonly Parameter[], given: readonly unknown[]): R
   const options = given[args.length] as Record<string, unknown>;
   const written = parameters.map((one) => {
     const value = one.isOption ? options[new Option(one.flags).attributeName()] : given[args.indexOf(one)];
-    return [one.field, toWritten(one.schema, value)] as const;
+    return [one.field, toWritten(one, value)] as const;
   });
   return Object.fromEntries(written.filter(([, value]) => value !== undefined));
 };
@@ -186,7 +180,7 @@ const findOwnId = (parameters: readonly Parameter[]): Parameter | undefined =>
   );
 
 export const toCommand = <Fields extends z.ZodRawShape>(form: FormCommand<Fields>): CommandDefinition => {
-  const { fields, more = '', examples = [], appendix = '' } = form;
+  const { fields = {}, example: written = {}, more = '', examples = [], appendix = '' } = form;
   const { words, parameters } = readUsage(form.usage, fields);
   const own = findOwnId(parameters);
   const shown = parameters.filter((one) => one !== own);
@@ -195,7 +189,7 @@ export const toCommand = <Fields extends z.ZodRawShape>(form: FormCommand<Fields
     summary: toPhrase(form.title),
     description: `${inWords(form.description, parameters)} ${more}`.trim(),
     examples: [
-      ['causeway', words, ...toArguments(shown, form.example)].join(' '),
+      ['causeway', words, ...toArguments(shown, written)].join(' '),
       ...examples.map((example) =>
         example.startsWith('causeway ') ? example : `causeway ${words} ${example}`,
       ),

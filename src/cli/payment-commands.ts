@@ -1,7 +1,11 @@
 import { z } from 'zod';
-import { isoOrNull } from '../kit/clock.ts';
 import { dayFields, toDays, type Days } from '../operator/fields.ts';
-import { openTokenTexts, paymentField, amountTextOf } from '../operator/payments/payment-view.ts';
+import {
+  openTokenTexts,
+  paymentField,
+  paymentView,
+  amountTextOf,
+} from '../operator/payments/payment-view.ts';
 import { reconcilePayment, reconcilePayments } from '../operator/payments/reconcile.ts';
 import {
   previewRefund,
@@ -14,7 +18,6 @@ import { networkFamilies } from '../payments/chains/networks.ts';
 import { maxRefunds, requirePayment } from '../payments/records/find-payments.ts';
 import type { TokenTexts } from '../payments/records/token-amount.ts';
 import { isOpenPayment } from '../payments/sale/reconcile-payments.ts';
-import { amountOf } from '../rules/payments.ts';
 import type { Payment, Store } from '../store/store.ts';
 import { CommandError } from './command-error.ts';
 import type { Answer, StoreSession } from './command.ts';
@@ -37,21 +40,15 @@ const columns =
 const toLine = async (payment: Payment, { store, tokens }: Source): Promise<string> => {
   const refunds = await store.listRefunds({ payment: payment.identity, limit: maxRefunds });
   const settled = refunds.filter(({ state }) => state === 'settled');
-  const toAmount = (amount: bigint): string =>
-    tokens.tokenAmount({ ...payment, amount }) ?? amount.toString();
-  return csvLine([
-    isoOrNull(payment.settledAt) ?? '',
-    payment.network,
-    payment.asset,
-    toAmount(amountOf(payment)),
-    payment.payer ?? '',
-    payment.payTo,
-    payment.transaction ?? '',
-    payment.state,
-    toAmount(settled.reduce((sum, { amount }) => sum + amount, 0n)),
-    settled.map(({ transaction }) => transaction ?? '').join(' '),
-    payment.identity,
-  ]);
+  const sum = settled.reduce((before, { amount }) => before + amount, 0n);
+  const shown = paymentView.show(payment, tokens);
+  const row: Readonly<Record<string, string | null>> = {
+    ...shown,
+    amount: shown.amount ?? shown.amount_units,
+    refunded: tokens.tokenAmount({ ...payment, amount: sum }) ?? sum.toString(),
+    refund_transactions: settled.map(({ transaction }) => transaction ?? '').join(' '),
+  };
+  return csvLine(columns.split(',').map((name) => row[name] ?? ''));
 };
 
 /** Writes page by page, so that memory does not grow with the number of payments. Resolves with that number. */
@@ -155,7 +152,6 @@ export const reconcileCommand = toCommand({
     'meanwhile. The command reads the settings of the gateway, its keys included. The exit code is 1 if a checked payment ' +
     'or refund is still open.',
   fields: { ...reconcilePayments.fields, ...reconcilePayment.fields, payment: paymentField.optional() },
-  example: {},
   examples: ['0x5f3c9a1e --transaction 0x0d2e...77', '--json | jq .left'],
   run: async ({ openStore }, { payment, transaction, limit }) => {
     const session = await openStore();

@@ -2,7 +2,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { SettingOptions } from '../config/load-config.ts';
 import { settingsHelp } from '../config/variables.ts';
-import { exampleAccountId } from '../operator/accounts.ts';
+import { exampleAccountId } from '../operator/fields.ts';
 import { getSettings } from '../operator/gateway.ts';
 import { reloadCommand } from './reload-command.ts';
 import { operatorKeyVerbs } from '../operator/operators.ts';
@@ -39,10 +39,8 @@ const groups: readonly CommandGroup[] = [
   },
   {
     words: 'accounts terms',
-    summary: 'show, set and clear the terms of one account',
-    description:
-      'Shows, sets and clears the terms of one account: its enabled SKUs, its own prices and limits. The settings of the ' +
-      'gateway hold for everything that its terms leave out.',
+    summary: 'show, set and clear the terms of one account: its enabled SKUs, its own prices and limits',
+    more: 'The settings of the gateway hold for everything that its terms leave out.',
   },
   { words: 'keys', summary: 'issue, limit, revoke and list API keys' },
   { words: 'jobs', summary: 'list and show the jobs of all accounts' },
@@ -51,32 +49,27 @@ const groups: readonly CommandGroup[] = [
   {
     words: 'tools',
     summary: 'list, show, compare, accept and call the tools of mounted MCP servers',
-    description:
-      'Lists, shows, compares, accepts and calls the tools of the MCP servers in "mcp_servers". Callers see a tool when it is ' +
-      'accepted, and as long as it stays as it was then. Running gateways see each change within seconds.',
+    more:
+      'The servers stand in "mcp_servers". Callers see a tool when it is accepted, and as long as it stays as it was then. ' +
+      'Running gateways see each change within seconds.',
   },
   { words: 'ledger', summary: 'prove that the books are right' },
   {
     words: 'payments',
-    summary: 'list, sum up, reconcile and refund x402 payments',
-    description:
-      'Lists, shows and sums up x402 payments, asks the chains for their outcome, and refunds them. A payment is named by ' +
-      'its identity, its transaction, or the beginning of either.',
+    summary: 'list, show, sum up, reconcile and refund x402 payments',
+    more: 'A payment is named by its identity, its transaction, or the beginning of either.',
   },
   {
     words: 'webhooks',
     summary: 'list, show and redeliver webhooks; rotate signing secrets',
-    description:
-      'Lists, shows and redelivers the webhooks that announce the end of image jobs, and rotates the secrets that sign ' +
-      'them. A webhook is pending until the receiver acknowledges it (delivered), answers 410 (stopped), or fails at ' +
-      'every attempt (exhausted).',
+    more:
+      'Webhooks announce the ends of jobs. One is pending until the receiver acknowledges it (delivered), answers 410 ' +
+      '(stopped), or fails at every attempt (exhausted).',
   },
   {
     words: 'leads',
     summary: 'import, count, export and delete the profiles of the search',
-    description:
-      'Imports, counts and exports the profiles that "search_leads" finds, and forgets people on request. Running ' +
-      'gateways see each change within seconds, and always whole.',
+    more: '"leads delete" forgets people on request. Running gateways see each change within seconds, and always whole.',
   },
   { words: 'operator-keys', summary: "issue, revoke and list keys for the operator's API" },
   { words: 'audit', summary: 'show who changed what' },
@@ -89,8 +82,6 @@ const settingsCommand = toCommand({
     'Shows the settings that a gateway would start with here, where each was set, and causeway.yaml. Secrets are ' +
     'hidden; of an address that may hold one, only its scheme and host are shown. A running gateway tells its own ' +
     `settings at ${getSettings.rest.path}.`,
-  fields: {},
-  example: {},
   examples: [`--json | jq -r '.settings[] | select(.source != "default")'`],
   run: async ({ config }) => {
     const described = await (await config()).describe();

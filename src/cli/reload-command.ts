@@ -23,11 +23,10 @@ export const reloadCommand = toCommand({
   more: 'Of several gateways, call each.',
   fields: {
     url: z
-      .url()
+      .url('must be the address of a gateway, such as http://10.0.0.5:8402')
       .optional()
       .describe('Where the gateway listens. Default: HOST and PORT of the settings here.'),
   },
-  example: {},
   examples: ['--url http://10.0.0.5:8402'],
   run: async ({ config, openStore, clock }, { url }) => {
     const base = url ?? localAddress(await config());

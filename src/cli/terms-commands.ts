@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { parse as parseYaml } from 'yaml';
 import { z } from 'zod';
 import { AppError } from '../kit/errors.ts';
-import { noTerms, setAccountTerms, exampleAccountId } from '../operator/accounts.ts';
-import { accountIdField } from '../operator/fields.ts';
+import { noTerms, setAccountTerms } from '../operator/accounts.ts';
+import { accountIdField, exampleAccountId } from '../operator/fields.ts';
 import type { CommandDefinition } from './command.ts';
 import { CommandError } from './command-error.ts';
 import { toCommand } from './form-command.ts';
@@ -12,22 +12,15 @@ type TermsInput = z.input<(typeof setAccountTerms)['input']>['terms'];
 
 /** Throws CommandError `invalid_terms`, which names the file and its problem. */
 const readTermsFile = (file: string): TermsInput => {
-  let text: string;
-  let terms: TermsInput;
-  try {
-    text = readFileSync(file, 'utf8');
-  } catch (cause) {
-    throw invalidTerms(file, 'it cannot be read', cause);
-  }
   try {
     // The verb checks what is in it.
-    terms = parseYaml(text) as TermsInput;
+    const terms = parseYaml(readFileSync(file, 'utf8')) as TermsInput;
+    if (terms !== null) return terms;
   } catch (cause) {
-    const line = cause instanceof Error ? (cause.message.split('\n')[0] ?? '') : '';
-    throw invalidTerms(file, `it is neither YAML nor JSON: ${line}`, cause);
+    if (!(cause instanceof Error) || 'syscall' in cause) throw invalidTerms(file, 'it cannot be read', cause);
+    throw invalidTerms(file, `it is neither YAML nor JSON: ${cause.message.split('\n')[0]}`, cause);
   }
-  if (terms === null) throw invalidTerms(file, 'it is empty; "terms clear" removes terms');
-  return terms;
+  throw invalidTerms(file, 'it is empty; "terms clear" removes terms');
 };
 
 const invalidTerms = (file: string, problem: string, cause?: unknown): CommandError =>

@@ -55,10 +55,7 @@ export const decimal = <T>(read: (text: string) => T) =>
     try {
       return read(text);
     } catch (error) {
-      context.addIssue({
-        code: 'custom',
-        message: error instanceof Error ? error.message : 'is not a decimal',
-      });
+      context.addIssue(error instanceof Error ? error.message : 'is not a decimal');
       return z.NEVER;
     }
   });

@@ -18,12 +18,14 @@ const longestShort = 3;
  * Whether an operation refuses unknown fields that look like known ones: nobody pays for a slip. Text models ignore them,
  * as they get requests that were written for other APIs.
  */
-export const refusesSlips = ({ sale, sells }: DescribedOperation): boolean =>
+export const refusesSlips = ({ sale, sells }: Pick<DescribedOperation, 'sale' | 'sells'>): boolean =>
   isSold(sale) && sells !== 'chat';
+
+type Validated = Omit<DescribedOperation, 'group'>;
 
 /** Returns the checked input. Throws AppError 422 that names every wrong field and its place. */
 export const validate = <Input>(
-  operation: DescribedOperation & { input: z.ZodType<Input>; toolInput?: z.ZodType<NoInfer<Input>> },
+  operation: Validated & { input: z.ZodType<Input>; toolInput?: z.ZodType<NoInfer<Input>> },
   raw: unknown,
   transport: Call['transport'] = 'rest',
 ): Input => {
@@ -46,11 +48,7 @@ export const validate = <Input>(
  * Finds the unknown fields that are refused. Over MCP, and where an operation is strict, these are all: a model guesses
  * names, and takes an answer for the one that it asked for.
  */
-const unknownFields = (
-  operation: DescribedOperation,
-  raw: unknown,
-  transport: Call['transport'],
-): FieldIssue[] => {
+const unknownFields = (operation: Validated, raw: unknown, transport: Call['transport']): FieldIssue[] => {
   const { input, otherNames, rest, sale } = operation;
   const refusesAll = transport === 'mcp' || rest.isStrict === true;
   if (!(input instanceof z.ZodObject && isJsonObject(raw) && (refusesAll || refusesSlips(operation))))
@@ -89,8 +87,7 @@ const invalid = (issues: ValidationIssue[]): AppError => {
   return new AppError('invalid_parameter', text, { ...(param === undefined ? {} : { param }), issues });
 };
 
-const source = (operation: DescribedOperation, field: string): 'query' | 'path' | 'body' => {
-  const { rest } = operation;
+const source = ({ rest }: Validated, field: string): 'query' | 'path' | 'body' => {
   if (rest.path.includes(`{${field}}`)) return 'path';
   return rest.method === 'GET' || rest.query.includes(field) ? 'query' : 'body';
 };

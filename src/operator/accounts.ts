@@ -6,13 +6,12 @@ import {
   toTermsText,
   type AccountTerms,
 } from '../accounts/catalog/account-terms.ts';
-import { toIso } from '../kit/clock.ts';
 import { AppError } from '../kit/errors.ts';
 import { formatUsd } from '../kit/money.ts';
 import { autoTopUpView } from '../operations/account/auto-top-up.ts';
-import { time, usd } from '../operations/answer-fields.ts';
+import { timeOf, usd, usdOf } from '../operations/answer-fields.ts';
 import type { Account } from '../store/store.ts';
-import { accountIdField, limitField, lineField, pageField } from './fields.ts';
+import { accountIdField, exampleAccountId, limitField, lineField, pageField } from './fields.ts';
 import { readVerb, requireFound, writeVerb } from './verb.ts';
 import type { CommandForm, OperatorServices, Verb } from './verb.ts';
 import { defineView, toPage } from '../operations/view.ts';
@@ -22,23 +21,20 @@ export const accountView = defineView<Account>({
   wallet: 'The wallet that owns it, such as `eip155:0x…` or `solana:…`; null: an account that you made.',
   balance_usd: 'What the account can spend: its ledger less the holds of open jobs.',
 })({
-  id: [z.string(), 'id', '0b9f3c1e-5d0a-4c59-9a61-2f6f0f5f7d11'],
+  id: [z.string(), 'id', exampleAccountId],
   name: [z.string(), 'name', 'Acme Ltd'],
   status: [z.enum(['pending', 'active', 'suspended']), 'status', 'active'],
   sandbox: [z.boolean(), 'isSandbox', false],
   wallet: [z.string().nullable(), 'wallet', null],
   balance_usd: [usd, ({ balance, held }) => formatUsd(balance - held), '24.96'],
-  held_usd: [usd, ({ held }) => formatUsd(held), '0.04'],
-  ledger_usd: [usd, ({ balance }) => formatUsd(balance), '25.00'],
-  created_at: [time, ({ createdAt }) => toIso(createdAt), '2026-11-01T08:00:00.000Z'],
+  held_usd: usdOf('held', '0.04'),
+  ledger_usd: usdOf('balance', '25.00'),
+  created_at: timeOf('createdAt', '2026-11-01T08:00:00.000Z'),
 });
-
-export const exampleAccountId = accountView.example.id;
 
 const columns = 'id=ACCOUNT status sandbox >balance_usd >held_usd created_at name';
 
 const ofAccount = {
-  group: 'accounts',
   fields: { account_id: accountIdField },
   example: { account_id: exampleAccountId },
   errors: ['account_not_found'],
@@ -48,7 +44,6 @@ export const listAccounts = readVerb({
   name: 'list_accounts',
   title: 'List accounts',
   description: 'Accounts and their balances, oldest first.',
-  group: 'accounts',
   path: '/accounts',
   fields: { limit: limitField(10_000, 1_000), after: pageField('account') },
   output: z.strictObject({ accounts: z.array(accountView.schema), has_more: z.boolean() }),
@@ -101,7 +96,6 @@ export const createAccount = writeVerb({
   description:
     'Creates an account without money. It is pending, and keys can be issued once it is approved; with `approved` it is ' +
     'active at once.',
-  group: 'accounts',
   path: '/accounts',
   fields: {
     name: lineField(200).describe('Your name for the customer.'),

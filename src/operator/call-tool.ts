@@ -26,7 +26,6 @@ export const callTool = writeVerb({
   description:
     'Calls a tool once, accepted or not, and charges nobody. The server is started for it with the settings and secrets ' +
     'of the operator, beside the one that runs, and ends after it.',
-  group: 'tools',
   path: '/tools/{server}/{tool}/call',
   fields: {
     server: serverField,

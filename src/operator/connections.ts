@@ -7,8 +7,7 @@ import {
   limitConnection as limit,
 } from '../operations/keys/connections.ts';
 import type { Connection } from '../store/store.ts';
-import { exampleAccountId } from './accounts.ts';
-import { accountIdField, limitField } from './fields.ts';
+import { exampleAccountId, accountIdField, limitField } from './fields.ts';
 import { budgetCell } from './keys.ts';
 import { readVerb, writeVerb, type OperatorServices, requireFound } from './verb.ts';
 import { defineView, toPage } from '../operations/view.ts';
@@ -40,7 +39,6 @@ export const listConnections = readVerb({
   name: 'list_connections',
   title: 'List the connections of an account',
   description: 'The newest connections of assistants to an account with their limits and use, newest first.',
-  group: 'connections',
   path: '/accounts/{account_id}/connections',
   fields: { account_id: accountIdField, limit: limitField(10_000, 1_000) },
   output: z.strictObject({ connections: z.array(schema), has_more: z.boolean() }),
@@ -66,7 +64,6 @@ export const limitConnection = writeVerb({
   description:
     'Changes what an assistant may spend, from its next call on: fields that are left out stay, and null removes a ' +
     'limit. One of both budgets has to stay.',
-  group: 'connections',
   path: '/connections/{connection_id}',
   fields: { connection_id: connectionIdField, ...connectionLimits },
   output: changed,
@@ -91,7 +88,6 @@ export const revokeConnection = writeVerb({
   title: 'Revoke a connection',
   description:
     'Ends the connection of an assistant for good, from its next call on; jobs that it began go on.',
-  group: 'connections',
   path: '/connections/{connection_id}/revoke',
   fields: { connection_id: connectionIdField },
   output: changed,

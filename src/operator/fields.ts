@@ -6,6 +6,8 @@ import { formatUsd, parseUsd, type Nano } from '../kit/money.ts';
 import { idField } from '../operations/id-field.ts';
 import { like } from '../operations/view.ts';
 
+export const exampleAccountId = '0b9f3c1e-5d0a-4c59-9a61-2f6f0f5f7d11';
+
 export const accountIdField = idField.describe('The id of the account.');
 
 export const limitField = (maximum: number, usual: number) => {
@@ -26,6 +28,21 @@ export const lineField = (maxCharacters: number) =>
     .max(maxCharacters, `must have at most ${maxCharacters} characters`)
     .regex(/^\P{Cc}*$/u, 'must be one line of plain text');
 
+/** A text that `read` turns into a value, or for which it returns `refuse(problem)`, which follows the field's name. */
+export const readField = <T>(
+  maxCharacters: number,
+  read: (text: string, refuse: (problem: string) => never) => T,
+) =>
+  z
+    .string()
+    .max(maxCharacters)
+    .transform((text, context): T =>
+      read(text, (problem) => {
+        context.addIssue(problem);
+        return z.NEVER;
+      }),
+    );
+
 /** A UUID in either case. */
 export const uuidField = z
   .string()
@@ -35,25 +52,15 @@ export const uuidField = z
 
 /** An amount in USD, above zero unless it has a sign. */
 const amountField = ({ isSigned }: { isSigned: boolean }) =>
-  z
-    .string()
-    .max(40)
-    .transform((text, context): Nano => {
-      const amount = readUsd(text);
-      const problem = amount === null ? wrongForm : amountProblem(amount, isSigned);
-      if (amount !== null && problem === null) return amount;
-      context.addIssue({ code: 'custom', message: problem ?? wrongForm });
-      return z.NEVER;
-    });
-
-const wrongForm = 'must be US dollars with a point and at most nine decimals, such as 12.50';
-
-const amountProblem = (amount: Nano, isSigned: boolean): string | null => {
-  if (amount > maxEntryAmount || amount < -maxEntryAmount)
-    return `must be at most ${formatUsd(maxEntryAmount)} USD in one entry`;
-  if (isSigned) return amount === 0n ? 'must not be zero: that changes nothing' : null;
-  return amount <= 0n ? 'must be above zero' : null;
-};
+  readField(40, (text, refuse): Nano => {
+    const amount = readUsd(text);
+    if (amount === null)
+      return refuse('must be US dollars with a point and at most nine decimals, such as 12.50');
+    if (amount > maxEntryAmount || amount < -maxEntryAmount)
+      return refuse(`must be at most ${formatUsd(maxEntryAmount)} USD in one entry`);
+    if (isSigned && amount === 0n) return refuse('must not be zero: that changes nothing');
+    return isSigned || amount > 0n ? amount : refuse('must be above zero');
+  });
 
 export const positiveAmount = amountField({ isSigned: false }).describe('US dollars, such as "12.50".');
 
@@ -81,19 +88,14 @@ export interface Days {
 }
 
 /** `2026-11-21` */
-export const toDay = (epochMs: number): string => new Date(epochMs).toISOString().slice(0, 10);
+const toDay = (epochMs: number): string => new Date(epochMs).toISOString().slice(0, 10);
 
 /** Reads the beginning of a day in UTC, in epoch milliseconds. */
-const dayField = z
-  .string()
-  .max(10)
-  .transform((text, context): number => {
-    const at = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
-    // Date.parse takes 30 February for a day of March.
-    if (!Number.isNaN(at) && toDay(at) === text) return at;
-    context.addIssue({ code: 'custom', message: 'must be a day, such as 2026-11-21' });
-    return z.NEVER;
-  });
+const dayField = readField(10, (text, refuse) => {
+  const at = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
+  // Date.parse takes 30 February for a day of March.
+  return !Number.isNaN(at) && toDay(at) === text ? at : refuse('must be a day, such as 2026-11-21');
+});
 
 export const dayFields = {
   from: dayField
@@ -103,6 +105,12 @@ export const dayFields = {
 };
 
 export const shownDays = { from: like(z.string(), '2026-11-01'), to: like(z.string(), '2026-11-30') };
+
+/** Returns the first and the last day, as answers have them. */
+export const showDays = ({ from, to }: Days): { from: string; to: string } => ({
+  from: toDay(from),
+  to: toDay(to - 1),
+});
 
 /** Throws AppError if the last day is before the first. */
 export const toDays = (

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { settingsSchema } from '../config/settings-in-force.ts';
 import { AppError, ConfigError } from '../kit/errors.ts';
-import { isoOrNull, toIso } from '../kit/clock.ts';
-import { count, time } from '../operations/answer-fields.ts';
+import { count, timeOf, timeOrNullOf } from '../operations/answer-fields.ts';
 import type { Providers } from '../providers/create-providers.ts';
 import { inGateway, readVerb, writeVerb } from './verb.ts';
 import { paySchema, readPayViews, type PayView } from './payments/bought-payments.ts';
@@ -16,7 +15,7 @@ const failureView = defineView<NonNullable<Model['lastFailure']>>({
 })({
   failure: [z.enum(['retry_same', 'retry_other', 'fatal', 'ambiguous']), 'failure', 'retry_other'],
   code: [z.string(), 'code', 'rate_limit_exceeded'],
-  at: [time, ({ at }) => toIso(at), '2026-11-01T08:00:00.000Z'],
+  at: timeOf('at', '2026-11-01T08:00:00.000Z'),
 });
 
 const modelView = defineView<Model>({
@@ -34,11 +33,7 @@ const modelView = defineView<Model>({
   failures: [count, 'failures', 1],
   breaker: [z.enum(['closed', 'open', 'probing']), 'state', 'closed'],
   rest_ms: [z.int(), ({ restMs }) => Math.ceil(restMs), 0],
-  last_success_at: [
-    time.nullable(),
-    ({ lastSuccessAt }) => isoOrNull(lastSuccessAt),
-    '2026-11-01T08:00:00.000Z',
-  ],
+  last_success_at: timeOrNullOf('lastSuccessAt', '2026-11-01T08:00:00.000Z'),
   last_failure: [
     failureView.schema.nullable(),
     ({ lastFailure }) => lastFailure && failureView.show(lastFailure),
@@ -69,7 +64,6 @@ export const listProviders = readVerb({
   description:
     'The providers, the models that they serve, and how the last calls went, as the process that answers has seen it ' +
     'since its start. Each replica has seen others.',
-  group: 'gateway',
   path: '/providers',
   fields: {},
   output: z.strictObject({ providers: z.array(providerView.schema) }),
@@ -87,7 +81,6 @@ export const getSettings = readVerb({
   description:
     'All settings with their values and where they were set. Secrets are hidden; of an address that may hold one, only ' +
     'its scheme and host are shown.',
-  group: 'gateway',
   path: '/settings',
   fields: {},
   output: settingsSchema,
@@ -119,7 +112,6 @@ export const reloadSettings = writeVerb({
     'Reads causeway.yaml and the env file of the gateway that answers again, and checks all of it. A wrong setting changes ' +
     'nothing. What changed of models, wallet_terms, REQUESTS_PER_MINUTE and ACTIVE_VIDEOS holds at once; everything else, ' +
     'and models that need a provider which is not open, after a restart.',
-  group: 'gateway',
   path: '/settings/reload',
   fields: {},
   output: reloadedSchema,

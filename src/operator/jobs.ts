@@ -1,14 +1,11 @@
 import { z } from 'zod';
 import { failedProvidersOf, isSandboxJob, providerOf } from '../jobs/public-job.ts';
-import { isoOrNull, toIso } from '../kit/clock.ts';
-import { formatUsd } from '../kit/money.ts';
-import { count, time, usd } from '../operations/answer-fields.ts';
+import { count, timeOf, timeOrNullOf, usdOf } from '../operations/answer-fields.ts';
 import { idField, toJobId } from '../operations/id-field.ts';
 import { jobFilters, jobView as ownView } from '../operations/jobs/list-jobs.ts';
 import { defineView, like } from '../operations/view.ts';
 import type { Job, JobSummary, Media } from '../store/store.ts';
-import { exampleAccountId } from './accounts.ts';
-import { limitField, pageField } from './fields.ts';
+import { exampleAccountId, limitField, pageField } from './fields.ts';
 import { formatTable } from './format-table.ts';
 import { readVerb, requireFound, type OperatorServices } from './verb.ts';
 
@@ -26,8 +23,8 @@ export const jobView = defineView<Job>({
   sandbox: 'True: a sandbox made the result.',
 })({
   ...summaryView.members,
-  started_at: [time.nullable(), ({ startedAt }) => isoOrNull(startedAt), '2026-11-20T09:30:00.100Z'],
-  hold_usd: [usd, ({ hold }) => formatUsd(hold), '0.04'],
+  started_at: timeOrNullOf('startedAt', '2026-11-20T09:30:00.100Z'),
+  hold_usd: usdOf('hold', '0.04'),
   attempts: [count, 'attempts', 1],
   max_attempts: [count, 'maxAttempts', 2],
   provider: [z.string().nullable(), (job) => providerOf(job), 'openai'],
@@ -42,8 +39,8 @@ const mediumView = defineView<Media>({
   role: [z.string(), 'role', 'image'],
   content_type: [z.string(), 'contentType', 'image/png'],
   size_bytes: [count, 'sizeBytes', 1_482_133],
-  expires_at: [time, ({ expiresAt }) => toIso(expiresAt), '2026-12-20T09:30:06.412Z'],
-  removed_at: [time.nullable(), ({ removedAt }) => isoOrNull(removedAt), null],
+  expires_at: timeOf('expiresAt', '2026-12-20T09:30:06.412Z'),
+  removed_at: timeOrNullOf('removedAt', null),
 });
 
 /** Reads a job of any account by its id, or by that of its completion or response. Throws AppError `job_not_found`. */
@@ -60,7 +57,6 @@ export const listJobs = readVerb({
   description:
     'The jobs of all accounts, newest first, with what each cost, and never with prompts or results. A page looks at ' +
     '10,000 jobs at most, so a search for rare ones may answer few, and still has a next page.',
-  group: 'jobs',
   path: '/jobs',
   fields: {
     account_id: idField.optional().describe('Only those of this account.'),
@@ -130,7 +126,6 @@ export const getJob = readVerb({
   title: 'Read a job',
   description:
     'One job with its hold, charge, providers and error, and the sizes of its results. Prompts and results are not shown.',
-  group: 'jobs',
   path: '/jobs/{job_id}',
   fields: { job_id: idField.describe('The id of the job; a chatcmpl- or resp_ id is accepted too.') },
   output: shownJob,

@@ -12,8 +12,7 @@ import {
 import { keyView as ownView } from '../operations/keys/key-answer.ts';
 import { changeLimits, noLimits, noUse, type LimitChanges } from '../rules/key-limits.ts';
 import type { UsedKey } from '../store/store.ts';
-import { exampleAccountId } from './accounts.ts';
-import { accountIdField, limitField } from './fields.ts';
+import { exampleAccountId, accountIdField, limitField } from './fields.ts';
 import { readVerb, writeVerb, type OperatorServices, notFound, requireFound } from './verb.ts';
 import { defineView, like, toPage } from '../operations/view.ts';
 import { issueKey as issue, revokeKey as revoke } from '../accounts/keys.ts';
@@ -73,7 +72,6 @@ export const issueKey = writeVerb({
   title: 'Issue a key',
   description:
     'Issues an API key for an active account, with limits if you like. The whole key is answered only this once.',
-  group: 'keys',
   path: '/accounts/{account_id}/keys',
   fields: { account_id: accountIdField, label: labelField.default(''), ...limitFields },
   output: z.strictObject({
@@ -117,7 +115,6 @@ export const changeKey = writeVerb({
   description:
     'Changes the label and the limits of an API key, from its next call on: fields that are left out stay, and null ' +
     'removes a limit.',
-  group: 'keys',
   path: '/keys/{key_id}',
   fields: { key_id: keyIdField, label: labelField.optional(), ...limitFields },
   output: z.strictObject({ api_key: keySchema }),
@@ -143,7 +140,6 @@ export const revokeKey = writeVerb({
   name: 'revoke_key',
   title: 'Revoke a key',
   description: 'Ends an API key for good: calls with it get 401 `invalid_api_key` from now on.',
-  group: 'keys',
   path: '/keys/{key_id}/revoke',
   fields: { key_id: idField.describe('The id of the key; the whole key is accepted too.') },
   output: z.strictObject({ api_key: keySchema }),
@@ -167,7 +163,6 @@ export const listKeys = readVerb({
   name: 'list_keys',
   title: 'List the keys of an account',
   description: 'The newest API keys of an account with their limits and use, newest first.',
-  group: 'keys',
   path: '/accounts/{account_id}/keys',
   fields: { account_id: accountIdField, limit: limitField(10_000, 1_000) },
   output: z.strictObject({ api_keys: z.array(keySchema), has_more: z.boolean() }),

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { isoOrNull } from '../kit/clock.ts';
 import {
   type ColumnMap,
   type InputProgress,
@@ -11,8 +10,9 @@ import type { LeadDefaults } from '../leads/lead-fields.ts';
 import type { LeadStats, ImportedProfiles } from '../leads/lead-index.ts';
 import { readUsername } from '../leads/query/check-lead.ts';
 import { usernameKey } from '../leads/query/username-key.ts';
-import { time } from '../operations/answer-fields.ts';
+import { timeOrNullOf } from '../operations/answer-fields.ts';
 import type { StoreSettings } from '../store/store-settings.ts';
+import { readField } from './fields.ts';
 import { inGateway, readVerb, writeVerb } from './verb.ts';
 import { defineView, like } from '../operations/view.ts';
 
@@ -37,14 +37,13 @@ export const statsView = defineView<LeadStats, Place>({
   synthetic: [z.boolean(), 'synthetic', false],
   forgotten: [z.int(), 'forgotten', 3],
   bytes: [z.int(), 'bytes', 61_000_000],
-  updated_at: [time.nullable(), ({ updatedAt }) => isoOrNull(updatedAt), '2026-11-01T08:00:00.000Z'],
+  updated_at: timeOrNullOf('updatedAt', '2026-11-01T08:00:00.000Z'),
 });
 
 export const getLeadStats = readVerb({
   name: 'get_lead_stats',
   title: 'Count the profiles of the search',
   description: 'The number of profiles and of forgotten people, their size on the disk and the last change.',
-  group: 'leads',
   path: '/leads/stats',
   fields: {},
   output: z.strictObject({ stats: statsView.schema }),
@@ -59,15 +58,10 @@ export const getLeadStats = readVerb({
 /** The command line takes more. */
 const maxNames = 10_000;
 
-const username = z
-  .string()
-  .max(10_000)
-  .transform((text, context) => {
-    const read = readUsername(text);
-    if ('name' in read) return read.name;
-    context.addIssue({ code: 'custom', message: read.problem });
-    return z.NEVER;
-  });
+const username = readField(10_000, (text, refuse): string => {
+  const read = readUsername(text);
+  return 'name' in read ? read.name : refuse(read.problem);
+});
 
 /** The audit log must not keep the names of people who asked to be forgotten. */
 export const loggedPeople = ({ usernames }: { usernames: readonly string[] }) => ({
@@ -75,7 +69,6 @@ export const loggedPeople = ({ usernames }: { usernames: readonly string[] }) =>
 });
 
 const ofPeople = {
-  group: 'leads',
   fields: {
     usernames: z
       .array(username)
@@ -131,11 +124,16 @@ export const restorePeople = writeVerb({
   },
 });
 
-interface EndedImport extends ImportedProfiles {
-  place: Pick<StoreSettings, 'databaseUrl'>;
+/** The rows of an input that were not imported as they are, and why. */
+export interface LeftOut {
   input: Pick<InputProgress, 'rejected' | 'unknownCountries'>;
   firstRejected: readonly RejectedRow[];
+  /** The file with all rejected rows; null: there is none. */
   report: string | null;
+}
+
+interface EndedImport extends ImportedProfiles, LeftOut {
+  place: Place;
 }
 
 const count = z.int();
@@ -190,10 +188,34 @@ const readWith = <T>(read: (text: string, before: T | undefined) => T) =>
         return others.reduce((before: T, text) => read(text, before), read(first, undefined));
       } catch (error) {
         if (!(error instanceof LeadInputError)) throw error;
-        context.addIssue({ code: 'custom', message: error.message });
+        context.addIssue(error.message);
         return z.NEVER;
       }
     });
+
+/** How rows are read, over HTTP and of files. */
+export const readingFields = {
+  column: readWith<ColumnMap>(readColumn)
+    .optional()
+    .describe('Reads a field from another column, as `followers=fans`. Repeat it for several fields.'),
+  default: readWith<LeadDefaults>(readDefault)
+    .optional()
+    .describe('The value of a field for rows without it, as `following=0`. Repeat it for several fields.'),
+  delimiter: readWith(readDelimiter).optional().describe('The character between columns of CSV, or `tab`.'),
+  header: z.boolean().default(true).describe('False: the first line of CSV is a row.'),
+  max_rejected: readWith(readRejectedLimit)
+    .optional()
+    .describe('Change nothing if more rows are rejected: a number, or a share such as `5%`. Default: 1%.'),
+};
+
+/** Takes the options of a reader from the input of an import. */
+export const toReading = ({
+  column: columns,
+  default: defaults,
+  delimiter,
+  header: hasHeader,
+  max_rejected: maxRejected,
+}: z.output<z.ZodObject<typeof readingFields>>) => ({ columns, defaults, delimiter, hasHeader, maxRejected });
 
 export const importLeads = writeVerb({
   name: 'import_leads',
@@ -204,23 +226,12 @@ export const importLeads = writeVerb({
     'Searches see all of them at once, at the end. A body that breaks off changes nothing. Rows without a valid ' +
     'profile are left out and counted, and so are forgotten people; if more than 1% are not valid, nothing is imported. ' +
     'Large files are for `causeway leads import`, which may take longer than five minutes.',
-  group: 'leads',
   path: '/leads/import',
   accepts: ['text/csv', 'application/x-ndjson', 'application/octet-stream'],
   fields: {
     replace: z.boolean().default(false).describe('Drop all profiles that the body does not name.'),
     format: z.enum(['csv', 'jsonl']).optional().describe('By default the first bytes tell.'),
-    column: readWith<ColumnMap>(readColumn)
-      .optional()
-      .describe('Reads a field from another column, as `followers=fans`. Repeat it for several fields.'),
-    default: readWith<LeadDefaults>(readDefault)
-      .optional()
-      .describe('The value of a field for rows without it, as `following=0`. Repeat it for several fields.'),
-    delimiter: readWith(readDelimiter).optional().describe('The character between columns of CSV, or `tab`.'),
-    header: z.boolean().default(true).describe('False: the first line of CSV is a row.'),
-    max_rejected: readWith(readRejectedLimit)
-      .optional()
-      .describe('Change nothing if more rows are rejected: a number, or a share such as `5%`. Default: 1%.'),
+    ...readingFields,
   },
   output: z.strictObject({ import: importView.schema }),
   answer: 'LeadImport',
@@ -234,21 +245,11 @@ export const importLeads = writeVerb({
     'leads_failed',
     'overloaded',
   ],
-  handle: async ({ replace, format, column, header, max_rejected: maxRejected, ...given }, services) => {
+  handle: async ({ replace, format, ...given }, services) => {
     const { body, leads } = inGateway(services);
     const { desk, place } = leads;
-    const imported = await desk.importStream(
-      {
-        mode: replace ? 'replace' : 'upsert',
-        format,
-        columns: column,
-        defaults: given.default,
-        delimiter: given.delimiter,
-        hasHeader: header,
-        maxRejected,
-      },
-      body,
-    );
+    const mode = replace ? 'replace' : 'upsert';
+    const imported = await desk.importStream({ mode, format, ...toReading(given) }, body);
     return { import: importView.show({ ...imported, place, report: null }) };
   },
 });

@@ -2,15 +2,15 @@ import { z } from 'zod';
 import { toPriceDocument } from '../accounts/catalog/account-terms.ts';
 import { modelsAt } from '../accounts/catalog/model-changes.ts';
 import { type ModelConfig, pricedBy, priceSchema, type Price } from '../accounts/catalog/model.ts';
-import { isoOrNull, toIso } from '../kit/clock.ts';
+import { isoOrNull } from '../kit/clock.ts';
 import { AppError, wrongField } from '../kit/errors.ts';
 import { formatUsd, type Nano } from '../kit/money.ts';
-import { count, time, usd } from '../operations/answer-fields.ts';
+import { count, time, timeOf, usd } from '../operations/answer-fields.ts';
 import { defineView } from '../operations/view.ts';
 import { modelKinds } from '../providers/provider.ts';
 import { priceInWords } from '../rest/describe-service.ts';
 import type { ModelChangeRow, ModelSum, SoldAs } from '../store/store.ts';
-import { dayFields, limitField, lineField, shownDays, toDay, toDays } from './fields.ts';
+import { dayFields, limitField, lineField, showDays, shownDays, toDays } from './fields.ts';
 import { readVerb, writeVerb, type OperatorServices } from './verb.ts';
 
 /** A SKU of the settings, and its change that holds now. */
@@ -77,7 +77,6 @@ export const listModels = readVerb({
   name: 'list_all_models',
   title: 'List models and prices',
   description: 'The SKUs of the settings, each with the price at which it is sold now, and who changed it.',
-  group: 'models',
   path: '/models',
   fields: {},
   output: z.strictObject({ models: z.array(modelView.schema) }),
@@ -91,7 +90,6 @@ export const listModels = readVerb({
 const skuField = lineField(128).describe('The SKU.');
 
 const ofModel = {
-  group: 'models',
   output: z.strictObject({ model: modelView.schema }),
   answer: 'ModelChanged',
   errors: ['not_found', 'invalid_value'],
@@ -215,7 +213,6 @@ export const modelRevenue = readVerb({
   description:
     'Jobs of models that were created on days in UTC and have ended, of all accounts: what they brought, and what they cost ' +
     'by the `cost` of their routes.',
-  group: 'models',
   path: '/models/revenue',
   fields: dayFields,
   output: z.strictObject({ ...shownDays, models: z.array(revenueView.schema) }),
@@ -232,11 +229,7 @@ export const modelRevenue = readVerb({
   handle: async (given, { store, clock }) => {
     const days = toDays(given, clock.now());
     const sums = await store.sumModels(days);
-    return {
-      from: toDay(days.from),
-      to: toDay(days.to - 1),
-      models: sums.map((sum) => revenueView.show(sum)),
-    };
+    return { ...showDays(days), models: sums.map((sum) => revenueView.show(sum)) };
   },
 });
 
@@ -249,7 +242,7 @@ const changeView = defineView<ModelChangeRow>({
   before: 'How it was sold before.',
 })({
   version: [z.int(), 'version', 1],
-  at: [time, ({ at }) => toIso(at), '2026-11-01T08:00:00.000Z'],
+  at: timeOf('at', '2026-11-01T08:00:00.000Z'),
   by: [z.string(), 'changedBy', 'cli:root'],
   before: [soldAsSchema, 'before', exampleBefore],
   after: [soldAsSchema, 'after', { on: true, price: examplePrice }],
@@ -261,7 +254,6 @@ export const listModelHistory = readVerb({
   name: 'list_model_history',
   title: 'List the changes of a model',
   description: 'Who changed the price of a SKU, or switched it off or on, newest first.',
-  group: 'models',
   path: '/models/{sku}/history',
   fields: {
     sku: skuField,

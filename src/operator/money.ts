@@ -1,14 +1,13 @@
 import { z } from 'zod';
 import { adjust, credit, refund } from '../accounts/ledger/entries.ts';
-import { toIso } from '../kit/clock.ts';
 import { AppError, type ErrorCode } from '../kit/errors.ts';
 import { formatUsd, type Nano } from '../kit/money.ts';
 import { usageExample, usageFields, usageOf, usageOutput } from '../operations/account/get-usage.ts';
-import { count, time, usd } from '../operations/answer-fields.ts';
+import { count, timeOf, usdOf } from '../operations/answer-fields.ts';
 import { idField } from '../operations/id-field.ts';
 import type { LedgerEntry, PostEntryOutcome, Store } from '../store/store.ts';
-import { exampleAccountId } from './accounts.ts';
 import {
+  exampleAccountId,
   accountIdField,
   limitField,
   lineField,
@@ -27,10 +26,10 @@ export const entryView = defineView<LedgerEntry>({
   id: [z.string(), 'id', '7c1d8f52-94a6-4a0e-8f3b-6f1f8a5e2b90'],
   account_id: [z.string(), 'accountId', exampleAccountId],
   type: [z.enum(['topup', 'debit', 'refund', 'adjustment']), 'type', 'topup'],
-  amount_usd: [usd, ({ amount }) => formatUsd(amount), '25.00'],
+  amount_usd: usdOf('amount', '25.00'),
   job_id: [z.string().nullable(), 'jobId', null],
   reason: [z.string().nullable(), 'note', 'Invoice 2041'],
-  created_at: [time, ({ createdAt }) => toIso(createdAt), '2026-11-01T08:00:00.000Z'],
+  created_at: timeOf('createdAt', '2026-11-01T08:00:00.000Z'),
 });
 
 const { example } = entryView;
@@ -50,7 +49,7 @@ interface Posted {
 
 const postedView = defineView<Posted>({ balance_usd: 'What the account can spend now.' })({
   entry: [entryView.schema, ({ entry }) => entryView.show(entry), example],
-  balance_usd: [usd, ({ available }) => formatUsd(available), '25.00'],
+  balance_usd: usdOf('available', '25.00'),
 });
 
 type PostedEntry = typeof postedView.example;
@@ -97,7 +96,6 @@ interface EntryParts extends Pick<Verb, 'name' | 'title' | 'description'> {
 const postEntry = ({ word, amount, example: written, errors = [], post, ...parts }: EntryParts) =>
   writeVerb({
     ...parts,
-    group: 'money',
     path: `/accounts/{account_id}/${word}`,
     fields: { account_id: accountIdField, amount_usd: amount, ...entryFields },
     output: postedView.schema,
@@ -151,7 +149,7 @@ const refundedView = defineView<Posted & { refunded: Nano }>({
   refunded_usd: 'All refunds of this job.',
 })({
   entry: postedView.members.entry,
-  refunded_usd: [usd, ({ refunded }) => formatUsd(refunded), '0.04'],
+  refunded_usd: usdOf('refunded', '0.04'),
   balance_usd: postedView.members.balance_usd,
 });
 
@@ -159,7 +157,6 @@ export const refundJob = writeVerb({
   name: 'refund_job',
   title: 'Refund the charge of a job',
   description: 'Refunds the charge of a job, whole or in part, at most its charge less earlier refunds.',
-  group: 'money',
   path: '/jobs/{job_id}/refund',
   fields: {
     job_id: idField.describe('The id of the job; a chatcmpl- or resp_ id is accepted too.'),
@@ -207,7 +204,6 @@ export const listTransactions = readVerb({
   name: 'list_account_transactions',
   title: 'List the transactions of an account',
   description: 'Top-ups, debits, refunds and adjustments of an account, newest first.',
-  group: 'money',
   path: '/accounts/{account_id}/transactions',
   fields: { account_id: accountIdField, limit: limitField(1_000, 100), after: pageField('transaction') },
   output: z.strictObject({ transactions: z.array(transactionView.schema), has_more: z.boolean() }),
@@ -237,7 +233,6 @@ export const getUsage = readVerb({
   title: 'Sum up the usage of an account',
   description:
     'How many jobs an account created in a time and what they cost, in all and by model, kind and day.',
-  group: 'money',
   path: '/accounts/{account_id}/usage',
   fields: { account_id: accountIdField, ...usageFields },
   output: usageOutput,
@@ -269,7 +264,7 @@ const ledgerView = defineView<Awaited<ReturnType<Store['checkLedger']>>>({
   entries: [count, 'entries', 218],
   open_holds: [count, 'openHolds', 1],
   owed_jobs: [count, 'owedJobs', 0],
-  owed_usd: [usd, ({ owed }) => formatUsd(owed), '0.00'],
+  owed_usd: usdOf('owed', '0.00'),
   debts: [z.array(z.string()), 'debts', []],
   problems: [z.array(z.string()), 'problems', []],
 });
@@ -281,7 +276,6 @@ export const checkLedger = readVerb({
     'Recomputes every balance and hold from the ledger entries and jobs, and reports differences, jobs that are done and ' +
     'owed, and what is owed of payments by card. It changes nothing. ' +
     'It reads the whole ledger, which takes seconds when that is long.',
-  group: 'money',
   path: '/ledger/check',
   fields: {},
   output: ledgerView.schema,

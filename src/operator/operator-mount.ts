@@ -16,7 +16,7 @@ import { readJsonBody } from '../rest/read-json-body.ts';
 import { createRouteTable, refuseMethod, routeFor, type FoundRoute } from '../rest/route-table.ts';
 import type { OperatorKey } from '../store/store.ts';
 import { createRefusalLimit, strangerPrefix, refuse, runVerb } from './run-verb.ts';
-import { wrongTypeText, type GatewayParts, type Verb, type OperatorServices } from './verb.ts';
+import { wrongTypeText, type GatewayParts, type OperatorServices } from './verb.ts';
 import { verbs } from './verbs.ts';
 
 export interface OperatorMountServices extends Pick<OperatorServices, 'store' | 'clock'> {
@@ -124,7 +124,7 @@ const hasBody = ({ headers }: IncomingMessage): boolean =>
 
 /** Reads the input. Each field has one place, so that no value silently replaces another. */
 const readInput = async (
-  { operation, fields, readParameters }: FoundRoute<Verb>,
+  { operation, fields, readParameters }: FoundRoute<(typeof verbs)[number]>,
   request: IncomingMessage,
   { searchParams }: URL,
 ): Promise<unknown> => {

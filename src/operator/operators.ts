@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { isoOrNull, toIso } from '../kit/clock.ts';
 import { wrongField } from '../kit/errors.ts';
 import { newOperatorKey, sha256 } from '../kit/ids.ts';
 import { instant } from '../operations/account/get-usage.ts';
-import { time } from '../operations/answer-fields.ts';
+import { timeOf, timeOrNullOf } from '../operations/answer-fields.ts';
 import { idField } from '../operations/id-field.ts';
 import type { OperatorKey, AuditRow } from '../store/store.ts';
 import { lineField, limitField, pageField } from './fields.ts';
@@ -19,9 +18,9 @@ const keyView = defineView<OperatorKey>()({
   display: [z.string(), 'display', 'op_causeway_AbCd…wxyz'],
   label: [z.string(), 'label', 'console'],
   role: [roleSchema, 'role', 'read'],
-  created_at: [time, ({ createdAt }) => toIso(createdAt), '2026-11-01T08:00:00.000Z'],
-  expires_at: [time.nullable(), ({ expiresAt }) => isoOrNull(expiresAt), null],
-  revoked_at: [time.nullable(), ({ revokedAt }) => isoOrNull(revokedAt), null],
+  created_at: timeOf('createdAt', '2026-11-01T08:00:00.000Z'),
+  expires_at: timeOrNullOf('expiresAt', null),
+  revoked_at: timeOrNullOf('revokedAt', null),
 });
 
 /** Makes an operator key. It is shown only now, as only its hash is stored. `expiresAt`: null for never. */
@@ -34,10 +33,10 @@ export const issueOperatorKey = async (
   return { key, operatorKey: await store.createOperatorKey({ ...stored, label, role, expiresAt }) };
 };
 
-const common = { group: 'operator keys', path: '/operator-keys' };
+const path = '/operator-keys';
 
 const issue = writeVerb({
-  ...common,
+  path,
   name: 'issue_operator_key',
   title: "Issue a key for the operator's API",
   description:
@@ -70,7 +69,7 @@ const issue = writeVerb({
 });
 
 const revoke = writeVerb({
-  ...common,
+  path,
   name: 'revoke_operator_key',
   title: 'Revoke an operator key',
   description: 'Ends an operator key for good: calls with it get 401 `invalid_api_key` from now on.',
@@ -91,7 +90,7 @@ const revoke = writeVerb({
 });
 
 const list = readVerb({
-  ...common,
+  path,
   name: 'list_operator_keys',
   title: 'List the operator keys',
   description: 'The operator keys, oldest first, with their first and last characters.',
@@ -124,7 +123,7 @@ const changeView = defineView<AuditRow>({
   request_id: 'The X-Request-Id of the answer.',
 })({
   id: [z.string(), 'id', '7c1d8f52-94a6-4a0e-8f3b-6f1f8a5e2b90'],
-  at: [time, ({ at }) => toIso(at), '2026-11-01T08:00:00.000Z'],
+  at: timeOf('at', '2026-11-01T08:00:00.000Z'),
   actor: [z.string(), 'actor', 'key:01a205f9-5d63-7d30-8360-08c2e8a8c294'],
   actor_label: [z.string().nullable(), 'actorLabel', 'billing'],
   operation: [z.string(), 'operation', creditAccount.name],
@@ -136,7 +135,7 @@ const changeView = defineView<AuditRow>({
   outcome: [z.enum(['started', 'done', 'failed']), ({ outcome }) => outcome ?? 'started', 'done'],
   error: [z.string().nullable(), 'error', null],
   request_id: [z.string().nullable(), 'requestId', 'req_351c6404-6843-43c3-944a-064ff31d7eda'],
-  finished_at: [time.nullable(), ({ finishedAt }) => isoOrNull(finishedAt), '2026-11-01T08:00:00.003Z'],
+  finished_at: timeOrNullOf('finishedAt', '2026-11-01T08:00:00.003Z'),
 });
 
 export const listAudit = readVerb({
@@ -144,7 +143,6 @@ export const listAudit = readVerb({
   title: 'Read the audit log',
   description:
     'The changes of operators, over HTTP and on the command line, and refused calls, newest first.',
-  group: 'audit',
   path: '/audit',
   fields: {
     actor: idField.optional().describe('Only those of this actor, such as key:<id> or cli:<user>.'),

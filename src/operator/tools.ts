@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { isoOrNull, toIso } from '../kit/clock.ts';
+import { toIso } from '../kit/clock.ts';
 import { AppError, wrongField } from '../kit/errors.ts';
 import { formatUsd } from '../kit/money.ts';
 import { sanitizeLine } from '../kit/text.ts';
 import type { Config } from '../config/config.ts';
 import { freeOfCharge } from '../mounts/mount-settings.ts';
 import { readSpan, usageExample, usageFields } from '../operations/account/get-usage.ts';
-import { count, time, usd } from '../operations/answer-fields.ts';
+import { count, time, timeOf, timeOrNullOf, usd, usdOf } from '../operations/answer-fields.ts';
 import { priceTexts, toPriceParts } from '../operations/tools/tool-price.ts';
 import { defineView } from '../operations/view.ts';
 import type { MountedToolRow, ToolSum } from '../store/store.ts';
@@ -45,8 +45,8 @@ const toolView = defineView<MountedToolRow, Pick<Config, 'mounts'>>({
   max_rows: [z.int().nullable(), (row, config) => priceOf(row, config).max_rows, null],
   pin: [z.string().nullable(), 'pin', examplePin],
   problem: [z.string().nullable(), 'problem', null],
-  seen_at: [time, ({ seenAt }) => toIso(seenAt), '2026-11-01T08:00:00.000Z'],
-  accepted_at: [time.nullable(), ({ acceptedAt }) => isoOrNull(acceptedAt), null],
+  seen_at: timeOf('seenAt', '2026-11-01T08:00:00.000Z'),
+  accepted_at: timeOrNullOf('acceptedAt', null),
   accepted_by: [z.string().nullable(), 'acceptedBy', null],
 });
 
@@ -80,14 +80,12 @@ export const listTools = readVerb({
   name: 'list_tools',
   title: 'List the tools of mounted servers',
   description: 'The tools that the mounted MCP servers have, each with its state and price.',
-  group: 'tools',
   path: '/tools',
   fields: { server: serverField.optional() },
   output: toolList,
   answer: 'MountedToolList',
   command: {
     usage: 'tools list [--server <name>]',
-    of: 'tools',
     table: { ...table, none: 'No running gateway has listed tools of a mounted server.' },
   },
   handle: async ({ server }, { store, config }) => {
@@ -100,7 +98,6 @@ export const showTool = readVerb({
   name: 'show_tool',
   title: 'Show a tool of a mounted server',
   description: 'What a model reads of a tool, as its server lists it now and as it was accepted last.',
-  group: 'tools',
   path: '/tools/{server}/{tool}',
   fields: { server: serverField, tool: toolField },
   output: z.strictObject({
@@ -154,7 +151,6 @@ export const diffTools = readVerb({
   title: 'Compare tools with what was accepted',
   description:
     'The tools of a server that are new or have changed since they were accepted, and what of them.',
-  group: 'tools',
   path: '/tools/diff',
   fields: { server: serverField },
   output: z.strictObject({
@@ -206,7 +202,6 @@ export const acceptTools = writeVerb({
   description:
     'Lets callers see and call tools as their server lists them now: one tool, or all that are new or changed. A tool that ' +
     'changes later is held back again.',
-  group: 'tools',
   path: '/tools/accept',
   fields: {
     server: serverField,
@@ -236,7 +231,6 @@ export const acceptTools = writeVerb({
     usage: 'tools accept <server> [<tool>] [--pin <pin>]',
     more: 'See "tools diff" first. A pin covers the texts and schemas of a tool, not what it does.',
     examples: ['files'],
-    of: 'tools',
     table: { ...table, none: 'There was nothing to accept.' },
   },
   handle: async ({ server, tool, pin }, services, callId) => {
@@ -290,7 +284,7 @@ const revenueView = defineView<ToolSum, Pick<Config, 'mounts'>>({
   errors: [count, 'errors', 2],
   p50_ms: [count, 'p50Ms', 14],
   p95_ms: [count, 'p95Ms', 80],
-  income_usd: [usd, ({ income }) => formatUsd(income), '0.236'],
+  income_usd: usdOf('income', '0.236'),
   cost_usd: [usd.nullable(), (sum, config) => (isCostKnown(sum, config) ? formatUsd(sum.cost) : null), null],
   loss_usd: [usd.nullable(), (sum, config) => (isCostKnown(sum, config) ? formatUsd(sum.loss) : null), null],
   margin_usd: [
@@ -309,7 +303,6 @@ export const toolRevenue = readVerb({
   description:
     'Calls of mounted tools that began in a time, of 366 days at most, and have ended, by server and tool: errors, ' +
     'durations, income and cost.',
-  group: 'tools',
   path: '/tools/revenue',
   fields: usageFields,
   output: z.strictObject({ from: time, to: time, tools: z.array(revenueView.schema) }),

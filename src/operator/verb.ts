@@ -93,7 +93,7 @@ export interface CommandForm<Output extends object = object> {
 
 interface VerbParts<Fields extends z.ZodRawShape, Output extends object> extends Pick<
   DescribedOperation,
-  'name' | 'title' | 'description' | 'group'
+  'name' | 'title' | 'description'
 > {
   /** Below /admin/v1, with fields in braces. */
   path: string;
@@ -126,7 +126,9 @@ interface VerbParts<Fields extends z.ZodRawShape, Output extends object> extends
 
 /** One thing that operators do. Routes, their description and the command line are made from the list (verbs.ts). */
 export interface Verb<Fields extends z.ZodRawShape = z.ZodRawShape, Output extends object = object>
-  extends DescribedOperation, Pick<VerbParts<Fields, Output>, 'fields' | 'command' | 'logged' | 'handle'> {
+  extends
+    Omit<DescribedOperation, 'group'>,
+    Pick<VerbParts<Fields, Output>, 'fields' | 'command' | 'logged' | 'handle'> {
   /** The role that may call it. Each call of a `write` verb is a row of the audit log, also a refused one. */
   role: OperatorRole;
   sale: { kind: 'free' };

@@ -25,21 +25,32 @@ import { reconcilePayment, reconcilePayments } from './payments/reconcile.ts';
 import { cancelRefund, listRefunds, previewRefund, sendRefund } from './payments/refunds.ts';
 import { getWebhook, listWebhooks, redeliverWebhook, rotateWebhookSecret, testAlert } from './webhooks.ts';
 
-const bySubject: readonly (readonly Verb[])[] = [
-  [listAccounts, getAccount, createAccount, approveAccount, suspendAccount, getAccountTerms, setAccountTerms],
-  [listKeys, issueKey, changeKey, revokeKey],
-  [listConnections, limitConnection, revokeConnection],
-  [creditAccount, adjustAccount, refundJob, listTransactions, getUsage, checkLedger],
-  [listJobs, getJob],
-  [listPayments, getPayment, sumPayments, listBought, listCardPayments, reconcilePayments, reconcilePayment],
-  [listRefunds, previewRefund, sendRefund, cancelRefund],
-  [getLeadStats, importLeads, forgetPeople, restorePeople],
-  [listModels, setModel, unsetModel, listModelHistory, modelRevenue],
-  [listTools, toolRevenue, showTool, diffTools, acceptTools, callTool],
-  [listProviders, getSettings, reloadSettings],
-  [listWebhooks, getWebhook, redeliverWebhook, testAlert, rotateWebhookSecret],
-  [listAudit],
-];
+/** The verbs by the tags of their description, in its order and in that of the help of the command line. */
+const byGroup = {
+  accounts: [
+    ...[listAccounts, getAccount, createAccount, approveAccount, suspendAccount],
+    ...[getAccountTerms, setAccountTerms],
+  ],
+  keys: [listKeys, issueKey, changeKey, revokeKey],
+  connections: [listConnections, limitConnection, revokeConnection],
+  money: [creditAccount, adjustAccount, refundJob, listTransactions, getUsage, checkLedger],
+  jobs: [listJobs, getJob],
+  payments: [
+    ...[listPayments, getPayment, sumPayments, listBought, listCardPayments],
+    ...[reconcilePayments, reconcilePayment],
+    ...[listRefunds, previewRefund, sendRefund, cancelRefund],
+  ],
+  leads: [getLeadStats, importLeads, forgetPeople, restorePeople],
+  models: [listModels, setModel, unsetModel, listModelHistory, modelRevenue],
+  tools: [listTools, toolRevenue, showTool, diffTools, acceptTools, callTool],
+  gateway: [listProviders, getSettings, reloadSettings],
+  webhooks: [listWebhooks, getWebhook, redeliverWebhook, testAlert, rotateWebhookSecret],
+  audit: [listAudit],
+} satisfies Readonly<Record<string, readonly Verb[]>>;
 
-/** All operations below /admin/v1, in the order of their description and of the help of the command line. */
-export const verbs: readonly Verb[] = bySubject.flat();
+export type VerbGroup = keyof typeof byGroup;
+
+/** All operations below /admin/v1. */
+export const verbs = Object.entries<readonly Verb[]>(byGroup).flatMap(([group, list]) =>
+  list.map((verb) => ({ ...verb, group })),
+);

@@ -3,12 +3,11 @@ import { rotateWebhookSecret as rotate } from '../jobs/webhooks/webhook-secrets.
 import { addTestWebhook } from '../jobs/webhooks/add-test-webhook.ts';
 import { toIso } from '../kit/clock.ts';
 import { AppError } from '../kit/errors.ts';
-import { count, time } from '../operations/answer-fields.ts';
+import { count, time, timeOf } from '../operations/answer-fields.ts';
 import { idField } from '../operations/id-field.ts';
 import { alertEvents, webhookEvents } from '../store/commands/webhook-names.ts';
 import type { WebhookAttempt, WebhookEvent } from '../store/store.ts';
-import { exampleAccountId } from './accounts.ts';
-import { accountIdField, limitField } from './fields.ts';
+import { exampleAccountId, accountIdField, limitField } from './fields.ts';
 import { requireFound, readVerb, writeVerb, type Shown } from './verb.ts';
 import { defineView, like, toPage } from '../operations/view.ts';
 import { eventView, webhookState } from '../operations/webhooks/delivery-view.ts';
@@ -26,7 +25,7 @@ export const webhookView = defineView<WebhookEvent>({ account_id: 'Null: it is a
 const exampleId = webhookView.example.event_id;
 
 const attemptView = defineView<WebhookAttempt>()({
-  at: [time, ({ at }) => toIso(at), '2026-11-20T09:30:06.500Z'],
+  at: timeOf('at', '2026-11-20T09:30:06.500Z'),
   duration_ms: [count, 'durationMs', 520],
   http_status: [z.int().nullable(), 'httpStatus', 503],
   failure: [z.string().nullable(), 'failure', null],
@@ -42,7 +41,6 @@ const row = (webhook: typeof webhookView.example) => ({
 const attemptColumns = 'at=ATTEMPT >duration_ms=TOOK_MS http_status=STATUS failure';
 
 const ofEvent = {
-  group: 'webhooks',
   fields: { event_id: idField.describe('The id of the event.') },
   example: { event_id: exampleId },
   errors: ['webhook_not_found'],
@@ -52,7 +50,6 @@ export const listWebhooks = readVerb({
   name: 'list_webhooks',
   title: 'List webhooks',
   description: 'The webhooks of all accounts with the states of their delivery, newest first.',
-  group: 'webhooks',
   path: '/webhooks',
   fields: {
     account_id: idField.optional().describe('Only those of this account.'),
@@ -145,7 +142,6 @@ export const testAlert = writeVerb({
   name: 'test_alert',
   title: 'Send a test event to where alerts go',
   description: 'Sends a signed event of the type webhook.test to ALERT_WEBHOOK_URL, once.',
-  group: 'webhooks',
   path: '/alerts/test',
   fields: {},
   exampleAnswer: {
@@ -171,7 +167,6 @@ export const rotateWebhookSecret = writeVerb({
   description:
     'Gives an account a new secret that signs its webhooks. The customer reads it at GET /v1/balance; it is not shown ' +
     'here. For 24 hours the previous secret signs too. A second rotation within that time ends the oldest secret.',
-  group: 'webhooks',
   path: '/accounts/{account_id}/rotate-webhook-secret',
   fields: { account_id: accountIdField },
   output: z.strictObject({

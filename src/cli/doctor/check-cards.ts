@@ -1,6 +1,6 @@
 import type { Config } from '../../config/config.ts';
 import { createStripeClient, type StripeAddress } from '../../payments/cards/stripe-client.ts';
-import { openForReading } from './check-store.ts';
+import { readStore } from './check-store.ts';
 import { orOk, problem, warning, type Finding, type Findings } from './finding.ts';
 
 /** Checks whether Stripe takes the key, and whether accounts can buy with its kind of money. Nothing is charged. */
@@ -47,11 +47,7 @@ const lookAtKey = async (
 
 /** The check of the store tells of one that cannot be read. */
 const hasAccounts = async (config: Config, sandbox: 0 | 1): Promise<boolean> => {
-  const store = await openForReading(config).catch(() => null);
-  try {
-    const text = `select id from accounts where sandbox = ${sandbox} and status = 'active' limit 1`;
-    return store === null || (await store.read(text)).length > 0;
-  } finally {
-    await store?.close();
-  }
+  const text = `select id from accounts where sandbox = ${sandbox} and status = 'active' limit 1`;
+  const found = await readStore(config, (read) => read(text)).catch(() => null);
+  return found === null || found.length > 0;
 };

@@ -8,7 +8,7 @@ import { readTools } from '../../mounts/read-tools.ts';
 import { visitServer } from '../../mounts/visit-server.ts';
 import { stateOf } from '../../operator/tools.ts';
 import { countOf } from '../leads/figures.ts';
-import { openForReading } from './check-store.ts';
+import { readStore } from './check-store.ts';
 import { ok, problem, warning, type Check, type Findings } from './finding.ts';
 
 const serversAtOnce = 4;
@@ -40,22 +40,14 @@ export const checkMounts: Check = async (config, outer) => {
 };
 
 const readAccepted = async (config: Config): Promise<ReadonlyMap<string, Pins>> => {
-  const store = await openForReading(config);
-  if (store === null) return new Map();
-  try {
-    const rows = await store.read(
-      'select server, tool, accepted_pin from mounted_tools where accepted_pin is not null',
-    );
-    const byServer = Map.groupBy(rows, ({ server }) => String(server));
-    return new Map(
-      [...byServer].map(([server, those]) => [
-        server,
-        new Map(those.map(({ tool, accepted_pin: pin }) => [String(tool), String(pin)])),
-      ]),
-    );
-  } finally {
-    await store.close();
-  }
+  const text = 'select server, tool, accepted_pin from mounted_tools where accepted_pin is not null';
+  const rows = (await readStore(config, (read) => read(text))) ?? [];
+  return new Map(
+    [...Map.groupBy(rows, ({ server }) => String(server))].map(([server, those]) => [
+      server,
+      new Map(those.map(({ tool, accepted_pin: pin }) => [String(tool), String(pin)])),
+    ]),
+  );
 };
 
 const listTools = (mount: MountConfig, config: Config, outer: AbortSignal) => {

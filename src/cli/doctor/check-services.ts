@@ -128,7 +128,7 @@ export const checkAddresses: Check = async (config, signal) => {
   return Promise.all([lookHere(config, signal), publicUrl !== null && lookAtPublicUrl(publicUrl, signal)]);
 };
 
-/** Asks with GET. Throws OutboundError, or the signal's reason. */
+/** Asks with GET. Resolves with the OutboundError of what cannot be reached. Rejects with the signal's reason. */
 const ask = async (url: string, signal: AbortSignal) => {
   const http = createHttpClient({ connectMs: askMs });
   try {
@@ -139,6 +139,9 @@ const ask = async (url: string, signal: AbortSignal) => {
     });
     const text = await readText(answer, longestAnswer);
     return { status: answer.status, date: answer.headers['date'], text };
+  } catch (error) {
+    if (error instanceof OutboundError) return error;
+    throw error;
   } finally {
     await http.close();
   }
@@ -147,17 +150,13 @@ const ask = async (url: string, signal: AbortSignal) => {
 const lookHere = async (config: Config, signal: AbortSignal): Promise<Findings> => {
   if (config.port === 0) return ok('PORT is 0, so no running gateway was looked for.');
   const address = localAddress(config);
-  try {
-    const { status, text } = await ask(`${address}/health/ready`, signal);
-    if (status === 200) return ok(`A gateway runs at ${address} and is ready.`);
-    return problem(
-      `What runs at ${address} answers ${status} to /health/ready: ${text.slice(0, 300)}`,
-      'See docs/operators.md, "Health"; if it is another program, set another PORT.',
-    );
-  } catch (error) {
-    if (!(error instanceof OutboundError)) throw error;
-    return ok(`No gateway runs at ${address} now.`);
-  }
+  const answer = await ask(`${address}/health/ready`, signal);
+  if (answer instanceof OutboundError) return ok(`No gateway runs at ${address} now.`);
+  if (answer.status === 200) return ok(`A gateway runs at ${address} and is ready.`);
+  return problem(
+    `What runs at ${address} answers ${answer.status} to /health/ready: ${answer.text.slice(0, 300)}`,
+    'See docs/operators.md, "Health"; if it is another program, set another PORT.',
+  );
 };
 
 const lookAtPublicUrl = async (publicUrl: string, signal: AbortSignal): Promise<Findings> => {
@@ -170,22 +169,19 @@ const lookAtPublicUrl = async (publicUrl: string, signal: AbortSignal): Promise<
       'Make its DNS record, or try it from outside.',
     );
   }
-  try {
-    const { status, date, text } = await ask(`${publicUrl}/health/live`, signal);
-    if (status !== 200 || !text.includes('"live"'))
-      return problem(
-        `PUBLIC_URL: ${publicUrl}/health/live answers ${status}, and not as a gateway does.`,
-        'Let the proxy there pass all paths to the gateway (docs/operators.md, "Behind a proxy").',
-      );
-    return [
-      ok(`PUBLIC_URL: ${publicUrl} leads to a gateway.`),
-      judgeDateHeader('the clock behind PUBLIC_URL', date),
-    ];
-  } catch (error) {
-    if (!(error instanceof OutboundError)) throw error;
+  const answer = await ask(`${publicUrl}/health/live`, signal);
+  if (answer instanceof OutboundError)
     return warning(
-      `PUBLIC_URL: ${publicUrl} cannot be reached from here (${error.failure.replaceAll('_', ' ')}).`,
+      `PUBLIC_URL: ${publicUrl} cannot be reached from here (${answer.failure.replaceAll('_', ' ')}).`,
       'Start the gateway and its proxy; if they run, try the address from outside.',
     );
-  }
+  if (answer.status !== 200 || !answer.text.includes('"live"'))
+    return problem(
+      `PUBLIC_URL: ${publicUrl}/health/live answers ${answer.status}, and not as a gateway does.`,
+      'Let the proxy there pass all paths to the gateway (docs/operators.md, "Behind a proxy").',
+    );
+  return [
+    ok(`PUBLIC_URL: ${publicUrl} leads to a gateway.`),
+    judgeDateHeader('the clock behind PUBLIC_URL', answer.date),
+  ];
 };

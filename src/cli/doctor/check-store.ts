@@ -8,13 +8,16 @@ import { isSandbox } from '../../providers/index.ts';
 import { describeForeignSchema, migrations } from '../../store/migrations/migrations.ts';
 import { embeddedStoreFile } from '../../store/open-store.ts';
 import { clientConfig } from '../../store/postgres/connection.ts';
+import { directAddress } from '../../store/store-settings.ts';
 import { judgeClock, judgeWrite, orOk, problem, warning, type Check, type Findings } from './finding.ts';
 
 /** Checks the store without a change of it, and by its newest jobs whether the last calls of the providers failed. */
-export const checkStore: Check = async ({ databaseUrl, databaseDirectUrl, dataDir, providers }) =>
-  databaseUrl === null
-    ? lookAtFile(embeddedStoreFile(dataDir), providers)
-    : lookAtPostgres(databaseDirectUrl ?? databaseUrl, providers);
+export const checkStore: Check = async (config) => {
+  const url = directAddress(config);
+  return url === null
+    ? lookAtFile(embeddedStoreFile(config.dataDir), config.providers)
+    : lookAtPostgres(url, config.providers);
+};
 
 type Providers = Config['providers'];
 
@@ -42,38 +45,37 @@ const judgeLastCalls = (jobs: Record<string, unknown>[], providers: Providers): 
   });
 };
 
-/** A store that is read by statements, and not changed. */
-interface ReadStore {
-  read(text: string): Promise<Record<string, unknown>[]>;
-  close(): Promise<void>;
-}
+/** Runs a statement that both engines read. */
+type Read = (text: string) => Promise<Record<string, unknown>[]>;
 
-/** Opens the store for reading. Null: there is none yet. Rejects if it cannot be opened. */
-export const openForReading = async ({
-  databaseUrl,
-  databaseDirectUrl,
-  dataDir,
-}: Config): Promise<ReadStore | null> => {
-  if (databaseUrl === null) return openFile(embeddedStoreFile(dataDir));
-  const client = await connect(databaseDirectUrl ?? databaseUrl);
-  return { read: readerOf(client), close: () => client.end() };
+/** Reads the store without a change of it. Resolves with null if there is none yet. Rejects if it cannot be opened. */
+export const readStore = async <T>(config: Config, work: (read: Read) => Promise<T>): Promise<T | null> => {
+  const url = directAddress(config);
+  if (url === null) return readFile(embeddedStoreFile(config.dataDir), work);
+  const client = await connect(url);
+  try {
+    return await work(readerOf(client));
+  } finally {
+    await client.end();
+  }
 };
 
-const openFile = async (file: string): Promise<ReadStore | null> => {
+const readFile = async <T>(file: string, work: (read: Read) => Promise<T>): Promise<T | null> => {
   if ((await ignoreEnoent(stat(file))) === null) return null;
   const database = new DatabaseSync(file, { readOnly: true, timeout: 5_000 });
-  return { read: async (text) => database.prepare(text).all(), close: async () => database.close() };
+  try {
+    return await work(async (text) => database.prepare(text).all());
+  } finally {
+    database.close();
+  }
 };
 
 const lookAtFile = async (file: string, providers: Providers): Promise<Findings> => {
   try {
-    const store = await openFile(file);
-    if (store === null) return warning('There is no embedded store yet.', 'Start the gateway; it makes one.');
-    try {
-      return await lookAtTables(store.read, { store: 'The embedded store', providers });
-    } finally {
-      await store.close();
-    }
+    const found = await readFile(file, (read) =>
+      lookAtTables(read, { store: 'The embedded store', providers }),
+    );
+    return found ?? warning('There is no embedded store yet.', 'Start the gateway; it makes one.');
   } catch (error) {
     return problem(
       `The embedded store ${file} cannot be read: ${error instanceof Error ? error.message : String(error)}.`,
@@ -82,9 +84,8 @@ const lookAtFile = async (file: string, providers: Providers): Promise<Findings>
   }
 };
 
-/** Judges the tables of a store by statements that both engines read. */
 const lookAtTables = async (
-  read: ReadStore['read'],
+  read: Read,
   { store, providers }: { store: string; providers: Providers },
 ): Promise<Findings> => {
   const names = await read(`select name from kysely_migration`);
@@ -137,7 +138,7 @@ const connect = async (url: string): Promise<InstanceType<typeof Client>> => {
 };
 
 const readerOf =
-  (client: InstanceType<typeof Client>): ReadStore['read'] =>
+  (client: InstanceType<typeof Client>): Read =>
   async (text) =>
     (await client.query<Record<string, unknown>>(text)).rows;
 

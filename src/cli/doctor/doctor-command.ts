@@ -12,8 +12,6 @@ export const doctorCommand = toCommand({
     'Redis, buckets, payment networks and facilitators, providers, profiles, clocks, PUBLIC_URL and mounted MCP servers, ' +
     'which it starts and ends. It works beside a running gateway and without one, changes nothing, and makes no call ' +
     'that costs money. The exit code is 1 if there is a problem.',
-  fields: {},
-  example: {},
   examples: ['--env-file .env --json'],
   run: async ({ config }) => {
     const { runChecks } = await import('./run-checks.ts');

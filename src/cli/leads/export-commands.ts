@@ -13,7 +13,7 @@ import {
   describeLeftOut,
   fieldsHelp,
   maxShown,
-  readingFields,
+  filesFields,
   readingUsage,
   toInputOptions,
 } from './import-command.ts';
@@ -84,7 +84,7 @@ const bulkLines = (lead: Lead, index: string | undefined): string => {
 };
 
 const convertFields = {
-  ...readingFields,
+  ...filesFields,
   format: z.enum(['bulk']).describe('The format.'),
   index: z.string().optional().describe('Name the index in each line.'),
   output,

@@ -3,9 +3,9 @@ import { z } from 'zod';
 import { onStopSignals } from '../../kit/process.ts';
 import { sanitizeLine } from '../../kit/text.ts';
 import { shownColumn } from '../../leads/import/column-names.ts';
-import type { InputProgress, RejectedRow } from '../../leads/import/input-options.ts';
+import type { RejectedRow } from '../../leads/import/input-options.ts';
 import type { ImportedProfiles } from '../../leads/lead-index.ts';
-import { importLeads, importView } from '../../operator/leads.ts';
+import { importLeads, importView, readingFields, toReading, type LeftOut } from '../../operator/leads.ts';
 import type { Answer, LeadSession, Session } from '../command.ts';
 import { CommandError } from '../command-error.ts';
 import { toCommand } from '../form-command.ts';
@@ -20,17 +20,15 @@ four), category, bio, public_email, media_count, gender (male, female), profile_
 Columns are found by these names and common others (handle, followers_count, biography, ...); --column names any
 other column, by its name, its number (#3), or its path in a JSON object (/owner/username).`;
 
-const { column, default: usual, delimiter, header, max_rejected: maxRejected } = importLeads.fields;
-
-export const readingFields = {
+export const filesFields = {
+  ...readingFields,
   files: z.array(z.string()).describe('Files, read one after the other.'),
-  column,
-  default: usual,
-  delimiter: delimiter.describe('Character between columns of CSV, or tab (default: detected).'),
-  header: header.describe(
+  delimiter: readingFields.delimiter.describe(
+    'Character between columns of CSV, or tab (default: detected).',
+  ),
+  header: readingFields.header.describe(
     'False: the first line of CSV is a row; `column` names columns by number, as `#1`.',
   ),
-  max_rejected: maxRejected,
 };
 
 export const readingUsage =
@@ -40,20 +38,12 @@ export const maxShown = 5;
 const standardInput = '-';
 
 export const toInputOptions = (
-  { files, header, column, delimiter, ...given }: z.output<z.ZodObject<typeof readingFields>>,
+  { files, ...given }: z.output<z.ZodObject<typeof filesFields>>,
   { stdin }: Pick<Session, 'stdin'>,
-) => ({
-  files,
-  hasHeader: header,
-  columns: column,
-  defaults: given.default,
-  delimiter,
-  maxRejected: given.max_rejected,
-  stdin: files.includes(standardInput) ? stdin() : undefined,
-});
+) => ({ files, ...toReading(given), stdin: files.includes(standardInput) ? stdin() : undefined });
 
 const importFields = {
-  ...readingFields,
+  ...filesFields,
   format: z
     .enum(['csv', 'jsonl', 'parquet'])
     .optional()
@@ -140,7 +130,7 @@ const importFiles = async (
     const leftOut = end();
     if (!place.isSearched)
       tell('LEADS_SOURCES does not name embedded: the gateway does not search these profiles.');
-    return importAnswer({ mode, outcome, durationMs, ...leftOut, place });
+    return importAnswer({ mode, outcome, durationMs, ...leftOut }, place);
   } catch (error) {
     const leftOut = describeLeftOut(end());
     if (leftOut !== undefined) tell(leftOut);
@@ -177,18 +167,6 @@ export const stoppingAtSignals = async <T>(
   }
 };
 
-/** The rows of an input that were not imported as they are, and why. */
-interface LeftOut {
-  input: InputProgress;
-  firstRejected: readonly RejectedRow[];
-  /** The file with all rejected rows; null: there is none. */
-  report: string | null;
-}
-
-interface ImportEnd extends ImportedProfiles, LeftOut {
-  place: LeadPlace;
-}
-
 /** Describes rejected rows and unknown countries to people. Undefined if there are none. */
 export const describeLeftOut = ({ input, firstRejected, report }: LeftOut): string | undefined => {
   const { rejected, unknownCountries } = input;
@@ -209,8 +187,8 @@ export const describeLeftOut = ({ input, firstRejected, report }: LeftOut): stri
 /** With fewer rows, the fixed cost of an import hides its speed. */
 const minTimedRows = 1_000;
 
-const importAnswer = (end: ImportEnd): Answer => {
-  const told = importView.show(end);
+const importAnswer = (end: ImportedProfiles & LeftOut, place: LeadPlace): Answer => {
+  const told = importView.show({ ...end, place });
   const { rows, removed, rows_per_second: rate, unknown_countries: unknown } = told;
   const figures = figureLines([
     ['added', formatCount(told.added)],
@@ -225,7 +203,7 @@ const importAnswer = (end: ImportEnd): Answer => {
     ['profiles', formatCount(told.profiles), 'in all, now'],
   ]);
   const speed = rate === null || rows < minTimedRows ? '' : ` (${formatCount(rate)} rows/s)`;
-  const where = `${describePlace(end.place)} in ${formatDuration(end.durationMs)}${speed}`;
+  const where = `${describePlace(place)} in ${formatDuration(end.durationMs)}${speed}`;
   return {
     json: { import: told },
     text: `${countOf(rows, 'row')} imported into ${where}:\n${figures}`,

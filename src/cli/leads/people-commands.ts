@@ -5,7 +5,7 @@ import { fileProblem } from '../../leads/import/raw-bytes.ts';
 import { LeadIndexError } from '../../leads/lead-index.ts';
 import { readUsername } from '../../leads/query/check-lead.ts';
 import { usernameKey } from '../../leads/query/username-key.ts';
-import { forgetPeople, loggedPeople, restorePeople, statsView } from '../../operator/leads.ts';
+import { forgetPeople, getLeadStats, loggedPeople, restorePeople, statsView } from '../../operator/leads.ts';
 import type { Session } from '../command.ts';
 import { CommandError } from '../command-error.ts';
 import { sanitizeLine } from '../../kit/text.ts';
@@ -107,10 +107,8 @@ export const deleteCommand = toCommand({
   ...people,
   usage: 'leads delete [username...] [--file <file>]',
   title: forgetPeople.title,
-  description:
-    'Forgets people on their request: no search finds them from now on, their data is erased, and no import adds ' +
-    'them again. This holds for people without a profile too. Only a digest of the name is kept. A service with ' +
-    'leads.http.forget in causeway.yaml is told to delete them, too. "leads restore" lets them be imported again.',
+  description: forgetPeople.description,
+  more: '"leads restore" lets them be imported again.',
   examples: ['--file requests.txt --json', '-'],
   run: async (session, given) => {
     const { keeper, forgetUpstream, audited } = await session.openProfiles();
@@ -134,9 +132,7 @@ export const restoreCommand = toCommand({
   ...people,
   usage: 'leads restore [username...] [--file <file>]',
   title: restorePeople.title,
-  description:
-    'Lets people be imported again after "leads delete". Their profiles are erased and come back only with the next ' +
-    'import that names them.',
+  description: restorePeople.description,
   examples: ['--file requests.txt'],
   run: async (session, given) => {
     const { keeper, audited } = await session.openProfiles();
@@ -155,11 +151,8 @@ export const restoreCommand = toCommand({
 
 export const statsCommand = toCommand({
   usage: 'leads stats',
-  title: 'Show the number of profiles',
-  description:
-    'Shows the number of profiles and of forgotten people, the size on the disk and the time of the last change.',
-  fields: {},
-  example: {},
+  title: getLeadStats.title,
+  description: getLeadStats.description,
   examples: ['--json'],
   run: async ({ openProfiles }) => {
     const { keeper, place } = await openProfiles();

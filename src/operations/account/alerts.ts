@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { assertUnlimited, usdOrNull } from '../keys/key-answer.ts';
+import { assertUnlimited } from '../keys/key-answer.ts';
 import { amountFrom } from '../keys/key-fields.ts';
 import { assertWebhooks, checkWebhookUrl, maxUrlCharacters } from '../webhook-url.ts';
 import { refuseInput } from '../../media/stream-input.ts';
-import { time, usd } from '../answer-fields.ts';
+import { time, usd, usdOrNull } from '../answer-fields.ts';
 import { jsonAnswer } from '../answer.ts';
 import type { Services } from '../call.ts';
 import { readOperation } from '../define-operation.ts';

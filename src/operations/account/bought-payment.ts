@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { isoOrNull, toIso } from '../../kit/clock.ts';
 import { formatUsd } from '../../kit/money.ts';
 import type { Payment } from '../../store/store.ts';
-import { time, usd } from '../answer-fields.ts';
+import { timeOf, timeOrNullOf, usd } from '../answer-fields.ts';
 import type { Services } from '../call.ts';
 import { imageJobId } from '../images/image-examples.ts';
 import { defineView } from '../view.ts';
@@ -47,6 +46,6 @@ export const boughtPaymentView = defineView<Payment, Pick<Services, 'x402'>>({
   transaction: [z.string().nullable(), 'transaction', '0x0d2e77'],
   credit_usd: [usd.nullable(), ({ credit }) => (credit === null ? null : formatUsd(credit)), '0.04'],
   job_id: [z.string().nullable(), 'jobId', imageJobId],
-  created_at: [time, ({ createdAt }) => toIso(createdAt), '2026-11-20T09:29:59.000Z'],
-  settled_at: [time.nullable(), ({ settledAt }) => isoOrNull(settledAt), '2026-11-20T09:30:00.000Z'],
+  created_at: timeOf('createdAt', '2026-11-20T09:29:59.000Z'),
+  settled_at: timeOrNullOf('settledAt', '2026-11-20T09:30:00.000Z'),
 });

@@ -2,14 +2,13 @@ import type { Services } from '../call.ts';
 import { z } from 'zod';
 import { formatUsd } from '../../kit/money.ts';
 import { StoreError } from '../../store/store-error.ts';
-import { usd } from '../answer-fields.ts';
+import { usd, usdOrNull } from '../answer-fields.ts';
 import { privateAnswer } from '../answer.ts';
 import { ensureWebhookSecret } from '../../jobs/webhooks/webhook-secrets.ts';
 import { callerKind, callerKinds, type Caller } from '../../accounts/authenticate.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { tightestBudget } from '../../rules/key-limits.ts';
 import { readOperation } from '../define-operation.ts';
-import { usdOrNull } from '../keys/key-answer.ts';
 import { opaque } from '../schema-marks.ts';
 
 const input = z.object({});

@@ -4,7 +4,7 @@ import { csvLine } from '../../kit/csv.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
 import { periodEnd, periodNames } from '../../rules/key-limits.ts';
 import type { HistoryPosition, StatementEntry } from '../../store/store.ts';
-import { usd } from '../answer-fields.ts';
+import { usd, usdOf } from '../answer-fields.ts';
 import { privateAnswer } from '../answer.ts';
 import type { Services } from '../call.ts';
 import { readOperation } from '../define-operation.ts';
@@ -26,7 +26,7 @@ const lineView = defineView<BalancedEntry, unknown>({
   key_id: [z.string().nullable(), 'keyId', '019ab1c2-3d4e-7f60-8a9b-0c1d2e3f4a5b'],
   key_label: [z.string().nullable(), 'keyLabel', 'nightly reports'],
   payment: [z.string().nullable(), 'payment', null],
-  balance_usd: [usd, ({ balance }) => formatUsd(balance), '24.96'],
+  balance_usd: usdOf('balance', '24.96'),
 });
 
 /** The entries of a page, and of a part of a file. */

@@ -27,10 +27,7 @@ export const instant = z
     const written = text.replace(/(?<=T.*) (?=\d{2}:\d{2}$)/, '+');
     const isInstant = dateTime.safeParse(written).success || date.safeParse(written).success;
     if (isInstant) return Date.parse(written);
-    context.addIssue({
-      code: 'custom',
-      message: 'must be an ISO 8601 date-time with its zone, such as 2026-01-31T12:00:00Z',
-    });
+    context.addIssue('must be an ISO 8601 date-time with its zone, such as 2026-01-31T12:00:00Z');
     return z.NEVER;
   })
   .meta({ format: 'date-time' });

@@ -1,8 +1,6 @@
 import { z } from 'zod';
-import { toIso } from '../../kit/clock.ts';
-import { formatUsd } from '../../kit/money.ts';
 import type { EntryWithModel } from '../../store/store.ts';
-import { time, usd } from '../answer-fields.ts';
+import { timeOf, usdOf } from '../answer-fields.ts';
 import type { Services } from '../call.ts';
 import { imageJobId } from '../images/image-examples.ts';
 import { defineView, extensible } from '../view.ts';
@@ -14,9 +12,9 @@ export const transactionView = defineView<EntryWithModel, unknown>({
 })({
   id: [z.string(), 'id', '0d9e8f7a-6b5c-4d3e-9f2a-1b0c9d8e7f6a'],
   type: [z.enum(['topup', 'debit', 'refund', 'adjustment']), 'type', 'debit'],
-  amount_usd: [usd, ({ amount }) => formatUsd(amount), '-0.04'],
+  amount_usd: usdOf('amount', '-0.04'),
   currency: [z.literal('USD'), () => 'USD' as const, 'USD'],
-  created_at: [time, ({ createdAt }) => toIso(createdAt), '2026-11-20T09:30:06.412Z'],
+  created_at: timeOf('createdAt', '2026-11-20T09:30:06.412Z'),
   job_id: [z.string().nullable(), 'jobId', imageJobId],
   model: [z.string().nullable(), 'model', 'imagemodel-1.0'],
 });

@@ -17,7 +17,7 @@ export const topUpAmount = (least: Nano) =>
       const amount = /^\d{1,6}(?:\.\d{1,2})?$/.test(text) ? parseUsd(text) : 0n;
       if (amount >= least && amount <= most) return formatUsd(amount);
       const message = `must be an amount of ${formatUsd(least)} to ${formatUsd(most)} USD with at most two decimals, such as "5.00"`;
-      context.addIssue({ code: 'custom', message });
+      context.addIssue(message);
       return z.NEVER;
     })
     .describe(`USD to pay, ${formatUsd(least)} to ${formatUsd(most)}, e.g. "1.00".`);

@@ -1,6 +1,6 @@
 import type { Services } from '../call.ts';
 import { z } from 'zod';
-import { errorEnvelope, time, usd } from '../answer-fields.ts';
+import { errorEnvelope, timeOf, timeOrNullOf, usd, usdOf } from '../answer-fields.ts';
 import { imageJobId } from '../images/image-examples.ts';
 import { historyOperation } from '../account/history-page.ts';
 import { jobKinds, jobStatuses } from '../../rules/jobs.ts';
@@ -11,7 +11,6 @@ import { seesAllKeys } from '../keys/key-answer.ts';
 import { forRest, unlisted } from '../schema-marks.ts';
 import { invalidQuery } from '../validate.ts';
 import type { JobSummary } from '../../store/store.ts';
-import { isoOrNull, toIso } from '../../kit/clock.ts';
 import { formatUsd } from '../../kit/money.ts';
 import { defineView, extensible } from '../view.ts';
 
@@ -42,8 +41,8 @@ export const jobView = defineView<JobSummary, unknown>()({
   model: [z.string(), 'model', 'imagemodel-1.0'],
   kind: [z.string(), 'kind', 'image'],
   status: [z.enum(jobStatuses), 'status', 'done'],
-  created_at: [time, ({ createdAt }) => toIso(createdAt), '2026-11-20T09:30:00.000Z'],
-  finished_at: [time.nullable(), ({ finishedAt }) => isoOrNull(finishedAt), '2026-11-20T09:30:06.412Z'],
+  created_at: timeOf('createdAt', '2026-11-20T09:30:00.000Z'),
+  finished_at: timeOrNullOf('finishedAt', '2026-11-20T09:30:06.412Z'),
   duration_ms: [
     z.int().min(0).nullable(),
     // The clocks of replicas may differ a little.
@@ -51,8 +50,8 @@ export const jobView = defineView<JobSummary, unknown>()({
     6412,
   ],
   billing_status: [z.enum(billingStatuses), (job) => billingStatus(job), 'charged'],
-  charged_usd: [usd, ({ charged }) => formatUsd(charged), '0.04'],
-  refunded_usd: [usd, ({ refunded }) => formatUsd(refunded), '0.00'],
+  charged_usd: usdOf('charged', '0.04'),
+  refunded_usd: usdOf('refunded', '0.00'),
   net_spent_usd: [usd, ({ charged, refunded }) => formatUsd(charged - refunded), '0.04'],
   currency: [z.literal('USD'), () => 'USD' as const, 'USD'],
   error: [errorEnvelope.nullable(), ({ error }) => error && { ...error }, null],

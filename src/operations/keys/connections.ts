@@ -1,19 +1,17 @@
 import { z } from 'zod';
-import { isoOrNull, toIso } from '../../kit/clock.ts';
 import { wrongField } from '../../kit/errors.ts';
 import type { JsonObject } from '../../kit/json.ts';
-import { formatUsd } from '../../kit/money.ts';
 import type { Connection, Store } from '../../store/store.ts';
 import { refuseInput } from '../../media/stream-input.ts';
 import type { Services } from '../call.ts';
 import { historyOperation } from '../account/history-page.ts';
 import { jsonAnswer } from '../answer.ts';
-import { time, usd } from '../answer-fields.ts';
+import { timeOf, timeOrNullOf, usdOf, usdOrNullOf } from '../answer-fields.ts';
 import type { ReadOperation } from '../definition.ts';
 import { type DocsExamples, readOperation, type ReadParts } from '../define-operation.ts';
 import { idField } from '../id-field.ts';
 import { defineView, extensible } from '../view.ts';
-import { assertMakesKeys, usdOrNull } from './key-answer.ts';
+import { assertMakesKeys } from './key-answer.ts';
 import { askAboveField, limitFields } from './key-fields.ts';
 
 /** A connection as its account and operators see it. */
@@ -34,16 +32,16 @@ export const connectionView = defineView<Connection>({
   scopes: [z.array(z.string()), 'scopes', ['read', 'generate']],
   servers: [z.array(z.string()), 'servers', []],
   key_id: [z.string(), 'parentId', '019ab1c2-3d4e-7f60-8a9b-0c1d2e3f4a5b'],
-  created_at: [time, ({ createdAt }) => toIso(createdAt), '2026-11-20T09:30:00.000Z'],
-  revoked_at: [time.nullable(), ({ revokedAt }) => isoOrNull(revokedAt), null],
-  last_used_at: [time.nullable(), ({ lastUsedAt }) => isoOrNull(lastUsedAt), '2026-11-20T17:45:00.000Z'],
-  budget_day_usd: [usd.nullable(), ({ budgetDay }) => usdOrNull(budgetDay), '5.00'],
-  day_spent_usd: [usd, ({ daySpent }) => formatUsd(daySpent), '1.25'],
-  day_held_usd: [usd, ({ dayHeld }) => formatUsd(dayHeld), '0.02'],
-  budget_total_usd: [usd.nullable(), ({ budgetTotal }) => usdOrNull(budgetTotal), '50.00'],
-  total_spent_usd: [usd, ({ totalSpent }) => formatUsd(totalSpent), '7.90'],
-  total_held_usd: [usd, ({ totalHeld }) => formatUsd(totalHeld), '0.02'],
-  ask_above_usd: [usd.nullable(), ({ askAbove }) => usdOrNull(askAbove), '1.00'],
+  created_at: timeOf('createdAt', '2026-11-20T09:30:00.000Z'),
+  revoked_at: timeOrNullOf('revokedAt', null),
+  last_used_at: timeOrNullOf('lastUsedAt', '2026-11-20T17:45:00.000Z'),
+  budget_day_usd: usdOrNullOf('budgetDay', '5.00'),
+  day_spent_usd: usdOf('daySpent', '1.25'),
+  day_held_usd: usdOf('dayHeld', '0.02'),
+  budget_total_usd: usdOrNullOf('budgetTotal', '50.00'),
+  total_spent_usd: usdOf('totalSpent', '7.90'),
+  total_held_usd: usdOf('totalHeld', '0.02'),
+  ask_above_usd: usdOrNullOf('askAbove', '1.00'),
 });
 const view = extensible<Connection, unknown>({
   ...connectionView,

@@ -1,16 +1,13 @@
 import { z } from 'zod';
-import { isoOrNull, toIso } from '../../kit/clock.ts';
 import { AppError, wrongField } from '../../kit/errors.ts';
-import { formatUsd, type Nano } from '../../kit/money.ts';
+import { formatUsd } from '../../kit/money.ts';
 import type { UsedKey } from '../../store/store.ts';
-import { time, usd } from '../answer-fields.ts';
+import { timeOf, timeOrNullOf, usd, usdOrNullOf } from '../answer-fields.ts';
 import type { Services } from '../call.ts';
 import type { ErrorText } from '../operation-docs.ts';
 import { defineView } from '../view.ts';
 import { budgetsOf } from '../../rules/key-limits.ts';
 import type { Caller } from '../../accounts/authenticate.ts';
-
-export const usdOrNull = (amount: Nano | null): string | null => (amount === null ? null : formatUsd(amount));
 
 export const exampleKeyId = '019ab1c2-3d4e-7f60-8a9b-0c1d2e3f4a5b';
 
@@ -42,15 +39,15 @@ export const keyView = defineView<UsedKey>({
   label: [z.string(), 'label', 'nightly reports'],
   display: [z.string(), 'display', 'sk_causeway_AbCd…wxyz'],
   created_by: [z.string().nullable(), 'madeBy', '019ab0aa-1b2c-7d3e-8f40-5a6b7c8d9e0f'],
-  created_at: [time, ({ createdAt }) => toIso(createdAt), '2026-11-20T09:30:00.000Z'],
-  expires_at: [time.nullable(), ({ expiresAt }) => isoOrNull(expiresAt), '2027-01-31T00:00:00.000Z'],
-  revoked_at: [time.nullable(), ({ revokedAt }) => isoOrNull(revokedAt), null],
-  last_used_at: [time.nullable(), ({ lastUsedAt }) => isoOrNull(lastUsedAt), '2026-11-20T17:45:00.000Z'],
+  created_at: timeOf('createdAt', '2026-11-20T09:30:00.000Z'),
+  expires_at: timeOrNullOf('expiresAt', '2027-01-31T00:00:00.000Z'),
+  revoked_at: timeOrNullOf('revokedAt', null),
+  last_used_at: timeOrNullOf('lastUsedAt', '2026-11-20T17:45:00.000Z'),
   models: [z.array(z.string()).nullable(), 'models', ['textmodel-3.5-flash']],
   tools: [z.array(z.string()).nullable(), 'tools', null],
-  budget_day_usd: [usd.nullable(), ({ budgetDay }) => usdOrNull(budgetDay), '5.00'],
-  budget_month_usd: [usd.nullable(), ({ budgetMonth }) => usdOrNull(budgetMonth), '100.00'],
-  budget_total_usd: [usd.nullable(), ({ budgetTotal }) => usdOrNull(budgetTotal), '400.00'],
+  budget_day_usd: usdOrNullOf('budgetDay', '5.00'),
+  budget_month_usd: usdOrNullOf('budgetMonth', '100.00'),
+  budget_total_usd: usdOrNullOf('budgetTotal', '400.00'),
   alert_url: [z.string().nullable(), 'alertUrl', 'https://shop.example.com/hooks/causeway'],
   usage_tag: [z.string().nullable(), 'usageTag', null],
   day_spent_usd: used('daySpent', '1.25'),

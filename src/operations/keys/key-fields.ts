@@ -27,7 +27,7 @@ export const amountFrom = (least: 0n | 1n) =>
       amount > maxBudget
         ? `must be at most ${formatUsd(maxBudget)}`
         : `must be US dollars${above} with at most nine decimals, such as "12.50"`;
-    context.addIssue({ code: 'custom', message });
+    context.addIssue(message);
     return z.NEVER;
   });
 const budget = amountFrom(1n);

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import type { OutboundFailure } from '../../http/outbound.ts';
-import { isoOrNull, toIso } from '../../kit/clock.ts';
 import { webhookEvents, webhookStates } from '../../store/commands/webhook-names.ts';
 import type { WebhookDelivery } from '../../store/store.ts';
-import { count, time } from '../answer-fields.ts';
+import { count, timeOf, timeOrNullOf } from '../answer-fields.ts';
 import { imageJobId } from '../images/image-examples.ts';
 import { defineView, extensible } from '../view.ts';
 
@@ -18,13 +17,9 @@ export const eventView = defineView<Omit<WebhookDelivery, 'event' | 'httpStatus'
   job_id: [z.string().nullable(), 'jobId', imageJobId],
   state: [webhookState, 'state', 'pending'],
   attempts: [count, 'attempts', 1],
-  next_attempt_at: [
-    time.nullable(),
-    ({ nextAttemptAt }) => isoOrNull(nextAttemptAt),
-    '2026-11-20T09:30:12.000Z',
-  ],
-  created_at: [time, ({ createdAt }) => toIso(createdAt), '2026-11-20T09:30:06.412Z'],
-  updated_at: [time, ({ updatedAt }) => toIso(updatedAt), '2026-11-20T09:30:07.020Z'],
+  next_attempt_at: timeOrNullOf('nextAttemptAt', '2026-11-20T09:30:12.000Z'),
+  created_at: timeOf('createdAt', '2026-11-20T09:30:06.412Z'),
+  updated_at: timeOf('updatedAt', '2026-11-20T09:30:07.020Z'),
 });
 
 /** A webhook as its account sees it. */

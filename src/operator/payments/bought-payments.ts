@@ -2,16 +2,16 @@ import { z } from 'zod';
 import { toIso } from '../../kit/clock.ts';
 import { ConfigError } from '../../kit/errors.ts';
 import { formatUsd } from '../../kit/money.ts';
-import { time } from '../../operations/answer-fields.ts';
+import { time, timeOf } from '../../operations/answer-fields.ts';
 import { idField } from '../../operations/id-field.ts';
 import { sumBought } from '../../payments/records/sum-payments.ts';
 import { paidUpstreams } from '../../payments/buying/paid-upstreams.ts';
 import type { BoughtPayment } from '../../store/store.ts';
-import { limitField, dayFields, shownDays, toDay, toDays } from '../fields.ts';
+import { limitField, dayFields, showDays, shownDays, toDays } from '../fields.ts';
 import { readVerb, type OperatorServices, requireFound } from '../verb.ts';
 import { defineView, like, toPage } from '../../operations/view.ts';
 import { formatTable } from '../format-table.ts';
-import { openTokenTexts } from './payment-view.ts';
+import { openTokenTexts, text, textOrNull } from './payment-view.ts';
 
 export const paySchema = z.strictObject({
   spent_today_usd: like(z.string().describe('In this UTC day, by all processes.'), '1.20'),
@@ -57,9 +57,6 @@ export const readPayViews = async ({
   );
 };
 
-const text = z.string();
-const textOrNull = z.string().nullable();
-
 /** Leaves out the proof, which others could send. */
 const boughtView = defineView<BoughtPayment>({
   payment: 'Its identity: what the chain accepts only once.',
@@ -86,8 +83,8 @@ const boughtView = defineView<BoughtPayment>({
   price_usd: [text, ({ price }) => formatUsd(price), '0.10'],
   transaction: [textOrNull, 'transaction', '0x0d2e77'],
   reason: [textOrNull, 'reason', null],
-  created_at: [time, ({ createdAt }) => toIso(createdAt), '2026-11-01T08:00:00.000Z'],
-  updated_at: [time, ({ updatedAt }) => toIso(updatedAt), '2026-11-01T08:00:02.000Z'],
+  created_at: timeOf('createdAt', '2026-11-01T08:00:00.000Z'),
+  updated_at: timeOf('updatedAt', '2026-11-01T08:00:02.000Z'),
 });
 
 const operationColumns = 'operation >payments >bought_usd >sold_usd >margin_usd';
@@ -113,7 +110,6 @@ export const listBought = readVerb({
   description:
     'What the gateway has paid by x402 to upstreams, newest first, what it earned with that by operation, and the budgets ' +
     'of today.',
-  group: 'payments',
   path: '/bought-payments',
   fields: {
     ...dayFields,
@@ -156,8 +152,7 @@ export const listBought = readVerb({
     const found = await store.listBoughtPayments({ before: last, limit: limit + 1 });
     const views = await readPayViews(services);
     return {
-      from: toDay(days.from),
-      to: toDay(days.to - 1),
+      ...showDays(days),
       operations: sumBought(await store.sumBoughtPayments(days), findToken),
       upstreams: [...views].map(([upstream, view]) => ({ upstream, ...view })),
       ...toPage('payments', found, { limit, show: boughtView.show }),

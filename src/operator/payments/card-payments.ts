@@ -1,15 +1,12 @@
 import { z } from 'zod';
-import { toIso } from '../../kit/clock.ts';
 import { formatUsd } from '../../kit/money.ts';
-import { time, usd } from '../../operations/answer-fields.ts';
+import { timeOf, usd, usdOf } from '../../operations/answer-fields.ts';
 import { defineView, toPage } from '../../operations/view.ts';
 import { cardPaymentKinds, cardPaymentStates } from '../../rules/payments.ts';
 import type { CardPayment } from '../../store/store.ts';
-import { exampleAccountId } from '../accounts.ts';
-import { accountIdField, limitField, pageField } from '../fields.ts';
+import { accountIdField, exampleAccountId, limitField, pageField } from '../fields.ts';
 import { readVerb, requireFound } from '../verb.ts';
-
-const textOrNull = z.string().nullable();
+import { textOrNull } from './payment-view.ts';
 
 const cardPaymentView = defineView<CardPayment>({
   kind:
@@ -27,14 +24,14 @@ const cardPaymentView = defineView<CardPayment>({
   account_id: [z.string(), 'accountId', exampleAccountId],
   kind: [z.enum(cardPaymentKinds), 'kind', 'checkout'],
   state: [z.enum(cardPaymentStates), 'state', 'paid'],
-  amount_usd: [usd, ({ amount }) => formatUsd(amount), '20.00'],
-  kept_usd: [usd, ({ kept }) => formatUsd(kept), '20.00'],
+  amount_usd: usdOf('amount', '20.00'),
+  kept_usd: usdOf('kept', '20.00'),
   owed_usd: [usd, ({ credited, kept }) => formatUsd(credited - kept), '0.00'],
   live: [z.boolean(), 'isLive', true],
   session: [textOrNull, 'session', 'cs_live_a1B2c3'],
   payment_intent: [textOrNull, 'paymentIntent', 'pi_3Q4r5S'],
-  created_at: [time, ({ createdAt }) => toIso(createdAt), '2026-11-01T08:00:00.000Z'],
-  updated_at: [time, ({ updatedAt }) => toIso(updatedAt), '2026-11-01T08:02:00.000Z'],
+  created_at: timeOf('createdAt', '2026-11-01T08:00:00.000Z'),
+  updated_at: timeOf('updatedAt', '2026-11-01T08:02:00.000Z'),
 });
 
 export const listCardPayments = readVerb({
@@ -43,7 +40,6 @@ export const listCardPayments = readVerb({
   description:
     'The payments by card of all accounts or one, newest first. One that expired or failed is removed 30 days ' +
     'after that.',
-  group: 'payments',
   path: '/card-payments',
   fields: {
     account_id: accountIdField.optional(),

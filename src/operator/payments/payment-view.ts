@@ -1,10 +1,8 @@
 import { z } from 'zod';
-import { isoOrNull, toIso } from '../../kit/clock.ts';
 import { ConfigError } from '../../kit/errors.ts';
 import { formatUsd } from '../../kit/money.ts';
-import { time } from '../../operations/answer-fields.ts';
+import { timeOf, timeOrNullOf, usdOrNull } from '../../operations/answer-fields.ts';
 import { idField } from '../../operations/id-field.ts';
-import { usdOrNull } from '../../operations/keys/key-answer.ts';
 import { ownPartOf } from '../../payments/records/find-payments.ts';
 import { createTokenTexts, type TokenTexts } from '../../payments/records/token-amount.ts';
 import type { Payment, PaymentRefund } from '../../store/store.ts';
@@ -17,8 +15,8 @@ export const paymentField = idField.describe(
   'A payment: its identity, its transaction, or the beginning of either.',
 );
 
-const text = z.string();
-const textOrNull = z.string().nullable();
+export const text = z.string();
+export const textOrNull = z.string().nullable();
 const network = z.string().describe('CAIP-2.');
 const tokens = z.string().nullable().describe('In whole tokens, such as "0.10"; null: an unknown token.');
 const units = z.string().describe('In the smallest units of the token.');
@@ -55,9 +53,9 @@ export const paymentView = defineView<Payment, TokenTexts>({
   credit_usd: [textOrNull, ({ credit }) => usdOrNull(credit), null],
   credited_usd: [textOrNull, ({ credit, credited }) => (credit === null ? null : formatUsd(credited)), null],
   job_id: [textOrNull, 'jobId', null],
-  created_at: [time, ({ createdAt }) => toIso(createdAt), '2026-11-01T08:00:00.000Z'],
-  updated_at: [time, ({ updatedAt }) => toIso(updatedAt), '2026-11-01T08:00:02.000Z'],
-  settled_at: [time.nullable(), ({ settledAt }) => isoOrNull(settledAt), '2026-11-01T08:00:02.000Z'],
+  created_at: timeOf('createdAt', '2026-11-01T08:00:00.000Z'),
+  updated_at: timeOf('updatedAt', '2026-11-01T08:00:02.000Z'),
+  settled_at: timeOrNullOf('settledAt', '2026-11-01T08:00:02.000Z'),
 });
 
 const { example } = paymentView;
@@ -76,8 +74,8 @@ export const refundView = defineView<PaymentRefund, TokenTexts>({ refund: 'Its i
   transaction: [textOrNull, 'transaction', '0x77ab01'],
   reason: [textOrNull, 'reason', null],
   note: [textOrNull, 'note', 'Half of the profiles were gone'],
-  created_at: [time, ({ createdAt }) => toIso(createdAt), example.created_at],
-  updated_at: [time, ({ updatedAt }) => toIso(updatedAt), example.updated_at],
+  created_at: timeOf('createdAt', example.created_at),
+  updated_at: timeOf('updatedAt', example.updated_at),
 });
 
 type PaymentShown = typeof paymentView.example;

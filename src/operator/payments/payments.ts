@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { isoOrNull } from '../../kit/clock.ts';
 import type { JsonObject } from '../../kit/json.ts';
-import { time } from '../../operations/answer-fields.ts';
+import { timeOrNullOf } from '../../operations/answer-fields.ts';
 import {
   maxRefunds,
   requirePayment,
@@ -13,7 +12,7 @@ import type { TokenTexts } from '../../payments/records/token-amount.ts';
 import { sumPayments as addUp } from '../../payments/records/sum-payments.ts';
 import { paymentStates } from '../../rules/payments.ts';
 import type { Payment } from '../../store/store.ts';
-import { limitField, dayFields, shownDays, toDay, toDays } from '../fields.ts';
+import { limitField, dayFields, readField, showDays, shownDays, toDays } from '../fields.ts';
 import { readVerb } from '../verb.ts';
 import { defineView, like } from '../../operations/view.ts';
 import { formatTable } from '../format-table.ts';
@@ -32,24 +31,16 @@ const maxOpenRefunds = 1_000;
 
 const state = z.enum(paymentStates);
 
-const networkField = z
-  .string()
-  .max(100)
-  .transform((text, context) => {
-    const network = findNetwork(text);
-    if (network !== null) return network.id;
-    context.addIssue({
-      code: 'custom',
-      message: 'must be the name of a network, such as base or eip155:8453',
-    });
-    return z.NEVER;
-  });
+const networkField = readField(
+  100,
+  (text, refuse): string =>
+    findNetwork(text)?.id ?? refuse('must be the name of a network, such as base or eip155:8453'),
+);
 
 export const listPayments = readVerb({
   name: 'list_payments',
   title: 'List x402 payments',
   description: 'Payments, newest first.',
-  group: 'payments',
   path: '/payments',
   fields: {
     state: z
@@ -120,8 +111,8 @@ const wholePaymentView = defineView<Payment, TokenTexts>({
   result_bytes: 'The size of the stored answer.',
 })({
   ...paymentView.members,
-  check_at: [time.nullable(), ({ checkAt }) => isoOrNull(checkAt), null],
-  lease_until: [time.nullable(), ({ leaseUntil }) => isoOrNull(leaseUntil), null],
+  check_at: timeOrNullOf('checkAt', null),
+  lease_until: timeOrNullOf('leaseUntil', null),
   terms: [
     z.json(),
     ({ requirements }) => JSON.parse(requirements) as JsonObject,
@@ -139,7 +130,6 @@ export const getPayment = readVerb({
   title: 'Get an x402 payment',
   description:
     'A payment without its proof and the sold answer, how far it got, what can be done, and its refunds.',
-  group: 'payments',
   path: '/payments/{payment}',
   fields: { payment: paymentField },
   output: z.strictObject({
@@ -221,7 +211,6 @@ export const sumPayments = readVerb({
   description:
     'Settled payments and settled refunds by network and by day in UTC: a payment on the day of its settlement, a refund ' +
     'on the day when it became final. The totals leave out unknown tokens.',
-  group: 'payments',
   path: '/payments/sums',
   fields: dayFields,
   output: z.strictObject({
@@ -262,6 +251,6 @@ export const sumPayments = readVerb({
     const { store, clock } = services;
     const days = toDays(given, clock.now());
     const { findToken } = await openTokenTexts(services);
-    return { from: toDay(days.from), to: toDay(days.to - 1), ...(await addUp(days, { store, findToken })) };
+    return { ...showDays(days), ...(await addUp(days, { store, findToken })) };
   },
 });

@@ -37,7 +37,6 @@ export const reconcilePayments = writeVerb({
   description:
     'Asks the chains now for the outcome of open payments, newest first, also before their next check is due, and of ' +
     'sent refunds. It sends nothing, and leaves payments on networks alone that are not configured.',
-  group: 'payments',
   path: '/payments/reconcile',
   fields: { limit: limitField(10_000, 1_000) },
   output: z.strictObject({
@@ -84,7 +83,6 @@ export const reconcilePayment = writeVerb({
   name: 'reconcile_payment',
   title: 'Ask the chain for the outcome of a payment',
   description: 'Asks the chain now for the outcome of one payment. It sends nothing.',
-  group: 'payments',
   path: '/payments/{payment}/reconcile',
   fields: {
     payment: paymentField,

@@ -10,13 +10,11 @@ import type { PaymentRefund, Store } from '../../store/store.ts';
 import { limitField, lineField, uuidField } from '../fields.ts';
 import { readVerb, writeVerb, type OperatorServices, requireFound } from '../verb.ts';
 import { defineView, toPage } from '../../operations/view.ts';
-import { openTokenTexts, paymentField, refundTable, refundView } from './payment-view.ts';
+import { openTokenTexts, paymentField, refundTable, refundView, textOrNull } from './payment-view.ts';
 
 const { example } = refundView;
 
 const maxListed = 10_000;
-
-const textOrNull = z.string().nullable();
 
 const isOpen = ({ state }: PaymentRefund): boolean => state === 'planned' || state === 'sending';
 
@@ -53,7 +51,6 @@ export const listRefunds = readVerb({
   title: 'List refunds of payments',
   description:
     'The open refunds, oldest first; with `payment`, all of its refunds; with `all`, those of all payments, newest first.',
-  group: 'payments',
   path: '/payment-refunds',
   fields: listFields,
   output: z.strictObject({ refunds: z.array(refundView.schema), has_more: z.boolean() }),
@@ -88,7 +85,6 @@ export const cancelRefund = writeVerb({
   description:
     'Cancels a planned refund before anything of it is signed. A signed refund cannot be canceled, as it may land at any ' +
     'time.',
-  group: 'payments',
   path: '/payment-refunds/{refund_id}/cancel',
   fields: { refund_id: uuidField.describe('The id of the refund.') },
   output: z.strictObject({ refund: refundView.schema }),
@@ -198,7 +194,6 @@ export const previewRefund = readVerb({
   name: 'preview_payment_refund',
   title: 'Preview a refund',
   description: 'Tells what a refund would send and cost, and whether it is possible. Changes nothing.',
-  group: 'payments',
   path: '/payments/{payment}/refund-preview',
   fields: wantedFields,
   output: z.union([previewView.schema, endSchema]).describe('The end of the refund if it has ended.'),
@@ -219,7 +214,6 @@ export const sendRefund = writeVerb({
     'Sends tokens from the refund wallet to the payer of a settled payment, and records it. Each refund is one transfer: ' +
     'called again with the same `refund_id`, it looks for that transfer, and sends the same transaction again if needed. ' +
     'The refunds of a payment never exceed its amount. It answers when the chain has the transfer, or after two minutes.',
-  group: 'payments',
   path: '/payments/{payment}/refunds',
   fields: {
     ...wantedFields,
