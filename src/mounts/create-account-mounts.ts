@@ -46,10 +46,13 @@ export const createAccountMounts = (
   const byName = new Map(configs.map((config) => [config.name, config]));
   const namesOf = (server: string): readonly string[] => byName.get(server)?.perAccount ?? [];
 
+  const listSecrets = async (owner: Owner): Promise<ToolSecret[]> =>
+    signIns.current(owner, await vault.list(owner, namesOf(owner.server)));
+
   /** Finds or starts the server of an account, for a call. Null: there is no room, or a secret is not set. */
   const take = async (owner: Owner): Promise<AccountMount | null> => {
     const names = namesOf(owner.server);
-    const sealed = await vault.list(owner, names);
+    const sealed = await listSecrets(owner);
     const config = byName.get(owner.server);
     if (isClosed || config === undefined || sealed.length < names.length) return null;
     const secrets = signIns.identify(owner, sealed);
@@ -92,7 +95,7 @@ export const createAccountMounts = (
     /** Returns the names of the secrets that an account has not set. Rejects if the store fails. */
     lacks: async (owner: Owner): Promise<string[]> => {
       const names = namesOf(owner.server);
-      const set = names.length === 0 ? [] : await vault.list(owner, names);
+      const set = names.length === 0 ? [] : await listSecrets(owner);
       return names.filter((name) => set.every((secret) => secret.name !== name));
     },
     /** Returns whether a value can be a secret for a server. In a header it is printable ASCII. */

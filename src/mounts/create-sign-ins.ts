@@ -17,9 +17,13 @@ interface SignInParts extends Pick<MountParts, 'clock' | 'log' | 'outbound' | 'c
 interface Grant {
   /** While a person signs in, the state that comes back. Then it stays until the account signs in anew. */
   id: string;
+  /** By `placeOf`. At another place, it is as if the account had not signed in. */
+  place: string;
   oauth: OAuthState;
   /** When the token is renewed, or the person is too late. Null: when the server refuses the token. */
   until: number | null;
+  /** When the token ends. Null: that is not known, or there is none yet. */
+  endsAt: number | null;
   /** Up to then one gateway renews the token, and the others wait. */
   renewingUntil: number;
 }
@@ -30,17 +34,15 @@ const pendingName = 'pending-sign-in';
 /** How long a person may take to sign in. */
 export const signInMs = 600_000;
 const pollMs = 250;
-/** A token is renewed in the middle of its life. */
-const halfMs = 500;
 
 type Ask = (server: string, oauth: OAuthState, more?: { state?: string; code?: string }) => Promise<string>;
-type RenewParts = SignInParts & { ask: Ask };
 export type SignIns = ReturnType<typeof createSignIns>;
 
 /** Lets each account sign in to the mounted servers that ask for it, and keeps its tokens in the vault. */
 export const createSignIns = (configs: readonly MountConfig[], parts: SignInParts) => {
   const { vault, clock, publicUrl } = parts;
   const targets = new Map(configs.flatMap(toSignInTarget));
+  const places = new Map([...targets].map(([server, target]) => [server, placeOf(target)]));
   const addressOf = (server: string): string => `${publicUrl()}/oauth/tools/${server}`;
   const ask: Ask = async (server, oauth, more) => {
     const target = targets.get(server);
@@ -48,18 +50,32 @@ export const createSignIns = (configs: readonly MountConfig[], parts: SignInPart
     const redirectUrl = `${addressOf(server)}/callback`;
     return askForGrant(target, oauth, { ...parts, ...more, redirectUrl, clientName: parts.clientInfo.name });
   };
-  const keep = (owner: Owner, name: string, grant: Grant) =>
-    vault.set({ ...owner, name }, JSON.stringify(grant));
+  const keep = (owner: Owner, name: string, grant: Omit<Grant, 'place'>) =>
+    vault.set({ ...owner, name }, JSON.stringify({ ...grant, place: places.get(owner.server) }));
+  const isOfPlace = (owner: Owner, secret: ToolSecret): boolean =>
+    openGrant(vault, owner, secret).place === places.get(owner.server);
+  const readGrant = async (owner: Owner, name: string): Promise<StoredGrant | null> => {
+    const [secret] = await vault.list(owner, [name]);
+    return secret === undefined || !isOfPlace(owner, secret)
+      ? null
+      : { ...openGrant(vault, owner, secret), secret };
+  };
 
   /** Returns the token, renewed if its end is near or the server refused it. Rejects with UnsentError. */
   const giveToken = async (owner: Owner, refused: string | null): Promise<string> => {
     for (const giveUpAt = performance.now() + 2 * stepMs; performance.now() < giveUpAt;) {
-      const found = await readGrant(vault, owner, signInName);
+      const found = await readGrant(owner, signInName);
       const token = found?.oauth.tokens?.access_token;
       if (found === null || token === undefined) throw new UnsentError('the account has not signed in');
-      if (token !== refused && clock.now() < (found.until ?? Infinity)) return token;
-      if (clock.now() < found.renewingUntil) await pause(pollMs);
-      else await renewOnce(owner, found, { ...parts, ask });
+      const now = clock.now();
+      const isGood = token !== refused && now < (found.endsAt ?? Infinity);
+      // While one gateway renews a token that is still good, the others use it.
+      if (isGood && now < Math.max(found.until ?? Infinity, found.renewingUntil)) return token;
+      if (now < found.renewingUntil) await pause(pollMs);
+      else {
+        const renewed = await renewOnce(owner, found, { ...parts, ask, fallback: isGood ? token : null });
+        if (renewed !== null) return renewed;
+      }
     }
     throw new UnsentError('the token is not renewed in time');
   };
@@ -72,14 +88,15 @@ export const createSignIns = (configs: readonly MountConfig[], parts: SignInPart
       const id = randomBase62(43);
       const oauth: OAuthState = {};
       const address = await ask(owner.server, oauth, { state: id });
-      await keep(owner, pendingName, { id, oauth, until: clock.now() + signInMs, renewingUntil: 0 });
+      const until = clock.now() + signInMs;
+      await keep(owner, pendingName, { id, oauth, until, endsAt: null, renewingUntil: 0 });
       return { address, cookie: `${owner.accountId}.${id}` };
     },
     /** Keeps the tokens for what a browser brings back, once. Returns whose they are. Rejects with SignInError. */
     finish: async (server: string, query: URLSearchParams, cookie: string): Promise<Owner> => {
       const [accountId = '', state] = cookie.split('.');
       const owner = { accountId, server };
-      const found = await readGrant(vault, owner, pendingName);
+      const found = await readGrant(owner, pendingName);
       const isKnown = found !== null && found.id === state && clock.now() < (found.until ?? 0);
       const isOwn = isKnown && query.get('state') === state;
       if (!isOwn || (await vault.set({ ...owner, name: pendingName }, null, found.secret)) === null)
@@ -88,9 +105,12 @@ export const createSignIns = (configs: readonly MountConfig[], parts: SignInPart
       if (code === null || !isOfIssuer(found.oauth, query.get('iss')))
         throw new SignInError('The server did not allow it.');
       await ask(server, found.oauth, { code });
-      await keep(owner, signInName, toGrant(newId(), found.oauth, clock.now()));
+      await keep(owner, signInName, { id: newId(), ...toLife(found.oauth, clock.now()) });
       return owner;
     },
+    /** Leaves a sign-in out that the account made at another address, issuer or client of the server. */
+    current: (owner: Owner, secrets: readonly ToolSecret[]): ToolSecret[] =>
+      secrets.filter((one) => one.name !== signInName || isOfPlace(owner, one)),
     /** Returns a text that changes with the secrets of an account, but not when a token is renewed. */
     identify: (owner: Owner, secrets: readonly ToolSecret[]): string =>
       JSON.stringify(secrets.map((one) => (one.name === signInName ? openGrant(vault, owner, one).id : one))),
@@ -110,13 +130,12 @@ const toSignInTarget = ({ name, target }: MountConfig): [string, SignInTarget][]
     ? [[name, { ...target, oauth: target.oauth }]]
     : [];
 
+/** Where a sign-in counts: the operator can set another server, or another way to sign in, under the same name. */
+const placeOf = ({ url, oauth: { issuer, client_id } }: SignInTarget): string =>
+  JSON.stringify([url, issuer, client_id]);
+
 const openGrant = (vault: SecretVault, owner: Owner, secret: ToolSecret): Grant =>
   JSON.parse(vault.open(owner, secret)) as Grant;
-
-const readGrant = async (vault: SecretVault, owner: Owner, name: string): Promise<StoredGrant | null> => {
-  const [secret] = await vault.list(owner, [name]);
-  return secret === undefined ? null : { ...openGrant(vault, owner, secret), secret };
-};
 
 /** An answer may name the server that gave it, and does so if the server says that it would (RFC 9207). */
 const isOfIssuer = ({ discovery }: OAuthState, iss: string | null): boolean => {
@@ -125,29 +144,46 @@ const isOfIssuer = ({ discovery }: OAuthState, iss: string | null): boolean => {
   return !isNamed || iss === metadata['issuer'];
 };
 
-const toGrant = (id: string, oauth: OAuthState, now: number): Grant => {
-  const seconds = oauth.tokens?.expires_in ?? -1;
-  return { id, oauth, until: seconds < 0 ? null : now + seconds * halfMs, renewingUntil: 0 };
+/** A token that can be renewed is renewed in the middle of its life. */
+const toLife = (
+  oauth: OAuthState,
+  now: number,
+): Pick<Grant, 'oauth' | 'until' | 'endsAt' | 'renewingUntil'> => {
+  const { expires_in: seconds = -1, refresh_token: refreshToken } = oauth.tokens ?? {};
+  const endsAt = seconds < 0 ? null : now + seconds * 1_000;
+  const until = refreshToken === undefined ? endsAt : halfWay(now, endsAt);
+  return { oauth, until, endsAt, renewingUntil: 0 };
 };
 
-/** One gateway renews, because an authorization server ends a grant whose refresh token comes twice. */
+const halfWay = (now: number, endsAt: number | null): number | null => endsAt && (now + endsAt) / 2;
+
+/**
+ * One gateway renews, because an authorization server ends a grant whose refresh token comes twice. Returns the new token;
+ * `fallback` if there is none now; null if another gateway renews, or the sign-in was ended. Rejects with UnsentError.
+ */
 const renewOnce = async (
   owner: Owner,
   { secret, ...grant }: StoredGrant,
-  parts: RenewParts,
-): Promise<void> => {
-  const { vault, clock, log, ask } = parts;
+  { vault, clock, log, ask, fallback }: SignInParts & { ask: Ask; fallback: string | null },
+): Promise<string | null> => {
   const replace = (next: Grant | null, former: Pick<ToolSecret, 'sealed'>) =>
     vault.set({ ...owner, name: signInName }, next && JSON.stringify(next), former);
   const taken = await replace({ ...grant, renewingUntil: clock.now() + 2 * stepMs }, secret);
-  if (taken === null) return;
+  if (taken === null) return null;
   const oauth = structuredClone(grant.oauth);
   const failure = await ask(owner.server, oauth).then(() => null, String);
-  const renewed = failure === null ? toGrant(grant.id, oauth, clock.now()) : grant;
+  const now = clock.now();
+  const next = failure === null ? toLife(oauth, now) : { until: halfWay(now, grant.endsAt) };
   const isOver = oauth.tokens === undefined;
   // The former refresh token may be worth nothing any more.
-  await outliveOutage(() => replace(isOver ? null : renewed, taken), { what: 'keeping a token', log });
-  if (failure === null) return;
+  const kept = await outliveOutage(() => replace(isOver ? null : { ...grant, ...next }, taken), {
+    what: 'keeping a token',
+    log,
+  });
+  // The account has signed out, or in anew.
+  if (kept === null) return null;
+  if (failure === null) return oauth.tokens?.access_token ?? null;
   log.warn({ ...owner, isOver, reason: failure }, 'a token of an account was not renewed');
+  if (fallback !== null && !isOver) return fallback;
   throw new UnsentError('there is no new token');
 };
