@@ -2,15 +2,11 @@ import type { OAuthClientProvider, OAuthDiscoveryState } from '@modelcontextprot
 import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
 import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { OutboundSend } from '../http/create-outbound.ts';
-import { createHttpClient } from '../http/http-client.ts';
 import { OutboundError } from '../http/outbound.ts';
-import { callWithin } from '../kit/deadline.ts';
 import { withoutTrailingSlash } from '../kit/settings.ts';
-import type { HttpTarget } from './mount-settings.ts';
+import { isNamed, withOAuthFetch, type SignInTarget } from './oauth-fetch.ts';
 import type { OAuthSettings } from './oauth-settings.ts';
 import { sendableToken } from './sign-requests.ts';
-
-export type SignInTarget = HttpTarget & { oauth: OAuthSettings };
 
 /** What the SDK's client of OAuth keeps between two steps. Without tokens after a step that failed, the grant has ended. */
 export interface OAuthState {
@@ -32,7 +28,6 @@ export class SignInError extends Error {
   override readonly name = 'SignInError';
 }
 
-const requestMs = 10_000;
 /** A step is some requests, one after another. */
 export const stepMs = 30_000;
 
@@ -44,11 +39,9 @@ export const askForGrant = async (target: SignInTarget, kept: OAuthState, step: 
   const { auth, discoverAuthorizationServerMetadata, extractWWWAuthenticateParams } =
     await import('@modelcontextprotocol/sdk/client/auth.js');
   const { url: serverUrl, oauth } = target;
-  const own = target.isPrivate ? createHttpClient({ connectMs: requestMs, allowsHttp2: false }) : null;
-  const fetchFn = createFetch(target, own ?? step.outbound, step.outbound);
   let address = '';
   const provider = createProvider(target, kept, { ...step, onAddress: ({ href }) => (address = href) });
-  const call = async (): Promise<string> => {
+  const call = async (fetchFn: FetchLike): Promise<string> => {
     // The answer to a request without a token says where the metadata is, if that is no usual address.
     const refusal = kept.discovery ? null : await fetchFn(serverUrl, { method: 'POST' }).catch(() => null);
     if (!kept.discovery && oauth.issuer !== undefined)
@@ -66,42 +59,28 @@ export const askForGrant = async (target: SignInTarget, kept: OAuthState, step: 
     return address;
   };
   try {
-    return await callWithin({ call, timeoutMs: stepMs });
+    return await withOAuthFetch(target, { outbound: step.outbound, timeoutMs: stepMs }, call);
   } catch (error) {
     if (error instanceof SignInError) throw error;
     throw new SignInError(error instanceof OutboundError ? error.message : 'It answers in a wrong form.');
-  } finally {
-    await own?.close();
   }
 };
 
-/** Makes a `fetch` without redirects. What the operator did not name is called as the address of a stranger. */
-const createFetch =
-  (target: SignInTarget, own: OutboundSend, strange: OutboundSend): FetchLike =>
-  async (address, { method, headers, body } = {}) => {
-    const answer = await (isNamed(target, address) ? own : strange).send(String(address), {
-      method: method === 'POST' ? method : 'GET',
-      headers: Object.fromEntries(new Headers(headers)),
-      body: typeof body === 'string' || body instanceof URLSearchParams ? body.toString() : null,
-      timeouts: { totalMs: requestMs },
-      limits: { totalBytes: 65_536 },
-    });
-    const text = await answer.body.text();
-    const shown = { 'www-authenticate': String(answer.headers['www-authenticate'] ?? '') };
-    return new Response(text || null, { status: answer.status, headers: shown });
-  };
-
-/** Tells whether an address is of an origin that the operator named. */
-const isNamed = ({ url, oauth: { issuer = url } }: SignInTarget, address: string | URL): boolean =>
-  [url, issuer].some((one) => new URL(one).origin === new URL(address).origin);
+/** Returns how the operator has registered the gateway at the authorization server; undefined: it has not. */
+export const ownClient = ({
+  client_id,
+  secret,
+  issuer,
+}: OAuthSettings): (OAuthClientInformationMixed & { issuer?: string | undefined }) | undefined =>
+  client_id === undefined ? undefined : { client_id, client_secret: secret, issuer };
 
 const createProvider = (
   target: SignInTarget,
   kept: OAuthState,
   { redirectUrl, clientName, state = '', onAddress }: Step & { onAddress: (address: URL) => void },
 ): OAuthClientProvider => {
-  const { client_id, secret, issuer } = target.oauth;
-  const ours = client_id === undefined ? undefined : { client_id, client_secret: secret, issuer };
+  const { issuer } = target.oauth;
+  const ours = ownClient(target.oauth);
   return {
     redirectUrl,
     clientMetadata: {

@@ -90,8 +90,12 @@ export const createAccountMounts = (
     return used === null ? { kind: 'unsent' } : callTaken(used, called, context);
   };
 
+  const restart = (owner: Owner): void => running.get(keyOf(owner))?.ending.abort();
+
   return {
     namesOf,
+    /** Ends what runs with former secrets or a former sign-in of an account. The next call starts it anew. */
+    restart,
     /** Returns the names of the secrets that an account has not set. Rejects if the store fails. */
     lacks: async (owner: Owner): Promise<string[]> => {
       const names = namesOf(owner.server);
@@ -104,7 +108,7 @@ export const createAccountMounts = (
     /** Sets secrets of an account, or (null) removes them, and ends what runs with the former ones. */
     set: async (owner: Owner, values: Readonly<Record<string, string | null>>): Promise<void> => {
       for (const [name, value] of Object.entries(values)) await vault.set({ ...owner, name }, value);
-      running.get(keyOf(owner))?.ending.abort();
+      restart(owner);
     },
     /** Returns the mount that an account calls; null: that of all. */
     mountOf: (owner: Owner): Pick<AccountMount['mount'], 'restMs' | 'call'> | null =>

@@ -1,16 +1,20 @@
 import { newId, randomBase62 } from '../kit/ids.ts';
 import { outliveOutage, pause } from '../kit/repeat.ts';
 import type { ToolSecret } from '../store/store.ts';
-import { askForGrant, SignInError, stepMs, type OAuthState, type SignInTarget } from './ask-for-grant.ts';
+import { askForGrant, SignInError, stepMs, type OAuthState } from './ask-for-grant.ts';
 import type { MountParts } from './create-mount.ts';
 import type { MountConfig } from './mount-settings.ts';
 import { UnsentError } from './mounted-server.ts';
+import type { SignInTarget } from './oauth-fetch.ts';
 import { signInName } from './oauth-settings.ts';
+import { revokeGrant } from './revoke-grant.ts';
 import type { Owner, SecretVault } from './secret-vault.ts';
 
 interface SignInParts extends Pick<MountParts, 'clock' | 'log' | 'outbound' | 'clientInfo'> {
   vault: SecretVault;
   publicUrl: () => string;
+  /** Called when an account has signed in anew, or out. */
+  onChange: (owner: Owner) => void;
 }
 
 /** A sign-in of an account, as it is encrypted. */
@@ -20,6 +24,8 @@ interface Grant {
   /** By `placeOf`. At another place, it is as if the account had not signed in. */
   place: string;
   oauth: OAuthState;
+  /** While a person signs in: the SHA-256 of the key with which they began. */
+  keyHash?: string;
   /** When the token is renewed, or the person is too late. Null: when the server refuses the token. */
   until: number | null;
   /** When the token ends. Null: that is not known, or there is none yet. */
@@ -40,7 +46,7 @@ export type SignIns = ReturnType<typeof createSignIns>;
 
 /** Lets each account sign in to the mounted servers that ask for it, and keeps its tokens in the vault. */
 export const createSignIns = (configs: readonly MountConfig[], parts: SignInParts) => {
-  const { vault, clock, publicUrl } = parts;
+  const { vault, clock, log, outbound, publicUrl, onChange } = parts;
   const targets = new Map(configs.flatMap(toSignInTarget));
   const places = new Map([...targets].map(([server, target]) => [server, placeOf(target)]));
   const addressOf = (server: string): string => `${publicUrl()}/oauth/tools/${server}`;
@@ -84,16 +90,23 @@ export const createSignIns = (configs: readonly MountConfig[], parts: SignInPart
     /** Returns the address where people sign in to a server; null: they do not. */
     pageOf: (server: string): string | null => (targets.has(server) ? addressOf(server) : null),
     /** Returns the address to which a browser goes, and a cookie that it brings back. Rejects with SignInError. */
-    begin: async (owner: Owner): Promise<{ address: string; cookie: string }> => {
+    begin: async (owner: Owner, keyHash: string): Promise<{ address: string; cookie: string }> => {
       const id = randomBase62(43);
       const oauth: OAuthState = {};
       const address = await ask(owner.server, oauth, { state: id });
       const until = clock.now() + signInMs;
-      await keep(owner, pendingName, { id, oauth, until, endsAt: null, renewingUntil: 0 });
+      await keep(owner, pendingName, { id, oauth, keyHash, until, endsAt: null, renewingUntil: 0 });
       return { address, cookie: `${owner.accountId}.${id}` };
     },
-    /** Keeps the tokens for what a browser brings back, once. Returns whose they are. Rejects with SignInError. */
-    finish: async (server: string, query: URLSearchParams, cookie: string): Promise<Owner> => {
+    /**
+     * Keeps the tokens for what a browser brings back, once. `mayFinish`: tells whether the key with which the person began
+     * still counts. Returns whose they are. Rejects with SignInError.
+     */
+    finish: async (
+      server: string,
+      query: URLSearchParams,
+      { cookie, mayFinish }: { cookie: string; mayFinish: (keyHash: string) => Promise<boolean> },
+    ): Promise<Owner> => {
       const [accountId = '', state] = cookie.split('.');
       const owner = { accountId, server };
       const found = await readGrant(owner, pendingName);
@@ -101,12 +114,27 @@ export const createSignIns = (configs: readonly MountConfig[], parts: SignInPart
       const isOwn = isKnown && query.get('state') === state;
       if (!isOwn || (await vault.set({ ...owner, name: pendingName }, null, found.secret)) === null)
         throw new SignInError('It is finished, took more than ten minutes, or began in another browser.');
+      if (!(await mayFinish(found.keyHash ?? ''))) throw new SignInError('The key has ended meanwhile.');
       const code = query.get('code');
       if (code === null || !isOfIssuer(found.oauth, query.get('iss')))
         throw new SignInError('The server did not allow it.');
       await ask(server, found.oauth, { code });
       await keep(owner, signInName, { id: newId(), ...toLife(found.oauth, clock.now()) });
+      onChange(owner);
       return owner;
+    },
+    /** Removes the tokens of an account, and tells the authorization server. Returns false if there was nothing to remove. */
+    end: async (owner: Owner): Promise<boolean> => {
+      const found = await readGrant(owner, signInName);
+      const kept = await vault.list(owner, [signInName, pendingName]);
+      for (const { name } of kept) await vault.set({ ...owner, name }, null);
+      onChange(owner);
+      const target = targets.get(owner.server);
+      if (found !== null && target !== undefined)
+        await revokeGrant(target, found.oauth, outbound).catch((error: unknown) =>
+          log.warn({ ...owner, reason: String(error) }, 'an authorization server was not told of a sign-out'),
+        );
+      return kept.length > 0;
     },
     /** Leaves a sign-in out that the account made at another address, issuer or client of the server. */
     current: (owner: Owner, secrets: readonly ToolSecret[]): ToolSecret[] =>

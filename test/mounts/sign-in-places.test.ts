@@ -11,15 +11,15 @@ const openHere = async (origin: string, more: Partial<Parameters<typeof openSign
     { name: 'T', status: 'active', isSandbox: false },
   );
   const owner = { accountId: id, server: 'notes' };
-  return { owner, ...openSignIns(origin, { store, owner, ...more }) };
+  return openSignIns(origin, { store, owner, ...more });
 };
 
 it('leads people to the issuer that the operator names, wherever the server would lead them', async () => {
   const stranger = await startAuthority();
   const { origin, authority, asked } = await startAuthority();
   authority.named = stranger.origin;
-  const { begin, owner, signIn } = await openHere(origin, { oauth: { issuer: origin } });
-  const { address } = await begin(owner);
+  const { begin, signIn } = await openHere(origin, { oauth: { issuer: origin } });
+  const { address } = await begin();
   expect(new URL(address).origin).toBe(origin);
   expect(new URL(address).searchParams.get('resource')).toBe(`${origin}/mcp`);
   await signIn();
@@ -32,18 +32,18 @@ it.each(['ms-word:ofe|u|https://evil.example.com/a.docx', 'http://evil.example.c
   async (address) => {
     const { origin, authority } = await startAuthority();
     authority.metadata = { authorization_endpoint: address };
-    const { begin, owner } = await openHere(origin);
-    await expect(begin(owner)).rejects.toThrow('no https address');
+    const { begin } = await openHere(origin);
+    await expect(begin()).rejects.toThrow('no https address');
   },
 );
 
 it('wants to hear of PKCE from an authorization server that the operator does not name', async () => {
   const { origin, authority } = await startAuthority();
   authority.metadata = { code_challenge_methods_supported: undefined };
-  const { begin, owner } = await openHere(origin);
-  await expect(begin(owner)).rejects.toThrow('PKCE');
+  const { begin } = await openHere(origin);
+  await expect(begin()).rejects.toThrow('PKCE');
   const named = await openHere(origin, { oauth: { issuer: origin } });
-  await expect(named.begin(named.owner)).resolves.toMatchObject({ address: expect.any(String) });
+  await expect(named.begin()).resolves.toMatchObject({ address: expect.any(String) });
 });
 
 it.each(['', 'two words', 'one\r\nx-more: 1', 'é'])(

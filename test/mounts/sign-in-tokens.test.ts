@@ -28,7 +28,7 @@ describe.each(testEngines())('the tokens of a sign-in on $kind', ({ create }) =>
   it('are asked for with PKCE, for the resource, with the scopes that the server asks for', async () => {
     const { origin, asked } = await startAuthority();
     const { begin, finish, give } = open(origin);
-    const { address, cookie } = await begin(owner);
+    const { address, cookie } = await begin();
     const { searchParams, pathname } = new URL(address);
     expect(pathname).toBe('/authorize');
     const state = searchParams.get('state') ?? '';
@@ -42,7 +42,7 @@ describe.each(testEngines())('the tokens of a sign-in on $kind', ({ create }) =>
       state: expect.stringMatching(/^\w{43}$/),
       resource: `${origin}/mcp`,
     });
-    await finish(server, new URLSearchParams({ state, code: 'the code' }), cookie);
+    await finish(new URLSearchParams({ state, code: 'the code' }), cookie);
     const sent = new URLSearchParams(asked()[0]);
     expect(sent.get('code_verifier')).toMatch(/^[\w.~-]{43,128}$/);
     expect(sent.get('resource')).toBe(`${origin}/mcp`);
@@ -54,11 +54,11 @@ describe.each(testEngines())('the tokens of a sign-in on $kind', ({ create }) =>
     const { begin, finish, clock } = open(origin);
     const back = ({ address }: { address: string }) =>
       new URLSearchParams({ code: 'c', state: new URL(address).searchParams.get('state') ?? '' });
-    const first = await begin(owner);
-    const second = await begin(owner);
-    await expect(finish(server, back(first), first.cookie)).rejects.toThrow('took more');
+    const first = await begin();
+    const second = await begin();
+    await expect(finish(back(first), first.cookie)).rejects.toThrow('took more');
     clock.ms = 600_000;
-    await expect(finish(server, back(second), second.cookie)).rejects.toThrow('took more');
+    await expect(finish(back(second), second.cookie)).rejects.toThrow('took more');
   });
 
   it('are renewed before their end, and when the server refuses one', async () => {
@@ -181,7 +181,7 @@ describe.each(testEngines())('the tokens of a sign-in on $kind', ({ create }) =>
   ])('are not asked for where the authorization server %s', async (_what, change, problem) => {
     const { origin, authority, asked } = await startAuthority();
     change(origin, authority);
-    await expect(open(origin).begin(owner)).rejects.toThrow(problem);
+    await expect(open(origin).begin()).rejects.toThrow(problem);
     expect(asked()).toEqual([]);
   });
 

@@ -55,6 +55,7 @@ export const startAuthority = async () => {
     if (path === '/register')
       return writeJson(response, { ...(JSON.parse(body) as object), client_id: 'us' }, 201);
     if (path === '/revoke') return writeJson(response, {});
+    if (path === '/broken') return writeJson(response, {}, 503);
     if (path !== '/token') return false;
     const refreshToken = new URLSearchParams(body).get('refresh_token') ?? `code of ${given}`;
     const {
@@ -100,14 +101,18 @@ export const openSignIns = (
     ...{ clock, log, outbound, clientInfo: { name: 'causeway', version: '1' } },
     vault,
     publicUrl: () => 'https://gateway.example.com',
+    onChange: () => undefined,
   });
   const mounted = signIns.withTokens(config, owner.accountId).target as HttpTarget;
+  const begin = () => signIns.begin(owner, 'the hash of a key');
+  const finish = (back: URLSearchParams, cookie: string) =>
+    signIns.finish(server, back, { cookie, mayFinish: async () => true });
   const signIn = async (): Promise<void> => {
-    const { address, cookie } = await signIns.begin(owner);
+    const { address, cookie } = await begin();
     const state = new URL(address).searchParams.get('state') ?? '';
-    await signIns.finish(server, new URLSearchParams({ state, code: 'the code' }), cookie);
+    await finish(new URLSearchParams({ state, code: 'the code' }), cookie);
   };
   const lacks = async (): Promise<boolean> =>
     (await store.listToolSecrets(owner)).every(({ name }) => name !== 'sign-in');
-  return { ...signIns, vault, clock, lines, signIn, give: mounted.tokens!, lacks };
+  return { ...signIns, begin, finish, vault, clock, lines, signIn, give: mounted.tokens!, lacks };
 };
