@@ -32,7 +32,10 @@ export type Config = ReturnType<typeof readConfig>;
 export const readConfig = (
   environment: Environment,
   yamlText: string | null,
-  given: Omit<SettingTexts, 'file'> = { environment, sourceOf: () => 'environment' },
+  given: Omit<SettingTexts, 'file'> & { envFile?: string | undefined } = {
+    environment,
+    sourceOf: () => 'environment',
+  },
 ) => {
   // Keys of upstreams are in variables that the file names.
   const fileWords = new Set(yamlText?.match(/\w+/g));
@@ -91,6 +94,7 @@ export const readConfig = (
       environment,
       hidden: [
         ...[values.DATA_DIR, values.CAUSEWAY_CONFIG, values.MEDIA_DIR ?? values.DATA_DIR],
+        ...(given.envFile === undefined ? [] : [given.envFile]),
         ...Object.keys(keyFileVariables).flatMap((name) => given.environment[name] || []),
       ],
       hasSecretsKey: values.TOOLS_SECRETS_KEY !== undefined,
