@@ -27,7 +27,9 @@ export const signRequests =
   (send: Send, giveToken: GiveToken): Send =>
   async (url, request) => {
     for (let refused: string | null = null; ;) {
-      const token = await giveToken(refused);
+      const token = await giveToken(refused).catch((error: unknown) => {
+        throw error instanceof UnsentError ? error : new UnsentError('the token could not be read');
+      });
       const headers = { ...request.headers, authorization: `Bearer ${token}` };
       const answer = await send(url, { ...request, headers }).catch((error: unknown) => {
         // The server refused the first one, and knows a proof that was in it.

@@ -198,3 +198,16 @@ describe.each([
     expect(said).toContain('Bearer [token] is wrong');
   });
 });
+
+it('leaves a call unsent whose token cannot be read', async () => {
+  const { origin, seen } = await startHttpMcp();
+  let isAway = false;
+  const tokens = async (): Promise<string> => {
+    if (isAway) throw new Error('the store is away');
+    return 'token-of-it';
+  };
+  const server = await connect(httpTarget(`${origin}/mcp`, { tokens }));
+  isAway = true;
+  expect(await call(server)).toMatchObject({ kind: 'unsent' });
+  expect(seen.some(({ body }) => body.includes('tools/call'))).toBe(false);
+});
