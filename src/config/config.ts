@@ -93,10 +93,9 @@ export const readConfig = (
     mounts: readMounts(file.mcp_servers, {
       environment,
       hidden: [
-        ...[values.DATA_DIR, values.CAUSEWAY_CONFIG, values.MEDIA_DIR ?? values.DATA_DIR],
-        ...(given.envFile === undefined ? [] : [given.envFile]),
-        ...Object.keys(keyFileVariables).flatMap((name) => given.environment[name] || []),
-      ],
+        ...[values.DATA_DIR, values.CAUSEWAY_CONFIG, values.MEDIA_DIR, given.envFile],
+        ...Object.keys(keyFileVariables).map((name) => given.environment[name]),
+      ].flatMap((path) => path || []),
       hasSecretsKey: values.TOOLS_SECRETS_KEY !== undefined,
     }),
     /** Variables that look like settings of ours and are none. */

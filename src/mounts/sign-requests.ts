@@ -27,7 +27,7 @@ export const signRequests =
   (send: Send, giveToken: GiveToken): Send =>
   async (url, request) => {
     for (let refused: string | null = null; ;) {
-      const token = await giveToken(refused).catch((error: unknown) => {
+      const token: string = await giveToken(refused).catch((error: unknown) => {
         throw error instanceof UnsentError ? error : new UnsentError('the token could not be read');
       });
       const headers = { ...request.headers, authorization: `Bearer ${token}` };

@@ -21,8 +21,8 @@ describe.each(testEngines())('a sign-in that is kept on $kind', ({ create }) => 
   afterEach(() => data.remove());
   const open = (origin: string, more: Partial<Parameters<typeof openSignIns>[1]> = {}) =>
     openSignIns(origin, { store: data.store, owner, ...more });
-  const lacks = async ({ vault, current }: ReturnType<typeof open>): Promise<boolean> =>
-    current(owner, await vault.list(owner, ['sign-in'])).length === 0;
+  const lacks = async ({ list }: ReturnType<typeof open>): Promise<boolean> =>
+    (await list(owner, ['sign-in'])).length === 0;
 
   it('counts for its own address, issuer and client alone', async () => {
     const { origin } = await startAuthority();
