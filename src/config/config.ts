@@ -32,7 +32,10 @@ export type Config = ReturnType<typeof readConfig>;
 export const readConfig = (
   environment: Environment,
   yamlText: string | null,
-  given: Omit<SettingTexts, 'file'> = { environment, sourceOf: () => 'environment' },
+  given: Omit<SettingTexts, 'file'> & { envFile?: string | undefined } = {
+    environment,
+    sourceOf: () => 'environment',
+  },
 ) => {
   // Keys of upstreams are in variables that the file names.
   const fileWords = new Set(yamlText?.match(/\w+/g));
@@ -90,9 +93,9 @@ export const readConfig = (
     mounts: readMounts(file.mcp_servers, {
       environment,
       hidden: [
-        ...[values.DATA_DIR, values.CAUSEWAY_CONFIG, values.MEDIA_DIR ?? values.DATA_DIR],
-        ...Object.keys(keyFileVariables).flatMap((name) => given.environment[name] || []),
-      ],
+        ...[values.DATA_DIR, values.CAUSEWAY_CONFIG, values.MEDIA_DIR, given.envFile],
+        ...Object.keys(keyFileVariables).map((name) => given.environment[name]),
+      ].flatMap((path) => path || []),
       hasSecretsKey: values.TOOLS_SECRETS_KEY !== undefined,
     }),
     /** Variables that look like settings of ours and are none. */

@@ -51,6 +51,7 @@ export const loadConfig = async (environment: Environment, options: SettingOptio
   const all = await readKeyFiles(given);
   return readConfig(all, readYamlFile(all), {
     environment: given,
+    envFile: options.envFile,
     sourceOf: (name) => {
       if (name === 'DATA_DIR' && options.dataDir !== undefined) return '--data-dir';
       return environment[name] === undefined ? '--env-file' : 'environment';

@@ -1,13 +1,22 @@
 import type { ListToolsResult } from '@modelcontextprotocol/server';
 import type { Services } from '../operations/call.ts';
 import type { McpMethods, ServedMethods } from './create-mcp-methods.ts';
-import { createMountedMethods } from './create-mounted-methods.ts';
+import { createMountedMethods, type MountedOptions } from './create-mounted-methods.ts';
 import { isMountedName } from './tool-catalogue.ts';
 import type { McpIdentity } from './tool-list.ts';
 
 /** Adds the tools of the mounted servers that are offered to connections to our own. */
-export const addMountedTools = (ours: McpMethods, services: Services): ServedMethods => {
-  const mounted = createMountedMethods(services, services.mounts.accountServers, ours.askByUrl);
+export const addMountedTools = (
+  ours: McpMethods,
+  services: Services,
+  operation: MountedOptions['operation'],
+): ServedMethods => {
+  const { askByUrl } = ours;
+  const mounted = createMountedMethods(services, {
+    servers: services.mounts.accountServers,
+    operation,
+    askByUrl,
+  });
   const made = new WeakMap<ListToolsResult, { others: ListToolsResult; list: ListToolsResult }>();
   const join = (own: ListToolsResult, others: ListToolsResult): ListToolsResult => {
     const known = made.get(own);

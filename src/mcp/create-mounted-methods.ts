@@ -11,8 +11,7 @@ import { withoutKeys } from '../kit/log-request.ts';
 import type { OfferedTool } from '../mounts/create-mounts.ts';
 import type { Answer } from '../operations/answer.ts';
 import type { Services } from '../operations/call.ts';
-import { soldToWallets } from '../operations/per-call-sale.ts';
-import { callMountedTool } from '../operations/tools/call-mounted-tool.ts';
+import type { Operation } from '../operations/definition.ts';
 import { offeredTools } from '../operations/tools/offered-tools.ts';
 import { priceInWords } from '../operations/tools/tool-price.ts';
 import type { AskByUrl } from './ask-by-url.ts';
@@ -42,16 +41,23 @@ interface Found {
   list: ListToolsResult;
 }
 
-/** Makes the protocol's methods over the tools of these mounted servers. */
+export interface MountedOptions {
+  servers: readonly string[];
+  /** The operation that calls a tool, as it is sold here. */
+  operation: Operation;
+  /** By default nobody is asked. */
+  askByUrl?: AskByUrl;
+}
+
+/** Makes the protocol's methods over the tools of mounted servers. */
 export const createMountedMethods = (
   services: Services,
-  servers: readonly string[],
-  askByUrl: AskByUrl = async () => null,
+  { servers, operation, askByUrl = async () => null }: MountedOptions,
 ): ServedMethods => {
   const names = nameServer(services);
   const logged = createLogged(services);
   const find = createFind(services, servers);
-  const call = createCall(services, { servers, askByUrl, find });
+  const call = createCall(services, { servers, operation, askByUrl, find });
   const methods: Omit<ServedMethods, 'createServer'> = {
     ...names,
     listHint,
@@ -105,17 +111,12 @@ const createFind = (services: Services, servers: readonly string[]) => {
 /** Calls a tool by its own name, or by those that stand for all. */
 const createCall = (
   services: Services,
-  {
-    servers,
-    askByUrl,
-    find,
-  }: { servers: readonly string[]; askByUrl: AskByUrl; find: ReturnType<typeof createFind> },
+  { servers, operation, askByUrl, find }: Required<MountedOptions> & { find: ReturnType<typeof createFind> },
 ) => {
   const { config } = services;
   const keyMember = `${config.brand}/idempotency-key`;
   const keyName = `_meta["${keyMember}"]`;
   const inToolWords = createToolWords([], keyName);
-  const operation = config.wallets.isOn ? soldToWallets(callMountedTool) : callMountedTool;
 
   const callNamed = (
     { name, arguments: input = {} }: CallToolRequestParams,

@@ -16,6 +16,7 @@ import { type RequestNote, watchClient } from '../kit/log-request.ts';
 import { readBody } from '../kit/streams.ts';
 import type { Call, Services } from '../operations/call.ts';
 import type { Operation } from '../operations/definition.ts';
+import { callMountedTool } from '../operations/tools/call-mounted-tool.ts';
 import { addMountedTools } from './add-mounted-tools.ts';
 import { createMcpMethods, type McpMethods, type ServedMethods } from './create-mcp-methods.ts';
 import { createMountedMethods } from './create-mounted-methods.ts';
@@ -66,7 +67,7 @@ export type McpMount = ReturnType<typeof createMcpMount>;
 export const createMcpMount = ({ services, operations, sender }: McpMountOptions) => {
   const { config, log } = services;
   const methods = createMcpMethods({ services, operations });
-  const addresses = createAddresses(methods, services);
+  const addresses = createAddresses(methods, { services, operations });
   const passesOrigin = createOriginGuard(services);
   const tokens = createTokenGuard({
     scopeFor: methods.scopeFor,
@@ -150,23 +151,30 @@ interface Address {
 }
 
 /** The addresses of the operations, and of the tools of mounted servers: of all of them, of each, and for connections. */
-const createAddresses = (usual: McpMethods, services: Services): ReadonlyMap<string, Address> => {
+const createAddresses = (
+  usual: McpMethods,
+  { services, operations }: Pick<McpMountOptions, 'services' | 'operations'>,
+): ReadonlyMap<string, Address> => {
   const serveBy = (methods: ServedMethods) => ({
     methods,
     answerDirectly: createAnswerDirectly(methods),
     answerByLibrary: createAnswerByLibrary(methods, services),
   });
   const ours = serveBy(usual);
-  const { servers, accountServers } = services.mounts;
-  const serveMounted = (path: string, among: readonly string[]) =>
-    [path, { group: 'tools' as const, ...serveBy(createMountedMethods(services, among)) }] as const;
+  const { servers: all, accountServers } = services.mounts;
+  const operation = operations.find(({ name }) => name === callMountedTool.name) ?? callMountedTool;
+  const serveMounted = (path: string, servers: readonly string[]) =>
+    [
+      path,
+      { group: 'tools' as const, ...serveBy(createMountedMethods(services, { servers, operation })) },
+    ] as const;
   const addresses = new Map<string, Address>([
     ...[...groups].map(([path, group]) => [path, { group, ...ours }] as const),
-    ...(servers.length > 0 ? [serveMounted('/mcp/tools', servers)] : []),
-    ...servers.map((server) => serveMounted(`/mcp/tools/${server}`, [server])),
+    ...(all.length > 0 ? [serveMounted('/mcp/tools', all)] : []),
+    ...all.map((server) => serveMounted(`/mcp/tools/${server}`, [server])),
   ]);
   if (accountServers.length > 0)
-    addresses.set(mainResource, { group: 'all', ...serveBy(addMountedTools(usual, services)) });
+    addresses.set(mainResource, { group: 'all', ...serveBy(addMountedTools(usual, services, operation)) });
   return addresses;
 };
 

@@ -49,7 +49,7 @@ export const createAccountMounts = (
   /** Finds or starts the server of an account, for a call. Null: there is no room, or a secret is not set. */
   const take = async (owner: Owner): Promise<AccountMount | null> => {
     const names = namesOf(owner.server);
-    const sealed = await vault.list(owner, names);
+    const sealed = await signIns.list(owner, names);
     const config = byName.get(owner.server);
     if (isClosed || config === undefined || sealed.length < names.length) return null;
     const secrets = signIns.identify(owner, sealed);
@@ -73,12 +73,6 @@ export const createAccountMounts = (
     return started;
   };
 
-  const restMs = (owner: Owner): number | null => {
-    const found = running.get(keyOf(owner));
-    // One that is starting is waited for.
-    if (found?.ending.signal.aborted === false) return found.mount.restMs() || null;
-    return found === undefined && findRoom(running, max, owner) === null ? busyMs : null;
-  };
   const call = async (owner: Owner, called: CalledTool, context: CallContext): Promise<MountOutcome> => {
     const used = await take(owner).catch((error: unknown) => {
       parts.log.error({ err: error, ...owner }, 'the secrets of an account could not be read');
@@ -89,10 +83,12 @@ export const createAccountMounts = (
 
   return {
     namesOf,
+    /** Ends what runs with former secrets or a former sign-in of an account. The next call starts it anew. */
+    restart: (owner: Owner): void => endOne(running, owner),
     /** Returns the names of the secrets that an account has not set. Rejects if the store fails. */
     lacks: async (owner: Owner): Promise<string[]> => {
       const names = namesOf(owner.server);
-      const set = names.length === 0 ? [] : await vault.list(owner, names);
+      const set = names.length === 0 ? [] : await signIns.list(owner, names);
       return names.filter((name) => set.every((secret) => secret.name !== name));
     },
     /** Returns whether a value can be a secret for a server. In a header it is printable ASCII. */
@@ -101,13 +97,16 @@ export const createAccountMounts = (
     /** Sets secrets of an account, or (null) removes them, and ends what runs with the former ones. */
     set: async (owner: Owner, values: Readonly<Record<string, string | null>>): Promise<void> => {
       for (const [name, value] of Object.entries(values)) await vault.set({ ...owner, name }, value);
-      running.get(keyOf(owner))?.ending.abort();
+      endOne(running, owner);
     },
     /** Returns the mount that an account calls; null: that of all. */
     mountOf: (owner: Owner): Pick<AccountMount['mount'], 'restMs' | 'call'> | null =>
       namesOf(owner.server).length === 0
         ? null
-        : { restMs: () => restMs(owner), call: (called, context) => call(owner, called, context) },
+        : {
+            restMs: () => findRest(running, max, owner),
+            call: (called, context) => call(owner, called, context),
+          },
     /** Ends all, and starts none from now on; resolves when their processes have ended. */
     close: () => {
       isClosed = true;
@@ -132,9 +131,19 @@ const callTaken = async (
 
 const keyOf = ({ accountId, server }: Owner): string => `${server} ${accountId}`;
 
+const endOne = (running: Running, owner: Owner): void => running.get(keyOf(owner))?.ending.abort();
+
 const end = ({ ending, ended }: AccountMount): Promise<void> => {
   ending.abort();
   return ended;
+};
+
+/** Returns when an account can call its server, in milliseconds; null: now. */
+const findRest = (running: Running, max: number, owner: Owner): number | null => {
+  const found = running.get(keyOf(owner));
+  // One that is starting is waited for.
+  if (found?.ending.signal.aborted === false) return found.mount.restMs() || null;
+  return found === undefined && findRoom(running, max, owner) === null ? busyMs : null;
 };
 
 /** Returns what has to end before one more starts: nothing, or the longest idle one. Null: all are busy. */

@@ -7,7 +7,8 @@ import { createHttpClient } from '../http/http-client.ts';
 import type { OutboundSend } from '../http/create-outbound.ts';
 import { leaveBody, type HttpAnswer } from '../http/send-request.ts';
 import { isJsonObject, parseJson } from '../kit/json.ts';
-import { giveByCredentials, signRequests } from './sign-requests.ts';
+import { noteToken } from './hide-secrets.ts';
+import { giveByCredentials, signRequests, type GiveToken } from './sign-requests.ts';
 import type { HttpTarget } from './mount-settings.ts';
 import { BusyError, PaymentRequiredError, UnsentError } from './mounted-server.ts';
 
@@ -55,15 +56,23 @@ export const createHttpTransport = (target: HttpTarget, parts: HttpParts): Trans
 
 /** Makes `fetch` for a transport of the SDK. `onStreamEnd`: called when the standing stream of `isSse` ends. */
 export const createMountFetch = (
-  { url, isPrivate, isSse, headers: own, oauth, tokens }: HttpTarget,
+  target: HttpTarget,
   { outbound, totalMs, onStreamEnd }: HttpParts & { onStreamEnd: () => void },
 ): { fetch: FetchLike; close: () => Promise<void> } => {
+  const { url, isPrivate, isSse, headers: own, oauth, tokens } = target;
   const { origin } = new URL(url);
   const client = isPrivate ? createHttpClient({ connectMs, allowsHttp2: false }) : null;
   const { send } = client ?? outbound;
   const isOurs = oauth?.per_account === false;
   const giveToken = isOurs ? giveByCredentials(send, oauth, url.replace(/[?#].*/s, '')) : tokens;
-  const sendSigned = giveToken === undefined ? send : signRequests(send, giveToken);
+  const giveNoted: GiveToken | undefined =
+    giveToken &&
+    (async (refused) => {
+      const token = await giveToken(refused);
+      noteToken(target, token);
+      return token;
+    });
+  const sendSigned = giveNoted === undefined ? send : signRequests(send, giveNoted);
   return {
     fetch: async (address, { method = 'GET', headers, body, signal = null } = {}) => {
       if (new URL(address).origin !== origin)

@@ -53,7 +53,7 @@ export interface Mounts {
   /** What accounts set for servers. */
   secrets: Pick<AccountMounts, 'namesOf' | 'lacks' | 'takes' | 'set'>;
   /** How accounts sign in to servers. */
-  signIns: Pick<SignIns, 'pageOf' | 'begin' | 'finish'>;
+  signIns: Pick<SignIns, 'pageOf' | 'begin' | 'finish' | 'end'>;
   /** Calls a tool once, for an account. Never rejects. */
   call(
     tool: Pick<OfferedTool, 'server' | 'tool' | 'pin'> & { accountId: string },
@@ -119,7 +119,7 @@ export const createMounts = ({
   const payers = openPayers(configs, payForCalls);
   const parts = { ...services, groups, times, clientInfo, payers };
   const vault = createSecretVault(store, keys);
-  const signIns = createSignIns(configs, { ...parts, vault });
+  const signIns = createSignIns(configs, { ...parts, vault, onChange: (owner) => accounts.restart(owner) });
   const accounts = createAccountMounts(configs, {
     // What is listed is that of the operator's own start.
     parts: { ...parts, store: { noteMountedTools: async () => undefined }, onTools: () => undefined },

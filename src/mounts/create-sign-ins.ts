@@ -1,46 +1,33 @@
 import { newId, randomBase62 } from '../kit/ids.ts';
-import { outliveOutage, pause } from '../kit/repeat.ts';
-import type { ToolSecret } from '../store/store.ts';
-import { askForGrant, SignInError, stepMs, type OAuthState, type SignInTarget } from './ask-for-grant.ts';
+import { askForGrant, SignInError, type OAuthState } from './ask-for-grant.ts';
+import { createGrants, toLife } from './create-grants.ts';
 import type { MountParts } from './create-mount.ts';
 import type { MountConfig } from './mount-settings.ts';
-import { UnsentError } from './mounted-server.ts';
+import type { SignInTarget } from './oauth-fetch.ts';
 import { signInName } from './oauth-settings.ts';
+import { revokeGrant } from './revoke-grant.ts';
 import type { Owner, SecretVault } from './secret-vault.ts';
 
 interface SignInParts extends Pick<MountParts, 'clock' | 'log' | 'outbound' | 'clientInfo'> {
   vault: SecretVault;
   publicUrl: () => string;
+  /** Called when an account has signed in anew, or out. */
+  onChange: (owner: Owner) => void;
 }
-
-/** A sign-in of an account, as it is encrypted. */
-interface Grant {
-  /** While a person signs in, the state that comes back. Then it stays until the account signs in anew. */
-  id: string;
-  oauth: OAuthState;
-  /** When the token is renewed, or the person is too late. Null: when the server refuses the token. */
-  until: number | null;
-  /** Up to then one gateway renews the token, and the others wait. */
-  renewingUntil: number;
-}
-type StoredGrant = Grant & { secret: ToolSecret };
 
 /** Beside the tokens of an account: its sign-in that was begun last. */
 const pendingName = 'pending-sign-in';
 /** How long a person may take to sign in. */
 export const signInMs = 600_000;
-const pollMs = 250;
-/** A token is renewed in the middle of its life. */
-const halfMs = 500;
 
 type Ask = (server: string, oauth: OAuthState, more?: { state?: string; code?: string }) => Promise<string>;
-type RenewParts = SignInParts & { ask: Ask };
 export type SignIns = ReturnType<typeof createSignIns>;
 
 /** Lets each account sign in to the mounted servers that ask for it, and keeps its tokens in the vault. */
 export const createSignIns = (configs: readonly MountConfig[], parts: SignInParts) => {
-  const { vault, clock, publicUrl } = parts;
+  const { vault, clock, log, outbound, publicUrl, onChange } = parts;
   const targets = new Map(configs.flatMap(toSignInTarget));
+  const places = new Map([...targets].map(([server, target]) => [server, placeOf(target)]));
   const addressOf = (server: string): string => `${publicUrl()}/oauth/tools/${server}`;
   const ask: Ask = async (server, oauth, more) => {
     const target = targets.get(server);
@@ -48,58 +35,68 @@ export const createSignIns = (configs: readonly MountConfig[], parts: SignInPart
     const redirectUrl = `${addressOf(server)}/callback`;
     return askForGrant(target, oauth, { ...parts, ...more, redirectUrl, clientName: parts.clientInfo.name });
   };
-  const keep = (owner: Owner, name: string, grant: Grant) =>
-    vault.set({ ...owner, name }, JSON.stringify(grant));
-
-  /** Returns the token, renewed if its end is near or the server refused it. Rejects with UnsentError. */
-  const giveToken = async (owner: Owner, refused: string | null): Promise<string> => {
-    for (const giveUpAt = performance.now() + 2 * stepMs; performance.now() < giveUpAt;) {
-      const found = await readGrant(vault, owner, signInName);
-      const token = found?.oauth.tokens?.access_token;
-      if (found === null || token === undefined) throw new UnsentError('the account has not signed in');
-      if (token !== refused && clock.now() < (found.until ?? Infinity)) return token;
-      if (clock.now() < found.renewingUntil) await pause(pollMs);
-      else await renewOnce(owner, found, { ...parts, ask });
-    }
-    throw new UnsentError('the token is not renewed in time');
-  };
+  const grants = createGrants({ ...parts, places, renew: ask });
+  const { list, identify } = grants;
 
   return {
     /** Returns the address where people sign in to a server; null: they do not. */
     pageOf: (server: string): string | null => (targets.has(server) ? addressOf(server) : null),
     /** Returns the address to which a browser goes, and a cookie that it brings back. Rejects with SignInError. */
-    begin: async (owner: Owner): Promise<{ address: string; cookie: string }> => {
+    begin: async (owner: Owner, keyHash: string): Promise<{ address: string; cookie: string }> => {
       const id = randomBase62(43);
       const oauth: OAuthState = {};
       const address = await ask(owner.server, oauth, { state: id });
-      await keep(owner, pendingName, { id, oauth, until: clock.now() + signInMs, renewingUntil: 0 });
+      const until = clock.now() + signInMs;
+      await grants.keep(owner, pendingName, { id, oauth, keyHash, until, endsAt: null, renewingUntil: 0 });
       return { address, cookie: `${owner.accountId}.${id}` };
     },
-    /** Keeps the tokens for what a browser brings back, once. Returns whose they are. Rejects with SignInError. */
-    finish: async (server: string, query: URLSearchParams, cookie: string): Promise<Owner> => {
+    /**
+     * Keeps the tokens for what a browser brings back, once. `mayFinish`: tells whether the key with which the person began
+     * still counts. Returns whose they are. Rejects with SignInError.
+     */
+    finish: async (
+      server: string,
+      query: URLSearchParams,
+      { cookie, mayFinish }: { cookie: string; mayFinish: (keyHash: string) => Promise<boolean> },
+    ): Promise<Owner> => {
       const [accountId = '', state] = cookie.split('.');
       const owner = { accountId, server };
-      const found = await readGrant(vault, owner, pendingName);
+      const found = await grants.read(owner, pendingName);
       const isKnown = found !== null && found.id === state && clock.now() < (found.until ?? 0);
       const isOwn = isKnown && query.get('state') === state;
       if (!isOwn || (await vault.set({ ...owner, name: pendingName }, null, found.secret)) === null)
         throw new SignInError('It is finished, took more than ten minutes, or began in another browser.');
+      if (!(await mayFinish(found.keyHash ?? ''))) throw new SignInError('The key has ended meanwhile.');
       const code = query.get('code');
       if (code === null || !isOfIssuer(found.oauth, query.get('iss')))
         throw new SignInError('The server did not allow it.');
       await ask(server, found.oauth, { code });
-      await keep(owner, signInName, toGrant(newId(), found.oauth, clock.now()));
+      await grants.keep(owner, signInName, { id: newId(), ...toLife(found.oauth, clock.now()) });
+      onChange(owner);
       return owner;
     },
-    /** Returns a text that changes with the secrets of an account, but not when a token is renewed. */
-    identify: (owner: Owner, secrets: readonly ToolSecret[]): string =>
-      JSON.stringify(secrets.map((one) => (one.name === signInName ? openGrant(vault, owner, one).id : one))),
+    /** Removes the tokens of an account, and tells the authorization server. Returns false if there was nothing to remove. */
+    end: async (owner: Owner): Promise<boolean> => {
+      const found = await grants.read(owner, signInName);
+      const kept = await vault.list(owner, [signInName, pendingName]);
+      for (const { name } of kept) await vault.set({ ...owner, name }, null);
+      onChange(owner);
+      const target = targets.get(owner.server);
+      if (found !== null && target !== undefined)
+        await revokeGrant(target, found.oauth, outbound).catch((error: unknown) =>
+          log.warn({ ...owner, reason: String(error) }, 'an authorization server was not told of a sign-out'),
+        );
+      return kept.length > 0;
+    },
+    list,
+    identify,
     /** Gives a server the tokens of an account; without one, those of the account that lists the tools. */
     withTokens: (config: MountConfig, account?: string): MountConfig => {
       const { name: server, target } = config;
       if (target.kind !== 'http' || target.oauth?.per_account !== true) return config;
       const accountId = account ?? target.oauth.listed_by;
-      const tokens = (refused: string | null) => giveToken({ accountId: accountId ?? '', server }, refused);
+      const tokens = (refused: string | null) =>
+        grants.giveToken({ accountId: accountId ?? '', server }, refused);
       return accountId === undefined ? config : { ...config, target: { ...target, tokens } };
     },
   };
@@ -110,44 +107,13 @@ const toSignInTarget = ({ name, target }: MountConfig): [string, SignInTarget][]
     ? [[name, { ...target, oauth: target.oauth }]]
     : [];
 
-const openGrant = (vault: SecretVault, owner: Owner, secret: ToolSecret): Grant =>
-  JSON.parse(vault.open(owner, secret)) as Grant;
-
-const readGrant = async (vault: SecretVault, owner: Owner, name: string): Promise<StoredGrant | null> => {
-  const [secret] = await vault.list(owner, [name]);
-  return secret === undefined ? null : { ...openGrant(vault, owner, secret), secret };
-};
+/** Where a sign-in counts: the operator can set another server, or another way to sign in, under the same name. */
+const placeOf = ({ url, oauth: { issuer, client_id } }: SignInTarget): string =>
+  JSON.stringify([url, issuer, client_id]);
 
 /** An answer may name the server that gave it, and does so if the server says that it would (RFC 9207). */
 const isOfIssuer = ({ discovery }: OAuthState, iss: string | null): boolean => {
   const metadata: Record<string, unknown> = discovery?.authorizationServerMetadata ?? {};
   const isNamed = iss !== null || metadata['authorization_response_iss_parameter_supported'] === true;
   return !isNamed || iss === metadata['issuer'];
-};
-
-const toGrant = (id: string, oauth: OAuthState, now: number): Grant => {
-  const seconds = oauth.tokens?.expires_in ?? -1;
-  return { id, oauth, until: seconds < 0 ? null : now + seconds * halfMs, renewingUntil: 0 };
-};
-
-/** One gateway renews, because an authorization server ends a grant whose refresh token comes twice. */
-const renewOnce = async (
-  owner: Owner,
-  { secret, ...grant }: StoredGrant,
-  parts: RenewParts,
-): Promise<void> => {
-  const { vault, clock, log, ask } = parts;
-  const replace = (next: Grant | null, former: Pick<ToolSecret, 'sealed'>) =>
-    vault.set({ ...owner, name: signInName }, next && JSON.stringify(next), former);
-  const taken = await replace({ ...grant, renewingUntil: clock.now() + 2 * stepMs }, secret);
-  if (taken === null) return;
-  const oauth = structuredClone(grant.oauth);
-  const failure = await ask(owner.server, oauth).then(() => null, String);
-  const renewed = failure === null ? toGrant(grant.id, oauth, clock.now()) : grant;
-  const isOver = oauth.tokens === undefined;
-  // The former refresh token may be worth nothing any more.
-  await outliveOutage(() => replace(isOver ? null : renewed, taken), { what: 'keeping a token', log });
-  if (failure === null) return;
-  log.warn({ ...owner, isOver, reason: failure }, 'a token of an account was not renewed');
-  throw new UnsentError('there is no new token');
 };

@@ -3,6 +3,15 @@ import type { MountTarget } from './mount-settings.ts';
 /** Shorter ones are no secrets, and stand in many words. */
 const leastLength = 8;
 
+/** The tokens that went to servers last. No setting has them, and a server may repeat one that was renewed since. */
+const sentTokens = new WeakMap<MountTarget, readonly string[]>();
+
+/** Notes a token that goes to a server, so that it is hidden, too. */
+export const noteToken = (target: MountTarget, token: string): void => {
+  const known = sentTokens.get(target) ?? [];
+  if (!known.includes(token)) sentTokens.set(target, [token, ...known.slice(0, 1)]);
+};
+
 /**
  * Replaces what a server was given (the environment of a program, the credentials for an address) by the names, in a text
  * for the log. A text may have one line alone of a secret.
@@ -29,5 +38,11 @@ const secretsOf = (target: MountTarget): [name: string, value: string][] => {
     name,
     value.replace(/^Bearer /, ''),
   ]);
-  return target.oauth?.secret === undefined ? headers : [...headers, ['client_secret', target.oauth.secret]];
+  const tokens = sentTokens.get(target) ?? [];
+  const secret = target.oauth?.secret;
+  return [
+    ...headers,
+    ...tokens.map((token): [string, string] => ['token', token]),
+    ...(secret === undefined ? [] : [['client_secret', secret] satisfies [string, string]]),
+  ];
 };

@@ -9,8 +9,11 @@ const maxBytes = 65_536;
 /** A token is not used for so long before it ends. */
 const marginSeconds = 30;
 
+/** What a header can have. */
+export const sendableToken = /^[\x21-\x7e]{1,16384}$/;
+
 const tokenAnswer = z.object({
-  access_token: z.string().regex(/^[\x21-\x7e]{1,16384}$/),
+  access_token: z.string().regex(sendableToken),
   expires_in: z.coerce.number().min(0).max(86_400).catch(3_600),
 });
 
@@ -24,7 +27,9 @@ export const signRequests =
   (send: Send, giveToken: GiveToken): Send =>
   async (url, request) => {
     for (let refused: string | null = null; ;) {
-      const token = await giveToken(refused);
+      const token: string = await giveToken(refused).catch((error: unknown) => {
+        throw error instanceof UnsentError ? error : new UnsentError('the token could not be read');
+      });
       const headers = { ...request.headers, authorization: `Bearer ${token}` };
       const answer = await send(url, { ...request, headers }).catch((error: unknown) => {
         // The server refused the first one, and knows a proof that was in it.

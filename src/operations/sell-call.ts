@@ -79,7 +79,7 @@ const quoteOf = async (
     ? quoteOwed(earlier.job)
     : sale.quote(input, services, call.caller ?? undefined);
 
-/** Prices a call as `quoteOf`, or, where it is not sold any more, as the payment that is already settled for it. */
+/** Prices a call as `quoteOf`, or, where it is not sold any more, as the payment for it that is settled or may be. */
 const quotePaid = async (
   order: PaidOrder,
   { owed, requestHash }: { owed: EarlierJob | null; requestHash: string },
@@ -90,8 +90,8 @@ const quotePaid = async (
   } catch (error) {
     const { proofs } = of.call;
     const paid = hasProof(proofs) ? await of.services.x402.findPayment({ proofs, requestHash }) : null;
-    const isSettled = paid?.state === 'settled' || paid?.state === 'delivered';
-    if (!isSettled || paid.requestHash !== requestHash || paid.credit === null) throw error;
+    const isOver = paid === null || paid.state === 'rejected' || paid.state === 'failed';
+    if (isOver || paid.requestHash !== requestHash || paid.credit === null) throw error;
     return { price: paid.credit, unpaidMs: null };
   }
 };
@@ -244,11 +244,15 @@ const paidFor = (
   error.withMessage(
     `${error.message.replace(/[^.!?]$/, '$&.')} The payment of $${formatUsd(price)} is settled, and is balance of the ` +
       (hasKey ? 'account' : "wallet's account, which a sign-in opens") +
-      (isTransient(error.code) && error.code !== 'outcome_unknown'
+      (mayRunLater(error)
         ? ': send the same request with the same payment proof again, or use the balance with a key.'
         : '.'),
     receipt?.headers,
   );
+
+/** Tells whether a call that was refused after its payment has no job, and may run for the same proof. */
+const mayRunLater = ({ code }: AppError): boolean =>
+  code === 'too_many_active_jobs' || (isTransient(code) && code !== 'outcome_unknown');
 
 /** Adds to a refusal for want of balance how the same request can be paid at once. */
 const withTerms = async (

@@ -1,8 +1,9 @@
-import { rmSync, symlinkSync } from 'node:fs';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../../src/config/config.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
 import { describeSettings } from '../../src/config/settings-in-force.ts';
 import { payYaml } from './x402-terms.ts';
 
@@ -193,6 +194,21 @@ describe('mcp_servers', () => {
     expect(() => read({ ...sandboxed, read: ['/srv/keys'] }, environment)).toThrow(
       /would show the server \/srv\/keys\/evm/,
     );
+  });
+
+  it('have no sandbox that shows the env file', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'causeway-env-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const envFile = join(folder, 'env');
+    const config = join(folder, 'causeway.yaml');
+    const shared = join(folder, 'shared');
+    writeFileSync(envFile, `CAUSEWAY_CONFIG=${config}\nTOOLS_SECRETS_KEY=${key}\n`);
+    const readWith = (path: string) => {
+      writeFileSync(config, JSON.stringify({ mcp_servers: { files: { ...sandboxed, read: [path] } } }));
+      return loadConfig({}, { envFile });
+    };
+    await expect(readWith(envFile)).rejects.toThrow(`would show the server ${envFile}`);
+    await expect(readWith(shared)).resolves.toMatchObject({ mounts: [{ name: 'files' }] });
   });
 
   it('have a sandbox with what they name', () => {

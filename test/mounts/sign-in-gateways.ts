@@ -66,7 +66,7 @@ export const startBoth = async (log?: Log, environment: Record<string, string> =
   const oauth = { per_account: true, scope: 'read offline_access', listed_by: listingId };
   const notes = { url: `${remote.url}/mcp/account`, private: true, allow: ['get_balance'], oauth };
   const secrets = { TOOLS_SECRETS_KEY: secretsKey, ...environment };
-  const gateway = await startMountingGateway({ notes, other: notes }, secrets, log);
+  const gateway = await startMountingGateway({ notes, other: notes, callback: notes }, secrets, log);
   onTestFinished(() => gateway.stop());
   const { services } = gateway;
   const now = services.clock.now();

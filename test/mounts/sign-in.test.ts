@@ -78,6 +78,60 @@ it('signs an account out, and tells a client of MCP where a person signs in', as
   expect(unknown.status).toBe(404);
 });
 
+it('tells the authorization server that an account has signed out, also where its server is not mounted any more', async () => {
+  const both = await startBoth();
+  const { gateway, remote } = both;
+  const { apiKey, accountId } = await openAccount(gateway.services);
+  await signIn(both, { key: apiKey, remoteKey: remote.apiKey });
+  const ends = async (): Promise<unknown[]> => {
+    const listed = await remote.call('/v1/connections');
+    return ((await listed.json()) as { data: { revoked_at: unknown }[] }).data.map((one) => one.revoked_at);
+  };
+  expect(await ends()).toEqual([null]);
+  const signOut = (server: string) =>
+    gateway.call(`/v1/tools/${server}/sign-in`, { method: 'DELETE', apiKey });
+  expect((await signOut('notes')).status).toBe(200);
+  expect(await ends()).toEqual([expect.any(String)]);
+  const vault = createSecretVault(gateway.services.store, [secretsKey]);
+  await vault.set({ accountId, server: 'gone', name: 'sign-in' }, '{}');
+  expect(await (await signOut('gone')).json()).toEqual({ server: 'gone', set: [], lacking: [] });
+  expect((await signOut('gone')).status).toBe(404);
+  expect(await gateway.services.store.listToolSecrets({ accountId, server: 'gone' })).toEqual([]);
+});
+
+it('does not finish a sign-in whose key has ended meanwhile', async () => {
+  const both = await startBoth();
+  const { gateway, remote } = both;
+  const { apiKey, accountId } = await openAccount(gateway.services);
+  const browser = openBrowser();
+  const person = { key: apiKey, remoteKey: remote.apiKey, browser };
+  const { next } = await beginSignIn(gateway, person);
+  const back = await allowAt(remote, person, next);
+  const { store, clock } = gateway.services;
+  await store.setAccountStatus({ id: accountId, status: 'suspended', now: clock.now() });
+  expect(await read(await browser.go(back))).toMatchObject({
+    status: 400,
+    text: expect.stringContaining('The key has ended'),
+  });
+  expect(await store.listToolSecrets({ accountId, server: 'notes' })).toEqual([]);
+});
+
+it('serves an account that has signed in anew at once, however long its server was away', async () => {
+  const both = await startListed();
+  const { gateway, remote } = both;
+  const { apiKey, accountId } = await openAccount(gateway.services);
+  await signIn(both, { key: apiKey, remoteKey: remote.apiKey });
+  expect((await call(both, apiKey)).status).toBe(200);
+  const listed = await remote.call('/v1/connections');
+  const { data } = (await listed.json()) as { data: { id: string }[] };
+  for (const { id } of data) await remote.call(`/v1/connections/${id}`, { method: 'DELETE' });
+  await call(both, apiKey);
+  const restMs = () => gateway.services.mounts.restMs({ accountId, server: 'notes' }) ?? 0;
+  await expect.poll(restMs, { timeout: 60_000 }).toBeGreaterThan(6_000);
+  await signIn(both, { key: apiKey, remoteKey: remote.apiKey });
+  expect((await call(both, apiKey)).status).toBe(200);
+});
+
 it('asks for another sign-in when the authorization server has ended the grant', async () => {
   const { log, lines } = createRecordedLog();
   const both = await startListed(log);
@@ -165,4 +219,6 @@ it('signs in with a key without limits alone, on its own page', async () => {
   expect(await read(crossSite)).toMatchObject({ status: 400, text: expect.stringContaining('Another site') });
   expect(crossSite.headers.get('set-cookie')).toBeNull();
   expect((await fetch(`${gateway.url}/oauth/tools/files`)).status).toBe(404);
+  // The name of a server is no path of another one.
+  expect((await beginSignIn(gateway, { key: gateway.apiKey }, 'callback')).next).not.toBeNull();
 });

@@ -3,6 +3,8 @@ import { createOutbound } from '../../src/http/create-outbound.ts';
 import { OutboundError } from '../../src/http/outbound.ts';
 import type { HttpAnswer } from '../../src/http/send-request.ts';
 import { connectServer } from '../../src/mounts/connect-server.ts';
+import { toReason } from '../../src/mounts/hide-secrets.ts';
+import type { HttpTarget } from '../../src/mounts/mount-settings.ts';
 import type { OAuthSettings } from '../../src/mounts/oauth-settings.ts';
 import { UnsentError, type MountedServer } from '../../src/mounts/mounted-server.ts';
 import { giveByCredentials, signRequests } from '../../src/mounts/sign-requests.ts';
@@ -50,10 +52,11 @@ const { log, lines } = createRecordedLog();
 const open = async (
   origin: string,
   { isPrivate = true, oauth = account(origin) }: { isPrivate?: boolean; oauth?: OAuthSettings } = {},
-): Promise<MountedServer> => {
+): Promise<MountedServer> => connect(httpTarget(`${origin}/mcp?key=k`, { oauth, isPrivate }));
+
+const connect = async (target: HttpTarget): Promise<MountedServer> => {
   const outbound = createOutbound({ allowsLoopback: false, userAgent: 'test' });
   onTestFinished(() => outbound.close());
-  const target = httpTarget(`${origin}/mcp?key=k`, { oauth, isPrivate });
   const server = await connectServer(mountConfig('remote', target), {
     log,
     outbound,
@@ -171,4 +174,40 @@ describe('client credentials', () => {
       );
     expect(seen).toEqual([]);
   });
+});
+
+describe.each([
+  ['of an account', (origin: string) => httpTarget(`${origin}/mcp`, { tokens: async () => 'token-of-it' })],
+  ['of client credentials', (origin: string) => httpTarget(`${origin}/mcp`, { oauth: account(origin) })],
+])('a token %s', (_whose, targetOf) => {
+  it.each([-32_602, -32_000])('is told to nobody by an error %i that repeats it', async (code) => {
+    const { origin } = await startHttpMcp(({ path, headers, body }, response) => {
+      const answer = (text: object): true => {
+        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(text));
+        return true;
+      };
+      if (path === '/token') return answer({ access_token: 'token-of-it', token_type: 'Bearer' });
+      if (!body.includes('tools/call')) return false;
+      const error = { code, message: `${headers.authorization} is wrong` };
+      return answer({ jsonrpc: '2.0', id: JSON.parse(body).id, error });
+    });
+    const target = targetOf(origin);
+    const outcome = await call(await connect(target));
+    const said =
+      outcome.kind === 'answered' ? JSON.stringify(outcome.result) : toReason(outcome.cause, target);
+    expect(said).toContain('Bearer [token] is wrong');
+  });
+});
+
+it('leaves a call unsent whose token cannot be read', async () => {
+  const { origin, seen } = await startHttpMcp();
+  let isAway = false;
+  const tokens = async (): Promise<string> => {
+    if (isAway) throw new Error('the store is away');
+    return 'token-of-it';
+  };
+  const server = await connect(httpTarget(`${origin}/mcp`, { tokens }));
+  isAway = true;
+  expect(await call(server)).toMatchObject({ kind: 'unsent' });
+  expect(seen.some(({ body }) => body.includes('tools/call'))).toBe(false);
 });

@@ -171,6 +171,39 @@ describe.each(engines.all)('a mounted tool on $engine', ({ databaseUrl }) => {
     },
   );
 
+  it('is not paid for by an account that has as many calls of its server as it may', async () => {
+    const wallet = await sale.openWallet();
+    await sale.pay(wallet, 'work');
+    const { mounts, store } = sale.gateway.services;
+    const account = await store.findWalletAccount({ wallet: wallet.name, isSandbox: true });
+    const before = sale.runs('work');
+    const turns = Array.from({ length: 32 }, () => mounts.takeTurn({ server: 'shop' }, account?.id ?? ''));
+    const paid = await sale.charged(async () => {
+      const refused = await sale.pay(wallet, 'work');
+      expect([refused.status, await codeOf(refused)]).toEqual([429, 'too_many_active_jobs']);
+      turns.forEach((release) => release?.());
+    });
+    expect([paid, sale.runs('work') - before]).toEqual(['0.00', 0]);
+  });
+
+  it('that has no room after its payment runs for the same proof later, as the refusal says', async () => {
+    const wallet = await sale.openWallet();
+    const before = sale.runs('work');
+    const { mounts } = sale.gateway.services;
+    const take = vi.spyOn(mounts, 'takeTurn').mockReturnValueOnce(() => undefined);
+    take.mockReturnValueOnce(null);
+    const paid = await sale.charged(async () => {
+      const refused = await sale.pay(wallet, 'work');
+      const { error } = (await refused.json()) as { error: { code: string; message: string } };
+      expect([refused.status, error.code]).toEqual([429, 'too_many_active_jobs']);
+      expect(error.message).toContain('send the same request with the same payment proof again');
+      take.mockRestore();
+      const later = await sale.ask('work', {}, { headers: { 'payment-signature': wallet.proof } });
+      expect(later.status).toBe(200);
+    });
+    expect([paid, await sale.balanceOf(wallet), sale.runs('work') - before]).toEqual(['0.01', '0.008', 1]);
+  });
+
   it('that was paid for answers the same proof when it is not offered any more', async () => {
     const wallet = await sale.openWallet();
     const made = await textOf(await sale.pay(wallet, 'work'));
@@ -181,6 +214,27 @@ describe.each(engines.all)('a mounted tool on $engine', ({ databaseUrl }) => {
     expect([again.status, await textOf(again)]).toEqual([200, made]);
     expect((await sale.ask('work', { count: 1 }, { headers })).status).toBe(404);
     look.mockRestore();
+  });
+
+  it('that is taken back while it is paid answers the same proof by what becomes of the payment', async () => {
+    const wallet = await sale.openWallet();
+    const { controls } = sale.chains.base;
+    const { mounts } = sale.gateway.services;
+    const sent = (): number => controls.callCount('eth_sendRawTransaction');
+    const before = sent();
+    await controls.setAutomine(false);
+    const paying = sale.pay(wallet, 'work');
+    try {
+      await expect.poll(sent, { timeout: 20_000 }).toBe(before + 1);
+      const look = vi.spyOn(mounts, 'offered').mockResolvedValue([]);
+      const again = await sale.ask('work', {}, { headers: { 'payment-signature': wallet.proof } });
+      expect([again.status, await codeOf(again)]).toEqual([409, 'payment_in_progress']);
+      look.mockRestore();
+    } finally {
+      await controls.setAutomine(true);
+      await controls.mine();
+    }
+    expect((await paying).status).toBe(200);
   });
 
   it('asks nobody to pay for what is free or not offered', async () => {

@@ -78,6 +78,8 @@ const sale: PrepaidSale<Input, OfferedTool, Needs & Services> = {
     check: async (called, call, services) => {
       const tool = await admitCall(called, call, services);
       await assertAffordable(tool.price, call, services);
+      // An account that has no turn left now does not pay. The call takes its own when it runs.
+      takeTurn(tool, call, services)();
       await countCall(tool, call, services);
       return tool;
     },

@@ -93,8 +93,8 @@ export const endToolSignIn = readOperation<Pick<Input, 'server'>, Pick<Services,
   name: 'end_tool_sign_in',
   title: 'Sign out of tools',
   description:
-    'Removes the tokens of this account for a mounted server where a person signed in. The server is not told. Not with a ' +
-    'key that has limits. Free.',
+    'Removes the tokens of this account for a mounted server where a person signed in, and tells its authorization server ' +
+    'where that takes it. Not with a key that has limits. Free.',
   input: z.object({ server: input.shape.server }),
   method: 'DELETE',
   path: '/v1/tools/{server}/sign-in',
@@ -112,9 +112,11 @@ export const endToolSignIn = readOperation<Pick<Input, 'server'>, Pick<Services,
   },
   handle: async ({ server }, { caller }, { mounts }) => {
     assertUnlimited(caller, 'sign out');
-    if (mounts.signIns.pageOf(server) === null) throw new AppError('not_found', messages.not_found);
     const owner = { accountId: caller.accountId, server };
-    await mounts.secrets.set(owner, { [signInName]: null });
+    const wasSignedIn = await mounts.signIns.end(owner);
+    // Tokens for a server that is not mounted any more can still be removed.
+    if (!wasSignedIn && mounts.signIns.pageOf(server) === null)
+      throw new AppError('not_found', messages.not_found);
     const lacking = await mounts.secrets.lacks(owner);
     const set = mounts.secrets.namesOf(server).filter((name) => !lacking.includes(name));
     return jsonAnswer({ server, set, lacking });

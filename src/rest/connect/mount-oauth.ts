@@ -36,8 +36,9 @@ export const createOAuthMount = (options: OAuthMountOptions) => {
   return async (request: IncomingMessage, response: ServerResponse, path: string): Promise<void> => {
     const askedCall = /^\/calls\/(\w+)$/.exec(path)?.[1];
     if (askedCall !== undefined) return serveAskedCall(request, response, askedCall);
-    const server = /^\/tools\/([a-z0-9-]+)(?:\/callback)?$/.exec(path)?.[1];
-    if (server !== undefined) return serveToolSignIn(request, response, server);
+    const [, server, back] = /^\/tools\/([a-z0-9-]+)(\/callback)?$/.exec(path) ?? [];
+    if (server !== undefined)
+      return serveToolSignIn(request, response, { server, isReturn: back !== undefined });
     const publicUrl = options.publicUrl();
     const resource = metadataResource(path);
     const allowed = resource === null ? undefined : resourceScopes(resource, hasTools);

@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createFindCaller } from '../../accounts/authenticate.ts';
 import { AppError } from '../../kit/errors.ts';
+import { sha256 } from '../../kit/ids.ts';
 import { basePathOf } from '../../kit/public-url.ts';
 import { brandTitle } from '../../kit/text.ts';
 import { SignInError } from '../../mounts/ask-for-grant.ts';
@@ -24,7 +26,11 @@ const why = 'These tools act in the name of a person. For which account do you s
  */
 export const createServeToolSignIn = (options: ToolSignInOptions) => {
   const { config, publicUrl, mounts, store } = options;
-  return async (request: IncomingMessage, response: ServerResponse, server: string): Promise<void> => {
+  return async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    { server, isReturn }: { server: string; isReturn: boolean },
+  ): Promise<void> => {
     const own = { service: brandTitle(config), style: `${basePathOf(publicUrl())}/docs/style.css` };
     const show = (status: number, title: string, text: string, after: Html | null = null): void =>
       writePage(response, status, endPage(own, { title, text, after }));
@@ -34,11 +40,14 @@ export const createServeToolSignIn = (options: ToolSignInOptions) => {
     // Over https a browser takes the name only with Secure, and from this host.
     const cookie = `${isHttps ? '__Host-' : ''}${config.brand}-tools-${server}=`;
     const nameOf = async (id: string) => `${(await store.getAccount(id))?.name ?? ''} (${id})`;
-    const { pathname, searchParams } = new URL(request.url ?? '', address);
+    const { searchParams } = new URL(request.url ?? '', address);
     try {
-      if (pathname.endsWith('/callback')) {
+      if (isReturn) {
         const sent = (request.headers.cookie ?? '').split('; ').find((pair) => pair.startsWith(cookie)) ?? '';
-        const { accountId } = await mounts.signIns.finish(server, searchParams, sent.slice(cookie.length));
+        const { accountId } = await mounts.signIns.finish(server, searchParams, {
+          cookie: sent.slice(cookie.length),
+          mayFinish: (keyHash) => isUsable(keyHash, options),
+        });
         const text = `Its tools act in your name for the account ${await nameOf(accountId)}.`;
         return show(200, `You are signed in to ${server}`, text);
       }
@@ -46,9 +55,9 @@ export const createServeToolSignIn = (options: ToolSignInOptions) => {
       if (request.method !== 'POST') return show(200, title, why, keyForm(own.service));
       const caller = await readCaller(request, options);
       if (typeof caller === 'string') return show(400, title, caller, keyForm(own.service));
-      const { accountId } = caller;
+      const { accountId, keyHash } = caller;
       await options.accountLimiter.consume(accountId, signInsPerMinute, 'sign-ins');
-      const begun = await mounts.signIns.begin({ accountId, server });
+      const begun = await mounts.signIns.begin({ accountId, server }, keyHash);
       const attributes = `Path=/; Max-Age=${signInMs / 1_000}; HttpOnly; SameSite=Lax${isHttps ? '; Secure' : ''}`;
       response.setHeader('set-cookie', `${cookie}${begun.cookie}; ${attributes}`);
       const { host } = new URL(begun.address);
@@ -71,6 +80,20 @@ const readCaller = async (request: IncomingMessage, options: ToolSignInOptions) 
   // Another site could sign the browser in with a key of its own.
   if ((request.headers['sec-fetch-site'] ?? 'same-origin') !== 'same-origin')
     return 'Another site sent this form. Fill it in here.';
-  const caller = await signInWithKey((await readForm(request)).get('key')?.trim() ?? '', options);
-  return typeof caller !== 'string' && caller.limits !== null ? 'Use a key without limits.' : caller;
+  const key = (await readForm(request)).get('key')?.trim() ?? '';
+  const caller = await signInWithKey(key, options);
+  if (typeof caller === 'string') return caller;
+  if (caller.limits !== null) return 'Use a key without limits.';
+  return { accountId: caller.accountId, keyHash: sha256(key) };
+};
+
+/** Tells whether a key still signs in for its account, when a person comes back. */
+const isUsable = async (keyHash: string, options: ToolSignInOptions): Promise<boolean> => {
+  try {
+    const { limits } = await createFindCaller(options)(keyHash);
+    return limits === null;
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'invalid_api_key') return false;
+    throw error;
+  }
 };
