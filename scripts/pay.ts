@@ -93,13 +93,16 @@ const main = async (): Promise<void> => {
     solanaRpcUrl: process.env['X402_SOLANA_RPC_URL'],
   });
   if (wallets.length === 0) throw new Error(`no buyer's key is set\n\n${usage}`);
+  const maxUsd = values['max-usd'] ?? '1';
+  if (!/^\d{1,9}(?:\.\d{1,6})?$/.test(maxUsd))
+    throw new Error('--max-usd must be an amount in USD, such as 2.50');
   const signal = AbortSignal.timeout(timeoutMs);
   if (rest[0] === 'sign-in') {
     await print(await signIn(url, wallets, { seconds: daySeconds, signal }));
     return;
   }
   const { path, body, isSignedIn = values['sign-in'] === true } = readCall(url, rest);
-  const response = await payingFetch(wallets, values['max-usd'])(new URL(path, url), {
+  const call = payingFetch(wallets, maxUsd)(new URL(path, url), {
     headers: {
       ...(isSignedIn ? { authorization: `Bearer ${await newKey(url, wallets)}` } : {}),
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
@@ -107,10 +110,21 @@ const main = async (): Promise<void> => {
     ...(body === undefined ? {} : { method: 'POST', body }),
     signal,
   });
+  const response = await call.catch((error: unknown) => {
+    if (error instanceof Error && error.message.includes('maxAmountPerPayment'))
+      throw new Error(`the price is more than it pays at once; raise --max-usd (now ${maxUsd})`);
+    throw error;
+  });
   await print(response);
 };
 
+/** The message of an error; of a failed connection also why it failed. */
+const explain = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
+};
+
 main().catch((error: unknown) => {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`${explain(error)}\n`);
   process.exitCode = 1;
 });

@@ -39,19 +39,32 @@ const readFile = <Output>(text: string | null, schema: z.ZodType<Output>): Outpu
     document = text === null ? {} : (parseYaml(text) ?? {});
   } catch (error) {
     throw new ConfigError(
-      `causeway.yaml: ${error instanceof Error ? error.message.split('\n')[0] : 'is not YAML'}`,
+      `causeway.yaml: ${error instanceof Error ? error.message.split('\n')[0]?.replace(/:$/, '') : 'is not YAML'}`,
     );
   }
-  const parsed = schema.safeParse(document, { error: unknownKey });
+  const parsed = schema.safeParse(document, { error: explain });
   if (!parsed.success) throw firstIssue(parsed.error, 'causeway.yaml: ');
   return parsed.data;
 };
 
-/** A zod error map: the message for unknown keys in causeway.yaml. Returns undefined for other issues. */
-const unknownKey = (issue: z.core.$ZodRawIssue): string | undefined => {
-  if (issue.code !== 'unrecognized_keys') return undefined;
-  const known = issue.inst instanceof z.ZodObject ? Object.keys(issue.inst.shape) : [];
-  const [key = ''] = issue.keys;
+/** A zod error map: messages for issues that zod words for programmers. Returns undefined for other issues. */
+const explain = (issue: z.core.$ZodRawIssue): string | undefined => {
+  switch (issue.code) {
+    case 'unrecognized_keys':
+      return unknownKey(issue);
+    case 'invalid_key':
+      return issue.issues[0]?.message;
+    case 'invalid_type':
+    case 'invalid_union':
+      return issue.input === undefined ? 'is required' : undefined;
+    default:
+      return undefined;
+  }
+};
+
+const unknownKey = ({ keys, inst }: z.core.$ZodRawIssue<z.core.$ZodIssueUnrecognizedKeys>): string => {
+  const known = inst instanceof z.ZodObject ? Object.keys(inst.shape) : [];
+  const [key = ''] = keys;
   const meant = nearestName(key, known, 2);
   return `Unrecognized key: "${key}"; ${meant === null ? `known are ${known.join(', ')}` : `did you mean ${meant}?`}`;
 };

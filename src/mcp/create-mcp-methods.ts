@@ -243,7 +243,8 @@ const payFromWallet = (tools: readonly ToolOperation[], services: Services): str
 
 const isPaidEach = ({ sale }: Operation): boolean => rulesOf(sale).isPaid && !rulesOf(sale).isSignIn;
 
-const isPaidAlone = ({ sale }: Operation): boolean => rulesOf(sale).isPaid && !rulesOf(sale).isPrepaid;
+const isPaidAlone = (operation: Operation): boolean =>
+  isPaidEach(operation) && !rulesOf(operation.sale).isPrepaid;
 
 /** Null: of these tools, a key opens none. */
 const prepaid = (tools: readonly ToolOperation[]): string | null => {

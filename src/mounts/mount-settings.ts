@@ -221,7 +221,13 @@ const mountSchema = z
     allow: toolNames.optional().describe('the only tools that may be offered; by default all'),
     hide: toolNames.default([]).describe('tools that are never offered'),
     prices: z
-      .record(z.string(), z.union([callPrice, rowPrice]))
+      .record(
+        z.string(),
+        z.union(
+          [callPrice, rowPrice],
+          'must be USD for a call, such as "0.01", free, or { rows, each, max }',
+        ),
+      )
       .default({})
       .describe('USD for a call, `free`, or `{ rows, each, max }`, by tool; the other tools are free'),
     harmless: toolNames.default([]).describe('tools that may run before a wallet has paid'),
@@ -243,7 +249,10 @@ const mountSchema = z
       .default([])
       .describe('keys of `_meta` that callers get; by default none'),
   })
-  .refine(({ command, url }) => (command === undefined) !== (url === undefined), 'needs command or url')
+  .refine(
+    ({ command, url }) => (command === undefined) !== (url === undefined),
+    'needs either command or url',
+  )
   .refine(({ command, sandbox }) => (command === undefined) === (sandbox === undefined), {
     path: ['sandbox'],
     message:

@@ -196,9 +196,20 @@ describe('a wrong setting', () => {
   });
 
   it.each([
-    ['models: [', /^causeway\.yaml: /],
+    ['models: [', /^causeway\.yaml: .* at line \d+, column \d+$/],
     ['modles: {}', /^causeway\.yaml: /],
-    ['models: { a: { kind: chat, routes: [{ provider: sandbox }] } }', /^causeway\.yaml: models\.a\.price/],
+    [
+      'models: { a: { kind: chat, routes: [{ provider: sandbox }] } }',
+      /^causeway\.yaml: models\.a\.price: is required$/,
+    ],
+    [
+      'models: { a: { kind: image, price: { unit: call }, routes: [{ provider: sandbox }] } }',
+      /^causeway\.yaml: models\.a\.price\.price_usd: is required$/,
+    ],
+    [
+      'mcp_servers: { "a b": { url: "https://a.example" } }',
+      /: mcp_servers\.a b: must be a name of lower-case/,
+    ],
     [
       'models: { a: { kind: image, price: { unit: token, input_usd_per_1m: 1, output_usd_per_1m: 1 }, routes: [{ provider: sandbox }] } }',
       /^causeway\.yaml: models\.a\.price\.unit/,

@@ -100,8 +100,8 @@ describe('mcp_servers', () => {
   });
 
   it.each([
-    [{}, /mcp_servers\.files: needs command or url/],
-    [{ command: 'npx', url: 'https://a.example', sandbox: 'none' }, /needs command or url/],
+    [{}, /mcp_servers\.files: needs either command or url/],
+    [{ command: 'npx', url: 'https://a.example', sandbox: 'none' }, /needs either command or url/],
     [{ command: 'npx' }, /files\.sandbox: must be bubblewrap, or none/],
     [{ command: 'npx', sandbox: 'docker' }, /files\.sandbox: must be bubblewrap, or none/],
     [{ command: 'npx', sandbox: 'none', network: true }, /network, which belong to sandbox: bubblewrap/],
@@ -111,7 +111,10 @@ describe('mcp_servers', () => {
     [{ url: 'https://a.example', pay: payYaml }, /files\.pay\.x402\.wallet_env: the environment variable/],
     [{ ...sandboxed, per_account: ['TOKEN'] }, /files\.per_account: needs TOOLS_SECRETS_KEY/],
     [{ url: 'ftp://a.example' }, /files\.url/],
-    [{ url: 'https://a.example', prices: { a: -1 } }, /files\.prices/],
+    [
+      { url: 'https://a.example', prices: { a: -1 } },
+      /files\.prices\.a: must be USD for a call, such as "0\.01", free, or \{ rows/,
+    ],
     [{ url: 'https://a.example', prices: { a: { rows: 'results', each: 1, max: 5 } } }, /files\.prices/],
     [{ url: 'https://a.example', prices: { a: { rows: '/results', each: 1 } } }, /files\.prices/],
     [{ url: 'https://a.example', prices: { a: { rows: '/results', each: 1, max: 0 } } }, /files\.prices/],
