@@ -4,6 +4,7 @@ import type { PaymentRequired } from '@x402/core/types';
 import { extractDiscoveryInfo, validateDiscoveryExtension } from '@x402/extensions/bazaar';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decodeBase64Json } from '../../src/payments/chains/core/wire.ts';
+import { connectAssistant } from './account-calls.ts';
 import type { Description } from './interface-description.ts';
 import { startPaidSearch, type PaidSearch } from './start-paid-search.ts';
 
@@ -144,4 +145,11 @@ describe('an agent with a wallet and without a key', () => {
     // Nobody needs to buy a sign-in.
     expect(JSON.stringify(manifest)).not.toContain('/v1/auth/wallet');
   });
+});
+
+it('an assistant with a key is told over MCP what is paid for each call, and of no sign-in', async () => {
+  const client = await connectAssistant(sale.gateway, sale.gateway.apiKey);
+  expect(client.getInstructions()).toContain('top_up: paid for each call');
+  expect(client.getInstructions()).not.toContain('sign_in');
+  await client.close();
 });

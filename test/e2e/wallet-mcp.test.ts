@@ -394,11 +394,6 @@ describe('sign_in', () => {
     const searching = await clientKinds[2]!.connect(`${sale.gateway.url}/mcp/search`, null);
     expect(searching.instructions()).not.toMatch(/sign_in|get_job/);
     await searching.close();
-    const { apiKey } = await openAccount(sale.gateway.services);
-    const keyed = await clientKinds[2]!.connect(`${sale.gateway.url}/mcp`, apiKey);
-    expect(keyed.instructions()).toContain('top_up: paid for each call');
-    expect(keyed.instructions()).not.toContain('sign_in');
-    await keyed.close();
     const needsKey = await agent.callTool('get_job', { job_id: 'x' });
     expect(textOf(needsKey)).toContain('the proof that paid for what it reads');
   });
