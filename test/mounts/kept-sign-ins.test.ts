@@ -1,9 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/kit/clock.ts';
 import type { Store } from '../../src/store/store.ts';
-import { createAccount } from '../store/builders.ts';
 import { testEngines, type TestStore } from '../store/open-test-store.ts';
-import { openSignIns, startAuthority } from './start-authority.ts';
+import { createOwner, openSignIns, startAuthority } from './start-authority.ts';
 
 const unavailable = { body: { error: 'temporarily_unavailable' }, status: 503 };
 
@@ -12,11 +10,7 @@ describe.each(testEngines())('a sign-in that is kept on $kind', ({ create }) => 
   let owner: { accountId: string; server: string };
   beforeEach(async () => {
     data = await create();
-    const { id } = await createAccount(
-      { store: data.store, clock: systemClock },
-      { name: 'T', status: 'active', isSandbox: false },
-    );
-    owner = { accountId: id, server: 'notes' };
+    owner = await createOwner(data.store);
   });
   afterEach(() => data.remove());
   const open = (origin: string, more: Partial<Parameters<typeof openSignIns>[1]> = {}) =>

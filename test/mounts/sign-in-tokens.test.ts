@@ -1,12 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/kit/clock.ts';
 import { createSecretVault } from '../../src/mounts/secret-vault.ts';
 import type { Store } from '../../src/store/store.ts';
-import { createAccount } from '../store/builders.ts';
 import { testEngines, type TestStore } from '../store/open-test-store.ts';
-import { openSignIns, startAuthority, type Authority } from './start-authority.ts';
+import { createOwner, openSignIns, startAuthority, type Authority } from './start-authority.ts';
 
-const server = 'notes';
 const dayMs = 86_400_000;
 
 describe.each(testEngines())('the tokens of a sign-in on $kind', ({ create }) => {
@@ -14,11 +11,7 @@ describe.each(testEngines())('the tokens of a sign-in on $kind', ({ create }) =>
   let owner: { accountId: string; server: string };
   beforeEach(async () => {
     data = await create();
-    const { id } = await createAccount(
-      { store: data.store, clock: systemClock },
-      { name: 'T', status: 'active', isSandbox: false },
-    );
-    owner = { accountId: id, server };
+    owner = await createOwner(data.store);
   });
   afterEach(() => data.remove());
 

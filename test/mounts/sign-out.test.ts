@@ -1,16 +1,10 @@
 import { expect, it } from 'vitest';
-import { systemClock } from '../../src/kit/clock.ts';
 import { openTestStoreHere } from '../operator/open-test-store-here.ts';
-import { createAccount } from '../store/builders.ts';
-import { openSignIns, startAuthority } from './start-authority.ts';
+import { createOwner, openSignIns, startAuthority } from './start-authority.ts';
 
 const start = async (metadata: Record<string, unknown> = {}) => {
   const store = await openTestStoreHere();
-  const { id } = await createAccount(
-    { store, clock: systemClock },
-    { name: 'T', status: 'active', isSandbox: false },
-  );
-  const owner = { accountId: id, server: 'notes' };
+  const owner = await createOwner(store);
   const server = await startAuthority();
   server.authority.metadata = { revocation_endpoint: `${server.origin}/revoke`, ...metadata };
   const open = (more: Partial<Parameters<typeof openSignIns>[1]> = {}) =>

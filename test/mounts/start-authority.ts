@@ -4,9 +4,11 @@ import { createOutbound } from '../../src/http/create-outbound.ts';
 import { createSignIns } from '../../src/mounts/create-sign-ins.ts';
 import type { HttpTarget } from '../../src/mounts/mount-settings.ts';
 import type { OAuthSettings } from '../../src/mounts/oauth-settings.ts';
+import { systemClock } from '../../src/kit/clock.ts';
 import { createSecretVault } from '../../src/mounts/secret-vault.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createRecordedLog } from '../limits/recorded-log.ts';
+import { createAccount } from '../store/builders.ts';
 import { startHttpMcp } from './http-mcp-server.ts';
 import { httpTarget, mountConfig } from './mount-config.ts';
 
@@ -25,6 +27,13 @@ export interface Authority {
   /** The authorization server that the resource names; undefined: itself. */
   named: string | undefined;
 }
+
+/** An account that signs in to the server `notes`. */
+export const createOwner = async (store: Store): Promise<{ accountId: string; server: string }> => {
+  const account = { name: 'T', status: 'active', isSandbox: false } as const;
+  const { id } = await createAccount({ store, clock: systemClock }, account);
+  return { accountId: id, server: 'notes' };
+};
 
 /** A server of MCP and its authorization server, whose refresh tokens are used once. */
 export const startAuthority = async () => {
