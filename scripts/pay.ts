@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { decodePaymentResponseHeader } from '@x402/fetch';
+import { reasonOf } from './contract/client.ts';
 import { outliveReader } from './outlive-reader.ts';
 import { loadWallets, payingFetch, signIn, type Wallet } from './wallets.ts';
 
@@ -118,13 +119,7 @@ const main = async (): Promise<void> => {
   await print(response);
 };
 
-/** The message of an error; of a failed connection also why it failed. */
-const explain = (error: unknown): string => {
-  if (!(error instanceof Error)) return String(error);
-  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
-};
-
 main().catch((error: unknown) => {
-  process.stderr.write(`${explain(error)}\n`);
+  process.stderr.write(`${reasonOf(error)}\n`);
   process.exitCode = 1;
 });

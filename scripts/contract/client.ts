@@ -126,7 +126,8 @@ const parse = (bytes: Buffer): unknown => {
   }
 };
 
-const reasonOf = (error: unknown): string => {
+/** The message of an error; of a failed connection also why it failed. */
+export const reasonOf = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
 };

@@ -114,6 +114,19 @@ export const createFindCaller =
     return toCaller(found, [key], config);
   };
 
+/** Returns the caller of a key, by its SHA-256; null: the key counts no more. */
+export const lookUpCaller = async (
+  keyHash: string,
+  options: AuthenticateOptions<'findKey'>,
+): Promise<Caller | null> => {
+  try {
+    return await createFindCaller(options)(keyHash);
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'invalid_api_key') return null;
+    throw error;
+  }
+};
+
 /** As `createAuthenticate`, of the access tokens of connections, for the path of a resource. It knows no keys. Null for a token
  * that is unknown, or of another resource. */
 export const createAuthenticateConnection =

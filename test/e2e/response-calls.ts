@@ -1,8 +1,7 @@
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import OpenAI from 'openai';
 import { expect } from 'vitest';
 import { parseUsd } from '../../src/kit/money.ts';
+import { connectAssistant } from './account-calls.ts';
 import { startTestGateway, type CallOptions, type TestGateway } from './start-test-gateway.ts';
 
 export const model = 'textmodel-3.5-flash';
@@ -62,16 +61,11 @@ export const balanceOf = async (gateway: TestGateway): Promise<bigint> => {
 
 /** The structured content of a tool's result, for the first account. */
 export const overMcp = async (
-  { url, apiKey }: TestGateway,
+  gateway: TestGateway,
   name: string,
   input: Record<string, unknown>,
 ): Promise<Record<string, unknown>> => {
-  const client = new Client({ name: 'test-assistant', version: '1' });
-  await client.connect(
-    new StreamableHTTPClientTransport(new URL(`${url}/mcp`), {
-      requestInit: { headers: { authorization: `Bearer ${apiKey}` } },
-    }),
-  );
+  const client = await connectAssistant(gateway, gateway.apiKey);
   try {
     // The client checks the result against the tool's output schema, which it learns from the list.
     await client.listTools();

@@ -1,22 +1,13 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Store } from '../../src/store/store.ts';
-import { testEngines, type TestStore } from '../store/open-test-store.ts';
-import { createOwner, openSignIns, startAuthority } from './start-authority.ts';
+import { describe, expect, it } from 'vitest';
+import { testEngines } from '../store/open-test-store.ts';
+import { createDyingStore, startAuthority, useSignIns } from './start-authority.ts';
 
 const unavailable = { body: { error: 'temporarily_unavailable' }, status: 503 };
 
 describe.each(testEngines())('a sign-in that is kept on $kind', ({ create }) => {
-  let data: TestStore;
-  let owner: { accountId: string; server: string };
-  beforeEach(async () => {
-    data = await create();
-    owner = await createOwner(data.store);
-  });
-  afterEach(() => data.remove());
-  const open = (origin: string, more: Partial<Parameters<typeof openSignIns>[1]> = {}) =>
-    openSignIns(origin, { store: data.store, owner, ...more });
+  const { data, owner, open } = useSignIns(create);
   const lacks = async ({ list }: ReturnType<typeof open>): Promise<boolean> =>
-    (await list(owner, ['sign-in'])).length === 0;
+    (await list(owner(), ['sign-in'])).length === 0;
 
   it('counts for its own address, issuer and client alone', async () => {
     const { origin } = await startAuthority();
@@ -78,17 +69,11 @@ describe.each(testEngines())('a sign-in that is kept on $kind', ({ create }) => 
   it('does not keep calls waiting while a token that still counts is renewed', async () => {
     const { origin } = await startAuthority();
     await open(origin).signIn();
-    let writes = 0;
-    const dying: Store = Object.assign(Object.create(data.store) as Store, {
-      setToolSecret: (row: Parameters<Store['setToolSecret']>[0]) => {
-        writes += 1;
-        return writes === 1 ? data.store.setToolSecret(row) : new Promise(() => undefined);
-      },
-    });
-    const slow = open(origin, { store: dying });
+    const dying = createDyingStore(data().store);
+    const slow = open(origin, { store: dying.store });
     slow.clock.ms = 1_900_000;
     void slow.give(null);
-    await expect.poll(() => writes, { timeout: 20_000 }).toBe(2);
+    await expect.poll(dying.writes, { timeout: 20_000 }).toBe(2);
     const other = open(origin);
     other.clock.ms = 1_900_000;
     expect(await other.give(null)).toBe('access-1');

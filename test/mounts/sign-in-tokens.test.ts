@@ -1,22 +1,13 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createSecretVault } from '../../src/mounts/secret-vault.ts';
 import type { Store } from '../../src/store/store.ts';
-import { testEngines, type TestStore } from '../store/open-test-store.ts';
-import { createOwner, openSignIns, startAuthority, type Authority } from './start-authority.ts';
+import { testEngines } from '../store/open-test-store.ts';
+import { createDyingStore, startAuthority, useSignIns, type Authority } from './start-authority.ts';
 
 const dayMs = 86_400_000;
 
 describe.each(testEngines())('the tokens of a sign-in on $kind', ({ create }) => {
-  let data: TestStore;
-  let owner: { accountId: string; server: string };
-  beforeEach(async () => {
-    data = await create();
-    owner = await createOwner(data.store);
-  });
-  afterEach(() => data.remove());
-
-  const open = (origin: string, more: Partial<Parameters<typeof openSignIns>[1]> = {}) =>
-    openSignIns(origin, { store: data.store, owner, ...more });
+  const { data, owner, open } = useSignIns(create);
 
   it('are asked for with PKCE, for the resource, with the scopes that the server asks for', async () => {
     const { origin, asked } = await startAuthority();
@@ -74,7 +65,7 @@ describe.each(testEngines())('the tokens of a sign-in on $kind', ({ create }) =>
   it('are renewed by one of two gateways, for all calls of both', async () => {
     const { origin, asked } = await startAuthority();
     const first = open(origin);
-    const second = open(origin, { store: await data.openAnother() });
+    const second = open(origin, { store: await data().openAnother() });
     await first.signIn();
     const calls = [first, second, first, second].map(({ give }) => give('access-1'));
     expect(await Promise.all(calls)).toEqual(Array(4).fill('access-2'));
@@ -85,16 +76,10 @@ describe.each(testEngines())('the tokens of a sign-in on $kind', ({ create }) =>
     const { origin, authority } = await startAuthority();
     const died = open(origin);
     await died.signIn();
-    let writes = 0;
-    const dying: Store = Object.assign(Object.create(data.store) as Store, {
-      setToolSecret: (row: Parameters<Store['setToolSecret']>[0]) => {
-        writes += 1;
-        return writes === 1 ? data.store.setToolSecret(row) : new Promise(() => undefined);
-      },
-    });
+    const dying = createDyingStore(data().store);
     authority.answer = { body: {}, status: 503 };
-    void open(origin, { store: dying }).give('access-1');
-    await expect.poll(() => writes, { timeout: 20_000 }).toBe(2);
+    void open(origin, { store: dying.store }).give('access-1');
+    await expect.poll(dying.writes, { timeout: 20_000 }).toBe(2);
     authority.answer = undefined;
     const other = open(origin);
     other.clock.ms = 120_000;
@@ -105,10 +90,10 @@ describe.each(testEngines())('the tokens of a sign-in on $kind', ({ create }) =>
     const { origin } = await startAuthority();
     let failures = 2;
     let writes = 0;
-    const failing: Store = Object.assign(Object.create(data.store) as Store, {
+    const failing: Store = Object.assign(Object.create(data().store) as Store, {
       setToolSecret: (row: Parameters<Store['setToolSecret']>[0]) => {
         writes += 1;
-        if (writes === 1 || failures === 0) return data.store.setToolSecret(row);
+        if (writes === 1 || failures === 0) return data().store.setToolSecret(row);
         failures -= 1;
         return Promise.reject(new Error('the store is away'));
       },
@@ -136,13 +121,13 @@ describe.each(testEngines())('the tokens of a sign-in on $kind', ({ create }) =>
 
   it('do not come back when the account signs out while they are renewed', async () => {
     const { origin } = await startAuthority();
-    const vault = createSecretVault(data.store, ['0a'.repeat(32)]);
-    const leaving: Store = Object.assign(Object.create(data.store) as Store, {
+    const vault = createSecretVault(data().store, ['0a'.repeat(32)]);
+    const leaving: Store = Object.assign(Object.create(data().store) as Store, {
       setToolSecret: async (row: Parameters<Store['setToolSecret']>[0]) => {
         const isRenewed = leavingNow.is;
-        if (isRenewed) await vault.set({ ...owner, name: 'sign-in' }, null);
+        if (isRenewed) await vault.set({ ...owner(), name: 'sign-in' }, null);
         leavingNow.is = true;
-        return data.store.setToolSecret(row);
+        return data().store.setToolSecret(row);
       },
     });
     const leavingNow = { is: false };

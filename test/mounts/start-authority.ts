@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { onTestFinished } from 'vitest';
+import { afterEach, beforeEach, onTestFinished } from 'vitest';
 import { createOutbound } from '../../src/http/create-outbound.ts';
 import { createSignIns } from '../../src/mounts/create-sign-ins.ts';
 import type { HttpTarget } from '../../src/mounts/mount-settings.ts';
@@ -9,6 +9,7 @@ import { createSecretVault } from '../../src/mounts/secret-vault.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createRecordedLog } from '../limits/recorded-log.ts';
 import { createAccount } from '../store/builders.ts';
+import type { TestEngine, TestStore } from '../store/open-test-store.ts';
 import { startHttpMcp } from './http-mcp-server.ts';
 import { httpTarget, mountConfig } from './mount-config.ts';
 
@@ -124,4 +125,30 @@ export const openSignIns = (
   const lacks = async (): Promise<boolean> =>
     (await store.listToolSecrets(owner)).every(({ name }) => name !== 'sign-in');
   return { ...signIns, begin, finish, vault, clock, lines, signIn, give: mounted.tokens!, lacks };
+};
+
+/** For a suite: a store and an account for each test, and gateways that sign it in. */
+export const useSignIns = (create: TestEngine['create']) => {
+  let data: TestStore;
+  let owner: Awaited<ReturnType<typeof createOwner>>;
+  beforeEach(async () => {
+    data = await create();
+    owner = await createOwner(data.store);
+  });
+  afterEach(() => data.remove());
+  const open = (origin: string, more: Partial<Parameters<typeof openSignIns>[1]> = {}) =>
+    openSignIns(origin, { store: data.store, owner, ...more });
+  return { data: () => data, owner: () => owner, open };
+};
+
+/** A store whose second write of a secret does not end, as if the gateway had died while it renewed a token. */
+export const createDyingStore = (store: Store): { store: Store; writes: () => number } => {
+  let writes = 0;
+  const dying: Store = Object.assign(Object.create(store) as Store, {
+    setToolSecret: (row: Parameters<Store['setToolSecret']>[0]) => {
+      writes += 1;
+      return writes === 1 ? store.setToolSecret(row) : new Promise(() => undefined);
+    },
+  });
+  return { store: dying, writes: () => writes };
 };

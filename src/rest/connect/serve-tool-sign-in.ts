@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createFindCaller } from '../../accounts/authenticate.ts';
+import { lookUpCaller } from '../../accounts/authenticate.ts';
 import { AppError } from '../../kit/errors.ts';
 import { sha256 } from '../../kit/ids.ts';
 import { basePathOf } from '../../kit/public-url.ts';
@@ -46,7 +46,7 @@ export const createServeToolSignIn = (options: ToolSignInOptions) => {
         const sent = (request.headers.cookie ?? '').split('; ').find((pair) => pair.startsWith(cookie)) ?? '';
         const { accountId } = await mounts.signIns.finish(server, searchParams, {
           cookie: sent.slice(cookie.length),
-          mayFinish: (keyHash) => isUsable(keyHash, options),
+          mayFinish: async (keyHash) => (await lookUpCaller(keyHash, options))?.limits === null,
         });
         const text = `Its tools act in your name for the account ${await nameOf(accountId)}.`;
         return show(200, `You are signed in to ${server}`, text);
@@ -85,15 +85,4 @@ const readCaller = async (request: IncomingMessage, options: ToolSignInOptions) 
   if (typeof caller === 'string') return caller;
   if (caller.limits !== null) return 'Use a key without limits.';
   return { accountId: caller.accountId, keyHash: sha256(key) };
-};
-
-/** Tells whether a key still signs in for its account, when a person comes back. */
-const isUsable = async (keyHash: string, options: ToolSignInOptions): Promise<boolean> => {
-  try {
-    const { limits } = await createFindCaller(options)(keyHash);
-    return limits === null;
-  } catch (error) {
-    if (error instanceof AppError && error.code === 'invalid_api_key') return false;
-    throw error;
-  }
 };

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createFindCaller } from '../../accounts/authenticate.ts';
+import { lookUpCaller } from '../../accounts/authenticate.ts';
 import { findOperator } from '../../accounts/find-operator.ts';
 import { AppError, methodNotAllowed } from '../../kit/errors.ts';
 import { randomBase62, sha256 } from '../../kit/ids.ts';
@@ -56,15 +56,7 @@ export const readSession = async (
 export const isCustomer = async (
   keyHash: string,
   { store, clock, config }: Pick<SessionOptions, 'store' | 'clock' | 'config'>,
-): Promise<boolean> => {
-  try {
-    await createFindCaller({ store, clock, config })(keyHash);
-    return true;
-  } catch (error) {
-    if (error instanceof AppError && error.code === 'invalid_api_key') return false;
-    throw error;
-  }
-};
+): Promise<boolean> => (await lookUpCaller(keyHash, { store, clock, config })) !== null;
 
 const roleOf = async (keyHash: string, options: SessionOptions): Promise<Role | null> => {
   if (await isCustomer(keyHash, options)) return 'customer';
