@@ -17,9 +17,8 @@ import { createRunResponses } from '../operations/responses/run-responses.ts';
 import { toVideoEvent } from '../operations/videos/video-answer.ts';
 import { createRunVideo } from '../operations/videos/run-video.ts';
 import type { RedisConnection } from '../limits/redis-connection.ts';
-import type { Leads } from '../leads/lead-source.ts';
 import { openForgottenPeople } from '../leads/forgotten-people.ts';
-import { createLeadTasks } from '../leads/lead-tasks.ts';
+import { createLeadTasks, type LeadTasks } from '../leads/lead-tasks.ts';
 import { moveForgottenLists } from '../leads/move-forgotten-list.ts';
 import { openLeads } from '../leads/open-leads.ts';
 import { createMemoryBudget } from '../limits/memory-budget.ts';
@@ -75,6 +74,8 @@ export interface GatewayServices extends Services {
   outbound: Outbound;
   /** Null: no upstream is paid by x402. */
   buyer: Buyer | null;
+  /** Changes the imported profiles. */
+  leadTasks: LeadTasks;
   /** Limits the calls of the operator's API that fail for want of a key. */
   failedOperatorCalls: AddressLimiter;
   /** Limits the sign-ins to the console that fail. */
@@ -144,7 +145,7 @@ export const createServices = async (
   const mounted = createMounts({ ...base, ...buyer, outbound, publicUrl, version: packageJson.version });
   const mounts = telemetry?.observeMounts(mounted) ?? mounted;
   const jobs = createJobs({ ...base, providers, media, mounts, webhooks });
-  const leads = await openWatchedLeads(config, { store, redis, log, telemetry, buyer });
+  const { leads, leadTasks } = await openWatchedLeads(config, { store, redis, log, telemetry, buyer });
   const sales = describeAll(config, { operations, catalogs, services: () => services });
   const { owner } = jobs;
   const { wallets, x402 } = await openPayments(config, { store, publicUrl, sales, clock, log, owner });
@@ -162,6 +163,7 @@ export const createServices = async (
     publicUrl,
     media,
     mounts,
+    leadTasks,
     outbound,
     fetchInput: createFetchInput({ download: outbound.download, memoryBytes: config.bodyMemoryBytes }),
     streamInput: createStreamInput({ download: outbound.download }),
@@ -195,16 +197,22 @@ const openWatchedStore = async (
 const openWatchedLeads = async (
   config: Config,
   parts: Pick<Parts, 'store' | 'redis' | 'log' | 'telemetry' | 'buyer'>,
-): Promise<Leads> => {
+): Promise<Pick<Parts, 'leads' | 'leadTasks'>> => {
   const { store, redis, log, telemetry, buyer } = parts;
   const sources = config.search.isOn ? config.leads.sources : [];
   await moveForgottenLists(config, store);
   const people = await openForgottenPeople(store);
-  const leads = await openLeads(
+  const leadTasks = createLeadTasks(config);
+  const opened = await openLeads(
     { ...config, leads: { ...config.leads, sources } },
-    { redis, log, people, payFor: buyer?.payForSearches, sweep: () => createLeadTasks(config).sweep() },
+    { redis, log, people, payFor: buyer?.payForSearches, sweep: leadTasks.sweep },
   );
-  return telemetry?.observeLeads(leads) ?? leads;
+  const close = async (): Promise<void> => {
+    await opened.close();
+    await leadTasks.close();
+  };
+  const leads = { ...opened, close };
+  return { leads: telemetry?.observeLeads(leads) ?? leads, leadTasks };
 };
 
 /** What is signed by secrets of the deployment. */

@@ -1,7 +1,7 @@
 import { PassThrough, Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { Worker } from 'node:worker_threads';
-import { AppError, type ErrorCode } from '../kit/errors.ts';
+import { AppError, messages, type ErrorCode } from '../kit/errors.ts';
 import { createFairShareLimiter } from '../kit/fair-share-limiter.ts';
 import { ThreadError } from '../kit/threads/connect-thread.ts';
 import type { StoreSettings } from '../store/store-settings.ts';
@@ -49,6 +49,17 @@ export const createLeadTasks = ({ dataDir, databaseUrl, databaseDirectUrl }: Sto
   // A thread cannot be sent all settings of a gateway.
   const settings = { dataDir, databaseUrl, databaseDirectUrl };
   const limiter = createFairShareLimiter({ total: tasksAtOnce });
+  const closing = new AbortController();
+  const running = new Set<Promise<unknown>>();
+  const start = async (task: LeadTask): Promise<unknown> => {
+    const answer = runInThread({ settings, task }, closing.signal);
+    running.add(answer);
+    try {
+      return await answer;
+    } finally {
+      running.delete(answer);
+    }
+  };
   const run = async <T>(task: LeadTask): Promise<T> => {
     const release = limiter.tryAcquire({});
     if (release === null)
@@ -56,7 +67,7 @@ export const createLeadTasks = ({ dataDir, databaseUrl, databaseDirectUrl }: Sto
         retryAfterSeconds: 5,
       });
     try {
-      return (await runInThread({ settings, task })) as T;
+      return (await start(task)) as T;
     } finally {
       release();
     }
@@ -66,7 +77,9 @@ export const createLeadTasks = ({ dataDir, databaseUrl, databaseDirectUrl }: Sto
     forget: (usernames: Names): ReturnType<LeadIndex['forget']> => run({ kind: 'forget', usernames }),
     remember: (usernames: Names): ReturnType<LeadIndex['remember']> => run({ kind: 'remember', usernames }),
     /** Erases forgotten people who are still stored. */
-    sweep: (): Promise<void> => run({ kind: 'sweep', usernames: [] }),
+    sweep: async (): Promise<void> => {
+      await start({ kind: 'sweep', usernames: [] });
+    },
     /** Imports a stream that can be read once. One that breaks off changes nothing. */
     importStream: async (options: StreamImport, body: Readable): Promise<ImportedStream> => {
       const copy = copyOf(body);
@@ -76,6 +89,11 @@ export const createLeadTasks = ({ dataDir, databaseUrl, databaseDirectUrl }: Sto
         body.unpipe(copy);
         copy.destroy();
       }
+    },
+    /** Ends the tasks that run, and waits for their threads. Further tasks are refused. */
+    close: async (): Promise<void> => {
+      closing.abort(new AppError('shutting_down', messages.shutting_down));
+      await Promise.allSettled(running);
     },
   };
 };
@@ -91,7 +109,9 @@ const copyOf = (body: Readable): PassThrough => {
   return copy;
 };
 
-const runInThread = async (order: TaskOrder): Promise<unknown> => {
+/** Settles when the thread has ended. `closing` ends it, as a crash would. */
+const runInThread = async (order: TaskOrder, closing: AbortSignal): Promise<unknown> => {
+  closing.throwIfAborted();
   const worker = new Worker(new URL('./worker.ts', import.meta.url), {
     workerData: order,
     transferList: order.task.kind === 'import' ? [order.task.body] : [],
@@ -107,7 +127,14 @@ const runInThread = async (order: TaskOrder): Promise<unknown> => {
   worker.once('exit', (code) =>
     answered.reject(new ThreadError('crashed', `the thread of the profiles ended with code ${code}`)),
   );
-  const answer = await answered.promise;
-  if ('error' in answer) throw new AppError(answer.error.code, answer.error.message);
-  return answer.output;
+  const end = (): void => answered.reject(closing.reason);
+  closing.addEventListener('abort', end);
+  try {
+    const answer = await answered.promise;
+    if ('error' in answer) throw new AppError(answer.error.code, answer.error.message);
+    return answer.output;
+  } finally {
+    closing.removeEventListener('abort', end);
+    await worker.terminate();
+  }
 };

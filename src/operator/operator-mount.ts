@@ -9,7 +9,6 @@ import { isJsonObject } from '../kit/json.ts';
 import { memoizeAsync } from '../kit/memoize.ts';
 import { writeError, writeJson } from '../kit/write-answer.ts';
 import { addressBucket, type AddressLimiter } from '../limits/address-limiter.ts';
-import { createLeadTasks } from '../leads/lead-tasks.ts';
 import { sha256 } from '../kit/ids.ts';
 import { createForgetUpstream } from '../leads/upstream/forget-upstream.ts';
 import { readJsonBody } from '../rest/read-json-body.ts';
@@ -29,6 +28,7 @@ export interface OperatorMountServices extends Pick<OperatorServices, 'store' | 
   /** Counts failed attempts to authenticate. */
   failedOperatorCalls: AddressLimiter;
   buyer: GatewayParts['buyer'];
+  leadTasks: GatewayParts['leads']['desk'];
 }
 
 interface RequestFacts {
@@ -47,7 +47,7 @@ const maxBytes = 1024 ** 2;
 
 /** Serves /admin/v1. The key is checked before the path, so that a stranger does not learn which addresses there are. */
 export const createOperatorMount = (services: OperatorMountServices) => {
-  const { config, store, clock, log, providers, buyer, shelf, reload } = services;
+  const { config, store, clock, log, providers, buyer, shelf, reload, leadTasks } = services;
   const find = createRouteTable(verbs);
   const refusals = createRefusalLimit();
   const operatorServices = {
@@ -60,7 +60,7 @@ export const createOperatorMount = (services: OperatorMountServices) => {
   const forgetUpstream = createForgetUpstream(async () =>
     config.leads.sources.find((source) => source.kind === 'http'),
   );
-  const leads = { desk: createLeadTasks(config), place: config, forgetUpstream };
+  const leads = { desk: leadTasks, place: config, forgetUpstream };
   const document = memoizeAsync(async () => {
     const { createOperatorOpenApi } = await import('./operator-openapi.ts');
     return createOperatorOpenApi({ brand: config.brand, publicUrl: services.publicUrl() });

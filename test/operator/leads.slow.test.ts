@@ -1,8 +1,9 @@
+import { PassThrough } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { stringify } from 'yaml';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { lockProfiles } from '../../src/leads/sqlite/profiles-folder.ts';
+import { lockProfiles, tryLock } from '../../src/leads/sqlite/profiles-folder.ts';
 import { operatorOf } from '../cli/run-cli.ts';
 import { startTestGateway, type TestGateway } from '../e2e/start-test-gateway.ts';
 import { startStubService } from '../leads/upstream/stub-service.ts';
@@ -175,6 +176,31 @@ describe('profiles over HTTP', () => {
     }
     await whenFound('person_1', 0);
     expect(await stats()).toMatchObject({ forgotten: 1 });
+  });
+});
+
+describe('a gateway that stops', () => {
+  it('waits for the threads that change profiles, which it ends', async () => {
+    const other = await startTestGateway();
+    const { services } = other;
+    const isLocked = (): boolean => {
+      using lock = tryLock(`${other.dataDir}/leads`, 0);
+      return lock === null;
+    };
+    const endless = new PassThrough();
+    endless.write(header + rowsOf(10));
+    const importing = services.leadTasks.importStream({ mode: 'upsert', format: 'csv' }, endless);
+    const refusal = importing.catch((error: unknown) => error);
+    await expect.poll(isLocked, { timeout: 20_000 }).toBe(true);
+    const { close } = services;
+    services.close = async () => {
+      await close();
+      expect(isLocked()).toBe(false);
+    };
+    await other.stop();
+    expect(await refusal).toMatchObject({ code: 'shutting_down' });
+    await expect(services.leadTasks.sweep()).rejects.toMatchObject({ code: 'shutting_down' });
+    endless.destroy();
   });
 });
 
