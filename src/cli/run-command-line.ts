@@ -105,10 +105,7 @@ const createSession = (
       if (!isNewAllowed) assertDataExists(place);
       const store = opens(await openStore(place, here));
       const services = { clock, store, brand, config };
-      return {
-        ...services,
-        operate: (verb, input) => runVerb(verb, async () => input, caller, services),
-      };
+      return { ...services, operate: (verb, input) => runVerb(verb, async () => input, caller, services) };
     },
     openProfiles: async ({ isNewAllowed = false } = {}) => {
       const place = readLeadPlace(environment, options());

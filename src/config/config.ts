@@ -50,12 +50,7 @@ export const readConfig = (
   refuseUnusedS3(values, [values.MEDIA_URL, values.LEADS_URL]);
   const file = readFileSettings(yamlText);
   const providers = readProviders(file.providers, environment);
-  const leads = readLeads({
-    values,
-    section: file.leads,
-    environment,
-    maxLimit: values.SEARCH_MAX_LIMIT,
-  });
+  const leads = readLeads({ values, section: file.leads, environment, maxLimit: values.SEARCH_MAX_LIMIT });
   const x402 = readX402Settings(values, file.x402);
   const models = readModels(file.models, providers);
   const texts: SettingTexts = { ...given, file: yamlText === null ? null : (parseYaml(yamlText) as Json) };

@@ -97,9 +97,6 @@ export const openLeads = async (
   const [first] = sources;
   // As the only source it ends its searches in time by itself, and says why it cannot answer.
   if (isAlone && first?.name === 'embedded') return { ...keep(first.source, first.name), findForgotten };
-  const guarded = sources.map((each) => ({
-    ...each,
-    keep: (source: LeadSource) => keep(source, each.name),
-  }));
+  const guarded = sources.map((each) => ({ ...each, keep: (source: LeadSource) => keep(source, each.name) }));
   return { ...createCombinedLeads({ sources: guarded, timeoutMs: leads.timeoutMs, log }), findForgotten };
 };

@@ -177,10 +177,7 @@ export const suspendAccount = changeStatus({
     'finished and charged; balance and keys stay as they are.',
   path: '/accounts/{account_id}/suspend',
   status: 'suspended',
-  command: {
-    usage: 'accounts suspend <account>',
-    more: '"accounts approve" makes it active again.',
-  },
+  command: { usage: 'accounts suspend <account>', more: '"accounts approve" makes it active again.' },
 });
 
 const terms = {

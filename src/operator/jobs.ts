@@ -132,11 +132,7 @@ export const getJob = readVerb({
   answer: 'JobAnswer',
   example: { job_id: jobView.example.id },
   errors: ['job_not_found'],
-  command: {
-    usage: 'jobs show <job>',
-    more: 'Its webhook: "webhooks list --job".',
-    show: writeJob,
-  },
+  command: { usage: 'jobs show <job>', more: 'Its webhook: "webhooks list --job".', show: writeJob },
   handle: async ({ job_id: given }, services) => {
     const job = await findJob(given, services);
     const [payment, media] = await Promise.all([

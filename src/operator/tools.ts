@@ -107,10 +107,7 @@ export const showTool = readVerb({
   }),
   answer: 'MountedTool',
   example: exampleTool,
-  exampleAnswer: {
-    definition: { name: 'read_text_file', inputSchema: { type: 'object' } },
-    accepted: null,
-  },
+  exampleAnswer: { definition: { name: 'read_text_file', inputSchema: { type: 'object' } }, accepted: null },
   errors: ['tool_not_found'],
   command: {
     usage: 'tools show <server> <tool>',

@@ -33,10 +33,7 @@ const attemptView = defineView<WebhookAttempt>()({
 
 const columns = 'event_id=ID event state >attempts next_attempt_at=NEXT created_at host';
 
-const row = (webhook: typeof webhookView.example) => ({
-  ...webhook,
-  host: URL.parse(webhook.url)?.host,
-});
+const row = (webhook: typeof webhookView.example) => ({ ...webhook, host: URL.parse(webhook.url)?.host });
 
 const attemptColumns = 'at=ATTEMPT >duration_ms=TOOK_MS http_status=STATUS failure';
 
@@ -111,10 +108,7 @@ const showDue = ({ webhook: { event_id: id } }: { webhook: typeof webhookView.ex
   remark: `To see its delivery: causeway webhooks show ${id}`,
 });
 
-const dueWebhook = {
-  output: z.strictObject({ webhook: webhookView.schema }),
-  answer: 'DueWebhook',
-} as const;
+const dueWebhook = { output: z.strictObject({ webhook: webhookView.schema }), answer: 'DueWebhook' } as const;
 
 export const redeliverWebhook = writeVerb({
   ...ofEvent,
@@ -191,9 +185,6 @@ export const rotateWebhookSecret = writeVerb({
       'account',
       accountId,
     );
-    return {
-      account_id: accountId,
-      previous_signs_until: previous === null ? null : toIso(previous.until),
-    };
+    return { account_id: accountId, previous_signs_until: previous === null ? null : toIso(previous.until) };
   },
 });

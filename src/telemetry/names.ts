@@ -150,11 +150,7 @@ export const readMetrics = define('gauge', {
   },
   holds: { name: 'causeway.holds.open', unit: '{hold}', text: 'open holds on balances' },
   held: { name: 'causeway.holds.open.sum', unit: 'USD', text: 'their sum' },
-  owedJobs: {
-    name: 'causeway.jobs.owed',
-    unit: '{job}',
-    text: 'jobs that are done and not paid',
-  },
+  owedJobs: { name: 'causeway.jobs.owed', unit: '{job}', text: 'jobs that are done and not paid' },
   owed: { name: 'causeway.jobs.owed.sum', unit: 'USD', text: 'their sum' },
   webhooks: {
     name: 'causeway.webhooks.waiting',

@@ -39,10 +39,7 @@ export const createThreadPool = <Input, Output>({
   const idle = new Set<(input: Input) => Promise<Output>>();
   const limiter = createFairShareLimiter({
     total: size,
-    queue: {
-      total: queueLimit,
-      refusal: () => new ThreadError('full', 'too many tasks are waiting'),
-    },
+    queue: { total: queueLimit, refusal: () => new ThreadError('full', 'too many tasks are waiting') },
   });
   let isClosed = false;
   const closedError = (): ThreadError => new ThreadError('closed', 'the thread pool is closed');

@@ -159,12 +159,7 @@ const toRequest = (
     if (value !== undefined) target.searchParams.append(parameter, value);
   }
   const filled = body?.fill(query);
-  return {
-    method,
-    url: target.href,
-    headers,
-    body: filled === undefined ? null : JSON.stringify(filled),
-  };
+  return { method, url: target.href, headers, body: filled === undefined ? null : JSON.stringify(filled) };
 };
 
 /** Rows asked for above a page's limit, because those with as many followers as the page before come again. */

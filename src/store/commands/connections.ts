@@ -59,12 +59,7 @@ export interface NewConnection extends ConnectionFacts {
   now: number;
 }
 
-const newConnections = columns({
-  id: text(),
-  grantId: text(),
-  ...connectionFields,
-  client: text(),
-});
+const newConnections = columns({ id: text(), grantId: text(), ...connectionFields, client: text() });
 
 const insertConnection = statement({
   text: `insert into connections (${newConnections.list()}) values (${newConnections.parameters()})`,

@@ -154,10 +154,7 @@ export const sumPayments = read({
   }),
 });
 
-const offeredFields = {
-  terms: text(),
-  offeredAt: time(),
-};
+const offeredFields = { terms: text(), offeredAt: time() };
 export type OfferedTerms = RowOf<typeof offeredFields>;
 const offered = columns(offeredFields);
 

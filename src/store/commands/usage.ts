@@ -21,12 +21,7 @@ interface MonthTag {
 /** The whole days of a span, from midnight to midnight. */
 type Days = Span & { firstMidnight: number; lastMidnight: number };
 
-const sumFields = {
-  status: text<JobStatus>(),
-  jobs: integer(),
-  charged: int64(),
-  refunded: int64(),
-};
+const sumFields = { status: text<JobStatus>(), jobs: integer(), charged: int64(), refunded: int64() };
 
 const groups = columns({
   model: text(),

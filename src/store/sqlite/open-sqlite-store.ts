@@ -54,11 +54,7 @@ export const openSqliteStore = async ({
     ...methods,
     kind: 'sqlite',
     checkLedger: shareRunning(async () => {
-      const checker = await openLink({
-        ...settings,
-        role: 'reader',
-        commandTimeoutMs: ledgerCheckTimeoutMs,
-      });
+      const checker = await openLink({ ...settings, role: 'reader', commandTimeoutMs: ledgerCheckTimeoutMs });
       try {
         // The reader answers with the ledger's report.
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion
