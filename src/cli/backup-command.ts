@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { copyFile, mkdir, readdir, realpath, rename, rm, stat, utimes } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, realpath, rename, stat, utimes } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { z } from 'zod';
 import type { Config } from '../config/config.ts';
@@ -16,7 +15,7 @@ import type { Answer } from './command.ts';
 import { CommandError } from './command-error.ts';
 import { toCommand } from './form-command.ts';
 import { assertDataExists } from './place.ts';
-import { describeWriteError, fileExists } from './write-new-file.ts';
+import { describeWriteError, fileExists, withPart } from './write-new-file.ts';
 
 export const backupCommand = toCommand({
   usage: 'backup <folder>',
@@ -45,15 +44,15 @@ const backUp = async (config: Config, folder: string): Promise<Answer> => {
         'invalid_usage',
         `${folder} is inside ${source}, which is copied; name a folder outside of it.`,
       );
-  const part = join(dirname(folder), `.${basename(folder)}.${randomUUID()}.part`);
   try {
-    await mkdir(part, { mode: 0o700 });
-    const answer = await copyData(config, part);
-    await rename(part, folder);
-    await syncToDisk(dirname(folder));
-    return { ...answer, json: { folder, ...answer.json }, text: `${folder} has ${answer.text}.` };
+    return await withPart(folder, async (part) => {
+      await mkdir(part, { mode: 0o700 });
+      const answer = await copyData(config, part);
+      await rename(part, folder);
+      await syncToDisk(dirname(folder));
+      return { ...answer, json: { folder, ...answer.json }, text: `${folder} has ${answer.text}.` };
+    });
   } catch (error) {
-    await rm(part, { recursive: true, force: true });
     if (error instanceof CommandError || error instanceof LeadIndexError) throw error;
     const problem = error instanceof Error && 'errcode' in error ? error.message : describeWriteError(error);
     throw new CommandError('file_failed', `${folder} cannot be written: ${problem}.`, { cause: error });

@@ -36,6 +36,24 @@ const giveName = (part: string, path: string): void => {
   }
 };
 
+const removal = { recursive: true, force: true, maxRetries: 5 } as const;
+
+/** Gives `work` a name beside `path` for what is not whole yet. A signal that ends the process removes it, too. */
+export const withPart = async <T>(path: string, work: (part: string) => Promise<T>): Promise<T> => {
+  const part = join(dirname(path), `.${basename(path)}.${randomUUID()}.part`);
+  const release = onStopSignals((signal) => {
+    rmSync(part, removal);
+    release();
+    process.kill(process.pid, signal);
+  });
+  try {
+    return await work(part);
+  } finally {
+    await rm(part, removal);
+    release();
+  }
+};
+
 export type Write = (text: string) => Promise<void>;
 
 /** Writes a new private file, whole or not at all. Throws `file_exists` and `file_failed`, and the errors of `work`. */
@@ -55,13 +73,7 @@ export const writeNewFile = async <T>(path: string, work: (write: Write) => Prom
       throw new CommandError('file_failed', message, { cause });
     }
   };
-  const part = join(dirname(path), `.${basename(path)}.${randomUUID()}.part`);
-  const release = onStopSignals((signal) => {
-    rmSync(part, { force: true });
-    release();
-    process.kill(process.pid, signal);
-  });
-  try {
+  return withPart(path, async (part) => {
     const file = await orFail('created', () => open(part, 'wx', 0o600));
     try {
       const result = await work((text) => orFail('written', () => file.appendFile(text)));
@@ -70,9 +82,6 @@ export const writeNewFile = async <T>(path: string, work: (write: Write) => Prom
       return result;
     } finally {
       await file.close();
-      await rm(part, { force: true });
     }
-  } finally {
-    release();
-  }
+  });
 };

@@ -1,6 +1,9 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { cp, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { cliArguments } from '../../scripts/node-arguments.ts';
 import { lockProfiles } from '../../src/leads/sqlite/profiles-folder.ts';
 import { read, type Body } from '../e2e/account-calls.ts';
 import { startTestGateway, type TestGateway } from '../e2e/start-test-gateway.ts';
@@ -108,6 +111,27 @@ test('a backup that cannot be made whole leaves nothing behind', async () => {
   expect(await readdir(backups)).toEqual([]);
   const onPostgres = operatorOf({ DATABASE_URL: 'postgres://127.0.0.1:1/nothing' });
   expect(await onPostgres.refusal('backup', backup)).toMatchObject({ exitCode: 2, code: 'invalid_setting' });
+});
+
+test('a backup that a signal ends leaves nothing behind', async () => {
+  const folder = await temporaryFolder();
+  const environment = { DATA_DIR: join(folder, 'data') };
+  expect((await runHere(['accounts', 'create', '--name', 'Acme'], { env: environment })).exitCode).toBe(0);
+  const backups = join(folder, 'backups');
+  await mkdir(backups);
+  await mkdir(join(folder, 'data', 'media'));
+  // Copying a pipe waits for its writer.
+  execFileSync('mkfifo', [join(folder, 'data', 'media', 'pipe')]);
+  const copying = spawn(process.execPath, [...cliArguments, 'backup', join(backups, 'monday')], {
+    env: environment,
+    stdio: 'ignore',
+  });
+  onTestFinished(() => void copying.kill('SIGKILL'));
+  const parts = async (): Promise<string> => (await readdir(backups, { recursive: true })).join();
+  await expect.poll(parts, { timeout: 60_000 }).toMatch(/\/media\b/);
+  copying.kill('SIGTERM');
+  expect(await once(copying, 'exit')).toEqual([null, 'SIGTERM']);
+  expect(await readdir(backups)).toEqual([]);
 });
 
 test('a backup is not made inside a folder that it copies, whatever the name that leads there', async () => {
