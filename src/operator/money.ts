@@ -4,7 +4,7 @@ import { AppError, type ErrorCode } from '../kit/errors.ts';
 import { formatUsd, type Nano } from '../kit/money.ts';
 import { usageExample, usageFields, usageOf, usageOutput } from '../operations/account/get-usage.ts';
 import { count, timeOf, usdOf } from '../operations/answer-fields.ts';
-import { idField } from '../operations/id-field.ts';
+import { idField, toJobId } from '../operations/id-field.ts';
 import type { LedgerEntry, PostEntryOutcome, Store } from '../store/store.ts';
 import {
   exampleAccountId,
@@ -176,7 +176,7 @@ export const refundJob = writeVerb({
   },
   handle: async (input, services) => {
     const { job_id: publicId, amount_usd: amount, reason, entry_id: entryId } = input;
-    const jobId = publicId.replace(/^(?:chatcmpl-|resp_)/, '').toLowerCase();
+    const jobId = toJobId(publicId);
     const refunded = await refund(services, { jobId, amount, reason, entryId });
     switch (refunded.outcome) {
       case 'no_job':

@@ -41,34 +41,26 @@ export const listMountedTools = read({
 
 /** Returns the pins that operators accepted. */
 export const listAcceptedPins = read({
-  text: 'select server, tool, accepted_pin from mounted_tools where accepted_pin is not null',
-  read: eachOf(
-    ({ server, tool, accepted_pin: pin }: { server: string; tool: string; accepted_pin: string }) => ({
-      server,
-      tool,
-      pin,
-    }),
-  ),
+  text: 'select server, tool, accepted_pin as pin from mounted_tools where accepted_pin is not null',
+  read: (rows: { server: string; tool: string; pin: string }[]) => rows,
 });
+
+interface Listed {
+  server: string;
+  names: readonly string[];
+}
 
 const dropUnaccepted = statement({
   text: ({ isOneOf }) =>
     `delete from mounted_tools where server = $1 and accepted is null and not (${isOneOf('tool', '$2')})`,
-  values: ({ server, names }: { server: string; names: readonly string[] }) => [
-    server,
-    JSON.stringify(names),
-  ],
+  values: valuesOf<Listed>('server', 'names'),
 });
 
 const markMissing = statement({
   text: ({ isOneOf }) =>
-    `update mounted_tools set definition = null, pin = null, problem = $3
+    `update mounted_tools set definition = null, pin = null, problem = 'The server does not list it any more.'
       where server = $1 and not (${isOneOf('tool', '$2')})`,
-  values: ({ server, names }: { server: string; names: readonly string[] }) => [
-    server,
-    JSON.stringify(names),
-    'The server does not list it any more.',
-  ],
+  values: valuesOf<Listed>('server', 'names'),
 });
 
 const upsertSeen = statement({

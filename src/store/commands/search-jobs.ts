@@ -1,4 +1,4 @@
-import { columns, text, time } from '../columns.ts';
+import { columns, text, time, type RowOf } from '../columns.ts';
 import { read, readSteps, run, type Steps } from '../command.ts';
 import { eachOf, firstOf, statement, type Dialect, type SqlValue } from '../statement.ts';
 import { top, type HistoryPosition } from './history-page.ts';
@@ -14,14 +14,16 @@ import {
 /** Reads a job of any account, for operators. */
 export const getJobOfAny = read(findJob);
 
-interface Filter {
-  accountId?: string;
-  status?: JobStatus;
-  kind?: JobKind;
-  model?: string;
-  keyId?: string;
-  usageTag?: string;
-}
+const filterFields = {
+  accountId: text(),
+  status: text<JobStatus>(),
+  kind: text<JobKind>(),
+  model: text(),
+  keyId: text(),
+  usageTag: text(),
+};
+type Filter = Partial<RowOf<typeof filterFields>>;
+const filters = columns(filterFields).all;
 
 interface Search extends Filter {
   /** Epoch milliseconds, inclusive. */
@@ -98,32 +100,22 @@ const lastSeen = (way: Way) =>
     read: firstOf(position.read),
   });
 
-const filterColumns = {
-  accountId: 'account_id',
-  status: 'status',
-  kind: 'kind',
-  model: 'model',
-  keyId: 'key_id',
-  usageTag: 'usage_tag',
-} as const satisfies Record<keyof Filter, string>;
-const filterNames = Object.keys(filterColumns) as (keyof Filter)[];
-
 /** The form of the filters, which follow `$7`, keeps the planners from using an index for them. */
-const isWanted = (name: keyof Filter, place: number): string =>
-  `and (cast($${place + 8} as text) is null or j.${filterColumns[name]} = $${place + 8})`;
+const isWanted = ({ name }: { name: string }, place: number): string =>
+  `and (cast($${place + 8} as text) is null or j.${name} = $${place + 8})`;
 
 const pageBy = (way: Way) =>
   statement({
     text: (dialect) => `select ${summaryColumns}
       from ${jobsBy(way, dialect, 'join holds h on h.job_id = j.id')}
-        and (j.created_at, j.id) >= ($5, $6) ${filterNames.map(isWanted).join(' ')}
+        and (j.created_at, j.id) >= ($5, $6) ${filters.map(isWanted).join(' ')}
       ${newestFirst} limit $7`,
     values: ({ last, ...search }: Search & { last: HistoryPosition | null }) => [
       ...valuesBy(way)(search),
       last?.createdAt ?? 0,
       last?.id ?? '',
       search.limit + 1,
-      ...filterNames.map((name) => search[name] ?? null),
+      ...filters.map(({ field }) => search[field] ?? null),
     ],
     read: eachOf(toSummary),
   });
@@ -138,7 +130,7 @@ export const searchJobs = readSteps(
   function* (search: Search): Steps<{ jobs: JobSummary[]; next: HistoryPosition | null }> {
     const way = searches.find((one) => fits(one, search));
     if (way === undefined) throw new Error('no way fits');
-    const isWhole = filterNames.every((name) => search[name] === undefined || way.filters.includes(name));
+    const isWhole = filters.every(({ field }) => search[field] === undefined || way.filters.includes(field));
     const last = isWhole ? null : yield* run(way.lastSeen, search);
     const jobs = yield* run(way.page, { ...search, last });
     const isFull = jobs.length > search.limit;
