@@ -190,14 +190,17 @@ const createReadWhole =
     return readBody(request, maxBytes);
   };
 
-/** At an address of connections, the bearer may be an access token; elsewhere, and if it begins as keys do, it is a key. */
+/** The characters of an access token, which may begin as keys do by chance. Every key has more. */
+const tokenCharacters = 43;
+
+/** At an address of connections, the bearer may be an access token; elsewhere, and if it looks like a key, it is a key. */
 const readCaller = (
   { headers: { authorization } }: IncomingMessage,
   { url, note, authenticate, authenticateConnection }: McpRequestFacts,
 ): Promise<Call['caller']> => {
   const resource = url.pathname;
   const token = connectionResources.has(resource) ? bearerKey(authorization) : null;
-  return token === null || token.startsWith('sk_')
+  return token === null || (token.startsWith('sk_') && token.length !== tokenCharacters)
     ? authenticate(authorization, note)
     : authenticateConnection({ token, resource }, note);
 };

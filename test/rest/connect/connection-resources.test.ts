@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { connectionResources } from '../../../src/accounts/connection-resources.ts';
+import { randomBase62 } from '../../../src/kit/ids.ts';
 import { parseUsd } from '../../../src/kit/money.ts';
 import { clientKinds } from '../../mcp/clients.ts';
 import { openAccount } from '../../mcp/open-account.ts';
 import { startTestGateway, type TestGateway } from '../../e2e/start-test-gateway.ts';
+import { connectAssistant } from '../../store/connect-assistant.ts';
 import { createAssistant, openBrowser } from './assistant.ts';
 
 let gateway: TestGateway;
@@ -93,6 +95,14 @@ describe('each address of connections', () => {
     });
     const { access_token: token } = (await refreshed.json()) as { access_token?: string };
     expect((await listTools('/mcp/account', token ?? 'none')).status).toBe(401);
+  });
+
+  it('is opened by a token that begins as keys do', async () => {
+    const { store, clock } = gateway.services;
+    const { accountId } = await openAccount(gateway.services, { amount: parseUsd('1.00'), isSandbox: true });
+    const token = `sk_${randomBase62(40)}`;
+    await connectAssistant(store, { accountId, now: clock.now(), token });
+    expect((await listTools('/mcp/account', token)).status).toBe(200);
   });
 
   it('is asked for alone: two in one request are refused', async () => {
