@@ -164,7 +164,7 @@ const createCall = (
 
 /** Names a call in the log. */
 const namesIn = ({ name, arguments: input }: CallToolRequestParams): string =>
-  name.startsWith('call_') ? `${name} ${String(input?.['name'])}` : name;
+  name.startsWith('call_') && typeof input?.['name'] === 'string' ? `${name} ${input['name']}` : name;
 
 const refuse = (param: string, problem: string): CallToolResult =>
   toErrorResult(new AppError('invalid_parameter', `${param}: ${problem}`, { param }));
