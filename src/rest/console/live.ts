@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createFindCaller } from '../../accounts/authenticate.ts';
-import { findOperator } from '../../accounts/find-operator.ts';
+import { createFindCaller, findOperator } from '../../accounts/authenticate.ts';
 import { startDeadline } from '../../kit/deadline.ts';
 import { AppError, methodNotAllowed } from '../../kit/errors.ts';
 import type { Log } from '../../kit/log.ts';
