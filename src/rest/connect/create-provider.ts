@@ -130,6 +130,10 @@ const resourceFeatures = (options: ProviderOptions): Pick<Configuration, 'featur
       devInteractions: { enabled: false },
       userinfo: { enabled: false },
       rpInitiatedLogout: { enabled: false },
+      // Strangers could have anything kept.
+      pushedAuthorizationRequests: { enabled: false },
+      // The addresses of MCP take bearer tokens alone.
+      dPoP: { enabled: false },
       // Nobody reads or changes a registration, so no token for that is kept.
       registration: { enabled: true, issueRegistrationAccessToken: false },
       revocation: { enabled: true, allowedPolicy: () => true },

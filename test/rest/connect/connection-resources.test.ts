@@ -1,3 +1,4 @@
+import { SignJWT, exportJWK, generateKeyPair } from 'jose';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { connectionResources } from '../../../src/accounts/connection-resources.ts';
 import { randomBase62 } from '../../../src/kit/ids.ts';
@@ -117,6 +118,54 @@ describe('each address of connections', () => {
     page.searchParams.set('resource', `${gateway.url}/mcp/account/other`);
     const answer = await openBrowser().go(page);
     expect(new URL(answer.headers.get('location')!).searchParams.get('error')).toBe('invalid_target');
+  });
+});
+
+describe('what the library could do beside what assistants need', () => {
+  it('is not told by the metadata', async () => {
+    const metadata = await gateway.call('/.well-known/oauth-authorization-server/oauth', { apiKey: null });
+    const told = await metadata.json();
+    for (const name of ['pushed_authorization_request_endpoint', 'dpop_signing_alg_values_supported'])
+      expect(told).not.toHaveProperty(name);
+  });
+
+  it('keeps no request that a stranger pushes, of any length and in any number', async () => {
+    const redirect = 'http://127.0.0.1:9/callback';
+    const registered = await gateway.call('/register', { apiKey: null, body: { redirect_uris: [redirect] } });
+    const { client_id } = (await registered.json()) as { client_id: string };
+    const pushed = await fetch(`${gateway.url}/oauth/request`, {
+      method: 'POST',
+      body: new URLSearchParams({
+        client_id,
+        redirect_uri: redirect,
+        response_type: 'code',
+        scope: 'read',
+        code_challenge: 'v'.repeat(43),
+        code_challenge_method: 'S256',
+        state: 'x'.repeat(50_000),
+      }),
+    });
+    expect(pushed.status).toBe(404);
+  });
+
+  it('binds no token to a key, as it would be asked for at no address', async () => {
+    const { tokens, client } = (await connect('/mcp/account')).assistant.saved;
+    const { publicKey, privateKey } = await generateKeyPair('ES256');
+    const address = `${gateway.url}/oauth/token`;
+    const proof = await new SignJWT({ htm: 'POST', htu: address, jti: 'one' })
+      .setProtectedHeader({ alg: 'ES256', typ: 'dpop+jwt', jwk: await exportJWK(publicKey) })
+      .setIssuedAt()
+      .sign(privateKey);
+    const refreshed = await fetch(address, {
+      method: 'POST',
+      headers: { dpop: proof },
+      body: new URLSearchParams({
+        grant_type: 'refresh_token',
+        refresh_token: tokens!.refresh_token!,
+        client_id: client!.client_id,
+      }),
+    });
+    expect(await refreshed.json()).toMatchObject({ token_type: 'Bearer' });
   });
 });
 
