@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Provider } from 'oidc-provider';
-import { brandTitle } from '../../kit/text.ts';
+import { brandTitle, sanitizeLine } from '../../kit/text.ts';
 import { newId, sha256 } from '../../kit/ids.ts';
 import { memoizeAsync } from '../../kit/memoize.ts';
 import { basePathOf } from '../../kit/public-url.ts';
@@ -135,7 +135,8 @@ const createEnter = (provider: Provider, options: OAuthMountOptions) => {
     const subject = {
       ...owner,
       clientHost: URL.parse(clientId)?.host ?? null,
-      clientName: (client?.clientName ?? clientId).slice(0, 100),
+      // PostgreSQL takes no text with the character zero.
+      clientName: sanitizeLine(client?.clientName ?? clientId).slice(0, 100),
       redirect: describeRedirect(redirectUri),
       scopes: (asked.length === 0 ? offered : asked).flatMap((scope) =>
         scope === 'tools' ? servers.map((server) => `tools:${server}`) : scope,

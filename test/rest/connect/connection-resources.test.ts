@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { connectionResources } from '../../../src/accounts/connection-resources.ts';
 import { randomBase62 } from '../../../src/kit/ids.ts';
 import { parseUsd } from '../../../src/kit/money.ts';
+import { createTestDatabase } from '../../cli/test-database.ts';
 import { clientKinds } from '../../mcp/clients.ts';
 import { openAccount } from '../../mcp/open-account.ts';
 import { startTestGateway, type TestGateway } from '../../e2e/start-test-gateway.ts';
@@ -19,23 +20,26 @@ const paths = [...connectionResources.keys()];
 const profiles = paths.filter((path) => path !== '/mcp/account');
 
 /** Opens the page of consent, and allows all that it offers. Returns the scopes that it offers, and where it leads. */
-const allow = async (page: URL): Promise<{ offered: string[]; end: URL | Response }> => {
+const allow = async (
+  page: URL,
+  { url, apiKey } = gateway,
+): Promise<{ offered: string[]; end: URL | Response }> => {
   const browser = openBrowser();
   const first = await browser.go(page);
-  const entered = new URL(first.headers.get('location')!, gateway.url);
+  const entered = new URL(first.headers.get('location')!, url);
   const shown = await browser.go(entered);
-  if (shown.status !== 200) return { offered: [], end: await browser.follow(shown, gateway.url) };
+  if (shown.status !== 200) return { offered: [], end: await browser.follow(shown, url) };
   const offered = [...(await shown.text()).matchAll(/name="scope"\s+value="(\w+)"/g)].map(
     ([, scope]) => scope!,
   );
   const body = new URLSearchParams([
-    ['key', gateway.apiKey],
+    ['key', apiKey],
     ['budget_day_usd', '5.00'],
     ['answer', 'allow'],
     ...offered.map((scope): [string, string] => ['scope', scope]),
   ]);
   const answered = await browser.go(entered, { method: 'POST', body });
-  return { offered, end: await browser.follow(answered, gateway.url) };
+  return { offered, end: await browser.follow(answered, url) };
 };
 
 const connect = async (path: string) => {
@@ -118,6 +122,25 @@ describe('each address of connections', () => {
     page.searchParams.set('resource', `${gateway.url}/mcp/account/other`);
     const answer = await openBrowser().go(page);
     expect(new URL(answer.headers.get('location')!).searchParams.get('error')).toBe('invalid_target');
+  });
+});
+
+const database = await createTestDatabase();
+
+describe.skipIf(database === null)('an assistant whose name has control characters', () => {
+  it('is connected under the rest of its name, also with PostgreSQL, which takes no zero', async () => {
+    const other = await startTestGateway({ environment: { DATABASE_URL: database?.url ?? '' } });
+    onTestFinished(async () => {
+      await other.stop();
+      await database?.drop();
+    });
+    const client_name = 'Assist\u0000ant\u202e';
+    const { page, finish } = await createAssistant(`${other.url}/mcp/account`, { client_name }).begin();
+    const { end } = await allow(page, other);
+    expect(end).toBeInstanceOf(URL);
+    await finish(end as URL);
+    const listed = await other.call('/v1/connections');
+    expect(await listed.json()).toMatchObject({ data: [{ client: 'Assistant', client_name: 'Assistant' }] });
   });
 });
 
