@@ -2,7 +2,6 @@ import { throttle } from '../kit/repeat.ts';
 import type { Log } from '../kit/log.ts';
 import { createMinuteLimit, type MinuteLimitOptions, type RateLeft } from './minute-limit.ts';
 import { isIPv4, isIPv6 } from 'node:net';
-import ipaddr from 'ipaddr.js';
 import { parseIPv6 } from '../http/check-url.ts';
 
 export interface AddressLimiterOptions extends MinuteLimitOptions {
@@ -45,11 +44,15 @@ export const addressBucket = (clientAddress: string): string => {
   const address = clientAddress.replace(/%.*$/, '');
   if (isIPv4(address)) return address;
   if (!isIPv6(address)) return unreadableBucket;
-  const parsed = parseIPv6(address);
-  if (ipv4Ranges.some((range) => parsed.match(range))) return parsed.toByteArray().slice(12).join('.');
-  const network = parsed.parts.slice(0, 4).map((group) => group.toString(16));
-  return `${network.join(':')}::/64`;
+  const { parts } = parseIPv6(address);
+  if (ipv4Prefixes.has(parts.slice(0, 6).join(':'))) return parts.slice(6).map(dotted).join('.');
+  return `${parts
+    .slice(0, 4)
+    .map((group) => group.toString(16))
+    .join(':')}::/64`;
 };
 
-/** Their last four bytes are an IPv4 address. */
-const ipv4Ranges = ['::ffff:0:0/96', '64:ff9b::/96'].map((range) => ipaddr.IPv6.parseCIDR(range));
+/** The first six groups, as decimals. */
+const ipv4Prefixes = new Set([[0, 0, 0, 0, 0, 0xffff].join(':'), [0x64, 0xff9b, 0, 0, 0, 0].join(':')]);
+
+const dotted = (group: number): string => `${group >> 8}.${group & 0xff}`;

@@ -56,7 +56,7 @@ export const createCatalogs = (
     const sandbox = catalogsOf(sold.filter(isSandboxModel));
     const real = catalogsOf(sold.filter((model) => !isSandboxModel(model)));
     return (buyer) => {
-      const ofAccount = (buyer.isSandbox || !realSales.hasBegun() ? sandbox : real)(buyer);
+      const ofAccount = (buyer.isSandbox || !realSales.hasBegun() ? sandbox : real).for(buyer);
       const skus = buyer.limits?.models ?? null;
       return skus === null ? ofAccount : only(ofAccount, skus);
     };
@@ -98,7 +98,7 @@ export const createCatalogs = (
   };
 };
 
-const catalogsOf = (models: readonly ModelConfig[]): FindCatalog => {
+const catalogsOf = (models: readonly ModelConfig[]): { for(buyer: Omit<Buyer, 'isSandbox'>): Catalog } => {
   const standard = createCatalog(models, { activeVideos: null, requestsPerMinute: null });
   const byTerms = new LRUCache<string, Catalog>({
     max: maxCatalogs,
@@ -107,13 +107,15 @@ const catalogsOf = (models: readonly ModelConfig[]): FindCatalog => {
       return createCatalog(offered(models, terms), terms);
     },
   });
-  return ({ accountId, terms }) => {
-    if (terms === null) return standard;
-    try {
-      return byTerms.memo(terms);
-    } catch (cause) {
-      throw new Error(`the terms of account ${accountId} cannot be used`, { cause });
-    }
+  return {
+    for: ({ accountId, terms }) => {
+      if (terms === null) return standard;
+      try {
+        return byTerms.memo(terms);
+      } catch (cause) {
+        throw new Error(`the terms of account ${accountId} cannot be used`, { cause });
+      }
+    },
   };
 };
 
