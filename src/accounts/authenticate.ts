@@ -2,7 +2,7 @@ import type { WalletConfig } from './catalog/wallet-settings.ts';
 import { toIso, type Clock } from '../kit/clock.ts';
 import { AppError } from '../kit/errors.ts';
 import { sha256 } from '../kit/ids.ts';
-import type { Store } from '../store/store.ts';
+import type { OperatorKey, Store } from '../store/store.ts';
 import { goodsOf, signInMaker } from '../rules/key-limits.ts';
 import type { Nano } from '../kit/money.ts';
 
@@ -187,6 +187,16 @@ const toCaller = (
     limits: isLimited ? { models, isBudgeted } : null,
     webhookSecret: account.webhookSecret,
   };
+};
+
+/** Finds the key of an operator by its SHA-256, on every call. Null if it is unknown, expired or revoked. */
+export const findOperator = async (
+  { store, clock }: { store: Pick<Store, 'findOperatorKey'>; clock: Clock },
+  keyHash: string,
+): Promise<OperatorKey | null> => {
+  const found = await store.findOperatorKey(keyHash);
+  if (found === null || found.revokedAt !== null) return null;
+  return found.expiresAt === null || found.expiresAt > clock.now() ? found : null;
 };
 
 const refused = (message: string): AppError =>

@@ -47,7 +47,7 @@ export const issueKey = async (
     label,
     limits,
     madeBy: madeBy ?? 'operator',
-    ...(madeBy === undefined ? {} : { maxKeys: maxOwnKeys }),
+    maxKeys: madeBy === undefined ? undefined : maxOwnKeys,
     now: clock.now(),
   });
   if (apiKey === null) return { outcome: 'too_many' };

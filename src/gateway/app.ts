@@ -123,18 +123,15 @@ const createServeLater = (
     const { createMcpMount } = await import('../mcp/mount-mcp.ts');
     return createMcpMount({ services, operations: services.operations });
   });
-  const loadOperator = memoizeAsync(async () => {
-    const { createOperatorMount } = await import('../operator/operator-mount.ts');
-    return createOperatorMount(services);
-  });
-  const loadOAuth = memoizeAsync(async () => {
-    const { createOAuthMount } = await import('../rest/connect/mount-oauth.ts');
-    return createOAuthMount({ ...services, authenticate });
-  });
-  const loadConsole = memoizeAsync(async () => {
-    const { createConsoleMount } = await import('../rest/console/mount-console.ts');
-    return createConsoleMount({ ...services, refusing });
-  });
+  const loadOperator = memoizeAsync(async () =>
+    (await import('../operator/operator-mount.ts')).createOperatorMount(services),
+  );
+  const loadOAuth = memoizeAsync(async () =>
+    (await import('../rest/connect/mount-oauth.ts')).createOAuthMount({ ...services, authenticate }),
+  );
+  const loadConsole = memoizeAsync(async () =>
+    (await import('../rest/console/mount-console.ts')).createConsoleMount({ ...services, refusing }),
+  );
   const serveConsole = async (request: IncomingMessage, response: ServerResponse, context: AppContext) => {
     const serve = await loadConsole();
     const call = await serve(request, response, context).catch(async (error: unknown) => {
@@ -147,10 +144,9 @@ const createServeLater = (
     if (call.role === 'operator') return (await loadOperator()).serve(request, response, call);
     if (!serveRest(request, response, call)) throw new AppError('not_found', messages.not_found);
   };
-  const loadPay = memoizeAsync(async () => {
-    const { createPayMount } = await import('../rest/paywall/mount-pay.ts');
-    return createPayMount(services);
-  });
+  const loadPay = memoizeAsync(async () =>
+    (await import('../rest/paywall/mount-pay.ts')).createPayMount(services),
+  );
   const serveStripe = createStripeWebhook(services);
   const loadPages = memoizeAsync(async () => (await import('./pages.ts')).createPages(services));
   return async (request: IncomingMessage, response: ServerResponse, context: AppContext): Promise<void> => {
@@ -159,16 +155,14 @@ const createServeLater = (
       const serveMcp = isMcp ? await loadMcp() : null;
       // The client may have left meanwhile.
       if (response.destroyed || serveMcp?.(request, response, context) === true) return;
-      if (/^\/admin\/v1(?:\/|$)/.test(context.url.pathname)) {
-        const operator = await loadOperator();
-        return await operator.serve(request, response, context);
-      }
+      if (/^\/admin\/v1(?:\/|$)/.test(context.url.pathname))
+        return await (await loadOperator()).serve(request, response, context);
       if (services.config.hasConsole && /^\/console(?:\/|$)/.test(context.url.pathname))
         return await serveConsole(request, response, context);
-      if (services.x402.sales.length > 0 && /^\/pay(?:\/|$)/.test(context.url.pathname))
-        return await (
-          await loadPay()
-        )(request, response, context);
+      if (services.x402.sales.length > 0 && /^\/pay(?:\/|$)/.test(context.url.pathname)) {
+        const servePay = await loadPay();
+        return await servePay(request, response, context);
+      }
       if (services.cards !== null && context.url.pathname === '/webhooks/stripe')
         return await serveStripe(request, response, services.cards);
       const providerPath = toProviderPath(context.url.pathname);

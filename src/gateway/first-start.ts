@@ -35,12 +35,7 @@ export const openFirstAccount = async (
   );
   const issued = await issueKey(
     { store, clock },
-    {
-      accountId: account.id,
-      label: 'first key',
-      brand: config.brand,
-      ...(chosenKey === null ? {} : { key: chosenKey }),
-    },
+    { accountId: account.id, label: 'first key', brand: config.brand, key: chosenKey ?? undefined },
   );
   if (issued.outcome !== 'issued') throw new Error(`the first key was not issued: ${issued.outcome}`);
   return { apiKey: issued.key };

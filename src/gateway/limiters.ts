@@ -20,31 +20,20 @@ interface LimiterOptions {
 const proofReads = { unit: { one: 'proof-read', many: 'reads with a payment proof' }, ratePerMinute: 60 };
 
 /** The limits that all calls share, by address and by account. */
-export const createLimiters = ({ config, operations, redis, log, store }: LimiterOptions) => ({
-  addressLimiters: new Map(
-    operations.flatMap(({ name, sale }) => {
-      const limit = offerOf(sale) ?? (isReadByProof(sale, { config }) ? proofReads : null);
-      return limit === null ? [] : [[name, createAddressLimiter({ ...limit, redis, log })]];
-    }),
-  ),
-  failedOperatorCalls: createAddressLimiter({
-    unit: { one: 'failed-operator-call', many: 'calls without a valid operator key' },
-    ratePerMinute: 20,
-    redis,
-    log,
-  }),
-  failedSignIns: createAddressLimiter({
-    unit: { one: 'failed-sign-in', many: 'sign-ins without a valid key' },
-    ratePerMinute: 20,
-    redis,
-    log,
-  }),
-  preparedTransfers: createAddressLimiter({
-    unit: { one: 'prepared-transfer', many: 'prepared transfers' },
-    ratePerMinute: 30,
-    redis,
-    log,
-  }),
-  accountLimiter: createAccountLimiter({ redis }),
-  usageTags: createUsageTags({ store }),
-});
+export const createLimiters = ({ config, operations, redis, log, store }: LimiterOptions) => {
+  const limit = (one: string, many: string, ratePerMinute: number) =>
+    createAddressLimiter({ unit: { one, many }, ratePerMinute, redis, log });
+  return {
+    addressLimiters: new Map(
+      operations.flatMap(({ name, sale }) => {
+        const limits = offerOf(sale) ?? (isReadByProof(sale, { config }) ? proofReads : null);
+        return limits === null ? [] : [[name, createAddressLimiter({ ...limits, redis, log })]];
+      }),
+    ),
+    failedOperatorCalls: limit('failed-operator-call', 'calls without a valid operator key', 20),
+    failedSignIns: limit('failed-sign-in', 'sign-ins without a valid key', 20),
+    preparedTransfers: limit('prepared-transfer', 'prepared transfers', 30),
+    accountLimiter: createAccountLimiter({ redis }),
+    usageTags: createUsageTags({ store }),
+  };
+};

@@ -1,4 +1,5 @@
 import express from 'express';
+import { connectionResources } from '../accounts/connection-resources.ts';
 import { clientAddress } from './client-address.ts';
 import { brandTitle } from '../kit/text.ts';
 import { AppError, methodNotAllowed, messages } from '../kit/errors.ts';
@@ -34,15 +35,8 @@ const manifestPaths = ['/.well-known/x402', '/.well-known/x402.json'];
 /** Addresses of did:web: for a host, and for a base URL with a path, which a proxy removes. */
 const didPaths = ['/.well-known/did.json', '/did.json'];
 
-/** MCP addresses, which browsers get as a page, and the root as it is seen from each. */
-const mcpPaths = [
-  ['/mcp', './'],
-  ['/mcp/account', '../'],
-  ['/mcp/account/directory', '../../'],
-  ['/mcp/account/read-only', '../../'],
-  ['/mcp/search', '../'],
-  ['/mcp/generation', '../'],
-] as const;
+/** MCP addresses, which browsers get as a page. */
+const mcpPaths = ['/mcp', ...connectionResources.keys(), '/mcp/search', '/mcp/generation'];
 
 /** Answers GET and HEAD at a path; refuses other methods. */
 type AddPage = (path: string, serve: express.RequestHandler) => void;
@@ -130,13 +124,15 @@ const addFrontPages = (addPage: AddPage, services: GatewayServices): void => {
       .type(type)
       .send(pages()[type]);
   });
-  for (const [path, root] of mcpPaths)
+  for (const path of mcpPaths) {
+    const root = '../'.repeat(path.split('/').length - 2) || './';
     addPage(path, (_request, response) => {
       response
         .set({ ...documentHeaders, vary: 'Accept' })
         .type('text/html')
         .send(mcpPage(describe(), root));
     });
+  }
   addPage(iconPath, (_request, response) => void response.set(wellKnownHeaders).type('svg').send(icon));
   addPage('/llms.txt', (_request, response) => {
     response.set(wellKnownHeaders).type('text/plain').send(pages()['text/plain']);

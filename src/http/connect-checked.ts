@@ -40,7 +40,7 @@ const connectChecked = async (target: CheckedUrl, options: ConnectOptions): Prom
   if (url.protocol === 'http:') return untilConnected(connectTcp(to), 'connect', signal);
   const socket = connectTls({
     ...to,
-    ...(ca === undefined ? {} : { ca }),
+    ca,
     // An IP address is no server name (RFC 6066).
     servername: isIP(host) === 0 ? host : '',
     ALPNProtocols: ['http/1.1'],

@@ -78,7 +78,7 @@ export const createOutbound = ({
           target,
           {
             headers: { 'user-agent': userAgent, accept: '*/*' },
-            timeouts: idleMs === undefined ? {} : { idleMs },
+            timeouts: { idleMs },
             signal: call.signal,
             limits: { totalBytes: maxBytes },
           },
@@ -97,7 +97,7 @@ export const createOutbound = ({
       const call = await lanes.posts(asked);
       const request: HttpRequest & { signal: AbortSignal } = {
         method: 'POST',
-        headers: hasUserAgent(headers) ? headers : { ...headers, 'user-agent': userAgent },
+        headers: withAgent(userAgent, headers),
         body,
         timeouts: {},
         signal: call.signal,
@@ -111,11 +111,11 @@ export const createOutbound = ({
         call.end();
       }
     },
-    send: async (url, { headers = {}, signal, ...request }) =>
+    send: async (url, request) =>
       send(checkUrl(url, { allowsLoopback }), {
         ...request,
-        headers: hasUserAgent(headers) ? headers : { ...headers, 'user-agent': userAgent },
-        signal: signal ?? closed.signal,
+        headers: withAgent(userAgent, request.headers),
+        signal: request.signal ?? closed.signal,
       }),
     close: async () => {
       closed.abort(new OutboundError('busy', 'The process is ending.'));
@@ -207,8 +207,10 @@ const refusalOf = (found: HttpAnswer, maxBytes: number): OutboundError | null =>
 };
 
 /** Names of headers may be in any case: both would be sent. */
-const hasUserAgent = (headers: Record<string, string>): boolean =>
-  Object.keys(headers).some((name) => name.toLowerCase() === 'user-agent');
+const withAgent = (userAgent: string, headers: Record<string, string> = {}): Record<string, string> =>
+  Object.keys(headers).some((name) => name.toLowerCase() === 'user-agent')
+    ? headers
+    : { ...headers, 'user-agent': userAgent };
 
 const readLocation = (found: HttpAnswer, { url }: CheckedUrl): string => {
   const location = readHeader(found, 'location');

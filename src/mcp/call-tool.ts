@@ -211,17 +211,16 @@ const toToolCall = async (
         : null,
     ...(identity.group === 'directory' ? {} : { asksForMoney: true as const }),
     ...(operation.tool?.task !== undefined && takesTask(caller, payment, context) ? { takesTask: true } : {}),
-    ...(progressToken === undefined || notify === undefined
-      ? {}
-      : {
-          progress: onlyGrowing((progress) => {
-            const params = { progressToken, ...progress };
-            // The client has gone; the signal of its call is aborted as well.
-            notify({ method: 'notifications/progress', params }).catch((error: unknown) =>
-              log.debug({ err: error, requestId }, 'progress was not delivered'),
-            );
-          }),
+    ...(progressToken !== undefined &&
+      notify && {
+        progress: onlyGrowing((progress) => {
+          const params = { progressToken, ...progress };
+          // The client has gone; the signal of its call is aborted as well.
+          notify({ method: 'notifications/progress', params }).catch((error: unknown) =>
+            log.debug({ err: error, requestId }, 'progress was not delivered'),
+          );
         }),
+      }),
     // Since 2026-07-28 a client cancels a call as it closes its stream. Before, that means only that a connection was lost.
     ...(sent?.[PROTOCOL_VERSION_META_KEY] === undefined ? {} : { cancelled: signal }),
   };

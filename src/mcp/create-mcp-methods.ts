@@ -140,21 +140,12 @@ export const nameServer = ({ config, publicUrl }: Pick<Services, 'config' | 'pub
  */
 const createProtocolServer = (
   identity: McpIdentity,
-  {
-    describe,
-    listTools,
-    callTool,
-    prompts,
-    resources,
-    tasks,
-    logged,
-    listHint,
-    verifyState,
-  }: Omit<McpMethods, 'askByUrl' | 'createServer' | 'hasTool' | 'scopeFor'> &
+  methods: Omit<McpMethods, 'askByUrl' | 'createServer' | 'hasTool' | 'scopeFor'> &
     Pick<ReturnType<typeof createAskByUrl>, 'verifyState'>,
   serverInfo: Implementation,
 ): Server => {
-  const described = describe(identity);
+  const { listTools, callTool, prompts, resources, tasks, logged, listHint, verifyState } = methods;
+  const described = methods.describe(identity);
   const server = new Server(serverInfo, {
     ...described,
     requestState: { verify: verifyState },

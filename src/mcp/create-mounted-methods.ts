@@ -16,11 +16,11 @@ import { offeredTools } from '../operations/tools/offered-tools.ts';
 import { priceInWords } from '../operations/tools/tool-price.ts';
 import type { AskByUrl } from './ask-by-url.ts';
 import { answerCall, type ToolCallContext } from './call-tool.ts';
-import { nameServer, type ServedMethods } from './create-mcp-methods.ts';
+import { nameServer, type McpMethods, type ServedMethods } from './create-mcp-methods.ts';
 import { createLogged } from './log-calls.ts';
 import type { McpIdentity } from './tool-list.ts';
 import { toErrorResult, toMarks, toPaymentRequiredResult } from './tool-result.ts';
-import { catalogueTools, isReadOnly, searchTools } from './tool-catalogue.ts';
+import { catalogueTools, isMountedName, isReadOnly, searchTools } from './tool-catalogue.ts';
 import { createToolWords } from './tool-words.ts';
 
 /** Tools come and go when an operator accepts them, and when their servers change. */
@@ -41,7 +41,7 @@ interface Found {
   list: ListToolsResult;
 }
 
-export interface MountedOptions {
+interface MountedOptions {
   servers: readonly string[];
   /** The operation that calls a tool, as it is sold here. */
   operation: Operation;
@@ -89,6 +89,43 @@ export const createMountedMethods = (
       );
       return protocolServer;
     },
+  };
+};
+
+/** Adds the tools of the mounted servers that are offered to connections to our own. */
+export const addMountedTools = (
+  ours: McpMethods,
+  services: Services,
+  operation: MountedOptions['operation'],
+): ServedMethods => {
+  const { askByUrl } = ours;
+  const mounted = createMountedMethods(services, {
+    servers: services.mounts.accountServers,
+    operation,
+    askByUrl,
+  });
+  const made = new WeakMap<ListToolsResult, { others: ListToolsResult; list: ListToolsResult }>();
+  const join = (own: ListToolsResult, others: ListToolsResult): ListToolsResult => {
+    const known = made.get(own);
+    if (known?.others === others) return known.list;
+    const list = Object.freeze({ tools: [...own.tools, ...others.tools] });
+    made.set(own, { others, list });
+    return list;
+  };
+  const describe = (identity: McpIdentity) => {
+    const { instructions, ...described } = ours.describe(identity);
+    return { ...described, instructions: `${instructions}\n${mounted.describe(identity).instructions}` };
+  };
+  const listTools: McpMethods['listTools'] = async (...asked) =>
+    join(await ours.listTools(...asked), await mounted.listTools(...asked));
+  const callTool: McpMethods['callTool'] = (identity, params, context) =>
+    (isMountedName(params.name) ? mounted : ours).callTool(identity, params, context);
+  const { listHint } = mounted;
+  const methods = { ...ours, describe, listTools, callTool, listHint };
+  return {
+    ...methods,
+    hasTool: (group, name) => isMountedName(name) || ours.hasTool(group, name),
+    createServer: (identity, greets) => ours.createServer(identity, greets, methods),
   };
 };
 
@@ -164,7 +201,7 @@ const createCall = (
 
 /** Names a call in the log. */
 const namesIn = ({ name, arguments: input }: CallToolRequestParams): string =>
-  name.startsWith('call_') ? `${name} ${String(input?.['name'])}` : name;
+  name.startsWith('call_') && typeof input?.['name'] === 'string' ? `${name} ${input['name']}` : name;
 
 const refuse = (param: string, problem: string): CallToolResult =>
   toErrorResult(new AppError('invalid_parameter', `${param}: ${problem}`, { param }));

@@ -8,7 +8,7 @@ import {
   isJsonContentType,
   type CallToolRequestParams,
 } from '@modelcontextprotocol/server';
-import { isJsonObject } from '../kit/json.ts';
+import { isJsonObject, parseJson } from '../kit/json.ts';
 import { keepFrozen } from '../kit/write-answer.ts';
 import type { ServedMethods } from './create-mcp-methods.ts';
 import type { McpIdentity } from './tool-list.ts';
@@ -40,7 +40,7 @@ export interface DirectCall {
  */
 export const readDirectCall = ({ headers, url }: IncomingMessage, body: Buffer): DirectCall | null => {
   if (!isJsonContentType(headers['content-type']) || !isUsualAddress(headers.host, url)) return null;
-  const message = parse(body);
+  const message = parseJson(body.toString());
   if (!hasOnly(message, messageMembers)) return null;
   const { jsonrpc, id, method, params = {} } = message;
   if (jsonrpc !== '2.0' || !isDirectMethod(method)) return null;
@@ -67,14 +67,6 @@ const isDirectMethod = (method: unknown): method is DirectMethod =>
 const isId = (id: unknown): boolean => typeof id === 'string' || Number.isSafeInteger(id);
 
 type Members = Record<string, unknown>;
-
-const parse = (body: Buffer): unknown => {
-  try {
-    return JSON.parse(body.toString());
-  } catch {
-    return null;
-  }
-};
 
 const hasOnly = (value: unknown, known: readonly string[]): value is Members =>
   isJsonObject(value) && Object.keys(value).every((name) => known.includes(name));

@@ -17,9 +17,8 @@ import { readBody } from '../kit/streams.ts';
 import type { Call, Services } from '../operations/call.ts';
 import type { Operation } from '../operations/definition.ts';
 import { callMountedTool } from '../operations/tools/call-mounted-tool.ts';
-import { addMountedTools } from './add-mounted-tools.ts';
 import { createMcpMethods, type McpMethods, type ServedMethods } from './create-mcp-methods.ts';
-import { createMountedMethods } from './create-mounted-methods.ts';
+import { addMountedTools, createMountedMethods } from './create-mounted-methods.ts';
 import { createAnswerDirectly, readDirectCall } from './direct-call.ts';
 import { createTokenGuard, isRestricted } from './token-guard.ts';
 import type { McpIdentity, ToolGroup } from './tool-list.ts';
@@ -190,14 +189,17 @@ const createReadWhole =
     return readBody(request, maxBytes);
   };
 
-/** At an address of connections, the bearer may be an access token; elsewhere, and if it begins as keys do, it is a key. */
+/** The characters of an access token, which may begin as keys do by chance. Every key has more. */
+const tokenCharacters = 43;
+
+/** At an address of connections, the bearer may be an access token; elsewhere, and if it looks like a key, it is a key. */
 const readCaller = (
   { headers: { authorization } }: IncomingMessage,
   { url, note, authenticate, authenticateConnection }: McpRequestFacts,
 ): Promise<Call['caller']> => {
   const resource = url.pathname;
   const token = connectionResources.has(resource) ? bearerKey(authorization) : null;
-  return token === null || token.startsWith('sk_')
+  return token === null || (token.startsWith('sk_') && token.length !== tokenCharacters)
     ? authenticate(authorization, note)
     : authenticateConnection({ token, resource }, note);
 };

@@ -15,7 +15,7 @@ import { execute } from '../operations/execute.ts';
 import { answerSaleOf, rulesOf } from '../operations/sale-rules.ts';
 import type { AccountCall, Call, Services } from '../operations/call.ts';
 import type { Operation, ResourceBinding } from '../operations/definition.ts';
-import { toProtocolFault } from './protocol-fault.ts';
+import { toProtocolFault } from './tool-result.ts';
 import { toCall, type MessageContext } from './call-tool.ts';
 import type { McpIdentity } from './tool-list.ts';
 import { isIn } from './tool-list.ts';

@@ -14,11 +14,10 @@ import type { Operation, ToolTask } from '../operations/definition.ts';
 import { admit } from '../operations/prepaid.ts';
 import type { Job, JobKind } from '../store/store.ts';
 import type { LogCall } from './log-calls.ts';
-import { toProtocolFault } from './protocol-fault.ts';
 import { mayNot, toCall } from './call-tool.ts';
 import { begun, takesTasks, taskScopes, tasksExtension, toTask } from './to-task.ts';
 import { isIn, type McpIdentity, type ToolGroup } from './tool-list.ts';
-import type { ToolAnswers } from './tool-result.ts';
+import { toProtocolFault, type ToolAnswers } from './tool-result.ts';
 
 interface Sought {
   method: string;

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { scopes, type Caller } from '../accounts/authenticate.ts';
 import { resourceScopes } from '../accounts/connection-resources.ts';
 import { AppError } from '../kit/errors.ts';
-import { isJsonObject, type JsonObject } from '../kit/json.ts';
+import { isJsonObject, type JsonObject, parseJson } from '../kit/json.ts';
 import { mayNot } from './call-tool.ts';
 import type { ToolGroup } from './tool-list.ts';
 
@@ -23,14 +23,8 @@ interface Target {
 }
 
 /** Reads the messages of a body, which are several only in old revisions. None of a body that is no JSON. */
-const readMessages = (body: Buffer | null): JsonObject[] => {
-  try {
-    const parsed: unknown = JSON.parse(body?.toString() ?? '');
-    return [parsed].flat().filter(isJsonObject);
-  } catch {
-    return [];
-  }
-};
+const readMessages = (body: Buffer | null): JsonObject[] =>
+  [body && parseJson(body)].flat().filter(isJsonObject);
 
 /** A connection that may not do everything. */
 export const isRestricted = (caller: Caller | null): caller is Caller & { scopes: readonly string[] } =>

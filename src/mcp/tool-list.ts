@@ -40,7 +40,7 @@ export interface ToolList {
   list(group: ToolGroup): ListToolsResult;
 }
 
-/** Makes every list once, since no list depends on a request. */
+/** Makes each list once, since no list depends on a request. */
 export const createToolList = ({ operations }: { operations: readonly ToolOperation[] }): ToolList => {
   const byName = new Map(operations.map((operation) => [operation.name, operation]));
   const listFor = (group: ToolGroup): ListToolsResult =>
@@ -49,20 +49,17 @@ export const createToolList = ({ operations }: { operations: readonly ToolOperat
         .filter((operation) => isIn(group, operation) && !needsKey(operation))
         .map((operation) => toTool(operation, group)),
     });
-  const lists = {
-    all: listFor('all'),
-    directory: listFor('directory'),
-    'read-only': listFor('read-only'),
-    search: listFor('search'),
-    generation: listFor('generation'),
-    tools: listFor('tools'),
-  };
+  const lists = new Map<ToolGroup, ListToolsResult>();
   return {
     find: (group, name) => {
       const operation = byName.get(name);
       return operation !== undefined && isIn(group, operation) ? operation : null;
     },
-    list: (group) => lists[group],
+    list: (group) => {
+      const list = lists.get(group) ?? listFor(group);
+      lists.set(group, list);
+      return list;
+    },
   };
 };
 
@@ -100,7 +97,5 @@ export const toTool = (operation: ToolOperation, group: ToolGroup): Tool => ({
     idempotentHint: operation.tool.idempotent,
     openWorldHint: operation.tool.openWorld,
   },
-  ...(operation.tool.view === undefined
-    ? {}
-    : { _meta: { ui: { resourceUri: viewUri(operation.tool.view) } } }),
+  ...(operation.tool.view && { _meta: { ui: { resourceUri: viewUri(operation.tool.view) } } }),
 });

@@ -1,7 +1,8 @@
-import type { CallToolResult } from '@modelcontextprotocol/server';
-import type { AppError } from '../kit/errors.ts';
+import { ProtocolError, ProtocolErrorCode, type CallToolResult } from '@modelcontextprotocol/server';
+import { toAppError, type AppError } from '../kit/errors.ts';
 import { toJsonText } from '../kit/json.ts';
-import { keepFrozen } from '../kit/write-answer.ts';
+import type { Log } from '../kit/log.ts';
+import { keepFrozen, logFailure } from '../kit/write-answer.ts';
 import { nothingWrong } from '../payments/sale/gate.ts';
 import { billHeaderTexts } from '../operations/jobs/job-answer.ts';
 import type { Answer, JsonAnswer, PaymentRequiredAnswer } from '../operations/answer.ts';
@@ -87,10 +88,7 @@ export const toPaymentRequiredResult = ({
   if (receipt === undefined && quote === undefined) return terms;
   return {
     ...terms,
-    _meta: {
-      ...terms._meta,
-      ...(receipt === undefined ? {} : { 'x402/payment-response': receipt.response }),
-    },
+    _meta: { ...terms._meta, ...(receipt && { 'x402/payment-response': receipt.response }) },
     content: [
       ...terms.content,
       ...(quote === undefined ? [] : [{ type: 'text' as const, text: toJsonText({ quote }) }]),
@@ -137,15 +135,12 @@ export const toErrorResult = (error: AppError): CallToolResult => {
   const { retryAfterSeconds, headers } = error;
   const receipt = headers['payment-response'];
   const terms = headers['payment-required'];
+  const _meta = {
+    ...(receipt && { 'x402/payment-response': fromBase64Json(receipt) }),
+    ...(terms && { 'x402/error': fromBase64Json(terms) }),
+  };
   return {
-    ...(receipt === undefined && terms === undefined
-      ? {}
-      : {
-          _meta: {
-            ...(receipt === undefined ? {} : { 'x402/payment-response': fromBase64Json(receipt) }),
-            ...(terms === undefined ? {} : { 'x402/error': fromBase64Json(terms) }),
-          },
-        }),
+    ...(Object.keys(_meta).length > 0 && { _meta }),
     ...inBoth({
       error: {
         ...error.toEnvelope(),
@@ -157,6 +152,27 @@ export const toErrorResult = (error: AppError): CallToolResult => {
 };
 
 const fromBase64Json = (text: string): unknown => JSON.parse(Buffer.from(text, 'base64').toString('utf8'));
+
+interface Failed {
+  /** What was being done, for the log. */
+  what: string;
+  facts: Record<string, unknown>;
+  /** Of the client. */
+  signal: AbortSignal;
+  log: Log;
+}
+
+/** Makes an error of the protocol, which carries its envelope as a tool error does, and logs it. */
+export const toProtocolFault = (thrown: unknown, { what, facts, signal, log }: Failed): ProtocolError => {
+  if (thrown instanceof ProtocolError) return thrown;
+  const error = toAppError(thrown);
+  const code =
+    error.status >= 500 || error.status === 429
+      ? ProtocolErrorCode.InternalError
+      : ProtocolErrorCode.InvalidParams;
+  logFailure(log, error, { what, facts, isClientGone: signal.aborted });
+  return new ProtocolError(code, error.message, toErrorResult(error).structuredContent);
+};
 
 export type ToolAnswers = ReturnType<typeof createToolAnswers>;
 

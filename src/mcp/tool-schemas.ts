@@ -71,7 +71,7 @@ const toObjectSchema = (schema: z.ZodType, io: 'input' | 'output'): ObjectSchema
   const written: JsonSchema = JSON.parse(
     JSON.stringify(z.toJSONSchema(schema, { io, unrepresentable: 'any' })),
   );
-  const simple = simplifySchema(written, { isInput: io === 'input' });
+  const simple = simplifySchema(written, io);
   const { properties, required } = io === 'input' ? simple : outlineSchema(simple, notListed);
   return {
     type: 'object',
@@ -107,24 +107,17 @@ export type JsonSchema = JsonObject;
 const isSchema = (value: Json | undefined): value is JsonSchema =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** `isInput`: leaves out `null`, which means the same as no argument. */
-type SimplifyOptions = { isInput: boolean };
-
 /**
  * Returns the same schema in fewer words. A model reads the tool list in every conversation, so words that say nothing
  * are left out: safe-integer bounds, open `additionalProperties`, definitions of "any JSON", and all that is marked as not for
- * tools (`schema-marks.ts`). No `$ref` is left, which some assistants cannot follow.
+ * tools (`schema-marks.ts`). No `$ref` is left, which some assistants cannot follow. An input is also without `null`, which
+ * means the same as no argument.
  */
-export const simplifySchema = (schema: JsonSchema, options: SimplifyOptions): JsonSchema => {
-  const { $schema: _dialect, $defs: _definitions, ...rest } = schema;
-  return simplify(rest, options);
-};
-
-const simplify = (schema: JsonSchema, options: SimplifyOptions): JsonSchema => {
+export const simplifySchema = (schema: JsonSchema, io: 'input' | 'output'): JsonSchema => {
   // Definitions come from z.json() only; every recursive schema of an operation is "any JSON".
   if ('$ref' in schema) return {};
   if (opaqueMark in schema) return { type: 'object' };
-  const { type, properties, items, ...rest } = schema;
+  const { $schema: _dialect, $defs: _definitions, type, properties, items, ...rest } = schema;
   // Some assistants refuse a list of types, as in `type: ["string", "null"]`.
   const { anyOf = toAlternatives(type), ...words } = rest;
   const kept = Object.fromEntries(Object.entries(words).filter((entry) => !isEmptyWord(entry)));
@@ -132,25 +125,24 @@ const simplify = (schema: JsonSchema, options: SimplifyOptions): JsonSchema => {
     ...(typeof type === 'string' ? { type } : {}),
     ...kept,
     ...(isSchema(kept['additionalProperties'])
-      ? { additionalProperties: simplify(kept['additionalProperties'], options) }
+      ? { additionalProperties: simplifySchema(kept['additionalProperties'], io) }
       : {}),
-    ...(isSchema(items) ? { items: simplify(items, options) } : {}),
+    ...(isSchema(items) ? { items: simplifySchema(items, io) } : {}),
     ...(isSchema(properties)
       ? {
           properties: Object.fromEntries(
             Object.entries(properties)
               .filter(([, member]) => !isSchema(member) || !(unlistedMark in member))
-              .map(([name, member]) => [name, isSchema(member) ? simplify(member, options) : member]),
+              .map(([name, member]) => [name, isSchema(member) ? simplifySchema(member, io) : member]),
           ),
         }
       : {}),
   };
-  if (Array.isArray(result['oneOf'])) result['oneOf'] = simplifyAll(result['oneOf'], options);
-  return Array.isArray(anyOf) ? withAlternatives(result, simplifyAll(anyOf, options), options) : result;
+  const simplifyAll = (alternatives: Json[]): JsonSchema[] =>
+    alternatives.filter(isSchema).map((alternative) => simplifySchema(alternative, io));
+  if (Array.isArray(result['oneOf'])) result['oneOf'] = simplifyAll(result['oneOf']);
+  return Array.isArray(anyOf) ? withAlternatives(result, simplifyAll(anyOf), io) : result;
 };
-
-const simplifyAll = (alternatives: Json[], options: SimplifyOptions): JsonSchema[] =>
-  alternatives.filter(isSchema).map((alternative) => simplify(alternative, options));
 
 /** Whether a word means nothing to a model. */
 const isEmptyWord = ([word, value]: [string, Json]): boolean =>
@@ -168,11 +160,11 @@ const toAlternatives = (type: Json | undefined): JsonSchema[] | undefined =>
 const withAlternatives = (
   schema: JsonSchema,
   alternatives: JsonSchema[],
-  { isInput }: SimplifyOptions,
+  io: 'input' | 'output',
 ): JsonSchema => {
   const flat = alternatives
     .flatMap((one) => bareUnionOf(one) ?? [one])
-    .filter((one) => !isInput || one['type'] !== 'null');
+    .filter((one) => io === 'output' || one['type'] !== 'null');
   const [only] = flat;
   return only !== undefined && flat.length === 1 ? { ...only, ...schema } : { ...schema, anyOf: flat };
 };

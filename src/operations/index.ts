@@ -18,7 +18,6 @@ import { getVideoContent } from './videos/get-video-content.ts';
 import { listJobs } from './jobs/list-jobs.ts';
 import { endConnection, listConnections, updateConnection } from './keys/connections.ts';
 import { createKey } from './keys/create-key.ts';
-import { listKeys } from './keys/list-keys.ts';
 import { createListPurchases } from './account/list-purchases.ts';
 import { getStatement } from './account/get-statement.ts';
 import { listTransactions } from './account/list-transactions.ts';
@@ -32,7 +31,7 @@ import { listMountedTools } from './tools/list-mounted-tools.ts';
 import { endToolSignIn, setToolSecrets } from './tools/tool-secrets.ts';
 import { topUp } from './account/top-up.ts';
 import { whoami } from './account/whoami.ts';
-import { getKey, updateKey, revokeKey } from './keys/own-keys.ts';
+import { getKey, listKeys, updateKey, revokeKey } from './keys/own-keys.ts';
 import {
   listDeliveries,
   redeliverWebhook,

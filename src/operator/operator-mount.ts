@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { bearerKey } from '../accounts/authenticate.ts';
-import { findOperator } from '../accounts/find-operator.ts';
+import { bearerKey, findOperator } from '../accounts/authenticate.ts';
 import type { Config } from '../config/config.ts';
 import { AppError, methodNotAllowed, wrongField } from '../kit/errors.ts';
 import { type RequestNote, watchClient } from '../kit/log-request.ts';

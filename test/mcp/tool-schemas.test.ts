@@ -49,7 +49,7 @@ const arbitraryDocument = fc.record(
 describe('a simplified schema', () => {
   it('accepts for output what the written one accepts, and nothing else', () => {
     const before = accepts(written('output'));
-    const after = accepts(simplifySchema(written('output'), { isInput: false }));
+    const after = accepts(simplifySchema(written('output'), 'output'));
     fc.assert(
       fc.property(arbitraryDocument, (document) => {
         expect(after(document)).toBe(before(document));
@@ -61,7 +61,7 @@ describe('a simplified schema', () => {
   it('accepts as an outline all that the written one accepts, and no members of another type', () => {
     const before = accepts(written('output'));
     const after = accepts(
-      outlineSchema(simplifySchema(written('output'), { isInput: false }), ['required', 'maxLength']),
+      outlineSchema(simplifySchema(written('output'), 'output'), ['required', 'maxLength']),
     );
     fc.assert(
       fc.property(arbitraryDocument, (document) => {
@@ -78,7 +78,7 @@ describe('a simplified schema', () => {
 
   it('differs for input only in null, which means the same as absence', () => {
     const before = accepts(written('input'));
-    const after = accepts(simplifySchema(written('input'), { isInput: true }));
+    const after = accepts(simplifySchema(written('input'), 'input'));
     const hasNull = (document: object): boolean => JSON.stringify(document).includes('null');
     fc.assert(
       fc.property(arbitraryDocument, (document) => {
@@ -90,7 +90,7 @@ describe('a simplified schema', () => {
   });
 
   it('is written without references, empty words and nested unions', () => {
-    expect(simplifySchema(written('input'), { isInput: true })).toEqual({
+    expect(simplifySchema(written('input'), 'input')).toEqual({
       type: 'object',
       properties: {
         text: { type: 'string', maxLength: 5 },

@@ -121,6 +121,7 @@ describe('an address with more tools than TOOLS_LISTED_MAX', () => {
 
   it.each([
     [{}, 'search_tools'],
+    [{ name: { toString: 1, valueOf: 1 } }, 'search_tools'],
     [{ name: 'files__read_text_file', arguments: 'a' }, 'search_tools'],
     [{ name: 'files__none', arguments: {} }, 'search'],
     [{ name: 'call_tool', arguments: { name: 'hostile__echo' } }, 'search'],

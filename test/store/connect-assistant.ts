@@ -16,6 +16,7 @@ export const connectAssistant = async (
     tokenScope,
     askAbove = null,
     resource = '/mcp/account',
+    token = randomUUID(),
   }: {
     accountId: string;
     now: number;
@@ -27,6 +28,7 @@ export const connectAssistant = async (
     tokenScope?: string;
     askAbove?: bigint | null;
     resource?: string;
+    token?: string;
   },
 ): Promise<{ connectionId: string; parentId: string; grantId: string; token: string }> => {
   const [connectionId, parentId, grantId] = [randomUUID(), randomUUID(), randomUUID()];
@@ -53,7 +55,6 @@ export const connectAssistant = async (
     limits,
     now,
   });
-  const token = randomUUID();
   await store.putOAuthRecord({
     model: 'AccessToken',
     id: sha256(token),

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sha256 } from '../../src/kit/ids.ts';
 import { createOAuthAdapter } from '../../src/rest/connect/oauth-adapter.ts';
@@ -205,6 +206,23 @@ describe.each(testEngines())('on $kind,', ({ create }) => {
           scopes: ['read', 'generate'],
         });
       }
+    });
+
+    it('and a sign-in are none of the keys that an account may make', async () => {
+      const account = await addAccount(store);
+      const { connectionId } = await connectAssistant(store, { accountId: account.accountId, now: start });
+      const key = (name: string) => ({
+        id: randomUUID(),
+        accountId: account.accountId,
+        hash: `${connectionId} ${name}`,
+        display: '',
+        label: name,
+        now: start,
+      });
+      await store.createSignInKey({ ...key('sign-in'), expiresAt: start + hour, maxKeys: 20 });
+      const make = (name: string) => store.createKey({ ...key(name), madeBy: account.keyId, maxKeys: 1 });
+      expect(await make('first')).toMatchObject({ label: 'first' });
+      expect(await make('second')).toBeNull();
     });
 
     it('is no key that an account lists, reads, changes or revokes', async () => {

@@ -62,11 +62,8 @@ export const readAccountTerms = (document: unknown): AccountTerms => {
   return parsed.data;
 };
 
-const issueLine = (error: z.ZodError): string => {
-  const [issue] = error.issues;
-  const path = issue?.path.map(String).join('.') ?? '';
-  return `${path === '' ? '' : `${path}: `}${issue?.message ?? 'is wrong'}`;
-};
+const issueLine = ({ issues: [issue] }: z.ZodError): string =>
+  [issue?.path.map(String).join('.'), issue?.message ?? 'is wrong'].filter(Boolean).join(': ');
 
 /** Throws AccountTermsError unless every SKU is one of `models` and every price has a unit of its kind. */
 export const checkAccountTerms = (terms: AccountTerms, models: readonly ModelConfig[]): void => {

@@ -12,13 +12,11 @@ const maxFormer = 20;
 /** A gateway sells by a change after this time at the latest, and the time of a read. */
 export const followEveryMs = 2_000;
 
-const farAway = Number.MAX_SAFE_INTEGER;
-
 /** Returns the models of the settings as the changes that held at a time sold them. */
 export const modelsAt = (
   models: readonly ModelConfig[],
   changes: readonly ModelChange[],
-  at: number = farAway - 1,
+  at: number = Number.MAX_SAFE_INTEGER - 1,
 ): ModelConfig[] => {
   const held = new Map(
     changes.filter((one) => one.at <= at && at < one.until).map((change) => [change.sku, change]),

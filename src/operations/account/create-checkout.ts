@@ -3,7 +3,7 @@ import { nanoPerUsd, parseUsd } from '../../kit/money.ts';
 import { refuseInput } from '../../media/stream-input.ts';
 import type { Caller } from '../../accounts/authenticate.ts';
 import { usd } from '../answer-fields.ts';
-import { jsonAnswer } from '../answer.ts';
+import { privateAnswer } from '../answer.ts';
 import type { Services } from '../call.ts';
 import { readOperation } from '../define-operation.ts';
 import { assertUnlimited } from '../keys/key-answer.ts';
@@ -12,7 +12,9 @@ import { topUpAmount } from './top-up.ts';
 /** The checkouts that an account may open in a minute. */
 const checkoutsPerMinute = 10;
 
-const operation = readOperation({
+type CheckoutServices = Pick<Services, 'store' | 'cards' | 'accountLimiter' | 'config' | 'publicUrl'>;
+
+export const createCheckout = readOperation({
   name: 'create_checkout',
   title: 'Pay by card',
   description:
@@ -33,7 +35,9 @@ const operation = readOperation({
     amount_usd: usd,
     url: z.string().describe('The page.'),
   }),
+  method: 'POST',
   path: '/v1/balance/checkout',
+  isStrict: true,
   errors: ['permission_denied', 'upstream_error'],
   // A person pays, in a browser.
   tool: null,
@@ -43,7 +47,6 @@ const operation = readOperation({
       {
         summary: 'Twenty dollars',
         body: { amount_usd: '20.00' },
-        status: 200,
         answer: {
           object: 'checkout',
           id: '019ab1c2-4e5f-7061-8b9c-1d2e3f4a5b6c',
@@ -67,10 +70,7 @@ const operation = readOperation({
       savesCard,
       returnUrl: `${publicUrl()}/${config.hasConsole ? 'console/top-up' : ''}`,
     });
-    return jsonAnswer(
-      { object: 'checkout', amount_usd: amount, ...opened },
-      { headers: { 'cache-control': 'no-store' } },
-    );
+    return privateAnswer({ object: 'checkout', amount_usd: amount, ...opened });
   },
 });
 
@@ -79,11 +79,4 @@ const assertSavesCards = async (caller: Caller, { store }: Pick<Services, 'store
   const set = await store.getAutoTopUp(caller.accountId);
   if (set === null || set.state === 'off')
     throw refuseInput('save_card', 'set the automatic top-up first, by PUT /v1/balance/auto-top-up');
-};
-
-type CheckoutServices = Pick<Services, 'store' | 'cards' | 'accountLimiter' | 'config' | 'publicUrl'>;
-
-export const createCheckout = {
-  ...operation,
-  rest: { ...operation.rest, method: 'POST' as const, isStrict: true as const },
 };

@@ -11,8 +11,6 @@ import { tightestBudget } from '../../rules/key-limits.ts';
 import { readOperation } from '../define-operation.ts';
 import { opaque } from '../schema-marks.ts';
 
-const input = z.object({});
-
 const output = z.looseObject({
   balance_usd: usd.describe('Available: the ledger less open holds. A decimal string.'),
   currency: z.literal('USD'),
@@ -67,7 +65,7 @@ export const getBalance = readOperation({
   name: 'get_balance',
   title: 'Read the balance',
   description: 'The prepaid balance in USD that is available now. Free.',
-  input,
+  input: z.object({}),
   output,
   path: '/v1/balance',
   tool: { view: 'balance' },

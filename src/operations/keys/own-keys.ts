@@ -1,4 +1,7 @@
 import { z } from 'zod';
+import type { UsedKey } from '../../store/store.ts';
+import { historyOperation } from '../account/history-page.ts';
+import type { Services } from '../call.ts';
 import { jsonAnswer } from '../answer.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { type DocsExamples, readOperation, type ReadParts } from '../define-operation.ts';
@@ -58,6 +61,24 @@ const ownKeyOperation = <Input extends { key_id: string }>({
       return jsonAnswer(await findOwnKey(key.id, caller, services));
     },
   });
+
+export const listKeys = historyOperation({
+  name: 'list_keys',
+  title: 'List keys',
+  description:
+    'The API keys of this account with their limits, newest first. Not with a key that has limits. Free.',
+  path: '/v1/keys',
+  view: { schema: keySchema, example: keyView.example, show: (key: UsedKey) => keyView.show(key) },
+  answer: 'KeyPage',
+  example: { summary: 'The newest keys', limit: 50 },
+  errors: ['permission_denied'],
+  // A model must not manage keys.
+  tool: null,
+  read: async (position, { caller }, { store, clock }: Pick<Services, 'store' | 'clock'>) => {
+    assertManagesKeys(caller);
+    return store.listKeys({ ...position, now: clock.now() });
+  },
+});
 
 export const getKey = ownKeyOperation({
   name: 'get_key',

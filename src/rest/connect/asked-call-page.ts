@@ -1,13 +1,10 @@
 import type { SignInPrompt } from '../../payments/sale/sign-in.ts';
 import { html, type Html } from '../docs/docs-page-html.ts';
 import { pageShell } from '../page-shell.ts';
+import type { PageOwner } from './write-page.ts';
 import { signInForm } from './sign-in-form.ts';
 
-export interface AskedCallSubject {
-  /** The name of this service for people. */
-  service: string;
-  /** The address of the style sheet. */
-  style: string;
+export interface AskedCallSubject extends PageOwner {
   /** The assistant; null: a program with an API key. */
   assistant: { host: string | null; name: string } | null;
   /** What the operation does, such as "Make an image". */

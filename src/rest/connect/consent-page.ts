@@ -1,11 +1,10 @@
 import { html, type Html } from '../docs/docs-page-html.ts';
 import type { SignInPrompt } from '../../payments/sale/sign-in.ts';
 import { pageShell } from '../page-shell.ts';
+import type { PageOwner } from './write-page.ts';
 import { signInForm } from './sign-in-form.ts';
 
-export interface ConsentSubject {
-  /** The name of this service for people. */
-  service: string;
+export interface ConsentSubject extends PageOwner {
   /** The host of a client document; null: the client registered itself, and its name is its own. */
   clientHost: string | null;
   /** What the client calls itself. */
@@ -13,8 +12,6 @@ export interface ConsentSubject {
   redirect: { name: string; isProgram: boolean };
   /** The scopes that it asks for. `tools:files`: the tools of a mounted server. */
   scopes: readonly string[];
-  /** The address of the style sheet. */
-  style: string;
   /** What a wallet signs to sign in; null: wallets have no accounts here. */
   prompts: readonly SignInPrompt[] | null;
   /** Why the last try failed, and what it filled in; null: this is the first. */

@@ -4,7 +4,6 @@ import { isConnectionAlive, scopes } from '../../accounts/authenticate.ts';
 import { mainResource, resourceScopes } from '../../accounts/connection-resources.ts';
 import { randomBase62, sha256 } from '../../kit/ids.ts';
 import { basePathOf } from '../../kit/public-url.ts';
-import { brandTitle } from '../../kit/text.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { Log } from '../../kit/log.ts';
 import type { Outbound } from '../../http/outbound.ts';
@@ -12,7 +11,7 @@ import type { Services } from '../../operations/call.ts';
 import type { Store } from '../../store/store.ts';
 import { pageHeaders } from '../page-shell.ts';
 import { createClientDocuments } from './client-documents.ts';
-import { endPage } from './end-page.ts';
+import { endPage, pageOwner } from './write-page.ts';
 import { createOAuthAdapter } from './oauth-adapter.ts';
 
 const daySeconds = 24 * 3_600;
@@ -26,9 +25,6 @@ export interface ProviderOptions extends Pick<Services, 'config'> {
   log: Log;
 }
 
-/** The address of the style sheet of our pages. */
-export const styleOf = (publicUrl: string): string => `${basePathOf(publicUrl)}/docs/style.css`;
-
 /** The secrets that all processes of a deployment share. The provider signs no tokens, but wants a key. */
 const readSecrets = async (store: Store): Promise<{ cookies: string; jwk: JWK }> => {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -41,7 +37,7 @@ const readSecrets = async (store: Store): Promise<{ cookies: string; jwk: JWK }>
 
 /** Makes the authorization server: public clients, PKCE, opaque tokens for one resource each. */
 export const createProvider = async (options: ProviderOptions): Promise<Provider> => {
-  const { publicUrl, store, clock, log, config } = options;
+  const { publicUrl, store, clock, log } = options;
   const secrets = await readSecrets(store);
   const basePath = `${basePathOf(publicUrl)}/oauth`;
   const cookie = { path: basePath, httpOnly: true, sameSite: 'lax', signed: true } as const;
@@ -58,13 +54,10 @@ export const createProvider = async (options: ProviderOptions): Promise<Provider
     renderError: (context, { error, error_description: description }) => {
       const reason = description === undefined ? error : `${error}: ${description}`;
       context.set({ ...pageHeaders, 'content-type': 'text/html; charset=utf-8' });
-      context.body = endPage(
-        { service: brandTitle(config), style: styleOf(publicUrl) },
-        {
-          title: 'This request cannot be answered',
-          text: `Go back to your assistant, and connect again. The reason: ${reason}`,
-        },
-      );
+      context.body = endPage(pageOwner(options), {
+        title: 'This request cannot be answered',
+        text: `Go back to your assistant, and connect again. The reason: ${reason}`,
+      });
     },
     interactions: { url: (_context, { uid }) => `${basePath}/enter/${uid}` },
     findAccount: async (_context, accountId, token) => {
@@ -137,6 +130,10 @@ const resourceFeatures = (options: ProviderOptions): Pick<Configuration, 'featur
       devInteractions: { enabled: false },
       userinfo: { enabled: false },
       rpInitiatedLogout: { enabled: false },
+      // Strangers could have anything kept.
+      pushedAuthorizationRequests: { enabled: false },
+      // The addresses of MCP take bearer tokens alone.
+      dPoP: { enabled: false },
       // Nobody reads or changes a registration, so no token for that is kept.
       registration: { enabled: true, issueRegistrationAccessToken: false },
       revocation: { enabled: true, allowedPolicy: () => true },

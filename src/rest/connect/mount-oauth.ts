@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Provider } from 'oidc-provider';
-import { brandTitle } from '../../kit/text.ts';
+import { brandTitle, sanitizeLine } from '../../kit/text.ts';
 import { newId, sha256 } from '../../kit/ids.ts';
 import { memoizeAsync } from '../../kit/memoize.ts';
 import { basePathOf } from '../../kit/public-url.ts';
@@ -8,16 +8,15 @@ import { writeJson } from '../../kit/write-answer.ts';
 import { scopes } from '../../accounts/authenticate.ts';
 import { mainResource, resourceScopes } from '../../accounts/connection-resources.ts';
 import { consentPage, type ConsentSubject } from './consent-page.ts';
-import { createProvider, styleOf, type ProviderOptions } from './create-provider.ts';
+import { createProvider, type ProviderOptions } from './create-provider.ts';
 import { unusedGrantMs } from './oauth-adapter.ts';
 import { metadataResource } from './provider-path.ts';
-import { endPage } from './end-page.ts';
+import { readForm } from './read-sign-in.ts';
 import { readConsent, type Consent } from './read-consent.ts';
-import { readForm } from './read-form.ts';
 import { describeRedirect } from './redirect-target.ts';
 import { createServeAskedCall, type AskedCallOptions } from './serve-asked-call.ts';
 import { createServeToolSignIn, type ToolSignInOptions } from './serve-tool-sign-in.ts';
-import { writePage } from './write-page.ts';
+import { endPage, pageOwner, writePage } from './write-page.ts';
 
 export interface OAuthMountOptions
   extends Omit<ProviderOptions, 'publicUrl' | 'config'>, AskedCallOptions, ToolSignInOptions {}
@@ -83,9 +82,6 @@ const withScopes = (query: string): string => {
   return `?${params.toString()}`;
 };
 
-const afterStart = (text: string, start: string): string =>
-  text.startsWith(start) ? text.slice(start.length) : '';
-
 /** The metadata of a resource that connections open (RFC 9728). */
 const protectedResource = (
   publicUrl: string,
@@ -109,14 +105,13 @@ const expired = {
 
 /** Shows what is asked for, and makes the connection that a person allows. */
 const createEnter = (provider: Provider, options: OAuthMountOptions) => {
-  const service = brandTitle(options.config);
   return async (request: IncomingMessage, response: ServerResponse, path: string): Promise<void> => {
     const publicUrl = options.publicUrl();
-    const style = styleOf(publicUrl);
+    const owner = pageOwner({ ...options, publicUrl });
     const details = await provider.interactionDetails(request, response).catch(() => null);
     // The cookie is of the newest page. What a person allows on an older one must not go to another assistant.
     if (details === null || path !== `/enter/${details.uid}`)
-      return writePage(response, 400, endPage({ service, style }, expired));
+      return writePage(response, 400, endPage(owner, expired));
     const { uid, prompt, params, lastSubmission } = details;
     // A client that asks for consent gets a second round, which the page has answered already.
     if (prompt.name === 'consent' && lastSubmission?.consent?.grantId !== undefined)
@@ -125,26 +120,23 @@ const createEnter = (provider: Provider, options: OAuthMountOptions) => {
     const clientId = textOf(params['client_id']);
     const redirectUri = textOf(params['redirect_uri']);
     const client = await provider.Client.find(clientId);
-    const named = new Set(
-      [params['resource'] ?? publicUrl + mainResource]
-        .flat()
-        .map((uri) => afterStart(textOf(uri), publicUrl)),
-    );
+    // The library has refused those that are not ours.
+    const named = new Set([params['resource'] ?? publicUrl + mainResource].flat());
     if (named.size > 1)
       return provider.interactionFinished(request, response, {
         error: 'invalid_target',
         error_description: 'A connection opens one resource. Ask for one.',
       });
-    const [resource = ''] = named;
+    const resource = textOf([...named][0]).slice(publicUrl.length);
     const servers = await serversWithTools(options);
     const offered = resourceScopes(resource, servers.length > 0) ?? [];
     const wanted = textOf(params['scope']).split(' ');
     const asked = offered.filter((scope) => wanted.includes(scope));
     const subject = {
-      service,
-      style,
+      ...owner,
       clientHost: URL.parse(clientId)?.host ?? null,
-      clientName: (client?.clientName ?? clientId).slice(0, 100),
+      // PostgreSQL takes no text with the character zero.
+      clientName: sanitizeLine(client?.clientName ?? clientId).slice(0, 100),
       redirect: describeRedirect(redirectUri),
       scopes: (asked.length === 0 ? offered : asked).flatMap((scope) =>
         scope === 'tools' ? servers.map((server) => `tools:${server}`) : scope,
@@ -191,23 +183,14 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 /** Makes a connection with its grant. Returns the id of the grant. */
 const makeConnection = async (
   provider: Provider,
-  {
-    accountId,
-    keyId,
-    budgets,
-    askAbove,
-    allowed,
-    servers,
-    clientId,
-    resource,
-    subject,
-  }: Consent & {
+  made: Consent & {
     clientId: string;
     resource: string;
     subject: Pick<ConsentSubject, 'clientHost' | 'clientName' | 'redirect'>;
   },
   { store, clock, publicUrl }: OAuthMountOptions,
 ): Promise<string> => {
+  const { accountId, allowed, clientId, resource, subject } = made;
   const grant = new provider.Grant({ accountId, clientId });
   const refused = scopes.filter((scope) => !allowed.includes(scope)).join(' ');
   const uri = publicUrl() + resource;
@@ -222,16 +205,16 @@ const makeConnection = async (
   await store.createConnection({
     id: newId(),
     accountId,
-    parentId: keyId,
+    parentId: made.keyId,
     grantId: sha256(grantId),
     scopes: allowed,
-    servers,
+    servers: made.servers,
     resource,
     client: { id: clientId, name: subject.clientName, redirect: subject.redirect.name },
     label: subject.clientHost ?? subject.clientName,
     // The first token takes this end away.
-    limits: { ...budgets, expiresAt: now + unusedGrantMs },
-    askAbove,
+    limits: { ...made.budgets, expiresAt: now + unusedGrantMs },
+    askAbove: made.askAbove,
     now,
   });
   return grantId;

@@ -1,11 +1,22 @@
+import type { IncomingMessage } from 'node:http';
 import type { Caller } from '../../accounts/authenticate.ts';
 import { AppError } from '../../kit/errors.ts';
-import { isJsonObject, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, type JsonObject, parseJson } from '../../kit/json.ts';
+import { readBody } from '../../kit/streams.ts';
 import type { Services } from '../../operations/call.ts';
 
 export interface SignInOptions extends Pick<Services, 'store' | 'clock' | 'config' | 'x402'> {
   authenticate: (authorization: string) => Promise<Caller | null>;
 }
+
+const maxFormBytes = 30_000;
+
+/** Reads the form that a page sends. Throws AppError. */
+export const readForm = async (request: IncomingMessage): Promise<URLSearchParams> => {
+  const body = await readBody(request, maxFormBytes);
+  if (body === null) throw new AppError('payload_too_large', 'The form is too long.');
+  return new URLSearchParams(body.toString());
+};
 
 /**
  * Returns whom the form of a page signs in, by an API key or by the signature of a wallet; a text for them if it signs in
@@ -48,12 +59,4 @@ export const signInWithKey = async (key: string, options: SignInOptions): Promis
     throw error;
   });
   return caller ?? 'There is no such key, or it has ended.';
-};
-
-const parseJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 };

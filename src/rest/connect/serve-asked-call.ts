@@ -6,7 +6,6 @@ import type { JsonObject } from '../../kit/json.ts';
 import { memoizeAsync } from '../../kit/memoize.ts';
 import { formatUsd } from '../../kit/money.ts';
 import { basePathOf } from '../../kit/public-url.ts';
-import { brandTitle } from '../../kit/text.ts';
 import { askedCallPath, askedMs } from '../../operations/ask-person.ts';
 import type { Operation } from '../../operations/definition.ts';
 import { budgetsOf } from '../../rules/key-limits.ts';
@@ -17,10 +16,8 @@ import {
   type AskedCallState,
   type AskedCallSubject,
 } from './asked-call-page.ts';
-import { endPage } from './end-page.ts';
-import { readForm } from './read-form.ts';
-import { readSignIn, type SignInOptions } from './read-sign-in.ts';
-import { writePage } from './write-page.ts';
+import { readForm, readSignIn, type SignInOptions } from './read-sign-in.ts';
+import { endPage, pageOwner, writePage } from './write-page.ts';
 
 export interface AskedCallOptions extends SignInOptions {
   publicUrl: () => string;
@@ -40,8 +37,7 @@ export const createServeAskedCall = (options: AskedCallOptions) => {
   const statement = 'Sign in to see a call that waits for you. Signing costs nothing.';
 
   return async (request: IncomingMessage, response: ServerResponse, id: string): Promise<void> => {
-    const basePath = basePathOf(publicUrl());
-    const own = { service: brandTitle(config), style: `${basePath}/docs/style.css` };
+    const own = pageOwner({ config, publicUrl: publicUrl() });
     const now = clock.now();
     const asked = await store.getAskedCall({ id, now });
     if (asked === null) return writePage(response, 404, endPage(own, ended));
@@ -79,7 +75,7 @@ export const createServeAskedCall = (options: AskedCallOptions) => {
     if (!(await tokens.isOf(id, token))) return showSignIn('The page was open for too long. Sign in again.');
     const answer = form.get('answer') === 'allow' ? 'confirmed' : 'declined';
     await store.answerAskedCall({ id, answer, now, expiresAt: now + askedMs });
-    response.writeHead(303, { location: basePath + askedCallPath + id }).end();
+    response.writeHead(303, { location: basePathOf(publicUrl()) + askedCallPath + id }).end();
   };
 };
 

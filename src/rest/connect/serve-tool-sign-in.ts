@@ -2,17 +2,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { lookUpCaller } from '../../accounts/authenticate.ts';
 import { AppError } from '../../kit/errors.ts';
 import { sha256 } from '../../kit/ids.ts';
-import { basePathOf } from '../../kit/public-url.ts';
-import { brandTitle } from '../../kit/text.ts';
 import { SignInError } from '../../mounts/ask-for-grant.ts';
 import { signInMs } from '../../mounts/create-sign-ins.ts';
 import type { Services } from '../../operations/call.ts';
 import { html, type Html } from '../docs/docs-page-html.ts';
-import { endPage } from './end-page.ts';
-import { readForm } from './read-form.ts';
-import { signInWithKey, type SignInOptions } from './read-sign-in.ts';
+import { readForm, signInWithKey, type SignInOptions } from './read-sign-in.ts';
 import { signInForm } from './sign-in-form.ts';
-import { writePage } from './write-page.ts';
+import { endPage, pageOwner, writePage } from './write-page.ts';
 
 export type ToolSignInOptions = SignInOptions & Pick<Services, 'mounts' | 'accountLimiter' | 'publicUrl'>;
 
@@ -31,7 +27,7 @@ export const createServeToolSignIn = (options: ToolSignInOptions) => {
     response: ServerResponse,
     { server, isReturn }: { server: string; isReturn: boolean },
   ): Promise<void> => {
-    const own = { service: brandTitle(config), style: `${basePathOf(publicUrl())}/docs/style.css` };
+    const own = pageOwner({ config, publicUrl: publicUrl() });
     const show = (status: number, title: string, text: string, after: Html | null = null): void =>
       writePage(response, status, endPage(own, { title, text, after }));
     const address = mounts.signIns.pageOf(server);

@@ -1,6 +1,9 @@
 import type { ServerResponse } from 'node:http';
-import { pageHeaders, policyWith } from '../page-shell.ts';
-import { walletScriptSource } from './wallet-script.ts';
+import { basePathOf } from '../../kit/public-url.ts';
+import { brandTitle } from '../../kit/text.ts';
+import { html, type Html } from '../docs/docs-page-html.ts';
+import { pageHeaders, pageShell, policyWith } from '../page-shell.ts';
+import { walletScriptSource } from './sign-in-form.ts';
 
 /** Answers with a page that has a form. `redirectUri`: where the form may lead in the end. */
 export const writePage = (
@@ -20,3 +23,33 @@ export const writePage = (
   });
   response.end(page);
 };
+
+/** Whose page it is. */
+export interface PageOwner {
+  /** The name of this service for people. */
+  service: string;
+  /** The address of the style sheet. */
+  style: string;
+}
+
+export const pageOwner = (of: { config: { brand: string }; publicUrl: string }): PageOwner => ({
+  service: brandTitle(of.config),
+  style: `${basePathOf(of.publicUrl)}/docs/style.css`,
+});
+
+/** Makes a page with one text. `after`: what there is to do; by default nothing. */
+export const endPage = (
+  { service, style }: PageOwner,
+  { title, text, after = null }: { title: string; text: string; after?: Html | null },
+): string =>
+  pageShell({
+    title: `${service}: ${title}`,
+    style,
+    body: html`<body class="single">
+      <main>
+        <h1>${title}</h1>
+        <p>${text}</p>
+        ${after}
+      </main>
+    </body>`,
+  });

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createFindCaller } from '../../accounts/authenticate.ts';
-import { findOperator } from '../../accounts/find-operator.ts';
+import { createFindCaller, findOperator } from '../../accounts/authenticate.ts';
 import { startDeadline } from '../../kit/deadline.ts';
 import { AppError, methodNotAllowed } from '../../kit/errors.ts';
+import { createFairShareLimiter } from '../../kit/fair-share-limiter.ts';
 import type { Log } from '../../kit/log.ts';
 import { pause } from '../../kit/repeat.ts';
 import type { StreamAnswer } from '../../operations/answer.ts';
@@ -22,6 +22,11 @@ const maxOfSession = 3;
 const maxOfOwner = 50;
 
 const sessionEnded = (): AppError => new AppError('invalid_api_key', 'The session has ended. Sign in again.');
+
+const tooManyWindows = (): AppError =>
+  new AppError('rate_limit_exceeded', 'The console is open in too many windows. Close some of them.', {
+    retryAfterSeconds: 30,
+  });
 
 /** What a stream looks at again and again. */
 interface Watched {
@@ -58,8 +63,10 @@ const watchAs = {
  */
 export const createServeLive = (options: LiveOptions) => {
   const { log, refusing } = options;
-  const open = new Map<string, number>();
-  const count = (name: string): number => open.get(name) ?? 0;
+  const places = createFairShareLimiter({
+    total: Infinity,
+    perOwner: { session: maxOfSession, owner: maxOfOwner },
+  });
 
   return async (
     request: IncomingMessage,
@@ -74,18 +81,8 @@ export const createServeLive = (options: LiveOptions) => {
     const left = new AbortController();
     response.once('close', () => left.abort());
     if (response.destroyed) return;
-    const names = [
-      [id, maxOfSession],
-      [owner, maxOfOwner],
-    ] as const;
-    if (names.some(([name, most]) => count(name) >= most))
-      throw new AppError(
-        'rate_limit_exceeded',
-        'The console is open in too many windows. Close some of them.',
-        {
-          retryAfterSeconds: 30,
-        },
-      );
+    const release = places.tryAcquire({ session: id, owner });
+    if (release === null) throw tooManyWindows();
     const over = startDeadline({ totalMs: longestMs, signals: [left.signal, refusing] });
     const isOpen = async (): Promise<boolean> =>
       !over.signal.aborted && (await readSession(request, role, options)) !== null && (await hasKey());
@@ -96,14 +93,11 @@ export const createServeLive = (options: LiveOptions) => {
         known = state;
       }
     };
-    for (const [name] of names) open.set(name, count(name) + 1);
     try {
       await writeEvents(response, { kind: 'stream', headers: {}, stream }, { log, requestId });
     } finally {
       over.end();
-      for (const [name] of names)
-        if (count(name) === 1) open.delete(name);
-        else open.set(name, count(name) - 1);
+      release();
     }
   };
 };

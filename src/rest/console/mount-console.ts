@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createFindCaller } from '../../accounts/authenticate.ts';
+import { classifyLiteral } from '../../http/check-url.ts';
 import { AppError } from '../../kit/errors.ts';
 import type { RequestContext } from '../rest-routes.ts';
 import { createConsoleFiles, type ConsoleFilesOptions } from './console-files.ts';
-import { assertOwnPage } from './own-page.ts';
 import { createServeLive, type LiveOptions } from './live.ts';
 import { createServeSession, readSession, type Role } from './sessions.ts';
 
@@ -63,4 +63,45 @@ export const createConsoleMount = (options: ConsoleMountOptions) => {
     const authenticate = (_header: unknown, note: RequestContext['note']) => findCaller(keyHash, note);
     return { ...context, url, role, keyHash, authenticate, isOwnPage: true };
   };
+};
+
+interface OwnPage {
+  publicUrl: string;
+  /** Names the header that only pages of this gateway can send. */
+  brand: string;
+}
+
+/**
+ * Refuses a call that no page of this gateway made, because the browser sends a session's cookie by itself. A read counts,
+ * too: a search spends money. Also refuses a page over plain http. Throws AppError `permission_denied`.
+ */
+const assertOwnPage = (request: IncomingMessage, { publicUrl, brand }: OwnPage): void => {
+  const { method, headers } = request;
+  const site = headers['sec-fetch-site'];
+  const isRead = method === 'GET' || method === 'HEAD';
+  // A redirect by another page of this gateway, such as that of consent, is of the same origin.
+  const isNavigation = headers['sec-fetch-mode'] === 'navigate';
+  const isOwn = isRead
+    ? !isNavigation &&
+      (site === 'same-origin' || (site === undefined && headers[`x-${brand}-console`] !== undefined))
+    : isOwnOrigin(headers, publicUrl);
+  if (!isOwn)
+    throw new AppError(
+      'permission_denied',
+      `The console answers its own pages alone. Open ${publicUrl}/console. Programs send an API key to /v1.`,
+    );
+};
+
+const isOwnOrigin = ({ origin, host }: IncomingMessage['headers'], publicUrl: string): boolean => {
+  const from = URL.parse(origin ?? '');
+  if (from === null) return false;
+  const isPublic = from.origin === new URL(publicUrl).origin;
+  const isLoopback = classifyLiteral(from.hostname.replace(/^\[|\]$/g, '')) === 'loopback';
+  if ((isPublic || from.host === host) && from.protocol === 'http:' && !isLoopback)
+    throw new AppError(
+      'permission_denied',
+      'Nobody signs in over plain http, where others could read the key. Open the console over https, or on the machine ' +
+        'of the gateway as http://localhost.',
+    );
+  return isPublic || (isLoopback && from.host === host);
 };

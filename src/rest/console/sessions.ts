@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { lookUpCaller } from '../../accounts/authenticate.ts';
-import { findOperator } from '../../accounts/find-operator.ts';
+import { findOperator, lookUpCaller } from '../../accounts/authenticate.ts';
 import { AppError, methodNotAllowed } from '../../kit/errors.ts';
 import { randomBase62, sha256 } from '../../kit/ids.ts';
 import { isJsonObject } from '../../kit/json.ts';

@@ -25,8 +25,11 @@ const lockAccount = statement({
   read: countRows,
 });
 
+/** Whoever has any key of the account makes connections, and its wallet signs in anew: neither may use up its keys. */
 const countKeys = statement({
-  text: `select count(*) as keys from api_keys where account_id = $1 and made_by <> 'operator'`,
+  text: `select count(*) as keys from api_keys
+    where account_id = $1 and made_by not in ('operator', '${signInMaker}')
+      and not exists (select 1 from connections c where c.id = api_keys.id)`,
   values: (accountId: string) => [accountId],
   read: onlyOf(({ keys: count }: { keys: bigint }) => Number(count)),
 });

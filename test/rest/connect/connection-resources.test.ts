@@ -1,9 +1,13 @@
+import { SignJWT, exportJWK, generateKeyPair } from 'jose';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { connectionResources } from '../../../src/accounts/connection-resources.ts';
+import { randomBase62 } from '../../../src/kit/ids.ts';
 import { parseUsd } from '../../../src/kit/money.ts';
+import { createTestDatabase } from '../../cli/test-database.ts';
 import { clientKinds } from '../../mcp/clients.ts';
 import { openAccount } from '../../mcp/open-account.ts';
 import { startTestGateway, type TestGateway } from '../../e2e/start-test-gateway.ts';
+import { connectAssistant } from '../../store/connect-assistant.ts';
 import { createAssistant, openBrowser } from './assistant.ts';
 
 let gateway: TestGateway;
@@ -16,23 +20,26 @@ const paths = [...connectionResources.keys()];
 const profiles = paths.filter((path) => path !== '/mcp/account');
 
 /** Opens the page of consent, and allows all that it offers. Returns the scopes that it offers, and where it leads. */
-const allow = async (page: URL): Promise<{ offered: string[]; end: URL | Response }> => {
+const allow = async (
+  page: URL,
+  { url, apiKey } = gateway,
+): Promise<{ offered: string[]; end: URL | Response }> => {
   const browser = openBrowser();
   const first = await browser.go(page);
-  const entered = new URL(first.headers.get('location')!, gateway.url);
+  const entered = new URL(first.headers.get('location')!, url);
   const shown = await browser.go(entered);
-  if (shown.status !== 200) return { offered: [], end: await browser.follow(shown, gateway.url) };
+  if (shown.status !== 200) return { offered: [], end: await browser.follow(shown, url) };
   const offered = [...(await shown.text()).matchAll(/name="scope"\s+value="(\w+)"/g)].map(
     ([, scope]) => scope!,
   );
   const body = new URLSearchParams([
-    ['key', gateway.apiKey],
+    ['key', apiKey],
     ['budget_day_usd', '5.00'],
     ['answer', 'allow'],
     ...offered.map((scope): [string, string] => ['scope', scope]),
   ]);
   const answered = await browser.go(entered, { method: 'POST', body });
-  return { offered, end: await browser.follow(answered, gateway.url) };
+  return { offered, end: await browser.follow(answered, url) };
 };
 
 const connect = async (path: string) => {
@@ -95,6 +102,14 @@ describe('each address of connections', () => {
     expect((await listTools('/mcp/account', token ?? 'none')).status).toBe(401);
   });
 
+  it('is opened by a token that begins as keys do', async () => {
+    const { store, clock } = gateway.services;
+    const { accountId } = await openAccount(gateway.services, { amount: parseUsd('1.00'), isSandbox: true });
+    const token = `sk_${randomBase62(40)}`;
+    await connectAssistant(store, { accountId, now: clock.now(), token });
+    expect((await listTools('/mcp/account', token)).status).toBe(200);
+  });
+
   it('is asked for alone: two in one request are refused', async () => {
     const { page } = await createAssistant(`${gateway.url}/mcp/account`).begin();
     page.searchParams.append('resource', `${gateway.url}/mcp/account/read-only`);
@@ -107,6 +122,73 @@ describe('each address of connections', () => {
     page.searchParams.set('resource', `${gateway.url}/mcp/account/other`);
     const answer = await openBrowser().go(page);
     expect(new URL(answer.headers.get('location')!).searchParams.get('error')).toBe('invalid_target');
+  });
+});
+
+const database = await createTestDatabase();
+
+describe.skipIf(database === null)('an assistant whose name has control characters', () => {
+  it('is connected under the rest of its name, also with PostgreSQL, which takes no zero', async () => {
+    const other = await startTestGateway({ environment: { DATABASE_URL: database?.url ?? '' } });
+    onTestFinished(async () => {
+      await other.stop();
+      await database?.drop();
+    });
+    const client_name = 'Assist\u0000ant\u202e';
+    const { page, finish } = await createAssistant(`${other.url}/mcp/account`, { client_name }).begin();
+    const { end } = await allow(page, other);
+    expect(end).toBeInstanceOf(URL);
+    await finish(end as URL);
+    const listed = await other.call('/v1/connections');
+    expect(await listed.json()).toMatchObject({ data: [{ client: 'Assistant', client_name: 'Assistant' }] });
+  });
+});
+
+describe('what the library could do beside what assistants need', () => {
+  it('is not told by the metadata', async () => {
+    const metadata = await gateway.call('/.well-known/oauth-authorization-server/oauth', { apiKey: null });
+    const told = await metadata.json();
+    for (const name of ['pushed_authorization_request_endpoint', 'dpop_signing_alg_values_supported'])
+      expect(told).not.toHaveProperty(name);
+  });
+
+  it('keeps no request that a stranger pushes, of any length and in any number', async () => {
+    const redirect = 'http://127.0.0.1:9/callback';
+    const registered = await gateway.call('/register', { apiKey: null, body: { redirect_uris: [redirect] } });
+    const { client_id } = (await registered.json()) as { client_id: string };
+    const pushed = await fetch(`${gateway.url}/oauth/request`, {
+      method: 'POST',
+      body: new URLSearchParams({
+        client_id,
+        redirect_uri: redirect,
+        response_type: 'code',
+        scope: 'read',
+        code_challenge: 'v'.repeat(43),
+        code_challenge_method: 'S256',
+        state: 'x'.repeat(50_000),
+      }),
+    });
+    expect(pushed.status).toBe(404);
+  });
+
+  it('binds no token to a key, as it would be asked for at no address', async () => {
+    const { tokens, client } = (await connect('/mcp/account')).assistant.saved;
+    const { publicKey, privateKey } = await generateKeyPair('ES256');
+    const address = `${gateway.url}/oauth/token`;
+    const proof = await new SignJWT({ htm: 'POST', htu: address, jti: 'one' })
+      .setProtectedHeader({ alg: 'ES256', typ: 'dpop+jwt', jwk: await exportJWK(publicKey) })
+      .setIssuedAt()
+      .sign(privateKey);
+    const refreshed = await fetch(address, {
+      method: 'POST',
+      headers: { dpop: proof },
+      body: new URLSearchParams({
+        grant_type: 'refresh_token',
+        refresh_token: tokens!.refresh_token!,
+        client_id: client!.client_id,
+      }),
+    });
+    expect(await refreshed.json()).toMatchObject({ token_type: 'Bearer' });
   });
 });
 
