@@ -283,6 +283,7 @@ const createJobs = (parts: Base & Pick<Parts, 'providers' | 'media' | 'mounts' |
       shop,
       createRunVideo({
         routesFor: providers.video,
+        resume: providers.resume,
         costOf,
         openInput: toVideoInput(media),
         moderator: providers.moderator,

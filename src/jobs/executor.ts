@@ -2,7 +2,7 @@ import type { ErrorEnvelope } from '../kit/errors.ts';
 import type { JsonObject, Json } from '../kit/json.ts';
 import type { Nano } from '../kit/money.ts';
 import type { TextEvent } from '../providers/text/text-provider.ts';
-import type { Job, MediaRole, NewMedia } from '../store/store.ts';
+import type { Job, NewMedia } from '../store/store.ts';
 
 /** A saved medium of a job's result. It is kept for `keepMs` from the job's end. */
 export type ResultMedia = Omit<NewMedia, 'accountId' | 'jobId' | 'expiresAt'> & { keepMs: number };
@@ -37,12 +37,3 @@ export type JobEvent = Exclude<TextEvent, { type: 'finish' | 'usage' }>;
 
 /** Runs one attempt of a job to its end. If it throws, the job fails as `server_error`. */
 export type Executor = (job: Job, context: ExecutorContext) => Promise<JobOutcome>;
-
-/** Saves the bytes of a result durably, under a public URL. They are removed unless the job's end takes them. */
-export type SaveResult = (input: {
-  accountId: string;
-  role: MediaRole;
-  contentType: string;
-  source: Uint8Array | AsyncIterable<Uint8Array>;
-  signal: AbortSignal;
-}) => Promise<{ id: string; role: MediaRole; contentType: string; sizeBytes: number; url: string }>;

@@ -3,11 +3,13 @@ import type { Log } from '../kit/log.ts';
 import type { MediaFiles } from './media-files.ts';
 import type { MediaSettings } from './media-settings.ts';
 
+interface PlaceSettings extends Pick<MediaSettings, 's3' | 'mediaDir'> {
+  dataDir: string;
+}
+
 /** The folder of the media, if they are not in a bucket. */
-export const mediaFolder = ({
-  mediaDir,
-  dataDir,
-}: Pick<MediaSettings, 'mediaDir'> & { dataDir: string }): string => mediaDir ?? join(dataDir, 'media');
+export const mediaFolder = ({ mediaDir, dataDir }: Omit<PlaceSettings, 's3'>): string =>
+  mediaDir ?? join(dataDir, 'media');
 
 export interface DataFolder {
   path: string;
@@ -15,9 +17,7 @@ export interface DataFolder {
 }
 
 /** Lists the folders of a deployment that the settings name. */
-export const dataFolders = (
-  config: Pick<MediaSettings, 's3' | 'mediaDir'> & { dataDir: string },
-): DataFolder[] => [
+export const dataFolders = (config: PlaceSettings): DataFolder[] => [
   { path: resolve(config.dataDir), setting: 'DATA_DIR' },
   ...(config.s3 === null && config.mediaDir !== null
     ? [{ path: resolve(config.mediaDir), setting: 'MEDIA_DIR' as const }]
@@ -25,10 +25,7 @@ export const dataFolders = (
 ];
 
 /** Creates the storage of the settings: a bucket, or else a folder. Loads only that one, and does not access it yet. */
-export const createMediaFiles = async (
-  config: Pick<MediaSettings, 's3' | 'mediaDir'> & { dataDir: string },
-  { log }: { log: Log },
-): Promise<MediaFiles> => {
+export const createMediaFiles = async (config: PlaceSettings, { log }: { log: Log }): Promise<MediaFiles> => {
   const { s3 } = config;
   if (s3 !== null) {
     const { createS3Media } = await import('./s3/s3-media.ts');

@@ -71,11 +71,14 @@ export const soldExample = (
 ): JsonObject => {
   const model = models.find(({ kind }) => kind === sells);
   if (model === undefined || models.some(({ sku }) => sku === example['model'])) return example;
-  const { sku, price, duration } = model;
-  return price.unit !== 'second' || duration === null
-    ? { ...example, model: sku }
-    : { ...example, model: sku, duration: duration.minimum, resolution: price.rates[0]?.resolution ?? null };
+  return { ...example, ...skuExample(model) };
 };
+
+/** The part of an example that names a SKU, which must exist and be sold in this way. */
+export const skuExample = ({ sku: model, price, duration }: ModelConfig): JsonObject =>
+  price.unit !== 'second' || duration === null
+    ? { model }
+    : { model, duration: duration.minimum, resolution: price.rates[0]?.resolution ?? null };
 
 /** Leaves the texts and lists of an example: catalogues show it, but every buyer sends it back in a header. */
 const textsAndLists = (answer: JsonObject): JsonObject =>

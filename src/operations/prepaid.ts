@@ -30,7 +30,7 @@ export interface JobOrder {
   /** The worst-case price, held until the job ends. */
   hold: Nano;
   /** The caller's Idempotency-Key with the hash of the canonical request. */
-  idempotency: { endpoint: string; key: string; bodyHash: string } | null;
+  idempotency: Idempotency | null;
   /** The most jobs of this kind that the account may have queued or running, with this one. Default: no limit. */
   activeLimit?: number;
   /** Ids of the reserved media that the job uses. */

@@ -5,7 +5,7 @@ import type { AccountCall, Call, Services } from './call.ts';
 import type { Operation } from './definition.ts';
 import { toJobId } from './id-field.ts';
 import { countCall } from './paid-call.ts';
-import type { FreeSale } from './sale.ts';
+import type { ProofRead } from './sale-rules.ts';
 import { toWalletCaller, withoutBalance } from './sell-call.ts';
 import { validate } from './validate.ts';
 
@@ -17,11 +17,7 @@ export type ProofCall = Call & { caller: null; proofs: Proofs };
  * find the proof on the chain, so it reads no job whose id is not known, and no balance.
  */
 export const readByProof = async (
-  {
-    operation,
-    sale,
-    rawInput,
-  }: { operation: Operation; sale: FreeSale & Required<Pick<FreeSale, 'names'>>; rawInput: unknown },
+  { operation, sale, rawInput }: { operation: Operation; sale: ProofRead; rawInput: unknown },
   call: ProofCall,
   services: Services,
 ): Promise<Answer> => {

@@ -76,7 +76,7 @@ export const offerOf = (sale: DescribedSale): PaidSale | null => (isPaidSale(sal
 export const prepaidOf = (sale: DescribedSale): PrepaidSale | null =>
   sale.kind === 'prepaid' ? sale : 'prepaid' in sale ? sale.prepaid : null;
 
-type ProofRead = FreeSale & Required<Pick<FreeSale, 'names'>>;
+export type ProofRead = FreeSale & Required<Pick<FreeSale, 'names'>>;
 
 /** Whether what is read may come with the proof that paid for it in place of a key. */
 export const isReadByProof = (sale: Sale, { config }: Pick<Services, 'config'>): sale is ProofRead =>

@@ -18,7 +18,13 @@ import {
   type Route,
   type RouterOptions,
 } from './route-attempts.ts';
-import { createImageRouter, createTextRouter, createVideoRouter } from './router.ts';
+import {
+  createImageRouter,
+  createTextRouter,
+  createVideoRouter,
+  resumeVideo,
+  type StartedVideo,
+} from './router.ts';
 import { createTokenCounter } from './tokens/token-counter.ts';
 import { createMovMaker } from './video/to-mov.ts';
 
@@ -69,6 +75,8 @@ export const createProviders = async (config: ProvidersConfig, options: CreatePr
     text: (sku: string) => routers.texts.get(sku) ?? notOnSale(sku),
     image: (sku: string) => routers.images.get(sku) ?? notOnSale(sku),
     video: (sku: string) => routers.videos.get(sku) ?? notOnSale(sku),
+    /** Opens a begun video, as `resumeVideo`. */
+    resume: (started: StartedVideo) => resumeVideo(started, sources.get(started.provider)?.opened.video),
     /** Serves other models by the providers that are open. Calls under way go on. Throws Error for another provider. */
     serve: (models: ProvidersConfig['models']): void => {
       routers = createRouters(models, { sources, served, options });
@@ -120,14 +128,13 @@ const createRouters = (models: ProvidersConfig['models'], { sources, served, opt
       const breaker = served.breakerOf(sku, kind, route);
       return { ...route, isSandbox: source.isSandbox, source: service, breaker, budget: source.budget };
     });
-  const find = (provider: string) => sources.get(provider)?.opened.video ?? null;
   const ofKind = <Router>(kind: ModelKind, create: (model: ProvidersConfig['models'][number]) => Router) =>
     new Map(models.filter((model) => model.kind === kind).map((model) => [model.sku, create(model)]));
   served.forgetSkus();
   return {
     texts: ofKind('chat', (model) => createTextRouter(routesOf(model, 'chat'), options)),
     images: ofKind('image', (model) => createImageRouter(routesOf(model, 'image'), options)),
-    videos: ofKind('video', (model) => createVideoRouter(routesOf(model, 'video'), { ...options, find })),
+    videos: ofKind('video', (model) => createVideoRouter(routesOf(model, 'video'), options)),
   };
 };
 

@@ -77,17 +77,9 @@ export interface StartedVideo extends ServedRoute {
 }
 
 export type RoutedVideo = ReturnType<typeof createVideoRouter>;
-/** A begun task at its provider. Throws ProviderError, or the signal's reason after it aborts. */
-export type VideoTaskHandle = ReturnType<RoutedVideo['resume']>;
 
-/**
- * The videos of a SKU, by any of its routes. Questions about a task go to the provider that began it, without the
- * breaker: the caller repeats them anyway. Throws ProviderError or the signal's reason.
- */
-export const createVideoRouter = (
-  routes: readonly Route<VideoProvider>[],
-  { find, ...options }: RouterOptions & { find: (provider: string) => VideoProvider | null },
-) => {
+/** The videos of a SKU, by any of its routes. Throws ProviderError or the signal's reason. */
+export const createVideoRouter = (routes: readonly Route<VideoProvider>[], options: RouterOptions) => {
   const attempt = createRouteAttempts(routes, options);
   return {
     /** Returns the time until a route may be asked, as far as this process knows; 0 when one may be asked now. */
@@ -103,32 +95,41 @@ export const createVideoRouter = (
       );
       return { ...toServedRoute(route), task: answer };
     },
-    /** Throws ProviderError `upstream_unavailable` when the provider is no longer configured. */
-    resume: ({ provider, model, task }: Pick<StartedVideo, 'provider' | 'model' | 'task'>) => {
-      const source = find(provider);
-      if (source === null)
-        throw new ProviderError(`the provider ${provider} is no longer configured`, {
-          failure: 'fatal',
-          code: 'upstream_unavailable',
-        });
-      const name = (error: unknown): void => {
-        if (error instanceof ProviderError) error.asked ??= { provider, model, attempts: 1 };
-      };
-      const rethrow = (error: unknown): never => {
-        name(error);
-        throw error;
-      };
-      return {
-        report: async (signal: AbortSignal) => {
-          const report = await source.report(task, { signal }).catch(rethrow);
-          if (report.state === 'failed') name(report.error);
-          return report;
-        },
-        /** May be called again, also by another process, as long as the upstream knows the task. */
-        fetch: (part: 'video' | 'last_frame', call: FetchOptions) =>
-          source.fetch(task, part, call).catch(rethrow),
-      };
+  };
+};
+
+/** A begun task at its provider. Throws ProviderError, or the signal's reason after it aborts. */
+export type VideoTaskHandle = ReturnType<typeof resumeVideo>;
+
+/**
+ * Opens a begun task, whether or not its SKU is still on sale. It is asked without the breaker: the caller repeats questions
+ * anyway. Throws ProviderError `upstream_unavailable` when its provider (`source`) is no longer configured.
+ */
+export const resumeVideo = (
+  { provider, model, task }: Pick<StartedVideo, 'provider' | 'model' | 'task'>,
+  source: VideoProvider | undefined,
+) => {
+  if (source === undefined)
+    throw new ProviderError(`the provider ${provider} is no longer configured`, {
+      failure: 'fatal',
+      code: 'upstream_unavailable',
+    });
+  const name = (error: unknown): void => {
+    if (error instanceof ProviderError) error.asked ??= { provider, model, attempts: 1 };
+  };
+  const rethrow = (error: unknown): never => {
+    name(error);
+    throw error;
+  };
+  return {
+    report: async (signal: AbortSignal) => {
+      const report = await source.report(task, { signal }).catch(rethrow);
+      if (report.state === 'failed') name(report.error);
+      return report;
     },
+    /** May be called again, also by another process, as long as the upstream knows the task. */
+    fetch: (part: 'video' | 'last_frame', call: FetchOptions) =>
+      source.fetch(task, part, call).catch(rethrow),
   };
 };
 

@@ -1,11 +1,11 @@
-import type { ModelConfig, Price } from '../accounts/catalog/model.ts';
+import type { Price } from '../accounts/catalog/model.ts';
 import { brandTitle, firstSentence } from '../kit/text.ts';
 import type { JsonObject } from '../kit/json.ts';
 import { formatRate, formatUsd } from '../kit/money.ts';
 import { createOffered, isSold, rulesOf } from '../operations/sale-rules.ts';
 import type { Services } from '../operations/call.ts';
 import type { Operation } from '../operations/definition.ts';
-import { soldExample, unknownWallet } from '../operations/per-call-sale.ts';
+import { skuExample, soldExample, unknownWallet } from '../operations/per-call-sale.ts';
 import type { PriceRange, SaleDescription, X402Gate } from '../payments/sale/gate.ts';
 import { isConsoleBuilt } from './console/console-files.ts';
 
@@ -103,7 +103,7 @@ const describeGoods = ({ operations, models }: Offered, services: Services): Goo
       ...toCallable(url)(operation),
       sale,
       ...payableOf(range, services),
-      example: { ...sale.inputExample, ...(model === undefined ? {} : exampleOf(model)) },
+      example: { ...sale.inputExample, ...(model === undefined ? {} : skuExample(model)) },
       notice: sale.notice(),
     };
     const items = sale.items?.()?.map(({ name, path, price, note, inputExample }) => ({
@@ -159,12 +159,6 @@ const describeOffers = ({ operations, models, goods }: Offered & { goods: Good[]
       };
     })
     .filter((offer) => offer.models.length + offer.goods.length > 0);
-
-/** The part of an example that names a SKU, which must exist and be sold in this way. */
-const exampleOf = ({ sku: model, price, duration }: ModelConfig): JsonObject =>
-  price.unit !== 'second' || duration === null
-    ? { model }
-    : { model, duration: duration.minimum, resolution: price.rates[0]?.resolution ?? null };
 
 const mppSentence = ' MPP is taken beside x402.';
 

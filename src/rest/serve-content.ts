@@ -2,22 +2,16 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../kit/clock.ts';
 import { AppError, messages } from '../kit/errors.ts';
 import type { Log } from '../kit/log.ts';
-import { isGone, type MediaLibrary } from '../media/media-library.ts';
+import { isGone } from '../media/media-library.ts';
 import type { ContentAnswer } from '../operations/answer.ts';
-import { createStreamMedium } from './stream-medium.ts';
+import { createStreamMedium, type StreamMediumOptions } from './stream-medium.ts';
 import { writeError } from '../kit/write-answer.ts';
-import { stalledReaderMs } from './write-events.ts';
 
-export interface ServeContentOptions {
-  media: Pick<MediaLibrary, 'read'>;
+/** By default 64 contents are streamed at once. */
+export interface ServeContentOptions extends Partial<Omit<StreamMediumOptions, 'library'>> {
+  media: StreamMediumOptions['library'];
   clock: Clock;
   log: Log;
-  /** Maximum number of contents that this process streams at once. */
-  streams?: number;
-  /** A reader that takes nothing for this long is cut off. Default: a minute. */
-  stalledMs?: number;
-  /** Minimum rate of a reader, averaged over `stalledMs`. Default: 16 KiB. */
-  leastBytesPerSecond?: number;
 }
 
 /** A medium that belongs to the caller, which was checked before, and the request for it: GET or HEAD. */
@@ -34,20 +28,8 @@ export type ServeContent = ReturnType<typeof createServeContent>;
  * `range_not_satisfiable`, 502 `upstream_error`, 503 `overloaded`. Resolves when the answer has ended, and never
  * rejects.
  */
-export const createServeContent = ({
-  media: library,
-  clock,
-  log,
-  streams = 64,
-  stalledMs = stalledReaderMs,
-  leastBytesPerSecond,
-}: ServeContentOptions) => {
-  const streamMedium = createStreamMedium({
-    library,
-    streams,
-    stalledReaderMs: stalledMs,
-    leastBytesPerSecond,
-  });
+export const createServeContent = ({ media: library, clock, log, ...options }: ServeContentOptions) => {
+  const streamMedium = createStreamMedium({ library, streams: 64, ...options });
   return async (input: ServeContentInput): Promise<void> => {
     const { media, request, response, requestId, fileName, whenMissing } = input;
     try {

@@ -5,7 +5,6 @@ import type { Services } from '../operations/call.ts';
 import { contentExpired, refundLostVideo } from '../operations/videos/get-video-content.ts';
 import type { Media } from '../store/store.ts';
 import { createStreamMedium } from './stream-medium.ts';
-import { stalledReaderMs } from './write-events.ts';
 
 type FilmServices = Pick<Services, 'films' | 'store' | 'media' | 'clock' | 'log'>;
 
@@ -30,7 +29,7 @@ const browserHeaders = {
  */
 export const createServeFilm = (services: FilmServices) => {
   const { films, store, media: library, clock } = services;
-  const streamMedium = createStreamMedium({ library, streams, stalledReaderMs });
+  const streamMedium = createStreamMedium({ library, streams });
 
   const find = async (jobId: string): Promise<Media> => {
     const film = (await store.listMedia(jobId)).find(({ role }) => role === 'video');

@@ -5,7 +5,6 @@ import { addressBucket } from '../limits/address-limiter.ts';
 import { extensionOf, isGone, type MediaLibrary } from '../media/media-library.ts';
 import type { Media, MediaRole, Store } from '../store/store.ts';
 import { createStreamMedium } from './stream-medium.ts';
-import { stalledReaderMs } from './write-events.ts';
 
 export interface ServeResultOptions {
   store: Pick<Store, 'getMedia'>;
@@ -34,7 +33,7 @@ const longestCacheSeconds = 86_400;
  * `not_found` or `content_expired`.
  */
 export const createServeResult = ({ store, media: library, clock, streams = 512 }: ServeResultOptions) => {
-  const streamMedium = createStreamMedium({ library, streams, stalledReaderMs });
+  const streamMedium = createStreamMedium({ library, streams });
 
   /** Returns the size of an input, whose row does not have it. */
   const sizeOf = async (id: string): Promise<number> => {

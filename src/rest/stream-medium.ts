@@ -9,6 +9,7 @@ import type { MediaLibrary } from '../media/media-library.ts';
 import type { Media } from '../store/store.ts';
 import { parseByteRange } from './byte-range.ts';
 import { createThroughputGuard, type ThroughputGuard } from './throughput-guard.ts';
+import { stalledReaderMs } from './write-events.ts';
 
 export interface StreamMediumOptions {
   library: Pick<MediaLibrary, 'read'>;
@@ -17,10 +18,10 @@ export interface StreamMediumOptions {
    * with `overloaded`.
    */
   streams: number;
-  /** A reader that takes nothing for this long is cut off. */
-  stalledReaderMs: number;
-  /** A reader below this rate, averaged over `stalledReaderMs`, is cut off. Default: 16 KiB. */
-  leastBytesPerSecond?: number | undefined;
+  /** A reader that takes nothing for this long is cut off. Default: a minute. */
+  stalledMs?: number;
+  /** A reader below this rate, averaged over `stalledMs`, is cut off. Default: 16 KiB. */
+  leastBytesPerSecond?: number;
 }
 
 export interface StreamMediumInput {
@@ -46,7 +47,7 @@ const usualLeastBytesPerSecond = 16 * 1024;
 export const createStreamMedium = ({
   library,
   streams,
-  stalledReaderMs,
+  stalledMs = stalledReaderMs,
   leastBytesPerSecond = usualLeastBytesPerSecond,
 }: StreamMediumOptions) => {
   const limiter = createFairShareLimiter({ total: streams });
@@ -66,7 +67,7 @@ export const createStreamMedium = ({
     const leave = (): void => gone.abort(new Error('the reader has gone'));
     response.once('close', leave);
     const guard = createThroughputGuard({
-      longestMs: stalledReaderMs,
+      longestMs: stalledMs,
       leastBytesPerSecond,
       onOver: () => response.destroy(),
     });

@@ -8,7 +8,7 @@ import {
 } from '../../src/providers/route-attempts.ts';
 import type { GeneratedImage, ImageProvider } from '../../src/providers/image/image-provider.ts';
 import { ProviderError, type ProviderErrorOptions } from '../../src/providers/provider-error.ts';
-import { createImageRouter, createTextRouter, createVideoRouter } from '../../src/providers/router.ts';
+import { createImageRouter, createTextRouter, resumeVideo } from '../../src/providers/router.ts';
 import type { TextEvent, TextProvider } from '../../src/providers/text/text-provider.ts';
 import type { VideoProvider } from '../../src/providers/video/video-provider.ts';
 import { collect, contentOf, noAbort, rejectionOf } from './collect.ts';
@@ -306,15 +306,14 @@ describe('an image router', () => {
   });
 });
 
-describe('a video router', () => {
-  it('names the provider of a begun task in what fails later', async () => {
+describe('a begun video', () => {
+  it('names its provider in what fails later', async () => {
     const silent: VideoProvider = {
       start: () => Promise.reject(overloaded),
       report: () => Promise.reject(failure({ failure: 'ambiguous' })),
       fetch: () => Promise.reject(failure({ failure: 'ambiguous' })),
     };
-    const router = createVideoRouter([], { clock: { now: () => 0 }, log: silentLog, find: () => silent });
-    const task = router.resume({ provider: 'films', model: 'm', task: 'task' });
+    const task = resumeVideo({ provider: 'films', model: 'm', task: 'task' }, silent);
     const asked = { provider: 'films', model: 'm', attempts: 1 };
     expect(await rejectionOf(task.report(noAbort()))).toMatchObject({ asked });
     expect(

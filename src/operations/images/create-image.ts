@@ -20,7 +20,7 @@ import { createImageExamples, imageEvent } from './image-examples.ts';
 import { forRest, unlisted } from '../schema-marks.ts';
 import { maxInputBytes } from '../../media/fetch-input.ts';
 import { assertAffordable } from '../prepaid.ts';
-import { takeAll, checkInputs } from '../media/take-inputs.ts';
+import { takeAll, checkInputs, type NamedMedium } from '../media/take-inputs.ts';
 import { assertRoute, openMediaJob, type MediaJobOrder, type MediaServices } from '../media/media-job.ts';
 
 const maxImages = 16;
@@ -194,7 +194,7 @@ const refuseUnsupported = (
 };
 
 /** Returns the images to edit with their fields. Empty for an image from text. */
-const namedImages = ({ image }: Input): NamedImage[] => {
+const namedImages = ({ image }: Input): NamedMedium[] => {
   if (typeof image === 'string') return image === '' ? [] : [{ url: image, param: 'image' }];
   return (image ?? []).map((url, index) => ({ url, param: `image.${index}` }));
 };
@@ -213,18 +213,12 @@ const atOnce = 4;
 /** The limit of all images of one request. They go upstream in one body. */
 const maxMegabytesTogether = 64;
 
-interface NamedImage {
-  url: string;
-  /** Its field in the request: `image`, `image.3`. */
-  param: string;
-}
-
 /**
  * Downloads, checks and saves the images of a request, in their order. Throws AppError, or the call's abort reason. Then
  * none is kept.
  */
 const takeImageInputs = async (
-  images: readonly NamedImage[],
+  images: readonly NamedMedium[],
   { caller: { accountId }, signal }: AccountCall,
   { fetchInput, media }: Pick<Services, 'fetchInput' | 'media'>,
 ): Promise<ImageJobInput[]> => {

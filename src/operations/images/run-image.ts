@@ -6,7 +6,8 @@ import { parseUsd } from '../../kit/money.ts';
 import type { AspectRatio, GeneratedImage, InputImage } from '../../providers/image/image-provider.ts';
 import type { ServedRoute } from '../../providers/route-attempts.ts';
 import type { RoutedImage } from '../../providers/router.ts';
-import type { Executor, SaveResult } from '../../jobs/executor.ts';
+import type { Executor } from '../../jobs/executor.ts';
+import type { MediaLibrary } from '../../media/media-library.ts';
 import { outliveOutage } from '../../kit/repeat.ts';
 import { madeBy, toFailedOutcome } from '../../jobs/provider-failure.ts';
 
@@ -33,7 +34,7 @@ export interface RunImageOptions {
   costOf: Catalogs['costOf'];
   /** Reads a saved input. Null when its bytes are gone. */
   readInput: (id: string) => Promise<Readable | null>;
-  saveResult: SaveResult;
+  saveResult: MediaLibrary['save'];
   keepMs: number;
   /** The memory for inputs of all running jobs. A job waits until its inputs fit. */
   memoryBytes: number;
@@ -90,13 +91,7 @@ export const createRunImage = ({
       result: saved.map(({ media, revisedPrompt }) => ({ url: media.url, revised_prompt: revisedPrompt })),
       charge: parseUsd(request.priceUsd),
       cost: cost?.unit === 'call' ? cost.price : null,
-      media: saved.map(({ media: { id, role, contentType, sizeBytes } }) => ({
-        id,
-        role,
-        contentType,
-        sizeBytes,
-        keepMs,
-      })),
+      media: saved.map(({ media: { url: _url, ...medium } }) => ({ ...medium, keepMs })),
       metadata: madeBy(route),
     };
   };

@@ -1,9 +1,7 @@
-import { leaseMs } from '../../jobs/job-queue.ts';
 import { AppError } from '../../kit/errors.ts';
-import { newId } from '../../kit/ids.ts';
 import { type JsonObject, sourceText } from '../../kit/json.ts';
 import type { Nano } from '../../kit/money.ts';
-import { insufficient, openPrepaid } from '../prepaid.ts';
+import { insufficient, openPrepaid, runningJob } from '../prepaid.ts';
 import type { AccountCall, Idempotency, OpenedJob, Services } from '../call.ts';
 import type { Catalogs } from '../../accounts/catalog/catalog.ts';
 import type { Executor } from '../../jobs/executor.ts';
@@ -62,30 +60,20 @@ export const openMediaJob = async (
   call: AccountCall,
   services: MediaServices,
 ): Promise<OpenedJob> => {
-  const { caller, requestId } = call;
   const ids = inputs.map(({ id }) => id);
   let isNew = false;
   try {
-    const { price, activeLimit, runsAtOnce, deadlineMs, work, parameters, ...order } = toOrder();
-    const now = services.clock.now();
+    const { price, activeLimit, runsAtOnce, work, parameters, customData, webhookUrl, ...order } = toOrder();
+    const given = {
+      ...order,
+      request: JSON.stringify({ ...work, requestId: call.requestId }),
+      customData: sourceText(customData) ?? null,
+      parameters: parameters === undefined ? null : JSON.stringify(parameters),
+      webhookUrl: webhookUrl ?? null,
+    };
+    const running = runningJob(call, given, services);
     const opened = await openPrepaid(services, call, {
-      job: {
-        id: newId(),
-        accountId: caller.accountId,
-        keyId: caller.keyId,
-        kind: order.kind,
-        model: order.model,
-        ...(runsAtOnce
-          ? { status: 'running', leaseOwner: services.jobs.owner, leaseUntil: now + leaseMs }
-          : { status: 'queued', leaseOwner: null, leaseUntil: null }),
-        maxAttempts: order.maxAttempts,
-        deadlineAt: now + deadlineMs,
-        request: JSON.stringify({ ...work, requestId }),
-        customData: sourceText(order.customData) ?? null,
-        parameters: parameters === undefined ? null : JSON.stringify(parameters),
-        webhookUrl: order.webhookUrl ?? null,
-        isBudgeted: caller.limits?.isBudgeted === true,
-      },
+      job: runsAtOnce ? running : { ...running, status: 'queued', leaseOwner: null, leaseUntil: null },
       hold: price,
       idempotency,
       inputs: ids,

@@ -3,6 +3,13 @@ import { maxInputBytes } from '../../media/fetch-input.ts';
 import { checkInputUrl } from '../../media/stream-input.ts';
 import type { AccountCall, Services } from '../call.ts';
 
+/** A medium that a request names, by its address or as a data URI. */
+export interface NamedMedium {
+  url: string;
+  /** Its field in the request, for error messages: `image`, `image.3`. */
+  param: string;
+}
+
 export interface TakeAllOptions<Item, Taken> {
   /** Downloads and keeps one item. Ends with the signal. */
   take: (item: Item, signal: AbortSignal) => Promise<Taken>;
@@ -55,7 +62,7 @@ export const takeAll = async <Item, Taken>(
  * and reads addresses. Throws AppError.
  */
 export const checkInputs = async (
-  inputs: readonly { url: string; param: string; kind: 'image' | 'audio' }[],
+  inputs: readonly (NamedMedium & { kind: 'image' | 'audio' })[],
   { caller: { accountId }, signal }: AccountCall,
   { fetchInput, config }: Pick<Services, 'fetchInput' | 'config'>,
 ): Promise<void> => {

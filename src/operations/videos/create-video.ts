@@ -214,7 +214,7 @@ const toVideoOrder = (
   const { price, seconds } = priceVideo(model.price, { ...video, referenceSeconds });
   const work: VideoJobRequest = {
     request: video,
-    inputs: inputs.map(({ role, id, contentType, sizeBytes }) => ({ role, id, contentType, sizeBytes })),
+    inputs: inputs.map(({ seconds: _seconds, ...input }) => input),
     priceUsd: formatUsd(price),
   };
   const parameters: VideoParameters = {

@@ -14,8 +14,9 @@ import type { RoutedVideo, StartedVideo, VideoTaskHandle } from '../../providers
 import type { VideoInput, VideoReport, VideoRequest } from '../../providers/video/video-provider.ts';
 import { LeaseLostError, outliveOutage, pause } from '../../kit/repeat.ts';
 import type { Job, Store } from '../../store/store.ts';
-import type { Executor, ExecutorContext, JobOutcome, ResultMedia, SaveResult } from '../../jobs/executor.ts';
-import { sizeOf } from '../images/run-image.ts';
+import type { Executor, ExecutorContext, JobOutcome, ResultMedia } from '../../jobs/executor.ts';
+import type { MediaLibrary } from '../../media/media-library.ts';
+import { type ImageJobInput, sizeOf } from '../images/run-image.ts';
 import { madeBy, toFailedOutcome } from '../../jobs/provider-failure.ts';
 
 /** A completed video can be downloaded for this long (docs/contract.md, "Video"). */
@@ -39,9 +40,14 @@ const longestWaitMs = 600_000;
 /** A start is never aborted, as it would be unknown whether the upstream works. It has its own timeouts. */
 const unaborted = new AbortController().signal;
 
+/** A medium that a job makes its video from: our own checked copy. */
+export interface VideoJobInput extends ImageJobInput {
+  role: VideoInput['role'];
+}
+
 export interface VideoJobRequest {
   request: Omit<VideoRequest, 'model' | 'inputs'>;
-  inputs: { role: VideoInput['role']; id: string; contentType: string; sizeBytes: number }[];
+  inputs: VideoJobInput[];
   /** The frozen price of the whole video, in USD. */
   priceUsd: string;
   /** The id of the request that asked for it. Jobs of an earlier version lack it. */
@@ -56,13 +62,14 @@ export interface VideoJobResult extends JsonObject {
 type TaskRecord = { state: 'starting' } | ({ state: 'started' } & StartedVideo);
 
 export interface RunVideoOptions {
-  routesFor: (sku: string) => Pick<RoutedVideo, 'start' | 'resume'>;
+  routesFor: (sku: string) => Pick<RoutedVideo, 'start'>;
+  resume: (started: StartedVideo) => VideoTaskHandle;
   costOf: Catalogs['costOf'];
   /** Makes a saved input readable to an adapter. */
-  openInput: (input: VideoJobRequest['inputs'][number]) => VideoInput;
+  openInput: (input: VideoJobInput) => VideoInput;
   /** Moderates requests with `nsfw_check`. Null: their upstream does. */
   moderator: Moderator | null;
-  saveResult: SaveResult;
+  saveResult: MediaLibrary['save'];
   store: Pick<Store, 'noteMadeClip'>;
   clock: Clock;
   log: Log;
@@ -79,7 +86,7 @@ export const createRunVideo = (options: RunVideoOptions): Executor => {
     const work = JSON.parse(job.request) as VideoJobRequest;
     try {
       const started = await startOrResume(job, work, context, { ...options, memory });
-      const handle = options.routesFor(job.model).resume(started);
+      const handle = options.resume(started);
       return await withPurpose({ ...currentPurpose(), isQuestion: true }, async () => {
         await untilDone(job, handle, context, options);
         return collect(job, work, { started, handle }, context, options);
@@ -274,14 +281,14 @@ const fetchAndSave = async (
       const content = await handle.fetch(part, { request, signal });
       if (content === null) return null;
       const hash = createHash('sha256');
-      const { id, role, contentType, sizeBytes } = await saveResult({
+      const { url: _url, ...medium } = await saveResult({
         accountId: job.accountId,
         role: part,
         contentType: content.contentType,
         source: digesting(content.body, hash),
         signal,
       });
-      return { media: { id, role, contentType, sizeBytes, keepMs: videoKeepMs }, digest: hash.digest('hex') };
+      return { media: { ...medium, keepMs: videoKeepMs }, digest: hash.digest('hex') };
     } catch (error) {
       signal.throwIfAborted();
       const isOver = error instanceof ProviderError ? attempt >= fetchAttempts : clock.now() >= keepUntil;

@@ -6,8 +6,8 @@ import { digesting } from '../../kit/streams.ts';
 import { maxInputBytes } from '../../media/fetch-input.ts';
 import { refuseInput } from '../../media/stream-input.ts';
 import { measureVideo } from '../../providers/video/measure-video.ts';
-import type { VideoInput } from '../../providers/video/video-provider.ts';
 import type { AccountCall, Services } from '../call.ts';
+import type { VideoJobInput } from './run-video.ts';
 import type { NamedInput } from './video-input.ts';
 import { takeAll } from '../media/take-inputs.ts';
 
@@ -16,11 +16,7 @@ const deadlineMs = 60_000;
 
 export type InputServices = Pick<Services, 'fetchInput' | 'streamInput' | 'inputFolder' | 'media' | 'store'>;
 
-export interface TakenInput {
-  role: VideoInput['role'];
-  id: string;
-  contentType: string;
-  sizeBytes: number;
+export interface TakenInput extends VideoJobInput {
   /** The measured length of a reference video; null for everything else. */
   seconds: number | null;
 }

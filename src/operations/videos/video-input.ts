@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { videoRatios, videoResolutions, type VideoInput } from '../../providers/video/video-provider.ts';
 import { customData } from '../custom-data.ts';
+import type { NamedMedium } from '../media/take-inputs.ts';
 import type { WebhookSettings } from '../../jobs/webhooks/webhook-settings.ts';
 import { forRest, unlisted } from '../schema-marks.ts';
 
@@ -109,11 +110,8 @@ export const otherNames = new Map([
 
 export type VideoInputBody = z.infer<ReturnType<typeof createVideoInput>['toolInput']>;
 
-/** A medium in a request. `param` is its field, for error messages. */
-export interface NamedInput {
+export interface NamedInput extends NamedMedium {
   role: VideoInput['role'];
-  url: string;
-  param: string;
 }
 
 /** Returns all media of a request, those of `content` first. Empty strings cannot occur. */

@@ -71,7 +71,8 @@ export const createChunkReader = () => {
   };
 
   const finishBy = (reason: unknown): void => {
-    if (typeof reason === 'string' && reason !== '') finish ??= finishReasons.get(reason) ?? 'stop';
+    if (typeof reason === 'string' && !interruptions.has(reason))
+      finish ??= finishReasons.get(reason) ?? 'stop';
   };
 
   const read = ({ choices, usage: reported }: Partial<Record<string, unknown>>): TextEvent[] => {
@@ -200,6 +201,9 @@ const argumentsText = (value: unknown): string => {
   return value === undefined || value === null ? '' : JSON.stringify(value);
 };
 
+/** An answer that ends so is cut off: it has no finish reason. The names are those of OpenRouter, vLLM and DeepSeek. */
+const interruptions = new Set(['', 'error', 'abort', 'insufficient_system_resource']);
+
 /** Any other reason is `stop`. */
 const finishReasons = new Map<string, FinishReason>([
   ['length', 'length'],
@@ -209,12 +213,15 @@ const finishReasons = new Map<string, FinishReason>([
   ['function_call', 'function_call'],
 ]);
 
-/** Reasoning is billed as completion. Upstreams that leave it out of `completion_tokens` still have it in the total. */
+/**
+ * Reasoning is billed as completion. Upstreams that leave it out of `completion_tokens` still have it in the total. Null for a
+ * prompt without tokens, which no upstream has read.
+ */
 const toUsage = (usage: unknown): TextUsage | null => {
   if (!isObject(usage)) return null;
   const promptTokens = count(usage['prompt_tokens']);
   const completionTokens = count(usage['completion_tokens']);
-  if (promptTokens === undefined || completionTokens === undefined) return null;
+  if (promptTokens === undefined || promptTokens === 0 || completionTokens === undefined) return null;
   const prompt = details(usage['prompt_tokens_details']);
   const completion = details(usage['completion_tokens_details']);
   return {

@@ -14,7 +14,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
 
 export interface OpenAiTextOptions {
   client: OpenAiClient;
-  /** Counts the tokens of the prompt and the answer when the upstream reports no usage. */
+  /** Counts the tokens of the prompt and the answer when the upstream reports no usage, or none of an answer with words. */
   counter: TokenCounter;
 }
 
@@ -69,7 +69,9 @@ export const createOpenAiText = ({ client, counter }: OpenAiTextOptions): TextPr
         failure: 'ambiguous',
       });
     emit({ type: 'finish', reason });
-    const usage = reader.usage() ?? (await countUsage(request, sent, { counter, signal }));
+    const reported = reader.usage();
+    const isCounted = reported !== null && (reported.completionTokens > 0 || sent.join('') === '');
+    const usage = isCounted ? reported : await countUsage(request, sent, { counter, signal });
     pace.learn(request.model, { ms, tokens: usage.completionTokens });
     emit({ type: 'usage', usage });
   };

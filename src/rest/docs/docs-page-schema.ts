@@ -8,7 +8,6 @@ export interface ShownSchema {
   properties?: Record<string, ShownSchema>;
   required?: string[];
   items?: ShownSchema;
-  additionalProperties?: unknown;
   anyOf?: ShownSchema[];
   oneOf?: ShownSchema[];
   allOf?: ShownSchema[];
@@ -16,8 +15,6 @@ export interface ShownSchema {
   enum?: unknown[];
   const?: unknown;
   default?: unknown;
-  format?: string;
-  pattern?: string;
   minimum?: number;
   maximum?: number;
   minLength?: number;

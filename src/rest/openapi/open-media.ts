@@ -13,8 +13,6 @@ const { range_not_satisfiable, server_error, upstream_unavailable, overloaded } 
 
 /** Describes how anybody downloads a medium by its address. */
 const openMediumPath = ({
-  operationId,
-  summary,
   description,
   parameter,
   types,
@@ -22,6 +20,7 @@ const openMediumPath = ({
   headers,
   headersOfAll,
   refusals,
+  ...named
 }: {
   operationId: string;
   summary: string;
@@ -35,8 +34,7 @@ const openMediumPath = ({
   refusals: { not_found: ErrorText; content_expired: ErrorText };
 }): object => ({
   get: {
-    operationId,
-    summary,
+    ...named,
     description: `${description} The address cannot be guessed and needs no key; it can be shown to people.`,
     tags: ['generation'],
     security: [],

@@ -11,7 +11,7 @@ import { silentLog } from '../../../src/kit/log.ts';
 import { formatUsd } from '../../../src/kit/money.ts';
 import type { Moderator } from '../../../src/providers/provider.ts';
 import { ProviderError } from '../../../src/providers/provider-error.ts';
-import type { RoutedVideo } from '../../../src/providers/router.ts';
+import type { RoutedVideo, StartedVideo, VideoTaskHandle } from '../../../src/providers/router.ts';
 import type { VideoReport } from '../../../src/providers/video/video-provider.ts';
 import { pause } from '../../../src/kit/repeat.ts';
 import type { Job, Store } from '../../../src/store/store.ts';
@@ -30,7 +30,8 @@ interface Upstream {
   report: () => VideoReport;
   start: (signal: AbortSignal) => Promise<string>;
   beforeFetch: () => void;
-  routes: Pick<RoutedVideo, 'start' | 'resume'>;
+  routesFor: () => Pick<RoutedVideo, 'start'>;
+  resume: (started: StartedVideo) => VideoTaskHandle;
 }
 
 const createUpstream = (): Upstream => {
@@ -40,27 +41,27 @@ const createUpstream = (): Upstream => {
     report: () => ({ state: 'done' }),
     start: () => Promise.resolve('task-1'),
     beforeFetch: () => undefined,
-    routes: {
+    routesFor: () => ({
       start: async (_request, { signal }) => {
         calls.started += 1;
         return { provider: 'p', model: 'm', task: await upstream.start(signal), isSandbox: true };
       },
-      resume: ({ task }) => ({
-        report: () => Promise.resolve().then(() => upstream.report()),
-        fetch: (part) => {
-          calls.fetched += 1;
-          return Promise.resolve().then(() => {
-            upstream.beforeFetch();
-            return {
-              contentType: part === 'video' ? 'video/mp4' : 'image/png',
-              body: (async function* () {
-                yield await Promise.resolve(Buffer.from(`${part} of ${task}`));
-              })(),
-            };
-          });
-        },
-      }),
-    },
+    }),
+    resume: ({ task }) => ({
+      report: () => Promise.resolve().then(() => upstream.report()),
+      fetch: (part) => {
+        calls.fetched += 1;
+        return Promise.resolve().then(() => {
+          upstream.beforeFetch();
+          return {
+            contentType: part === 'video' ? 'video/mp4' : 'image/png',
+            body: (async function* () {
+              yield await Promise.resolve(Buffer.from(`${part} of ${task}`));
+            })(),
+          };
+        });
+      },
+    }),
   };
   return upstream;
 };
@@ -97,7 +98,8 @@ describe.each(testEngines())('video jobs on $kind', ({ create }) => {
   const beginRunner = (): JobRunner => {
     const video = createRunVideo({
       costOf: () => null,
-      routesFor: () => upstream.routes,
+      routesFor: () => upstream.routesFor(),
+      resume: upstream.resume,
       openInput: ({ role, contentType }) => videoInput(role, contentType),
       moderator,
       saveResult: async ({ role, contentType, source }) => {
@@ -203,6 +205,16 @@ describe.each(testEngines())('video jobs on $kind', ({ create }) => {
     expect(upstream.calls.started).toBe(1);
   });
 
+  it('goes on when its SKU is taken off sale after it was begun', async () => {
+    upstream.start = () => {
+      upstream.routesFor = () => {
+        throw new ProviderError('no route serves the SKU', { failure: 'retry_other' });
+      };
+      return Promise.resolve('task-1');
+    };
+    expect(await end(beginRunner(), await open())).toMatchObject({ status: 'done', charged: price });
+  });
+
   it('that is just being begun when its process ends is begun to the end, and once', async () => {
     let begin = (_task: string): void => undefined;
     upstream.start = (signal) =>
@@ -272,11 +284,13 @@ describe.each(testEngines())('video jobs on $kind', ({ create }) => {
         return verdict === null ? Promise.resolve() : Promise.reject(verdict);
       },
     };
-    const { start } = upstream.routes;
-    upstream.routes.start = (request, call) => {
-      steps.push({ asksUpstream: request.nsfwCheck });
-      return start(request, call);
-    };
+    const { start } = upstream.routesFor();
+    upstream.routesFor = () => ({
+      start: (request, call) => {
+        steps.push({ asksUpstream: request.nsfwCheck });
+        return start(request, call);
+      },
+    });
     const inputs = [
       { role: 'first_frame' as const, id: 'a', contentType: 'image/png', sizeBytes: 1 },
       { role: 'reference_audio' as const, id: 'b', contentType: 'audio/mpeg', sizeBytes: 1 },

@@ -124,6 +124,13 @@ describe('a failure', () => {
       {},
     ],
     ['[DONE] without a finish reason', { kind: 'chat', pieces: ['x'], finish: null }, {}],
+    ['an end by a fault (OpenRouter)', { kind: 'chat', pieces: ['x'], finish: 'error' }, {}],
+    ['an end by an abort (vLLM)', { kind: 'chat', pieces: ['x'], finish: 'abort' }, {}],
+    [
+      'an end for want of machines (DeepSeek)',
+      { kind: 'chat', pieces: ['x'], finish: 'insufficient_system_resource' },
+      {},
+    ],
     ['an empty answer', { kind: 'raw', chunks: [] }, {}],
     [
       'JSON where a stream was asked for',

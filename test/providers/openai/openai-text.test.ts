@@ -143,8 +143,12 @@ describe('an answer', () => {
     expect(usageOf(await ask())).toMatchObject({ promptTokens: 10, completionTokens: 30 });
   });
 
-  it('has usage of our own count when the upstream reports none', async () => {
-    used.stub.script({ kind: 'chat', pieces: ['Hello', ' world'], usage: null });
+  it.each([
+    ['none', null],
+    ['nothing but zeros', { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }],
+    ['no tokens of an answer with words', { prompt_tokens: 30, completion_tokens: 0, total_tokens: 30 }],
+  ])('has usage of our own count when the upstream reports %s', async (_name, usage) => {
+    used.stub.script({ kind: 'chat', pieces: ['Hello', ' world'], usage });
     // "Say hello" is two tokens; the chat format adds seven.
     expect(usageOf(await ask())).toEqual({
       promptTokens: 9,
