@@ -39,7 +39,11 @@ export const boughtPaymentView = defineView<Payment, Pick<Services, 'x402'>>({
   status: [z.enum(paidStatuses), (payment) => paidStatus(payment), 'paid'],
   network: [z.string(), 'network', 'eip155:8453'],
   asset: [z.string(), 'asset', '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'],
-  amount: [z.string().nullable(), (payment, { x402 }) => x402.tokenAmount(payment), '0.04'],
+  amount: [
+    z.string().nullable(),
+    (payment, { x402 }) => x402.tokenAmount({ ...payment, amount: amountOf(payment) }),
+    '0.04',
+  ],
   amount_units: [z.string(), (payment) => amountOf(payment).toString(), '40000'],
   payer: [z.string().nullable(), 'payer', '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'],
   pay_to: [z.string(), 'payTo', '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'],

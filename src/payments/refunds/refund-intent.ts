@@ -133,7 +133,7 @@ const beginRefund = async (request: Request, context: IntentContext): Promise<Re
   const amount = request.amount ?? left;
   if (amount > left || left <= 0n) throw tooMuch(payment, left, context);
   if (payment.payer === null) throw refundNotPossible('no_payer', payment);
-  await assertUnspent(payment, payment.amount - left + amount, context);
+  await assertUnspent(payment, amountOf(payment) - left + amount, context);
   return { id, payment, recipient: payment.payer, amount, acceptsUnknown, existing: null };
 };
 

@@ -38,12 +38,11 @@ export const createAccountLeases =
         const wasHeld = leftMs > 0;
         try {
           const isTaken = await wait(options);
-          heldUntil = isTaken ? clock.now() + leaseMs : null;
-          if (!isTaken)
+          if (isTaken) heldUntil = clock.now() + leaseMs;
+          else if (!options.signal.aborted)
             log.warn({ sender }, 'another process keeps the settling account; sending without the lease');
           return { isKept: isTaken && wasHeld };
         } catch (error) {
-          heldUntil = null;
           log.warn(
             { err: error, sender },
             'the lease of the settling account could not be taken; sending without it',

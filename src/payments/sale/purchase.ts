@@ -95,15 +95,17 @@ export const recall = async (context: SaleContext, proofs: Proofs): Promise<Paym
   if (payment === null || !isSameProof(payment, proof)) throw refusals.unknown();
   if (payment.isRefunded) throw refusals.refunded();
   const { state } = payment;
-  if (isSpent(context, payment)) throw refusals.tooOld();
-  if (state === 'settled' || state === 'delivered') return payment;
+  if (state === 'settled' || state === 'delivered') {
+    if (isOld(context, payment)) throw refusals.tooOld();
+    return payment;
+  }
   if (state === 'rejected' || state === 'failed') throw refusals.unknown();
   throw state === 'unknown' || state === 'broadcasting' ? refusals.pending(payment) : refusals.inProgress();
 };
 
-/** Whether the answer of a payment was delivered so long ago that it is not given again. */
-const isSpent = ({ clock }: SaleContext, { state, updatedAt }: Payment): boolean =>
-  state === 'delivered' && clock.now() - updatedAt > replayLifeMs;
+/** Whether a payment was settled, or its answer delivered, so long ago that its proof alone reads nothing any more. */
+const isOld = ({ clock }: SaleContext, { updatedAt }: Payment): boolean =>
+  clock.now() - updatedAt > replayLifeMs;
 
 const reserve = async (context: SaleContext, purchase: Purchase, terms: Terms): Promise<PayOutcome> => {
   const { request, proof, identity } = purchase;
@@ -253,7 +255,7 @@ const resume = async (
   if (payment.isRefunded) throw refusals.refunded();
   switch (payment.state) {
     case 'delivered':
-      if (isSpent(context, payment)) throw refusals.spent();
+      if (isOld(context, payment)) throw refusals.spent();
       return finish(context, replay(payment), { request, replayed: true });
     case 'settled':
       return finish(context, replay(payment), { request, replayed: true });

@@ -74,6 +74,18 @@ describe.each(testEngines())('the lease of an account to send from, on $kind', (
     );
   });
 
+  it('is free again after a settlement whose time was over before it', async () => {
+    const sender = 'eip155:1:0xover';
+    let now = 1_000;
+    const clock = { now: () => now };
+    const lease = leasesOf('one', { clock })(sender);
+    await lease.take(wait);
+    now += 3_000;
+    expect(await lease.take({ ...wait, signal: AbortSignal.abort() })).toEqual({ isKept: false });
+    await lease.release();
+    expect(await store.takeAccountLease({ sender, owner: 'other', until: now + 5_000, now })).toBe(true);
+  });
+
   it('is not needed when the store fails', async () => {
     const failing = {
       ...store,
