@@ -60,6 +60,7 @@ export default defineConfig(({ mode }) => {
       execArgv,
       // Much of a test's time is spent waiting: for a child process, a database, a lease.
       maxWorkers: availableParallelism() + 3,
+      provide: { storeThreads: isSlow },
       // Only a hang takes so long, also on a busy machine.
       testTimeout: isSlow ? 600_000 : 120_000,
       hookTimeout: isSlow ? 600_000 : 180_000,

@@ -108,6 +108,8 @@ export interface ServiceOptions {
   loadConfig?: () => Promise<Config>;
   /** Where Stripe is, in tests. */
   stripe?: StripeAddress | undefined;
+  /** The embedded store works in this thread, in tests, which are about something else. */
+  inThisThread?: boolean;
 }
 
 /** Wires the gateway and opens the store. Loads slower parts after it listens. Throws ConfigError if settings conflict. */
@@ -119,6 +121,7 @@ export const createServices = async (
     telemetry = null,
     loadConfig = () => Promise.resolve(config),
     stripe,
+    inThisThread,
   }: ServiceOptions = {},
 ): Promise<GatewayServices> => {
   refuseLocalPublicUrl(config);
@@ -128,7 +131,7 @@ export const createServices = async (
     `http://${config.host}:${config.port}`,
   );
 
-  const store = await openWatchedStore(config, { log, telemetry });
+  const store = await openWatchedStore(config, { log, telemetry, inThisThread });
   const { catalogs, realSales, shelf } = await openModels(config, { store, clock });
   const base = { config, store, catalogs, clock, log, telemetry };
   const redis = config.redisUrl === null ? null : await connectRedis(config.redisUrl, log);
@@ -188,9 +191,9 @@ type Base = Pick<Parts, 'config' | 'store' | 'catalogs' | 'clock' | 'log' | 'tel
 
 const openWatchedStore = async (
   config: Config,
-  { log, telemetry }: Pick<Parts, 'log' | 'telemetry'>,
+  { log, telemetry, inThisThread }: Pick<Parts, 'log' | 'telemetry'> & Pick<ServiceOptions, 'inThisThread'>,
 ): Promise<Store> => {
-  const store = await openStore(config, { log, onGroup: telemetry?.observeGroup });
+  const store = await openStore(config, { log, inThisThread, onGroup: telemetry?.observeGroup });
   return telemetry?.observeStore(store) ?? store;
 };
 

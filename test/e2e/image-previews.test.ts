@@ -79,7 +79,7 @@ describe('the answer of an image job over MCP', () => {
 
   it('stays below the limit for the picture that takes the most', async () => {
     const { job, mediumId } = await make();
-    const side = 2_000;
+    const side = 1_200;
     const noise = sharp(randomBytes(side * side * 3), { raw: { width: side, height: side, channels: 3 } });
     await writeFile(fileOf(mediumId), await noise.png().toBuffer());
     await rm(fileOf(previewIdOf(mediumId)));

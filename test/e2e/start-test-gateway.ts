@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { vi } from 'vitest';
+import { inject, vi } from 'vitest';
 import { createApp } from '../../src/gateway/app.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { openFirstAccount } from '../../src/gateway/first-start.ts';
@@ -13,6 +13,13 @@ import { createServices, type GatewayServices } from '../../src/gateway/services
 import type { StripeAddress } from '../../src/payments/cards/stripe-client.ts';
 import { openTelemetry } from '../../src/telemetry/telemetry.ts';
 import { layDataOf, templateProfiles } from '../data-template.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** In this run, the embedded stores of gateways have threads of their own, as in production. */
+    storeThreads: boolean;
+  }
+}
 
 export interface TestGateway {
   url: string;
@@ -37,6 +44,11 @@ export interface TestGatewayOptions {
   environment?: Record<string, string>;
   yaml?: string | null;
   log?: Log;
+  /**
+   * The embedded store has threads of its own, as in production. Default: in a slow run, because to start them takes
+   * longer than most tests.
+   */
+  storeThreads?: boolean;
   /** In place of all. */
   operations?: readonly Operation[];
   /** Where Stripe is. */
@@ -74,6 +86,7 @@ const startIn = async (
   const services = await createServices(config, options.log ?? silentLog, {
     operations: options.operations,
     stripe: options.stripe,
+    inThisThread: !(options.storeThreads ?? inject('storeThreads')),
     telemetry,
     loadConfig: async () =>
       readConfig({ ...environment, ...options.next?.environment }, options.next?.yaml ?? null),

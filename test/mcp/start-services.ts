@@ -26,7 +26,7 @@ export const startServices = async (
   const settings = { DATA_DIR: dataDir, SYNTHETIC_PROFILES: profiles, ...paymentSettings, ...env };
   const config = readConfig(settings, null);
   layDataOf(config);
-  const services = await createServices(config, log);
+  const services = await createServices(config, log, { inThisThread: true });
   return {
     services,
     ...(await openAccount(services)),

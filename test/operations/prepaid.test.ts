@@ -10,7 +10,7 @@ let store: Store;
 let owner: Owner;
 
 beforeAll(async () => {
-  const [engine] = testEngines();
+  const [engine] = testEngines({ inThisThread: true });
   if (engine === undefined) throw new Error('there is no engine');
   data = await engine.create();
   ({ store } = data);

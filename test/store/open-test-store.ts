@@ -10,7 +10,7 @@ import { migrations } from '../../src/store/migrations/migrations.ts';
 import type { Store } from '../../src/store/store.ts';
 import { layStore } from '../data-template.ts';
 import { hasService } from '../outside-services.ts';
-import { openStoreAt, poolerUrl, postgresUrl, type StoreKind } from './open-store-at.ts';
+import { openStoreAt, poolerUrl, postgresUrl, type StoreKind, type StoreThreads } from './open-store-at.ts';
 
 /** A store of its own in a temporary file or schema. */
 export interface TestStore {
@@ -41,8 +41,8 @@ export type TestPlace = Omit<TestStore, 'store'>;
  * The engines to test: SQLite, unless a run is about a pooler, and PostgreSQL when it answers. For
  * `describe.each(testEngines())`.
  */
-export const testEngines = (): TestEngine[] => {
-  const engines = poolerUrl === undefined ? [engine('sqlite', createSqlitePlace)] : [];
+export const testEngines = (threads: StoreThreads = {}): TestEngine[] => {
+  const engines = poolerUrl === undefined ? [engine('sqlite', () => createSqlitePlace(threads))] : [];
   if (hasService('PostgreSQL')) engines.push(engine('postgres', createPostgresPlace));
   return engines;
 };
@@ -50,11 +50,11 @@ export const testEngines = (): TestEngine[] => {
 const engine = (kind: StoreKind, createPlace: () => Promise<TestPlace>): TestEngine => ({
   kind,
   createPlace,
-  create: kind === 'sqlite' ? createOnSqlite : createOnPostgres,
+  create: kind === 'sqlite' ? () => createOnSqlite(createPlace) : createOnPostgres,
 });
 
-const createOnSqlite = async (): Promise<TestStore> => {
-  const place = await createSqlitePlace();
+const createOnSqlite = async (createPlace: () => Promise<TestPlace>): Promise<TestStore> => {
+  const place = await createPlace();
   layStore(place.location);
   return Object.assign(place, { store: await place.openAnother() });
 };
@@ -117,12 +117,13 @@ const laySchema = (schema: string): Promise<unknown> =>
     ),
   );
 
-const createSqlitePlace = async (): Promise<TestPlace> => {
+const createSqlitePlace = async (threads: StoreThreads): Promise<TestPlace> => {
   const folder = await mkdtemp(join(tmpdir(), 'causeway-store-'));
   const location = join(folder, 'store.sqlite');
   return testPlace({
     kind: 'sqlite',
     location,
+    threads,
     sql: async (...statements) => {
       const database = new DatabaseSync(location, { timeout: 60_000 });
       try {
@@ -191,13 +192,14 @@ export const onPostgres = async <T>(
 };
 
 interface TestPlaceParts extends Pick<TestPlace, 'kind' | 'location' | 'sql'> {
+  threads?: StoreThreads;
   drop: () => Promise<void>;
 }
 
-const testPlace = ({ kind, location, sql, drop }: TestPlaceParts): TestPlace => {
+const testPlace = ({ kind, location, threads, sql, drop }: TestPlaceParts): TestPlace => {
   const opened: Store[] = [];
   const openAnother = async (): Promise<Store> => {
-    const store = await openStoreAt(kind, location);
+    const store = await openStoreAt(kind, location, threads);
     opened.push(store);
     return store;
   };

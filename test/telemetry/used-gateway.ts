@@ -17,6 +17,8 @@ export interface UsedGateway {
 
 export const startUsedGateway = async (): Promise<UsedGateway> => {
   const search = await startPaidSearch({
+    // Their groups of writes are measured.
+    storeThreads: true,
     yaml: mountYaml({ hostile: { args: [hostileProgram] } }),
     environment: {
       METRICS_LISTEN: '0',

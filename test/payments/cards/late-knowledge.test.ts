@@ -7,7 +7,9 @@ import { testEngines } from '../../store/open-test-store.ts';
 import { minute, until, usd, useCardDesk } from './card-desk.ts';
 import { stripeKey, stripeWebhookSecret } from './stripe-stub.ts';
 
-describe.each(testEngines())('what a gateway learns late of saved cards, on $kind', ({ create }) => {
+const engines = testEngines({ inThisThread: true });
+
+describe.each(engines)('what a gateway learns late of saved cards, on $kind', ({ create }) => {
   const desk = useCardDesk(create);
   const { stripe, accountId, buy, take, balance } = desk;
 

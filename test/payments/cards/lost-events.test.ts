@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { testEngines } from '../../store/open-test-store.ts';
 import { day, until, usd, useCardDesk } from './card-desk.ts';
 
-describe.each(testEngines())('payments by card whose events were lost, on $kind', ({ create }) => {
+const engines = testEngines({ inThisThread: true });
+
+describe.each(engines)('payments by card whose events were lost, on $kind', ({ create }) => {
   const desk = useCardDesk(create);
   const { buy, take, begin, read, balance } = desk;
 

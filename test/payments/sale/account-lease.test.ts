@@ -7,7 +7,9 @@ import { testEngines, type TestStore } from '../../store/open-test-store.ts';
 
 const wait = { signal: new AbortController().signal, waitMs: 60_000 };
 
-describe.each(testEngines())('the lease of an account to send from, on $kind', ({ create }) => {
+const engines = testEngines({ inThisThread: true });
+
+describe.each(engines)('the lease of an account to send from, on $kind', ({ create }) => {
   let data: TestStore;
   let store: Store;
   beforeAll(async () => {

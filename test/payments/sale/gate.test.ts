@@ -28,7 +28,7 @@ let challenge: Challenge;
 let otherShop: TestStore;
 beforeAll(async () => {
   fixture = await startGateFixture();
-  const [engine] = testEngines();
+  const [engine] = testEngines({ inThisThread: true });
   otherShop = await engine!.create();
   gate = fixture.openGate();
   challenge = gate.challenge({ price, ...overRest });
