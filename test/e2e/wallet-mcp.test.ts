@@ -251,7 +251,6 @@ describe('a proof', () => {
     ["state = 'produced'", 'payment_in_progress'],
     ['refunded = 1', 'payment_conflict'],
     ["state = 'delivered', updated_at = updated_at - 86500000", 'payment_conflict'],
-    ["state = 'settled', updated_at = updated_at - 86500000", 'payment_conflict'],
   ])('whose payment is at %s reads nothing: %s', async (change, code) => {
     const { id, meta } = await buy('create_image', image(`A quay at ${change}`));
     write(`update payments set ${change} where job_id = '${id}'`);
