@@ -58,8 +58,8 @@ export default defineConfig(({ mode }) => {
     test: {
       pool: 'forks',
       execArgv,
-      // Much of a test's time is spent waiting: for a child process, a database, a lease.
-      maxWorkers: availableParallelism() + 3,
+      // Much of a test's time is spent waiting: for a child process, a database, a lease. A browser keeps a core busy.
+      maxWorkers: availableParallelism() + (mode === 'browser' ? 0 : 3),
       provide: { storeThreads: isSlow },
       // Only a hang takes so long, also on a busy machine.
       testTimeout: isSlow ? 600_000 : 120_000,
