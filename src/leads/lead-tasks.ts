@@ -1,6 +1,7 @@
 import { PassThrough, Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { Worker } from 'node:worker_threads';
+import { unlessAborted } from '../kit/deadline.ts';
 import { AppError, messages, type ErrorCode } from '../kit/errors.ts';
 import { createFairShareLimiter } from '../kit/fair-share-limiter.ts';
 import { ThreadError } from '../kit/threads/connect-thread.ts';
@@ -127,14 +128,11 @@ const runInThread = async (order: TaskOrder, closing: AbortSignal): Promise<unkn
   worker.once('exit', (code) =>
     answered.reject(new ThreadError('crashed', `the thread of the profiles ended with code ${code}`)),
   );
-  const end = (): void => answered.reject(closing.reason);
-  closing.addEventListener('abort', end);
   try {
-    const answer = await answered.promise;
+    const answer = await unlessAborted(answered.promise, closing);
     if ('error' in answer) throw new AppError(answer.error.code, answer.error.message);
     return answer.output;
   } finally {
-    closing.removeEventListener('abort', end);
     await worker.terminate();
   }
 };

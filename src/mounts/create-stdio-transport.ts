@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
-import { isJsonObject, type JsonObject } from '../kit/json.ts';
+import { isJsonObject, parseJson, type JsonObject } from '../kit/json.ts';
 import type { Log } from '../kit/log.ts';
 import { pause } from '../kit/repeat.ts';
 import { createLines, type LongLine } from './create-lines.ts';
@@ -140,7 +140,7 @@ const createReceiver = ({
       if (message.method === 'notifications/cancelled') open.delete(message.params?.['requestId']);
     },
     onLine: (line: string): void => {
-      const message = parse(line);
+      const message = parseJson(line);
       if (!(isJsonObject(message) && isAsked(message)) && unasked())
         return fail(
           new Error(`the server sent more than ${maxUnaskedPerMinute} unasked messages in a minute`),
@@ -160,14 +160,6 @@ const createReceiver = ({
       take({ jsonrpc: '2.0', id, result });
     },
   };
-};
-
-const parse = (line: string): unknown => {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return null;
-  }
 };
 
 /** Returns a function that counts, and tells whether there were more than `most` in this minute. */

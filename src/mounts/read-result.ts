@@ -1,4 +1,4 @@
-import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../kit/json.ts';
+import { canonicalJson, isJsonObject, parseJson, type Json, type JsonObject } from '../kit/json.ts';
 
 /** What callers get of a result. */
 export interface ResultLimits {
@@ -86,11 +86,7 @@ const asksForPayment = (value: unknown): value is JsonObject =>
 const parseText = (item: Json): unknown => {
   const text = isJsonObject(item) ? item['text'] : null;
   if (typeof text !== 'string' || !text.trimStart().startsWith('{')) return null;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
+  return parseJson(text) ?? null;
 };
 
 const takeItem = (item: Json): Json[] => {

@@ -1,5 +1,5 @@
 import { follow } from '../kit/json-pointer.ts';
-import { isJsonObject, type Json, type JsonObject } from '../kit/json.ts';
+import { isJsonObject, parseJson, type Json, type JsonObject } from '../kit/json.ts';
 import type { ToolPrice } from './mount-settings.ts';
 
 /**
@@ -35,13 +35,7 @@ const bodyOf = (result: JsonObject): Json | undefined => {
   return only === undefined || others.length > 0 ? undefined : parse(only);
 };
 
-const parse = (text: string): Json | undefined => {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return undefined;
-  }
-};
+const parse = (text: string): Json | undefined => parseJson(text) as Json | undefined;
 
 const textsOf = ({ content }: JsonObject): string[] =>
   Array.isArray(content) ? content.flatMap((item) => textOf(item) ?? []) : [];
