@@ -11,7 +11,7 @@ import { testEngines, type TestStore } from '../store/open-test-store.ts';
 const minute = 60_000;
 const noon = Date.UTC(2026, 10, 20, 12);
 
-describe.each(testEngines({ inThisThread: true }))('the last use of a key on $kind', ({ create }) => {
+describe.each(testEngines())('the last use of a key on $kind', ({ create }) => {
   let data: TestStore;
   let store: Store;
   beforeAll(async () => {

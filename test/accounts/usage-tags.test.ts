@@ -6,7 +6,7 @@ import { testEngines, type TestStore } from '../store/open-test-store.ts';
 const november = Date.UTC(2026, 10, 30, 23, 59);
 const december = november + 60_000;
 
-describe.each(testEngines({ inThisThread: true }))('tags of use on $kind', ({ create }) => {
+describe.each(testEngines())('tags of use on $kind', ({ create }) => {
   let data: TestStore;
   beforeAll(async () => {
     data = await create();

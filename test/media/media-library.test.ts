@@ -5,7 +5,7 @@ import { addAccount, start } from '../store/builders.ts';
 import { testEngines, type TestStore } from '../store/open-test-store.ts';
 import { openDiskFiles, readAll, type TestFiles } from './open-test-files.ts';
 
-describe.each(testEngines({ inThisThread: true }))('the media library on $kind', ({ create }) => {
+describe.each(testEngines())('the media library on $kind', ({ create }) => {
   let test: TestStore;
   let place: TestFiles;
   let library: MediaLibrary;

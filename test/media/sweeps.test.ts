@@ -25,7 +25,7 @@ import { startS3Server } from './s3-server.ts';
 const clock = { now: () => start };
 const signal = new AbortController().signal;
 
-describe.each(testEngines({ inThisThread: true }))('sweeps on $kind', ({ create }) => {
+describe.each(testEngines())('sweeps on $kind', ({ create }) => {
   let test: TestStore;
   let place: TestFiles;
   let owner: Owner;

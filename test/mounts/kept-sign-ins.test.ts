@@ -4,7 +4,7 @@ import { createDyingStore, startAuthority, useSignIns } from './start-authority.
 
 const unavailable = { body: { error: 'temporarily_unavailable' }, status: 503 };
 
-describe.each(testEngines({ inThisThread: true }))('a sign-in that is kept on $kind', ({ create }) => {
+describe.each(testEngines())('a sign-in that is kept on $kind', ({ create }) => {
   const { data, owner, open } = useSignIns(create);
   const lacks = async ({ list }: ReturnType<typeof open>): Promise<boolean> =>
     (await list(owner(), ['sign-in'])).length === 0;

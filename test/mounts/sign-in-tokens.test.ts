@@ -6,7 +6,7 @@ import { createDyingStore, startAuthority, useSignIns, type Authority } from './
 
 const dayMs = 86_400_000;
 
-describe.each(testEngines({ inThisThread: true }))('the tokens of a sign-in on $kind', ({ create }) => {
+describe.each(testEngines())('the tokens of a sign-in on $kind', ({ create }) => {
   const { data, owner, open } = useSignIns(create);
 
   it('are asked for with PKCE, for the resource, with the scopes that the server asks for', async () => {

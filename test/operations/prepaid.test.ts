@@ -10,7 +10,7 @@ let store: Store;
 let owner: Owner;
 
 beforeAll(async () => {
-  const [engine] = testEngines({ inThisThread: true });
+  const [engine] = testEngines();
   if (engine === undefined) throw new Error('there is no engine');
   data = await engine.create();
   ({ store } = data);

@@ -10,7 +10,7 @@ import { testEngines, type TestStore } from '../store/open-test-store.ts';
 
 const call = { actor: 'cli:test', actorLabel: null, role: 'write', requestId: null } as const;
 
-describe.each(testEngines({ inThisThread: true }))('the audit log on $kind', ({ create }) => {
+describe.each(testEngines())('the audit log on $kind', ({ create }) => {
   let data: TestStore;
   beforeEach(async () => {
     data = await create();

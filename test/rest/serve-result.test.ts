@@ -14,7 +14,7 @@ const bytes = Buffer.from(Array.from({ length: 3_000 }, (_, index) => index % 25
 const signal = new AbortController().signal;
 const hourMs = 3_600_000;
 
-describe.each(testEngines({ inThisThread: true }))('a result URL on $kind', ({ create }) => {
+describe.each(testEngines())('a result URL on $kind', ({ create }) => {
   let test: TestStore;
   let place: TestFiles;
   let library: MediaLibrary;

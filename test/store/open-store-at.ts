@@ -21,20 +21,8 @@ export const schemaAddress = (schema: string, parameters = ''): { url: string; d
 /** On a machine with a busy disk, another process may hold the lock on a file for seconds. */
 export const patience = { busyTimeoutMs: 60_000, commandTimeoutMs: 110_000 };
 
-export interface StoreThreads {
-  /**
-   * The embedded store works in the thread of the test. Elsewhere it has threads of its own, as in production: to start
-   * them takes longer than most tests.
-   */
-  inThisThread?: boolean;
-}
-
 /** Opens the store of a test, from its process or another. `location` is a file or a schema. */
-export const openStoreAt = (
-  kind: StoreKind,
-  location: string,
-  { inThisThread }: StoreThreads = {},
-): Promise<Store> =>
+export const openStoreAt = (kind: StoreKind, location: string, inThisThread = false): Promise<Store> =>
   kind === 'sqlite'
     ? openSqliteStore({ file: location, ...patience, inThisThread })
     : openPostgresStore({ ...schemaAddress(location), schema: location, poolSize: 5 });

@@ -10,7 +10,7 @@ import { migrations } from '../../src/store/migrations/migrations.ts';
 import type { Store } from '../../src/store/store.ts';
 import { layStore } from '../data-template.ts';
 import { hasService } from '../outside-services.ts';
-import { openStoreAt, poolerUrl, postgresUrl, type StoreKind, type StoreThreads } from './open-store-at.ts';
+import { openStoreAt, poolerUrl, postgresUrl, type StoreKind } from './open-store-at.ts';
 
 /** A store of its own in a temporary file or schema. */
 export interface TestStore {
@@ -39,10 +39,11 @@ export type TestPlace = Omit<TestStore, 'store'>;
 
 /**
  * The engines to test: SQLite, unless a run is about a pooler, and PostgreSQL when it answers. For
- * `describe.each(testEngines())`.
+ * `describe.each(testEngines())`. The embedded store has threads of its own in slow tests, as in production, and where a
+ * test says so: to start them takes longer than most tests.
  */
-export const testEngines = (threads: StoreThreads = {}): TestEngine[] => {
-  const engines = poolerUrl === undefined ? [engine('sqlite', () => createSqlitePlace(threads))] : [];
+export const testEngines = ({ storeThreads = inject('storeThreads') } = {}): TestEngine[] => {
+  const engines = poolerUrl === undefined ? [engine('sqlite', () => createSqlitePlace(!storeThreads))] : [];
   if (hasService('PostgreSQL')) engines.push(engine('postgres', createPostgresPlace));
   return engines;
 };
@@ -117,13 +118,13 @@ const laySchema = (schema: string): Promise<unknown> =>
     ),
   );
 
-const createSqlitePlace = async (threads: StoreThreads): Promise<TestPlace> => {
+const createSqlitePlace = async (inThisThread: boolean): Promise<TestPlace> => {
   const folder = await mkdtemp(join(tmpdir(), 'causeway-store-'));
   const location = join(folder, 'store.sqlite');
   return testPlace({
     kind: 'sqlite',
     location,
-    threads,
+    inThisThread,
     sql: async (...statements) => {
       const database = new DatabaseSync(location, { timeout: 60_000 });
       try {
@@ -192,14 +193,14 @@ export const onPostgres = async <T>(
 };
 
 interface TestPlaceParts extends Pick<TestPlace, 'kind' | 'location' | 'sql'> {
-  threads?: StoreThreads;
+  inThisThread?: boolean;
   drop: () => Promise<void>;
 }
 
-const testPlace = ({ kind, location, threads, sql, drop }: TestPlaceParts): TestPlace => {
+const testPlace = ({ kind, location, inThisThread, sql, drop }: TestPlaceParts): TestPlace => {
   const opened: Store[] = [];
   const openAnother = async (): Promise<Store> => {
-    const store = await openStoreAt(kind, location, threads);
+    const store = await openStoreAt(kind, location, inThisThread);
     opened.push(store);
     return store;
   };

@@ -29,7 +29,7 @@ const countOf = (results: { outcome: string }[]): Record<string, number> => {
   return counts;
 };
 
-describe.each(testEngines())('two processes at once on $kind', ({ create }) => {
+describe.each(testEngines({ storeThreads: true }))('two processes at once on $kind', ({ create }) => {
   let data: TestStore;
   let store: Store;
   let other: Store;

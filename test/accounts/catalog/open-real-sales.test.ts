@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openRealSales } from '../../../src/accounts/catalog/catalog.ts';
 import { testEngines, type TestStore } from '../../store/open-test-store.ts';
 
-describe.each(testEngines({ inThisThread: true }))('the sales of real models, on $kind', ({ create }) => {
+describe.each(testEngines())('the sales of real models, on $kind', ({ create }) => {
   let data: TestStore;
   beforeEach(async () => {
     data = await create();

@@ -27,7 +27,7 @@ const hour = 3_600_000;
 /** For a receiver that hangs: long enough for the delivery to arrive there. */
 const briefly = { timeoutMs: 2_000 };
 
-describe.each(testEngines({ inThisThread: true }))('webhooks over $kind', ({ create }) => {
+describe.each(testEngines())('webhooks over $kind', ({ create }) => {
   let data: TestStore;
   let customer: Customer;
   let clock: MovableClock;

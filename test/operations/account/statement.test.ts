@@ -21,7 +21,7 @@ interface Statement {
   next_cursor: string | null;
 }
 
-describe.each(testEngines({ inThisThread: true }))('a statement on $kind', ({ create }) => {
+describe.each(testEngines())('a statement on $kind', ({ create }) => {
   let data: TestStore;
   let store: Store;
   beforeAll(async () => {

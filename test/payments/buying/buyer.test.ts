@@ -47,7 +47,7 @@ describe.each(['base', 'solana'] as const)('a buyer on %s', (chain) => {
   let ahead: number;
 
   beforeEach(async () => {
-    place = await testEngines({ inThisThread: true })[0]!.create();
+    place = await testEngines()[0]!.create();
     ({ store } = place);
     [faults, proofs, ahead] = [[], [], 0];
     http = createHttpClient({ connectMs: 5_000 });

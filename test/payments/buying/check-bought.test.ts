@@ -8,7 +8,7 @@ import { testEngines } from '../../store/open-test-store.ts';
 const createdAt = 1_700_000_000_000;
 const base = findNetwork('base')!;
 
-describe.each(testEngines({ inThisThread: true }).map((engine) => [engine.kind, engine] as const))(
+describe.each(testEngines().map((engine) => [engine.kind, engine] as const))(
   'bought payments that are due, on %s',
   (_name, engine) => {
     /** `payloads`: the texts of their proofs, by their identities. */

@@ -14,7 +14,7 @@ const asked: TriedCall<string> = { result: 'unpaid', terms: centTerms, receipt: 
 const done: TriedCall<string> = { result: 'done', terms: null, receipt: null };
 const busy: TriedCall<string> = { ...done, busy: { retryAfter: '0' } };
 
-describe.each(testEngines({ inThisThread: true }).map((engine) => [engine.kind, engine] as const))(
+describe.each(testEngines().map((engine) => [engine.kind, engine] as const))(
   'a call that is sold, on %s',
   (_name, engine) => {
     const open = async () => {

@@ -3,7 +3,7 @@ import { newId } from '../../../src/kit/ids.ts';
 import { testEngines } from '../../store/open-test-store.ts';
 import { day, minute, until, usd, useCardDesk } from './card-desk.ts';
 
-describe.each(testEngines({ inThisThread: true }))('an automatic top-up on $kind', ({ create }) => {
+describe.each(testEngines())('an automatic top-up on $kind', ({ create }) => {
   const desk = useCardDesk(create);
   const { stripe, accountId, take, balance } = desk;
 

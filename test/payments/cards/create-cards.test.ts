@@ -22,7 +22,7 @@ const until = (check: () => void | Promise<void>): Promise<void> => vi.waitFor(c
 
 const usd = (cents: number): bigint => (BigInt(cents) * nanoPerUsd) / 100n;
 
-describe.each(testEngines({ inThisThread: true }))('payments by card on $kind', ({ create }) => {
+describe.each(testEngines())('payments by card on $kind', ({ create }) => {
   let data: TestStore;
   let stripe: StripeStub;
   let accountId: string;

@@ -7,7 +7,7 @@ import { testEngines } from '../../store/open-test-store.ts';
 import { minute, until, usd, useCardDesk } from './card-desk.ts';
 import { stripeKey, stripeWebhookSecret } from './stripe-stub.ts';
 
-const engines = testEngines({ inThisThread: true });
+const engines = testEngines();
 
 describe.each(engines)('what a gateway learns late of saved cards, on $kind', ({ create }) => {
   const desk = useCardDesk(create);

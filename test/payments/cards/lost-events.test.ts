@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { testEngines } from '../../store/open-test-store.ts';
 import { day, until, usd, useCardDesk } from './card-desk.ts';
 
-const engines = testEngines({ inThisThread: true });
+const engines = testEngines();
 
 describe.each(engines)('payments by card whose events were lost, on $kind', ({ create }) => {
   const desk = useCardDesk(create);

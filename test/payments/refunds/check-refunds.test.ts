@@ -6,7 +6,7 @@ import { startChains, type Chains } from '../../chains/start-chains.ts';
 import { testEngines, type TestStore } from '../../store/open-test-store.ts';
 import { briefly, openRefundSite, paid, type RefundSite } from './refund-site.ts';
 
-const [engine] = testEngines({ inThisThread: true });
+const [engine] = testEngines();
 
 describe.each(['base', 'solana'] as const)('the upkeep of refunds on %s', (chain) => {
   let chains: Chains;

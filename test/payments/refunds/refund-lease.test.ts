@@ -6,7 +6,7 @@ import { testEngines, type TestStore } from '../../store/open-test-store.ts';
 const sender = 'eip155:8453:0xwallet';
 const leaseMs = 60;
 
-describe.each(testEngines({ inThisThread: true }))('the turn of a refund on $kind', ({ create }) => {
+describe.each(testEngines())('the turn of a refund on $kind', ({ create }) => {
   let data: TestStore;
   let store: Store;
   let time: number;

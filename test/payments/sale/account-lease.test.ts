@@ -7,7 +7,7 @@ import { testEngines, type TestStore } from '../../store/open-test-store.ts';
 
 const wait = { signal: new AbortController().signal, waitMs: 60_000 };
 
-const engines = testEngines({ inThisThread: true });
+const engines = testEngines();
 
 describe.each(engines)('the lease of an account to send from, on $kind', ({ create }) => {
   let data: TestStore;

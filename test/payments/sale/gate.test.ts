@@ -28,7 +28,7 @@ let challenge: Challenge;
 let otherShop: TestStore;
 beforeAll(async () => {
   fixture = await startGateFixture();
-  const [engine] = testEngines({ inThisThread: true });
+  const [engine] = testEngines();
   otherShop = await engine!.create();
   gate = fixture.openGate();
   challenge = gate.challenge({ price, ...overRest });

@@ -89,7 +89,7 @@ const fields: EventFields<PaymentEventName> & Record<string, unknown> = {
   reverts: 0,
 };
 
-describe.each(testEngines({ inThisThread: true }))('random events on $kind', ({ create }) => {
+describe.each(testEngines())('random events on $kind', ({ create }) => {
   let data: TestStore;
   let store: Store;
   beforeAll(async () => {
