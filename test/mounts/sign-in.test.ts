@@ -76,6 +76,9 @@ it('signs an account out, and tells a client of MCP where a person signs in', as
   expect((await call(both, listingKey)).status).toBe(200);
   const unknown = await gateway.call('/v1/tools/files/sign-in', { method: 'DELETE' });
   expect(unknown.status).toBe(404);
+  const noName = await gateway.call('/v1/tools/%00/sign-in', { method: 'DELETE' });
+  expect(noName.status).toBe(422);
+  expect(await noName.json()).toMatchObject({ error: { message: 'server: must have no NUL' } });
 });
 
 it('tells the authorization server that an account has signed out, also where its server is not mounted any more', async () => {

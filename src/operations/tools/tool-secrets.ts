@@ -6,18 +6,13 @@ import type { Services } from '../call.ts';
 import { readOperation } from '../define-operation.ts';
 import { assertUnlimited } from '../keys/key-answer.ts';
 
+/** PostgreSQL takes no NUL. */
+const text = z.string().regex(/^[^\0]*$/, 'must have no NUL');
+
 const input = z.strictObject({
-  server: z.string().max(64).describe('The name of the mounted server.'),
+  server: text.max(64).describe('The name of the mounted server.'),
   secrets: z
-    .record(
-      z.string().max(128),
-      z
-        .string()
-        .min(1)
-        .max(4_096)
-        .regex(/^[^\0]*$/, 'must have no NUL')
-        .nullable(),
-    )
+    .record(z.string().max(128), text.min(1).max(4_096).nullable())
     .describe('Values by the names that the server takes. Null removes one; those that are left out stay.'),
 });
 type Input = z.output<typeof input>;
