@@ -118,12 +118,14 @@ export const connectServer = async (
         const given = { ...context, traceparent, timeouts };
         const pay = payers?.get(config.name);
         const sold = { ...params, input: params.arguments, maxPrice: context.maxCost ?? 0n };
+        let isPaid = false;
         const answer = await (pay === undefined
           ? callTool(client, params, given)
-          : pay({ ...sold, signal: context.signal }, (proof) =>
-              tryCall(client, params, { ...given, proof }),
-            ));
-        return { kind: 'answered', result: readResult(answer, limits) };
+          : pay({ ...sold, signal: context.signal }, (proof) => {
+              isPaid ||= proof !== null;
+              return tryCall(client, params, { ...given, proof });
+            }));
+        return { kind: 'answered', result: readResult(answer, { ...limits, isPaid }) };
       } catch (error) {
         return toOutcome(error, { limits, target });
       }

@@ -6,6 +6,8 @@ export interface ResultLimits {
   maxCharacters: number;
   /** The keys of its `_meta` that the operator passes on. */
   meta: readonly string[];
+  /** We have paid the server for it. */
+  isPaid?: boolean;
 }
 
 /** The members of the kinds of content that callers get. `_meta` is not among them. */
@@ -29,7 +31,10 @@ export const failedResult = (text: string): JsonObject => ({
  * server writes into `_meta` would speak to the caller's client in our name, but for the keys that the operator names. So
  * would the terms of a payment: a client of x402 would sign a transfer for them.
  */
-export const readResult = (result: JsonObject, { maxCharacters, meta }: ResultLimits): JsonObject => {
+export const readResult = (
+  result: JsonObject,
+  { maxCharacters, meta, isPaid = false }: ResultLimits,
+): JsonObject => {
   const { content = [], _meta: all } = result;
   const named = pick(isJsonObject(all) ? all : {}, meta);
   const structuredContent = result['structuredContent'] ?? undefined;
@@ -47,8 +52,27 @@ export const readResult = (result: JsonObject, { maxCharacters, meta }: ResultLi
     return failedResult(
       `The answer of this tool is longer than ${maxCharacters} characters, and was not passed on. Ask for less.`,
     );
-  return hasTerms(result) ? unpaidResult : taken;
+  if (!hasTerms(result)) return taken;
+  return isPaid && !isError ? withoutTerms(taken) : unpaidResult;
 };
+
+/**
+ * Takes from terms what makes clients pay them. Words of the caller that a paid tool repeats may be terms, too, and must not
+ * make its answer a failure, which is not charged.
+ */
+const withoutTerms = ({ content, structuredContent, ...rest }: JsonObject): JsonObject => ({
+  ...rest,
+  content: (content as Json[]).map((item) =>
+    asksForPayment(parseText(item)) && isJsonObject(item)
+      ? { ...item, text: `The tool answered: ${String(item['text'])}` }
+      : item,
+  ),
+  ...(isJsonObject(structuredContent) && {
+    structuredContent: Object.fromEntries(
+      Object.entries(structuredContent).filter(([name]) => name !== 'x402Version'),
+    ),
+  }),
+});
 
 /** The result of a tool whose server asks for a payment. */
 export const unpaidResult = failedResult(

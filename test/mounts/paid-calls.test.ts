@@ -116,11 +116,17 @@ describe('terms that a tool repeats as its caller gave them', () => {
     expect([await bought(), gateway.services.buyer?.problems().size]).toEqual([[], 0]);
   });
 
-  it('leave the answer of a paid call an answer', async () => {
+  it('leave the answer of a paid call an answer, which is charged and which no client can pay', async () => {
     const { calls, ask, bought } = await start((call) =>
-      isPaid(call) ? { body: { result: { content: text } } } : asks,
+      isPaid(call) ? { body: { result: { content: text, structuredContent: centTerms } } } : asks,
     );
-    expect((await ask('a')).status).toBe(200);
+    const answer = await ask('a');
+    expect([answer.status, answer.headers.get('x-causeway-charge-usd')]).toEqual([200, '0.02']);
+    const { x402Version: _left, ...rest } = centTerms;
+    expect(await answer.json()).toEqual({
+      content: [{ type: 'text', text: `The tool answered: ${JSON.stringify(centTerms)}` }],
+      structuredContent: rest,
+    });
     expect(calls.map(isPaid)).toEqual([false, true]);
     expect((await bought()).map(({ state }) => state)).toEqual(['answered']);
   });
