@@ -75,7 +75,8 @@ describe('what operators are told of', () => {
       detail: 'no answer',
     });
     await startLook()();
-    expect(await told()).toMatchObject([
+    const bySubject = (await told()).toSorted((one, other) => one.subject.localeCompare(other.subject));
+    expect(bySubject).toMatchObject([
       {
         alert: 'balance_low',
         subject: 'eip155:8453',
