@@ -4,6 +4,7 @@ import type { JsonObject } from '../kit/json.ts';
 import { formatUsd, type Nano } from '../kit/money.ts';
 import type { Log } from '../kit/log.ts';
 import { logFailure } from '../kit/write-answer.ts';
+import { longestAnswerMs } from '../payments/sale/scheme.ts';
 import type { LiveJob } from '../jobs/job-runner.ts';
 import { createMoreUri, jsonAnswer } from './answer.ts';
 import type { AccountCall, Idempotency, Services } from './call.ts';
@@ -11,9 +12,6 @@ import { billHeaders, keptAnswer, waitForEnd } from './jobs/job-answer.ts';
 import { insufficient, openPrepaid, runningJob, type PrepaidOpened } from './prepaid.ts';
 import type { AnswerSale, BalanceAnswerSale, PrepaidSale } from './sale.ts';
 import { replay } from './sell-answer.ts';
-
-/** An answer that is made for longer than this is not charged. */
-const deadlineMs = 60_000;
 
 export interface MadeAnswer {
   result: JsonObject;
@@ -33,7 +31,7 @@ export const createRunAnswer =
     try {
       const { produce } = work as AnswerWork;
       const { result, charge, isSandbox } = await produce(
-        AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]),
+        AbortSignal.any([signal, AbortSignal.timeout(longestAnswerMs)]),
       );
       return { status: 'done', result, charge, media: [], metadata: { sandbox: isSandbox } };
     } catch (thrown) {
@@ -58,7 +56,11 @@ const openAnswer = (
   services: Services,
 ): Promise<PrepaidOpened> => {
   const isBudgeted = hold > 0n && call.caller.limits?.isBudgeted === true;
-  const job = runningJob(call, { kind: 'search', model: name, deadlineMs, isBudgeted }, services);
+  const job = runningJob(
+    call,
+    { kind: 'search', model: name, deadlineMs: longestAnswerMs, isBudgeted },
+    services,
+  );
   return openPrepaid(services, call, { job, hold, idempotency });
 };
 
@@ -104,7 +106,7 @@ const toPrepaid = <Input>(name: string, sale: AnswerSale<Input>): PrepaidSale<In
   },
 
   answer: async ({ job }, _input, call, services) => {
-    const ended = await waitForEnd({ job, timeoutMs: deadlineMs }, call, services);
+    const ended = await waitForEnd({ job, timeoutMs: longestAnswerMs }, call, services);
     const headers = { 'cache-control': 'no-store', ...billHeaders(ended, services.config) };
     const goesOn =
       'This takes longer than this request may wait; it goes on. Send the same request with the same Idempotency-Key to ' +

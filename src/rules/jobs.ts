@@ -5,6 +5,13 @@ export const jobKinds = ['chat', 'image', 'responses', 'search', 'tool', 'video'
 export const jobStatuses = ['queued', 'running', 'done', 'failed'] as const;
 
 /**
+ * The job that has a payment of its own for each request to an upstream. Null for none, and for a search: when that
+ * is repeated it is another job, and gets the answer that was paid for the failed one.
+ */
+export const buyingJob = ({ operation, jobId }: { operation: string; jobId: string | null }): string | null =>
+  operation === 'search' ? null : jobId;
+
+/**
  * Tells whether the job's idempotency key is free again. It is for a chat, response or search that failed uncharged with a 5xx,
  * or with an upstream's 429. The job's own state decides this, so the transaction that ends the job also frees the key.
  * An image or video keeps its key, because its caller already got the answer that it was accepted. A mounted tool may have

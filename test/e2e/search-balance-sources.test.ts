@@ -1,6 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { stringify } from 'yaml';
+import { startDeadline } from '../../src/kit/deadline.ts';
 import { formatUsd, parseUsd } from '../../src/kit/money.ts';
+import { maxSearchMs } from '../../src/leads/upstream/http-source.ts';
 import { encodeBase64Json } from '../../src/payments/chains/core/wire.ts';
 import { createTestDatabase } from '../cli/test-database.ts';
 import { buildLead } from '../leads/build-lead.ts';
@@ -83,6 +85,75 @@ describe('a search of real profiles from the balance', () => {
       ]);
     } finally {
       service.answer({ kind: 'json', value: found });
+      await gateway.stop();
+    }
+  });
+
+  it('is answered for the payment that its source took before it failed', async () => {
+    const gateway = await start({ SEARCH_FROM_BALANCE: 'on', WALLET_KEY: walletKey }, { pay: payYaml });
+    const { store } = gateway.services;
+    try {
+      const proofs: unknown[] = [];
+      const terms = { 'payment-required': encodeBase64Json(centTerms) };
+      let isDown = true;
+      service.answer(({ headers: { 'payment-signature': proof } }) => {
+        if (proof === undefined) return { kind: 'json', status: 402, value: {}, headers: terms };
+        proofs.push(proof);
+        return isDown
+          ? { kind: 'json', status: 503, value: {}, headers: { 'retry-after': '0' } }
+          : { kind: 'json', value: found };
+      });
+      const { apiKey, accountId } = await real(gateway, '1.00');
+      const search = () =>
+        gateway.call('/v1/search?query=yoga', { apiKey, headers: { 'idempotency-key': 'one' } });
+      expect((await search()).status).toBe(502);
+      expect(await balanceOf(gateway, accountId)).toBe('1.00');
+      isDown = false;
+      expect(await (await search()).json()).toEqual({ results: found, count: 1 });
+      expect(await balanceOf(gateway, accountId)).toBe('0.90');
+      expect(proofs.length).toBeGreaterThan(1);
+      expect(new Set(proofs).size).toBe(1);
+      expect(await store.listBoughtPayments({ before: null, limit: 10 })).toMatchObject([
+        { state: 'answered', price: parseUsd('0.01') },
+      ]);
+      // The payment counts for the search that was charged.
+      const sums = await store.sumBoughtPayments({ from: 0, to: Number.MAX_SAFE_INTEGER });
+      expect(sums).toMatchObject([
+        { operation: 'search', payments: 1, bought: parseUsd('0.01'), charged: parseUsd('0.10') },
+      ]);
+    } finally {
+      service.answer({ kind: 'json', value: found });
+      await gateway.stop();
+    }
+  });
+
+  it('may take as long as its sources may, and is charged', async () => {
+    const gateway = await start({ SEARCH_FROM_BALANCE: 'on', LEADS_TIMEOUT_MS: String(maxSearchMs) });
+    onTestFinished(() => void vi.restoreAllMocks());
+    onTestFinished(() => void vi.useRealTimers());
+    const asked = Promise.withResolvers<void>();
+    const { leads } = gateway.services;
+    const find = leads.search;
+    vi.spyOn(leads, 'search').mockImplementation(async (query, options) => {
+      asked.resolve();
+      await new Promise((resolve) => setTimeout(resolve, maxSearchMs));
+      options.signal.throwIfAborted();
+      return find(query, options);
+    });
+    try {
+      const { apiKey, accountId } = await real(gateway, '1.00');
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+      vi.spyOn(AbortSignal, 'timeout').mockImplementation(
+        (totalMs) => startDeadline({ totalMs, signals: [] }).signal,
+      );
+      const answering = gateway.call('/v1/search?query=yoga', { apiKey });
+      await asked.promise;
+      await vi.advanceTimersByTimeAsync(maxSearchMs);
+      const answer = await answering;
+      expect([answer.status, await answer.json()]).toEqual([200, { results: found, count: 1 }]);
+      expect(await balanceOf(gateway, accountId)).toBe('0.90');
+    } finally {
+      vi.useRealTimers();
       await gateway.stop();
     }
   });

@@ -4,6 +4,9 @@ import { bought as payment } from './bought-payment.ts';
 import { start } from './builders.ts';
 import { testEngines, type TestStore } from './open-test-store.ts';
 
+/** The same request, for another job. */
+const repeated = { request: 'request', operation: 'search', jobId: 'second', soldPayment: null };
+
 describe.each(testEngines())('payments to upstreams on $kind', ({ create }) => {
   let testStore: TestStore;
   let stores: Store[];
@@ -37,7 +40,9 @@ describe.each(testEngines())('payments to upstreams on $kind', ({ create }) => {
     expect(await spentOn(start)).toBe(40n);
     const { store } = testStore;
     const found = await store.resumeBoughtPayment({
-      request: 'request',
+      ...repeated,
+      operation: 'image',
+      jobId: 'job',
       now: start,
       leaseUntil: start + 60_000,
       createdAfter: start,
@@ -57,13 +62,17 @@ describe.each(testEngines())('payments to upstreams on $kind', ({ create }) => {
     expect(await store.recordBoughtPayment(ofJob('another'))).toBe('recorded');
   });
 
-  it('of a search are taken up by one process, after the one that sent them has left', async () => {
-    await testStore.store.recordBoughtPayment(payment('search'));
+  it.each([
+    ['by a proof', { operation: 'search_leads', soldPayment: 'first' }],
+    ['from a balance', { operation: 'search', jobId: 'first' }],
+  ])('of a search %s are taken up by one process, after the one that sent them has left', async (_, of) => {
+    const { store } = testStore;
+    await store.recordBoughtPayment(payment('search', of));
     const resumeAll = (now: number) =>
       Promise.all(
-        stores.map((store) =>
-          store.resumeBoughtPayment({
-            request: 'request',
+        stores.map((each) =>
+          each.resumeBoughtPayment({
+            ...repeated,
             now,
             leaseUntil: now + 60_000,
             createdAfter: start - 1,
@@ -73,5 +82,18 @@ describe.each(testEngines())('payments to upstreams on $kind', ({ create }) => {
     expect(await resumeAll(start + 59_999)).toEqual([null, null]);
     const taken = await resumeAll(start + 60_000);
     expect(taken.filter((each) => each !== null)).toMatchObject([{ identity: 'search' }]);
+    // It counts for the search that gets its answer.
+    const { operation, jobId, soldPayment } = repeated;
+    expect(await store.getBoughtPayment('search')).toMatchObject({ operation, jobId, soldPayment });
+  });
+
+  it('of searches from a balance may be several for one request, and none is taken up when it is old', async () => {
+    const { store } = testStore;
+    const of = { operation: 'search', maxPerDay: 1_000n };
+    const outcomes = await recordAll(['one', 'two'].map((jobId) => payment(jobId, { ...of, jobId })));
+    expect(outcomes).toEqual(['recorded', 'recorded']);
+    // Its upstream may still answer it, but the answer would be stale.
+    const late = { ...repeated, now: start + 60_000, leaseUntil: start + 120_000, createdAfter: start };
+    expect(await store.resumeBoughtPayment(late)).toBeNull();
   });
 });

@@ -207,6 +207,13 @@ const plans: Plan[] = [
     indexes: [/(?=[^]*payments_by_account)(?=[^]*payments_by_payer)/],
   },
   { command: 'findPaymentOfJob', input: 'j', indexes: [/payments_one_per_job/] },
+  { command: 'resumeBoughtPayment', input: {}, indexes: [/bought_payments_by_request/] },
+  {
+    command: 'recordBoughtPayment',
+    input: { jobId: 'j', operation: 'tool' },
+    found: [{}],
+    indexes: [/bought_payments_(of_jobs|by_request)/],
+  },
   { command: 'claimPaymentChecks', input: {}, indexes: [/payments_to_check/] },
   {
     command: 'prunePayments',

@@ -15,6 +15,7 @@ import {
 import { findFamily } from '../chains/networks.ts';
 import type { FoundOutcome } from '../chains/core/facilitator.ts';
 import { createJsonRpc } from '../chains/core/json-rpc.ts';
+import { buyingJob } from '../../rules/jobs.ts';
 import type { BoughtPayment, BoughtPaymentState, Store } from '../../store/store.ts';
 import { chooseOffer, readRequired } from './choose-offer.ts';
 import type { BuyingNetwork, BuyingWallet } from './open-wallet.ts';
@@ -88,10 +89,16 @@ export const buyAnswer = async <Answer extends AnswerHead>(
   return needsNoPayment(answer.status) ? answer : buyAnew(context, { call, refusal: answer }, exchange);
 };
 
-const resume = ({ store, clock }: BuyContext, { request }: PaidCall): Promise<BoughtPayment | null> => {
+const resume = (
+  { store, clock }: BuyContext,
+  { request, operation, jobId, soldPayment }: PaidCall,
+): Promise<BoughtPayment | null> => {
   const now = clock.now();
   return store.resumeBoughtPayment({
     request,
+    operation,
+    jobId,
+    soldPayment,
     now,
     leaseUntil: now + leaseMs,
     createdAfter: now - resumeMs,
@@ -226,10 +233,11 @@ const endUnanswered = async (
  */
 const endRefused = async (
   context: BuyContext,
-  { upstream, jobId }: PaidCall,
+  call: PaidCall,
   payment: BoughtPayment,
   { headers }: AnswerHead,
 ): Promise<void> => {
+  const { upstream } = call;
   const found = await findBoughtOutcome(payment, { ...context, networks: context.wallet.networks });
   const told = readRequired(headers['payment-required'])?.error ?? 'no reason was told';
   if (found.outcome === 'failed')
@@ -240,7 +248,7 @@ const endRefused = async (
       reason: `the upstream gives no answer for it: ${told}`,
     });
   else await change(context, payment, 'sent', { reason: `refused: ${told}` });
-  if (found.outcome === 'settled' && jobId === null) return;
+  if (found.outcome === 'settled' && buyingJob(call) === null) return;
   const message = `${upstream}: the upstream does not take a proof: ${told}`;
   context.noteProblem(upstream, message);
   throw new PurchaseError(message, { mayBePaid: true });

@@ -16,6 +16,7 @@ import { sha256 } from '../../kit/ids.ts';
 import { canonicalJson } from '../../kit/json.ts';
 import type { Log } from '../../kit/log.ts';
 import { repeat, throttle } from '../../kit/repeat.ts';
+import { buyingJob } from '../../rules/jobs.ts';
 import { decodeBase64Json, encodeBase64Json } from '../chains/core/wire.ts';
 import type { X402NetworkConfig } from '../x402-settings.ts';
 import type { BoughtPayment, Store } from '../../store/store.ts';
@@ -196,7 +197,7 @@ const createPayingCaller =
   (upstream: string, context: BuyContext): ReturnType<PayForCalls> =>
   async ({ name, input, ...limits }, attempt) => {
     const purpose = currentPurpose();
-    const request = sha256(canonicalJson([upstream, purpose.jobId, name, input]));
+    const request = sha256(canonicalJson([upstream, buyingJob(purpose), name, input]));
     const bought = await buyAnswer(context, { ...purpose, ...limits, upstream, request }, async (headers) => {
       const header = headers['payment-signature'];
       const proof = header === undefined ? null : { header, payload: decodeBase64Json(header) };
@@ -244,6 +245,6 @@ const toPaidCall = (
   const purpose = currentPurpose();
   const { method = 'GET', headers = {}, signal = null } = request;
   const digest = sha256(withoutBoundary(Buffer.from(body ?? ''), headers['content-type'] ?? ''));
-  const named = [upstream, purpose.jobId, method, url, digest];
+  const named = [upstream, buyingJob(purpose), method, url, digest];
   return { ...purpose, upstream, signal, request: sha256(JSON.stringify(named)) };
 };

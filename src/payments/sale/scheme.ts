@@ -23,7 +23,7 @@ export interface Scheme {
 }
 
 /** Bounds work that does not end with its client. The longest search takes two minutes. */
-const longestMs = 180_000;
+export const longestAnswerMs = 180_000;
 
 /** The whole price is taken, for work that is done before. */
 export const exactScheme = (request: {
@@ -41,7 +41,7 @@ export const exactScheme = (request: {
   produce: async (payment) => {
     const purpose = { operation: request.sale, jobId: null, soldPayment: payment.identity };
     const isPaidAnyway = request.costsMoney === true;
-    const signal = isPaidAnyway ? AbortSignal.timeout(longestMs) : request.signal;
+    const signal = isPaidAnyway ? AbortSignal.timeout(longestAnswerMs) : request.signal;
     const made = await withPurpose(purpose, () => request.produce(signal, payment));
     if (made !== null && typeof made === 'object') return { result: made.free, charge: 0n };
     // A charge that is stored is settled without the client.

@@ -11,6 +11,7 @@ import {
   type Steps,
 } from '../command.ts';
 import { eachOf, firstOf, hasRows, statement, valuesOf } from '../statement.ts';
+import { buyingJob } from '../../rules/jobs.ts';
 import { periodNames } from '../../rules/key-limits.ts';
 
 /**
@@ -22,7 +23,7 @@ export type BoughtPaymentState = 'sent' | 'answered' | 'lost' | 'unused';
 const boughtFields = {
   /** As `Payment.identity`: what the chain accepts only once. */
   identity: text(),
-  /** Digest of the upstream, the job and the request. A job never has two payments of one request that may be taken. */
+  /** Digest of the upstream, the `buyingJob` and the request. That job never has two that may be taken. */
   request: text(),
   /** The source or provider in the settings, such as `providers.images`. */
   upstream: text(),
@@ -57,26 +58,40 @@ const boughtFields = {
 export type BoughtPayment = RowOf<typeof boughtFields>;
 const bought = columns(boughtFields);
 
-interface Resumption {
-  request: string;
+/** SQL for payments of a `buyingJob`. */
+const isOfJob = `job_id is not null and operation <> 'search'`;
+
+/** The payment counts for the job, or the payment of a buyer, for which it is sent again. */
+interface Resumption extends Pick<
+  BoughtPayment,
+  'request' | 'operation' | 'jobId' | 'soldPayment' | 'leaseUntil'
+> {
   now: number;
-  leaseUntil: number;
-  /** A payment without a job is taken only if it is younger. */
+  /** A payment that is not of a buying job is taken only if it is younger. */
   createdAfter: number;
 }
 
 /**
- * Takes the payment whose proof is to be sent again for a request; null for none. Of a job that is every payment that may
- * have happened, as its lease guards it. Otherwise it is one that has no answer and that no process waits for.
+ * Takes the payment whose proof is to be sent again for a request; null for none. Of a buying job that is every payment
+ * that may have happened, as its lease guards it. Otherwise it is one that has no answer and that no process waits for.
  */
 export const resumeBoughtPayment = write({
   // A lease that was taken in the same millisecond ends as well: whoever has it compares its time.
   text: `update bought_payments
-    set lease_until = case when lease_until = $3 then lease_until + 1 else $3 end, updated_at = $2
-    where request = $1 and ((job_id is not null and state <> 'unused')
-      or (job_id is null and state = 'sent' and lease_until <= $2 and created_at > $4))
+    set lease_until = case when lease_until = $3 then lease_until + 1 else $3 end, updated_at = $2,
+      operation = $5, job_id = $6, sold_payment = $7
+    where request = $1 and ((${isOfJob} and state <> 'unused')
+      or (not (${isOfJob}) and state = 'sent' and lease_until <= $2 and created_at > $4))
     returning ${bought.list()}`,
-  values: valuesOf<Resumption>('request', 'now', 'leaseUntil', 'createdAfter'),
+  values: valuesOf<Resumption>(
+    'request',
+    'now',
+    'leaseUntil',
+    'createdAfter',
+    'operation',
+    'jobId',
+    'soldPayment',
+  ),
   read: firstOf(bought.read),
 });
 
@@ -93,7 +108,7 @@ const dayOf = (now: number): string => periodNames(now)[0];
 
 const findOfJob = statement({
   text: `select 1 as found from bought_payments
-    where request = $1 and job_id is not null and state <> 'unused' limit 1`,
+    where request = $1 and ${isOfJob} and state <> 'unused' limit 1`,
   values: valuesOf<NewBoughtPayment>('request'),
   read: hasRows,
 });
@@ -126,15 +141,15 @@ const insert = statement({
 type RecordOutcome = 'recorded' | 'exists' | 'over_budget';
 
 function* recordWithinBudget(payment: NewBoughtPayment): Steps<RecordOutcome> {
-  if (payment.jobId !== null && (yield* run(findOfJob, payment))) return 'exists';
+  if (buyingJob(payment) !== null && (yield* run(findOfJob, payment))) return 'exists';
   if (!(yield* run(spend, payment))) return 'over_budget';
   yield* run(insert, payment);
   return 'recorded';
 }
 
 /**
- * Writes down a payment before it is sent, and counts it in the budget of the day, in one unit. `exists`: the job has a
- * payment of this request already. `over_budget`: nothing was written.
+ * Writes down a payment before it is sent, and counts it in the budget of the day, in one unit. `exists`: the buying
+ * job has a payment of this request already. `over_budget`: nothing was written.
  */
 export const recordBoughtPayment = writeSteps(function* (payment: NewBoughtPayment): Steps<RecordOutcome> {
   return (yield* unlessRaced(inTransaction(recordWithinBudget(payment)))) ?? 'exists';

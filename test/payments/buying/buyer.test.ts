@@ -34,6 +34,8 @@ beforeAll(async () => {
 
 afterAll(() => seller.stop());
 
+type Asked = { path: string; body?: object } & Partial<CallPurpose>;
+
 /** A call with a proof fails, or its process dies, before it is sent or after its answer came; or a 402 answers it. */
 type Fault = 'fails before' | 'fails after' | 'dies before' | 'dies after' | 'refused' | 'unreachable';
 
@@ -96,10 +98,7 @@ describe.each(['base', 'solana'] as const)('a buyer on %s', (chain) => {
     const buyer = createBuyer({ store, clock, log: silentLog, sold, soldForTestMoney: nothing });
     return buyer.payFor(faulty, { upstream: 'seller', pay: payWith(limits) });
   };
-  const ask = async (
-    paying: HttpClient,
-    { path, body, jobId = null, ...more }: { path: string; body?: object } & Partial<CallPurpose>,
-  ): Promise<string> =>
+  const ask = async (paying: HttpClient, { path, body, jobId = null, ...more }: Asked): Promise<string> =>
     withPurpose({ operation: 'test', jobId, soldPayment: null, ...more }, async () => {
       const chunks: Buffer[] = [];
       const { status } = await paying.receive(`${seller.gateway.url}${path}`, {
@@ -120,8 +119,10 @@ describe.each(['base', 'solana'] as const)('a buyer on %s', (chain) => {
       expect(status).toBe(200);
       return Buffer.concat(chunks).toString();
     });
-  const search = (paying: HttpClient, query: string): Promise<string> =>
-    ask(paying, { path: `/v1/search?query=${query}&limit=3` });
+  const search = (paying: HttpClient, query: string, purpose: Partial<CallPurpose> = {}): Promise<string> =>
+    ask(paying, { path: `/v1/search?query=${query}&limit=3`, ...purpose });
+  /** Each search from a balance is a job of its own, also one that is repeated. */
+  const fromBalance = (jobId: string) => ({ operation: 'search', jobId });
   const draw = (paying: HttpClient, jobId: string): Promise<string> =>
     ask(paying, {
       path: '/v1/images/generations',
@@ -156,6 +157,25 @@ describe.each(['base', 'solana'] as const)('a buyer on %s', (chain) => {
       expect(charged).toBe(2n * searchPrice);
       expect(proofs[1]).toBe(proofs[0]);
       expect(proofs[2]).not.toBe(proofs[0]);
+    },
+  );
+
+  it.each(['fails before', 'fails after'] as const)(
+    'searches again from a balance with the same proof, which is then for the job that is answered: %s',
+    async (fault) => {
+      faults = [fault];
+      const paying = open();
+      const charged = await seller.charged(async () => {
+        await expect(search(paying, 'sports', fromBalance('failed'))).rejects.toThrow(OutboundError);
+        await search(paying, 'sports', fromBalance('answered'));
+        expect(await list()).toMatchObject([{ state: 'answered', operation: 'search', jobId: 'answered' }]);
+        // An answer that came is not given again.
+        await search(paying, 'sports', fromBalance('later'));
+      });
+      expect(charged).toBe(2n * searchPrice);
+      expect(proofs[1]).toBe(proofs[0]);
+      expect(proofs[2]).not.toBe(proofs[0]);
+      expect((await list()).map(({ jobId }) => jobId)).toEqual(['later', 'answered']);
     },
   );
 
@@ -230,10 +250,15 @@ describe.each(['base', 'solana'] as const)('a buyer on %s', (chain) => {
       faults = ['fails after', 'refused'];
       await expect(search(open(), 'music')).rejects.toThrow(OutboundError);
       await search(open(), 'music');
+      faults = ['fails after', 'refused'];
+      await expect(search(open(), 'art', fromBalance('one'))).rejects.toThrow(OutboundError);
+      await search(open(), 'art', fromBalance('two'));
     });
-    expect(charged).toBe(imagePrice + 2n * searchPrice);
+    expect(charged).toBe(imagePrice + 4n * searchPrice);
     const states = (await list()).map(({ jobId, state }) => [jobId, state]);
     expect(states).toEqual([
+      ['two', 'answered'],
+      ['two', 'lost'],
       [null, 'answered'],
       [null, 'lost'],
       ['job', 'lost'],

@@ -148,7 +148,7 @@ const upstreamPayments = ({ int64, id, tableEnd }: Engine): string[] => [
     updated_at ${int64} not null
   )${tableEnd}`,
   `create unique index bought_payments_of_jobs on bought_payments (request)
-    where job_id is not null and state <> 'unused'`,
+    where job_id is not null and operation <> 'search' and state <> 'unused'`,
   `create index bought_payments_by_request on bought_payments (request, created_at)`,
   `create index bought_payments_to_check on bought_payments (check_at) where check_at is not null`,
   `create index bought_payments_by_job on bought_payments (job_id) where job_id is not null`,
