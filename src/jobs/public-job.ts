@@ -27,7 +27,7 @@ export const toPublicJob = (job: Job, available: Nano): JsonObject => {
       ...(job.holdState === 'open' ? {} : { cost_usd: formatUsd(job.charged) }),
       balance_remaining_usd: formatUsd(available),
     },
-    ...(isText(job) && result !== null ? { response: result } : {}),
+    ...(isAnswered(job) && result !== null ? { response: result } : {}),
     ...(isSandboxJob(job) ? { metadata: { sandbox: true } } : {}),
   };
 };
@@ -40,7 +40,8 @@ const resultOf = ({ status, result, unpaidBy }: Job): Json =>
 export const customDataOf = ({ customData }: Pick<Job, 'customData'>): JsonObject =>
   customData === null ? {} : parseVerbatim(customData);
 
-const isText = ({ kind }: Job): boolean => kind === 'chat' || kind === 'responses';
+/** Its result is the answer of its call, which may not have reached the caller. */
+const isAnswered = ({ kind }: Job): boolean => ['chat', 'responses', 'tool'].includes(kind);
 
 export const isSandboxJob = (job: Job): boolean => madeBy(job).sandbox === true;
 

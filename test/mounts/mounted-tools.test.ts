@@ -111,6 +111,15 @@ describe('tools of servers that nobody here wrote', () => {
     await client.close();
   });
 
+  it('answer by their jobs, too, for callers whose connection broke', async () => {
+    const tool = '/v1/tools/files/read_text_file';
+    const called = await gateway.call(tool, { body: { arguments: { path: join(folder, 'a.txt') } } });
+    const result = (await called.json()) as object;
+    const listed = (await (await gateway.call('/v1/jobs?limit=1')).json()) as { data: { id: string }[] };
+    const job = await gateway.call(`/v1/jobs/${listed.data[0]?.id}`);
+    expect(await job.json()).toMatchObject({ status: 'done', response: result });
+  });
+
   it('cost nothing when they fail', async () => {
     const before = await balance();
     const answer = await gateway.call('/v1/tools/files/read_text_file', {

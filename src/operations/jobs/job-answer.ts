@@ -11,6 +11,8 @@ import { chatCompletionSchema } from '../chat/chat-completion-schema.ts';
 import { responseSchema } from '../responses/response-schema.ts';
 import { opaque } from '../schema-marks.ts';
 
+const toolResultSchema = z.looseObject({ content: z.array(z.looseObject({ type: z.string() })) });
+
 export const jobSchema = z.looseObject({
   id: z.string().describe('Job id (UUID).'),
   status: z.enum(['queued', 'running', 'done', 'failed']),
@@ -25,9 +27,9 @@ export const jobSchema = z.looseObject({
   usage: z.looseObject({ cost_usd: usd.optional(), balance_remaining_usd: usd.optional() }),
   response: opaque(
     z
-      .union([chatCompletionSchema, responseSchema])
+      .union([chatCompletionSchema, responseSchema, toolResultSchema])
       .optional()
-      .describe('What a done chat or response job answered.'),
+      .describe('What a done chat, response or call of a tool answered.'),
   ),
   ...sandboxMark,
 });
