@@ -10,6 +10,7 @@ export type * from './commands/job-table.ts';
 export type * from './commands/key-table.ts';
 export type * from './commands/ledger-table.ts';
 export type * from './commands/payment-table.ts';
+export type * from './commands/webhook-walk.ts';
 export type { LedgerReport } from './check-ledger.ts';
 
 /** Is told how many commands were committed, or sent to PostgreSQL, together. */

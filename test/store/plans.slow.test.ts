@@ -169,7 +169,7 @@ const plans: Plan[] = [
     found: [{}],
     indexes: [/(?=[^]*jobs_active)(?=[^]*payments_by_change)(?=[^]*audit_log_by_time)/],
   },
-  { command: 'listDueWebhooks', input: start, indexes: [/webhook_events_due/] },
+  { command: 'listDueWebhooks', input: { places: [] }, indexes: [/webhook_events_due/] },
   { command: 'claimWebhooks', input: ids, indexes: [byKey('webhook_events')] },
   { command: 'recordWebhookAttempt', input: { attempt: {} }, indexes: [byKey('webhook_events')] },
   {
@@ -260,7 +260,7 @@ const statementsOf = ({ command, input, found = [] }: Omit<Plan, 'indexes'>, kin
 
 /** A walk through a whole table, not by an index and not of a list that was given. There are few lists of people. */
 const wholeTable =
-  /Seq Scan on (?!json|forgotten_lists)|SCAN (?!json_each|forgotten_lists|CONSTANT|given|receivers|pending|delivered|stopped|exhausted|moves|newer|wanted|by_|ended|used|\(subquery)(?!.* USING )/;
+  /Seq Scan on (?!json|forgotten_lists)|SCAN (?!json_each|forgotten_lists|CONSTANT|given|receivers|firsts|heads|pending|delivered|stopped|exhausted|moves|newer|wanted|by_|ended|used|\(subquery)(?!.* USING )/;
 
 /** Parameters for a prepared statement; it takes no empty list. */
 const withNulls = (text: string): string => {

@@ -14,7 +14,7 @@ import {
   start,
   type Owner,
 } from './builders.ts';
-import { claimDueWebhooks } from './claim-due-webhooks.ts';
+import { claimDueWebhooks, listDueWebhooks } from './claim-due-webhooks.ts';
 import { testEngines, type TestStore } from './open-test-store.ts';
 
 const url = 'https://customer.example/hook?a=1';
@@ -146,19 +146,19 @@ describe.each(testEngines())('webhook events on $kind', ({ create }) => {
     const onPort = await announce({ now: start - 6, to: 'https://customer.example:8443/hook' });
     const ofOther = await announce({ now: start - 10, by: other });
     await announce({ now: start - 5, to: 'https://hooks.customer.example' });
-    const due = await store.listDueWebhooks(start);
+    const due = await listDueWebhooks(store, start);
     const heads = [ofOther, path, elsewhere, onPort].map(({ eventId }) => eventId);
     expect(due.map(({ id }) => id)).toEqual(heads);
     expect(due[0]).toEqual({ id: ofOther.eventId, accountId: other.accountId, url });
-    expect((await store.listDueWebhooks(start - 9)).map(({ id }) => id)).toEqual(heads.slice(0, 2));
-    expect(await store.listDueWebhooks(start - 11)).toEqual([]);
+    expect((await listDueWebhooks(store, start - 9)).map(({ id }) => id)).toEqual(heads.slice(0, 2));
+    expect(await listDueWebhooks(store, start - 11)).toEqual([]);
   });
 
   it('are skipped in their queue while they have a lease or wait for a retry', async () => {
     const first = await announce({ now: start - 3 });
     const second = await announce({ now: start - 2 });
     const third = await announce({ now: start - 1 });
-    const head = async () => (await store.listDueWebhooks(start)).map(({ id }) => id);
+    const head = async () => (await listDueWebhooks(store, start)).map(({ id }) => id);
     expect(await head()).toEqual([first.eventId]);
     await claim({ limit: 2 });
     expect(await head()).toEqual([third.eventId]);

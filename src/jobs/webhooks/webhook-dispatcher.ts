@@ -7,6 +7,7 @@ import type { Outbound } from '../../http/outbound.ts';
 import { pause } from '../../kit/repeat.ts';
 import type { DueWebhook, Store, WebhookAttemptInput, WebhookEvent } from '../../store/store.ts';
 import { sendWebhook, type WebhookAnswer } from './send-webhook.ts';
+import { createDueRounds } from './due-rounds.ts';
 import { ensureWebhookSecret } from './webhook-secrets.ts';
 import type { AlertReceiver } from './webhook-settings.ts';
 
@@ -76,6 +77,7 @@ interface Dispatch extends Omit<WebhookDispatcherOptions, 'sending'> {
   random: () => number;
   limiter: ReturnType<typeof createFairShareLimiter>;
   scheduler: FairScheduler;
+  rounds: ReturnType<typeof createDueRounds>;
   running: Map<string, Promise<void>>;
   draining: AbortController;
   /** Aborts the deliveries under way. */
@@ -155,15 +157,36 @@ const takeSlots = (
   return slots;
 };
 
+/**
+ * Looks at some of the due events, and moves on to others. An account of which nothing was started because it, or the
+ * dispatcher, has no place free keeps its place in the round, so that a busy account passes over none of its receivers.
+ */
+const look = async (
+  dispatch: Dispatch,
+  now: number,
+): Promise<{ waiting: Delivery[]; slots: Map<string, Slot> }> => {
+  const { store, rounds, limiter } = dispatch;
+  const found = await store.listDueWebhooks({ now, ...rounds.next() });
+  const waiting = found.due.map(toDelivery);
+  const slots = takeSlots(dispatch, waiting);
+  const started = new Set(slots.values().map(({ due }) => due.accountId));
+  const hasRoom = (account: string): boolean => {
+    const release = limiter.tryAcquire({ account });
+    release?.();
+    return release !== null;
+  };
+  rounds.moveOn(found, (account) => started.has(account) || hasRoom(account));
+  return { waiting, slots };
+};
+
 /** Begins to send one event to each receiver within its shares. Returns true if there may be more to send now. */
 const startSome = async (dispatch: Dispatch): Promise<boolean> => {
   const { store, clock, limiter, owner, running, draining } = dispatch;
   if (limiter.free === 0) return false;
   const now = clock.now();
-  const waiting = (await store.listDueWebhooks(now)).map(toDelivery);
+  const { waiting, slots } = await look(dispatch, now);
   // An event that is still being sent here although its lease ran out gets a new lease, and is not sent twice.
   const lapsed = waiting.filter(({ id }) => running.has(id));
-  const slots = takeSlots(dispatch, waiting);
   const ids = [...lapsed.map(({ id }) => id), ...slots.keys()];
   if (ids.length === 0) return false;
   try {
@@ -214,6 +237,7 @@ export const createWebhookDispatcher = ({
     owner: randomUUID(),
     limiter: createFairShareLimiter({ total, perOwner: { account, host, receiver } }),
     scheduler: createFairScheduler(),
+    rounds: createDueRounds(),
     running: new Map(),
     draining: new AbortController(),
     ended: new AbortController(),
@@ -264,27 +288,33 @@ export interface Receiver {
 
 type FairScheduler = ReturnType<typeof createFairScheduler>;
 
+/** Of accounts and receivers: several times as many as one look shows. */
+const rememberedTurns = 4_096;
+
 /** Lets accounts take turns, and the hosts of each account, when there is not room for all deliveries. */
-export const createFairScheduler = () => {
-  /** The number of the last turn, by account and by receiver. */
-  let lastTurns = new Map<string, number>();
+export const createFairScheduler = (remembered = rememberedTurns) => {
+  /** The number of the last turn, by account and by receiver; the latest are last. */
+  const lastTurns = new Map<string, number>();
   let turn = 0;
   const lastOf = (key: string): number => lastTurns.get(key) ?? 0;
   return {
     /** Accounts whose turn was longest ago, or never, come first, then hosts likewise. Equals stay in their order. */
-    order: <Delivery extends Receiver>(waiting: readonly Delivery[]): Delivery[] => {
-      // Removes receivers without deliveries, so memory is bounded by the number of deliveries that wait.
-      const keys = waiting.flatMap((receiver) => [receiver.accountId, receiverKey(receiver)]);
-      lastTurns = new Map(keys.map((key) => [key, lastOf(key)]));
-      return waiting.toSorted(
+    order: <Delivery extends Receiver>(waiting: readonly Delivery[]): Delivery[] =>
+      waiting.toSorted(
         (a, b) =>
           lastOf(a.accountId) - lastOf(b.accountId) || lastOf(receiverKey(a)) - lastOf(receiverKey(b)),
-      );
-    },
+      ),
     take: (receiver: Receiver): void => {
       turn += 1;
-      lastTurns.set(receiver.accountId, turn);
-      lastTurns.set(receiverKey(receiver), turn);
+      for (const key of [receiver.accountId, receiverKey(receiver)]) {
+        lastTurns.delete(key);
+        lastTurns.set(key, turn);
+      }
+      // A look shows a part of those who wait, so turns of others are remembered too. The oldest go, to bound memory.
+      for (const key of lastTurns.keys()) {
+        if (lastTurns.size <= remembered) break;
+        lastTurns.delete(key);
+      }
     },
   };
 };

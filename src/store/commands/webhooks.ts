@@ -8,6 +8,7 @@ import {
   type WebhookEventName,
   type WebhookState,
 } from './webhook-names.ts';
+import { endOfAccount, toDueWebhooks, walkedFields, walkedReceivers, type DueWalk } from './webhook-walk.ts';
 
 const eventFields = {
   /** `event_id` of the body and `webhook-id` of every delivery. */
@@ -31,10 +32,6 @@ const eventFields = {
 export type WebhookEvent = RowOf<typeof eventFields>;
 const events = columns(eventFields);
 
-const dueFields = pick(eventFields, 'id', 'accountId', 'url');
-export type DueWebhook = RowOf<typeof dueFields>;
-const dueEvents = columns(dueFields);
-
 const attemptFields = {
   eventId: text(),
   at: time(),
@@ -47,33 +44,57 @@ export type WebhookAttempt = RowOf<typeof attemptFields>;
 const attempts = columns(attemptFields);
 const loggedAttempts = columns({ ...attemptFields, number: int64() });
 
+const walkedColumns = columns(walkedFields);
+
 /** True if nobody sends the event now. Statements also compare its next attempt, to use the index on pending events. */
 const isFree = (now: string): string => `(lease_until is null or lease_until <= ${now})`;
 
 /**
- * Returns one event of each receiver, which is an account and the host of its URL: the one that has been due for the
- * longest time without a valid lease. Longest due first. Goes from receiver to receiver by the index and takes the head
- * of each queue, so a long queue costs no more than a short one.
+ * Walks by the index from account to account, and from receiver to receiver of each; a receiver is an account and the
+ * host of its URL. The accounts share the number of receivers that one walk looks at, so that nobody's many receivers
+ * push others out. Returns one event of each: the one that has been due for the longest time without a valid lease.
+ * Longest due first. It is the head of a queue, so a long queue costs no more than a short one. The limit of the heads
+ * tells PostgreSQL that they are few, so that it finds their events by id.
  */
 export const listDueWebhooks = read({
-  text: `with recursive receivers (receiver) as (
-      select min(receiver) from webhook_events where next_attempt_at is not null
+  text: ({ kind, givenStrings }) => `with recursive places (receiver) as (
+      select value from ${givenStrings('$3')}
+    ), firsts (receiver, position) as (
+      select min(receiver), 1 from webhook_events where next_attempt_at is not null and receiver > $2
       union all
       select (
         select min(e.receiver) from webhook_events e
-        where e.next_attempt_at is not null and e.receiver > receivers.receiver
-      ) from receivers where receivers.receiver is not null
-    ), heads (id) as (
+        where e.next_attempt_at is not null and e.receiver > ${endOfAccount(kind, 'firsts.receiver')}
+      ), position + 1 from firsts where firsts.receiver is not null and position < ${walkedReceivers}
+    ), receivers (receiver, until, remaining) as (
+      select coalesce((
+        select min(e.receiver) from webhook_events e
+        where e.next_attempt_at is not null and e.receiver < ${endOfAccount(kind, 'firsts.receiver')}
+          and e.receiver > (
+            select max(p.receiver) from places p
+            where p.receiver >= firsts.receiver and p.receiver < ${endOfAccount(kind, 'firsts.receiver')}
+          )
+      ), firsts.receiver), ${endOfAccount(kind, 'firsts.receiver')},
+        (select ${walkedReceivers} / nullif(count(firsts.receiver), 0) from firsts)
+      from firsts where firsts.receiver is not null
+      union all
       select (
+        select min(e.receiver) from webhook_events e
+        where e.next_attempt_at is not null
+          and e.receiver > receivers.receiver and e.receiver < receivers.until
+      ), until, remaining - 1 from receivers where receivers.receiver is not null and remaining > 1
+    ), heads (receiver, id, remaining) as (
+      select receiver, (
         select e.id from webhook_events e
         where e.receiver = receivers.receiver and e.next_attempt_at <= $1 and ${isFree('$1')}
         order by e.next_attempt_at, e.created_at, e.id limit 1
-      ) from receivers
+      ), remaining from receivers where receiver is not null limit ${walkedReceivers}
     )
-    select ${dueEvents.list('e.')} from heads join webhook_events e on e.id = heads.id
+    select heads.receiver, e.id, e.account_id, e.url, heads.remaining
+    from heads left join webhook_events e on e.id = heads.id
     order by e.next_attempt_at, e.created_at, e.id`,
-  values: (now: number) => [now],
-  read: eachOf(dueEvents.read),
+  values: valuesOf<DueWalk>('now', 'after', 'places'),
+  read: (rows: Parameters<typeof walkedColumns.read>[0][]) => toDueWebhooks(rows.map(walkedColumns.read)),
 });
 
 interface Claim {

@@ -25,9 +25,15 @@ test('who had no turn yet comes before all who had, and equals stay in their ord
   expect(namesOf(turns.order(waiting('a1', 'b1', 'd1', 'c1')))).toEqual(['d1', 'c1', 'b1', 'a1']);
 });
 
-test('who waits no more is forgotten', () => {
+test('who is not seen for a while keeps its turn', () => {
   const turns = createFairScheduler();
-  for (const parties of turns.order(waiting('a1', 'b1'))) turns.take(parties);
+  for (const parties of turns.order(waiting('a1'))) turns.take(parties);
   turns.order(waiting('b1'));
-  expect(namesOf(turns.order(waiting('b1', 'a1')))).toEqual(['a1', 'b1']);
+  expect(namesOf(turns.order(waiting('a1', 'b1')))).toEqual(['b1', 'a1']);
+});
+
+test('turns of long ago are forgotten', () => {
+  const turns = createFairScheduler(4);
+  for (const parties of turns.order(waiting('a1', 'b1', 'c1'))) turns.take(parties);
+  expect(namesOf(turns.order(waiting('c1', 'b1', 'a1', 'd1')))).toEqual(['a1', 'd1', 'b1', 'c1']);
 });
