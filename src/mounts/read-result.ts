@@ -62,11 +62,11 @@ export const readResult = (
  */
 const withoutTerms = ({ content, structuredContent, ...rest }: JsonObject): JsonObject => ({
   ...rest,
-  content: (content as Json[]).map((item) =>
-    asksForPayment(parseText(item)) && isJsonObject(item)
-      ? { ...item, text: `The tool answered: ${String(item['text'])}` }
-      : item,
-  ),
+  content: (content as Json[]).map((item) => {
+    if (!isJsonObject(item) || typeof item['text'] !== 'string' || !asksForPayment(parseText(item)))
+      return item;
+    return { ...item, text: `The tool answered: ${item['text']}` };
+  }),
   ...(isJsonObject(structuredContent) && {
     structuredContent: Object.fromEntries(
       Object.entries(structuredContent).filter(([name]) => name !== 'x402Version'),
