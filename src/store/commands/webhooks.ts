@@ -57,24 +57,26 @@ const isFree = (now: string): string => `(lease_until is null or lease_until <= 
  * tells PostgreSQL that they are few, so that it finds their events by id.
  */
 export const listDueWebhooks = read({
-  text: ({ kind, givenStrings }) => `with recursive places (receiver) as (
+  text: ({ kind, givenStrings }) => {
+    const end = endOfAccount(kind, 'firsts.receiver');
+    return `with recursive places (receiver) as (
       select value from ${givenStrings('$3')}
     ), firsts (receiver, position) as (
       select min(receiver), 1 from webhook_events where next_attempt_at is not null and receiver > $2
       union all
       select (
         select min(e.receiver) from webhook_events e
-        where e.next_attempt_at is not null and e.receiver > ${endOfAccount(kind, 'firsts.receiver')}
+        where e.next_attempt_at is not null and e.receiver > ${end}
       ), position + 1 from firsts where firsts.receiver is not null and position < ${walkedReceivers}
     ), receivers (receiver, until, remaining) as (
       select coalesce((
         select min(e.receiver) from webhook_events e
-        where e.next_attempt_at is not null and e.receiver < ${endOfAccount(kind, 'firsts.receiver')}
+        where e.next_attempt_at is not null and e.receiver < ${end}
           and e.receiver > (
             select max(p.receiver) from places p
-            where p.receiver >= firsts.receiver and p.receiver < ${endOfAccount(kind, 'firsts.receiver')}
+            where p.receiver >= firsts.receiver and p.receiver < ${end}
           )
-      ), firsts.receiver), ${endOfAccount(kind, 'firsts.receiver')},
+      ), firsts.receiver), ${end},
         (select ${walkedReceivers} / nullif(count(firsts.receiver), 0) from firsts)
       from firsts where firsts.receiver is not null
       union all
@@ -92,7 +94,8 @@ export const listDueWebhooks = read({
     )
     select heads.receiver, e.id, e.account_id, e.url, heads.remaining
     from heads left join webhook_events e on e.id = heads.id
-    order by e.next_attempt_at, e.created_at, e.id`,
+    order by e.next_attempt_at, e.created_at, e.id`;
+  },
   values: valuesOf<DueWalk>('now', 'after', 'places'),
   read: (rows: Parameters<typeof walkedColumns.read>[0][]) => toDueWebhooks(rows.map(walkedColumns.read)),
 });
