@@ -9,7 +9,7 @@ import { toReason } from '../mounts/hide-secrets.ts';
 import type { MountConfig } from '../mounts/mount-settings.ts';
 import type { ToolOutcome } from '../mounts/mounted-server.ts';
 import { visitServer } from '../mounts/visit-server.ts';
-import { toolResult } from '../operations/tools/call-mounted-tool.ts';
+import { toolResult } from '../operations/tools/run-tool.ts';
 import { exampleTool, serverField, toolField } from './tools.ts';
 import { writeVerb } from './verb.ts';
 

@@ -10,8 +10,7 @@ import { errorEnvelope, sandboxMark, time, usd } from '../answer-fields.ts';
 import { chatCompletionSchema } from '../chat/chat-completion-schema.ts';
 import { responseSchema } from '../responses/response-schema.ts';
 import { opaque } from '../schema-marks.ts';
-
-const toolResultSchema = z.looseObject({ content: z.array(z.looseObject({ type: z.string() })) });
+import { toolResult } from '../tools/run-tool.ts';
 
 export const jobSchema = z.looseObject({
   id: z.string().describe('Job id (UUID).'),
@@ -27,7 +26,7 @@ export const jobSchema = z.looseObject({
   usage: z.looseObject({ cost_usd: usd.optional(), balance_remaining_usd: usd.optional() }),
   response: opaque(
     z
-      .union([chatCompletionSchema, responseSchema, toolResultSchema])
+      .union([chatCompletionSchema, responseSchema, toolResult])
       .optional()
       .describe('What a done chat, response or call of a tool answered.'),
   ),

@@ -14,7 +14,7 @@ import { needsAccount } from '../per-call-sale.ts';
 import { assertAffordable, insufficient, openPrepaid, runningJob, tooManyActive } from '../prepaid.ts';
 import type { PrepaidSale } from '../sale.ts';
 import { mayCallTool } from './offered-tools.ts';
-import { outcomeUnknown, type ToolWork } from './run-tool.ts';
+import { outcomeUnknown, toolResult, type ToolWork } from './run-tool.ts';
 import { priceInWords, toPriceParts } from './tool-price.ts';
 
 /** After the longest call, a job ends in this time. */
@@ -219,13 +219,6 @@ const refuseAbsent = async (
     { retryAfterSeconds },
   );
 };
-
-/** The result of a tool, as MCP has it. */
-export const toolResult = z.looseObject({
-  content: z.array(z.looseObject({ type: z.string() })).describe('Text, images, audio and resources.'),
-  structuredContent: z.record(z.string(), z.json()).optional().describe('The result as JSON.'),
-  isError: z.boolean().optional().describe('True: the tool failed; the content says why.'),
-});
 
 const exampleResult = { content: [{ type: 'text', text: 'hello' }] };
 

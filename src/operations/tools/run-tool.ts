@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { AppError, type ErrorEnvelope } from '../../kit/errors.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
@@ -8,6 +9,13 @@ import type { CallContext } from '../../mounts/mounted-server.ts';
 import { failedResult } from '../../mounts/read-result.ts';
 import { takeRows } from '../../mounts/take-rows.ts';
 import type { ChargedUnits } from '../chat/text-job.ts';
+
+/** The result of a tool, as MCP has it. */
+export const toolResult = z.looseObject({
+  content: z.array(z.looseObject({ type: z.string() })).describe('Text, images, audio and resources.'),
+  structuredContent: z.record(z.string(), z.json()).optional().describe('The result as JSON.'),
+  isError: z.boolean().optional().describe('True: the tool failed; the content says why.'),
+});
 
 /** The work of a job that calls a tool. It stays in the process that opened the job. */
 export interface ToolWork extends Omit<CallContext, 'signal'> {
