@@ -206,7 +206,7 @@ const makeOpenApi = async (operations: readonly Operation[], services: GatewaySe
       operations,
       publicUrl: publicUrl(),
       title: brandTitle(config),
-      speaksMpp: config.x402.speaksMpp,
+      protocols: ['x402', ...config.x402.dialects.map(({ name }) => name)],
       paymentRequiredSchema: await loadPaymentRequiredSchema(),
     }),
   );

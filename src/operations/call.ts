@@ -22,7 +22,7 @@ import type { MediaLibrary } from '../media/media-library.ts';
 import type { StreamInput } from '../media/stream-input.ts';
 import type { Providers } from '../providers/create-providers.ts';
 import type { Cards } from '../payments/cards/create-cards.ts';
-import type { Proofs, X402Gate } from '../payments/sale/gate.ts';
+import type { Dialect, Proofs, X402Gate } from '../payments/sale/gate.ts';
 import type { Job, JobPayment, Payment, Store } from '../store/store.ts';
 import type { WebhookSettings } from '../jobs/webhooks/webhook-settings.ts';
 import type { HistoryCursors } from './account/history-cursor.ts';
@@ -104,7 +104,7 @@ export interface OperationSettings
   hasConsole: boolean;
   models: readonly ModelConfig[];
   search: SearchConfig;
-  x402: { takesRealMoney: boolean; speaksMpp: boolean };
+  x402: { takesRealMoney: boolean; dialects: readonly Dialect[] };
   wallets: WalletConfig;
   mounts: readonly MountConfig[];
   /** Host names of foreign web pages whose scripts may call /mcp, beside our own and local ones. */

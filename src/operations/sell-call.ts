@@ -232,7 +232,7 @@ const withReceipt = (answer: Answer, receipt: Receipt | undefined): Answer => {
   if (receipt === undefined) return answer;
   if (answer.kind === 'json') return { ...answer, receipt };
   if (answer.kind === 'stream')
-    return { ...answer, headers: { ...answer.headers, ...receipt.headers, ...receipt.mpp } };
+    return { ...answer, headers: { ...answer.headers, ...receipt.headers, ...receipt.inDialect } };
   return answer;
 };
 
@@ -276,10 +276,10 @@ const withTerms = async (
     if (refusal instanceof AppError) return error;
     throw refusal;
   }
-  const { header, mpp } = offered;
+  const { header, inDialects } = offered;
   return error.withMessage(
     `${error.message} USDC is taken, too: POST /v1/topup, or send this request again with a payment proof for the terms ` +
       'in PAYMENT-REQUIRED, which tops the account up by them.',
-    { 'payment-required': header, ...mpp?.headers },
+    { 'payment-required': header, ...inDialects?.headers },
   );
 };

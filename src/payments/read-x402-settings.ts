@@ -3,6 +3,7 @@ import { ConfigError } from '../kit/errors.ts';
 import { withoutTrailingSlash } from '../kit/settings.ts';
 import type { NetworkFamily, PaymentAsset } from './chains/core/network-family.ts';
 import { paymentNetworks, findFamily, networkFamilies } from './chains/networks.ts';
+import { dialects } from './wire/dialects.ts';
 import type {
   CdpKey,
   FacilitatorEndpoint,
@@ -176,7 +177,8 @@ export const readX402Settings = (values: X402Values, section: Section) => {
     /** True for main networks; main and test networks are never mixed. */
     takesRealMoney: mainCount > 0,
     headerBytes: values.X402_HEADER_BYTES,
-    speaksMpp: values.X402_MPP,
+    /** Those that are switched on. */
+    dialects: dialects.filter(({ setting }) => values[setting]),
     settleMs: values.X402_SETTLE_MS,
     /** The keys of refunds by the names of families; null for a key that is not set. The server does not use them. */
     refundKeys: Object.fromEntries(

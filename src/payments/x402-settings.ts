@@ -10,6 +10,7 @@ import {
 } from '../kit/settings.ts';
 import type { FamilyVariable, NetworkFamily, PaymentAsset } from './chains/core/network-family.ts';
 import { findFamily, networkFamilies } from './chains/networks.ts';
+import { dialects } from './wire/dialects.ts';
 
 export interface X402NetworkConfig {
   /** CAIP-2, one of the networks known to src/payments/chains/networks.ts. */
@@ -56,6 +57,12 @@ const familyVariables: FamilyVariables = Object.fromEntries(
   ),
 );
 
+type DialectVariable = (typeof dialects)[number]['setting'];
+
+const dialectVariables = Object.fromEntries(
+  dialects.map(({ setting, settingText }) => [setting, toggle('on', 'off', 'off').describe(settingText)]),
+) as Record<DialectVariable, ReturnType<typeof toggle>>;
+
 const generalVariables = {
   X402_NETWORKS: commaList
     .transform((names) => (names.join() === 'none' ? [] : names))
@@ -88,15 +95,12 @@ const generalVariables = {
   X402_HEADER_BYTES: wholeNumber(1_000, 14_000, defaultHeaderBytes).describe(
     'longest `PAYMENT-REQUIRED` header; see [Behind a proxy](operators.md#behind-a-proxy)',
   ),
-  X402_MPP: toggle('on', 'off', 'off').describe(
-    'sells to clients of [MPP](agents-and-payments.md#machine-payments-mpp) over REST, too',
-  ),
   X402_SETTLE_MS: wholeNumber(1_000, 240_000, 30_000).describe(
     'how long a settlement may take; then it is `payment_pending`',
   ),
 };
 
-export const x402Variables = Object.assign(generalVariables, familyVariables);
+export const x402Variables = Object.assign(generalVariables, familyVariables, dialectVariables);
 
 /** The variables whose values are secret, and may stand in files. */
 export const x402SecretNames = [

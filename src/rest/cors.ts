@@ -18,11 +18,8 @@ const readable = [
   'X-Should-Retry',
 ];
 
-const readableMpp = ['WWW-Authenticate', 'Payment-Receipt'];
-
 /** The request headers that a page may send. x402's first clients also send the last one, which names a response header. */
 const sendable = ['PAYMENT-SIGNATURE', 'X-PAYMENT', 'SIGN-IN-WITH-X', 'Access-Control-Expose-Headers'];
-const sendableMpp = ['Authorization', 'Payment-Authorization'];
 
 const keptSeconds = 86_400;
 
@@ -32,7 +29,7 @@ export const allowsAnyOrigin = ({ sale }: DescribedOperation): boolean =>
 
 /** How the operation may be called. `config`: that of the gateway. */
 const featuresOf = ({ rest }: Operation, { wallets, x402 }: Services['config']) => ({
-  speaksMpp: x402.speaksMpp,
+  dialects: x402.dialects,
   /** A wallet sends JSON, and its answers have the headers of jobs and keys. */
   takesJson: wallets.isOn && rest.method === 'POST',
 });
@@ -43,11 +40,11 @@ export const setCorsHeaders = (
   operation: Operation,
   config: Services['config'],
 ): void => {
-  const { speaksMpp, takesJson } = featuresOf(operation, config);
+  const { dialects, takesJson } = featuresOf(operation, config);
   const bill = [...Object.keys(billHeaderTexts), 'Sandbox'].map((name) => `X-${config.brand}-${name}`);
   const names = [
     ...readable,
-    ...(speaksMpp ? readableMpp : []),
+    ...dialects.flatMap(({ responseHeaders }) => responseHeaders),
     ...(takesJson ? ['WWW-Authenticate', ...bill] : []),
   ];
   response.setHeader('access-control-allow-origin', '*');
@@ -61,10 +58,10 @@ export const answerPreflight = (
   config: Services['config'],
 ): void => {
   const { method } = operation.rest;
-  const { speaksMpp, takesJson } = featuresOf(operation, config);
+  const { dialects, takesJson } = featuresOf(operation, config);
   const names = [
     ...sendable,
-    ...(speaksMpp ? sendableMpp : []),
+    ...dialects.flatMap(({ requestHeaders }) => requestHeaders),
     ...(takesJson ? ['Content-Type', 'Idempotency-Key', 'X-Usage-Tag'] : []),
   ];
   response.writeHead(204, {

@@ -126,7 +126,7 @@ const describeService = ({ operations, models, goods }: Offered & { goods: Good[
     brand: config.brand,
     title: brandTitle(config),
     hasConsole: config.hasConsole && isConsoleBuilt(),
-    summary: toSummary(goods) + (goods.length > 0 && config.x402.speaksMpp ? mppSentence : ''),
+    summary: toSummary(goods) + (goods.length > 0 ? dialectSentence(config.x402) : ''),
     url,
     goods,
     offers: describeOffers({ operations, models, goods }, services),
@@ -160,7 +160,8 @@ const describeOffers = ({ operations, models, goods }: Offered & { goods: Good[]
     })
     .filter((offer) => offer.models.length + offer.goods.length > 0);
 
-const mppSentence = ' MPP is taken beside x402.';
+const dialectSentence = ({ dialects }: Services['config']['x402']): string =>
+  dialects.length === 0 ? '' : ` ${nameAll(dialects.map(({ name }) => name))} is taken beside x402.`;
 
 /** Names the goods that are sold call by call alone, such as "influencer search". */
 export const namesOf = (goods: readonly Good[]): string[] =>

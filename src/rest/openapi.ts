@@ -16,8 +16,8 @@ export interface OpenApiOptions {
   publicUrl: string;
   /** The brand, as shown to people. */
   title: string;
-  /** Whether single calls may be paid by MPP, too. */
-  speaksMpp: boolean;
+  /** The ways to pay for single calls, as people read them. */
+  protocols: readonly string[];
   /** JSON Schema of the decoded PAYMENT-REQUIRED header. */
   paymentRequiredSchema: object;
 }
@@ -27,7 +27,7 @@ export const createOpenApi = ({
   operations,
   publicUrl,
   title,
-  speaksMpp,
+  protocols,
   paymentRequiredSchema,
 }: OpenApiOptions): object =>
   assembleOpenApi({
@@ -44,7 +44,7 @@ export const createOpenApi = ({
       title,
       version: interfaceVersion,
       summary: summaryOf(operations),
-      description: introduction(title, operations, speaksMpp),
+      description: introduction(title, operations, protocols),
     },
     tags: tagsOf(operations),
     paths: { '/results/{name}': resultsPath(), '/films/{token}': filmsPath() },
@@ -74,8 +74,8 @@ const summaryOf = (operations: readonly Operation[]): string => {
 const introduction = (
   title: string,
   operations: readonly Operation[],
-  speaksMpp: boolean,
-): string => `${services(operations, speaksMpp)}
+  protocols: readonly string[],
+): string => `${services(operations, protocols)}
 
 The operations are MCP tools at \`/mcp\` too, under their ids, but for ${withoutTool(operations)}.
 
@@ -90,9 +90,9 @@ wrong field${soldRefusals(operations)}.
 or that another API has for it, is a 422 that names the known one.
 - What a sandbox made, with no real model behind it, says so: \`metadata: {"sandbox": true}\` and \`X-${title}-Sandbox: true\`.`;
 
-const services = (operations: readonly Operation[], speaksMpp: boolean): string => {
+const services = (operations: readonly Operation[], protocols: readonly string[]): string => {
   const goods = goodsOf(operations);
-  const payment = `call by call with USDC (x402${speaksMpp ? ' or MPP' : ''})`;
+  const payment = `call by call with USDC (${protocols.join(' or ')})`;
   return (
     "**Generation** makes images, videos and text, prepaid from an account's balance: send `Authorization: Bearer <API_KEY>`." +
     (takesWallets(operations)

@@ -8,7 +8,7 @@ import { rateHeaders } from '../limits/minute-limit.ts';
 import { createRequestMemory, type BodyMemory } from '../limits/request-memory.ts';
 import { execute } from '../operations/execute.ts';
 import { rulesOf } from '../operations/sale-rules.ts';
-import { signInHeader, type Proofs } from '../payments/sale/gate.ts';
+import { signInHeader, type Dialect, type Proofs } from '../payments/sale/gate.ts';
 import type { Answer } from '../operations/answer.ts';
 import type { Call, Services } from '../operations/call.ts';
 import type { Operation } from '../operations/definition.ts';
@@ -75,8 +75,8 @@ const serve = async (
   const served = Promise.withResolvers<void>();
   const rate: NonNullable<Call['rate']> = {};
   try {
-    const { speaksMpp } = services.config.x402;
-    const caller = await readCaller(request, context, { operation, speaksMpp });
+    const { dialects } = services.config.x402;
+    const caller = await readCaller(request, context, { operation, dialects });
     const memory = createRequestMemory({
       budget: services.bodyMemory,
       signal,
@@ -85,7 +85,7 @@ const serve = async (
     // Work may go on after its client has gone.
     for (const ended of [closed, served.promise]) memory.holdUntil(ended);
     const input = await readInput(route, request, context, { services, caller, memory });
-    const call = toCall(request, context, { operation, caller, memory, rate, signal, speaksMpp });
+    const call = toCall(request, context, { operation, caller, memory, rate, signal, dialects });
     const answer = await execute(operation, input, call, services);
     setRateHeaders(response, rate);
     await writeAnswer(answer, { request, response, operation, context, services });
@@ -136,7 +136,7 @@ const writeAnswer = async (
           ...answer.headers,
           ...(answer.isSandbox ? { [`x-${services.config.brand}-sandbox`]: 'true' } : {}),
           ...answer.receipt?.headers,
-          ...answer.receipt?.mpp,
+          ...answer.receipt?.inDialect,
         },
         body: answer.body,
       });
@@ -146,12 +146,13 @@ const writeAnswer = async (
 const readCaller = async (
   { headers, method }: IncomingMessage,
   { authenticate, note }: RequestContext,
-  { operation: { sale }, speaksMpp }: { operation: Operation; speaksMpp: boolean },
+  { operation: { sale }, dialects }: { operation: Operation; dialects: readonly Dialect[] },
 ): Promise<Call['caller']> => {
   const { key, isPaid } = rulesOf(sale);
   if (key === 'none') return null;
-  const caller =
-    speaksMpp && isPayment(headers.authorization) ? null : await authenticate(headers.authorization, note);
+  const { authorization } = headers;
+  const isPayment = dialects.some(({ isCredential }) => isCredential(authorization ?? ''));
+  const caller = isPayment ? null : await authenticate(authorization, note);
   if (caller === null && key === 'needed')
     throw new AppError('invalid_api_key', messages.invalid_api_key, {
       headers: { 'www-authenticate': 'Bearer' },
@@ -165,9 +166,12 @@ const toCall = (
   { requestId, clientAddress }: RequestContext,
   {
     operation: { sale },
-    speaksMpp,
+    dialects,
     ...call
-  }: Pick<Call, 'caller' | 'memory' | 'signal' | 'rate'> & { operation: Operation; speaksMpp: boolean },
+  }: Pick<Call, 'caller' | 'memory' | 'signal' | 'rate'> & {
+    operation: Operation;
+    dialects: readonly Dialect[];
+  },
 ): Call => ({
   ...call,
   transport: 'rest',
@@ -176,7 +180,7 @@ const toCall = (
   signIn: request.headers[signInHeader]?.toString(),
   idempotencyKey: rulesOf(sale).isPrepaid ? (request.headers['idempotency-key']?.toString() ?? null) : null,
   ...(rulesOf(sale).isPrepaid ? readTag(request.headers[usageTagHeader]) : {}),
-  proofs: rulesOf(sale).isPaid ? readProofs(request, { speaksMpp }) : null,
+  proofs: rulesOf(sale).isPaid ? readProofs(request, dialects) : null,
 });
 
 /** Few calls have a tag. */
@@ -208,25 +212,19 @@ const readInput = async (
   return { ...Object.fromEntries(fromBody), ...parameters };
 };
 
-/** True if an `Authorization` header has a payment (MPP) in place of a key. */
-const isPayment = (authorization: string | undefined): boolean => /^Payment /i.test(authorization ?? '');
-
-/** Reads the payment headers of a request for something that is sold. */
-const readProofs = ({ headers, method }: IncomingMessage, { speaksMpp }: { speaksMpp: boolean }): Proofs => {
-  const mpp = speaksMpp ? readMpp(headers) : undefined;
-  // HEAD asks for the headers of GET, and buys nothing.
-  if (method === 'HEAD') return mpp === undefined ? {} : { mpp: { ...mpp, credential: null } };
+/** Reads the payment headers of a request for something that is sold. HEAD asks for the headers of GET, and buys nothing. */
+const readProofs = ({ headers, method }: IncomingMessage, dialects: readonly Dialect[]): Proofs => {
+  const buys = method !== 'HEAD';
+  const spoken = dialects.map((dialect) => ({
+    dialect,
+    ...dialect.readRequest(headers),
+    ...(buys ? {} : { credential: null }),
+  }));
   return {
-    paymentSignature: headers['payment-signature']?.toString(),
-    xPayment: headers['x-payment']?.toString(),
-    ...(mpp === undefined ? {} : { mpp }),
+    ...(spoken.length === 0 ? {} : { dialects: spoken }),
+    ...(buys && {
+      paymentSignature: headers['payment-signature']?.toString(),
+      xPayment: headers['x-payment']?.toString(),
+    }),
   };
 };
-
-const readMpp = ({
-  authorization,
-  'payment-authorization': separate,
-}: IncomingMessage['headers']): NonNullable<Proofs['mpp']> =>
-  separate === undefined && (authorization === undefined || isPayment(authorization))
-    ? { credential: authorization ?? null, field: 'Authorization' }
-    : { credential: separate?.toString() ?? null, field: 'Payment-Authorization' };

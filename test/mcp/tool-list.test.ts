@@ -80,7 +80,7 @@ const description = JSON.parse(
       operations: allOperations,
       publicUrl: 'http://localhost',
       title: 'Test',
-      speaksMpp: false,
+      protocols: ['x402'],
       paymentRequiredSchema: {},
     }),
   ),

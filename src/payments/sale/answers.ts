@@ -8,8 +8,8 @@ export interface Receipt {
   response: SettleResponse;
   /** Lower case names: `payment-response` (v2) and `x-payment-response` (v1), base64. */
   headers: { 'payment-response': string; 'x-payment-response': string };
-  /** The header of a payment by MPP, for successes alone. */
-  mpp?: { 'payment-receipt': string };
+  /** Those of the dialect that was paid in, for successes alone. */
+  inDialect?: Readonly<Record<string, string>>;
 }
 
 export const toReceipt = (response: SettleResponse): Receipt => ({

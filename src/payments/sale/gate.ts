@@ -24,16 +24,17 @@ import type { Proofs } from '../wire/parse-proof.ts';
 import { createTokenTexts } from '../records/token-amount.ts';
 import { createTermsRegistry } from './find-terms.ts';
 import { createPaymentHealth, type NetworkStatus } from './health.ts';
-import { createMppDialect } from './mpp.ts';
 import { reconcile, reconcileOne, type NamedPayment, type ReconcileReport } from './reconcile.ts';
 import { createAccountLeases } from './account-lease.ts';
 import { recall } from './purchase.ts';
 import { prepareTransfer, type AskedTransfer } from './prepare-transfer.ts';
 import { createSignIn } from './sign-in.ts';
+import { createDialectSpeaker } from './speak-dialects.ts';
 import { beginBackgroundWork } from './background-work.ts';
 
 export { nothingWrong, type Challenge } from '../wire/challenge.ts';
 export type { PriceRange, SaleDescription, SoldItem } from '../wire/sold-resources.ts';
+export type { Dialect } from '../wire/dialects.ts';
 export { hasProof, type Proofs } from '../wire/parse-proof.ts';
 export { signInFields, signInHeader, signInWithX, toSignedText } from '../wire/sign-in-with-x.ts';
 export { replayLifeMs } from './purchase.ts';
@@ -75,9 +76,9 @@ export const createX402Gate = (options: X402GateOptions) => {
   const log = options.log.child({ part: 'x402' });
   const { context, documents, signIn, health } = createParts({ ...options, log }, { inBackground, closing });
   const { methods } = context;
-  const mpp = createMppDialect(context, options.publicUrl);
+  const speaker = createDialectSpeaker(context, options.publicUrl);
   const pay = (request: PayRequest): Promise<PayOutcome> => {
-    const paying = mpp.pay(request);
+    const paying = speaker.pay(request);
     const ended = (): void => undefined;
     // What is paid without its client is settled before the store is closed. Errors reach the caller.
     if (request.upto !== undefined || request.costsMoney === true) inBackground(paying.then(ended, ended));
@@ -85,8 +86,8 @@ export const createX402Gate = (options: X402GateOptions) => {
   };
   return {
     challenge: context.challenge,
-    /** Returns the same for a request that may ask for the terms in MPP, too. */
-    offer: mpp.offer,
+    /** Returns the same for a request, in its dialects, too. */
+    offer: speaker.offer,
     /**
      * Sells an answer: serves a request once for each proof. Throws AppError: `invalid_payment` (the proof cannot be read),
      * `payment_conflict` (it paid another request), `payment_in_progress` (it is being worked on), `payment_pending`
@@ -96,7 +97,7 @@ export const createX402Gate = (options: X402GateOptions) => {
     sellAnswer: async (order: AnswerOrder): Promise<SoldOutcome> => toSold(await pay(order)),
     /** Takes a payment that raises a balance, in the same way. */
     takeCredit: (order: CreditOrder): Promise<PayOutcome> => pay(order),
-    findPayment: mpp.findPayment,
+    findPayment: speaker.findPayment,
     /** Finds the settled payment of a proof. Throws AppError for any other. */
     recall: (proofs: Proofs): Promise<Payment> => recall(context, proofs),
     signIn: signIn.check,

@@ -12,6 +12,7 @@ import {
   type ResourceInfo,
 } from '../chains/core/wire.ts';
 import { offerReceipt, toOffersExtension, type SignedOffer, type SignOffers } from './signed-documents.ts';
+import type { DialectProblem } from './dialects.ts';
 import { gasSponsoring, gasSponsoringDeclaration } from './extensions.ts';
 import type {
   FundsQuestion,
@@ -36,7 +37,7 @@ export interface PaymentMethod {
   findSigner: (signed: SignedText, signal: AbortSignal) => Promise<string | null>;
 }
 
-/** The terms of a payment, for every dialect of x402. */
+/** The terms of a payment, for every version of x402. */
 export interface Challenge {
   /** The base64 v2 terms, for `PAYMENT-REQUIRED`; with fewer signed offers where all would make it too long. */
   header: string;
@@ -44,22 +45,12 @@ export interface Challenge {
   paymentRequired: PaymentRequired;
   /** The body of the 402, for people and for v1 clients. */
   body: PaymentRequiredBody;
-  /** The same terms for MPP clients; absent where MPP is not spoken. */
-  mpp?: MppTerms;
-}
-
-export interface MppTerms {
-  /** The header with the challenges; none when no network can be offered. */
-  headers: { 'www-authenticate'?: string };
-  /** Says why a credential was refused; null without a credential. */
-  problem: MppProblem | null;
-}
-
-export interface MppProblem {
-  type: string;
-  title: string;
-  status: 402;
-  detail: string;
+  /** The same terms in the dialects of the request; absent for none. */
+  inDialects?: {
+    headers: Readonly<Record<string, string>>;
+    /** Says why a credential was refused; null without a credential. */
+    problem: DialectProblem | null;
+  };
 }
 
 /** EVM buyers sign it into their proof. It leaves room to settle again after an outage. */

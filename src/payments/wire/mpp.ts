@@ -4,44 +4,15 @@ import { z } from 'zod';
 import { toIso } from '../../kit/clock.ts';
 import { randomBase62 } from '../../kit/ids.ts';
 import { canonicalJson } from '../../kit/json.ts';
-import type { Nano } from '../../kit/money.ts';
 import { decodeBase64Json, integerText } from '../chains/core/wire.ts';
-import {
-  maxTimeoutSeconds,
-  offeredTerms,
-  type MppProblem,
-  type OfferedTerms,
-  type PaymentMethod,
-} from './challenge.ts';
+import { maxTimeoutSeconds, offeredTerms, type OfferedTerms } from './challenge.ts';
+import type { Credential, Dialect, DialectBinding, DialectProblem } from './dialects.ts';
 
 /**
  * MPP, the machine payments protocol over HTTP: the scheme "Payment" (draft-httpauth-payment-02) with the method "evm"
  * and the intent "charge" (draft-evm-charge-01), for credentials of the type "authorization". These are ERC-3009
  * transfers, as x402 has them. Their nonce names the challenge that they answer.
  */
-
-export interface MppRequest {
-  /** The credential with its scheme, as it came; null for none. */
-  credential: string | null;
-  /** The request header for the credential: the second one leaves `Authorization` to a key. */
-  field: 'Authorization' | 'Payment-Authorization';
-}
-
-export interface MppBinding {
-  /** Shared by all processes on one store. */
-  key: string;
-  requestHash: string;
-  field: MppRequest['field'];
-}
-
-/** A credential that answers a challenge of ours. The payment in it is not verified. */
-export interface MppCredential {
-  /** The same proof in x402 v2. */
-  proof: object;
-  challengeId: string;
-  chainId: number;
-  expiresAt: number;
-}
 
 /** Proofs are smaller than 3 KB. */
 const maxCredentialCharacters = 16_384;
@@ -82,13 +53,13 @@ const requestSchema = z.object({
 });
 
 /** Returns an unpredictable salt and its HMAC over everything that the challenge is bound to. */
-const challengeId = (salt: string, words: Words, { key, requestHash, field }: MppBinding): string => {
+const challengeId = (salt: string, words: Words, { key, requestHash, field }: DialectBinding): string => {
   const { realm, method, intent, request, expires } = words;
   const bound = [salt, realm, method, intent, request, expires, field, requestHash];
   return `${salt}.${createHmac('sha256', key).update(JSON.stringify(bound)).digest('base64url')}`;
 };
 
-const isOwn = ({ id, ...words }: Words & { id: string }, binding: MppBinding): boolean => {
+const isOwn = ({ id, ...words }: Words & { id: string }, binding: DialectBinding): boolean => {
   const expected = Buffer.from(challengeId(id.slice(0, saltCharacters), words, binding));
   const given = Buffer.from(id);
   return given.length === expected.length && timingSafeEqual(given, expected);
@@ -99,7 +70,7 @@ const nonceOf = ({ id, realm }: { id: string; realm: string }): string =>
 
 const writeChallenge = (
   { method: { network }, requirements }: OfferedTerms,
-  { realm, now, binding }: { realm: string; now: number; binding: MppBinding },
+  { realm, now, binding }: { realm: string; now: number; binding: DialectBinding },
 ): string => {
   const { amount, asset, payTo } = requirements;
   const details = {
@@ -121,15 +92,11 @@ const writeChallenge = (
   return `Payment ${parameters.join(', ')}`;
 };
 
-/** Returns `WWW-Authenticate`: a challenge for each network whose token has ERC-3009. `realm`: the public host. */
-export const writeMppChallenges = (
-  terms: { methods: readonly PaymentMethod[]; price: Nano; realm: string; now: number },
-  binding: MppBinding,
-): string =>
-  offeredTerms(terms.methods, terms.price)
+/** Writes a challenge for each network whose token has ERC-3009. */
+const writeTerms: Dialect['writeTerms'] = ({ methods, price, ...at }, binding) =>
+  offeredTerms(methods, price)
     .filter(({ method: { network } }) => network.asset.transfer === 'eip3009')
-    .map((offered) => writeChallenge(offered, { ...terms, binding }))
-    .join(', ');
+    .map((offered) => ['www-authenticate', writeChallenge(offered, { ...at, binding })]);
 
 const decode = (credential: string): unknown => {
   const [, encoded] = credential.length > maxCredentialCharacters ? [] : (scheme.exec(credential) ?? []);
@@ -140,27 +107,24 @@ const decode = (credential: string): unknown => {
   }
 };
 
-/**
- * Reads a credential that answers a challenge for this very request. The authorization must end with its challenge, so
- * that no expired challenge is paid, and a repetition still gets its answer.
- */
-export const readMppCredential = (
+/** The authorization must end with its challenge, so that no expired challenge is paid, and a repetition still gets its answer. */
+const readCredential = (
   credential: string,
-  binding: MppBinding,
-): MppCredential | { problem: MppProblem } => {
+  binding: DialectBinding,
+): Credential | { problem: DialectProblem } => {
   const read = credentialSchema.safeParse(decode(credential));
-  if (!read.success) return { problem: mppProblem('malformed-credential') };
+  if (!read.success) return { problem: toProblem('malformed-credential') };
   const { challenge, payload } = read.data;
-  if (!isOwn(challenge, binding)) return { problem: mppProblem('invalid-challenge') };
+  if (!isOwn(challenge, binding)) return { problem: toProblem('invalid-challenge') };
   const { amount, currency, recipient, methodDetails } = requestSchema.parse(
     decodeBase64Json(challenge.request),
   );
   const { type: _type, signature, ...authorization } = payload;
   const expiresAt = Date.parse(challenge.expires);
   if (payload.nonce.toLowerCase() !== nonceOf(challenge))
-    return { problem: mppProblem('verification-failed', 'The nonce is not the one of the challenge.') };
+    return { problem: toProblem('verification-failed', 'The nonce is not the one of the challenge.') };
   if (BigInt(payload.validBefore) * 1_000n > BigInt(expiresAt))
-    return { problem: mppProblem('verification-failed', 'validBefore is later than the challenge expires.') };
+    return { problem: toProblem('verification-failed', 'validBefore is later than the challenge expires.') };
   const { chainId } = methodDetails;
   return {
     proof: {
@@ -174,9 +138,23 @@ export const readMppCredential = (
       },
       payload: { signature, authorization },
     },
-    challengeId: challenge.id,
-    chainId,
-    expiresAt,
+    refuse: (reason, now) => {
+      if (reason === null) return toProblem('malformed-credential');
+      return expiresAt <= now
+        ? toProblem('payment-expired')
+        : toProblem('verification-failed', `The payment was refused: ${reason}.`);
+    },
+    writeReceipt: ({ transaction, settledAt }) => {
+      const receipt = {
+        method,
+        challengeId: challenge.id,
+        reference: transaction,
+        status: 'success',
+        timestamp: toIso(settledAt),
+        chainId,
+      };
+      return { 'payment-receipt': Buffer.from(JSON.stringify(receipt)).toString('base64url') };
+    },
   };
 };
 
@@ -187,8 +165,8 @@ const problems = {
   'verification-failed': ['Verification Failed', 'The payment was refused.'],
 } as const;
 
-/** Returns a problem of the draft (RFC 9457). Its status is always 402. */
-export const mppProblem = (name: keyof typeof problems, detail?: string): MppProblem => {
+/** Returns a problem of the draft. Its status is always 402. */
+const toProblem = (name: keyof typeof problems, detail?: string): DialectProblem => {
   const [title, usual] = problems[name];
   return {
     type: `https://paymentauth.org/problems/${name}`,
@@ -198,18 +176,20 @@ export const mppProblem = (name: keyof typeof problems, detail?: string): MppPro
   };
 };
 
-/** Returns the value of `Payment-Receipt`. `settledAt`: epoch milliseconds. */
-export const writeMppReceipt = (
-  { challengeId, chainId }: MppCredential,
-  { transaction, settledAt }: { transaction: string; settledAt: number },
-): string =>
-  Buffer.from(
-    JSON.stringify({
-      method,
-      challengeId,
-      reference: transaction,
-      status: 'success',
-      timestamp: toIso(settledAt),
-      chainId,
-    }),
-  ).toString('base64url');
+const isCredential = (authorization: string): boolean => /^Payment /i.test(authorization);
+
+export const mpp = {
+  name: 'MPP',
+  setting: 'X402_MPP',
+  settingText: 'sells to clients of [MPP](agents-and-payments.md#machine-payments-mpp) over REST, too',
+  requestHeaders: ['Authorization', 'Payment-Authorization'],
+  responseHeaders: ['WWW-Authenticate', 'Payment-Receipt'],
+  isCredential,
+  /** The header `Payment-Authorization` leaves `Authorization` to a key. */
+  readRequest: ({ authorization, 'payment-authorization': separate }) =>
+    separate === undefined && (authorization === undefined || isCredential(authorization))
+      ? { credential: authorization ?? null, field: 'Authorization' }
+      : { credential: separate?.toString() ?? null, field: 'Payment-Authorization' },
+  writeTerms,
+  readCredential,
+} as const satisfies Dialect;

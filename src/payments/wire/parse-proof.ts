@@ -7,7 +7,7 @@ import {
   type PaymentScheme,
   type SignedPayload,
 } from '../chains/core/wire.ts';
-import type { MppRequest } from './mpp.ts';
+import type { Dialect, DialectRequest } from './dialects.ts';
 import { readPaymentIdentifier, readGasPermit, type GasPermit } from './extensions.ts';
 import type { PaymentNetwork } from '../chains/core/network-family.ts';
 import { findNetwork, requireNetwork } from '../chains/networks.ts';
@@ -18,8 +18,8 @@ export interface Proofs {
   paymentSignature?: string | undefined;
   /** `_meta["x402/payment"]` of an MCP call: an object, or the base64 text of one. */
   meta?: unknown;
-  /** Absent where MPP is not offered. */
-  mpp?: MppRequest;
+  /** What the request says in each dialect that is switched on. */
+  dialects?: readonly (DialectRequest & { dialect: Dialect })[];
 }
 
 /** A well-formed proof. Nothing about it is verified. */
@@ -97,7 +97,7 @@ export const hasProof = (proofs: Proofs | null): proofs is Proofs =>
   (isPresent(proofs.xPayment) ||
     isPresent(proofs.paymentSignature) ||
     (proofs.meta !== undefined && proofs.meta !== null) ||
-    (proofs.mpp !== undefined && proofs.mpp.credential !== null));
+    proofs.dialects?.some(({ credential }) => credential !== null) === true);
 
 /**
  * Reads a proof of either version, by its own `x402Version`. `configured` are the networks as they are offered. Proofs

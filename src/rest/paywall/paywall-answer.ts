@@ -19,27 +19,27 @@ export interface UnpaidRequest {
 }
 
 /** Writes the 402: the terms in the header, and a body for programs (JSON) or for people (a page).
- * The answer to a refused MPP credential has problem details and the terms. */
+ * The answer to a refused credential of a dialect has problem details and the terms. */
 export const writePaymentRequired = (
   response: ServerResponse,
   { challenge, receipt, isSandbox, quote }: PaymentRequiredAnswer,
   unpaid: UnpaidRequest,
 ): void => {
-  const { mpp } = challenge;
+  const { inDialects } = challenge;
   const headers = {
     'payment-required': challenge.header,
-    ...mpp?.headers,
+    ...inDialects?.headers,
     'cache-control': 'no-store',
     vary: 'Accept',
     ...(isSandbox ? { [`x-${unpaid.services.config.brand}-sandbox`]: 'true' } : {}),
     ...receipt?.headers,
   };
   const body = quote === undefined ? challenge.body : { ...challenge.body, quote };
-  if (mpp?.problem)
+  if (inDialects?.problem)
     return writeJson(response, {
       status: 402,
       headers: { ...headers, 'content-type': 'application/problem+json' },
-      body: { ...body, ...mpp.problem },
+      body: { ...body, ...inDialects.problem },
     });
   if (!isPaywallWanted(unpaid.request.headers)) return writeJson(response, { status: 402, headers, body });
   const page = Buffer.from(paywallPage(challenge, toPaywallSubject(unpaid)));

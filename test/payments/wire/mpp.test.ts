@@ -4,10 +4,11 @@ import { evm } from 'mppx/client';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { describe, expect, it } from 'vitest';
 import type { PaymentMethod } from '../../../src/payments/wire/challenge.ts';
-import { readMppCredential, writeMppChallenges, type MppBinding } from '../../../src/payments/wire/mpp.ts';
+import type { DialectBinding } from '../../../src/payments/wire/dialects.ts';
+import { mpp } from '../../../src/payments/wire/mpp.ts';
 import { paymentNetworks } from '../../../src/payments/chains/networks.ts';
 
-const binding: MppBinding = { key: 'a secret', requestHash: 'a request', field: 'Authorization' };
+const binding: DialectBinding = { key: 'a secret', requestHash: 'a request', field: 'Authorization' };
 /** Every network, as if a facilitator supported it. */
 const methods = paymentNetworks.map((network): PaymentMethod => ({
   network,
@@ -21,11 +22,11 @@ const methods = paymentNetworks.map((network): PaymentMethod => ({
   findSigner: () => Promise.resolve(null),
   prepareTransfer: () => Promise.resolve(null),
 }));
-const header = writeMppChallenges(
+const offered = mpp.writeTerms(
   { methods, price: 100_000_000n, realm: 'leads.example', now: Date.now() },
   binding,
 );
-const challenges = Challenge.deserializeList(header);
+const challenges = Challenge.deserializeList(offered.map(([, value]) => value).join(', '));
 
 const sign = async (): Promise<string> => {
   const [method] = evm({
@@ -49,8 +50,7 @@ describe('challenges', () => {
 
 describe('a credential', () => {
   it('of the public client is the x402 proof of the same terms', async () => {
-    expect(readMppCredential(await sign(), binding)).toMatchObject({
-      chainId: 8_453,
+    expect(mpp.readCredential(await sign(), binding)).toMatchObject({
       proof: { accepted: { network: 'eip155:8453', amount: '100000' } },
     });
   });
@@ -60,7 +60,7 @@ describe('a credential', () => {
     ['for another request', { requestHash: 'another' }],
     ['in the other header', { field: 'Payment-Authorization' }],
   ] as const)('%s answers no challenge', async (_what, other) => {
-    const read = readMppCredential(await sign(), { ...binding, ...other });
+    const read = mpp.readCredential(await sign(), { ...binding, ...other });
     expect(read).toMatchObject({ problem: { title: 'Invalid Challenge' } });
   });
 
@@ -75,14 +75,14 @@ describe('a credential', () => {
         fc.pre(value !== contents[part][name]);
         const changed = { ...contents, [part]: { ...contents[part], [name]: value } };
         const text = Buffer.from(JSON.stringify(changed)).toString('base64url');
-        expect(readMppCredential(`Payment ${text}`, binding)).toHaveProperty('problem');
+        expect(mpp.readCredential(`Payment ${text}`, binding)).toHaveProperty('problem');
       }),
     );
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.base64String(), fc.json()), (text) => {
         const encoded = Buffer.from(text).toString('base64url');
-        expect(readMppCredential(`Payment ${text}`, binding)).toHaveProperty('problem');
-        expect(readMppCredential(`Payment ${encoded}`, binding)).toHaveProperty('problem');
+        expect(mpp.readCredential(`Payment ${text}`, binding)).toHaveProperty('problem');
+        expect(mpp.readCredential(`Payment ${encoded}`, binding)).toHaveProperty('problem');
       }),
     );
   });

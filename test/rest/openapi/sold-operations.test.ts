@@ -13,7 +13,7 @@ const { paths } = createOpenApi({
   operations: createOperations({ ...search, isOn: true }, { takesVideoWebhooks: false }, { isOn: true }),
   publicUrl: 'https://gateway.example.com',
   title: 'Causeway',
-  speaksMpp: false,
+  protocols: ['x402'],
   paymentRequiredSchema: {},
 }) as { paths: Record<string, Record<string, Described>> };
 

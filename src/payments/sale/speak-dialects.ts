@@ -1,18 +1,10 @@
 import { AppError } from '../../kit/errors.ts';
 import { randomBase62 } from '../../kit/ids.ts';
 import { memoizeAsync } from '../../kit/memoize.ts';
-import type { Challenge, MppProblem } from '../wire/challenge.ts';
-import {
-  mppProblem,
-  readMppCredential,
-  writeMppChallenges,
-  writeMppReceipt,
-  type MppBinding,
-  type MppCredential,
-  type MppRequest,
-} from '../wire/mpp.ts';
-import { hasProof, type Proofs } from '../wire/parse-proof.ts';
 import type { Payment } from '../../store/store.ts';
+import type { Challenge } from '../wire/challenge.ts';
+import type { Credential, Dialect, DialectBinding, DialectProblem } from '../wire/dialects.ts';
+import { hasProof, type Proofs } from '../wire/parse-proof.ts';
 import type { PayOutcome, PayRequest, SaleContext } from './context.ts';
 import { findPayment, pay } from './purchase.ts';
 
@@ -21,39 +13,42 @@ type KnownRequest = Pick<PayRequest, 'requestHash' | 'proofs'>;
 type OfferRequest = KnownRequest & Pick<PayRequest, 'sale' | 'transport' | 'isSandbox' | 'path' | 'price'>;
 
 /**
- * Speaks MPP to requests over HTTP that have `proofs.mpp`, beside x402. A credential of MPP is rewritten as an x402 proof.
- * So both have the same identity, and everything after that is the same.
+ * Speaks the dialects of a request (`proofs.dialects`) beside x402. A credential is rewritten as an x402 proof. So both
+ * have the same identity, and everything after that is the same.
  */
-export const createMppDialect = (context: SaleContext, publicUrl: () => string) => {
+export const createDialectSpeaker = (context: SaleContext, publicUrl: () => string) => {
   const { store, methods, clock } = context;
   const loadKey = memoizeAsync(() =>
-    store.getOrCreateSecret({ name: 'mpp-challenges', value: randomBase62(43) }),
+    store.getOrCreateSecret({ name: 'dialect-challenges', value: randomBase62(43) }),
   );
-  const bind = async ({ requestHash }: KnownRequest, { field }: MppRequest): Promise<MppBinding> => ({
-    key: await loadKey(),
-    requestHash,
-    field,
+  const bind = async ({ name }: Dialect, to: Omit<DialectBinding, 'key'>): Promise<DialectBinding> => ({
+    key: name + (await loadKey()),
+    ...to,
   });
 
   /** Null for none. Of two proofs one is charged: x402 always wins, so that a repetition is the same. */
-  const readCredential = async (request: KnownRequest) => {
-    const { mpp, ...proofs } = request.proofs ?? {};
-    if (mpp === undefined || mpp.credential === null || hasProof(proofs)) return null;
-    return readMppCredential(mpp.credential, await bind(request, mpp));
+  const readCredential = async ({ proofs: all, requestHash }: KnownRequest) => {
+    const { dialects = [], ...proofs } = all ?? {};
+    const { dialect, credential = null, field = '' } = dialects.find((one) => one.credential !== null) ?? {};
+    if (dialect === undefined || credential === null || hasProof(proofs)) return null;
+    return dialect.readCredential(credential, await bind(dialect, { requestHash, field }));
   };
 
-  /** Adds the terms of MPP to those of x402 for a request that speaks it. */
+  /** Adds the terms in the dialects of a request to those of x402. */
   const translate = async (
     challenge: Challenge,
-    request: OfferRequest,
-    problem: MppProblem | null,
+    { proofs, price, requestHash }: OfferRequest,
+    problem: DialectProblem | null,
   ): Promise<Challenge> => {
-    const mpp = request.proofs?.mpp;
-    if (mpp === undefined) return challenge;
-    const terms = { methods, price: request.price, realm: new URL(publicUrl()).host, now: clock.now() };
-    const header = writeMppChallenges(terms, await bind(request, mpp));
-    const headers = header === '' ? {} : { 'www-authenticate': header };
-    return { ...challenge, mpp: { headers, problem } };
+    const dialects = proofs?.dialects ?? [];
+    if (dialects.length === 0) return challenge;
+    const terms = { methods, price, realm: new URL(publicUrl()).host, now: clock.now() };
+    const headers = new Headers();
+    for (const { dialect, field } of dialects) {
+      const written = dialect.writeTerms(terms, await bind(dialect, { requestHash, field }));
+      for (const [name, value] of written) headers.append(name, value);
+    }
+    return { ...challenge, inDialects: { headers: Object.fromEntries(headers), problem } };
   };
 
   return {
@@ -82,38 +77,32 @@ export const createMppDialect = (context: SaleContext, publicUrl: () => string) 
 const payByCredential = async (
   context: SaleContext,
   request: PayRequest,
-  read: ReturnType<typeof readMppCredential>,
-): Promise<{ outcome: PayOutcome; problem: MppProblem | null }> => {
-  const refuse = async (problem: MppProblem) => ({
+  read: Credential | { problem: DialectProblem },
+): Promise<{ outcome: PayOutcome; problem: DialectProblem | null }> => {
+  const refuse = async (problem: DialectProblem) => ({
     outcome: await pay(context, { ...request, proofs: null }),
     problem,
   });
   if ('problem' in read) return refuse(read.problem);
+  const { clock } = context;
   try {
     const outcome = await pay(context, { ...request, proofs: { meta: read.proof } });
-    if (outcome.outcome === 'served') return { outcome: withReceipt(context, outcome, read), problem: null };
-    const reason = outcome.challenge.body.error;
-    const isExpired = read.expiresAt <= context.clock.now();
-    return {
-      outcome,
-      problem: isExpired
-        ? mppProblem('payment-expired')
-        : mppProblem('verification-failed', `The payment was refused: ${reason}.`),
-    };
+    return outcome.outcome === 'served'
+      ? { outcome: withReceipt(outcome, read, clock.now()), problem: null }
+      : { outcome, problem: read.refuse(outcome.challenge.body.error, clock.now()) };
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'invalid_payment') throw error;
-    return refuse(mppProblem('malformed-credential'));
+    return refuse(read.refuse(null, clock.now()));
   }
 };
 
 const withReceipt = (
-  { clock }: SaleContext,
   served: Extract<PayOutcome, { outcome: 'served' }>,
-  credential: MppCredential,
+  { writeReceipt }: Credential,
+  now: number,
 ): PayOutcome => {
-  const { receipt, transaction } = served;
+  const { receipt, transaction, settledAt } = served;
   if (receipt === undefined || transaction === null) return served;
-  const settledAt = served.settledAt ?? clock.now();
-  const written = writeMppReceipt(credential, { transaction, settledAt });
-  return { ...served, receipt: { ...receipt, mpp: { 'payment-receipt': written } } };
+  const inDialect = writeReceipt({ transaction, settledAt: settledAt ?? now });
+  return { ...served, receipt: { ...receipt, inDialect } };
 };

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseUsd } from '../../../src/kit/money.ts';
 import { encodeBase64Json } from '../../../src/payments/chains/core/wire.ts';
 import type { X402Gate } from '../../../src/payments/sale/gate.ts';
+import { mpp } from '../../../src/payments/wire/mpp.ts';
 import { describeSale } from '../wire/sale.ts';
 import {
   createSale,
@@ -22,7 +23,9 @@ beforeAll(async () => {
 });
 afterAll(() => fixture?.close());
 
-const speak = (credential: string | null) => ({ mpp: { credential, field: 'Authorization' } as const });
+const speak = (credential: string | null) => ({
+  dialects: [{ dialect: mpp, credential, field: 'Authorization' }],
+});
 
 /** Asks a gate for a challenge, and signs it as the public client does. */
 const sign = async (gate: X402Gate, sale: Sale): Promise<string> => {
@@ -32,7 +35,7 @@ const sign = async (gate: X402Gate, sale: Sale): Promise<string> => {
     authorization: { name: 'USDC', version: '2' },
   });
   return method.createCredential({
-    challenge: Challenge.deserialize(challenge.mpp?.headers['www-authenticate'] ?? '') as never,
+    challenge: Challenge.deserialize(challenge.inDialects?.headers['www-authenticate'] ?? '') as never,
     context: {},
   });
 };
@@ -54,7 +57,7 @@ describe('a challenge of MPP', () => {
     const sale = createSale('too late');
     const credential = await sign(openAt(-tooLateMs), sale);
     const { challenge } = unpaid(await fixture.openGate().sellAnswer(sale.request(speak(credential))));
-    expect(challenge.mpp?.problem?.type).toBe('https://paymentauth.org/problems/payment-expired');
+    expect(challenge.inDialects?.problem?.type).toBe('https://paymentauth.org/problems/payment-expired');
     expect(sale.produced).toBe(0);
   });
 
