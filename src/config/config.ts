@@ -65,9 +65,7 @@ export const readConfig = (
     telemetry: readTelemetrySettings(values),
     search: readSearchSettings(values, {
       isOn: isSearchOn,
-      costsMoney: leads.sources.some(
-        (source) => source.kind === 'http' && (source.pay !== null || !source.countsFree),
-      ),
+      costsMoney: leads.sources.some(({ costsMoney }) => costsMoney),
     }),
     providers,
     models,

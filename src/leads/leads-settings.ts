@@ -4,7 +4,8 @@ import { ConfigError } from '../kit/errors.ts';
 import { commaList, wholeNumber } from '../kit/settings.ts';
 import { httpSection, maxSearchMs, readHttpSource, type HttpLeadsConfig } from './upstream/http-source.ts';
 
-export type LeadSourceConfig = { kind: 'embedded'; timeoutMs: number } | HttpLeadsConfig;
+/** `costsMoney`: the operator may pay for each search. */
+export type LeadSourceConfig = { kind: 'embedded'; timeoutMs: number; costsMoney: false } | HttpLeadsConfig;
 
 export interface LeadsConfig {
   /** In the order in which they are asked, each kind once; none where the search is switched off. */
@@ -70,7 +71,7 @@ export const readLeads = ({ values, section, ...origin }: LeadsOrigin): LeadsCon
   const totalMs = values.LEADS_TIMEOUT_MS;
   const shareMs = Math.floor(totalMs / named.length);
   const sources = named.map((kind): LeadSourceConfig => {
-    if (kind === 'embedded') return { kind, timeoutMs: shareMs };
+    if (kind === 'embedded') return { kind, timeoutMs: shareMs, costsMoney: false };
     if (section.http === undefined)
       throw new ConfigError('LEADS_SOURCES: names http, and causeway.yaml has no leads.http');
     return readHttpSource(section.http, { ...origin, totalMs, shareMs });

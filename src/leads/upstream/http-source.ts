@@ -210,6 +210,7 @@ export const readHttpSource = (
     timeoutMs,
     maxResponseBytes: given.max_response_bytes,
     countsFree: given.counts === 'free',
+    costsMoney: given.counts !== 'free',
     facets: given.facets ?? null,
     forget: readForget(given.forget),
     pay: readPay(given.pay, { setting: 'leads.http', environment }),
