@@ -15,7 +15,7 @@ import { isPaywallWanted } from '../rest/paywall/paywall-wanted.ts';
 import { refuseConnect, refuseUnreadable } from '../rest/refuse-unreadable.ts';
 import { toProviderPath } from '../rest/connect/provider-path.ts';
 import { createRestRoutes, type RequestContext } from '../rest/rest-routes.ts';
-import { createStripeWebhook } from '../rest/stripe-webhook.ts';
+import { serveStripe } from '../rest/stripe-webhook.ts';
 import { writeError } from '../kit/write-answer.ts';
 import type { GatewayServices } from './services.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
@@ -147,7 +147,6 @@ const createServeLater = (
   const loadPay = memoizeAsync(async () =>
     (await import('../rest/paywall/mount-pay.ts')).createPayMount(services),
   );
-  const serveStripe = createStripeWebhook(services);
   const loadPages = memoizeAsync(async () => (await import('./pages.ts')).createPages(services));
   return async (request: IncomingMessage, response: ServerResponse, context: AppContext): Promise<void> => {
     try {

@@ -1,4 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { signEvent } from '../payments/cards/stripe-stub.ts';
 import { startCardGateway } from './start-card-gateway.ts';
 import { startTestGateway } from './start-test-gateway.ts';
@@ -51,10 +53,23 @@ describe('a gateway that sells top-ups by card', () => {
     ];
     expect(refused.map(({ status }) => status)).toEqual([400, 400, 400, 400]);
     expect(await refused[0]?.json()).toMatchObject({ error: { code: 'invalid_value' } });
-    const large = 'x'.repeat(256 * 1024 + 1);
+    const large = 'x'.repeat(64 * 1024 + 1);
     expect((await post(large, signEvent(large))).status).toBe(413);
     expect((await gateway.call('/webhooks/stripe', { apiKey: null })).status).toBe(405);
     expect(await gateway.services.store.getCardPayment(id)).toMatchObject({ state: 'open' });
+  });
+
+  it('keeps no memory of customers for events whose body never comes', async () => {
+    const { port } = new URL(gateway.url);
+    const head =
+      'POST /webhooks/stripe HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n';
+    const sockets = Array.from({ length: 8 }, () => connect(Number(port)));
+    onTestFinished(() => sockets.forEach((socket) => socket.destroy()));
+    for (const socket of sockets) {
+      socket.write(head);
+      await once(socket, 'data');
+    }
+    expect(gateway.services.bodyMemory.usage()).toEqual({ usedBytes: 0, waiting: 0 });
   });
 
   it('answers an event of another kind, or of another gateway, and does nothing', async () => {
