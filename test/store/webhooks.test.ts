@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { StoreError } from '../../src/store/store-error.ts';
 import type { Store, WebhookAttemptInput } from '../../src/store/store.ts';
@@ -84,6 +84,12 @@ describe.each(testEngines())('webhook events on $kind', ({ create }) => {
     expect(await store.getWebhook(eventId)).toEqual(event);
     expect(await claim({ now: start + 4 })).toEqual([]);
     expect(await claim({ now: start + 5 })).toEqual([event]);
+  });
+
+  it('are written for a host that is longer than an index can hold', async () => {
+    const letters = Array.from({ length: 2_000 }, () => String.fromCodePoint(0xac00 + randomInt(11_000)));
+    const { eventId } = await announce({ to: `https://${letters.join('')}/` });
+    expect(await claim()).toMatchObject([{ id: eventId }]);
   });
 
   it('are refused for a job without a webhook URL, and its end is undone too', async () => {

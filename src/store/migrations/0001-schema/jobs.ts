@@ -203,7 +203,7 @@ const webhooks = ({ kind, int64, id, tableEnd }: Engine): string[] => [
     event text not null default 'job.finished',
     job_id ${id} references jobs (id),
     url text not null,
-    receiver ${id} generated always as (coalesce(account_id, '') || ' ' || lower(${hostOfUrl[kind]})) stored,
+    receiver ${id} generated always as (coalesce(account_id, '') || ' ' || lower(substr(${hostOfUrl[kind]}, 1, 255))) stored,
     body text not null,
     state text not null check (state in ('pending', 'delivered', 'stopped', 'exhausted')),
     attempts ${int64} not null default 0,
