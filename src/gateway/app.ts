@@ -167,7 +167,10 @@ const createServeLater = (
       const providerPath = toProviderPath(context.url.pathname);
       if (providerPath !== null) {
         const serveOAuth = await loadOAuth();
-        return await serveOAuth(request, response, providerPath);
+        return await serveOAuth(request, response, {
+          path: providerPath,
+          clientAddress: context.clientAddress,
+        });
       }
       const pages = await loadPages();
       if (!response.destroyed) pages(request, response);

@@ -21,6 +21,11 @@ import { endPage, pageOwner, writePage } from './write-page.ts';
 export interface OAuthMountOptions
   extends Omit<ProviderOptions, 'publicUrl' | 'config'>, AskedCallOptions, ToolSignInOptions {}
 
+interface AskedPage {
+  path: string;
+  clientAddress: string;
+}
+
 /** Serves what is below `/oauth`, by `toProviderPath`: the authorization server, its metadata, and the pages of people. */
 export const createOAuthMount = (options: OAuthMountOptions) => {
   const load = memoizeAsync(async () => {
@@ -32,9 +37,10 @@ export const createOAuthMount = (options: OAuthMountOptions) => {
   const serveToolSignIn = createServeToolSignIn(options);
   const hasTools = options.mounts.accountServers.length > 0;
 
-  return async (request: IncomingMessage, response: ServerResponse, path: string): Promise<void> => {
+  return async (request: IncomingMessage, response: ServerResponse, page: AskedPage): Promise<void> => {
+    const { path, clientAddress } = page;
     const askedCall = /^\/calls\/(\w+)$/.exec(path)?.[1];
-    if (askedCall !== undefined) return serveAskedCall(request, response, askedCall);
+    if (askedCall !== undefined) return serveAskedCall(request, response, { id: askedCall, clientAddress });
     const [, server, back] = /^\/tools\/([a-z0-9-]+)(\/callback)?$/.exec(path) ?? [];
     if (server !== undefined)
       return serveToolSignIn(request, response, { server, isReturn: back !== undefined });
@@ -49,7 +55,7 @@ export const createOAuthMount = (options: OAuthMountOptions) => {
       });
     const { callback, enter } = await load();
     nameOurselves(request, publicUrl, path);
-    if (path.startsWith('/enter/')) await enter(request, response, path);
+    if (path.startsWith('/enter/')) await enter(request, response, page);
     else await callback(request, response);
   };
 };
@@ -105,7 +111,11 @@ const expired = {
 
 /** Shows what is asked for, and makes the connection that a person allows. */
 const createEnter = (provider: Provider, options: OAuthMountOptions) => {
-  return async (request: IncomingMessage, response: ServerResponse, path: string): Promise<void> => {
+  return async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    { path, clientAddress }: AskedPage,
+  ): Promise<void> => {
     const publicUrl = options.publicUrl();
     const owner = pageOwner({ ...options, publicUrl });
     const details = await provider.interactionDetails(request, response).catch(() => null);
@@ -159,7 +169,7 @@ const createEnter = (provider: Provider, options: OAuthMountOptions) => {
         error: 'access_denied',
         error_description: 'The person refused.',
       });
-    const consent = await readConsent(form, { asked: subject.scopes, requestId }, options);
+    const consent = await readConsent(form, { asked: subject.scopes, requestId, clientAddress }, options);
     if (typeof consent === 'string') return show({ problem: consent, form });
     const login = { accountId: consent.accountId, remember: false };
     const grantId = await makeConnection(provider, { ...consent, subject, clientId, resource }, options);

@@ -21,7 +21,7 @@ export interface Consent extends SignedInBy {
 /** Returns what a person allows with the form; a text for them if that cannot be. */
 export const readConsent = async (
   form: URLSearchParams,
-  { asked, requestId }: { asked: readonly string[]; requestId: string },
+  { asked, ...page }: { asked: readonly string[]; requestId: string; clientAddress: string },
   options: SignInOptions,
 ): Promise<Consent | string> => {
   const budgetDay = readAmount(form, 'budget_day_usd', limitFields.budget_day_usd);
@@ -41,7 +41,7 @@ export const readConsent = async (
     const { account, apiKey } = await signWalletIn(options, { message, lifeMs, signal });
     return { accountId: account.id, keyId: apiKey.id };
   };
-  const signedIn = await readSignIn(form, { requestId, useWallet }, options);
+  const signedIn = await readSignIn(form, { ...page, useWallet }, options);
   if (typeof signedIn === 'string') return signedIn;
   const { accountId, keyId } = signedIn;
   return { accountId, keyId, budgets: { budgetDay, budgetTotal }, askAbove, allowed, servers };

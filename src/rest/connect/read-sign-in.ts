@@ -3,9 +3,13 @@ import type { Caller } from '../../accounts/authenticate.ts';
 import { AppError } from '../../kit/errors.ts';
 import { isJsonObject, type JsonObject, parseJson } from '../../kit/json.ts';
 import { readBody } from '../../kit/streams.ts';
+import { signInWithWallet } from '../../operations/account/sign-in.ts';
 import type { Services } from '../../operations/call.ts';
 
-export interface SignInOptions extends Pick<Services, 'store' | 'clock' | 'config' | 'x402'> {
+export interface SignInOptions extends Pick<
+  Services,
+  'store' | 'clock' | 'config' | 'x402' | 'addressLimiters'
+> {
   authenticate: (authorization: string) => Promise<Caller | null>;
 }
 
@@ -26,8 +30,13 @@ export const readSignIn = async <SignedIn>(
   form: URLSearchParams,
   {
     requestId,
+    clientAddress,
     useWallet,
-  }: { requestId: string; useWallet: (message: JsonObject, signal: AbortSignal) => Promise<SignedIn> },
+  }: {
+    requestId: string;
+    clientAddress: string;
+    useWallet: (message: JsonObject, signal: AbortSignal) => Promise<SignedIn>;
+  },
   options: SignInOptions,
 ): Promise<Pick<Caller, 'accountId' | 'keyId' | 'limits'> | SignedIn | string> => {
   const signed = form.get('wallet') ?? '';
@@ -36,6 +45,8 @@ export const readSignIn = async <SignedIn>(
   if (!options.config.wallets.isOn || !isJsonObject(message) || message['requestId'] !== requestId)
     return 'The signature is not of this request. Sign again.';
   try {
+    // Each may ask a chain's node, as a sign-in over REST does, with which these are counted.
+    await options.addressLimiters.get(signInWithWallet.name)?.consume(clientAddress);
     return await useWallet(message, AbortSignal.timeout(signInMs));
   } catch (error) {
     if (error instanceof AppError && walletRefusals.has(error.code)) return error.message;
@@ -50,6 +61,7 @@ const walletRefusals = new Set([
   'permission_denied',
   'overloaded',
   'upstream_unavailable',
+  'rate_limit_exceeded',
 ]);
 
 /** Returns whom an API key signs in; a text for people if it signs in nobody. */

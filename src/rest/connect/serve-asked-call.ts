@@ -36,7 +36,11 @@ export const createServeAskedCall = (options: AskedCallOptions) => {
   const tokens = createTokens(options);
   const statement = 'Sign in to see a call that waits for you. Signing costs nothing.';
 
-  return async (request: IncomingMessage, response: ServerResponse, id: string): Promise<void> => {
+  return async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    { id, clientAddress }: { id: string; clientAddress: string },
+  ): Promise<void> => {
     const own = pageOwner({ config, publicUrl: publicUrl() });
     const now = clock.now();
     const asked = await store.getAskedCall({ id, now });
@@ -61,7 +65,8 @@ export const createServeAskedCall = (options: AskedCallOptions) => {
     const form = await readForm(request);
     const token = form.get('token');
     if (token === null) {
-      const signedIn = await readSignIn(form, { requestId, useWallet: findOwner(options) }, options);
+      const useWallet = findOwner(options);
+      const signedIn = await readSignIn(form, { requestId, clientAddress, useWallet }, options);
       if (typeof signedIn === 'string') return showSignIn(signedIn);
       if (signedIn.accountId !== asked.accountId)
         return showSignIn('Another account pays for this call. Sign in to that one.');

@@ -55,7 +55,10 @@ const serve = async (): Promise<Listening> => {
   return listenOnLoopback(
     createServer(
       (request, response) =>
-        void mount(request, response, toProviderPath(new URL(request.url ?? '/', 'http://x').pathname) ?? ''),
+        void mount(request, response, {
+          path: toProviderPath(new URL(request.url ?? '/', 'http://x').pathname) ?? '',
+          clientAddress: '127.0.0.1',
+        }),
     ),
   );
 };
