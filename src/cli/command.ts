@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { LeadIndex } from '../leads/lead-index.ts';
 import type { ForgetUpstream } from '../leads/upstream/forget-upstream.ts';
-import type { OperatorServices, Verb } from '../operator/verb.ts';
+import type { CommandGroup, OperatorServices, Verb } from '../operator/verb.ts';
 import type { LeadPlace } from './place.ts';
 
 /** What a command works with. It opens the data that it needs, which is closed after its answer. */
@@ -88,15 +88,6 @@ export interface CommandDefinition {
   options: readonly Option[];
   /** `given`: the values of its arguments, then its options. */
   run(session: Session, given: readonly unknown[]): Promise<Answer>;
-}
-
-/** Commands below the same words. The help of a group shows the first example of each. */
-export interface CommandGroup {
-  words: string;
-  alias?: string;
-  summary: string;
-  /** Follows the summary in the help of the group. */
-  more?: string;
 }
 
 /** Ends a command's help with commands that work as they stand. */

@@ -6,10 +6,10 @@ import { exampleAccountId } from '../operator/fields.ts';
 import { getSettings } from '../operator/gateway.ts';
 import { reloadCommand } from './reload-command.ts';
 import { operatorKeyVerbs } from '../operator/operators.ts';
-import { verbs } from '../operator/verbs.ts';
+import { commandGroups, verbs } from '../operator/verbs.ts';
 import { formatTable } from '../operator/format-table.ts';
 import { backupCommand } from './backup-command.ts';
-import { addCommands, addExamples, type CommandGroup, type RunCommand } from './command.ts';
+import { addCommands, addExamples, type RunCommand } from './command.ts';
 import { CommandError } from './command-error.ts';
 import { doctorCommand } from './doctor/doctor-command.ts';
 import { convertCommand, exportCommand as exportProfiles } from './leads/export-commands.ts';
@@ -31,48 +31,15 @@ const description = [
 const exitCodes = `
 Exit codes: 0 done; 1 refused or failed; 2 a wrong command or setting.`;
 
-const groups: readonly CommandGroup[] = [
-  {
-    words: 'accounts',
-    alias: 'account',
-    summary: 'create, approve, suspend and list accounts; show their money; set their terms',
-  },
+const groups = [
+  ...commandGroups,
   {
     words: 'accounts terms',
     summary: 'show, set and clear the terms of one account: its enabled SKUs, its own prices and limits',
     more: 'The settings of the gateway hold for everything that its terms leave out.',
   },
-  { words: 'keys', summary: 'issue, limit, revoke and list API keys' },
-  { words: 'jobs', summary: 'list and show the jobs of all accounts' },
-  { words: 'models', summary: 'list models, change their prices, switch them off and on' },
-  { words: 'connections', summary: 'list, limit and revoke connections of assistants' },
-  {
-    words: 'tools',
-    summary: 'list, show, compare, accept and call the tools of mounted MCP servers',
-    more:
-      'The servers stand in "mcp_servers". Callers see a tool when it is accepted, and as long as it stays as it was then. ' +
-      'Running gateways see each change within seconds.',
-  },
   { words: 'ledger', summary: 'prove that the books are right' },
-  {
-    words: 'payments',
-    summary: 'list, show, sum up, reconcile and refund x402 payments',
-    more: 'A payment is named by its identity, its transaction, or the beginning of either.',
-  },
-  {
-    words: 'webhooks',
-    summary: 'list, show and redeliver webhooks; rotate signing secrets',
-    more:
-      'Webhooks announce the ends of jobs. One is pending until the receiver acknowledges it (delivered), answers 410 ' +
-      '(stopped), or fails at every attempt (exhausted).',
-  },
-  {
-    words: 'leads',
-    summary: 'import, count, export and delete the profiles of the search',
-    more: '"leads delete" forgets people on request. Running gateways see each change within seconds, and always whole.',
-  },
   { words: 'operator-keys', summary: "issue, revoke and list keys for the operator's API" },
-  { words: 'audit', summary: 'show who changed what' },
 ];
 
 const settingsCommand = toCommand({

@@ -6,7 +6,7 @@ import { accountView } from './accounts.ts';
 import { jobView } from './jobs.ts';
 import { keySchema } from './keys.ts';
 import { entryView } from './money.ts';
-import { verbs, type VerbGroup } from './verbs.ts';
+import { tags, verbs } from './verbs.ts';
 import { paymentView, refundView } from './payments/payment-view.ts';
 import { webhookView } from './webhooks.ts';
 
@@ -32,7 +32,7 @@ export const createOperatorOpenApi = ({ brand, publicUrl }: { brand: string; pub
       summary: 'Accounts, money, keys and payments, for the people who run the gateway.',
       description: introduction,
     },
-    tags: Object.entries(groupTexts).map(([name, description]) => ({ name, description })),
+    tags,
     keyDescription: 'An operator key, `op_…`, made by `causeway operator-keys issue`.',
   });
 };
@@ -43,18 +43,3 @@ const introduction = `The same operations as on the command line. A key has the 
 - Unknown fields are refused, so that a slip changes nothing.
 - Every change of a balance needs an \`entry_id\` of your own. Repeat a call with the same one: it posts once.
 - Every call that changes something is a row of the audit log, and so is a refused one, up to a number in an hour.`;
-
-const groupTexts: Readonly<Record<VerbGroup, string>> = {
-  accounts: 'Accounts of customers and their terms.',
-  keys: 'API keys of customers and their limits.',
-  connections: 'Assistants that use an account, and their limits.',
-  money: 'Balances and the ledger.',
-  jobs: 'What customers had made, without its contents.',
-  payments: 'x402 payments and their refunds.',
-  leads: 'The profiles of the search.',
-  models: 'SKUs and their prices, which operators change while the gateway runs.',
-  tools: 'Tools of mounted MCP servers, and what of them is accepted.',
-  gateway: 'The running gateway: its providers and settings.',
-  webhooks: 'Announcements of the ends of jobs.',
-  audit: 'All changes by operators, and refused calls.',
-};

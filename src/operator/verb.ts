@@ -233,3 +233,12 @@ export const requireFound = <T>(found: T | null, kind: Findable, id: string): T 
   if (found === null) throw notFound(kind, id);
   return found;
 };
+
+/** Commands below the same words. The help of a group shows the first example of each. */
+export interface CommandGroup {
+  words: string;
+  alias?: string | undefined;
+  summary: string;
+  /** Follows the summary in the help of the group. */
+  more?: string | undefined;
+}
