@@ -1,13 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { issueKey } from '../../src/accounts/keys.ts';
-import { credit } from '../../src/accounts/ledger/entries.ts';
 import { nanoPerUsd } from '../../src/kit/money.ts';
-import { openWalletAccount } from '../../src/payments/records/wallet-account.ts';
 import type { TestGateway } from '../e2e/start-test-gateway.ts';
 import { openAccount } from '../mcp/open-account.ts';
 import { acceptToolsOf } from './accept-tools.ts';
 import { hostileProgram } from './mount-yaml.ts';
+import { openWallet } from '../mcp/open-wallet.ts';
 import { startMountingGateway } from './start-mounting-gateway.ts';
 
 let gateway: TestGateway;
@@ -21,20 +18,8 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 
-/** Opens the account of a wallet, and returns a key of it. */
-const openWallet = async ({ isPaid = false } = {}): Promise<string> => {
-  const { services } = gateway;
-  const { id: accountId } = await openWalletAccount(services, {
-    wallet: `eip155:${randomUUID()}`,
-    isSandbox: false,
-  });
-  if (isPaid) await credit(services, { accountId, amount: nanoPerUsd, reason: 'for tests' });
-  const issued = await issueKey(services, { accountId, label: 'test', brand: 'causeway' });
-  return issued.outcome === 'issued' ? issued.key : issued.outcome;
-};
-
 const openWallets = (count: number): Promise<string[]> =>
-  Promise.all(Array.from({ length: count }, () => openWallet()));
+  Promise.all(Array.from({ length: count }, () => openWallet(gateway.services)));
 
 const call = async (path: string, apiKey: string): Promise<number> =>
   (await gateway.call(`/v1/tools/${path}`, { apiKey, body: {} })).status;
@@ -58,7 +43,7 @@ describe('accounts of wallets without money', () => {
     const wallets = await openWallets(2);
     const hanging = hang(wallets.flatMap((key) => Array.from({ length: 32 }, () => ['shared/hang', key])));
     await expect.poll(() => hanging.refused, { timeout: 30_000 }).toBe(32);
-    const paid = await openWallet({ isPaid: true });
+    const paid = await openWallet(gateway.services, { amount: nanoPerUsd });
     const { apiKey: unfunded } = await openAccount(gateway.services, { amount: 0n });
     for (const key of [gateway.apiKey, paid, unfunded]) expect(await call('shared/echo', key)).toBe(200);
     expect(await call('shared/echo', wallets[0]!)).toBe(429);
