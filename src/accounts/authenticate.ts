@@ -25,6 +25,8 @@ export interface Caller {
   webhookSecret: string | null;
   /** True: the key is from a sign-in with the wallet that owns the account. */
   isSignedIn?: boolean;
+  /** True: the account costs nothing, as a wallet opens it with a signature, and it holds no money. */
+  isStranger?: boolean;
   /** What the person allowed the assistant that calls; undefined: the caller has a key. */
   scopes?: readonly string[];
   /** It calls the mounted tools that all of these lists name, by server or `server__tool`. Undefined: all tools. */
@@ -183,6 +185,7 @@ const toCaller = (
     terms: account.terms ?? (account.wallet === null ? null : wallets.terms),
     isSandbox: account.isSandbox,
     ...(isSignedIn ? { isSignedIn } : {}),
+    ...(account.wallet !== null && account.balance <= 0n ? { isStranger: true } : {}),
     ...(tools.length === 0 ? {} : { tools }),
     limits: isLimited ? { models, isBudgeted } : null,
     webhookSecret: account.webhookSecret,

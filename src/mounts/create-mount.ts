@@ -34,7 +34,7 @@ export interface MountParts extends Omit<ConnectParts, 'onToolsChanged' | 'signa
 const unsent: MountOutcome = { kind: 'unsent' };
 
 /** The most calls that a server has at once. One more is refused. */
-const maxCalls = 64;
+export const maxCalls = 64;
 export const busyMs = 2_000;
 /** How long a call waits for a connection that is being opened anew, and for a server that starts. */
 const reconnectMs = 10_000;

@@ -9,7 +9,13 @@ import type { Store } from '../store/store.ts';
 import type { ListedTool, ToolDefinition } from './check-tool.ts';
 import { publicName } from './public-name.ts';
 import { createAccountMounts, type AccountMounts } from './create-account-mounts.ts';
-import { createMount, type MountOutcome, type MountParts, type MountTimes } from './create-mount.ts';
+import {
+  createMount,
+  maxCalls,
+  type MountOutcome,
+  type MountParts,
+  type MountTimes,
+} from './create-mount.ts';
 import { freeOfCharge, type MountConfig, type ToolPrice } from './mount-settings.ts';
 import type { CallContext } from './mounted-server.ts';
 import { createProcessGroups } from './process-groups.ts';
@@ -48,8 +54,11 @@ export interface Mounts {
   known(): readonly OfferedTool[];
   /** Returns when an account can call the server of a tool again, in milliseconds; null: now. */
   restMs(owner: Owner): number | null;
-  /** Takes one of the calls that an account may have at a server at once. Null: it has as many. */
-  takeTurn(tool: Pick<OfferedTool, 'server'>, accountId: string): Release | null;
+  /** Takes one of the calls that an account, or all strangers, may have at a server at once. Null: they have as many. */
+  takeTurn(
+    tool: Pick<OfferedTool, 'server' | 'price'>,
+    caller: { accountId: string; isStranger?: boolean },
+  ): Release | null;
   /** What accounts set for servers. */
   secrets: Pick<AccountMounts, 'namesOf' | 'lacks' | 'takes' | 'set'>;
   /** How accounts sign in to servers. */
@@ -136,7 +145,7 @@ export const createMounts = ({
   const mounts = new Map(
     listed.map((config) => [config.name, createMount(config, { ...parts, onTools: () => (list = null) })]),
   );
-  const takeTurn = createTurns(configs);
+  const takeTurn = createTurns(configs, max);
   const mountOf = (owner: Owner) => accounts.mountOf(owner) ?? mounts.get(owner.server);
 
   const refreshPins = async (): Promise<void> => {
@@ -199,15 +208,24 @@ const openPayers = (
     ),
   );
 
-/** Counts the calls of an account at a server. The server counts all calls together, and the wait for it is another one. */
-const createTurns = (configs: readonly MountConfig[]): Mounts['takeTurn'] => {
-  const turns = new Map(
-    configs.map(({ name, concurrentCalls: owner }) => [
-      name,
-      createFairShareLimiter({ total: Infinity, perOwner: { owner } }),
-    ]),
+/**
+ * Counts the calls of an account at a server. The server counts all calls together, and the wait for it is another one.
+ * Accounts of strangers cost nothing, so together they get half of a server, and of the processes of accounts.
+ */
+const createTurns = (configs: readonly MountConfig[], max: number): Mounts['takeTurn'] => {
+  const ofAccounts = new Set(
+    configs.flatMap(({ name, perAccount }) => (perAccount.length > 0 ? [name] : [])),
   );
-  return ({ server }, owner) => turns.get(server)?.tryAcquire({ owner }) ?? null;
+  const shares = configs.map(({ name, concurrentCalls }) => [`account at ${name}`, concurrentCalls] as const);
+  const turns = createFairShareLimiter<string>({
+    total: Infinity,
+    perOwner: { ...Object.fromEntries(shares), calls: maxCalls / 2, processes: Math.floor(max / 2) },
+  });
+  return ({ server, price }, { accountId, isStranger }) => {
+    const strangers = ofAccounts.has(server) ? { processes: 'strangers' } : { calls: server };
+    const shared = isStranger === true && price === 0n ? strangers : {};
+    return turns.tryAcquire({ [`account at ${server}`]: accountId, ...shared });
+  };
 };
 
 /** A tool as callers see it; none if it has a problem. */

@@ -175,12 +175,9 @@ const payOwed = async (
 };
 
 /** Refuses a job because too many of its kind are active. */
-export const tooManyActive = (): AppError =>
-  new AppError(
-    'too_many_active_jobs',
-    'This account has as many jobs of this kind under way as it may. Wait until one ends.',
-    { retryAfterSeconds: activeRetrySeconds },
-  );
+export const tooManyActive = (
+  message = 'This account has as many jobs of this kind under way as it may. Wait until one ends.',
+): AppError => new AppError('too_many_active_jobs', message, { retryAfterSeconds: activeRetrySeconds });
 
 /** Refuses a request because the balance is too low. `needed` is the smallest hold of the request. */
 const insufficientBalance = ({ needed, available }: { needed: Nano; available: Nano }): AppError =>

@@ -177,7 +177,8 @@ describe.each(engines.all)('a mounted tool on $engine', ({ databaseUrl }) => {
     const { mounts, store } = sale.gateway.services;
     const account = await store.findWalletAccount({ wallet: wallet.name, isSandbox: true });
     const before = sale.runs('work');
-    const turns = Array.from({ length: 32 }, () => mounts.takeTurn({ server: 'shop' }, account?.id ?? ''));
+    const caller = { accountId: account?.id ?? '' };
+    const turns = Array.from({ length: 32 }, () => mounts.takeTurn({ server: 'shop', price: 1n }, caller));
     const paid = await sale.charged(async () => {
       const refused = await sale.pay(wallet, 'work');
       expect([refused.status, await codeOf(refused)]).toEqual([429, 'too_many_active_jobs']);

@@ -166,14 +166,18 @@ const countCall = (
   { accountLimiter }: Pick<Services, 'accountLimiter'>,
 ): Promise<unknown> => accountLimiter.consume(accountId, callsPerMinute, `calls of ${server}`);
 
+const tooManyOfStrangers =
+  'This account, or all accounts of wallets without money together, have as many calls of this server under way as they ' +
+  'may. Wait until one ends, or add money to the account.';
+
 /** Returns a function that ends the turn. Throws AppError 429 if the account has too many calls of the server at once. */
 const takeTurn = (
   tool: OfferedTool,
-  { caller: { accountId } }: AccountCall,
+  { caller }: AccountCall,
   { mounts }: Pick<Services, 'mounts'>,
 ): (() => void) => {
-  const release = mounts.takeTurn(tool, accountId);
-  if (release === null) throw tooManyActive();
+  const release = mounts.takeTurn(tool, caller);
+  if (release === null) throw tooManyActive(caller.isStranger === true ? tooManyOfStrangers : undefined);
   return () => release();
 };
 

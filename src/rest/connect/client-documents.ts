@@ -39,7 +39,8 @@ export const createClientDocuments = ({
     queue: { total: waiting },
   });
 
-  const download = async (url: string, signal: AbortSignal): Promise<string> => {
+  const download = async (url: string): Promise<string> => {
+    const signal = AbortSignal.timeout(totalMs);
     const { body } = await outbound.download(url, { maxBytes, totalMs, signal, redirects: 0 });
     const text = Buffer.concat(await body.toArray({ signal })).toString();
     assertRedirects((JSON.parse(text) as { redirect_uris?: unknown }).redirect_uris);
@@ -56,10 +57,16 @@ export const createClientDocuments = ({
       const url = input instanceof Request ? input.url : String(input);
       const key = { model, id: sha256(url) };
       const now = clock.now();
-      const signal = AbortSignal.timeout(totalMs);
+      // An address is not to blame for the wait in the line here, nor for the store.
+      let isBad = false;
       try {
         const owner = new URL(url).host;
-        const text = await limiter.run({ owner }, { signal }, () => download(url, signal));
+        const text = await limiter.run({ owner }, { signal: AbortSignal.timeout(totalMs) }, () =>
+          download(url).catch((error: unknown) => {
+            isBad = true;
+            throw error;
+          }),
+        );
         await store.putOAuthRecord({
           ...key,
           payload: text,
@@ -74,7 +81,7 @@ export const createClientDocuments = ({
       } catch (error) {
         const kept = await store.findOAuthRecord({ ...key, now });
         if (kept !== null) return answer(kept.payload);
-        bad.set(url, true);
+        if (isBad) bad.set(url, true);
         throw error;
       }
     },

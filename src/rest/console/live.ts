@@ -19,7 +19,9 @@ const lookEveryMs = 2_000;
 /** The browser opens the stream again. */
 const longestMs = 3_600_000;
 const maxOfSession = 3;
-const maxOfOwner = 50;
+const maxOfOwner = 6;
+/** Each stream costs three reads of the store at each look. A page without one polls. */
+const maxOfGroup = 200;
 
 const sessionEnded = (): AppError => new AppError('invalid_api_key', 'The session has ended. Sign in again.');
 
@@ -32,18 +34,21 @@ const tooManyWindows = (): AppError =>
 interface Watched {
   /** The account, or the operator's key. */
   owner: string;
+  /** Accounts of strangers cost nothing, so their streams take no place of others. */
+  group: Role | 'stranger';
   hasKey(): Promise<boolean>;
   readState(): Promise<string>;
 }
 
 const watchAs = {
   customer: async (keyHash: string, options: LiveOptions): Promise<Watched> => {
-    const { accountId } = await createFindCaller(options)(keyHash);
+    const { accountId, isStranger } = await createFindCaller(options)(keyHash);
     const readState = async (): Promise<string> => {
       const account = await options.store.getAccount(accountId);
       return `${account?.balance} ${account?.held}`;
     };
-    return { owner: accountId, hasKey: () => isCustomer(keyHash, options), readState };
+    const group = isStranger === true ? 'stranger' : 'customer';
+    return { owner: accountId, group, hasKey: () => isCustomer(keyHash, options), readState };
   },
   operator: async (keyHash: string, options: LiveOptions): Promise<Watched> => {
     const find = () => findOperator(options, keyHash);
@@ -51,6 +56,7 @@ const watchAs = {
     if (key === null) throw sessionEnded();
     return {
       owner: key.id,
+      group: 'operator',
       hasKey: async () => (await find()) !== null,
       readState: () => options.store.readPulse(undefined),
     };
@@ -65,7 +71,7 @@ export const createServeLive = (options: LiveOptions) => {
   const { log, refusing } = options;
   const places = createFairShareLimiter({
     total: Infinity,
-    perOwner: { session: maxOfSession, owner: maxOfOwner },
+    perOwner: { session: maxOfSession, owner: maxOfOwner, group: maxOfGroup },
   });
 
   return async (
@@ -77,11 +83,11 @@ export const createServeLive = (options: LiveOptions) => {
     const id = idOf(request, role, options);
     const keyHash = await readSession(request, role, options);
     if (id === null || keyHash === null) throw sessionEnded();
-    const { owner, hasKey, readState } = await watchAs[role](keyHash, options);
+    const { owner, group, hasKey, readState } = await watchAs[role](keyHash, options);
     const left = new AbortController();
     response.once('close', () => left.abort());
     if (response.destroyed) return;
-    const release = places.tryAcquire({ session: id, owner });
+    const release = places.tryAcquire({ session: id, owner, group });
     if (release === null) throw tooManyWindows();
     const over = startDeadline({ totalMs: longestMs, signals: [left.signal, refusing] });
     const isOpen = async (): Promise<boolean> =>

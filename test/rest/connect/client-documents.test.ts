@@ -26,6 +26,7 @@ const documents: Record<string, object> = {
     redirect_uris: ['https://vscode.dev/redirect', 'http://127.0.0.1/', 'http://localhost/'],
     token_endpoint_auth_method: 'none',
   },
+  'https://vscode.dev/new/client-metadata.json': { redirect_uris: ['https://vscode.dev/redirect'] },
   'https://evil.example/client.json': { redirect_uris: ['javascript:alert(1)'] },
 };
 
@@ -33,11 +34,14 @@ let gateway: TestGateway;
 let server: Listening;
 let asked: string[] = [];
 let isDown = false;
+/** Until it resolves, the addresses of .slow.example do not answer. */
+let held = Promise.resolve();
 
 const outbound: Pick<Outbound, 'download'> = {
   download: async (url, { maxBytes, redirects }) => {
     asked.push(url);
     expect([maxBytes, redirects]).toEqual([5_000, 0]);
+    if (url.includes('.slow.example')) await held;
     const document = documents[url];
     if (isDown || document === undefined) throw new OutboundError('unreachable', 'It does not answer.');
     const text = JSON.stringify({ client_id: url, ...document });
@@ -169,6 +173,24 @@ describe('an assistant that describes itself at an address', () => {
         (await enter(authorize('https://gone.example/client.json', 'https://gone.example/'))).status,
       ).toBe(400);
     expect(asked).toEqual(['https://gone.example/client.json']);
+  });
+
+  it('is asked for later when too many others were asked for just now', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    held = promise;
+    let refused = 0;
+    const others = Array.from({ length: 80 }, async (_, index) => {
+      const host = `https://h${index}.slow.example`;
+      await enter(authorize(`${host}/client.json`, `${host}/`));
+      refused += 1;
+    });
+    // Eight are asked for, 64 wait.
+    await expect.poll(() => refused, { timeout: 30_000 }).toBe(8);
+    const page = authorize('https://vscode.dev/new/client-metadata.json', 'https://vscode.dev/redirect');
+    expect((await enter(page)).status).toBe(400);
+    resolve();
+    await Promise.all(others);
+    expect((await enter(page)).status).toBe(200);
   });
 
   it('is not asked for at a port of its own', async () => {

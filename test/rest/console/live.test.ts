@@ -2,6 +2,7 @@ import { queryObjects } from 'node:v8';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startTestGateway, type TestGateway } from '../../e2e/start-test-gateway.ts';
 import { openAccount } from '../../mcp/open-account.ts';
+import { openWallet } from '../../mcp/open-wallet.ts';
 import { issueOperator, signInTo, type ConsoleClient } from './console-client.ts';
 
 let gateway: TestGateway;
@@ -82,6 +83,36 @@ describe('the stream of a page of the console', () => {
     await customer.call('/console/session', { method: 'DELETE' });
     await Promise.all(opened.map(({ reading }) => reading));
     expect((await customer.call('/console/live')).status).toBe(401);
+  });
+
+  it('is open six times an account', async () => {
+    const { apiKey } = await openAccount(gateway.services);
+    const sessions = await Promise.all([1, 2, 3].map(() => signInTo(gateway.url, apiKey)));
+    const opened = await Promise.all(sessions.flatMap((one) => [listen(one), listen(one)]));
+    expect(new Set(opened.map(({ status }) => status))).toEqual(new Set([200]));
+    expect((await sessions[0]!.call('/console/live')).status).toBe(429);
+    for (const one of sessions) await one.call('/console/session', { method: 'DELETE' });
+    await Promise.all(opened.map(({ reading }) => reading));
+  });
+
+  it('is open so often for wallets without money together, and then still for all others', async () => {
+    const wallets = await Promise.all(
+      Array.from({ length: 34 }, async () => {
+        const apiKey = await openWallet(gateway.services);
+        const sessions = await Promise.all([1, 2].map(() => signInTo(gateway.url, apiKey)));
+        return sessions.flatMap((one) => [one, one, one]);
+      }),
+    );
+    const opened = await Promise.all(wallets.flat().map((one) => listen(one)));
+    const refused = opened.filter(({ status }) => status === 429);
+    expect(refused.length).toBe(4);
+    const customer = await openCustomer();
+    const operator = await signInTo(gateway.url, (await issueOperator(gateway.services)).key);
+    const others = [await listen(customer), await listen(operator, '/console/admin/live')];
+    expect(others.map(({ status }) => status)).toEqual([200, 200]);
+    for (const one of [...new Set(wallets.flat()), customer, operator])
+      await one.call('/console/session', { method: 'DELETE' });
+    await Promise.all([...opened, ...others].map(({ reading }) => reading));
   });
 
   it('leaves nothing in memory when it has ended or was refused', async () => {
