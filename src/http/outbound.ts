@@ -26,10 +26,13 @@ export type OutboundFailure =
 export class OutboundError extends Error {
   override readonly name = 'OutboundError';
   readonly failure: OutboundFailure;
+  /** Of a `timeout`: the time of the whole answer was over, however much of it had come. */
+  readonly isCut: boolean;
 
-  constructor(failure: OutboundFailure, message: string, options?: { cause?: unknown }) {
+  constructor(failure: OutboundFailure, message: string, options: { cause?: unknown; isCut?: boolean } = {}) {
     super(message, options);
     this.failure = failure;
+    this.isCut = options.isCut === true;
   }
 }
 

@@ -161,7 +161,7 @@ const startDeadlineOf = ({ timeouts, signal }: Pick<HttpRequest, 'timeouts' | 's
   startDeadline({
     totalMs: timeouts.totalMs,
     signals: signal === undefined || signal === null ? [] : [signal],
-    toError: (ms) => tooLate(`it took longer than ${ms} ms`),
+    toError: (ms) => tooLate(`it took longer than ${ms} ms`, { isCut: true }),
   });
 
 const toDispatch = (url: string | URL, headers: HttpRequest['headers']) => {
@@ -222,8 +222,8 @@ const guard = (
   };
 };
 
-const tooLate = (how: string): OutboundError =>
-  new OutboundError('timeout', `The call reached its timeout: ${how}.`);
+const tooLate = (how: string, options?: { isCut: boolean }): OutboundError =>
+  new OutboundError('timeout', `The call reached its timeout: ${how}.`, options);
 
 export const tooLarge = (maxBytes: number): OutboundError =>
   new OutboundError('too_large', `The answer is larger than ${maxBytes} bytes.`);

@@ -247,6 +247,8 @@ export const createRunTextJob =
     let route: ServedRoute = { provider: 'none', model: '', isSandbox: false };
     let finishReason: FinishReason | null = null;
     let usage: TextUsage | null = null;
+    // A payment that is settled after the work is not held open for longer, so the rest would be free.
+    const endsAt = job.unpaidBy === null ? Infinity : performance.now() + job.deadlineAt - job.createdAt;
     const take = (event: TextEvent): void => {
       if (event.type === 'finish') finishReason = event.reason;
       else if (event.type === 'usage') ({ usage } = event);
@@ -257,7 +259,7 @@ export const createRunTextJob =
     };
     try {
       await routesFor(job.model).answer(
-        { messages, maxOutputTokens, options, isWhole },
+        { messages, maxOutputTokens, options, isWhole, endsAt },
         {
           signal,
           emit: take,

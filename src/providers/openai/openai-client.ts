@@ -59,14 +59,18 @@ export const createOpenAiClient = (
     /** Posts JSON and hands over the JSON of the answer: of each event up to `[DONE]` as it comes, or of the whole. */
     complete: async (path: string, request: UpstreamRequest, reading: Reading): Promise<void> => {
       const kept: Buffer[] = [];
-      const { isStreamed, silenceMs, onWhole } = reading;
+      const { isStreamed, silenceMs, longestMs, onWhole } = reading;
       const { read, end, isDone } = createValueReader(reading);
       // A few services stream although they were not asked to.
       const hasEvents = (head: AnswerHead): boolean =>
         isSuccess(head) && (isStreamed || /^text\/event-stream/i.test(String(head.headers['content-type'])));
       const head = await upstream.receive(`${baseUrl}${path}`, {
         ...toRequest(request),
-        timeouts: { ...timeouts, firstByteMs: timeouts.firstByteMs + silenceMs },
+        timeouts: {
+          ...timeouts,
+          firstByteMs: timeouts.firstByteMs + silenceMs,
+          totalMs: Math.min(timeouts.totalMs, longestMs),
+        },
         limits: (answer) => (hasEvents(answer) ? eventLimits : { totalBytes: completionBytes }),
         onData: (chunk, answer) => {
           if (hasEvents(answer)) read(chunk, answer);
@@ -118,6 +122,8 @@ interface Reading {
   isStreamed: boolean;
   /** How much longer than usual the first byte may take. */
   silenceMs: number;
+  /** The most time of the whole answer, if the service allows more. */
+  longestMs: number;
   onEvent: (value: unknown) => void;
   onWhole: (value: unknown) => void;
 }

@@ -1,3 +1,4 @@
+import { OutboundError } from '../../http/outbound.ts';
 import { ProviderError } from '../provider-error.ts';
 import type {
   TextCall,
@@ -26,6 +27,10 @@ const slowerThanKnown = 4;
 const isRefusal = (error: unknown): boolean =>
   error instanceof ProviderError && error.failure === 'fatal' && error.code === 'invalid_parameter';
 
+/** Tells whether our own limit of time ended an answer. */
+const isCut = (error: unknown): boolean =>
+  error instanceof ProviderError && error.cause instanceof OutboundError && error.cause.isCut;
+
 /** Text by chat completions of an OpenAI-compatible upstream: as a stream, or in one piece where that is safe. */
 export const createOpenAiText = ({ client, counter }: OpenAiTextOptions): TextProvider => {
   const pace = createAnswerPace();
@@ -51,25 +56,31 @@ export const createOpenAiText = ({ client, counter }: OpenAiTextOptions): TextPr
     };
     const begunAt = performance.now();
     const body = JSON.stringify(toRequestBody(request, { limitField: limit, isStreamed }));
-    await client.complete(
-      '/chat/completions',
-      { body, signal },
-      {
-        isStreamed,
-        silenceMs: isStreamed ? 0 : slowerThanKnown * pace.longestMs(request),
-        onEvent: (value) => tell(reader.read(value)),
-        onWhole: (value) => tell(reader.readWhole(value)),
+    const reading = {
+      isStreamed,
+      silenceMs: isStreamed ? 0 : slowerThanKnown * pace.longestMs(request),
+      longestMs: (request.endsAt ?? Infinity) - begunAt,
+      onEvent: (value: unknown) => tell(reader.read(value)),
+      onWhole: (value: unknown) => tell(reader.readWhole(value)),
+    };
+    const cutReason = await client.complete('/chat/completions', { body, signal }, reading).then(
+      () => null,
+      (error: unknown) => {
+        // The caller has what came until then, which would be free if long answers failed.
+        if (sent.length > 0 && isCut(error)) return 'length' as const;
+        throw error;
       },
     );
     const ms = performance.now() - begunAt;
     signal.throwIfAborted();
-    const reason = reader.finishReason();
+    const reason = reader.finishReason() ?? cutReason;
     if (reason === null)
       throw new ProviderError('the upstream ended its answer without a finish reason', {
         failure: 'ambiguous',
       });
     emit({ type: 'finish', reason });
-    const reported = reader.usage();
+    // The usage of a whole answer comes last.
+    const reported = cutReason === null ? reader.usage() : null;
     const isCounted = reported !== null && (reported.completionTokens > 0 || sent.join('') === '');
     const usage = isCounted ? reported : await countUsage(request, sent, { counter, signal });
     pace.learn(request.model, { ms, tokens: usage.completionTokens });

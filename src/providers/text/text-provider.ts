@@ -24,6 +24,8 @@ export interface TextRequest {
   options: { [name: string]: Json };
   /** True: nobody reads the answer before its end, so it may come in one piece. */
   isWhole: boolean;
+  /** When the answer must have ended, by `performance.now()`. Default: it may take as long as the provider allows. */
+  endsAt?: number;
 }
 
 export interface TextUsage {
@@ -75,7 +77,10 @@ export interface TextCall {
   emit(event: TextEvent): void;
 }
 
-/** A source of text. Throws ProviderError. Ends soon after `signal` aborts, by throwing the signal's reason. */
+/**
+ * A source of text. Throws ProviderError. Ends soon after `signal` aborts, by throwing the signal's reason. An answer that has
+ * begun and takes too long ends with the finish reason `length`.
+ */
 export interface TextProvider {
   answer(request: TextRequest, call: TextCall): Promise<void>;
 }

@@ -17,15 +17,18 @@ const gather = (pieces: JobEvent[], isLegacyCall = false) => {
   return answer.message();
 };
 
-/** Runs a chat job whose upstream answers these events. */
-const run = (events: TextEvent[]) =>
+/** Runs a chat job whose upstream answers these events. `onAsked` gets the time at which its answer must end. */
+const run = (events: TextEvent[], job = chatJob, onAsked = (_endsAt?: number): void => undefined) =>
   createRunChat({
     costOf: () => null,
     routesFor: () => ({
-      answer: async (_request, { emit }) => events.forEach(emit),
+      answer: async ({ endsAt }, { emit }) => {
+        onAsked(endsAt);
+        events.forEach(emit);
+      },
     }),
     log: silentLog,
-  })(chatJob, {
+  })(job, {
     work: {
       messages: [],
       options: {},
@@ -78,6 +81,24 @@ describe('gathering an answer', () => {
         { type: 'finish', reason: 'length' },
       ]),
     ).resolves.toMatchObject({ result: { choices: [{ finish_reason: 'length' }] } });
+  });
+
+  it('ends by the deadline of its job where a payment waits for what it costs', async () => {
+    const whole: TextEvent[] = [
+      { type: 'usage', usage },
+      { type: 'finish', reason: 'stop' },
+    ];
+    const job = { ...chatJob, deadlineAt: chatJob.createdAt + 300_000 };
+    const endOf = async (unpaidBy: string | null): Promise<number> => {
+      const asked = Promise.withResolvers<number>();
+      await run(whole, { ...job, unpaidBy }, (endsAt = Infinity) => asked.resolve(endsAt));
+      return asked.promise;
+    };
+    const before = performance.now();
+    expect(await endOf(null)).toBe(Infinity);
+    const end = await endOf('payment');
+    expect(end).toBeGreaterThanOrEqual(before + 300_000);
+    expect(end).toBeLessThanOrEqual(performance.now() + 300_000);
   });
 
   it('refuses an answer without an end', () => {

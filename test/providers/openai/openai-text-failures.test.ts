@@ -114,7 +114,7 @@ describe('a failure', () => {
       { kind: 'broken', chat: shortChat, after: 1, ending: 'stall' },
       { idleMs: 100 },
     ],
-    ['an answer without end', { kind: 'endless', everyMs: 20 }, { totalMs: 300 }],
+    ['an answer that has not begun in time', { kind: 'silence' }, { totalMs: 100 }],
     ['a reset before the headers', { kind: 'hang-up' }, {}],
     ['a reset in the stream', { kind: 'broken', chat: shortChat, after: 1, ending: 'reset' }, {}],
     ['an early end', { kind: 'broken', chat: shortChat, after: 1, ending: 'end' }, {}],

@@ -1,0 +1,57 @@
+import { expect, describe, it } from 'vitest';
+import type { ProviderTimeouts } from '../../../src/providers/remote-settings.ts';
+import type { TextEvent } from '../../../src/providers/text/text-provider.ts';
+import { chatStream, shortChat, type StubChat } from '../stub-upstream.ts';
+import { request, told, useStub } from './ask-stub.ts';
+
+const used = useStub();
+const limit = 1_000;
+
+/** The upstream sends this much of an answer, and then nothing. */
+const begin = (chat: Partial<StubChat>): void => {
+  const begun = chatStream({ ...shortChat, ...chat, finish: null, done: false });
+  const { promise: never } = Promise.withResolvers<string>();
+  used.stub.script({
+    kind: 'raw',
+    chunks: (async function* () {
+      yield begun;
+      yield await never;
+    })(),
+  });
+};
+
+/** The prompt has 9 tokens by our own count. */
+const end = (completionTokens: number): TextEvent[] => [
+  { type: 'finish', reason: 'length' },
+  { type: 'usage', usage: { promptTokens: 9, completionTokens, cachedTokens: null, reasoningTokens: null } },
+];
+
+describe.each<[string, Partial<ProviderTimeouts>, () => { endsAt?: number }]>([
+  ['the provider', { totalMs: limit }, () => ({})],
+  ['the call', {}, () => ({ endsAt: performance.now() + limit })],
+])('an answer that is not whole when the time of %s is over', (_whose, timeouts, more) => {
+  const ask = (): Promise<TextEvent[]> => told(used.createText(timeouts), { ...request, ...more() });
+
+  it('ends there, with the tokens that came', async () => {
+    begin({ usage: null });
+    expect(await ask()).toEqual([
+      { type: 'content', text: 'Hello' },
+      { type: 'content', text: ' world' },
+      ...end(2),
+    ]);
+  });
+
+  it('is counted by us, as an upstream tells the tokens at its end', async () => {
+    begin({ usage: { prompt_tokens: 7, completion_tokens: 1 } });
+    expect((await ask()).slice(2)).toEqual(end(2));
+  });
+
+  it('may end within the arguments of a call', async () => {
+    begin({ pieces: [], toolCalls: [{ id: 'c', name: 'f', arguments: ['{"city":'] }], usage: null });
+    expect(await ask()).toEqual([
+      { type: 'tool_call', index: 0, id: 'c', name: 'f', arguments: '' },
+      { type: 'tool_call', index: 0, arguments: '{"city":' },
+      ...end(4),
+    ]);
+  });
+});
