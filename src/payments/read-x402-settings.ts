@@ -3,15 +3,15 @@ import { ConfigError } from '../kit/errors.ts';
 import { withoutTrailingSlash } from '../kit/settings.ts';
 import type { NetworkFamily, PaymentAsset } from './chains/core/network-family.ts';
 import { paymentNetworks, findFamily, networkFamilies } from './chains/networks.ts';
-import { dialects } from './wire/dialects.ts';
-import type {
-  CdpKey,
-  FacilitatorEndpoint,
-  FacilitatorConfig,
-  NetworkSection,
-  X402NetworkConfig,
-  X402Values,
-  x402Section,
+import {
+  dialects,
+  type CdpKey,
+  type FacilitatorEndpoint,
+  type FacilitatorConfig,
+  type NetworkSection,
+  type X402NetworkConfig,
+  type X402Values,
+  type x402Section,
 } from './x402-settings.ts';
 
 type Section = z.output<typeof x402Section>;

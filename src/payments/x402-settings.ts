@@ -10,7 +10,8 @@ import {
 } from '../kit/settings.ts';
 import type { FamilyVariable, NetworkFamily, PaymentAsset } from './chains/core/network-family.ts';
 import { findFamily, networkFamilies } from './chains/networks.ts';
-import { dialects } from './wire/dialects.ts';
+import type { Dialect } from './wire/dialect.ts';
+import { mpp } from './wire/mpp.ts';
 
 export interface X402NetworkConfig {
   /** CAIP-2, one of the networks known to src/payments/chains/networks.ts. */
@@ -56,6 +57,9 @@ const familyVariables: FamilyVariables = Object.fromEntries(
     Object.entries(variables).map(([name, schema]) => [`${settingPrefix}_${name}`, schema]),
   ),
 );
+
+/** Every dialect that can be switched on. */
+export const dialects = [mpp] as const satisfies readonly Dialect[];
 
 type DialectVariable = (typeof dialects)[number]['setting'];
 

@@ -34,7 +34,7 @@ import { beginBackgroundWork } from './background-work.ts';
 
 export { nothingWrong, type Challenge } from '../wire/challenge.ts';
 export type { PriceRange, SaleDescription, SoldItem } from '../wire/sold-resources.ts';
-export type { Dialect } from '../wire/dialects.ts';
+export type { Dialect } from '../wire/dialect.ts';
 export { hasProof, type Proofs } from '../wire/parse-proof.ts';
 export { signInFields, signInHeader, signInWithX, toSignedText } from '../wire/sign-in-with-x.ts';
 export { replayLifeMs } from './purchase.ts';

@@ -12,7 +12,6 @@ import {
   type ResourceInfo,
 } from '../chains/core/wire.ts';
 import { offerReceipt, toOffersExtension, type SignedOffer, type SignOffers } from './signed-documents.ts';
-import type { DialectProblem } from './dialects.ts';
 import { gasSponsoring, gasSponsoringDeclaration } from './extensions.ts';
 import type {
   FundsQuestion,
@@ -51,6 +50,14 @@ export interface Challenge {
     /** Says why a credential was refused; null without a credential. */
     problem: DialectProblem | null;
   };
+}
+
+/** Problem details (RFC 9457). */
+export interface DialectProblem {
+  type: string;
+  title: string;
+  status: 402;
+  detail: string;
 }
 
 /** EVM buyers sign it into their proof. It leaves room to settle again after an outage. */

@@ -5,8 +5,8 @@ import { toIso } from '../../kit/clock.ts';
 import { randomBase62 } from '../../kit/ids.ts';
 import { canonicalJson } from '../../kit/json.ts';
 import { decodeBase64Json, integerText } from '../chains/core/wire.ts';
-import { maxTimeoutSeconds, offeredTerms, type OfferedTerms } from './challenge.ts';
-import type { Credential, Dialect, DialectBinding, DialectProblem } from './dialects.ts';
+import { maxTimeoutSeconds, offeredTerms, type DialectProblem, type OfferedTerms } from './challenge.ts';
+import type { Credential, Dialect, DialectBinding } from './dialect.ts';
 
 /**
  * MPP, the machine payments protocol over HTTP: the scheme "Payment" (draft-httpauth-payment-02) with the method "evm"

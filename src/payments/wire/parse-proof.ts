@@ -7,7 +7,7 @@ import {
   type PaymentScheme,
   type SignedPayload,
 } from '../chains/core/wire.ts';
-import type { Dialect, DialectRequest } from './dialects.ts';
+import type { Dialect, DialectRequest } from './dialect.ts';
 import { readPaymentIdentifier, readGasPermit, type GasPermit } from './extensions.ts';
 import type { PaymentNetwork } from '../chains/core/network-family.ts';
 import { findNetwork, requireNetwork } from '../chains/networks.ts';

@@ -4,7 +4,7 @@ import { evm } from 'mppx/client';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { describe, expect, it } from 'vitest';
 import type { PaymentMethod } from '../../../src/payments/wire/challenge.ts';
-import type { DialectBinding } from '../../../src/payments/wire/dialects.ts';
+import type { DialectBinding } from '../../../src/payments/wire/dialect.ts';
 import { mpp } from '../../../src/payments/wire/mpp.ts';
 import { paymentNetworks } from '../../../src/payments/chains/networks.ts';
 

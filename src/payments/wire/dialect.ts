@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Nano } from '../../kit/money.ts';
-import type { PaymentMethod } from './challenge.ts';
-import { mpp } from './mpp.ts';
+import type { DialectProblem, PaymentMethod } from './challenge.ts';
 
 /** A way to pay over HTTP beside x402. Its credentials are proofs of x402 in other words. */
 export interface Dialect {
@@ -56,14 +55,3 @@ export interface Credential {
   /** Returns the headers of a success. `settledAt`: epoch milliseconds. */
   writeReceipt: (paid: { transaction: string; settledAt: number }) => Readonly<Record<string, string>>;
 }
-
-/** Problem details (RFC 9457). */
-export interface DialectProblem {
-  type: string;
-  title: string;
-  status: 402;
-  detail: string;
-}
-
-/** Every dialect that can be switched on. */
-export const dialects = [mpp] as const satisfies readonly Dialect[];
