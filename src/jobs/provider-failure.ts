@@ -35,6 +35,10 @@ const toPublicError = (error: ProviderError): ErrorEnvelope => {
   ).toEnvelope();
 };
 
+/** True if no upstream took a call, and none takes one now. */
+export const everyRouteRests = (thrown: unknown): boolean =>
+  thrown instanceof ProviderError && thrown.everyRouteRests;
+
 /** Converts a ProviderError into a job's end, and logs it. Rethrows anything else, which the job runner logs as a fault. */
 export const toFailedOutcome = (
   thrown: unknown,

@@ -43,6 +43,8 @@ export class ProviderError extends Error {
   readonly retryAfterMs: number | undefined;
   /** The route that failed, and which attempt of the request that was. The router sets it. */
   asked: { provider: string; model: string; attempts: number; earlier?: EarlierFailure[] } | undefined;
+  /** No upstream took the call, and every route rests: a queued job can wait. The router sets it. */
+  everyRouteRests = false;
 
   constructor(message: string, options: ProviderErrorOptions) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });

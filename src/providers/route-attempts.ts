@@ -162,9 +162,14 @@ export const createRouteAttempts = <Provider>(
         turn = attempt < attemptsPerRequest ? await nextTurn(turn, error, signal) : null;
       }
     }
-    throw failures.at(-1) ?? allResting(routes);
+    const error = failures.at(-1) ?? allResting(routes);
+    error.everyRouteRests = failures.every(isRateLimit) && (failures.length === 0 || restMsOf(routes) > 0);
+    throw error;
   };
 };
+
+const isRateLimit = ({ failure, code }: ProviderError): boolean =>
+  failure === 'retry_same' && code === 'rate_limit_exceeded';
 
 /** Returns the last failure of each other provider. */
 const earlierOf = (failures: readonly ProviderError[], { provider: now }: ServedRoute): EarlierFailure[] => {

@@ -34,6 +34,7 @@ const run = (events: TextEvent[]) =>
       price: { unit: 'call', price: 0n },
       conversationId: null,
     },
+    isQueued: false,
     signal: new AbortController().signal,
     emit: () => undefined,
     served: () => undefined,
