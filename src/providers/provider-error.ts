@@ -54,6 +54,11 @@ export class ProviderError extends Error {
     this.retryAfterMs = options.retryAfterMs;
   }
 
+  /** The request is at fault, by the rules of the asked route at least. That says nothing about the provider. */
+  get isOfRequest(): boolean {
+    return this.failure === 'fatal' || this.code === 'invalid_parameter';
+  }
+
   /** Returns the facts for a line of the log. They have no stack, because the fault is not in this program. */
   facts(): object {
     const { asked, failure, code, message: reason, cause } = this;
