@@ -310,9 +310,8 @@ const createJobs = (parts: Base & Pick<Parts, 'providers' | 'media' | 'mounts' |
     ),
   };
   return createJobRunner({
-    store,
-    clock,
-    log,
+    ...parts,
+    restingSkus: providers.restingSkus,
     concurrency: { image: config.queuedJobsAtOnce, video: config.videoJobsAtOnce },
     resumable: ['video'],
     onWebhook: webhooks.wake,

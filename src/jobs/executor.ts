@@ -19,11 +19,15 @@ export type JobOutcome =
       metadata: JsonObject;
     }
   /** `result`: the part that can still be read, such as a failed response object. */
-  | { status: 'failed'; error: ErrorEnvelope; metadata: JsonObject; result?: Json };
+  | { status: 'failed'; error: ErrorEnvelope; metadata: JsonObject; result?: Json }
+  /** No upstream took it, because every route rests. Only a queued job may end an attempt so. */
+  | { status: 'queued' };
 
 export interface ExecutorContext {
   /** The work that was passed to `JobRunner.start`; absent if the job's row has it. */
   work?: unknown;
+  /** The job was claimed from the queue, and may go back there. Else somebody waits for it. */
+  isQueued: boolean;
   /** Aborts if the lease is lost or the process must end. */
   signal: AbortSignal;
   emit(event: JobEvent): void;

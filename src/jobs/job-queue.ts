@@ -18,7 +18,9 @@ export interface JobQueueOptions {
   beatMs?: number;
   /** Dead jobs are searched only after the store has answered every heartbeat for this long. */
   settleMs?: number;
-  running: ReadonlyMap<string, { abort: AbortController; lane: JobKind | null }>;
+  running: ReadonlyMap<string, { abort: AbortController; lane: JobKind | null; accountId: string }>;
+  /** Returns the SKUs that no upstream takes now. Their jobs stay in the queue, for other processes too. Default: none. */
+  restingSkus?: () => readonly string[];
   /** Dead and cancelled jobs whose end is being written, by id. */
   ending: Map<string, Promise<unknown>>;
   /** Aborts when the process takes no more jobs. */
@@ -77,16 +79,32 @@ export const createJobQueue = (options: JobQueueOptions) => {
 };
 
 const claimLane = async (
-  { store, clock, owner, running, launch }: JobQueueOptions,
+  { store, clock, owner, running, restingSkus, launch }: JobQueueOptions,
   kind: JobKind,
-  limit: number,
+  lanes: number,
 ): Promise<boolean> => {
-  const room = limit - [...running.values()].filter(({ lane }) => lane === kind).length;
+  const taken = [...running.values()].filter(({ lane }) => lane === kind);
+  const room = lanes - taken.length;
   if (room <= 0) return false;
+  // Turns order the queue alone: slow jobs of one account would else hold all lanes.
+  const share = Math.ceil(lanes / 2);
+  const accounts = [...Map.groupBy(taken, ({ accountId }) => accountId)];
+  const fullAccounts = accounts.filter(([, jobs]) => jobs.length >= share).map(([accountId]) => accountId);
+  const others = accounts.map(([, jobs]) => jobs.length).filter((count) => count < share);
+  // All claimed jobs may be of the account that has the most already.
+  const limit = Math.min(room, share - Math.max(0, ...others));
   const now = clock.now();
-  const jobs = await store.claimJobs({ owner, kind, limit: room, leaseUntil: now + leaseMs, now });
+  const jobs = await store.claimJobs({
+    owner,
+    kind,
+    limit,
+    leaseUntil: now + leaseMs,
+    now,
+    restingSkus: restingSkus?.() ?? [],
+    fullAccounts,
+  });
   for (const job of jobs) launch(job);
-  return jobs.length === room;
+  return jobs.length === limit;
 };
 
 /**

@@ -40,7 +40,7 @@ export type JobRunner = ReturnType<typeof createJobRunner>;
 
 export interface JobRunnerOptions extends Pick<
   JobQueueOptions,
-  'store' | 'clock' | 'log' | 'beatMs' | 'settleMs'
+  'store' | 'clock' | 'log' | 'beatMs' | 'settleMs' | 'restingSkus'
 > {
   executors: Partial<Record<JobKind, Executor>>;
   /** Maximum number of queued jobs of each kind that run here at once. Kinds that are not named are not claimed. */
@@ -57,6 +57,7 @@ export interface JobRunnerOptions extends Pick<
 
 interface RunningJob extends LiveJob {
   readonly kind: JobKind;
+  readonly accountId: string;
   readonly abort: AbortController;
   /** The kind of a job that was claimed from the queue; null otherwise. */
   readonly lane: JobKind | null;
@@ -151,14 +152,18 @@ const launch = (
   let provider: string | null = null;
   const context: ExecutorContext = {
     work,
+    isQueued: lane !== null,
     emit: feed.emit,
     served: (name) => (provider = name),
     signal: abort.signal,
     record,
   };
+  let isReturned = false;
   const runToEnd = async (): Promise<KnownJob> => {
     const outcome = await attempt(state, job, context);
-    return end(state, { ...job, progress }, outcome);
+    if (outcome.status !== 'queued') return end(state, { ...job, progress }, outcome);
+    isReturned = await store.returnJob({ id: job.id, owner });
+    throw new Error('every route of the job rests');
   };
   const finished = runToEnd().finally(() => {
     if (running.get(job.id) === live) running.delete(job.id);
@@ -166,7 +171,8 @@ const launch = (
     onEnd?.();
   });
   finished.catch((error: unknown) => {
-    if (draining.signal.aborted) log.info({ jobId: job.id }, 'a job is left to another process');
+    if (isReturned) log.info({ jobId: job.id }, 'a job is back in the queue while every route rests');
+    else if (draining.signal.aborted) log.info({ jobId: job.id }, 'a job is left to another process');
     else log.error({ err: error, jobId: job.id }, 'a job was lost by this process');
   });
   const live: RunningJob = {
@@ -178,6 +184,7 @@ const launch = (
     abort,
     lane,
     kind: job.kind,
+    accountId: job.accountId,
   };
   // The job was requeued by another process and claimed here again: the earlier attempt must stop.
   running.get(job.id)?.abort.abort(new LeaseLostError(job.id));
@@ -212,7 +219,7 @@ const attempt = async (
 const end = async (
   { store, clock, log, owner, eventBodies = {}, onWebhook }: RunnerState,
   job: Job,
-  outcome: JobOutcome,
+  outcome: Exclude<JobOutcome, { status: 'queued' }>,
 ): Promise<KnownJob> => {
   const { id, accountId } = job;
   const now = clock.now();

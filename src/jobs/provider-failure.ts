@@ -22,7 +22,7 @@ const publicText: Record<ProviderErrorCode, string> = {
     'The request was refused by the content policy. Nothing was charged. Change the prompt.',
   rate_limit_exceeded: 'The model is receiving too many requests. Nothing was charged. Try again shortly.',
   invalid_parameter:
-    'The model provider does not accept this request. Nothing was charged. Check its parameters.',
+    'The model provider does not accept this request. Nothing was charged. Check its parameters and its size.',
 };
 
 const longestExplanation = 1_000;
@@ -35,6 +35,10 @@ const toPublicError = (error: ProviderError): ErrorEnvelope => {
   ).toEnvelope();
 };
 
+/** True if no upstream took a call, and none takes one now. */
+export const everyRouteRests = (thrown: unknown): boolean =>
+  thrown instanceof ProviderError && thrown.everyRouteRests;
+
 /** Converts a ProviderError into a job's end, and logs it. Rethrows anything else, which the job runner logs as a fault. */
 export const toFailedOutcome = (
   thrown: unknown,
@@ -42,10 +46,10 @@ export const toFailedOutcome = (
 ): JobOutcome & { status: 'failed' } => {
   if (!(thrown instanceof ProviderError)) throw thrown;
   log.warn({ requestId, jobId: id, sku: model, ...thrown.facts() }, `a job failed upstream: ${kind}`);
-  const { asked, failure } = thrown;
+  const { asked } = thrown;
   const failedProviders = (asked?.earlier ?? []).map(({ provider }) => provider);
   // A wrong request says nothing about the provider.
-  if (asked !== undefined && failure !== 'fatal') failedProviders.push(asked.provider);
+  if (asked !== undefined && !thrown.isOfRequest) failedProviders.push(asked.provider);
   const metadata: JsonObject = failedProviders.length === 0 ? {} : { failedProviders };
   return { status: 'failed', error: toPublicError(thrown), metadata };
 };

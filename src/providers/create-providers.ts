@@ -75,6 +75,9 @@ export const createProviders = async (config: ProvidersConfig, options: CreatePr
     text: (sku: string) => routers.texts.get(sku) ?? notOnSale(sku),
     image: (sku: string) => routers.images.get(sku) ?? notOnSale(sku),
     video: (sku: string) => routers.videos.get(sku) ?? notOnSale(sku),
+    /** Returns the SKUs of images and videos that no route serves now, as far as this process knows. */
+    restingSkus: (): string[] =>
+      [...routers.images, ...routers.videos].filter(([, { restMs }]) => restMs() > 0).map(([sku]) => sku),
     /** Opens a begun video, as `resumeVideo`. */
     resume: (started: StartedVideo) => resumeVideo(started, sources.get(started.provider)?.opened.video),
     /** Serves other models by the providers that are open. Calls under way go on. Throws Error for another provider. */

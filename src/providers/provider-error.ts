@@ -43,6 +43,8 @@ export class ProviderError extends Error {
   readonly retryAfterMs: number | undefined;
   /** The route that failed, and which attempt of the request that was. The router sets it. */
   asked: { provider: string; model: string; attempts: number; earlier?: EarlierFailure[] } | undefined;
+  /** No upstream took the call, and every route rests: a queued job can wait. The router sets it. */
+  everyRouteRests = false;
 
   constructor(message: string, options: ProviderErrorOptions) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -50,6 +52,11 @@ export class ProviderError extends Error {
     this.code = options.code ?? 'upstream_error';
     this.explanation = options.explanation;
     this.retryAfterMs = options.retryAfterMs;
+  }
+
+  /** The request is at fault, by the rules of the asked route at least. That says nothing about the provider. */
+  get isOfRequest(): boolean {
+    return this.failure === 'fatal' || this.code === 'invalid_parameter';
   }
 
   /** Returns the facts for a line of the log. They have no stack, because the fault is not in this program. */

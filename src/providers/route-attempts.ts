@@ -79,8 +79,8 @@ const firstBackoffMs = 200;
 const attemptsPerRequest = 3;
 /** The same route is asked this often when there is another one. */
 const attemptsPerRoute = 2;
-/** How long a route rests after a rate limit when the upstream does not say. */
-const rateLimitRestMs = 1_000;
+/** How long a request waits after a rate limit when the upstream does not say. Others may ask the route meanwhile. */
+const rateLimitWaitMs = 1_000;
 /** A timer may end this much early. */
 const timerErrorMs = 5;
 
@@ -114,7 +114,8 @@ export const createRouteAttempts = <Provider>(
     const isLastRoute = index === routes.length - 1;
     if (!isLastRoute && (tries >= attemptsPerRoute || error.code === 'rate_limit_exceeded')) return null;
     const backoff = firstBackoffMs * 2 ** (tries - 1) * (0.5 + random() / 2);
-    const wait = Math.ceil(Math.max(backoff, route.breaker.restMs() + timerErrorMs, error.retryAfterMs ?? 0));
+    const asked = error.retryAfterMs ?? (isRateLimit(error) ? rateLimitWaitMs : 0);
+    const wait = Math.ceil(Math.max(backoff, route.breaker.restMs() + timerErrorMs, asked));
     if (wait > maxWaitMs) return null;
     return route.budget.spend() ? wait : null;
   };
@@ -162,9 +163,14 @@ export const createRouteAttempts = <Provider>(
         turn = attempt < attemptsPerRequest ? await nextTurn(turn, error, signal) : null;
       }
     }
-    throw failures.at(-1) ?? allResting(routes);
+    const error = failures.at(-1) ?? allResting(routes);
+    error.everyRouteRests = failures.every(isRateLimit) && (failures.length === 0 || restMsOf(routes) > 0);
+    throw error;
   };
 };
+
+const isRateLimit = ({ failure, code }: ProviderError): boolean =>
+  failure === 'retry_same' && code === 'rate_limit_exceeded';
 
 /** Returns the last failure of each other provider. */
 const earlierOf = (failures: readonly ProviderError[], { provider: now }: ServedRoute): EarlierFailure[] => {
@@ -195,8 +201,9 @@ export const settle = (
   const { provider, model } = route;
   if (error instanceof ProviderError) error.asked = { provider, model, attempts };
   if (!signal.aborted && error instanceof ProviderError) route.breaker.health.failed(error);
-  if (signal.aborted || !(error instanceof ProviderError) || error.failure === 'fatal') pass.released();
-  else if (error.code === 'rate_limit_exceeded') pass.coolDown(error.retryAfterMs ?? rateLimitRestMs);
+  if (signal.aborted || !(error instanceof ProviderError) || error.isOfRequest) pass.released();
+  else if (isRateLimit(error) && error.retryAfterMs !== undefined) pass.coolDown(error.retryAfterMs);
+  // Without a time, the limit may be of this one request. It closes the route only with many others.
   else pass.failed();
 };
 
@@ -243,8 +250,8 @@ const createRouteHealth = (clock: Clock) => {
       lastSuccessAt = clock.now();
     },
     /** A wrong request says nothing about the provider. */
-    failed: ({ failure, code }: ProviderError): void => {
-      if (failure === 'fatal') return;
+    failed: ({ failure, code, isOfRequest }: ProviderError): void => {
+      if (isOfRequest) return;
       count(1);
       lastFailure = { failure, code, at: clock.now() };
     },

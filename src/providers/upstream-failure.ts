@@ -46,14 +46,22 @@ const refusal = (message: string, complaint: Complaint): ProviderError =>
     explanation: moderationExplanation(complaint.message) || undefined,
   });
 
+/** OpenAI also refuses a request so that alone is larger than the limit of a minute. It never succeeds on this route. */
+const isTooLarge = ({ message }: Complaint): boolean => {
+  const [, limit, requested] = /\bLimit (\d+),.*\bRequested (\d+)/s.exec(message) ?? [];
+  return message.startsWith('Request too large') || Number(requested) > Number(limit);
+};
+
 const classify = (
-  { code, type }: Complaint,
+  complaint: Complaint,
   status: number | undefined,
 ): readonly [ProviderFailure, ProviderErrorCode] => {
+  const { code, type } = complaint;
   if (wrongRoute.has(code ?? '') || type === 'insufficient_quota')
     return ['retry_other', 'upstream_unavailable'];
   if (status === undefined) return ['ambiguous', 'upstream_error'];
   if (status === 400 || status === 413 || status === 422) return ['fatal', 'invalid_parameter'];
+  if (status === 429 && isTooLarge(complaint)) return ['retry_other', 'invalid_parameter'];
   if (status === 429) return ['retry_same', 'rate_limit_exceeded'];
   if (status === 503) return ['retry_same', 'upstream_unavailable'];
   if (status === 408 || status === 409 || status >= 500) return ['retry_same', 'upstream_error'];

@@ -157,25 +157,6 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
     expect(works[0]).toBe(work);
   });
 
-  it('runs no more queued jobs at once than its limit, and all of them in the end', async () => {
-    let running = 0;
-    let most = 0;
-    const both = Promise.withResolvers<void>();
-    const runner = runnerOf(async () => {
-      running += 1;
-      most = Math.max(most, running);
-      if (running === 2) both.resolve();
-      await both.promise;
-      await new Promise((resolve) => setTimeout(resolve, 20));
-      running -= 1;
-      return done;
-    });
-    const jobs = await Promise.all(Array.from({ length: 7 }, () => open()));
-    runner.begin();
-    for (const job of jobs) expect((await ended(runner, job)).status).toBe('done');
-    expect(most).toBe(2);
-  });
-
   it('shares the queue with another runner without doing anything twice', async () => {
     const starts: string[] = [];
     const execute: Executor = async (job) => {

@@ -135,6 +135,25 @@ describe('the providers of a configuration', () => {
     expect(await rejectionOf(ask(providers, 'chat-2'))).toMatchObject({ code: 'upstream_unavailable' });
   });
 
+  it('tell which images and videos no route serves for a while', async () => {
+    const [stub, spare] = [await startStub(), await startStub()];
+    const providers = await create(withUpstream(stub, spare));
+    const call = () =>
+      rejectionOf(
+        providers
+          .image('image-1')
+          .generate({ prompt: 'A fox', aspectRatio: '1:1', inputs: [] }, { signal: noAbort() }),
+      );
+    const busy = { kind: 'error', status: 429, headers: { 'retry-after': '30' } } as const;
+    stub.setDefault(busy);
+    spare.setDefault({ kind: 'error', status: 400 });
+    await call();
+    expect(providers.restingSkus()).toEqual([]);
+    spare.setDefault(busy);
+    await call();
+    expect(providers.restingSkus()).toEqual(['image-1']);
+  });
+
   it('refuse a SKU that is not on sale', async () => {
     const providers = await create(null);
     expect(() => providers.text('unknown')).toThrow(

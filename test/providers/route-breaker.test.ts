@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CircuitBreaker } from '../../src/kit/circuit-breaker.ts';
-import { ProviderError } from '../../src/providers/provider-error.ts';
+import { ProviderError, type ProviderErrorCode } from '../../src/providers/provider-error.ts';
 import { createRouteBreaker } from '../../src/providers/route-attempts.ts';
 
 const createClock = () => {
@@ -126,10 +126,13 @@ describe('the health of a route', () => {
   it('counts the calls of the last minutes, and no wrong requests', () => {
     const clock = createClock();
     const { health } = createRouteBreaker(clock);
-    const failed = (failure: 'fatal' | 'retry_same') =>
-      health.failed(new ProviderError('no', { failure, code: 'upstream_error' }));
+    const failed = (
+      failure: 'fatal' | 'retry_same' | 'retry_other',
+      code: ProviderErrorCode = 'upstream_error',
+    ) => health.failed(new ProviderError('no', { failure, code }));
     health.succeeded();
     failed('fatal');
+    failed('retry_other', 'invalid_parameter');
     clock.time += 60_000;
     failed('retry_same');
     expect(health.read()).toMatchObject({ calls: 2, failures: 1, lastSuccessAt: 1_000_000 });

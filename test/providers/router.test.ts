@@ -26,6 +26,7 @@ const failure = (options: ProviderErrorOptions): ProviderError => new ProviderEr
 const overloaded = failure({ failure: 'retry_same', code: 'upstream_error' });
 const wrongKey = failure({ failure: 'retry_other', code: 'upstream_unavailable' });
 const badRequest = failure({ failure: 'fatal', code: 'invalid_parameter' });
+const tooLarge = failure({ failure: 'retry_other', code: 'invalid_parameter' });
 const timedOut = failure({ failure: 'ambiguous', code: 'upstream_error' });
 const rateLimited = (retryAfterMs?: number): ProviderError =>
   failure({
@@ -177,6 +178,22 @@ describe('a text router', () => {
     expect(served.map(({ provider }) => provider)).toEqual(['provider-1', 'provider-1', 'provider-0']);
   });
 
+  it('asks a route again that gave no time with its rate limit, and leaves it when half of its calls fail', async () => {
+    const first = playing(rateLimited());
+    const { ask, clock } = setUp([first, playing(answer)]);
+    for (let count = 0; count < 15; count += 1) await ask();
+    expect(first.calls).toHaveLength(10);
+    clock.time += 10_000;
+    await ask();
+    expect(first.calls).toHaveLength(11);
+  });
+
+  it('waits a second for the only route when its rate limit has no time', async () => {
+    const { ask, pauses } = setUp([playing(rateLimited(), answer)]);
+    expect(contentOf(await ask())).toBe('hi');
+    expect(pauses).toEqual([1_000]);
+  });
+
   it('answers a long rate limit of the only route with the error itself, and then with the time to wait', async () => {
     const only = playing(rateLimited(30_000));
     const { ask } = setUp([only]);
@@ -201,11 +218,19 @@ describe('a text router', () => {
     expect(first.calls).toHaveLength(5);
   });
 
-  it('does not count a bad request against a route', async () => {
-    const only = playing(badRequest);
+  it.each([
+    ['bad', badRequest],
+    ['too large', tooLarge],
+  ])('does not count a request that is %s against a route', async (_name, error) => {
+    const only = playing(error);
     const { ask } = setUp([only]);
-    for (let count = 0; count < 30; count += 1) await rejectionOf(ask());
+    for (let count = 0; count < 30; count += 1) expect(await rejectionOf(ask())).toBe(error);
     expect(only.calls).toHaveLength(30);
+  });
+
+  it('gives a request that is too large for one route to the next', async () => {
+    const { ask } = setUp([playing(tooLarge), playing(answer)]);
+    expect(contentOf(await ask())).toBe('hi');
   });
 
   it('stops retrying when the budget is used up', async () => {

@@ -78,6 +78,50 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
       expect(await idsOf(9)).toEqual([ofMany[1], ofOne[1], ofMany[2], ofMany[3]]);
     });
 
+    it('leaves out SKUs whose routes rest, but not a video that was begun upstream', async () => {
+      const owner = await addAccount(store);
+      const open = (model: string) => openJob(store, opening(queuedJob(owner, { model, maxAttempts: 2 })));
+      const begun = await open('rests');
+      await claim();
+      await store.recordProgress({ id: begun, owner: worker, providerTask: '{}' });
+      await store.releaseJobs({ owner: worker, ids: [begun] });
+      const [resting, other] = [await open('rests'), await open('serves')];
+      const claimed = await claim({ restingSkus: ['rests', 'no other'] });
+      expect(claimed.map(({ id }) => id)).toEqual([begun, other]);
+      expect((await claim()).map(({ id }) => id)).toEqual([resting]);
+    });
+
+    it('leaves out accounts that have their share of the lanes', async () => {
+      const [full, other] = [await addAccount(store), await addAccount(store)];
+      const ofFull = await openJob(store, opening(queuedJob(full)));
+      const ofOther = await openJob(store, opening(queuedJob(other)));
+      expect((await claim({ fullAccounts: [full.accountId] })).map(({ id }) => id)).toEqual([ofOther]);
+      expect((await claim()).map(({ id }) => id)).toEqual([ofFull]);
+    });
+
+    it('takes back a job that no upstream took, with its turn, and as if it had not been tried', async () => {
+      const owner = await addAccount(store);
+      const first = await openJob(store, opening(queuedJob(owner), { now: start + 1 }));
+      const second = await openJob(store, opening(queuedJob(owner), { now: start + 2 }));
+      const theirs = await openJob(store, opening(runningJob(owner, { leaseOwner: 'worker-2' })));
+      expect((await claim({ limit: 1 })).map(({ id }) => id)).toEqual([first]);
+      await store.recordProgress({ id: first, owner: worker, providerTask: '{"state":"starting"}' });
+      expect(await store.returnJob({ id: first, owner: worker })).toBe(true);
+      expect(await store.getJob({ id: first, accountId: owner.accountId })).toMatchObject({
+        status: 'queued',
+        attempts: 0,
+        providerTask: null,
+        leaseOwner: null,
+        holdState: 'open',
+      });
+      for (const id of [first, theirs, 'no job'])
+        expect(await store.returnJob({ id, owner: worker })).toBe(false);
+      expect((await claim()).map(({ id, attempts }) => [id, attempts])).toEqual([
+        [first, 1],
+        [second, 1],
+      ]);
+    });
+
     it('returns no job after its deadline', async () => {
       const owner = await addAccount(store);
       await openJob(store, opening(queuedJob(owner, { deadlineAt: start + 50 })));

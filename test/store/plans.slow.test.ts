@@ -150,6 +150,7 @@ const plans: Plan[] = [
   { command: 'recordProgress', input: ids, indexes: [byKey('jobs')] },
   { command: 'renewLeases', input: ids, indexes: [byKey('jobs')] },
   { command: 'releaseJobs', input: ids, indexes: [byKey('jobs')] },
+  { command: 'returnJob', input: { id: 'j', owner: 'o' }, indexes: [byKey('jobs')] },
   { command: 'withdrawJob', input: { id: 'j', ...ids, accountId: 'a' }, indexes: [byKey('jobs')] },
   { command: 'listMedia', input: 'j', indexes: [/media_by_job/] },
   { command: 'listExpiredMedia', input: {}, indexes: [/media_to_remove/] },

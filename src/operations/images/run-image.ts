@@ -9,7 +9,7 @@ import type { RoutedImage } from '../../providers/router.ts';
 import type { Executor } from '../../jobs/executor.ts';
 import type { MediaLibrary } from '../../media/media-library.ts';
 import { outliveOutage } from '../../kit/repeat.ts';
-import { madeBy, toFailedOutcome } from '../../jobs/provider-failure.ts';
+import { everyRouteRests, madeBy, toFailedOutcome } from '../../jobs/provider-failure.ts';
 
 /** An image that a job edits: our own checked copy. */
 export interface ImageJobInput {
@@ -55,7 +55,7 @@ export const createRunImage = ({
 }: RunImageOptions): Executor => {
   const memory = createMemoryBudget({ totalBytes: memoryBytes, longestWaitMs });
 
-  return async (job, { signal }) => {
+  return async (job, { signal, isQueued }) => {
     const request = JSON.parse(job.request) as ImageJobRequest;
     const { inputs = [] } = request;
     // An image from text alone needs no memory for inputs.
@@ -72,6 +72,7 @@ export const createRunImage = ({
         { signal, onRoute: (chosen) => (route = chosen) },
       );
     } catch (error) {
+      if (isQueued && everyRouteRests(error)) return { status: 'queued' };
       return toFailedOutcome(error, { log, job, requestId: request.requestId });
     } finally {
       release();

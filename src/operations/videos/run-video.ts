@@ -17,7 +17,7 @@ import type { Job, Store } from '../../store/store.ts';
 import type { Executor, ExecutorContext, JobOutcome, ResultMedia } from '../../jobs/executor.ts';
 import type { MediaLibrary } from '../../media/media-library.ts';
 import { type ImageJobInput, sizeOf } from '../images/run-image.ts';
-import { madeBy, toFailedOutcome } from '../../jobs/provider-failure.ts';
+import { everyRouteRests, madeBy, toFailedOutcome } from '../../jobs/provider-failure.ts';
 
 /** A completed video can be downloaded for this long (docs/contract.md, "Video"). */
 export const videoKeepMs = 23 * 3_600_000;
@@ -92,6 +92,8 @@ export const createRunVideo = (options: RunVideoOptions): Executor => {
         return collect(job, work, { started, handle }, context, options);
       });
     } catch (error) {
+      // All videos are queued. An abort would leave the note that this one is being started.
+      if (everyRouteRests(error)) return { status: 'queued' };
       context.signal.throwIfAborted();
       return toFailedOutcome(error, { log: options.log, job, requestId: work.requestId });
     }

@@ -119,6 +119,17 @@ export const releaseJobs = write({
   read: eachOf(toId),
 });
 
+/**
+ * Queues a running job of `owner` again that no upstream took, as if it had not been claimed. False if `owner` does not
+ * hold it.
+ */
+export const returnJob = write({
+  text: `${queueAgain}, attempts = attempts - 1, provider_task = null
+    where id = $1 and status || '' = 'running' and lease_owner = $2 returning id`,
+  values: valuesOf<{ id: string; owner: string }>('id', 'owner'),
+  read: hasRows,
+});
+
 interface Progress {
   id: string;
   owner: string;
@@ -141,12 +152,20 @@ interface Claim {
   limit: number;
   leaseUntil: number;
   now: number;
+  /** SKUs of which only jobs with a task upstream are claimed. */
+  restingSkus?: readonly string[];
+  /** Accounts of which no jobs are claimed. */
+  fullAccounts?: readonly string[];
 }
+
+const isClaimable = ({ isOneOf }: Dialect, restingSkus: string, fullAccounts: string): string =>
+  `(provider_task is not null or not ${isOneOf('model', restingSkus)}) and not ${isOneOf('account_id', fullAccounts)}`;
 
 /** The sum stops the planner from using the index on the deadline. The index on turns needs no sort. */
 const claimAtOnce = statement({
-  text: `with due as (
+  text: (dialect) => `with due as (
       select id from jobs where status = 'queued' and deadline_at + 0 > $4 and kind = $1
+        and ${isClaimable(dialect, '$6', '$7')}
       order by turn, id limit $5 for update skip locked
     ), j as (
       update jobs set status = 'running', attempts = attempts + 1, lease_owner = $2, lease_until = $3,
@@ -154,14 +173,16 @@ const claimAtOnce = statement({
       from due where jobs.id = due.id returning jobs.*
     )
     select ${jobColumns} from j join holds h on h.job_id = j.id order by j.turn, j.id`,
-  values: valuesOf<Claim>('kind', 'owner', 'leaseUntil', 'now', 'limit'),
+  values: valuesOf<Claim>('kind', 'owner', 'leaseUntil', 'now', 'limit', 'restingSkus', 'fullAccounts'),
   read: eachOf(toJob),
 });
 
 /** As `claimAtOnce`. */
 const findQueued = statement({
-  text: `select id from jobs where status = 'queued' and +deadline_at > $2 and kind = $1 order by turn, id limit $3`,
-  values: valuesOf<Claim>('kind', 'now', 'limit'),
+  text: (dialect) => `select id from jobs where status = 'queued' and +deadline_at > $2 and kind = $1
+      and ${isClaimable(dialect, '$4', '$5')}
+    order by turn, id limit $3`,
+  values: valuesOf<Claim>('kind', 'now', 'limit', 'restingSkus', 'fullAccounts'),
   read: eachOf(toId),
 });
 

@@ -37,6 +37,7 @@ const run = (events: TextEvent[], job = chatJob, onAsked = (_endsAt?: number): v
       price: { unit: 'call', price: 0n },
       conversationId: null,
     },
+    isQueued: false,
     signal: new AbortController().signal,
     emit: () => undefined,
     served: () => undefined,

@@ -32,6 +32,7 @@ const jobOf = (changes: Partial<ImageJobRequest> = {}): Job => {
 
 const context = {
   signal: new AbortController().signal,
+  isQueued: false,
   emit: () => undefined,
   served: () => undefined,
   record: () => Promise.resolve(),

@@ -49,6 +49,22 @@ describe('a failure', () => {
     expect(error).toMatchObject({ failure: 'retry_other', code: 'upstream_unavailable' });
   });
 
+  it.each([
+    ['Request too large for m on tokens per min (TPM): Limit 30000, Requested 65600. Use fewer.', true],
+    ['Request too large for this model.', true],
+    ['Rate limit reached for m on input-images per min: Limit 5, Used 0, Requested 16. Try later.', true],
+    ['Rate limit reached for m on tokens per min (TPM): Limit 30000, Used 29000, Requested 2000.', false],
+    ['Limit 1', false],
+  ])(
+    'with the status of a rate limit is of a request too large for any minute: %s',
+    async (message, isOwn) => {
+      const error = await failureOf({ kind: 'error', status: 429, code: 'rate_limit_exceeded', message });
+      const own = { failure: 'retry_other', code: 'invalid_parameter', isOfRequest: true };
+      const others = { failure: 'retry_same', code: 'rate_limit_exceeded', isOfRequest: false };
+      expect(error).toMatchObject(isOwn ? own : others);
+    },
+  );
+
   it('by a missing model is another route’s chance, also as a 400', async () => {
     const error = await failureOf({ kind: 'error', status: 400, code: 'model_not_found' });
     expect(error).toMatchObject({ failure: 'retry_other' });
