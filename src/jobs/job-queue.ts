@@ -7,6 +7,8 @@ import type { Job, JobKind, Store } from '../store/store.ts';
 export const leaseMs = 30_000;
 const claimAtLeastEveryMs = 5_000;
 const reapBatch = 100;
+/** Of the lanes of a kind. */
+const accountShare = 0.75;
 
 export interface JobQueueOptions {
   store: Store;
@@ -87,7 +89,7 @@ const claimLane = async (
   const room = lanes - taken.length;
   if (room <= 0) return false;
   // Turns order the queue alone: slow jobs of one account would else hold all lanes.
-  const share = Math.ceil(lanes / 2);
+  const share = Math.max(1, Math.floor(lanes * accountShare));
   const accounts = [...Map.groupBy(taken, ({ accountId }) => accountId)];
   const fullAccounts = accounts.filter(([, jobs]) => jobs.length >= share).map(([accountId]) => accountId);
   const others = accounts.map(([, jobs]) => jobs.length).filter((count) => count < share);
