@@ -1,6 +1,6 @@
 import type { WalletConfig } from './catalog/wallet-settings.ts';
 import { toIso, type Clock } from '../kit/clock.ts';
-import { AppError } from '../kit/errors.ts';
+import { AppError, hasCode, instead } from '../kit/errors.ts';
 import { sha256 } from '../kit/ids.ts';
 import type { OperatorKey, Store } from '../store/store.ts';
 import { goodsOf, signInMaker } from '../rules/key-limits.ts';
@@ -117,17 +117,11 @@ export const createFindCaller =
   };
 
 /** Returns the caller of a key, by its SHA-256; null: the key counts no more. */
-export const lookUpCaller = async (
+export const lookUpCaller = (
   keyHash: string,
   options: AuthenticateOptions<'findKey'>,
-): Promise<Caller | null> => {
-  try {
-    return await createFindCaller(options)(keyHash);
-  } catch (error) {
-    if (error instanceof AppError && error.code === 'invalid_api_key') return null;
-    throw error;
-  }
-};
+): Promise<Caller | null> =>
+  createFindCaller(options)(keyHash).catch(instead(null, hasCode('invalid_api_key')));
 
 /** As `createAuthenticate`, of the access tokens of connections, for the path of a resource. It knows no keys. Null for a token
  * that is unknown, or of another resource. */

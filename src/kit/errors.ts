@@ -186,6 +186,19 @@ export class AppError extends Error {
 export const wrongField = (code: ErrorCode, param: string, message: string): AppError =>
   new AppError(code, message, { param });
 
+export const hasCode =
+  (code: ErrorCode) =>
+  (error: unknown): boolean =>
+    error instanceof AppError && error.code === code;
+
+/** For `.catch`: answers with `value` in place of the errors that `isKnown` names, and throws all others. */
+export const instead =
+  <Value>(value: Value, isKnown: (error: unknown) => boolean) =>
+  (error: unknown): Value => {
+    if (isKnown(error)) return value;
+    throw error;
+  };
+
 /** A fault with its own public error, such as an outage of the store; never an expected refusal. */
 export abstract class KnownFault extends Error {
   abstract toAppError(): AppError;

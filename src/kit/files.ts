@@ -1,15 +1,12 @@
+import { instead } from './errors.ts';
 import { open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** Returns the outcome of a read, or null if there is no such file or folder (ENOENT). */
-export const ignoreEnoent = async <T>(reading: Promise<T>): Promise<T | null> => {
-  try {
-    return await reading;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
-    throw error;
-  }
-};
+export const ignoreEnoent = <T>(reading: Promise<T>): Promise<T | null> =>
+  reading.catch(
+    instead(null, (error) => error instanceof Error && 'code' in error && error.code === 'ENOENT'),
+  );
 
 /** Lists the names in a folder; an empty list if there is no such folder. */
 export const listDirectory = async (directory: string): Promise<string[]> =>

@@ -1,4 +1,4 @@
-import { AppError, isTransient, toAppError } from '../kit/errors.ts';
+import { AppError, isTransient, toAppError, hasCode, instead } from '../kit/errors.ts';
 import type { JsonObject } from '../kit/json.ts';
 import { formatUsd, type Nano } from '../kit/money.ts';
 import {
@@ -108,11 +108,8 @@ const payThenRun = async (
   for (const former of services.catalogs.former(services.clock.now())) {
     const catalogs = { ...services.catalogs, ...former };
     const paying = payAtPrices(order, call, { ...services, catalogs }, owed);
-    const before = await paying.catch((error: unknown) => {
-      // The SKU was not sold then.
-      if (error instanceof AppError && error.code === 'model_not_found') return null;
-      throw error;
-    });
+    // Null: the SKU was not sold then.
+    const before = await paying.catch(instead(null, hasCode('model_not_found')));
     if (before !== null && before.kind !== 'payment_required') return before;
   }
   return answer;

@@ -1,3 +1,4 @@
+import { instead } from '../../kit/errors.ts';
 import { createHash, webcrypto } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { AwsV4Signer } from 'aws4fetch';
@@ -34,17 +35,13 @@ export class S3Error extends Error {
  * Resolves with null on a 404 with this code, which only S3 writes. A 404 without a code may come from a proxy and
  * proves nothing about the object. The answer to HEAD never has a code (null), so it proves nothing either.
  */
-export const nullWhenMissing = async <T>(
+export const nullWhenMissing = <T>(
   promise: Promise<T>,
   code: 'NoSuchKey' | null = 'NoSuchKey',
-): Promise<T | null> => {
-  try {
-    return await promise;
-  } catch (error) {
-    if (error instanceof S3Error && error.status === 404 && error.code === code) return null;
-    throw error;
-  }
-};
+): Promise<T | null> =>
+  promise.catch(
+    instead(null, (error) => error instanceof S3Error && error.status === 404 && error.code === code),
+  );
 
 export interface S3Request {
   method: 'GET' | 'HEAD' | 'PUT' | 'DELETE';

@@ -1,3 +1,4 @@
+import { instead } from '../../kit/errors.ts';
 import { DatabaseError } from 'pg';
 import { silentLog } from '../../kit/log.ts';
 import { createPool, type ConnectionOptions, type Pool } from '../../store/postgres/connection.ts';
@@ -42,14 +43,9 @@ export const readSet = async (
 /** Reads the current set of a store that may not be migrated yet, for a look from outside. */
 export const readSetOnce = async (url: string): Promise<LeadSet | null> => {
   const pool = createPool(connectionTo({ url }, { statementTimeoutMs: 5_000 }), { size: 1, log: silentLog });
-  try {
-    return await readSet(pool);
-  } catch (error) {
-    if (isMissingTable(error)) return null;
-    throw error;
-  } finally {
-    await pool.end();
-  }
+  return readSet(pool)
+    .catch(instead(null, isMissingTable))
+    .finally(() => pool.end());
 };
 
 const isMissingTable = (error: unknown): boolean => error instanceof DatabaseError && error.code === '42P01';

@@ -1,3 +1,4 @@
+import { instead } from '../../kit/errors.ts';
 import type { Services } from '../call.ts';
 import { z } from 'zod';
 import { formatUsd } from '../../kit/money.ts';
@@ -34,17 +35,14 @@ const output = z.looseObject({
 });
 
 /** Makes an account's first secret. Null while the store takes no writes: the balance is read all the same. */
-const makeSecret = async (
+const makeSecret = (
   store: Parameters<typeof ensureWebhookSecret>[0],
   accountId: string,
-): Promise<string | null> => {
-  try {
-    return (await ensureWebhookSecret(store, accountId)).current;
-  } catch (error) {
-    if (error instanceof StoreError) return null;
-    throw error;
-  }
-};
+): Promise<string | null> =>
+  ensureWebhookSecret(store, accountId).then(
+    ({ current }) => current,
+    instead(null, (error) => error instanceof StoreError),
+  );
 
 /** The short form of GET /v1/whoami for an assistant. */
 const describeCaller = async (

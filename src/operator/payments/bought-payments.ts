@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { toIso } from '../../kit/clock.ts';
-import { ConfigError } from '../../kit/errors.ts';
+import { ConfigError, instead } from '../../kit/errors.ts';
 import { formatUsd } from '../../kit/money.ts';
 import { time, timeOf } from '../../operations/answer-fields.ts';
 import { idField } from '../../operations/id-field.ts';
@@ -36,16 +36,12 @@ export const readPayViews = async ({
 }: OperatorServices): Promise<Map<string, PayView>> => {
   const spending = await store.listBoughtSpending(clock.now());
   const problems = gateway?.buyer?.problems();
-  const read = async (): Promise<ReturnType<typeof paidUpstreams>> => {
-    try {
-      return paidUpstreams(await config());
-    } catch (error) {
-      if (error instanceof ConfigError) return [];
-      throw error;
-    }
-  };
+  const paid = await config().then(
+    paidUpstreams,
+    instead([], (error) => error instanceof ConfigError),
+  );
   return new Map(
-    (await read()).map(({ upstream, pay }) => {
+    paid.map(({ upstream, pay }) => {
       const last = problems?.get(upstream);
       const view: PayView = {
         spent_today_usd: formatUsd(spending.find((one) => one.upstream === upstream)?.spent ?? 0n),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ConfigError } from '../../kit/errors.ts';
+import { ConfigError, instead } from '../../kit/errors.ts';
 import { formatUsd } from '../../kit/money.ts';
 import { timeOf, timeOrNullOf, usdOrNull } from '../../operations/answer-fields.ts';
 import { idField } from '../../operations/id-field.ts';
@@ -83,12 +83,8 @@ type RefundShown = typeof refundView.example;
 
 /** Creates writers of amounts. While a setting is wrong, they know the built-in tokens alone, so payments can be shown. */
 export const openTokenTexts = async ({ config }: Pick<OperatorServices, 'config'>): Promise<TokenTexts> => {
-  try {
-    return createTokenTexts((await config()).x402.networks);
-  } catch (error) {
-    if (error instanceof ConfigError) return createTokenTexts([]);
-    throw error;
-  }
+  const settings = await config().catch(instead(null, (error) => error instanceof ConfigError));
+  return createTokenTexts(settings?.x402.networks ?? []);
 };
 
 /** `0.10 USDC` */

@@ -1,3 +1,4 @@
+import { instead } from '../../kit/errors.ts';
 import type { Stripe } from 'stripe';
 import type { Nano } from '../../kit/money.ts';
 import { paymentMark, toCents } from './read-stripe-payment.ts';
@@ -58,14 +59,11 @@ export const savedCardCalls = (ask: AskStripe) => ({
     signal?: AbortSignal,
   ): Promise<string | null> =>
     ask(async (stripe) => {
-      try {
-        const { data } = await stripe.paymentIntents.list({ customer, limit: 100 });
-        return data.find(({ metadata }) => metadata[paymentMark] === id)?.id ?? null;
-      } catch (error) {
-        // An unknown customer has no intents. If it was deleted after a charge, the event of that still tells of it.
-        if (isRefused(error)) return null;
-        throw error;
-      }
+      // An unknown customer has no intents. If it was deleted after a charge, the event of that still tells of it.
+      const found = await stripe.paymentIntents
+        .list({ customer, limit: 100 })
+        .catch(instead(null, isRefused));
+      return found?.data.find(({ metadata }) => metadata[paymentMark] === id)?.id ?? null;
     }, signal),
   /** Takes a saved card away from its customer. */
   forgetCard: (paymentMethod: string): Promise<unknown> =>

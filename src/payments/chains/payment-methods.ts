@@ -11,7 +11,7 @@ import { createFacilitatorGroup } from './remote/facilitator-group.ts';
 import { createJsonRpc, isNodeTrouble, RpcRefusal } from './core/json-rpc.ts';
 import type { AccountLease, NodeAccess, LocalEngine, LocalEngineOptions } from './core/network-family.ts';
 import { configuredNetwork } from './networks.ts';
-import { ConfigError } from '../../kit/errors.ts';
+import { ConfigError, instead } from '../../kit/errors.ts';
 import { memoizeAsync } from '../../kit/memoize.ts';
 
 const notLoaded = { outcome: 'unavailable', reason: 'chain_not_set_up' } as const;
@@ -117,14 +117,8 @@ export const createPaymentMethods = (options: PaymentMethodsOptions): PaymentMet
     const url = settings.rpcUrl ?? network.publicRpcUrl;
     const rpc = createJsonRpc({ url, timeoutMs: timeouts.rpcMs });
     const shared = { ...options, network, payTo, rpc, timeouts };
-    const ask = async <T>(question: (node: NodeAccess) => Promise<T>): Promise<T | null> => {
-      try {
-        return await question({ rpc, signal: AbortSignal.timeout(timeouts.queryMs) });
-      } catch (error) {
-        if (isNodeTrouble(error)) return null;
-        throw error;
-      }
-    };
+    const ask = async <T>(question: (node: NodeAccess) => Promise<T>): Promise<T | null> =>
+      question({ rpc, signal: AbortSignal.timeout(timeouts.queryMs) }).catch(instead(null, isNodeTrouble));
     const facilitator =
       settings.kind === 'local'
         ? createLocalFacilitator({

@@ -1,4 +1,4 @@
-import { AppError } from '../../kit/errors.ts';
+import { hasCode, instead } from '../../kit/errors.ts';
 import type { PaymentMethod } from '../wire/challenge.ts';
 import type { PaymentOrder } from '../chains/core/facilitator.ts';
 import type { TermsMatch } from './find-terms.ts';
@@ -76,13 +76,8 @@ const readProof = async (
 
 /** Finds the payment that a proof has begun or made; null for a new proof, and for one that cannot be read. */
 export const findPayment = async (context: SaleContext, proofs: Proofs): Promise<Payment | null> => {
-  try {
-    const { identity } = await readProof(context, proofs);
-    return await context.store.getPayment(identity);
-  } catch (error) {
-    if (error instanceof AppError && error.code === 'invalid_payment') return null;
-    throw error;
-  }
+  const read = await readProof(context, proofs).catch(instead(null, hasCode('invalid_payment')));
+  return read && context.store.getPayment(read.identity);
 };
 
 /**

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Caller } from '../../accounts/authenticate.ts';
-import { AppError } from '../../kit/errors.ts';
+import { AppError, hasCode, instead } from '../../kit/errors.ts';
 import { isJsonObject, type JsonObject, parseJson } from '../../kit/json.ts';
 import { readBody } from '../../kit/streams.ts';
 import { signInWithWallet } from '../../operations/account/sign-in.ts';
@@ -66,9 +66,6 @@ const walletRefusals = new Set([
 
 /** Returns whom an API key signs in; a text for people if it signs in nobody. */
 export const signInWithKey = async (key: string, options: SignInOptions): Promise<Caller | string> => {
-  const caller = await options.authenticate(`Bearer ${key}`).catch((error: unknown) => {
-    if (error instanceof AppError && error.code === 'invalid_api_key') return null;
-    throw error;
-  });
+  const caller = await options.authenticate(`Bearer ${key}`).catch(instead(null, hasCode('invalid_api_key')));
   return caller ?? 'There is no such key, or it has ended.';
 };

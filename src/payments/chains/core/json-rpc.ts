@@ -21,6 +21,8 @@ export class RpcRefusal extends Error {
   }
 }
 
+export const isRefusal = (error: unknown): error is RpcRefusal => error instanceof RpcRefusal;
+
 export const isNodeTrouble = (error: unknown): error is RpcOutage | RpcRefusal =>
   error instanceof RpcOutage || error instanceof RpcRefusal;
 

@@ -1,3 +1,4 @@
+import { instead } from '../../../kit/errors.ts';
 import { z } from 'zod';
 import type { Hex } from 'viem';
 import { askWithin, RpcRefusal, type JsonRpc } from '../core/json-rpc.ts';
@@ -91,12 +92,8 @@ export const createEvmChain = (rpc: JsonRpc, signal: AbortSignal) => {
     getBlock: () => ask(block, 'eth_getBlockByNumber', 'latest', false),
     /** The number of the newest block that the node names final; null for a node that names none. */
     getFinalBlockNumber: async (): Promise<bigint | null> => {
-      try {
-        return (await ask(finalBlock, 'eth_getBlockByNumber', 'finalized', false))?.number ?? null;
-      } catch (error) {
-        if (isUnnamed(error)) return null;
-        throw error;
-      }
+      const final = ask(finalBlock, 'eth_getBlockByNumber', 'finalized', false);
+      return (await final.catch(instead(null, isUnnamed)))?.number ?? null;
     },
     getBlockContents: (number: bigint) =>
       ask(blockContents.nullable(), 'eth_getBlockByNumber', toHex(number), false),

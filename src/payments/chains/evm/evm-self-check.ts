@@ -1,3 +1,4 @@
+import { instead } from '../../../kit/errors.ts';
 import { domainSeparator, parseAbi, zeroAddress, zeroHash, type Hex } from 'viem';
 import type { PaymentNetwork } from '../core/network-family.ts';
 import { chainIdOf, isRevert, type EvmChain } from './evm-chain.ts';
@@ -11,14 +12,8 @@ const tokenAbi = parseAbi([
   'function eip712Domain() view returns (bytes1 fields, string name, string version, uint256 chainId, address verifyingContract, bytes32 salt, uint256[] extensions)',
 ]);
 
-const ifKnown = async <T>(reading: Promise<T>): Promise<T | null> => {
-  try {
-    return await reading;
-  } catch (error) {
-    if (isRevert(error) || error instanceof UnreadableAnswer) return null;
-    throw error;
-  }
-};
+const ifKnown = <T>(reading: Promise<T>): Promise<T | null> =>
+  reading.catch(instead(null, (error) => isRevert(error) || error instanceof UnreadableAnswer));
 
 /** Tells whether buyers sign under the token's own domain. False only when the token tells another domain. */
 const mayHaveDomain = async (

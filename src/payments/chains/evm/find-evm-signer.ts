@@ -1,3 +1,4 @@
+import { instead } from '../../../kit/errors.ts';
 import {
   encodeDeployData,
   erc6492SignatureValidatorAbi,
@@ -37,12 +38,7 @@ const isSignedByContract = async (
     bytecode: erc6492SignatureValidatorByteCode,
     args: [address, hashMessage(text), signature],
   });
-  try {
-    return /^0x0*1$/.test(await chain.call({ data }));
-  } catch (error) {
-    if (isRevert(error)) return false;
-    throw error;
-  }
+  return /^0x0*1$/.test(await chain.call({ data }).catch(instead('', isRevert)));
 };
 
 /** Asks for the key first, then for the wallet's code. Throws RpcOutage and RpcRefusal. */

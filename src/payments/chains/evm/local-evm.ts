@@ -1,3 +1,4 @@
+import { instead } from '../../../kit/errors.ts';
 import type { SchemeNetworkFacilitator } from '@x402/core/types';
 import type { FacilitatorEvmSigner } from '@x402/evm';
 import { ExactEvmScheme } from '@x402/evm/exact/facilitator';
@@ -196,13 +197,9 @@ export const createLocalEvm = (options: LocalEngineOptions): LocalEngine => {
     readUpto: async (signal) => {
       const { permit2, uptoProxy } = permit2Contracts;
       const chain = chainFor(signal);
-      try {
-        const codes = await Promise.all([permit2, uptoProxy].map((address) => chain.getCode(address)));
-        return codes.includes('0x') ? null : { facilitatorAddress: site.account.address };
-      } catch (error) {
-        if (isNodeTrouble(error)) return null;
-        throw error;
-      }
+      const reading = Promise.all([permit2, uptoProxy].map((address) => chain.getCode(address)));
+      const codes = await reading.catch(instead(['0x'], isNodeTrouble));
+      return codes.includes('0x') ? null : { facilitatorAddress: site.account.address };
     },
     check: (signal) => checkEvmFunds(chainFor(signal), { network, account: site.account.address }),
   };

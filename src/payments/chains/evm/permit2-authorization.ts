@@ -1,6 +1,7 @@
+import { instead } from '../../../kit/errors.ts';
 import { parseAbi, toFunctionSelector, decodeFunctionData, type Hex } from 'viem';
 import type { FoundOutcome, PaymentOrder } from '../core/facilitator.ts';
-import { RpcRefusal } from '../core/json-rpc.ts';
+import { isRefusal } from '../core/json-rpc.ts';
 import type { PaymentScheme } from '../core/wire.ts';
 import type { EvmAuthorization } from './evm-authorization.ts';
 import { findFirstBlock, type EvmChain, type EvmLog, type EvmTransaction } from './evm-chain.ts';
@@ -156,13 +157,11 @@ const findSettlement = async (permit: Permit, chain: EvmChain, toBlock: bigint):
 /** Finds the block of its use; null when that is too long ago, or the node kept no such state. */
 const findBlockOfUse = async (permit: Permit, chain: EvmChain, block: bigint): Promise<bigint | null> => {
   const after = oldestSearched(block);
-  try {
-    if (await isUsed(permit, chain, after)) return null;
-    return await findFirstBlock({ after, upTo: block }, (middle) => isUsed(permit, chain, middle));
-  } catch (error) {
-    if (error instanceof RpcRefusal) return null;
-    throw error;
-  }
+  const search = async (): Promise<bigint | null> =>
+    (await isUsed(permit, chain, after))
+      ? null
+      : findFirstBlock({ after, upTo: block }, (middle) => isUsed(permit, chain, middle));
+  return search().catch(instead(null, isRefusal));
 };
 
 const explainUse = async (permit: Permit, chain: EvmChain, block: bigint): Promise<FoundOutcome> => {

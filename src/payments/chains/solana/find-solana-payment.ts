@@ -1,3 +1,4 @@
+import { instead } from '../../../kit/errors.ts';
 import type { BegunPayment, FoundOutcome } from '../core/facilitator.ts';
 import { isVerdict, RpcOutage } from '../core/json-rpc.ts';
 import type { SolanaChain } from './solana-chain.ts';
@@ -85,17 +86,10 @@ const storedSignature = (rawTransaction: string | null, message: Uint8Array): st
     : null;
 
 /** Looks at a hint. One that is no signature at all must not prevent the search. */
-const matchHint = async (
+const matchHint = (
   chain: SolanaChain,
   hint: { signature: string; message: Uint8Array },
-): Promise<SolanaMatch> => {
-  try {
-    return await matchSolana(chain, hint);
-  } catch (error) {
-    if (isVerdict(error)) return 'other';
-    throw error;
-  }
-};
+): Promise<SolanaMatch> => matchSolana(chain, hint).catch(instead('other', isVerdict));
 
 const searchFor = (
   chain: SolanaChain,

@@ -1,5 +1,6 @@
+import { instead } from '../../../kit/errors.ts';
 import { z } from 'zod';
-import { askWithin, RpcOutage, RpcRefusal, type Ask, type JsonRpc } from '../core/json-rpc.ts';
+import { askWithin, isRefusal, RpcOutage, type Ask, type JsonRpc } from '../core/json-rpc.ts';
 
 export interface SolanaTip {
   slot: number;
@@ -88,14 +89,8 @@ const askBlocks = (ask: Ask) => ({
     (await ask(z.array(slotNumber), 'getBlocksWithLimit', slot, 1, { commitment }))[0] ?? null,
   /** Base58; the first 32 characters are the cluster's CAIP-2 reference. */
   getGenesisHash: () => ask(z.string(), 'getGenesisHash'),
-  isCurrent: async (): Promise<boolean> => {
-    try {
-      return (await ask(z.string(), 'getHealth')) === 'ok';
-    } catch (error) {
-      if (error instanceof RpcRefusal) return false;
-      throw error;
-    }
-  },
+  isCurrent: async (): Promise<boolean> =>
+    (await ask(z.string(), 'getHealth').catch(instead(null, isRefusal))) === 'ok',
 });
 
 const askAccounts = (ask: Ask) => ({
@@ -113,13 +108,10 @@ const askAccounts = (ask: Ask) => ({
     BigInt(await askValue(ask, z.int(), 'getBalance', address, { commitment })),
   /** In the smallest unit; 0 where there is no such account. */
   getTokenBalance: async (address: string): Promise<bigint> => {
-    try {
-      const { amount } = await askValue(ask, tokenAmount, 'getTokenAccountBalance', address, { commitment });
-      return BigInt(amount);
-    } catch (error) {
-      if (error instanceof RpcRefusal && error.code === invalidParams) return 0n;
-      throw error;
-    }
+    const found = await askValue(ask, tokenAmount, 'getTokenAccountBalance', address, { commitment }).catch(
+      instead(null, (error) => isRefusal(error) && error.code === invalidParams),
+    );
+    return BigInt(found?.amount ?? 0);
   },
   getRent: async (bytes: number): Promise<bigint> =>
     BigInt(await ask(z.int(), 'getMinimumBalanceForRentExemption', bytes, { commitment })),

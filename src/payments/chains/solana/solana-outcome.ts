@@ -1,29 +1,18 @@
+import { instead } from '../../../kit/errors.ts';
 import type { FoundOutcome } from '../core/facilitator.ts';
-import { RpcOutage, RpcRefusal } from '../core/json-rpc.ts';
+import { isRefusal, RpcOutage } from '../core/json-rpc.ts';
 import type { SolanaChain, SolanaStatus, SolanaTip } from './solana-chain.ts';
 
 /** More than any cluster makes. Too high a number does no harm. */
 const slotsPerSecond = 5;
 
 /** Reads the time of a block. Null when the node does not tell the time of blocks, or has forgotten this one. */
-const findBlockTime = async (chain: SolanaChain, slot: number): Promise<number | null> => {
-  try {
-    return await chain.getBlockTime(slot);
-  } catch (error) {
-    if (error instanceof RpcRefusal) return null;
-    throw error;
-  }
-};
+const findBlockTime = (chain: SolanaChain, slot: number): Promise<number | null> =>
+  chain.getBlockTime(slot).catch(instead(null, isRefusal));
 
 /** Finds the oldest block of a node. If the node does not say it: the oldest from `slot` on. Null: there is none. */
-const findFirstBlock = async (chain: SolanaChain, slot: number): Promise<number | null> => {
-  try {
-    return await chain.getFirstAvailableBlock();
-  } catch (error) {
-    if (error instanceof RpcRefusal) return chain.getBlockFrom(slot);
-    throw error;
-  }
-};
+const findFirstBlock = async (chain: SolanaChain, slot: number): Promise<number | null> =>
+  (await chain.getFirstAvailableBlock().catch(instead(null, isRefusal))) ?? chain.getBlockFrom(slot);
 
 /** Reads the newest block that no fork can take back. Throws RpcOutage or RpcRefusal. */
 export const readTip = async (chain: SolanaChain): Promise<SolanaTip> => {
