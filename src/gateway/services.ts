@@ -310,7 +310,9 @@ const createJobs = (parts: Base & Pick<Parts, 'providers' | 'media' | 'mounts' |
     ),
   };
   return createJobRunner({
-    ...parts,
+    store,
+    clock,
+    log,
     restingSkus: providers.restingSkus,
     concurrency: { image: config.queuedJobsAtOnce, video: config.videoJobsAtOnce },
     resumable: ['video'],

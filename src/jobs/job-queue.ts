@@ -21,7 +21,7 @@ export interface JobQueueOptions {
   /** Dead jobs are searched only after the store has answered every heartbeat for this long. */
   settleMs?: number;
   running: ReadonlyMap<string, { abort: AbortController; lane: JobKind | null; accountId: string }>;
-  /** Returns the SKUs that no upstream takes now. Their jobs stay in the queue, for other processes too. Default: none. */
+  /** Returns the SKUs that no upstream takes now. Their jobs stay queued; another process may claim them. Default: none. */
   restingSkus?: () => readonly string[];
   /** Dead and cancelled jobs whose end is being written, by id. */
   ending: Map<string, Promise<unknown>>;
@@ -90,11 +90,12 @@ const claimLane = async (
   if (room <= 0) return false;
   // Turns order the queue alone: slow jobs of one account would else hold all lanes.
   const share = Math.max(1, Math.floor(lanes * accountShare));
-  const accounts = [...Map.groupBy(taken, ({ accountId }) => accountId)];
-  const fullAccounts = accounts.filter(([, jobs]) => jobs.length >= share).map(([accountId]) => accountId);
-  const others = accounts.map(([, jobs]) => jobs.length).filter((count) => count < share);
+  const left = [...Map.groupBy(taken, ({ accountId }) => accountId)].map(
+    ([accountId, jobs]) => [accountId, share - jobs.length] as const,
+  );
+  const fullAccounts = left.flatMap(([accountId, count]) => (count > 0 ? [] : accountId));
   // All claimed jobs may be of the account that has the most already.
-  const limit = Math.min(room, share - Math.max(0, ...others));
+  const limit = Math.min(room, share, ...left.flatMap(([, count]) => (count > 0 ? count : [])));
   const now = clock.now();
   const jobs = await store.claimJobs({
     owner,

@@ -11,6 +11,7 @@ import type { Executor, ExecutorContext, JobEvent, JobOutcome } from './executor
 import { createJobFeed, type JobFeed } from './job-feed.ts';
 import { createJobQueue, leaseMs, type JobQueueOptions } from './job-queue.ts';
 import { isTerminal, toWebhookEvent } from './public-job.ts';
+import { unserved } from './provider-failure.ts';
 import { callWithin } from '../kit/deadline.ts';
 
 /** Time for aborted jobs to write their end. */
@@ -162,7 +163,12 @@ const launch = (
   const runToEnd = async (): Promise<KnownJob> => {
     const outcome = await attempt(state, job, context);
     if (outcome.status !== 'queued') return end(state, { ...job, progress }, outcome);
-    isReturned = await store.returnJob({ id: job.id, owner });
+    const giveBack = (): Promise<boolean> => {
+      // This process may have claimed it again.
+      if (running.get(job.id) !== live) throw new LeaseLostError(job.id);
+      return store.returnJob({ id: job.id, owner });
+    };
+    isReturned = await outliveOutage(giveBack, { what: 'giving a job back', jobId: job.id, log });
     throw new Error('every route of the job rests');
   };
   const finished = runToEnd().finally(() => {
@@ -272,9 +278,11 @@ const end = async (
 /** Ends a dead job beside the heartbeat, which must not wait for a write that fails now. */
 const endDead = async (state: RunnerState, job: Job): Promise<void> => {
   const { log, ending, lostErrors = {} } = state;
-  log.warn({ jobId: job.id, kind: job.kind }, 'a dead job is ended uncharged');
+  const wasTaken = job.attempts > 0;
+  const what = wasTaken ? 'a dead job is ended uncharged' : 'a job waited in vain, and is ended uncharged';
+  log.warn({ jobId: job.id, kind: job.kind }, what);
   try {
-    const error = lostErrors[job.kind] ?? serverFault;
+    const error = wasTaken ? (lostErrors[job.kind] ?? serverFault) : unserved;
     await end(state, job, { status: 'failed', error, metadata: {} });
   } catch (error) {
     log.error({ err: error, jobId: job.id }, 'a dead job could not be ended; another process will try');

@@ -35,6 +35,12 @@ const toPublicError = (error: ProviderError): ErrorEnvelope => {
   ).toEnvelope();
 };
 
+/** The end of a job that no upstream took until its deadline. */
+export const unserved: ErrorEnvelope = new AppError(
+  'upstream_unavailable',
+  publicText.upstream_unavailable,
+).toEnvelope();
+
 /** True if no upstream took a call, and none takes one now. */
 export const everyRouteRests = (thrown: unknown): boolean =>
   thrown instanceof ProviderError && thrown.everyRouteRests;

@@ -209,7 +209,7 @@ const openPayers = (
   );
 
 /**
- * Counts the calls of an account at a server. The server counts all calls together, and the wait for it is another one.
+ * Counts the calls of an account at a server, beside the count of all calls that the server itself keeps.
  * Accounts of strangers cost nothing, so together they get half of a server, and of the processes of accounts.
  */
 const createTurns = (configs: readonly MountConfig[], max: number): Mounts['takeTurn'] => {

@@ -54,7 +54,7 @@ export class ProviderError extends Error {
     this.retryAfterMs = options.retryAfterMs;
   }
 
-  /** The request is at fault, by the rules of the asked route at least. That says nothing about the provider. */
+  /** The request is at fault, at least for this route; the provider is not. */
   get isOfRequest(): boolean {
     return this.failure === 'fatal' || this.code === 'invalid_parameter';
   }

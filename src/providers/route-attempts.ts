@@ -81,6 +81,8 @@ const attemptsPerRequest = 3;
 const attemptsPerRoute = 2;
 /** How long a request waits after a rate limit when the upstream does not say. Others may ask the route meanwhile. */
 const rateLimitWaitMs = 1_000;
+/** How long a route that fails is left alone at first. */
+const openMs = 10_000;
 /** A timer may end this much early. */
 const timerErrorMs = 5;
 
@@ -112,9 +114,10 @@ export const createRouteAttempts = <Provider>(
   const waitBeforeRetry = ({ index, route, tries }: Turn<Provider>, error: ProviderError): number | null => {
     if (error.failure !== 'retry_same') return null;
     const isLastRoute = index === routes.length - 1;
-    if (!isLastRoute && (tries >= attemptsPerRoute || error.code === 'rate_limit_exceeded')) return null;
+    const isLimited = isRateLimit(error);
+    if (!isLastRoute && (tries >= attemptsPerRoute || isLimited)) return null;
     const backoff = firstBackoffMs * 2 ** (tries - 1) * (0.5 + random() / 2);
-    const asked = error.retryAfterMs ?? (isRateLimit(error) ? rateLimitWaitMs : 0);
+    const asked = error.retryAfterMs ?? (isLimited ? rateLimitWaitMs : 0);
     const wait = Math.ceil(Math.max(backoff, route.breaker.restMs() + timerErrorMs, asked));
     if (wait > maxWaitMs) return null;
     return route.budget.spend() ? wait : null;
@@ -163,11 +166,27 @@ export const createRouteAttempts = <Provider>(
         turn = attempt < attemptsPerRequest ? await nextTurn(turn, error, signal) : null;
       }
     }
-    const error = failures.at(-1) ?? allResting(routes);
-    error.everyRouteRests = failures.every(isRateLimit) && (failures.length === 0 || restMsOf(routes) > 0);
-    throw error;
+    throw toFailure(routes, failures);
   };
 };
+
+/** What routes say that the request is too large for counts only where no other route may serve it later. */
+const toFailure = (
+  routes: readonly (ServedRoute & { breaker: CircuitBreaker })[],
+  failures: readonly ProviderError[],
+): ProviderError => {
+  const [unfit, told] = [failures.filter(isOfRoute), failures.filter((one) => !isOfRoute(one))];
+  const fitting = routes.filter(
+    (route) => !unfit.some(({ asked }) => asked?.provider === route.provider && asked.model === route.model),
+  );
+  const error = told.at(-1) ?? (fitting.length === 0 ? unfit.at(-1) : undefined) ?? allResting(fitting);
+  error.everyRouteRests = told.every(isRateLimit) && fitting.length > 0 && restMsOf(fitting) > 0;
+  return error;
+};
+
+/** The request is too large for the route, not for every one. */
+const isOfRoute = ({ failure, isOfRequest }: ProviderError): boolean =>
+  failure === 'retry_other' && isOfRequest;
 
 const isRateLimit = ({ failure, code }: ProviderError): boolean =>
   failure === 'retry_same' && code === 'rate_limit_exceeded';
@@ -185,7 +204,7 @@ const earlierOf = (failures: readonly ProviderError[], { provider: now }: Served
 export const createRouteBreaker = (clock: Clock): RouteBreaker => ({
   ...createCircuitBreaker({
     opensAfter: { outcomes: 64, leastOutcomes: 10, failedShare: 0.5 },
-    openMs: 10_000,
+    openMs,
     longestOpenMs: 300_000,
     nowMs: () => clock.now(),
   }),
@@ -202,8 +221,9 @@ export const settle = (
   if (error instanceof ProviderError) error.asked = { provider, model, attempts };
   if (!signal.aborted && error instanceof ProviderError) route.breaker.health.failed(error);
   if (signal.aborted || !(error instanceof ProviderError) || error.isOfRequest) pass.released();
-  else if (isRateLimit(error) && error.retryAfterMs !== undefined) pass.coolDown(error.retryAfterMs);
   // Without a time, the limit may be of this one request. It closes the route only with many others.
+  else if (isRateLimit(error) && (error.retryAfterMs !== undefined || route.breaker.state() !== 'closed'))
+    pass.coolDown(error.retryAfterMs ?? openMs);
   else pass.failed();
 };
 

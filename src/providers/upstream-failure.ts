@@ -46,9 +46,9 @@ const refusal = (message: string, complaint: Complaint): ProviderError =>
     explanation: moderationExplanation(complaint.message) || undefined,
   });
 
-/** OpenAI also refuses a request so that alone is larger than the limit of a minute. It never succeeds on this route. */
+/** OpenAI also answers 429 to a request that alone is above the limit of a minute. This route never takes it. */
 const isTooLarge = ({ message }: Complaint): boolean => {
-  const [, limit, requested] = /\bLimit (\d+),.*\bRequested (\d+)/s.exec(message) ?? [];
+  const [, limit, requested] = /\bLimit (\d+),.*\bRequested (\d+)/s.exec(message.slice(0, 1_000)) ?? [];
   return message.startsWith('Request too large') || Number(requested) > Number(limit);
 };
 

@@ -27,12 +27,9 @@ const keptSeconds = 86_400;
 export const allowsAnyOrigin = ({ sale }: DescribedOperation): boolean =>
   rulesOf(sale).isOpen || rulesOf(sale).isPaid;
 
-/** How the operation may be called. `config`: that of the gateway. */
-const featuresOf = ({ rest }: Operation, { wallets, x402 }: Services['config']) => ({
-  dialects: x402.dialects,
-  /** A wallet sends JSON, and its answers have the headers of jobs and keys. */
-  takesJson: wallets.isOn && rest.method === 'POST',
-});
+/** Whether wallets send JSON to it, and its answers have the headers of jobs and keys. */
+const takesJson = ({ rest }: Operation, { wallets }: Services['config']): boolean =>
+  wallets.isOn && rest.method === 'POST';
 
 /** Lets a wallet in a page of any origin read the terms, pay, and read the answer. */
 export const setCorsHeaders = (
@@ -40,12 +37,11 @@ export const setCorsHeaders = (
   operation: Operation,
   config: Services['config'],
 ): void => {
-  const { dialects, takesJson } = featuresOf(operation, config);
   const bill = [...Object.keys(billHeaderTexts), 'Sandbox'].map((name) => `X-${config.brand}-${name}`);
   const names = [
     ...readable,
-    ...dialects.flatMap(({ responseHeaders }) => responseHeaders),
-    ...(takesJson ? ['WWW-Authenticate', ...bill] : []),
+    ...config.x402.dialects.flatMap(({ responseHeaders }) => responseHeaders),
+    ...(takesJson(operation, config) ? ['WWW-Authenticate', ...bill] : []),
   ];
   response.setHeader('access-control-allow-origin', '*');
   response.setHeader('access-control-expose-headers', [...new Set(names)].join(', '));
@@ -58,11 +54,10 @@ export const answerPreflight = (
   config: Services['config'],
 ): void => {
   const { method } = operation.rest;
-  const { dialects, takesJson } = featuresOf(operation, config);
   const names = [
     ...sendable,
-    ...dialects.flatMap(({ requestHeaders }) => requestHeaders),
-    ...(takesJson ? ['Content-Type', 'Idempotency-Key', 'X-Usage-Tag'] : []),
+    ...config.x402.dialects.flatMap(({ requestHeaders }) => requestHeaders),
+    ...(takesJson(operation, config) ? ['Content-Type', 'Idempotency-Key', 'X-Usage-Tag'] : []),
   ];
   response.writeHead(204, {
     'access-control-allow-methods': method,

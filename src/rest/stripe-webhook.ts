@@ -7,7 +7,7 @@ import { readBody } from './read-json-body.ts';
 
 /**
  * Takes an event that Stripe sends. Throws AppError. Stripe repeats an event that is not answered with 200. Strangers call
- * this, too, so a body uses up no memory of others; an event that is larger is found with the events that got lost.
+ * this, too, so a body uses up no memory of others; a larger one is found by the poll of each minute, as lost ones are.
  */
 export const serveStripe = async (
   request: IncomingMessage,

@@ -49,7 +49,7 @@ const observeExecutor =
       const outcome = await tracing.run(span.context, () => execute(job, context));
       if (outcome.status === 'done' && outcome.charge > 0n)
         metering.record('charges', Number(outcome.charge) / Number(nanoPerUsd), labels);
-      end(errorOf(outcome), { 'causeway.status': outcome.status });
+      end(errorOf(outcome), { 'causeway.status': outcome.status === 'queued' ? 'left' : outcome.status });
       return outcome;
     } catch (error) {
       // The lease was lost or the process ends; or it is a fault, with which the job fails.

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Executor } from '../../src/jobs/executor.ts';
 import { createJobRunner, type JobRunner, type JobRunnerOptions } from '../../src/jobs/job-runner.ts';
 import { silentLog } from '../../src/kit/log.ts';
+import { StoreError } from '../../src/store/store-error.ts';
 import { createRunImage } from '../../src/operations/images/run-image.ts';
 import { ProviderError } from '../../src/providers/provider-error.ts';
 import { createRetryBudget, createRouteBreaker } from '../../src/providers/route-attempts.ts';
@@ -90,7 +91,13 @@ describe.each(testEngines())('the queue of a process on $kind', ({ create }) => 
         log: silentLog,
       });
       const restingSkus = () => [...routers].filter(([, { restMs }]) => restMs() > 0).map(([sku]) => sku);
-      createRunner(image, { restingSkus });
+      let returns = 0;
+      const returnJob: Store['returnJob'] = async (job) => {
+        returns += 1;
+        if (returns === 1) throw new StoreError('unavailable', 'the store is away for a moment');
+        return store.returnJob(job);
+      };
+      createRunner(image, { restingSkus, beatMs: 20, settleMs: 0, store: { ...store, returnJob } });
     });
     const request = JSON.stringify({ prompt: 'a fox', aspectRatio: 'auto', priceUsd: '0.00000004' });
     const order = (model: string) => ({ model, request });
@@ -111,6 +118,16 @@ describe.each(testEngines())('the queue of a process on $kind', ({ create }) => 
       ids.push(await queue(order('busy')));
       for (const id of ids) await statusOf(id).toBe('done');
       for (const id of ids) expect(await read(id)).toMatchObject({ attempts: 1, charged: 40n });
+    });
+
+    it('a job that waited until its deadline ends as one that nobody could serve', async () => {
+      const id = await queue(order('busy'));
+      runner.begin();
+      await expect.poll(() => calls).toEqual(['busy']);
+      await statusOf(id).toBe('queued');
+      time += 600_000;
+      await statusOf(id).toBe('failed');
+      expect(await read(id)).toMatchObject({ charged: 0n, error: { code: 'upstream_unavailable' } });
     });
 
     it('a job that somebody waits for fails at once, uncharged', async () => {

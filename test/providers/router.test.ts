@@ -233,6 +233,29 @@ describe('a text router', () => {
     expect(contentOf(await ask())).toBe('hi');
   });
 
+  it('says that it may be repeated where it is too large for the routes that do not rest', async () => {
+    const { ask } = setUp([playing(rateLimited(20_000)), playing(tooLarge)]);
+    for (const code of ['rate_limit_exceeded', 'upstream_unavailable'])
+      expect(await rejectionOf(ask())).toMatchObject({ code, everyRouteRests: true });
+  });
+
+  it('says that it may be repeated where it is too large for one route, and another one fails', async () => {
+    const { ask } = setUp([playing(timedOut, wrongKey), playing(tooLarge)]);
+    await rejectionOf(ask());
+    expect(await rejectionOf(ask())).toBe(wrongKey);
+  });
+
+  it('rests no longer for a probe that meets a rate limit without a time', async () => {
+    const only = playing(wrongKey, ...Array.from({ length: 9 }, () => wrongKey), rateLimited());
+    const { ask, clock } = setUp([only]);
+    for (let count = 0; count < 10; count += 1) await rejectionOf(ask());
+    for (let probe = 0; probe < 2; probe += 1) {
+      clock.time += 10_000;
+      await rejectionOf(ask());
+    }
+    expect(only.calls).toHaveLength(12);
+  });
+
   it('stops retrying when the budget is used up', async () => {
     const good = Array.from({ length: 30 }, () => answer);
     const flaky = playing(...good, ...Array.from({ length: 12 }, () => [overloaded, answer]).flat());

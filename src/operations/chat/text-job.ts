@@ -247,7 +247,7 @@ export const createRunTextJob =
     let route: ServedRoute = { provider: 'none', model: '', isSandbox: false };
     let finishReason: FinishReason | null = null;
     let usage: TextUsage | null = null;
-    // A payment that is settled after the work is not held open for longer, so the rest would be free.
+    // A payment that is settled after the work waits no longer than this; what came later would be free.
     const endsAt = job.unpaidBy === null ? Infinity : performance.now() + job.deadlineAt - job.createdAt;
     const take = (event: TextEvent): void => {
       if (event.type === 'finish') finishReason = event.reason;

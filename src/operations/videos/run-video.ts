@@ -92,7 +92,7 @@ export const createRunVideo = (options: RunVideoOptions): Executor => {
         return collect(job, work, { started, handle }, context, options);
       });
     } catch (error) {
-      // All videos are queued. An abort would leave the note that this one is being started.
+      // All videos are queued. Also after an abort: else the note `starting` would stay, and fail the job.
       if (everyRouteRests(error)) return { status: 'queued' };
       context.signal.throwIfAborted();
       return toFailedOutcome(error, { log: options.log, job, requestId: work.requestId });

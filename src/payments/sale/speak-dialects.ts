@@ -29,8 +29,9 @@ export const createDialectSpeaker = (context: SaleContext, publicUrl: () => stri
   /** Null for none. Of two proofs one is charged: x402 always wins, so that a repetition is the same. */
   const readCredential = async ({ proofs: all, requestHash }: KnownRequest) => {
     const { dialects = [], ...proofs } = all ?? {};
-    const { dialect, credential = null, field = '' } = dialects.find((one) => one.credential !== null) ?? {};
-    if (dialect === undefined || credential === null || hasProof(proofs)) return null;
+    const said = dialects.find(({ credential }) => credential !== null);
+    if (said === undefined || said.credential === null || hasProof(proofs)) return null;
+    const { dialect, credential, field } = said;
     return dialect.readCredential(credential, await bind(dialect, { requestHash, field }));
   };
 

@@ -79,9 +79,10 @@ export const createOpenAiText = ({ client, counter }: OpenAiTextOptions): TextPr
         failure: 'ambiguous',
       });
     emit({ type: 'finish', reason });
+    const reported = reader.usage();
     // The usage of a whole answer comes last.
-    const reported = cutReason === null ? reader.usage() : null;
-    const isCounted = reported !== null && (reported.completionTokens > 0 || sent.join('') === '');
+    const isCounted =
+      cutReason === null && reported !== null && (reported.completionTokens > 0 || sent.join('') === '');
     const usage = isCounted ? reported : await countUsage(request, sent, { counter, signal });
     pace.learn(request.model, { ms, tokens: usage.completionTokens });
     emit({ type: 'usage', usage });
@@ -105,7 +106,8 @@ export const createOpenAiText = ({ client, counter }: OpenAiTextOptions): TextPr
 
 const textOf = (event: TextEvent): string => {
   if (event.type === 'tool_call') return `${event.name ?? ''}${event.arguments}`;
-  return 'text' in event ? event.text : '';
+  const spoken = event.type === 'content' ? (event.extras?.audio?.transcript ?? '') : '';
+  return 'text' in event ? event.text + spoken : '';
 };
 
 const countUsage = async (

@@ -78,8 +78,8 @@ export interface TextCall {
 }
 
 /**
- * A source of text. Throws ProviderError. Ends soon after `signal` aborts, by throwing the signal's reason. An answer that has
- * begun and takes too long ends with the finish reason `length`.
+ * A source of text. Throws ProviderError. Ends soon after `signal` aborts, by throwing the signal's reason. An answer of a
+ * service that has begun and takes too long ends with the finish reason `length`.
  */
 export interface TextProvider {
   answer(request: TextRequest, call: TextCall): Promise<void>;

@@ -34,7 +34,7 @@ const tooManyWindows = (): AppError =>
 interface Watched {
   /** The account, or the operator's key. */
   owner: string;
-  /** Accounts of strangers cost nothing, so their streams take no place of others. */
+  /** Accounts of strangers cost nothing, so they have places of their own. */
   group: Role | 'stranger';
   hasKey(): Promise<boolean>;
   readState(): Promise<string>;

@@ -152,14 +152,13 @@ interface Claim {
   limit: number;
   leaseUntil: number;
   now: number;
-  /** SKUs of which only jobs with a task upstream are claimed. */
+  /** SKUs, and below accounts, of which only jobs with a task upstream are claimed. */
   restingSkus?: readonly string[];
-  /** Accounts of which no jobs are claimed. */
   fullAccounts?: readonly string[];
 }
 
 const isClaimable = ({ isOneOf }: Dialect, restingSkus: string, fullAccounts: string): string =>
-  `(provider_task is not null or not ${isOneOf('model', restingSkus)}) and not ${isOneOf('account_id', fullAccounts)}`;
+  `(provider_task is not null or not (${isOneOf('model', restingSkus)} or ${isOneOf('account_id', fullAccounts)}))`;
 
 /** The sum stops the planner from using the index on the deadline. The index on turns needs no sort. */
 const claimAtOnce = statement({

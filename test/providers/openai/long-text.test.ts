@@ -8,8 +8,10 @@ const used = useStub();
 const limit = 1_000;
 
 /** The upstream sends this much of an answer, and then nothing. */
-const begin = (chat: Partial<StubChat>): void => {
-  const begun = chatStream({ ...shortChat, ...chat, finish: null, done: false });
+const begin = (
+  chat: Partial<StubChat>,
+  begun = chatStream({ ...shortChat, ...chat, finish: null, done: false }),
+): void => {
   const { promise: never } = Promise.withResolvers<string>();
   used.stub.script({
     kind: 'raw',
@@ -44,6 +46,12 @@ describe.each<[string, Partial<ProviderTimeouts>, () => { endsAt?: number }]>([
   it('is counted by us, as an upstream tells the tokens at its end', async () => {
     begin({ usage: { prompt_tokens: 7, completion_tokens: 1 } });
     expect((await ask()).slice(2)).toEqual(end(2));
+  });
+
+  it('is counted by its transcript where it is spoken', async () => {
+    const delta = { audio: { id: 'sound', data: 'AAAA', transcript: 'Hello world' } };
+    begin({}, `data: ${JSON.stringify({ choices: [{ index: 0, delta }] })}\n\n`);
+    expect((await ask()).slice(1)).toEqual(end(2));
   });
 
   it('may end within the arguments of a call', async () => {
