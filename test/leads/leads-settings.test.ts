@@ -19,7 +19,7 @@ const read = (environment: Record<string, string>, leads?: unknown): LeadsConfig
 describe('the lead sources', () => {
   it('are the embedded index alone without settings', () => {
     expect(read({})).toEqual({
-      sources: [{ kind: 'embedded', timeoutMs: 10_000 }],
+      sources: [{ kind: 'embedded', timeoutMs: 10_000, costsMoney: false }],
       timeoutMs: 10_000,
       cacheMs: 60_000,
     });
