@@ -254,9 +254,7 @@ const describeAll = (
 const openCards = ({ cards: settings, ...config }: Config, parts: Omit<CardsOptions, 'settings' | 'goods'>) =>
   settings === null ? null : createCards({ ...parts, settings, goods: `${brandTitle(config)} balance` });
 
-type PaymentParts = Pick<X402GateOptions, 'store' | 'publicUrl' | 'sales' | 'clock' | 'log' | 'owner'> & {
-  store: Store;
-};
+type PaymentParts = Pick<X402GateOptions, 'store' | 'publicUrl' | 'sales' | 'clock' | 'log' | 'owner'>;
 
 const openPayments = async ({ search, wallets: { isOn }, x402, dataDir }: Config, parts: PaymentParts) => {
   const wallets = await assignWallets({

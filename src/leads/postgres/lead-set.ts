@@ -43,9 +43,11 @@ export const readSet = async (
 /** Reads the current set of a store that may not be migrated yet, for a look from outside. */
 export const readSetOnce = async (url: string): Promise<LeadSet | null> => {
   const pool = createPool(connectionTo({ url }, { statementTimeoutMs: 5_000 }), { size: 1, log: silentLog });
-  return readSet(pool)
-    .catch(instead(null, isMissingTable))
-    .finally(() => pool.end());
+  try {
+    return await readSet(pool).catch(instead(null, isMissingTable));
+  } finally {
+    await pool.end();
+  }
 };
 
 const isMissingTable = (error: unknown): boolean => error instanceof DatabaseError && error.code === '42P01';
