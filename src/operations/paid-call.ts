@@ -7,6 +7,7 @@ import type { Operation } from './definition.ts';
 import { isMadeUp, isOnSale, type PaidSale } from './sale-rules.ts';
 import type { Quote } from './sale.ts';
 import type { Caller } from '../accounts/authenticate.ts';
+import { addressBucket } from '../limits/address-limiter.ts';
 
 /** Counts a call without a key against the limit of its address. */
 export const countCall = async (
@@ -45,6 +46,7 @@ export const toOrder = (
   requestHash,
   signal: call.signal,
   costsMoney: 'costsMoney' in sale && sale.costsMoney,
+  client: addressBucket(call.clientAddress),
 });
 
 /** Answers with the terms of a payment. */

@@ -107,8 +107,8 @@ export const refusals = {
   tooManyReverts: (barredMs: number): AppError =>
     new AppError(
       'rate_limit_exceeded',
-      'The chain has reverted several settlements of this wallet, because its money or its permission was gone by then. ' +
-        'Nothing was charged. Pay from another wallet, or wait as long as Retry-After says.',
+      'Several settlements of this wallet, or of others at this address, have failed, because the money or the permission ' +
+        'was gone by then, or the proof had run out. Nothing was charged. Wait as long as Retry-After says.',
       { retryAfterSeconds: Math.ceil(barredMs / 1_000), headers: { 'x-should-retry': 'false' } },
     ),
   /** `payment` carries the transaction where it is known. */

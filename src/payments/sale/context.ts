@@ -23,6 +23,8 @@ interface Order extends SoldOver {
   signal: AbortSignal;
   /** The work costs money elsewhere: once begun, it is done and paid even if the client has gone. */
   costsMoney?: boolean | undefined;
+  /** The network of the caller: an IPv4 address, or the /64 of an IPv6 one. */
+  client: string;
 }
 
 export interface AnswerOrder extends Order {

@@ -115,17 +115,23 @@ const checkProduced = async (context: SaleContext, payment: Payment): Promise<bo
   if (found.outcome === 'failed' || isOver)
     return (await movePayment(context, payment, 'disproved', { reason: 'never_settled' })) !== null;
   const isServed = payment.settledAmount !== null && found.outcome === 'open';
-  return isServed ? settleMetered(context, payment) : checkLater(context, payment);
+  return isServed ? settleMetered(context, payment, 'continued') : checkLater(context, payment);
 };
 
 /** Settles what was answered while it was made, or cost money, as its buyer may not come back. */
-const settleMetered = async (context: SaleContext, payment: Payment): Promise<boolean> => {
+const settleMetered = async (
+  context: SaleContext,
+  payment: Payment,
+  event: 'continued' | 'resumed',
+): Promise<boolean> => {
   const method = findMethod(context.methods, payment.network);
   if (method === null || (await isBarred(context, payment))) return checkLater(context, payment);
-  const taken = await movePayment(context, payment, 'continued', {});
+  const taken = await movePayment(context, payment, event, {});
   if (taken === null) return false;
+  const { transaction, rawTransaction, facilitator } = taken;
+  const earlier = event === 'resumed' ? { transaction, rawTransaction, facilitator } : null;
   try {
-    await settle(context, taken, { method, earlier: null });
+    await settle(context, taken, { method, earlier });
     return true;
   } catch (error) {
     // It has no end yet, and is looked at again.
@@ -134,12 +140,17 @@ const settleMetered = async (context: SaleContext, payment: Payment): Promise<bo
   }
 };
 
-/** It may have been sent, so the chain is only asked. The buyer may have paid again, and is not charged now. */
+/**
+ * It may have been sent, so the chain is only asked: the buyer may have paid again, and is not charged now. But a metered
+ * call was answered, and its settlement is sent again.
+ */
 const checkSent = async (context: SaleContext, payment: Payment): Promise<boolean> => {
   const found = await ask(context, payment);
   if (found.outcome === 'settled') return true;
   if (found.outcome === 'failed')
     return (await movePayment(context, payment, 'disproved', { reason: found.reason })) !== null;
+  if (payment.settledAmount !== null && found.outcome === 'open')
+    return settleMetered(context, payment, 'resumed');
   if (payment.state === 'unknown') return checkLater(context, payment);
   const reason = found.outcome === 'open' ? 'not_settled' : found.reason;
   await movePayment(context, payment, 'abandoned', { reason });

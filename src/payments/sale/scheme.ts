@@ -30,9 +30,11 @@ export const exactScheme = (request: {
   sale: string;
   signal: AbortSignal;
   costsMoney?: boolean | undefined;
+  client: string;
   produce: (signal: AbortSignal, payment: Payment) => Promise<string | null | { free: string | null }>;
 }): Scheme => ({
-  client: undefined,
+  // Work that costs money is lost where its settlement fails, and new wallets cost nothing.
+  client: request.costsMoney === true ? request.client : undefined,
   maxOpen: 30,
   isVerifiedTwice: false,
   givesReceiptOfNothing: false,

@@ -142,8 +142,12 @@ interface Doubt {
   isReverted?: boolean;
 }
 
-/** Returns the fields of an end without money. Logs a revert, for which this service paid. */
-const fieldsOf = ({ log }: SaleContext, payment: Payment, { reason, transaction, isReverted }: Doubt) => {
+/** Returns the fields of an end without money. Logs a revert, for which this service paid, as for work that is done for it. */
+const fieldsOf = (
+  { log }: SaleContext,
+  payment: Payment,
+  { reason, transaction, isReverted, isOver }: Doubt & { isOver?: true },
+) => {
   if (isReverted === true)
     log.warn(
       { payment: payment.identity, payer: payment.source, network: payment.network, transaction },
@@ -152,13 +156,16 @@ const fieldsOf = ({ log }: SaleContext, payment: Payment, { reason, transaction,
   return {
     reason,
     transaction: transaction ?? undefined,
-    reverts: isReverted === true ? payment.reverts + 1 : undefined,
+    reverts:
+      isReverted === true || (isOver === true && payment.settledAmount !== null)
+        ? payment.reverts + 1
+        : undefined,
   };
 };
 
 const storeFailed = async (context: SaleContext, payment: Payment, doubt: Doubt): Promise<Settled> => {
   const { reason, transaction } = doubt;
-  const fields = fieldsOf(context, payment, doubt);
+  const fields = fieldsOf(context, payment, { ...doubt, isOver: true });
   if ((await movePayment(context, payment, 'failed', fields)) === null) throw refusals.inProgress();
   const response = toSettleResponse(payment, { transaction, errorReason: reason });
   return { outcome: 'failed', reason, receipt: toReceipt(response) };
@@ -180,15 +187,15 @@ export const pause = async (context: SaleContext, payment: Payment): Promise<voi
   await movePayment(context, payment, 'paused', {});
 };
 
-/** A payer is refused after so many reverted settlements within that time: the chain's fees for them are ours. */
+/** A payer, and whoever calls from its network, is refused after so many such ends within that time. */
 export const revertLimit = { limit: 3, withinMs: 3_600_000 };
 
 export const isBarred = async (
   { store, clock }: SaleContext,
-  { source, network }: Payment,
+  { source, network, client }: Payment,
 ): Promise<boolean> =>
   source !== null &&
-  (await store.countReverts({ source, network, since: clock.now() - revertLimit.withinMs })) >=
+  (await store.countReverts({ source, network, client, since: clock.now() - revertLimit.withinMs })) >=
     revertLimit.limit;
 
 export const refuse = async (context: SaleContext, payment: Payment, reason: string): Promise<void> => {
@@ -227,7 +234,8 @@ export const appeal = async (
   payment: Payment,
   asking: { method: PaymentMethod; signal: AbortSignal },
 ): Promise<Settled | null> => {
-  if (payment.result === null && payment.credit === null) return null;
+  // Without a next check nothing can change any more, and each question is many calls to the node.
+  if (payment.checkAt === null || (payment.result === null && payment.credit === null)) return null;
   const found = await find(context, payment, asking);
   return found.outcome === 'settled' ? storeSettled(context, payment, found) : null;
 };

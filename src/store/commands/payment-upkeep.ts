@@ -53,7 +53,7 @@ const forget = (column: string, condition: string) =>
     values: valuesOf<OldPayments>('before', 'limit'),
     read: countRows,
   });
-const forgetAnswers = forget('result', `state = 'delivered' and result is not null`);
+const forgetAnswers = forget('result', `state in ('delivered', 'failed') and result is not null`);
 const forgetClients = forget('client', 'client is not null');
 
 /**

@@ -90,11 +90,16 @@ const listOpenAmounts = statement({
   read: (rows: OpenAmount[]) => rows,
 });
 
-/** Counts the reverted transactions of a source's payments on one network that changed since then. */
+/** Counts the reverts of a source's payments on one network, and of those of a caller's network, that changed since then. */
 export const countReverts = read({
   text: `select cast(coalesce(sum(reverts), 0) as bigint) as reverts from payments
-    where source = $1 and network = $2 and reverts > 0 and updated_at > $3`,
-  values: valuesOf<{ source: string; network: string; since: number }>('source', 'network', 'since'),
+    where reverts > 0 and updated_at > $3 and (source = $1 and network = $2 or client = $4)`,
+  values: valuesOf<{ source: string; network: string; since: number; client: string | null }>(
+    'source',
+    'network',
+    'since',
+    'client',
+  ),
   read: ([row]: { reverts: bigint }[]) => Number(row?.reverts ?? 0n),
 });
 
@@ -135,7 +140,8 @@ export const verifyPayment = writeTransaction(function* (input: {
   const payment = yield* run(getPayment, change.identity);
   if (payment === null) return null;
   const { network } = payment;
-  const reverted = yield* run(countReverts, { source, network, since: reverts.since });
+  const { client = null } = change.set ?? {};
+  const reverted = yield* run(countReverts, { source, network, client, since: reverts.since });
   if (reverted >= reverts.limit) return { outcome: 'too_many_reverts' };
   const open = yield* run(listOpenAmounts, { source, payment, now: change.now });
   if (open.length >= maxOpen) return { outcome: 'too_many_open' };

@@ -62,6 +62,7 @@ const pay = async (gate: X402Gate, { proofs, sale, isCredit = false }: PayOrder)
       ...overRest,
       proofs,
       requestHash: sha256(sale),
+      client: '203.0.113.7',
       produce: () => step('produce', () => Promise.resolve(JSON.stringify({ sale, made: randomUUID() }))),
       signal: new AbortController().signal,
     };

@@ -359,20 +359,23 @@ describe('the settlement of a payment of what was used', () => {
     expect(await paymentOf(proofs)).toMatchObject({ state: 'settled', transaction: found.transaction });
   });
 
-  it('is made without the buyer when the process died before it', async () => {
-    const buyer = await buyerWith(oneUsd);
-    const proofs = await buyer.prove(challenge);
-    const { store, dead, bury } = dieAt(fixture.store, 'after', 'produced');
-    const dying = await openGate({ store });
-    const lost = dying.sellAnswer(metered('left behind', proofs)).catch(() => null);
-    await dead;
-    const later = await openGate({ clock: { now: () => Date.now() + 31_000 } });
-    await later.reconcile({ limit: 100 });
-    expect(await paymentOf(proofs)).toMatchObject({ state: 'settled', settledAmount: chargedUnits });
-    expect(await balanceOf(buyer)).toBe(oneUsd - chargedUnits);
-    bury();
-    await lost;
-  });
+  it.each(['produced', 'broadcasting'] as const)(
+    'is made without the buyer of a process that died once it was %s',
+    async (state) => {
+      const buyer = await buyerWith(oneUsd);
+      const proofs = await buyer.prove(challenge);
+      const { store, dead, bury } = dieAt(fixture.store, 'after', state);
+      const dying = await openGate({ store });
+      const lost = dying.sellAnswer(metered(`left ${state}`, proofs)).catch(() => null);
+      await dead;
+      const later = await openGate({ clock: { now: () => Date.now() + 31_000 } });
+      await later.reconcile({ limit: 100 });
+      expect(await paymentOf(proofs)).toMatchObject({ state: 'settled', settledAmount: chargedUnits });
+      expect(await balanceOf(buyer)).toBe(oneUsd - chargedUnits);
+      bury();
+      await lost;
+    },
+  );
 
   it.each([
     ['before', 'produced', 'paid and served when the buyer comes back, by new work'],

@@ -126,6 +126,7 @@ export const createSale = (name: string): Sale => {
       ...overRest,
       proofs,
       requestHash: sha256(name),
+      client: '203.0.113.7',
       produce: () => {
         produced += 1;
         return Promise.resolve(JSON.stringify({ results: [name], count: produced }));
