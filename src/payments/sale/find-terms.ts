@@ -38,23 +38,22 @@ interface TermsContext {
 /** Returns the first contradiction between a proof and our terms; null when the proof pays them, by its own words. */
 const findMismatch = (
   { accepted, payload, network: { family } }: Proof,
-  of: { terms: PaymentRequirements; asset: PaymentAsset; now: number },
+  { terms, asset }: { terms: PaymentRequirements; asset: PaymentAsset },
 ): string | null => {
-  const { terms } = of;
   const isSame = (a: string, b: string): boolean => family.normalize(a) === family.normalize(b);
   if (accepted !== null) {
     if (!isSame(accepted.asset, terms.asset)) return 'payment_asset_mismatch';
     if (!isSame(accepted.payTo, terms.payTo)) return 'payment_recipient_mismatch';
     if (accepted.amount !== terms.amount) return 'payment_amount_mismatch';
   }
-  return family.findMismatch(payload, of);
+  return family.findMismatch(payload, { terms, asset });
 };
 
 /** Terms do not change while a process runs, except for a Solana fee payer: `recentFeePayers` has the recent ones. */
 const matchTerms = (
   proof: Proof,
   { price, upto }: Pick<WantedTerms, 'price' | 'upto'>,
-  { methods, recentFeePayers, clock }: Pick<TermsContext, 'methods' | 'recentFeePayers' | 'clock'>,
+  { methods, recentFeePayers }: Pick<TermsContext, 'methods' | 'recentFeePayers'>,
 ): TermsMatch => {
   const method = methods.find(({ network }) => network.id === proof.network.id);
   if (method === undefined) return { outcome: 'mismatch', reason: 'payment_network_mismatch' };
@@ -63,11 +62,7 @@ const matchTerms = (
   const offer = offers.find(({ requirements: { scheme } }) => scheme === proof.scheme);
   if (offer === undefined) return { outcome: 'mismatch', reason: 'payment_scheme_mismatch' };
   const { requirements } = offer;
-  const reason = findMismatch(proof, {
-    terms: requirements,
-    asset: method.network.asset,
-    now: clock.now(),
-  });
+  const reason = findMismatch(proof, { terms: requirements, asset: method.network.asset });
   if (reason !== null) return { outcome: 'mismatch', reason };
   const feePayer = proof.accepted?.feePayer ?? null;
   if (feePayer === null || !recentFeePayers.has(feePayer)) return { outcome: 'match', method, requirements };

@@ -195,10 +195,10 @@ export interface NetworkFamily {
   payloadSchema(payload: unknown): z.ZodType<SignedPayload>;
   /** Returns what the chain accepts only once. `network` is the built-in one. Throws UnreadablePayload. */
   identify(payload: SignedPayload, network: PaymentNetwork): Promise<string>;
-  /** Returns the stable code of a contradiction between the signed part and the terms; null for none. Without `now` it may be valid for ever. */
+  /** Returns the stable code of a contradiction between the signed part and the terms; null for none. */
   findMismatch(
     payload: SignedPayload,
-    of: { terms: PaymentRequirements; asset: PaymentAsset; now?: number },
+    of: { terms: PaymentRequirements; asset: PaymentAsset },
   ): string | null;
   /**
    * Finds the paying accounts in the signed data. With the facilitator's word, it would decide where refunds

@@ -83,11 +83,11 @@ export const evmFamily: NetworkFamily = {
     const contract = isEip3009 ? asset.address : permit2Contracts.permit2;
     return `${id}:${contract}:${from}:${nonce}`.toLowerCase();
   },
-  findMismatch: (payload, { terms, asset, now }) => {
+  findMismatch: (payload, { terms, asset }) => {
     const signed = toEvmPayload(payload);
     const method = 'authorization' in signed ? 'eip3009' : 'permit2';
     const wanted = terms.scheme === 'upto' ? 'permit2' : asset.transfer;
-    return method === wanted ? findEvmMismatch(signed, { terms, now }) : 'payment_method_mismatch';
+    return method === wanted ? findEvmMismatch(signed, terms) : 'payment_method_mismatch';
   },
   findPayingAccounts: async ({ payload: { payload } }) => {
     const signed = toEvmPayload(payload);

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { neverSettledMs } from '../../../rules/payments.ts';
 import { integerText, type PaymentRequirements, type SignedPayload } from '../core/wire.ts';
 
 /**
@@ -76,19 +75,9 @@ export const toEvmPayload = (payload: SignedPayload): EvmPayload => {
   return payload;
 };
 
-/** A payment that has been open for a day counts as one that can never be settled. */
-const longestValidMs = neverSettledMs / 2;
-
 export const isSameHex = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
 
-export const findEvmMismatch = (
-  payload: EvmPayload,
-  { terms, now }: { terms: PaymentRequirements; now?: number | undefined },
-): string | null => {
-  const end =
-    'authorization' in payload ? payload.authorization.validBefore : payload.permit2Authorization.deadline;
-  if (now !== undefined && BigInt(end) * 1_000n > BigInt(now + longestValidMs))
-    return 'payment_validity_too_long';
+export const findEvmMismatch = (payload: EvmPayload, terms: PaymentRequirements): string | null => {
   if ('authorization' in payload) {
     const { to, value } = payload.authorization;
     if (!isSameHex(to, terms.payTo)) return 'payment_recipient_mismatch';
