@@ -1,6 +1,6 @@
-import { instead } from './errors.ts';
 import { open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { instead } from './errors.ts';
 
 /** Returns the outcome of a read, or null if there is no such file or folder (ENOENT). */
 export const ignoreEnoent = <T>(reading: Promise<T>): Promise<T | null> =>

@@ -6,8 +6,7 @@ import type { PayOutcome } from '../payments/sale/gate.ts';
 import { WorkNotEndedError, type UptoSale } from '../payments/sale/scheme.ts';
 import type { Job, Payment } from '../store/store.ts';
 import type { Answer, StreamAnswer } from './answer.ts';
-import type { AccountCall, Call, Services } from './call.ts';
-import { addressBucket } from '../limits/address-limiter.ts';
+import type { AccountCall, Services } from './call.ts';
 import { runPrepaid, type PrepaidOrder } from './prepaid.ts';
 
 /** The longest deadline of a metered call. A payment is worked on for hardly longer (move-payment.ts). */
@@ -24,7 +23,7 @@ interface MeteredCall {
   answer: () => Answer | null;
 }
 
-interface MeteredCaller extends Pick<Call, 'clientAddress'> {
+interface MeteredCaller {
   /** The call ends in this time. */
   deadlineMs: number;
   /** Returns the call as made by the account whose payment is verified. */
@@ -33,7 +32,7 @@ interface MeteredCaller extends Pick<Call, 'clientAddress'> {
 
 export const meterCall = (
   order: PrepaidOrder,
-  { clientAddress, deadlineMs, toAccount }: MeteredCaller,
+  { deadlineMs, toAccount }: MeteredCaller,
   services: Services,
 ): MeteredCall => {
   const longestMs = deadlineMs + endMarginMs;
@@ -43,7 +42,6 @@ export const meterCall = (
     started: started.promise,
     answer: () => answered,
     sale: {
-      client: addressBucket(clientAddress),
       longestMs,
       produce: async (payment) => {
         const account = await toAccount(payment);

@@ -146,7 +146,7 @@ const payAtPrices = async (
   const isMetered = call.caller === null && prepaid.waits === true && price <= maxOfOne;
   const metered =
     isMetered && deadlineMs !== null && deadlineMs <= maxMeteredMs
-      ? meterCall(order, { ...call, deadlineMs, toAccount: toPledged }, services)
+      ? meterCall(order, { deadlineMs, toAccount: toPledged }, services)
       : null;
   // An earlier job under the client's own key is answered, and nothing is settled, unless the job is owed.
   let isRepeat = false;

@@ -1,7 +1,7 @@
-import { instead } from '../../kit/errors.ts';
 import { createHash, webcrypto } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { AwsV4Signer } from 'aws4fetch';
+import { instead } from '../../kit/errors.ts';
 import { createHttpClient } from '../http-client.ts';
 import type { HttpAnswer, HttpTimeouts } from '../send-request.ts';
 import { pause } from '../../kit/repeat.ts';

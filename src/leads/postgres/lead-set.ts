@@ -1,5 +1,5 @@
-import { instead } from '../../kit/errors.ts';
 import { DatabaseError } from 'pg';
+import { instead } from '../../kit/errors.ts';
 import { silentLog } from '../../kit/log.ts';
 import { createPool, type ConnectionOptions, type Pool } from '../../store/postgres/connection.ts';
 import type { Lead, LeadQuery } from '../lead-source.ts';

@@ -1,5 +1,5 @@
-import { instead } from '../../kit/errors.ts';
 import type { Stripe } from 'stripe';
+import { instead } from '../../kit/errors.ts';
 import type { Nano } from '../../kit/money.ts';
 import { paymentMark, toCents } from './read-stripe-payment.ts';
 

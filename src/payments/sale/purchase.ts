@@ -122,7 +122,7 @@ const reserve = async (context: SaleContext, purchase: Purchase, terms: Terms): 
       const { method, requirements } = terms;
       const scheme =
         requirements.scheme === 'upto' && request.upto !== undefined
-          ? uptoScheme(request.upto, method.network.asset.decimals)
+          ? uptoScheme(request.upto, { client: request.client, decimals: method.network.asset.decimals })
           : exactScheme(request);
       return serve(context, payment, { request, method, signed, scheme });
     }

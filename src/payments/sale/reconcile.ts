@@ -115,21 +115,18 @@ const checkProduced = async (context: SaleContext, payment: Payment): Promise<bo
   if (found.outcome === 'failed' || isOver)
     return (await movePayment(context, payment, 'disproved', { reason: 'never_settled' })) !== null;
   const isServed = payment.settledAmount !== null && found.outcome === 'open';
-  return isServed ? settleMetered(context, payment, 'continued') : checkLater(context, payment);
+  return isServed ? settleMetered(context, payment) : checkLater(context, payment);
 };
 
 /** Settles what was answered while it was made, or cost money, as its buyer may not come back. */
-const settleMetered = async (
-  context: SaleContext,
-  payment: Payment,
-  event: 'continued' | 'resumed',
-): Promise<boolean> => {
+const settleMetered = async (context: SaleContext, payment: Payment): Promise<boolean> => {
+  const isSent = payment.state !== 'produced';
   const method = findMethod(context.methods, payment.network);
   if (method === null || (await isBarred(context, payment))) return checkLater(context, payment);
-  const taken = await movePayment(context, payment, event, {});
+  const taken = await movePayment(context, payment, isSent ? 'resumed' : 'continued', {});
   if (taken === null) return false;
   const { transaction, rawTransaction, facilitator } = taken;
-  const earlier = event === 'resumed' ? { transaction, rawTransaction, facilitator } : null;
+  const earlier = isSent ? { transaction, rawTransaction, facilitator } : null;
   try {
     await settle(context, taken, { method, earlier });
     return true;
@@ -149,8 +146,7 @@ const checkSent = async (context: SaleContext, payment: Payment): Promise<boolea
   if (found.outcome === 'settled') return true;
   if (found.outcome === 'failed')
     return (await movePayment(context, payment, 'disproved', { reason: found.reason })) !== null;
-  if (payment.settledAmount !== null && found.outcome === 'open')
-    return settleMetered(context, payment, 'resumed');
+  if (payment.settledAmount !== null && found.outcome === 'open') return settleMetered(context, payment);
   if (payment.state === 'unknown') return checkLater(context, payment);
   const reason = found.outcome === 'open' ? 'not_settled' : found.reason;
   await movePayment(context, payment, 'abandoned', { reason });

@@ -51,9 +51,12 @@ export const exactScheme = (request: {
   },
 });
 
-/** The use is taken, at most the price. `decimals`: those of the asset. */
-export const uptoScheme = (sale: UptoSale, decimals: number): Scheme => ({
-  client: sale.client,
+/** The use is taken, at most the price. `client`: the network of the caller. `decimals`: those of the asset. */
+export const uptoScheme = (
+  sale: UptoSale,
+  { client, decimals }: { client: string; decimals: number },
+): Scheme => ({
+  client,
   // One movement of the payer's money also makes calls free whose work is done.
   maxOpen: 2,
   isVerifiedTwice: true,
@@ -68,7 +71,7 @@ export const uptoScheme = (sale: UptoSale, decimals: number): Scheme => ({
   riskOf: ({ accountId, now }) => ({
     limits: { all: maxAtRisk, strangers: maxAtRisk / 2n, each: maxOfOne },
     since: now - dayMs,
-    client: sale.client,
+    client,
     accountId,
   }),
   produce: async (payment) => {
@@ -84,8 +87,6 @@ export class WorkNotEndedError extends Error {
 
 /** How a request is sold by the scheme `upto`: it is paid after the work, at most the price. */
 export interface UptoSale {
-  /** The network of the caller: an IPv4 address, or the /64 of an IPv6 one. */
-  client: string;
   /** The longest time that `produce` takes. */
   longestMs: number;
   /**

@@ -142,11 +142,11 @@ interface Doubt {
   isReverted?: boolean;
 }
 
-/** Returns the fields of an end without money. Logs a revert, for which this service paid, as for work that is done for it. */
+/** Returns the fields of an end without money. Logs a revert. `isLoss`: it cost this service something. */
 const fieldsOf = (
   { log }: SaleContext,
   payment: Payment,
-  { reason, transaction, isReverted, isOver }: Doubt & { isOver?: true },
+  { reason, transaction, isReverted, isLoss = isReverted }: Doubt & { isLoss?: boolean | undefined },
 ) => {
   if (isReverted === true)
     log.warn(
@@ -156,16 +156,15 @@ const fieldsOf = (
   return {
     reason,
     transaction: transaction ?? undefined,
-    reverts:
-      isReverted === true || (isOver === true && payment.settledAmount !== null)
-        ? payment.reverts + 1
-        : undefined,
+    reverts: isLoss === true ? payment.reverts + 1 : undefined,
   };
 };
 
 const storeFailed = async (context: SaleContext, payment: Payment, doubt: Doubt): Promise<Settled> => {
   const { reason, transaction } = doubt;
-  const fields = fieldsOf(context, payment, { ...doubt, isOver: true });
+  // Metered work, and work that cost money, was done for it.
+  const isLoss = doubt.isReverted === true || payment.settledAmount !== null;
+  const fields = fieldsOf(context, payment, { ...doubt, isLoss });
   if ((await movePayment(context, payment, 'failed', fields)) === null) throw refusals.inProgress();
   const response = toSettleResponse(payment, { transaction, errorReason: reason });
   return { outcome: 'failed', reason, receipt: toReceipt(response) };

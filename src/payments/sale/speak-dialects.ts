@@ -1,4 +1,4 @@
-import { AppError } from '../../kit/errors.ts';
+import { hasCode } from '../../kit/errors.ts';
 import { randomBase62 } from '../../kit/ids.ts';
 import { memoizeAsync } from '../../kit/memoize.ts';
 import type { Payment } from '../../store/store.ts';
@@ -74,6 +74,8 @@ export const createDialectSpeaker = (context: SaleContext, publicUrl: () => stri
   };
 };
 
+const isUnreadable = hasCode('invalid_payment');
+
 /** Pays with a credential. `problem` says why it was refused; null when it was served. */
 const payByCredential = async (
   context: SaleContext,
@@ -92,7 +94,7 @@ const payByCredential = async (
       ? { outcome: withReceipt(outcome, read, clock.now()), problem: null }
       : { outcome, problem: read.refuse(outcome.challenge.body.error, clock.now()) };
   } catch (error) {
-    if (!(error instanceof AppError) || error.code !== 'invalid_payment') throw error;
+    if (!isUnreadable(error)) throw error;
     return refuse(read.refuse(null, clock.now()));
   }
 };

@@ -152,7 +152,7 @@ interface Claim {
   limit: number;
   leaseUntil: number;
   now: number;
-  /** SKUs, and below accounts, of which only jobs with a task upstream are claimed. */
+  /** Of these SKUs and these accounts, only jobs with a task upstream are claimed. */
   restingSkus?: readonly string[];
   fullAccounts?: readonly string[];
 }

@@ -53,8 +53,8 @@ const metered = (
   { used = charge, work = () => Promise.resolve() }: { used?: bigint; work?: () => Promise<void> } = {},
 ): AnswerOrder => ({
   ...createSale(name).request(proofs),
+  client: name,
   upto: {
-    client: name,
     longestMs,
     produce: async () => {
       await work();

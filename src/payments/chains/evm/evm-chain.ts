@@ -1,6 +1,6 @@
-import { instead } from '../../../kit/errors.ts';
 import { z } from 'zod';
 import type { Hex } from 'viem';
+import { instead } from '../../../kit/errors.ts';
 import { askWithin, RpcRefusal, type JsonRpc } from '../core/json-rpc.ts';
 import { judgeFunds, type FacilitatorHealth } from '../core/facilitator.ts';
 import type { PaymentNetwork, TransferMethod } from '../core/network-family.ts';

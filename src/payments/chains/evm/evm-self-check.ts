@@ -1,5 +1,5 @@
-import { instead } from '../../../kit/errors.ts';
 import { domainSeparator, parseAbi, zeroAddress, zeroHash, type Hex } from 'viem';
+import { instead } from '../../../kit/errors.ts';
 import type { PaymentNetwork } from '../core/network-family.ts';
 import { chainIdOf, isRevert, type EvmChain } from './evm-chain.ts';
 import { eip3009Abi } from './evm-authorization.ts';

@@ -1,4 +1,3 @@
-import { instead } from '../../../kit/errors.ts';
 import {
   encodeDeployData,
   erc6492SignatureValidatorAbi,
@@ -10,6 +9,7 @@ import {
   type Address,
   type Hex,
 } from 'viem';
+import { instead } from '../../../kit/errors.ts';
 import type { SignedText } from '../core/network-family.ts';
 import { isRevert, nameEvmWallet, type EvmChain } from './evm-chain.ts';
 

@@ -1,9 +1,9 @@
-import { instead } from '../../../kit/errors.ts';
 import type { SchemeNetworkFacilitator } from '@x402/core/types';
 import type { FacilitatorEvmSigner } from '@x402/evm';
 import { ExactEvmScheme } from '@x402/evm/exact/facilitator';
 import { UptoEvmScheme } from '@x402/evm/upto/facilitator';
 import type { Hex } from 'viem';
+import { instead } from '../../../kit/errors.ts';
 import { uptoSecondsLeft } from '../../wire/challenge.ts';
 import {
   toSettleOutcome,

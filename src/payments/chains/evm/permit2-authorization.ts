@@ -1,5 +1,5 @@
-import { instead } from '../../../kit/errors.ts';
 import { parseAbi, toFunctionSelector, decodeFunctionData, type Hex } from 'viem';
+import { instead } from '../../../kit/errors.ts';
 import type { FoundOutcome, PaymentOrder } from '../core/facilitator.ts';
 import { isRefusal } from '../core/json-rpc.ts';
 import type { PaymentScheme } from '../core/wire.ts';

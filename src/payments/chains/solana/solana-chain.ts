@@ -1,5 +1,5 @@
-import { instead } from '../../../kit/errors.ts';
 import { z } from 'zod';
+import { instead } from '../../../kit/errors.ts';
 import { askWithin, isRefusal, RpcOutage, type Ask, type JsonRpc } from '../core/json-rpc.ts';
 
 export interface SolanaTip {
