@@ -1,5 +1,5 @@
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, afterEach, beforeAll } from 'vitest';
 
 /** It reaches nothing but loopback, and also runs as root. */
 const flags = [
@@ -14,7 +14,10 @@ const flags = [
   '--disable-audio-output',
 ];
 
-/** Opens one Chromium for a test file, the program that CHROMIUM names. The returned function opens a page of a new visitor. */
+/**
+ * Opens one Chromium for a test file, the program that CHROMIUM names. The returned function opens a page of a new
+ * visitor, who leaves when its test ends.
+ */
 export const useChromium = (): ((options?: BrowserContextOptions) => Promise<Page>) => {
   const executablePath = process.env['CHROMIUM'];
   if (executablePath === undefined)
@@ -24,6 +27,9 @@ export const useChromium = (): ((options?: BrowserContextOptions) => Promise<Pag
   let browser: Browser | undefined;
   beforeAll(async () => {
     browser = await chromium.launch({ executablePath, args: flags });
+  });
+  afterEach(async () => {
+    for (const visitor of browser?.contexts() ?? []) await visitor.close();
   });
   afterAll(() => browser?.close());
   return async (options) => {
