@@ -37,12 +37,11 @@ export const isLeased = (
 const soonestMs = 5_000;
 const latestMs = 600_000;
 const dayMs = 86_400_000;
-const latestAfterADayMs = 3_600_000;
 
-/** Returns when to look again at a payment: soon at first, then less and less often. */
+/** Returns when to look again at a payment: soon at first, then less and less often, as a proof may be valid for years. */
 const nextCheck = ({ createdAt }: Payment, now: number): number => {
   const ageMs = now - createdAt;
-  const longestMs = ageMs > dayMs ? latestAfterADayMs : latestMs;
+  const longestMs = ageMs > dayMs ? ageMs / 24 : latestMs;
   return now + Math.floor(Math.min(Math.max(ageMs / 4, soonestMs), longestMs));
 };
 

@@ -186,6 +186,10 @@ describe('a payment of unknown end', () => {
     }
     expect(gaps.at(-1)).toBeGreaterThan(4 * (gaps[0] ?? 0));
     expect(Math.max(...gaps)).toBeLessThanOrEqual(10 * minuteMs);
+    time = left.createdAt + 48 * dayMs;
+    const old = (await reconcile(openAt(time), left)).payment;
+    expect(old).toMatchObject({ state: 'unknown', checkAt: time + 2 * dayMs });
+    time += 2 * dayMs;
     silence.remove();
     expect((await reconcile(openAt(time), left)).payment.state).toBe('settled');
   });
