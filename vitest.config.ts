@@ -9,7 +9,7 @@ process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.c
 
 /**
  * Tests whose names end so run with `--mode slow` (`npm run test:slow`): they kill processes again and again, need chains
- * of their own, or wait long.
+ * of their own, wait long, or take as much of a processor as hundreds of others.
  */
 const slowTests = 'test/**/*.slow.test.ts';
 
