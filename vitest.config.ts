@@ -58,6 +58,7 @@ export default defineConfig(({ mode }) => {
     test: {
       pool: 'forks',
       execArgv,
+      restoreMocks: true,
       // Much of a test's time is spent waiting: for a child process, a database, a lease. A browser keeps a core busy.
       maxWorkers: availableParallelism() + (mode === 'browser' ? 0 : 3),
       provide: { storeThreads: isSlow },

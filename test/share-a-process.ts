@@ -2,11 +2,10 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /**
- * A test replaces something of its process with these. Spies on objects that it made are its own, and
- * `leave-nothing-behind.ts` fails a file that leaves named timers faked.
+ * A test replaces something of its process with these. Spies are taken back before the next test (`restoreMocks`), and
+ * `leave-nothing-behind.ts` fails a file that leaves timers faked.
  */
-const replaces =
-  /\b(?:interceptRequests|stubGlobal|vi\.mock|setGlobalDispatcher|useFakeTimers\(\)|spyOn\((?:AbortSignal|console|crypto|performance|process|\w+\.prototype)\b)/;
+const replaces = /\b(?:interceptRequests|stubGlobal|vi\.mock|setGlobalDispatcher)\b/;
 /** A test measures all of its process with this; the program only tells it. */
 const measures = /\bmemoryUsage\b/;
 const relativeImports = /(?:\bfrom|\bimport\(?|new URL\()\s*'(\.[^']+\.ts)'/g;
