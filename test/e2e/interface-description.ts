@@ -38,14 +38,26 @@ export const resolveSchema = ({ components }: Description, schema: Schema): Sche
   return name === undefined ? schema : (components.schemas[name] ?? {});
 };
 
+type Compile = (schema: Schema) => ValidateFunction;
+
+/** Of each description, as to compile a schema takes longer than most calls. */
+const compilers = new WeakMap<object, Compile>();
+
 /** Makes schemas that stand in the description ready to check values. */
-export const createCompiler = ({
-  components,
-}: Pick<Description, 'components'>): ((schema: Schema) => ValidateFunction) => {
+export const createCompiler = ({ components }: Pick<Description, 'components'>): Compile => {
+  const known = compilers.get(components);
+  if (known !== undefined) return known;
   const ajv = new Ajv2020({ strict: false, validateFormats: false });
   ajv.addSchema({ $id: 'document', components });
-  return (schema) =>
-    ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"document#/')) as object);
+  const compiled = new Map<string, ValidateFunction>();
+  const compile: Compile = (schema) => {
+    const text = JSON.stringify(schema).replaceAll('"#/', '"document#/');
+    const validate = compiled.get(text) ?? ajv.compile(JSON.parse(text) as object);
+    compiled.set(text, validate);
+    return validate;
+  };
+  compilers.set(components, compile);
+  return compile;
 };
 
 /** An answer that is as described. */
