@@ -1,3 +1,4 @@
+import { existsSync, statfsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, matchesGlob } from 'node:path';
 import { defineConfig } from 'vitest/config';
@@ -6,6 +7,14 @@ import { sharingTests } from './test/share-a-process.ts';
 
 // Tests start hundreds of processes and threads that load the same modules: what V8 made of them is kept.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.cache/compiled');
+
+/** Linux keeps files here in memory: thousands of stores wait for no disk. */
+const memory = '/dev/shm';
+const neededBytes = 4 * 1024 ** 3;
+const hasRoom = (): boolean => {
+  const { bavail, bsize } = statfsSync(memory);
+  return bavail * bsize >= neededBytes;
+};
 
 /**
  * Tests whose names end so run with `--mode slow` (`npm run test:slow`): they kill processes again and again, need chains
@@ -46,6 +55,8 @@ class LongWaitsFirst extends BaseSequencer {
 export default defineConfig(({ mode }) => {
   const isSlow = mode === 'slow';
   const isFleet = mode === 'fleet';
+  // Slow tests write large files.
+  if (mode === 'test' && existsSync(memory) && hasRoom()) process.env['TMPDIR'] ??= memory;
   const ofModes: Record<string, string> = { slow: slowTests, browser: browserTests, sandbox: sandboxTests };
   const named = ofModes[mode] ?? null;
   const sharing = sharingTests().filter((file) => {
