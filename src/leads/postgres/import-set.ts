@@ -59,10 +59,7 @@ export const importSet = async (
   if (outcome.rows === 0) return toOutcome(outcome, { mode, profiles: before, before });
 
   onProgress?.({ phase: 'indexing', done: 0, total: null });
-  outcome.repeated = await changeRows(
-    connection,
-    `delete from ${staged} as one using ${staged} as later where later.key = one.key and later.position > one.position`,
-  );
+  outcome.repeated = await changeRows(connection, deleteRepeatedText(staged));
   await connection.query(`analyze ${staged}`);
   if (former !== null) outcome.updated = await countKnown(connection, staged, former.name);
   outcome.added = outcome.rows - outcome.forgotten - outcome.repeated - outcome.updated;
@@ -93,6 +90,12 @@ export const importSet = async (
 
 /** The last row of a person has the greatest position. */
 const copyText = (staged: string): string => `copy ${staged} (position, ${columns}) from stdin`;
+
+/** A join of all rows with each other would take quadratic time for a person of many rows. */
+const deleteRepeatedText = (staged: string): string =>
+  `delete from ${staged} as one
+    using (select key, max(position) as last from ${staged} group by key having count(*) > 1) as repeated
+    where repeated.key = one.key and one.position < repeated.last`;
 
 /** Writes a row for COPY, whose text gives backslashes, tabs and line ends a meaning. */
 const stagedRow = (position: number, lead: Lead): string => {

@@ -67,6 +67,13 @@ describe.runIf(hasService('PostgreSQL'))('a keeper of profiles in PostgreSQL', (
     expect(await profiles.search([{ limit: 5, category: "ROCK'N\\ROLL" }])).toEqual([[odd]]);
   });
 
+  it('keeps the last of many rows of one person', async () => {
+    const rows = people(50, { username: 'Same' }).map((lead, index) => ({ ...lead, bio: `row ${index}` }));
+    expect(await take([...people(3), ...rows, ...people(2)])).toMatchObject({ added: 4, repeated: 51 });
+    expect(await namesFor('same')).toEqual(['Same']);
+    expect(await profiles.search([{ query: 'row 49', limit: 5 }])).toMatchObject([[{ followers: 49 }]]);
+  });
+
   it('allows one import at a time', async () => {
     await take(people(3));
     const other = await profiles.openKeeper();
