@@ -34,19 +34,19 @@ const lookMs = 50;
 
 /**
  * Runs `work` while the disk of `folder` has more free space than the reserve. Otherwise it rejects with
- * ENOSPC before the work, or aborts the signal given to it.
+ * ENOSPC before the work, or aborts the signal given to it. `firstBytes` are those that the work writes at once.
  */
 export const withinRoom = async <T>(
   folder: string,
-  { signal, readRoom }: { signal: AbortSignal; readRoom: ReadDiskRoom },
+  { firstBytes, signal, readRoom }: { firstBytes: number; signal: AbortSignal; readRoom: ReadDiskRoom },
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> => {
   const lack = new AbortController();
-  const look = (): void => {
+  const look = (bytes = 0): void => {
     const room = readRoom(folder);
-    if (room !== null && room.free < reserveOf(room)) lack.abort(noRoom());
+    if (room !== null && room.free - bytes < reserveOf(room)) lack.abort(noRoom());
   };
-  look();
+  look(firstBytes);
   lack.signal.throwIfAborted();
   using _looking = setInterval(look, lookMs);
   return await work(AbortSignal.any([signal, lack.signal]));

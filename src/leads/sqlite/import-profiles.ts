@@ -10,6 +10,7 @@ import type { Lead } from '../lead-source.ts';
 import { foldingVersion } from '../query/fold-text.ts';
 import { createYieldToLoop } from '../yield-to-loop.ts';
 import {
+  changeTimeoutMs,
   copyProfiles,
   countPeople,
   countValues,
@@ -19,9 +20,9 @@ import {
   findPeople,
   isDamage,
   mergeIndex,
+  openToRead,
   openToWrite,
   scanLeads,
-  useProfiles,
 } from './profiles-file.ts';
 import { newId, writeManifest, type Manifest } from './profiles-folder.ts';
 
@@ -86,6 +87,7 @@ export const writeProfiles = async ({
         mode,
         current,
         since: forgotten.revision,
+        signal,
       });
       const { added, updated, repeated } = next.write(leads);
       outcome.added += added;
@@ -118,18 +120,29 @@ export const openNext = async (
     mode,
     current,
     since,
-  }: { folder: string; mode: ImportRequest['mode']; current: Manifest | null; since: number },
+    signal,
+  }: {
+    folder: string;
+    mode: ImportRequest['mode'];
+    current: Manifest | null;
+    since: number;
+    signal?: AbortSignal;
+  },
 ) => {
   const former = current === null ? null : join(folder, current.file);
   const isKept = mode === 'upsert' && current !== null && former !== null;
   const isCopy = isKept && current.folding === foldingVersion;
-  if (isCopy) await copyProfiles(former, path);
-  const database = openToWrite(path, { isNew: !isCopy });
-  if (isKept && !isCopy) writeAgain(former, createWriter(database, 0));
+  await using begun = new AsyncDisposableStack();
+  begun.defer(() => rm(path, { force: true }));
+  if (isCopy) await copyProfiles(former, path, signal);
+  const database = begun.use(openToWrite(path, { isNew: !isCopy }));
+  if (isKept && !isCopy) await writeAgain(former, createWriter(database, 0), signal);
   const isCompared = !isKept || current.swept === since;
   let swept: Pick<Manifest, 'list' | 'swept'> = { list: '', swept: 0 };
+  const write = createWriter(database, Date.now());
+  const made = begun.move();
   return {
-    write: createWriter(database, Date.now()),
+    write,
     /** Counts the people who are in the file that this one replaces, too. A damaged one has nobody. */
     countReplaced: () => (former === null || isKept ? 0 : countKnown(database, former)),
     /** Deletes the people who were forgotten since they were compared with the list. */
@@ -163,10 +176,7 @@ export const openNext = async (
       return profiles;
     },
     /** Removes it unless it was published. */
-    [Symbol.asyncDispose]: async (): Promise<void> => {
-      if (database.isOpen) database.close();
-      await rm(path, { force: true });
-    },
+    [Symbol.asyncDispose]: () => made.disposeAsync(),
   };
 };
 
@@ -183,7 +193,15 @@ const countKnown = (database: DatabaseSync, former: string): number => {
 };
 
 /** Stores the profiles of a file whose words another version of Unicode has folded. */
-const writeAgain = (from: string, write: (leads: readonly Lead[]) => Stored): void =>
-  useProfiles(from, (database) => {
-    for (const leads of inBatches(scanLeads(database))) write(leads);
-  });
+const writeAgain = async (
+  from: string,
+  write: (leads: readonly Lead[]) => Stored,
+  signal: AbortSignal | undefined,
+): Promise<void> => {
+  using database = openToRead(from, { timeoutMs: changeTimeoutMs });
+  const yieldToLoop = createYieldToLoop(signal);
+  for (const leads of inBatches(scanLeads(database))) {
+    write(leads);
+    await yieldToLoop();
+  }
+};

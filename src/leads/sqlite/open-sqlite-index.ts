@@ -94,7 +94,9 @@ const importLeads = async (
   const current = found !== 'damaged' && found?.fictional === null ? found : null;
   if (current !== null) checkList(current, await people.read());
   removeUnfinished(folder);
-  const outcome = await withinRoom(folder, { signal, readRoom }, (within) =>
+  const copied =
+    mode === 'upsert' && current !== null ? await ignoreEnoent(stat(join(folder, current.file))) : null;
+  const outcome = await withinRoom(folder, { firstBytes: copied?.size ?? 0, signal, readRoom }, (within) =>
     writeProfiles({ folder, request: { ...request, signal: within }, current, people }),
   );
   removeOthers(folder);

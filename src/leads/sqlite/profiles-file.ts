@@ -1,6 +1,5 @@
-import { constants, copyFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
-import { DatabaseSync } from 'node:sqlite';
+import { backup, DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import type { Lead, LeadQuery } from '../lead-source.ts';
 import { packLead, unpackLead } from '../lead-fields.ts';
@@ -31,7 +30,7 @@ const schema = `
  * ended early leaves a file to throw away.
  */
 export const openToWrite = (file: string, { isNew }: { isNew: boolean }): DatabaseSync => {
-  const database = new DatabaseSync(file);
+  const database = new DatabaseSync(file, { timeout: changeTimeoutMs });
   database.exec('PRAGMA synchronous = OFF; PRAGMA cache_size = -131072; PRAGMA secure_delete = ON');
   if (isNew) database.exec(schema);
   return database;
@@ -69,12 +68,16 @@ export const useProfiles = <T>(file: string, use: (database: DatabaseSync) => T)
   return use(database);
 };
 
-/** Copies a file. Waits for a deletion that is under way, and holds off others meanwhile. */
-export const copyProfiles = async (from: string, to: string): Promise<void> => {
+/**
+ * Copies a file, page by page. Waits for a deletion that is under way, and holds off others meanwhile. SQLite copies it,
+ * because a process that opens and closes the file itself loses the locks of its other connections. When `signal` aborts,
+ * rejects with its reason.
+ */
+export const copyProfiles = async (from: string, to: string, signal?: AbortSignal): Promise<void> => {
   using database = openToRead(from, { timeoutMs: changeTimeoutMs });
   database.exec('BEGIN');
   storedCount(database);
-  await copyFile(from, to, constants.COPYFILE_FICLONE);
+  await backup(database, to, { progress: () => signal?.throwIfAborted() });
 };
 
 /** SQLITE_ERROR (unexpected tables), SQLITE_CORRUPT, SQLITE_NOTADB and FTS5's own report of damage. */

@@ -29,9 +29,13 @@ const filesLike = (pattern: RegExp): string[] => readdirSync(folder).filter((nam
 describe('a keeper on a disk that fills up', () => {
   const roomy: DiskRoom = { free: 90e9, whole: 100e9 };
   const scarce: DiskRoom = { free: 255e6, whole: 100e9 };
-  const importWith = async (readRoom: () => DiskRoom | null, input: LeadInputOptions = {}) => {
+  const importWith = async (
+    readRoom: () => DiskRoom | null,
+    input: LeadInputOptions = {},
+    mode: 'upsert' | 'replace' = 'upsert',
+  ) => {
     const keeper = await openSqliteIndex({ folder, people: made.people, readRoom });
-    return keeper.importLeads({ signal, mode: 'upsert', input: leadInputOf(leads, input) });
+    return keeper.importLeads({ signal, mode, input: leadInputOf(leads, input) });
   };
   /** While it holds, whatever SQLite commits to the files that `isFull` picks finds no room. */
   const fillDisk = (isFull: (file: string) => boolean): { clear(): void } => {
@@ -56,6 +60,14 @@ describe('a keeper on a disk that fills up', () => {
     expect(filesLike(/^(?:next|profiles)-/)).toEqual([]);
     const small = { free: 41e6, whole: 800e6 };
     expect(await importWith(() => small)).toMatchObject({ profiles: 300 });
+  });
+
+  it('refuses to add to profiles whose copy would use up the reserve, but replaces them', async () => {
+    await made.take(leads);
+    const full: DiskRoom = { free: 256e6 + statSync(made.file()).size - 1, whole: 100e9 };
+    await expect(importWith(() => full)).rejects.toThrow('256 MB are reserved for the gateway');
+    expect(await importWith(() => full, {}, 'replace')).toMatchObject({ profiles: 300 });
+    expect(await importWith(() => ({ ...full, free: full.free + 1 }))).toMatchObject({ updated: 300 });
   });
 
   it('imports profiles if the free space is unknown', async () => {

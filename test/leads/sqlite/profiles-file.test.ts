@@ -1,0 +1,70 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  copyProfiles,
+  createWriter,
+  openToRead,
+  openToWrite,
+  scanLeads,
+} from '../../../src/leads/sqlite/profiles-file.ts';
+import { buildLead } from '../build-lead.ts';
+
+let folder: string;
+let file: string;
+let database: DatabaseSync;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'causeway-profiles-'));
+  file = join(folder, 'profiles.db');
+  database = openToWrite(file, { isNew: true });
+});
+afterEach(async () => {
+  if (database.isOpen) database.close();
+  await rm(folder, { recursive: true });
+});
+
+const idsIn = (from: DatabaseSync): unknown[] =>
+  from
+    .prepare('SELECT id FROM people')
+    .all()
+    .map(({ id }) => id);
+
+/** More pages than are copied at once. */
+const many = Array.from({ length: 2_000 }, (_, index) =>
+  buildLead({ username: `user${index}`, followers: index, bio: 'z'.repeat(400) }),
+);
+
+describe('a copy of profiles', () => {
+  const to = (): string => join(folder, 'copy.db');
+
+  it('has their row ids, settings and index', async () => {
+    createWriter(database, 1)([...many, buildLead()]);
+    await copyProfiles(file, to());
+    using copy = openToRead(to(), { timeoutMs: 0 });
+    expect(idsIn(copy)).toEqual(idsIn(database));
+    expect([...scanLeads(copy)]).toHaveLength(2_001);
+    for (const setting of ['page_size', 'journal_mode', 'user_version'])
+      expect(copy.prepare(`PRAGMA ${setting}`).get()).toEqual(database.prepare(`PRAGMA ${setting}`).get());
+    createWriter(copy, 2)([buildLead({ followers: 5 })]);
+    copy.exec(`INSERT INTO words (words) VALUES ('integrity-check')`);
+  });
+
+  it('leaves a deletion of this process its lock against other processes', async () => {
+    createWriter(database, 1)([buildLead()]);
+    database.exec('BEGIN IMMEDIATE');
+    await copyProfiles(file, to());
+    const lock = `new (require('node:sqlite').DatabaseSync)(process.argv[1]).exec('BEGIN IMMEDIATE')`;
+    await expect(promisify(execFile)(process.execPath, ['-e', lock, file])).rejects.toThrow('is locked');
+  });
+
+  it('ends with the reason of its signal', async () => {
+    createWriter(database, 1)(many);
+    await expect(copyProfiles(file, to(), AbortSignal.abort(new Error('no room')))).rejects.toThrow(
+      'no room',
+    );
+  });
+});
