@@ -97,8 +97,9 @@ const ranks = { chosen: 0, chosenInOtherCase: 1, ownName: 2, ownNameOtherwise: 3
 const structureRank = 10;
 
 const maxTold = 50;
-/** Bounds memory for objects with ever new names. */
+/** Bounds memory for objects with ever new names. Longer names are not kept. */
 const maxNames = 10_000;
+const longestNameKept = 200;
 
 /**
  * Reads fields from objects that may differ in their members. Maps members by `columns`, then by the fields' names, then
@@ -116,6 +117,7 @@ const createObjectMapper = (columns: ColumnMap = {}) => {
   const told = new Map<string, boolean>();
   const learn = (name: string): readonly Target[] => {
     const targets = targetsOf(name, columns);
+    if (name.length > longestNameKept) return targets;
     if (known.size >= maxNames) known.clear();
     known.set(name, targets);
     if (told.size < maxTold)

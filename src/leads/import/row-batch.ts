@@ -25,7 +25,7 @@ const maxRows = 1000;
 export const createBatchBuilder = ({ defaults }: Pick<RowOptions, 'defaults'>) => {
   let batch: RowBatch = { leads: [], rejected: [], unknownCountries: [] };
   const reject = (problem: string, line: number, row: () => string): void => {
-    // Copies: a part of a string keeps the whole string alive.
+    // A copy: a part of a string keeps the whole string alive.
     const shown = Buffer.from(row().slice(0, longestRowShown)).toString();
     batch.rejected.push({ line, problem, row: shown });
   };
@@ -43,7 +43,8 @@ export const createBatchBuilder = ({ defaults }: Pick<RowOptions, 'defaults'>) =
           checked.lacks === undefined ? '' : ` Set a value for such rows: default ${checked.lacks}=VALUE.`;
         return reject(`${checked.problem}${hint}`, line, row);
       }
-      batch.leads.push(checked.lead);
+      // A copy, too: many profiles wait until they are stored, and rows may be long.
+      batch.leads.push(structuredClone(checked.lead));
       if (checked.unknownCountry !== undefined) batch.unknownCountries.push(checked.unknownCountry);
     },
     reject,
