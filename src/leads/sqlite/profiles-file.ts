@@ -224,8 +224,27 @@ export const createWriter = (
 ): ((leads: readonly Lead[]) => Stored) => {
   const findKey = database.prepare('SELECT id, import FROM people WHERE key = ?');
   const lastTaken = database.prepare('SELECT max(id) AS id FROM people WHERE id BETWEEN ? AND ?');
+  const isTaken = database.prepare('SELECT 1 FROM people WHERE id = ?');
+  const beforeGap = database.prepare(
+    `SELECT id FROM people AS one WHERE id BETWEEN ? AND ?
+      AND NOT EXISTS (SELECT 1 FROM people WHERE id = one.id + 1) ORDER BY id LIMIT 1`,
+  );
   const insert = database.prepare('INSERT INTO people VALUES (?, ?, ?, ?, ?)');
   const index = database.prepare('INSERT INTO words (rowid, terms) VALUES (?, ?)');
+
+  /** Yields the ids after the last profile with so many followers, then those of profiles that were replaced. */
+  function* freeIds(followers: number): Generator<number, never> {
+    const [first, last] = [firstIdOf(followers), lastIdOf(followers)];
+    for (let id = Number(lastTaken.get(first, last)?.['id'] ?? first - 1); id < last;) yield (id += 1);
+    for (let id = first; ; id += 1) {
+      if (isTaken.get(id) !== undefined) id = Number(beforeGap.get(id, last)?.['id'] ?? last) + 1;
+      if (id > last) break;
+      yield id;
+    }
+    throw new RangeError(
+      `more than ${idsPerCount.toLocaleString('en-US')} profiles have ${followers} followers`,
+    );
+  }
 
   return (leads) => {
     const taken = new Map(leads.map((lead) => [usernameKey(lead.username), lead]));
@@ -241,18 +260,14 @@ export const createWriter = (
     }
     deleteRows(database, replaced);
     let group = -1;
-    let id = 0;
+    let ids = freeIds(0);
     // In ascending order, because FTS5 writes a segment whenever the row ids fall.
     for (const [key, lead] of [...taken].sort(([, a], [, b]) => compareLeads(a, b))) {
       if (lead.followers !== group) {
         group = lead.followers;
-        id = Number(lastTaken.get(firstIdOf(group), lastIdOf(group))?.['id'] ?? firstIdOf(group) - 1);
+        ids = freeIds(group);
       }
-      id += 1;
-      if (id > lastIdOf(group))
-        throw new RangeError(
-          `more than ${idsPerCount.toLocaleString('en-US')} profiles have ${group} followers`,
-        );
+      const id = ids.next().value;
       insert.run(id, key, lead.username, packLead(lead), number);
       index.run(id, termsOf(lead));
     }

@@ -5,8 +5,10 @@ import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Lead } from '../../../src/leads/lead-source.ts';
 import {
   copyProfiles,
+  createSearch,
   createWriter,
   openToRead,
   openToWrite,
@@ -27,11 +29,11 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-const idsIn = (from: DatabaseSync): unknown[] =>
+const idsIn = (from: DatabaseSync): number[] =>
   from
-    .prepare('SELECT id FROM people')
+    .prepare('SELECT id FROM people ORDER BY id')
     .all()
-    .map(({ id }) => id);
+    .map(({ id }) => Number(id));
 
 /** More pages than are copied at once. */
 const many = Array.from({ length: 2_000 }, (_, index) =>
@@ -66,5 +68,30 @@ describe('a copy of profiles', () => {
     await expect(copyProfiles(file, to(), AbortSignal.abort(new Error('no room')))).rejects.toThrow(
       'no room',
     );
+  });
+});
+
+describe('profiles with equally many followers', () => {
+  const { followers } = buildLead();
+  const named = (...names: string[]): Lead[] => names.map((username) => buildLead({ username }));
+
+  it('take the row ids of those that later imports replaced when the last id is used', () => {
+    createWriter(
+      database,
+      1,
+    )([...named('a', 'b', 'c'), buildLead({ username: 'next', followers: followers - 1 })]);
+    const [first = 0] = idsIn(database);
+    const last = first + 2 ** 21 - 1;
+    database.exec(`UPDATE people SET id = ${last} WHERE key = 'c'`);
+    for (let number = 2; number < 9; number += 1) {
+      createWriter(database, number)(named('b', 'd', 'e'));
+      createWriter(database, number)(named('a'));
+    }
+    expect(idsIn(database)).toEqual([first, first + 1, first + 2, first + 3, last, last + 1]);
+    expect(createSearch(database)({ limit: 9 }).map(({ username }) => username)).toEqual([
+      ...['a', 'b', 'c', 'd', 'e', 'next'],
+    ]);
+    for (const query of ['a', 'b', 'd', 'e'])
+      expect(createSearch(database)({ query, limit: 9 })).toMatchObject([{ username: query }]);
   });
 });
