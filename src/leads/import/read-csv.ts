@@ -5,6 +5,8 @@ import { maxLineBytes, notUtf8Mark, notUtf8Problem, textBlocks, tooLongProblem }
 
 /** Limit for a row of several lines. Otherwise an unclosed quote would take the rest of the file. */
 const maxRowCharacters = maxLineBytes;
+/** A row of lines that are reread is read up to one cell more. */
+const maxColumns = 10_000;
 
 /**
  * Reads the rows of a CSV file from its unpacked bytes. An invalid row (an unclosed quote, text after a closing quote,
@@ -56,7 +58,7 @@ const createCsvRows = ({ names, delimiter, breaks }: CsvHeader, options: RowOpti
   function* read(block: string, isLast = false): Generator<RowBatch> {
     const text = open + block;
     open = '';
-    const scan = scanCsv(text, delimiter);
+    const scan = scanCsv(text, delimiter, names.length);
     const hasMarks = text.includes(notUtf8Mark);
     for (let at = 0; at < text.length;) {
       const start = at;
@@ -109,6 +111,8 @@ const problemOf = (row: CsvRow, columns: number): string | null => {
       return `A quote in this row is not closed within ${maxRowCharacters} characters.`;
     case 'wrong':
       return 'Text follows a closing quote. Write a quote inside a quoted cell twice.';
+    case 'wide':
+      return `The row has more columns than the header, which has ${columns}. Is a quote not closed?`;
     case 'row':
       return row.cells.length === columns
         ? null
@@ -139,11 +143,15 @@ const readCsvHeader = (text: string, { file, delimiter, hasHeader = true }: RowO
   const [begin = '', , written] = beforeRows.exec(text) ?? [];
   if (begin.length === text.length) return null;
   const separator = delimiter ?? written ?? likelyDelimiter(text.slice(begin.length));
-  const row = scanCsv(text, separator)(begin.length);
+  const row = scanCsv(text, separator, maxColumns)(begin.length);
   if (row.state === 'open') return null;
   if (row.state === 'wrong')
     throw new LeadInputError(
       `${file} cannot be read as CSV: text follows a closing quote in its first row. Check the file, or name its delimiter.`,
+    );
+  if (row.state === 'wide' || row.cells.length > maxColumns)
+    throw new LeadInputError(
+      `${file} has more than ${maxColumns} columns. Leave out those that no field uses.`,
     );
   if (row.cells.some((cell) => cell.includes('\r')))
     throw new LeadInputError(`${file} ends its lines with CR alone. Convert it: tr '\\r' '\\n' < OLD > NEW`);
@@ -174,7 +182,9 @@ type CsvRow =
   /** The text ends before an opened quote is closed. */
   | { state: 'open' }
   /** A closing quote is followed by something other than a delimiter. */
-  | { state: 'wrong' };
+  | { state: 'wrong' }
+  /** A row with a quote has more cells than the most; the rest of it is not read. */
+  | { state: 'wide' };
 
 const quote = '"';
 const quoteCode = 0x22;
@@ -184,9 +194,10 @@ const carriageReturnCode = 0x0d;
 /**
  * Reads `text` by RFC 4180: rows end with LF or CRLF, `delimiter` (one character) separates cells, and a quoted cell
  * may contain all of them and doubled quotes. A quote inside an unquoted cell is literal. The returned function reads
- * the row at `start`. Calls must not go backwards.
+ * the row at `start`, up to `mostCells` if it has a quote: a quote may join all lines that follow, which are then reread one
+ * by one. Calls must not go backwards.
  */
-const scanCsv = (text: string, delimiter: string): ((start: number) => CsvRow) => {
+const scanCsv = (text: string, delimiter: string, mostCells: number): ((start: number) => CsvRow) => {
   const delimiterCode = delimiter.charCodeAt(0);
   /** The next quote after the start of the row; the text's length if there is none. */
   let quoteAt = -1;
@@ -229,10 +240,12 @@ const scanCsv = (text: string, delimiter: string): ((start: number) => CsvRow) =
           lineEnd = indexOrEnd('\n', lineEnd + 1);
         }
       } else {
-        const end = Math.min(indexOrEnd(delimiter, at), contentEnd(at, lineEnd));
-        cells.push(text.slice(at, end));
-        at = end;
+        const cell = at;
+        const end = contentEnd(at, lineEnd);
+        while (at < end && text.charCodeAt(at) !== delimiterCode) at += 1;
+        cells.push(text.slice(cell, at));
       }
+      if (cells.length > mostCells) return { state: 'wide' };
       if (at >= text.length) return { state: 'row', cells, end: text.length + 1, breaks };
       const code = text.charCodeAt(at);
       if (code === delimiterCode) at += 1;

@@ -100,9 +100,18 @@ describe('a CSV file', () => {
     const read = await readText('profiles.csv', `${header}mira,M,5,"x\nben,B,6,\nzoe,Z,7",\nkim,K,8,\n`);
     expect(usernames(read)).toEqual(['ben', 'kim']);
     expect(refusals(read)).toEqual([
-      [2, 'The row has 5 columns, the header has 4.'],
+      [2, expect.stringMatching(/^The row has more columns than the header, which has 4\./)],
       [4, expect.stringMatching(/^followers is "7"";/)],
     ]);
+  });
+
+  it('reads no more cells of a row with quotes than its header has columns', async () => {
+    const read = await readText('profiles.csv', `${header}${'a",x,"\n'.repeat(500)}mira,M,5,"x"\n`);
+    expect(usernames(read)).toEqual(['mira']);
+    const wide = refusals(read).filter(([, problem]) => problem.startsWith('The row has more columns'));
+    expect(wide.map(([line]) => line).slice(0, 490)).toEqual(
+      Array.from({ length: 490 }, (_, row) => row + 2),
+    );
   });
 
   it('rejects a row whose quote is not closed within a MiB, without reading to the end of the file', async () => {
@@ -153,6 +162,7 @@ describe('a CSV file', () => {
     ['\n\n', /is empty; it does not even have a header line/],
     ['"username,followers\nmira,5\n', /unclosed quote in its header/],
     ['"username"x,followers\nmira,5\n', /text follows a closing quote in its first row/],
+    [`username,followers${','.repeat(10_000)}\n`, /has more than 10000 columns/],
     ['username,followers\rmira,5\r', /ends its lines with CR alone/],
     [Buffer.from('username,followers,Prénom\n', 'latin1'), /line 1: The row is not UTF-8/],
   ])('that cannot be one as a whole is an error: %o', async (content, message) => {
