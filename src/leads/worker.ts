@@ -5,6 +5,7 @@ import { AppError, toAppError } from '../kit/errors.ts';
 import type { LeadIndex } from './lead-index.ts';
 import type { RejectedRow } from './import/input-options.ts';
 import { openLeadInput } from './import/open-lead-input.ts';
+import { fileProblem } from './import/raw-bytes.ts';
 import type { ImportedStream, TaskAnswer, TaskOrder, LeadTask, StreamImport } from './lead-tasks.ts';
 import { openLeadIndex } from './open-lead-index.ts';
 
@@ -18,6 +19,8 @@ const importStream = async (
   { mode, ...options }: StreamImport,
   stdin: Readable,
 ): Promise<ImportedStream> => {
+  const broken = new AbortController();
+  stdin.once('error', (cause) => broken.abort(fileProblem('The input', cause)));
   const firstRejected: RejectedRow[] = [];
   const input = await openLeadInput({
     ...options,
@@ -25,10 +28,9 @@ const importStream = async (
     stdin,
     onRejected: (rows) => firstRejected.push(...rows.slice(0, maxFirstRejected - firstRejected.length)),
   });
-  const { signal } = new AbortController();
   try {
     const startedAt = systemClock.now();
-    const outcome = await index.importLeads({ input, mode, signal });
+    const outcome = await index.importLeads({ input, mode, signal: broken.signal });
     const durationMs = systemClock.now() - startedAt;
     return { mode, outcome, durationMs, input: input.progress(), firstRejected };
   } catch (error) {

@@ -20,7 +20,11 @@ export async function* decompress(
   { file, compression, signal }: { file: string; compression: Compression; signal: AbortSignal },
 ): AsyncGenerator<Buffer> {
   try {
-    yield* compression === 'gzip' ? gunzip(chunks) : unzstd(chunks);
+    for await (const block of compression === 'gzip' ? gunzip(chunks) : unzstd(chunks)) {
+      // A stored block may give thousands of blocks.
+      signal.throwIfAborted();
+      yield block;
+    }
   } catch (error) {
     signal.throwIfAborted();
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';

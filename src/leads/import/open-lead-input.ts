@@ -7,6 +7,8 @@ import { checkRejected, defaultRejectedLimit } from './rejected-limit.ts';
 import type { RowBatch } from './row-batch.ts';
 
 const maxCountriesShown = 5;
+/** More blank lines than rows. Compressed, such lines take no space. */
+const maxBlank = 1_000_000;
 
 /**
  * Opens profile files for an import: CSV, JSON Lines or Parquet; plain, gzip or zstd. Rows without a valid profile go
@@ -23,6 +25,7 @@ export const openLeadInput = async (options: LeadInputOptions): Promise<FileLead
     0,
   );
   const countries: string[] = [];
+  let blankLines = 0;
   const progress = {
     bytes: 0,
     totalBytes,
@@ -48,8 +51,11 @@ export const openLeadInput = async (options: LeadInputOptions): Promise<FileLead
     }
   };
 
-  const count = ({ leads, rejected, unknownCountries }: RowBatch): void => {
+  const count = ({ leads, rejected, unknownCountries, blank }: RowBatch): void => {
+    blankLines += blank;
     progress.rows += leads.length + rejected.length;
+    if (blankLines > progress.rows + maxBlank)
+      throw new LeadInputError('The input has over a million more blank lines than rows; remove them.');
     progress.rejected += rejected.length;
     progress.unknownCountries.rows += unknownCountries.length;
     for (const country of unknownCountries)

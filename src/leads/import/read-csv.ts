@@ -81,7 +81,8 @@ const createCsvRows = ({ names, delimiter, breaks }: CsvHeader, options: RowOpti
       const show = (): string => text.slice(start, end).replace(/\r?\n$/, '');
       if (hasMarks && show().includes(notUtf8Mark)) batch.reject(notUtf8Problem, first, show);
       else if (problem !== null) {
-        if (row.state !== 'row' || !isBlank(row.cells)) batch.reject(problem, first, show);
+        if (row.state === 'row' && isBlank(row.cells)) batch.addBlank();
+        else batch.reject(problem, first, show);
       } else if (row.state === 'row') batch.add(fieldsOf(row.cells, cellIndexes(row.cells)), first, show);
       if (batch.isFull()) yield batch.take();
     }

@@ -60,7 +60,8 @@ export async function* readJsonl(
       at = end + 1;
       line += 1;
       if (isCut) batch.reject(tooLongProblem, line, () => content);
-      else if (content !== '') take(content);
+      else if (content === '') batch.addBlank();
+      else take(content);
       if (batch.isFull()) yield batch.take();
     }
   }

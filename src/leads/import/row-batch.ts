@@ -7,6 +7,8 @@ export interface RowBatch {
   rejected: Omit<RejectedRow, 'file'>[];
   /** The unknown countries of rows among `leads`, for messages. */
   unknownCountries: string[];
+  /** Lines without a row. */
+  blank: number;
 }
 
 /** How the rows of one file are read. */
@@ -23,7 +25,7 @@ const maxRows = 1000;
 
 /** Collects rows up to the size of a batch. `line` and `row` are for the report of a rejected row. */
 export const createBatchBuilder = ({ defaults }: Pick<RowOptions, 'defaults'>) => {
-  let batch: RowBatch = { leads: [], rejected: [], unknownCountries: [] };
+  let batch: RowBatch = { leads: [], rejected: [], unknownCountries: [], blank: 0 };
   const reject = (problem: string, line: number, row: () => string): void => {
     // A copy: a part of a string keeps the whole string alive.
     const shown = Buffer.from(row().slice(0, longestRowShown)).toString();
@@ -31,7 +33,7 @@ export const createBatchBuilder = ({ defaults }: Pick<RowOptions, 'defaults'>) =
   };
   const take = (): RowBatch => {
     const taken = batch;
-    batch = { leads: [], rejected: [], unknownCountries: [] };
+    batch = { leads: [], rejected: [], unknownCountries: [], blank: 0 };
     return taken;
   };
   const rows = (): number => batch.leads.length + batch.rejected.length;
@@ -48,11 +50,14 @@ export const createBatchBuilder = ({ defaults }: Pick<RowOptions, 'defaults'>) =
       if (checked.unknownCountry !== undefined) batch.unknownCountries.push(checked.unknownCountry);
     },
     reject,
-    isFull: (): boolean => rows() >= maxRows,
+    addBlank: (): void => {
+      batch.blank += 1;
+    },
+    isFull: (): boolean => rows() >= maxRows || batch.blank >= maxRows,
     take,
     /** Yields the rows that are left at the end. */
     *rest(): Generator<RowBatch> {
-      if (rows() > 0) yield take();
+      if (rows() + batch.blank > 0) yield take();
     },
   };
 };

@@ -36,6 +36,17 @@ describe.each(['gzip', 'zstd'] as const)('%s', (compression) => {
     expect(compressionOf(Buffer.alloc(0))).toBeNull();
   });
 
+  it('ends with the reason of its signal also within one stored block', async () => {
+    const aborting = new AbortController();
+    const stored = (async function* () {
+      yield pack(Buffer.alloc(2_000_000));
+    })();
+    const blocks = decompress(stored, { file: 'a.gz', compression, signal: aborting.signal });
+    await blocks.next();
+    aborting.abort(new Error('enough'));
+    await expect(blocks.next()).rejects.toThrow('enough');
+  });
+
   it('is decompressed completely, with any number of concatenated parts and any split of the bytes', async () => {
     await fc.assert(
       fc.asyncProperty(

@@ -193,6 +193,15 @@ describe('an input', () => {
     await expect(readAll({ files: [file], onRejected })).rejects.toThrow('no room');
   });
 
+  it.each(['username,followers\nmira,5\n', '{"username":"mira","followers":5}\n'])(
+    'is refused with a million more blank lines than rows, whatever follows: %j',
+    async (rows) => {
+      const blank = Buffer.alloc(1_001_000, '\n');
+      const content = zstdCompressSync(Buffer.concat([Buffer.from(rows), blank, Buffer.from('no row\n')]));
+      await expect(readText('dump.zst', content)).rejects.toThrow('a million more blank lines than rows');
+    },
+  );
+
   it('is refused if it changes while being read', async () => {
     const file = await writeTemporary('a.csv', messyCsv(3500));
     const input = await openLeadInput({
