@@ -1,6 +1,7 @@
 import type { LeadDefaults } from '../lead-fields.ts';
 import type { Lead } from '../lead-source.ts';
 import { countryNamed } from './country-names.ts';
+import { isLongCategory } from './lead-filters.ts';
 import { shownValue } from './shown-value.ts';
 
 /** A profile of the contract, or the problem as one sentence with field, value and correction. */
@@ -144,7 +145,10 @@ const readText = (value: unknown, field: string, most: number): string | Wrong =
 /** Some tools write an unset category also before a set one: `None,Entrepreneur`. */
 const readCategory = (value: unknown): string | Wrong => {
   const category = typeof value === 'string' && value.startsWith('None,') ? value.slice(5) : value;
-  return readText(category, 'category', longestCategory);
+  const text = readText(category, 'category', longestCategory);
+  return typeof text === 'string' && isLongCategory(text)
+    ? wrong('category', value, 'shorter; in lower case it has more than 1,000 bytes')
+    : text;
 };
 
 const plainUsername = /^[A-Za-z0-9_.]{1,200}$/;

@@ -17,6 +17,12 @@ export const categoryKey = (category: string): string =>
     ? category.toLowerCase()
     : category.normalize('NFC').toUpperCase().toLowerCase().normalize('NFC');
 
+/**
+ * Returns true if a category is too long for an index: its key has more than 1,000 bytes, as some letters have several
+ * times more when they are composed. PostgreSQL's terms have at most 2,046, and the key is in hexadecimal there.
+ */
+export const isLongCategory = (category: string): boolean => Buffer.byteLength(categoryKey(category)) > 1000;
+
 /** Returns true if `lead` passes every filter of `query`. A missing field passes no filter on it. */
 export const passesFilters = (lead: Lead, query: LeadQuery): boolean =>
   (query.country === undefined || sameCountry(lead.country, query.country)) &&

@@ -5,6 +5,7 @@ import type { SearchConfig } from './search-settings.ts';
 import { isJsonObject, type JsonObject } from '../../kit/json.ts';
 import { longestCategory } from '../../leads/query/check-lead.ts';
 import { leadSchema, type LeadQuery, type Leads } from '../../leads/lead-source.ts';
+import { isLongCategory } from '../../leads/query/lead-filters.ts';
 import { queryProblem, type QueryProblem } from '../../leads/query/search-terms.ts';
 import { isSynthetic } from '../../leads/synthetic/synthetic-mark.ts';
 import { nanoPerUsd, type Nano } from '../../kit/money.ts';
@@ -177,6 +178,8 @@ const createSale = (search: SearchConfig): SearchSale => ({
   check: (request) => {
     const problem = request.query === undefined ? null : queryProblem(request.query);
     if (problem !== null) throw invalidQuery('query', queryProblems[problem]);
+    if (request.category !== undefined && isLongCategory(request.category))
+      throw invalidQuery('category', 'must be shorter: in lower case it has more than 1,000 bytes');
     const { min_followers: least, max_followers: most } = request;
     if (least !== undefined && most !== undefined && least > most)
       throw invalidQuery('min_followers', 'must not be above max_followers');

@@ -196,6 +196,7 @@ describe('a row', () => {
     ['city', true],
     ['full_name', 'x'.repeat(501)],
     ['category', 'x'.repeat(201)],
+    ['category', '\u0958'.repeat(200)],
     ['city', 'x'.repeat(201)],
     ['country', 'x'.repeat(201)],
     ['bio', 'x'.repeat(5001)],

@@ -80,6 +80,10 @@ describe('a search that cannot run', () => {
     [{ gender: 'Female' }, 'gender: must be "male" or "female"'],
     [{ query: '🔥' }, 'query: must contain a letter or a digit'],
     [{ category: 'x'.repeat(201) }, 'category: must have at most 200 characters'],
+    [
+      { category: '\u0958'.repeat(200) },
+      'category: must be shorter: in lower case it has more than 1,000 bytes',
+    ],
     [{ query: 'x'.repeat(201) }, 'query: must have at most 200 characters'],
     [{ query: 'a b c d e f g h i j k' }, 'query: must have at most 10 words'],
     [
