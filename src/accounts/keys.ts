@@ -65,6 +65,10 @@ export const displayKey = (key: string): string => {
   return `${key.slice(0, secretFrom + shownCharacters)}…${key.slice(-shownCharacters)}`;
 };
 
+/** Returns the id of a key as it is, and a whole key in its display form. */
+export const displayKeyOrId = (keyOrId: string): string =>
+  /^(?:sk|op)_[a-z]+_\w{43}$/.test(keyOrId) ? displayKey(keyOrId) : keyOrId;
+
 /** The keys from sign-ins that an account can use at once. One more revokes the oldest. */
 export const maxSignInKeys = 20;
 

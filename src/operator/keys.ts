@@ -15,7 +15,7 @@ import type { UsedKey } from '../store/store.ts';
 import { exampleAccountId, accountIdField, limitField } from './fields.ts';
 import { readVerb, writeVerb, type OperatorServices, notFound, requireFound } from './verb.ts';
 import { defineView, like, toPage } from '../operations/view.ts';
-import { issueKey as issue, revokeKey as revoke } from '../accounts/keys.ts';
+import { displayKeyOrId, issueKey as issue, revokeKey as revoke } from '../accounts/keys.ts';
 
 const keyView = defineView<UsedKey>()({
   account_id: [z.string(), 'accountId', exampleAccountId],
@@ -153,6 +153,7 @@ export const revokeKey = writeVerb({
     show: ({ api_key: { id, display, revoked_at: revokedAt } }) =>
       `${display} (${id}) is revoked since ${revokedAt ?? 'now'}.`,
   },
+  logged: ({ key_id: keyOrId }) => ({ key_id: displayKeyOrId(keyOrId) }),
   handle: async ({ key_id: keyOrId }, services) => {
     const { id } = requireFound(await revoke(services, keyOrId), 'key', keyOrId);
     return { api_key: await findKeyView(id, services) };

@@ -8,7 +8,7 @@ import type { OperatorKey, AuditRow } from '../store/store.ts';
 import { lineField, limitField, pageField } from './fields.ts';
 import { type OperatorServices, requireFound, readVerb, writeVerb, type Verb } from './verb.ts';
 import { defineView, toPage } from '../operations/view.ts';
-import { displayKey } from '../accounts/keys.ts';
+import { displayKey, displayKeyOrId } from '../accounts/keys.ts';
 import { creditAccount } from './money.ts';
 
 const roleSchema = z.enum(['read', 'write']);
@@ -82,6 +82,7 @@ const revoke = writeVerb({
     more: 'This cannot be undone.',
     show: ({ operator_key: { id, display } }) => `${display} (${id}) is revoked.`,
   },
+  logged: ({ key_id: keyOrId }) => ({ key_id: displayKeyOrId(keyOrId) }),
   handle: async ({ key_id: keyOrId }, { store, clock }) => {
     const found = await store.findOperatorKey(sha256(keyOrId));
     const revoked = await store.revokeOperatorKey({ id: found?.id ?? keyOrId, now: clock.now() });

@@ -66,7 +66,9 @@ export const audited = async <Output>(
   change: (callId: string) => Promise<Output>,
 ): Promise<Output> => {
   const id = newId();
-  const text = withoutKeys(JSON.stringify(input));
+  const text = JSON.stringify(input, (_name, value: unknown) =>
+    typeof value === 'string' ? withoutKeys(value) : value,
+  );
   await store.startAudit({ id, at: clock.now(), actor, actorLabel, operation, input: text, requestId });
   const finish = async (error: string | null): Promise<void> => {
     try {

@@ -64,3 +64,11 @@ test('limits of an unknown or revoked key are not changed', async () => {
   await answer(documents.apiKey, 'revoke', issued.id);
   expect(await refusal('set', issued.id, '--budget-day', '5')).toMatchObject({ code: 'invalid_value' });
 });
+
+test('the audit log names a key that was revoked by the whole key, without its secret', async () => {
+  const { accountId, answer, store } = await openBooks();
+  const { key, api_key: issued } = await answer(documents.issuedKey, 'issue', accountId);
+  await answer(documents.apiKey, 'revoke', key);
+  const [row] = await store.listAudit({ limit: 1 });
+  expect(row).toMatchObject({ operation: 'revoke_key', input: { key_id: issued.display } });
+});

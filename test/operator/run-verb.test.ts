@@ -72,6 +72,25 @@ describe.each(testEngines())('the audit log on $kind', ({ create }) => {
     ]);
   });
 
+  test('masks the name of a film in a text, leaves the rest of the input, and words that look like keys', async () => {
+    const film = 'https://gw.example/films/';
+    const input = { reason: `"Broken": ${film}Ab12Cd34`, entry: ['e'], tool: 'shop_delete_orders' };
+    await audited({ operation: 'test', input }, call, { ...data, clock: systemClock }, async () => {});
+    expect(await data.store.listAudit({ limit: 10 })).toMatchObject([
+      { input: { ...input, reason: `"Broken": ${film}*` } },
+    ]);
+  });
+
+  test('shows an input that is no JSON as it is, beside the other rows', async () => {
+    for (const operation of ['first', 'second'])
+      await audited({ operation, input: {} }, call, { ...data, clock: systemClock }, async () => {});
+    await data.sql(`update audit_log set input = '{"a":"films/*' where operation = 'first'`);
+    expect(await data.store.listAudit({ limit: 10 })).toMatchObject([
+      { operation: 'second', input: {} },
+      { operation: 'first', input: { unreadable: '{"a":"films/*' } },
+    ]);
+  });
+
   test('is listed newest first, by actor, operation and time, page by page', async () => {
     const services = { store: data.store, clock: { now: () => now } };
     let now = 1_000;

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../kit/json.ts';
-import { columns, json, orNull, text, time, type RowOf } from '../columns.ts';
+import { parseJson, type JsonObject } from '../../kit/json.ts';
+import { columns, orNull, text, time, type RowOf } from '../columns.ts';
 import { read, readBy, readSteps, run, write } from '../command.ts';
 import { eachOf, firstOf, onlyOf, statement, valuesOf } from '../statement.ts';
 
@@ -53,7 +53,8 @@ const auditFields = {
   actor: text(),
   actorLabel: orNull(text()),
   operation: text(),
-  input: json<JsonObject>(),
+  // A spoilt row must not hide the others.
+  input: { read: (value: string) => (parseJson(value) as JsonObject | undefined) ?? { unreadable: value } },
   requestId: orNull(text()),
   /** Null: it began, and its end is unknown. */
   outcome: orNull(text<'done' | 'failed'>()),
