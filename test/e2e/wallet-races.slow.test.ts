@@ -4,7 +4,7 @@ import { createTestDatabase } from '../cli/test-database.ts';
 import { createUptoBuyer, type UptoBuyer } from '../payments/support/upto-buyer.ts';
 import { permit2Addresses } from '../chains/permit2-code.ts';
 import type { Challenge } from '../../src/payments/wire/challenge.ts';
-import type { Job, Payment } from '../../src/store/store.ts';
+import type { Job, ListedPayment } from '../../src/store/store.ts';
 import { startPaidSearch, type PaidSearch } from './start-paid-search.ts';
 import { issueKey } from '../../src/accounts/keys.ts';
 
@@ -66,7 +66,7 @@ const issueKeyOf = async (wallet: UptoBuyer): Promise<string> => {
 };
 
 /** All jobs and payments of a wallet, whose balance is what it paid less what its jobs cost. */
-const booksOf = async (wallet: UptoBuyer): Promise<{ jobs: Job[]; paid: Payment[] }> => {
+const booksOf = async (wallet: UptoBuyer): Promise<{ jobs: Job[]; paid: ListedPayment[] }> => {
   const { store } = sale.gateway.services;
   const { id: accountId, available } = await accountOf(wallet);
   const listed = await store.listJobs({ accountId, limit: 100, before: null });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Payment, Store } from '../../src/store/store.ts';
+import type { ListedPayment, Payment, Store } from '../../src/store/store.ts';
 import { addPayment as addPaymentTo, newPayment, start } from './builders.ts';
 import { testEngines, type TestStore } from './open-test-store.ts';
 import { paymentStates, type PaymentState } from '../../src/rules/payments.ts';
@@ -127,7 +127,8 @@ describe.each(testEngines())('the upkeep of payments on $kind', ({ create }) => 
         'old settled',
         'old unknown',
       ]);
-      const without = left.filter(({ result }) => result === null).map(({ identity }) => identity);
+      const whole = await Promise.all(left.map(async ({ identity }) => store.getPayment(identity)));
+      const without = whole.flatMap((payment) => (payment?.result === null ? payment.identity : []));
       expect(without.toSorted()).toEqual(['new rejected', 'old delivered', 'old failed']);
       expect(await store.getPayment('old delivered')).toMatchObject({ state: 'delivered', updatedAt: start });
     });
@@ -207,11 +208,12 @@ describe.each(testEngines())('the upkeep of payments on $kind', ({ create }) => 
   });
 
   describe('a list of payments', () => {
-    const identitiesOf = (payments: Payment[]): string[] => payments.map(({ identity }) => identity);
+    const identitiesOf = (payments: Pick<Payment, 'identity'>[]): string[] =>
+      payments.map(({ identity }) => identity);
 
     /** All that match, page by page, each page asked for below the last row of the one before. */
     const walk = async (filter: Omit<Parameters<Store['listPayments']>[0], 'limit'>): Promise<string[]> => {
-      const seen: Payment[] = [];
+      const seen: ListedPayment[] = [];
       for (;;) {
         const page = await store.listPayments({ ...filter, before: seen.at(-1), limit: 3 });
         seen.push(...page);
@@ -258,6 +260,14 @@ describe.each(testEngines())('the upkeep of payments on $kind', ({ create }) => 
         else await addPayment(state, { network: networks.base });
       const listed = await store.listPayments({ network: networks.base, limit: 20 });
       expect(listed.map(({ state }) => state).toSorted()).toEqual(paymentStates.toSorted());
+    });
+
+    it('leaves out the proof, the sold answer and the signed transaction, which are long', async () => {
+      const set = { result: '{}', rawTransaction: '0xraw' };
+      const { payload: _, result, rawTransaction, ...short } = await addPayment('unknown', { set });
+      expect({ result, rawTransaction }).toEqual(set);
+      for (const filter of [{}, { states: ['unknown'] as const }, { network: short.network }])
+        expect(await store.listPayments({ ...filter, limit: 1 })).toStrictEqual([short]);
     });
 
     it('takes a network by its whole name', async () => {

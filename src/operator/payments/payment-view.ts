@@ -5,7 +5,7 @@ import { timeOf, timeOrNullOf, usdOrNull } from '../../operations/answer-fields.
 import { idField } from '../../operations/id-field.ts';
 import { ownPartOf } from '../../payments/records/find-payments.ts';
 import { createTokenTexts, type TokenTexts } from '../../payments/records/token-amount.ts';
-import type { Payment, PaymentRefund } from '../../store/store.ts';
+import type { ListedPayment, PaymentRefund } from '../../store/store.ts';
 import type { OperatorServices } from '../verb.ts';
 import { defineView } from '../../operations/view.ts';
 import { formatTable } from '../format-table.ts';
@@ -22,7 +22,7 @@ const tokens = z.string().nullable().describe('In whole tokens, such as "0.10"; 
 const units = z.string().describe('In the smallest units of the token.');
 
 /** Leaves out the proof, which others could send, and the sold answer. */
-export const paymentView = defineView<Payment, TokenTexts>({
+export const paymentView = defineView<ListedPayment, TokenTexts>({
   payment: 'Its identity: what the chain accepts only once.',
   account_id: 'The account whose balance it raises.',
   credit_usd: 'By how much; null: it buys an answer alone.',

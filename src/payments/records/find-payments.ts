@@ -1,6 +1,6 @@
 import { networkFamilies } from '../chains/networks.ts';
 import { AppError } from '../../kit/errors.ts';
-import type { Payment, Store } from '../../store/store.ts';
+import type { ListedPayment, Payment, Store } from '../../store/store.ts';
 import type { PaymentState } from '../../rules/payments.ts';
 
 /** Shorter prefixes would match by chance. */
@@ -61,10 +61,10 @@ type Wanted = Parameters<Store['listPayments']>[0];
 export const readPayments = async function* (
   store: Store,
   wanted: Omit<Wanted, 'limit'>,
-): AsyncGenerator<Payment> {
+): AsyncGenerator<ListedPayment> {
   let before = wanted.before;
   for (;;) {
-    const page: Payment[] = await store.listPayments({ ...wanted, before, limit: pageSize });
+    const page: ListedPayment[] = await store.listPayments({ ...wanted, before, limit: pageSize });
     yield* page;
     const last = page.at(-1);
     if (last === undefined || page.length < pageSize) return;
@@ -74,8 +74,12 @@ export const readPayments = async function* (
 
 const stuckAfterMs = 15 * 60_000;
 
-const readFirst = async (store: Store, wanted: Omit<Wanted, 'limit'>, limit: number): Promise<Payment[]> => {
-  const payments: Payment[] = [];
+const readFirst = async (
+  store: Store,
+  wanted: Omit<Wanted, 'limit'>,
+  limit: number,
+): Promise<ListedPayment[]> => {
+  const payments: ListedPayment[] = [];
   for await (const payment of readPayments(store, wanted)) {
     payments.push(payment);
     if (payments.length === limit) break;
@@ -83,11 +87,15 @@ const readFirst = async (store: Store, wanted: Omit<Wanted, 'limit'>, limit: num
   return payments;
 };
 
-const newestFirst = (one: Payment, other: Payment): number =>
+const newestFirst = (one: ListedPayment, other: ListedPayment): number =>
   other.createdAt - one.createdAt || (one.identity < other.identity ? 1 : -1);
 
 /** Lists payments that should have ended by themselves: with an unknown outcome, or settling for too long. */
-const readStuck = async (store: Store, { limit, ...wanted }: Wanted, now: number): Promise<Payment[]> => {
+const readStuck = async (
+  store: Store,
+  { limit, ...wanted }: Wanted,
+  now: number,
+): Promise<ListedPayment[]> => {
   const among = (...states: PaymentState[]): PaymentState[] =>
     states.filter((state) => wanted.states?.includes(state) ?? true);
   const settling = { states: among('produced', 'broadcasting'), updatedBefore: now - stuckAfterMs };
@@ -100,7 +108,7 @@ export const listPayments = async (
   store: Store,
   wanted: Wanted,
   stuckAt: number | null,
-): Promise<{ payments: Payment[]; hasMore: boolean }> => {
+): Promise<{ payments: ListedPayment[]; hasMore: boolean }> => {
   const more = { ...wanted, limit: wanted.limit + 1 };
   const found = await (stuckAt === null
     ? readFirst(store, more, more.limit)

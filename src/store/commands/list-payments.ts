@@ -1,7 +1,7 @@
 import { read, readSteps, run } from '../command.ts';
 import { eachOf, statement, valuesOf, type Dialect, type SqlValue } from '../statement.ts';
 import { pageValues as historyValues, type Page } from './history-page.ts';
-import { payments, type Payment } from './payment-table.ts';
+import { listedPayments, payments, type Payment } from './payment-table.ts';
 import { paymentStates, type PaymentState } from '../../rules/payments.ts';
 
 /** Finds the payments of a transaction, ordered by identity. Hexadecimal digits of `transaction` must be lower case. */
@@ -54,10 +54,10 @@ const pageValues = ({ updatedBefore, before = top, limit }: Filter): SqlValue[] 
 ];
 
 const listAll = statement({
-  text: `select ${payments.list()} from payments
+  text: `select ${listedPayments.list()} from payments
     where ${isOld} and (created_at, identity) < ($2, $3) ${newestFirst}`,
   values: (filter: Filter) => pageValues(filter),
-  read: eachOf(payments.read),
+  read: eachOf(listedPayments.read),
 });
 
 /** The first column of an index on `created_at` and `identity`, and its value for a wanted state. */
@@ -82,7 +82,7 @@ const newestPerState =
   ({ key, wanted }: StateIndex) =>
   ({ kind }: Dialect): string =>
     kind === 'sqlite'
-      ? `select ${payments.list()} from json_each($5) as wanted
+      ? `select ${listedPayments.list()} from json_each($5) as wanted
     cross join payments on identity in (
       select identity from payments
       where ${key} = ${wanted} and (created_at, identity) < ($2, $3) and ${isOld} ${newestFirst}
@@ -90,7 +90,7 @@ const newestPerState =
     ${newestFirst}`
       : `select newest.* from json_array_elements_text(cast($5 as json)) as wanted (value)
     cross join lateral (
-      select ${payments.list()} from payments
+      select ${listedPayments.list()} from payments
       where ${key} >= ${wanted} and (${key}, created_at, identity) < (${wanted}, $2, $3) and ${isOld}
       order by ${key} desc, created_at desc, identity desc limit $4
     ) as newest
@@ -104,7 +104,7 @@ const listInStates = statement({
     ...pageValues(filter),
     statesValue(filter.states),
   ],
-  read: eachOf(payments.read),
+  read: eachOf(listedPayments.read),
 });
 
 /** Without `states` it takes all states, so that one index serves both cases. */
@@ -115,7 +115,7 @@ const listOfNetwork = statement({
     statesValue(filter.states ?? paymentStates),
     filter.network,
   ],
-  read: eachOf(payments.read),
+  read: eachOf(listedPayments.read),
 });
 
 /** By `createdAt`, then identity, both descending, after `before`. Each filter has a statement with its own index. */

@@ -1,4 +1,4 @@
-import { columns, flag, int64, integer, named, orNull, text, time, type RowOf } from '../columns.ts';
+import { columns, flag, int64, integer, named, omit, orNull, text, time, type RowOf } from '../columns.ts';
 import type { PaymentState } from '../../rules/payments.ts';
 
 /** The fields that a new payment has, and that stay as they are. */
@@ -79,6 +79,11 @@ const paymentFields = {
 };
 export type Payment = RowOf<typeof paymentFields>;
 export const payments = columns(paymentFields);
+
+/** Lists leave out what is long, so that a page of them stays small. */
+const listedFields = omit(paymentFields, 'payload', 'result', 'rawTransaction');
+export type ListedPayment = RowOf<typeof listedFields>;
+export const listedPayments = columns(listedFields);
 
 /** `amountOf` in SQL. */
 export const amountColumn = 'coalesce(settled_amount, amount)';

@@ -179,7 +179,8 @@ describe('a payer whose wallet is a contract', () => {
     await base.controls.setAutomine(false);
     const paying = pay('front-run', wallet.prove());
     await vi.waitFor(() => expect(sends()).toBe(before + 1), 60_000);
-    const [payment] = await fixture.store.listPayments({ limit: 1 });
+    const [listed] = await fixture.store.listPayments({ limit: 1 });
+    const payment = await fixture.store.getPayment(listed?.identity ?? '');
     const { data = '0x' } = parseTransaction(`0x${payment?.rawTransaction?.slice(2) ?? ''}`);
     const gwei = 10n ** 9n;
     const fees = { maxPriorityFeePerGas: 50n * gwei, maxFeePerGas: 100n * gwei };

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Challenge, Proofs, X402Gate } from '../../../src/payments/sale/gate.ts';
-import type { Payment } from '../../../src/store/store.ts';
+import type { ListedPayment, Payment } from '../../../src/store/store.ts';
 import { dieAt } from '../support/dying-store.ts';
 import {
   createSale,
@@ -35,7 +35,7 @@ const openAfter = (aheadMs: number, options: Parameters<GateFixture['openGate']>
   fixture.openGate({ clock: { now: () => Date.now() + aheadMs }, ...options });
 
 /** Looks at this payment alone: what other tests left behind is put off. */
-const reconcile = async (gate: X402Gate, { identity }: Payment) => {
+const reconcile = async (gate: X402Gate, { identity }: ListedPayment) => {
   const report = await gate.reconcile({ limit: 100 });
   return { report, payment: await find(identity) };
 };
@@ -51,7 +51,7 @@ const leaveBehind = async (
   sale: Sale,
   proofs: Proofs,
   { when, state }: { when: 'before' | 'after'; state: PaymentState },
-): Promise<Payment> => {
+): Promise<ListedPayment> => {
   const { store, dead } = dieAt(fixture.store, when, state);
   void fixture.openGate({ store }).sellAnswer(sale.request(proofs));
   await dead;
@@ -258,7 +258,7 @@ describe('a payment that an operator names', () => {
 });
 
 describe('a settled payment', () => {
-  const settle = async (name: string): Promise<{ sale: Sale; proofs: Proofs; payment: Payment }> => {
+  const settle = async (name: string): Promise<{ sale: Sale; proofs: Proofs; payment: ListedPayment }> => {
     const sale = createSale(name);
     const proofs = await fixture.buyer.prove(challenge, 'base');
     served(await fixture.openGate().sellAnswer(sale.request(proofs)));

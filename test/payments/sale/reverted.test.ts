@@ -34,8 +34,9 @@ import { createSpender, type Spender } from '../support/spender.ts';
 const erc20Abi = parseAbi(['function approve(address spender, uint256 amount) returns (bool)']);
 
 const newest = async ({ store }: GateFixture | BnbFixture): Promise<Payment> => {
-  const [payment] = await store.listPayments({ limit: 1 });
-  if (payment === null || payment === undefined) throw new Error('there is no payment');
+  const [listed] = await store.listPayments({ limit: 1 });
+  const payment = await store.getPayment(listed?.identity ?? '');
+  if (payment === null) throw new Error('there is no payment');
   return payment;
 };
 

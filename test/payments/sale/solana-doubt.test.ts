@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { encodeBase58 } from '../../../src/payments/chains/solana/base58.ts';
 import type { PayableNetwork } from '../../../src/payments/chains/payment-methods.ts';
 import type { Challenge, Proofs, X402Gate } from '../../../src/payments/sale/gate.ts';
-import type { Payment } from '../../../src/store/store.ts';
+import type { ListedPayment } from '../../../src/store/store.ts';
 import { startSolanaChain, type SolanaChain } from '../../chains/solana-chain.ts';
 import { dieAt } from '../support/dying-store.ts';
 import { startFacilitatorServer, type FacilitatorServer } from '../support/facilitator-server.ts';
@@ -72,14 +72,14 @@ const newKey = (): string => {
   return encodeBase58(Buffer.concat([Buffer.from(d, 'base64url'), Buffer.from(x, 'base64url')]));
 };
 
-const newest = async (): Promise<Payment> => {
+const newest = async (): Promise<ListedPayment> => {
   const [payment] = await fixture.store.listPayments({ limit: 1 });
   if (payment === undefined) throw new Error('there is no payment');
   return payment;
 };
 
 /** Charges the buyer, and dies before that is written down. */
-const chargeAndDie = async (sale: Sale): Promise<{ proofs: Proofs; charged: Payment }> => {
+const chargeAndDie = async (sale: Sale): Promise<{ proofs: Proofs; charged: ListedPayment }> => {
   const before = await fixture.balances('solana');
   const proofs = await fixture.buyer.prove(challenge, 'solana');
   const { store, dead } = dieAt(fixture.store, 'before', 'settled');

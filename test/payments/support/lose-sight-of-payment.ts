@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { systemClock } from '../../../src/kit/clock.ts';
 import { silentLog } from '../../../src/kit/log.ts';
 import { createX402Gate } from '../../../src/payments/sale/gate.ts';
-import type { Payment, Store } from '../../../src/store/store.ts';
+import type { ListedPayment, Store } from '../../../src/store/store.ts';
 import type { Chains } from '../../chains/start-chains.ts';
 import { describeSale } from '../wire/sale.ts';
 import { createBuyer } from './buyer.ts';
@@ -15,7 +15,7 @@ import { createSale, hasty, overRest, price, priceUnits, untilPending } from './
 export const loseSightOfPayment = async (
   chains: Chains,
   store: Store,
-): Promise<{ payment: Payment; see(): void }> => {
+): Promise<{ payment: ListedPayment; see(): void }> => {
   const { rpcUrl, network, seller, facilitator, controls, mint } = chains.base;
   const buyer = await createBuyer(chains, true);
   await mint(buyer.addresses.base, priceUnits);
