@@ -151,7 +151,13 @@ const lookHere = async (config: Config, signal: AbortSignal): Promise<Findings> 
   if (config.port === 0) return ok('PORT is 0, so no running gateway was looked for.');
   const address = localAddress(config);
   const answer = await ask(`${address}/health/ready`, signal);
-  if (answer instanceof OutboundError) return ok(`No gateway runs at ${address} now.`);
+  if (answer instanceof OutboundError)
+    return answer.failure === 'unreachable'
+      ? ok(`No gateway runs at ${address} now.`)
+      : problem(
+          `What runs at ${address} does not answer /health/ready (${answer.failure.replaceAll('_', ' ')}).`,
+          'Read its log; restart it if it hangs.',
+        );
   if (answer.status === 200) return ok(`A gateway runs at ${address} and is ready.`);
   return problem(
     `What runs at ${address} answers ${answer.status} to /health/ready: ${answer.text.slice(0, 300)}`,
