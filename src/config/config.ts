@@ -54,7 +54,9 @@ export const readConfig = (
   const x402 = readX402Settings(values, file.x402);
   const models = readModels(file.models, providers);
   const texts: SettingTexts = { ...given, file: yamlText === null ? null : (parseYaml(yamlText) as Json) };
-  const isSearchOn = leads.sources.length > 0 && x402.networks.length > 0;
+  const hasNetworks = x402.networks.length > 0;
+  const isSearchOn = leads.sources.length > 0 && hasNetworks;
+  const wallets = readWalletSettings(values, { terms: file.wallet_terms, models, hasNetworks });
   return {
     ...readServerSettings(values),
     ...readStoreSettings(values),
@@ -69,16 +71,16 @@ export const readConfig = (
     }),
     providers,
     models,
-    wallets: readWalletSettings(values, {
-      terms: file.wallet_terms,
-      models,
-      hasNetworks: x402.networks.length > 0,
-    }),
+    wallets,
     /** The route that looks at video requests with `nsfw_check`; null: their upstream, where that can. */
     moderation: readModeration(file.moderation, providers),
     leads,
     formerPlace: readFormerPlace(values),
-    x402,
+    x402: {
+      ...x402,
+      /** True: something is sold by payments on its networks. */
+      isOn: isSearchOn || wallets.isOn,
+    },
     /** Null: nothing is sold by card. */
     cards: readCardSettings(values),
     maxToolProcesses: values.TOOLS_PROCESSES_MAX,

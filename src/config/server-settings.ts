@@ -65,14 +65,12 @@ export const readServerSettings = (values: VariableValues<typeof serverVariables
 /** Buyers sign this address for real money, so it must not be an address of their own machine. Throws ConfigError. */
 export const refuseLocalPublicUrl = ({
   publicUrl,
-  search,
   x402,
 }: {
   publicUrl: string | null;
-  search: { isOn: boolean };
-  x402: { takesRealMoney: boolean };
+  x402: { isOn: boolean; takesRealMoney: boolean };
 }): void => {
-  if (!search.isOn || !x402.takesRealMoney) return;
+  if (!x402.isOn || !x402.takesRealMoney) return;
   const why = 'set the address that buyers use, as X402_NETWORKS names main networks';
   if (publicUrl === null) throw new ConfigError(`PUBLIC_URL: is not set; ${why}`);
   const host = new URL(publicUrl).hostname.replace(/^\[(.*)\]$/, '$1');

@@ -256,9 +256,9 @@ const openCards = ({ cards: settings, ...config }: Config, parts: Omit<CardsOpti
 
 type PaymentParts = Pick<X402GateOptions, 'store' | 'publicUrl' | 'sales' | 'clock' | 'log' | 'owner'>;
 
-const openPayments = async ({ search, wallets: { isOn }, x402, dataDir }: Config, parts: PaymentParts) => {
+const openPayments = async ({ x402, dataDir }: Config, parts: PaymentParts) => {
   const wallets = await assignWallets({
-    networks: search.isOn || isOn ? x402.networks : [],
+    networks: x402.isOn ? x402.networks : [],
     dataDir,
     agreeOn: (value) => parts.store.getOrCreateSecret({ name: 'x402-generated-wallet', value }),
   });
@@ -366,7 +366,7 @@ const createLifecycle = (parts: LifecycleParts): Pick<GatewayServices, 'begin' |
       void providers.warmUp(background.signal).catch((error: unknown) => {
         if (!background.signal.aborted) log.error({ err: error }, 'loading the providers failed');
       });
-      if (!config.search.isOn && !config.wallets.isOn) return;
+      if (!config.x402.isOn) return;
       void x402
         .warmUp()
         .catch((error: unknown) => log.error({ err: error }, 'asking the facilitators failed'));

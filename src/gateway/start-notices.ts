@@ -46,7 +46,7 @@ export const startNotices = (
 ): string[] => {
   const isSandbox = config.models.some((model) => isSandboxModel(model, config.providers));
   const isPublic = !['127.0.0.1', 'localhost', '::1'].includes(config.host);
-  const networks = config.search.isOn ? config.x402.networks : [];
+  const networks = config.x402.isOn ? config.x402.networks : [];
   const remote = networks.flatMap(({ facilitator }) =>
     facilitator.kind === 'remote' ? facilitator.endpoints.map(({ url }) => url) : [],
   );

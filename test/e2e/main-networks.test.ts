@@ -13,6 +13,7 @@ const mainNetworks = {
 describe('a start with main networks', () => {
   it.each([
     [{}, 'PUBLIC_URL: is not set'],
+    [{ LEADS_SOURCES: 'none', WALLET_ACCOUNTS: 'on' }, 'PUBLIC_URL: is not set'],
     [
       { PUBLIC_URL: 'http://localhost:8402' },
       'PUBLIC_URL: http://localhost:8402 is an address of this machine',
@@ -28,7 +29,20 @@ describe('a start with main networks', () => {
     await expect(start).rejects.toThrow(message);
   });
 
-  it('needs no public address while the search is switched off', async () => {
+  it('tells by what payments go if wallets alone are sold to', async () => {
+    const { services, stop } = await startTestGateway({
+      environment: {
+        ...mainNetworks,
+        LEADS_SOURCES: 'none',
+        WALLET_ACCOUNTS: 'on',
+        PUBLIC_URL: 'https://shop.example',
+      },
+    });
+    expect(services.notices().join('\n')).toContain('settled by the facilitator at http://127.0.0.1:9');
+    await stop();
+  });
+
+  it('needs no public address while nothing is sold by payments', async () => {
     const gateway = await startTestGateway({ environment: { ...mainNetworks, LEADS_SOURCES: 'none' } });
     expect((await gateway.services.readiness()).search).toBe('off');
     await gateway.stop();

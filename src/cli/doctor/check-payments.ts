@@ -6,8 +6,8 @@ import type { X402NetworkConfig } from '../../payments/x402-settings.ts';
 import { judgeClock, listOf, orOk, problem, warning, type Check, type Findings } from './finding.ts';
 
 /** Checks each network: its node, its token, the wallets, and what its facilitators support. Sends no transaction. */
-export const checkPayments: Check = async ({ search, x402 }, signal) =>
-  search.isOn && Promise.all(x402.networks.map((network) => lookAt(network, signal)));
+export const checkPayments: Check = async ({ x402 }, signal) =>
+  x402.isOn && Promise.all(x402.networks.map((network) => lookAt(network, signal)));
 
 const nodeMs = 5_000;
 

@@ -90,10 +90,10 @@ const publicUrlRefusal = (config: Config): Findings => {
   }
 };
 
-const sales = ({ models, providers, publicUrl, search, wallets, x402 }: Config): Findings => {
+const sales = ({ models, providers, publicUrl, x402 }: Config): Findings => {
   const made = models.filter((model) => isSandboxModel(model, providers)).map(({ sku }) => sku);
   const isForCustomers = made.length < models.length || x402.takesRealMoney || publicUrl !== null;
-  const networks = (search.isOn || wallets.isOn ? x402.networks : []).map((settings) => {
+  const networks = (x402.isOn ? x402.networks : []).map((settings) => {
     const { isTest, label } = configuredNetwork(settings.network, settings.asset);
     return { ...settings, isTest, label };
   });
