@@ -1,10 +1,11 @@
 import { z } from 'zod';
+import { toIso } from '../kit/clock.ts';
 import { AppError } from '../kit/errors.ts';
-import { newId } from '../kit/ids.ts';
+import { classifyLiteral } from '../http/check-url.ts';
 import { createHttpClient } from '../http/http-client.ts';
 import { OutboundError } from '../http/outbound.ts';
 import { reloadSettings } from '../operator/gateway.ts';
-import { issueOperatorKey } from '../operator/operators.ts';
+import { issueOperator, revokeOperator } from '../operator/operators.ts';
 import { CommandError } from './command-error.ts';
 import { toCommand } from './form-command.ts';
 import { localAddress } from './local-address.ts';
@@ -15,6 +16,13 @@ const maxBytes = 1024 ** 2;
 
 const refusalSchema = z.object({ error: z.object({ message: z.string() }) });
 
+/** True if nobody on the way to the address can read the key. */
+const isPrivate = (address: string): boolean => {
+  const { protocol, hostname } = new URL(address);
+  const isHere = classifyLiteral(hostname.replace(/^\[|\]$/g, '')) === 'loopback';
+  return protocol === 'https:' || (protocol === 'http:' && isHere);
+};
+
 /** Calls the gateway with a key of the operator's API that lives as long as the call. */
 export const reloadCommand = toCommand({
   usage: 'reload [--url <url>]',
@@ -23,22 +31,26 @@ export const reloadCommand = toCommand({
   more: 'Of several gateways, call each.',
   fields: {
     url: z
-      .url('must be the address of a gateway, such as http://10.0.0.5:8402')
+      .url({ error: 'must be the address of a gateway, such as http://127.0.0.1:8402', abort: true })
+      .refine(isPrivate, 'must begin with https://, as a key is sent there, or be an address of this machine')
       .optional()
       .describe('Where the gateway listens. Default: HOST and PORT of the settings here.'),
   },
-  examples: ['--url http://10.0.0.5:8402'],
+  examples: ['--url http://127.0.0.1:8403'],
   run: async ({ config, openStore, clock }, { url }) => {
     const base = url ?? localAddress(await config());
-    const services = await openStore();
-    const given = { id: newId(), label: 'causeway reload', role: 'write' as const };
-    const { key } = await issueOperatorKey(services, { ...given, expiresAt: clock.now() + keyLifeMs });
+    const { operate } = await openStore();
+    const issued = await operate(issueOperator, {
+      label: 'causeway reload',
+      role: 'write',
+      expires_at: toIso(clock.now() + keyLifeMs),
+    });
     try {
-      const json = await callReload(base, key);
+      const json = await callReload(base, issued.key);
       const say = (names: string[]): string => (names.length === 0 ? 'nothing' : names.join(', '));
       return { json, text: `Applied: ${say(json.applied)}. After a restart: ${say(json.restart)}.` };
     } finally {
-      await services.store.revokeOperatorKey({ id: given.id, now: clock.now() });
+      await operate(revokeOperator, { key_id: issued.operator_key.id });
     }
   },
 });

@@ -35,7 +35,7 @@ export const issueOperatorKey = async (
 
 const path = '/operator-keys';
 
-const issue = writeVerb({
+export const issueOperator = writeVerb({
   path,
   name: 'issue_operator_key',
   title: "Issue a key for the operator's API",
@@ -68,7 +68,7 @@ const issue = writeVerb({
   },
 });
 
-const revoke = writeVerb({
+export const revokeOperator = writeVerb({
   path,
   name: 'revoke_operator_key',
   title: 'Revoke an operator key',
@@ -112,7 +112,7 @@ const list = readVerb({
 });
 
 /** Only the command line has these: who holds an operator key cannot make others with it. */
-export const operatorKeyVerbs: readonly Verb[] = [issue, revoke, list];
+export const operatorKeyVerbs: readonly Verb[] = [issueOperator, revokeOperator, list];
 
 const changeView = defineView<AuditRow>({
   id: 'Also the id of the one thing that the change made, such as a ledger entry.',

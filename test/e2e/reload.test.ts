@@ -112,4 +112,24 @@ it('the command asks the running gateway with a key that ends with the call', as
   const keys = await gateway.services.store.listOperatorKeys(undefined);
   expect(keys.find(({ label }) => label === 'causeway reload')?.revokedAt).not.toBeNull();
   expect(await refusal('reload', '--url', 'http://127.0.0.1:1')).toMatchObject({ exitCode: 2 });
+  const log = await gateway.services.store.listAudit({ limit: 5 });
+  const [issued, revoked] = [
+    ['issue_operator_key', expect.stringMatching(/^cli:/)],
+    ['revoke_operator_key', expect.stringMatching(/^cli:/)],
+  ];
+  expect(log.map(({ actor, operation }) => [operation, actor]).toReversed()).toEqual([
+    issued,
+    ['reload_settings', `key:${keys.at(-1)?.id}`],
+    revoked,
+    issued,
+    revoked,
+  ]);
+});
+
+it('the command sends no key over plain HTTP to another machine', async () => {
+  const { gateway } = await start(`models:\n${model('one', '0.04')}`, { yaml: '' });
+  const { refusal } = operatorOf({ DATA_DIR: gateway.dataDir });
+  for (const url of ['http://10.0.0.5:8402', 'http://localhost.example', 'ftp://127.0.0.1', 'nothing'])
+    expect(await refusal('reload', '--url', url)).toMatchObject({ exitCode: 2, code: 'invalid_usage' });
+  expect(await gateway.services.store.listAudit({ limit: 5 })).toEqual([]);
 });
