@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { failedProvidersOf, isSandboxJob, providerOf } from '../jobs/public-job.ts';
+import { sanitizeLine } from '../kit/text.ts';
 import { count, timeOf, timeOrNullOf, usdOf } from '../operations/answer-fields.ts';
 import { idField, toJobId } from '../operations/id-field.ts';
 import { jobFilters, jobView as ownView } from '../operations/jobs/list-jobs.ts';
@@ -113,7 +114,7 @@ const writeJob = ({ job, payment, results }: z.output<typeof shownJob>): string 
       `Began ${job.attempts} of at most ${job.max_attempts} times`,
       ...(failed.length === 0 ? [] : [`Failed: ${failed.join(', ')}`]),
       ...(provider === null ? [] : [`Made by: ${provider}`]),
-      ...(error === null ? [] : [`${error.code}: ${error.message}`]),
+      ...(error === null ? [] : [sanitizeLine(`${error.code}: ${error.message}`)]),
     ].join('\n'),
     ...(results.length === 0
       ? []

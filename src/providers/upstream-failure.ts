@@ -1,4 +1,5 @@
 import { type AnswerHead, retryAfterMs } from '../http/send-request.ts';
+import { sanitizeLine } from '../kit/text.ts';
 import { ProviderError, type ProviderErrorCode, type ProviderFailure } from './provider-error.ts';
 import type { UpstreamAnswer } from './upstream.ts';
 
@@ -142,9 +143,16 @@ const notForCustomers =
 
 const maxExplanationLength = 500;
 
-/** Returns the upstream's explanation without sentences that name it, its addresses or its request ids; may be empty. */
+/**
+ * Returns the upstream's explanation in one line, without sentences that name it, its addresses or its request ids; may be
+ * empty.
+ */
 const moderationExplanation = (message: string): string =>
-  (message.slice(0, 4 * maxExplanationLength).match(/[^.!?]+(?:[.!?](?!\s|$)[^.!?]*)*[.!?]*/gu) ?? [])
+  (
+    sanitizeLine(message.slice(0, 4 * maxExplanationLength).replaceAll(/\s+/g, ' ')).match(
+      /[^.!?]+(?:[.!?](?!\s|$)[^.!?]*)*[.!?]*/gu,
+    ) ?? []
+  )
     .map((sentence) => sentence.trim())
     .filter((sentence) => !notForCustomers.test(sentence))
     .join(' ')

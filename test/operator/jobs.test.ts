@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { getJob, listJobs } from '../../src/operator/jobs.ts';
+import { getJob, jobView, listJobs } from '../../src/operator/jobs.ts';
+import type { OperatorServices } from '../../src/operator/verb.ts';
 import { operatorOf } from '../cli/run-cli.ts';
 import { createTestDatabase } from '../cli/test-database.ts';
 import { startTestGateway, type TestGateway } from '../e2e/start-test-gateway.ts';
@@ -136,4 +137,10 @@ describe.each(engines)('the jobs that operators see on %s', (engine) => {
     const { stdout } = await commands.print('accounts', 'transactions', owner.accountId);
     expect(stdout).toMatch(new RegExp(`debit +-0\\.04 +\\S+ +${ids.image} +imagemodel-1\\.0`));
   });
+});
+
+test('the error of a job is shown to people without what steers a terminal', async () => {
+  const error = { code: 'upstream_error', message: '\u001b[2JAll\rgood', type: 'server_error', param: null };
+  const shown = { job: { ...jobView.example, error }, payment: null, results: [] };
+  expect(getJob.command?.show?.(shown, {} as OperatorServices, {})).toContain('upstream_error: [2JAllgood');
 });

@@ -85,6 +85,15 @@ describe('a failure', () => {
     });
   });
 
+  it('by content policy is explained in one line without what steers a terminal', async () => {
+    const message = 'Not\nthis\u001b]0;x\u0007.\r\n\u202eNor\u2028that.';
+    expect(
+      await failureOf({ kind: 'error', status: 400, code: 'content_policy_violation', message }),
+    ).toMatchObject({
+      explanation: 'Not this]0;x. Nor that.',
+    });
+  });
+
   it('to connect did nothing', async () => {
     const server = createServer();
     server.listen(0, '127.0.0.1');
