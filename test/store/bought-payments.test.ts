@@ -1,7 +1,17 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { NewBoughtPayment, Store } from '../../src/store/store.ts';
+import { newId } from '../../src/kit/ids.ts';
+import type { NewBoughtPayment, OpenJobInput, Store } from '../../src/store/store.ts';
 import { bought as payment } from './bought-payment.ts';
-import { start } from './builders.ts';
+import {
+  addAccount,
+  addPayment,
+  finishing,
+  newPayment,
+  opening,
+  openJob,
+  runningJob,
+  start,
+} from './builders.ts';
 import { testEngines, type TestStore } from './open-test-store.ts';
 
 /** The same request, for another job. */
@@ -95,5 +105,45 @@ describe.each(testEngines())('payments to upstreams on $kind', ({ create }) => {
     // Its upstream may still answer it, but the answer would be stale.
     const late = { ...repeated, now: start + 60_000, leaseUntil: start + 120_000, createdAfter: start };
     expect(await store.resumeBoughtPayment(late)).toBeNull();
+  });
+
+  it('are summed up beside what jobs were debited and buyers have paid, less settled refunds', async () => {
+    const { store } = testStore;
+    const owner = await addAccount(store);
+    const buy = (identity: string, of: Partial<NewBoughtPayment>) =>
+      store.recordBoughtPayment(payment(identity, { request: identity, price: 3n, ...of }));
+    const draw = async (of: Partial<OpenJobInput>, charge: bigint) => {
+      const job = runningJob(owner);
+      await openJob(store, opening(job, of));
+      await store.finishJob(finishing(job.id, { charge }));
+      await buy(job.id, { jobId: job.id });
+    };
+    const { payment: pledged } = await store.reservePayment(
+      newPayment({ accountId: owner.accountId, credit: 100n }),
+    );
+    await draw({ hold: 100n }, 5n);
+    await draw({ hold: 0n, payment: { identity: pledged.identity, most: 100n } }, 9n);
+    const sell = async (refunded: bigint | null, refundIs: 'planned' | 'settled') => {
+      const set = { payer: '0xpayer', settledAt: start };
+      const { identity } = await addPayment(store, 'delivered', { amount: 100n, set });
+      await buy(`for ${identity}`, { operation: 'search_leads', soldPayment: identity });
+      const sent = { sender: '0xus', transaction: '0xhash', rawTransaction: '0xraw' };
+      const refund = { id: newId(), note: null, acceptsUnknown: false, now: start };
+      await store.planRefund({ ...refund, payment: identity, amount: refunded });
+      if (refundIs === 'planned') return;
+      await store.advanceRefund({ ...refund, from: ['planned'], to: 'sending', set: sent });
+      await store.advanceRefund({ ...refund, from: ['sending'], to: 'settled' });
+    };
+    await sell(null, 'planned');
+    await sell(30n, 'settled');
+    await sell(null, 'settled');
+    const sums = await store.sumBoughtPayments({ from: start, to: start + 1 });
+    const sold = { operation: 'search_leads', payments: 1, bought: 3n, charged: 0n, sales: 1 };
+    expect(sums).toMatchObject([
+      { operation: 'image', payments: 2, bought: 6n, charged: 5n, sales: 0, soldAmount: null },
+      { ...sold, soldAmount: 0n },
+      { ...sold, soldAmount: 70n },
+      { ...sold, soldAmount: 100n },
+    ]);
   });
 });

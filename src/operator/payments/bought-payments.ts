@@ -94,7 +94,7 @@ const operationSchema = z.strictObject({
   payments: like(z.int(), 1),
   bought_usd: like(z.string(), '0.10'),
   sold_usd: like(
-    z.string().describe('What the jobs were charged, less refunds, and the settled payments of buyers.'),
+    z.string().describe('What the jobs were debited, and the settled payments of buyers, less refunds.'),
     '0.14',
   ),
   margin_usd: like(z.string(), '0.04'),

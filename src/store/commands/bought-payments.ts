@@ -225,11 +225,11 @@ const sumFields = {
   payments: integer(),
   /** What they cost, in nano-dollars. */
   bought: int64(),
-  /** What their jobs were charged less refunds, in nano-dollars. Each job counts once. */
+  /** What their jobs were debited less refunds, in nano-dollars. Each job counts once. */
   charged: int64(),
   /** How many settled payments of one amount were taken for them; 0 for none. */
   sales: integer(),
-  /** The amount and the token of each of these payments; null if there is none. */
+  /** The amount, less settled refunds, and the token of each of these payments; null if there is none. */
   soldAmount: orNull(int64()),
   soldNetwork: orNull(text()),
   soldAsset: orNull(text()),
@@ -244,15 +244,20 @@ export const sumBoughtPayments = read({
       select operation, job_id, sold_payment, count(*) as payments, cast(sum(price) as bigint) as price
       from bought_payments where created_at >= $1 and created_at < $2 and state <> 'unused'
       group by operation, job_id, sold_payment
+    ), sold as (
+      select u.operation, u.payments, u.price, (h.captured - h.refunded) * coalesce(h.debited, 1) as charged,
+        p.identity, p.network, p.asset, coalesce(p.settled_amount, p.amount) - (
+          select cast(coalesce(sum(r.amount), 0) as bigint) from payment_refunds r
+          where r.payment = p.identity and r.state = 'settled'
+        ) as amount
+      from uses u
+      left join holds h on h.job_id = u.job_id
+      left join payments p on p.identity = u.sold_payment and p.state in ('settled', 'delivered')
     )
-    select u.operation, cast(sum(u.payments) as bigint) as payments, cast(sum(u.price) as bigint) as bought,
-      cast(coalesce(sum(h.captured - h.refunded), 0) as bigint) as charged, count(p.identity) as sales,
-      p.amount as sold_amount, p.network as sold_network, p.asset as sold_asset
-    from uses u
-    left join holds h on h.job_id = u.job_id
-    left join payments p on p.identity = u.sold_payment and p.state in ('settled', 'delivered')
-    group by u.operation, p.amount, p.network, p.asset
-    order by u.operation, p.network, p.asset, p.amount`,
+    select operation, cast(sum(payments) as bigint) as payments, cast(sum(price) as bigint) as bought,
+      cast(coalesce(sum(charged), 0) as bigint) as charged, count(identity) as sales,
+      amount as sold_amount, network as sold_network, asset as sold_asset
+    from sold group by operation, amount, network, asset order by operation, network, asset, amount`,
   values: valuesOf<{ from: number; to: number }>('from', 'to'),
   read: eachOf(sums.read),
 });
