@@ -6,7 +6,7 @@ import { pause, repeat } from '../kit/repeat.ts';
 import { dataFolders } from '../media/create-media-files.ts';
 import type { Services } from '../operations/call.ts';
 import type { Buyer } from '../payments/buying/create-buyer.ts';
-import { listPayments } from '../payments/records/find-payments.ts';
+import { listPayments, stuckAfterMs } from '../payments/records/find-payments.ts';
 import type { Providers } from '../providers/create-providers.ts';
 
 export interface AlertSources extends Pick<Services, 'store' | 'clock' | 'x402'> {
@@ -52,12 +52,20 @@ const failingProviders = ({ providers }: AlertSources): Condition[] =>
     );
 
 const stuckPayments = async ({ store, clock }: AlertSources): Promise<Condition[]> => {
-  const { payments } = await listPayments(store, { limit: 1 }, clock.now());
-  return payments.map(({ identity }) => ({
-    alert: 'payment_stuck',
-    subject: 'payments',
-    message: `A payment should have ended long ago: ${identity}. See "causeway payments list --stuck".`,
-  }));
+  const now = clock.now();
+  const { payments } = await listPayments(store, { limit: 1 }, now);
+  const refunds = await store.listRefunds({ payment: null, limit: 1_000 });
+  // Nobody but the operator goes on with a refund that is not signed.
+  const unsigned = refunds.filter(
+    ({ state, createdAt }) => state === 'planned' && createdAt < now - stuckAfterMs,
+  );
+  const [stuck] = [
+    ...payments.map(({ identity }) => `A payment should have ended long ago: ${identity}`),
+    ...unsigned.map(({ id }) => `A refund was planned long ago, and is not signed: ${id}`),
+  ];
+  if (stuck === undefined) return [];
+  const message = `${stuck}. See "causeway payments list --stuck".`;
+  return [{ alert: 'payment_stuck', subject: 'payments', message }];
 };
 
 const failingNetworks = ({ x402 }: AlertSources): Condition[] =>

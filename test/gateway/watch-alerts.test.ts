@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { newId } from '../../src/kit/ids.ts';
 import { createAlertLook, type AlertSources } from '../../src/gateway/watch-alerts.ts';
 import { newWebhookSecret } from '../../src/jobs/webhooks/webhook-secrets.ts';
 import { createTestDatabase } from '../cli/test-database.ts';
@@ -9,7 +10,7 @@ import { startReceiver } from '../jobs/webhooks/start-receiver.ts';
 import { createOperatorClient } from '../operator/operator-client.ts';
 import { openTestStoreHere } from '../operator/open-test-store-here.ts';
 import { shortChat } from '../providers/stub-upstream.ts';
-import { newPayment } from '../store/builders.ts';
+import { addPayment, newPayment } from '../store/builders.ts';
 
 const minute = 60_000;
 const secret = newWebhookSecret();
@@ -109,6 +110,22 @@ describe('what operators are told of', () => {
     await look();
     expect(await told()).toMatchObject([
       { alert: 'payment_stuck', message: expect.stringContaining(payment.identity) },
+    ]);
+  });
+
+  it('is a refund that was planned, and is not signed a quarter of an hour later', async () => {
+    const { store, clock, startLook, after, told } = await open();
+    const { identity } = await addPayment(store, 'delivered', { set: { payer: '0xpayer' } });
+    const refund = { id: newId(), payment: identity, amount: null, note: null, acceptsUnknown: false };
+    await store.planRefund({ ...refund, now: clock.now() });
+    const look = startLook();
+    after(15);
+    await look();
+    expect(await told()).toEqual([]);
+    after(1);
+    await look();
+    expect(await told()).toMatchObject([
+      { alert: 'payment_stuck', message: expect.stringContaining(refund.id) },
     ]);
   });
 

@@ -72,7 +72,8 @@ export const readPayments = async function* (
   }
 };
 
-const stuckAfterMs = 15 * 60_000;
+/** A payment that settles, or a refund that is not signed, for longer is stuck. */
+export const stuckAfterMs = 15 * 60_000;
 
 const readFirst = async (
   store: Store,
