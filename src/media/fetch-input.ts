@@ -1,7 +1,8 @@
 import type { Metadata, Sharp } from 'sharp';
 import { createMemoryBudget } from '../limits/memory-budget.ts';
 import type { Outbound } from '../http/outbound.ts';
-import { checkImage, type ImageProblem, maxPixels } from '../providers/image/decode-image.ts';
+import { checkImage, type ImageProblem } from '../providers/image/decode-image.ts';
+import { maxPixels } from '../providers/image/image-parts.ts';
 import { isConverted } from '../providers/content-type.ts';
 import { isDataUri } from './data-uri.ts';
 import {

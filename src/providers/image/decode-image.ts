@@ -2,11 +2,8 @@ import type SharpLibrary from 'sharp';
 import type { Metadata, Sharp } from 'sharp';
 import { createFairShareLimiter, QueueFullError } from '../../kit/fair-share-limiter.ts';
 import { memoizeAsync } from '../../kit/memoize.ts';
-import { hasTooManyParts } from './image-parts.ts';
+import { hasTooManyParts, maxPixels } from './image-parts.ts';
 import { inputImageType } from '../content-type.ts';
-
-/** A decoded image of this size takes 200 to 400 MB. No upstream takes a larger one. */
-export const maxPixels = 50_000_000;
 
 /** Only one image above this size is decoded at once, so that two do not take twice the memory. */
 const largePixels = maxPixels / 4;

@@ -1,5 +1,8 @@
 import { inputImageType } from '../content-type.ts';
 
+/** A decoded image of this size takes 200 to 400 MB. No upstream takes a larger one. */
+export const maxPixels = 50_000_000;
+
 type Part = 'scan' | 'text' | 'frame' | 'excess' | 'other';
 
 const limits: Record<Part, number> = {
@@ -105,25 +108,62 @@ const avifContainers = new Map([
   ...['meta', 'iref'].map((name) => [name, 4] as const),
 ]);
 
-/** ISO/IEC 14496-12: boxes. Lists of items or samples have a count. */
+/** The largest image has as many in its canvas and in its tiles, in both again for transparency, and margins. */
+const maxDecodedPixels = 5 * maxPixels;
+
+/** Items of an AVIF, by their ids. */
+interface AvifItems {
+  /** Pixels by place in `ipco`; 0 for a property that is no size. */
+  sizes: number[];
+  /** The places of an item's properties, from 1. */
+  properties: Map<number, number[]>;
+  /** Items that are decoded with an item: its tiles, and its transparency. */
+  parts: Map<number, number[]>;
+}
+
+/** ISO/IEC 14496-12 and 23008-12: boxes. Lists of items or samples have a count. */
 const avifParts = function* (bytes: Buffer): Generator<Part> {
-  const open = [{ at: 0, end: bytes.length }];
+  const items: AvifItems = { sizes: [], properties: new Map(), parts: new Map() };
+  const seen = new Set<string>();
+  const open = [{ at: 0, end: bytes.length, parent: '', version: 0 }];
   for (let box = open.pop(); box !== undefined; box = open.pop()) {
-    const { at, end } = box;
+    const { at, end, parent, version } = box;
     if (at + 8 > end) continue;
-    const size = bytes.readUInt32BE(at);
+    const short = bytes.readUInt32BE(at);
     const type = nameAt(bytes, at + 4);
-    const next = size === 0 ? end : at + size;
+    const from = at + (short === 1 ? 16 : 8);
+    const next = short === 0 ? end : at + (short === 1 ? numberAt(bytes, at + 8, 8) : short);
     yield 'other';
-    // A size of 64 bits is for media, which are not read.
-    if (size !== 0 && size < 8) continue;
-    const from = at + 8;
+    if (next < from) continue;
     const to = Math.min(next, end);
     if (countIn(bytes, type, { from, to }) > limits.frame) yield 'excess';
-    open.push({ at: next, end });
+    // An overlay has a canvas of any size, whatever its `ispe` says. Encoders write none.
+    if (type === 'iinf' && bytes.subarray(from, to).includes('iovl')) yield 'excess';
+    // Properties have their places in the one list.
+    if ((type === 'ipco' || type === 'ipma') && seen.has(type)) yield 'excess';
+    seen.add(type);
+    if (parent === 'ipco')
+      items.sizes.push(type === 'ispe' ? numberAt(bytes, from + 4, 4) * numberAt(bytes, from + 8, 4) : 0);
+    if (type === 'ipma') readProperties(bytes, { from, to }, items);
+    if (type === 'dimg' || type === 'auxl') {
+      const idBytes = version === 0 ? 2 : 4;
+      for (let part = from + idBytes + 2; part < to; part += idBytes) {
+        yield 'frame';
+        const ids = [numberAt(bytes, from, idBytes), numberAt(bytes, part, idBytes)] as const;
+        // Transparency names its picture, and a grid its tiles.
+        if (type === 'dimg') append(items.parts, ids[0], ids[1]);
+        else append(items.parts, ids[1], ids[0]);
+      }
+    }
+    open.push({ ...box, at: next });
     const skipped = avifContainers.get(type);
-    if (skipped !== undefined) open.push({ at: from + skipped, end: to });
+    if (skipped !== undefined)
+      open.push({ at: from + skipped, end: to, parent: type, version: byteAt(bytes, from) });
   }
+  // The header of an image tells the size of its canvas, and only what remains after a crop.
+  const isWhole = items.parts.size === 0 && !seen.has('clap');
+  if (!isWhole && Math.max(0, ...items.sizes) > maxPixels) yield 'excess';
+  if (mostPixels(items) > maxDecodedPixels) yield 'excess';
 };
 
 const partsOf: Record<string, (bytes: Buffer) => Iterable<Part>> = {
@@ -135,13 +175,60 @@ const partsOf: Record<string, (bytes: Buffer) => Iterable<Part>> = {
 };
 
 /** Returns the count of a list of items or samples; 0 for any other box. */
-const countIn = (bytes: Buffer, type: string, { from, to }: { from: number; to: number }): number => {
-  const place = { stsz: 8, stts: 4, stsc: 4, stco: 4, iinf: 4, iloc: 6 }[type];
+const countIn = (bytes: Buffer, type: string, { from, to }: Span): number => {
+  const place = { stsz: 8, stts: 4, stsc: 4, stco: 4, iinf: 4, ipma: 4, iloc: 6 }[type];
   if (place === undefined || from + place + 4 > to) return 0;
   const version = bytes.readUInt8(from);
   if (type === 'iinf' && version === 0) return bytes.readUInt16BE(from + place);
   if (type === 'iloc' && version < 2) return bytes.readUInt16BE(from + place);
   return bytes.readUInt32BE(from + place);
+};
+
+interface Span {
+  from: number;
+  to: number;
+}
+
+/** Reads `ipma`: which properties an item has. */
+const readProperties = (bytes: Buffer, { from, to }: Span, { properties }: AvifItems): void => {
+  const idBytes = byteAt(bytes, from) === 0 ? 2 : 4;
+  const placeBytes = (byteAt(bytes, from + 3) & 1) === 1 ? 2 : 1;
+  let at = from + 8;
+  for (let left = numberAt(bytes, from + 4, 4); left > 0 && at < to; left -= 1) {
+    const id = numberAt(bytes, at, idBytes);
+    const count = byteAt(bytes, at + idBytes);
+    at += idBytes + 1;
+    // The highest bit says that the property is essential.
+    for (const last = at + count * placeBytes; at < last; at += placeBytes)
+      append(properties, id, numberAt(bytes, at, placeBytes) % 2 ** (8 * placeBytes - 1));
+  }
+};
+
+/** Returns the most pixels that are decoded for an item; Infinity where an item contains itself. */
+const mostPixels = ({ sizes, properties, parts }: AvifItems): number => {
+  const known = new Map<number, number>();
+  const pixelsOf = (id: number): number => {
+    const found = known.get(id);
+    if (found !== undefined) return found;
+    known.set(id, Infinity);
+    const own = Math.max(0, ...(properties.get(id) ?? []).map((place) => sizes[place - 1] ?? 0));
+    const pixels = (parts.get(id) ?? []).reduce((sum, part) => sum + pixelsOf(part), own);
+    known.set(id, pixels);
+    return pixels;
+  };
+  return Math.max(0, ...[...parts.keys()].map(pixelsOf));
+};
+
+const append = (lists: Map<number, number[]>, key: number, value: number): void => {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [value]);
+  else list.push(value);
+};
+
+/** Reads a number of 1, 2, 4 or 8 bytes; 0 behind the end. */
+const numberAt = (bytes: Buffer, at: number, length: number): number => {
+  if (at + length > bytes.length) return 0;
+  return length === 8 ? Number(bytes.readBigUInt64BE(at)) : bytes.readUIntBE(at, length);
 };
 
 const byteAt = (bytes: Buffer, index: number): number => bytes[index] ?? 0;

@@ -1,6 +1,7 @@
 import sharp from 'sharp';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { checkImage, maxPixels, withSharp } from '../../../src/providers/image/decode-image.ts';
+import { checkImage, withSharp } from '../../../src/providers/image/decode-image.ts';
+import { maxPixels } from '../../../src/providers/image/image-parts.ts';
 import { makeBomb, makeImage, makeNoise, svg } from '../../media/input-images.ts';
 import { noAbort, rejectionOf } from '../collect.ts';
 
