@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { measureVideo } from '../../../src/providers/video/measure-video.ts';
 import { box, nameOf, split, writeInBoxes } from './edit-boxes.ts';
-import { timescaleOf, withEdit, withHeaders, withOffsets, withoutEdits } from './edit-films.ts';
+import { tables, timescaleOf, withEdit, withHeaders, withOffsets, withoutEdits } from './edit-films.ts';
 import { muxFilm } from './mux-film.ts';
 import { playingSeconds } from './playing-seconds.ts';
 import { readClip } from './read-clip.ts';
@@ -208,6 +208,35 @@ describe('the measured length', () => {
     expect(accepted).toBeGreaterThan(3);
   });
 
+  it('is never less than what plays, whichever box hides the header of a longer film', async () => {
+    const plain = withoutEdits(film);
+    const slow = writeInBoxes(plain, `${tables}/stts`, (body) =>
+      body.writeUInt32BE(2 * body.readUInt32BE(12), 12),
+    );
+    const header = split(withHeaders(slow, 2 * seconds)).find((whole) => nameOf(whole) === 'moov');
+    if (header === undefined) throw new Error('there is no header');
+    const first = boxPaths(plain).find((path) => path.length === 2) ?? [];
+    const handler = box('hdlr', Buffer.from('\0\0\0\0\0\0\0\0mdirappl\0\0\0\0\0\0\0\0\0', 'latin1'));
+    const played = new Set<number>();
+    const bodies: Record<string, Buffer> = {
+      hoov: header.subarray(8),
+      meta: Buffer.concat([Buffer.alloc(4), handler, header]),
+    };
+    for (const name of hiding)
+      for (const source of [
+        box(name, bodies[name] ?? header),
+        box('ilst', box(name, bodies[name] ?? header)),
+      ])
+        for (const target of [[1], first]) {
+          const made = putBox(plain, { source, target, how: 'insert' });
+          const playing = await playingSeconds(made);
+          played.add(Math.round(playing));
+          const measured = await measuredSeconds(made);
+          if (measured !== null) expect([name, measured > playing - 0.1]).toEqual([name, true]);
+        }
+    expect(played).toContain(2 * seconds);
+  });
+
   it('is a number or null for any bytes in the place of a header, and soon', async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -241,6 +270,12 @@ const numbersIn = (bytes: Buffer): number[] => {
   }
   return places;
 };
+
+/** Names of boxes, in some of which a player looks for others. */
+const hiding = [
+  ...['udta', 'meta', 'ilst', 'dinf', 'tref', 'schi', 'sinf', 'wave', 'stsd', 'iprp', 'hoov'],
+  ...['edts', 'uuid', '\u00a9nam'],
+];
 
 const containers = new Set(['moov', 'trak', 'edts', 'mdia', 'minf', 'stbl', 'udta', 'mvex', 'moof', 'traf']);
 

@@ -261,8 +261,14 @@ describe('the measured length', () => {
     const used = editBoxes(withSound, 'moov', (body) =>
       box('moov', Buffer.concat([body, box('free', trackOf(film))])),
     );
+    // Larger than a header may be, as a camera's own pictures and texts are.
+    const uuid = box('uuid', Buffer.alloc(17 * 1024 ** 2, 'moov'));
+    const title = box('ilst', box('\u00a9nam', box('data', Buffer.from('a moov of titles'))));
     const trailer = Buffer.concat([Buffer.from('ffffffff', 'hex'), Buffer.from('SEFT trailer of a phone')]);
-    expect(await measuredSeconds(Buffer.concat([used, trailer]))).toBeCloseTo(seconds, 1);
+    expect(await measuredSeconds(Buffer.concat([used, uuid, box('udta', title), trailer]))).toBeCloseTo(
+      seconds,
+      1,
+    );
   });
 });
 

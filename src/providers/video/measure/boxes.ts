@@ -42,9 +42,13 @@ const timing = [
 ];
 /** Boxes that no player reads. They often hold boxes that an editor has removed. */
 const unused = new Set(['free', 'skip', 'wide']);
+/** Boxes in which FFmpeg looks for any other, wherever they stand; it takes a `hoov` for a `moov`. */
+const opened = ['udta', 'meta', 'ilst', 'dinf', 'tref', 'schi', 'sinf', 'wave', 'stsd', 'iprp', 'hoov'];
 const maxChildren = 1_000;
 
 export const isTiming = (name: string): boolean => timing.includes(name);
+
+export const isOpened = (name: string): boolean => opened.includes(name);
 
 /** Reads a header from at least 8 bytes, or 16 for a size of 64 bits. A size of 0 means: up to the end of the file. */
 export const readBoxHeader = (bytes: Buffer): { name: string; headerBytes: number; size: number } => {
@@ -113,14 +117,14 @@ export const readChildren = (
  * Throws DoubtfulFilm for a box that tells when samples play, and for one in which a player may find such a box. Titles
  * and similar texts are in known places and are not searched.
  */
-const assertHarmless = ({ name, body }: Box): void => {
+export const assertHarmless = ({ name, body }: Box): void => {
   if (isTiming(name)) throw new DoubtfulFilm(`${name} is out of place`);
   if (unused.has(name)) return;
   if (name === 'udta') assertMetadata(body, (item) => item.startsWith('\u00a9'));
   else if (name === 'meta' && body.toString('latin1', 8, 12) === 'hdlr')
     // A version comes before the boxes. QuickTime's own form has none.
     assertMetadata(body.subarray(4), () => false);
-  else if (name === 'ilst') assertMetadata(body, () => true);
+  else if (name === 'ilst') assertMetadata(body, (item) => !isOpened(item));
   else if (timing.some((hidden) => body.includes(hidden, 0, 'latin1')))
     throw new DoubtfulFilm(`${name} may hold a table`);
 };

@@ -1,6 +1,8 @@
 import {
+  assertHarmless,
   DoubtfulFilm,
   type FilmBytes,
+  isOpened,
   isTiming,
   readBoxHeader,
   readChildren,
@@ -60,11 +62,12 @@ const readFilm = (bytes: FilmBytes): Film => {
     if (count === maxBoxes) throw new DoubtfulFilm('too many boxes');
     const { name, headerBytes, size } = readBoxHeader(bytes.read(at, 16));
     const isWhole = size >= headerBytes && size <= bytes.size - at;
-    if (isTiming(name)) {
+    if (isTiming(name) || isOpened(name)) {
       readBytes += size;
       if (!isWhole || readBytes > maxHeaderBytes) throw new DoubtfulFilm('the header is cut off or too long');
       const body = bytes.read(at + headerBytes, size - headerBytes);
-      if (name === 'moov' && film === null) film = readMovie(body);
+      if (isOpened(name)) assertHarmless({ name, body });
+      else if (name === 'moov' && film === null) film = readMovie(body);
       else if (name === 'moof' && film !== null && film.fragmented !== null)
         readFragment(body, film.fragmented);
       else throw new DoubtfulFilm(`${name} is out of place`);
