@@ -29,10 +29,11 @@ const recordProgressEveryMs = 2_000;
 const deafPolls = 60;
 const moderationAttempts = 3;
 const moderationPauseMs = 1_000;
+/** The attempts to fetch a result that the upstream refuses for good. */
 const fetchAttempts = 3;
-const fetchPauseMs = 1_000;
+const fetchPauseMs = 50;
 const longestFetchPauseMs = 30_000;
-/** The longest outage of the media storage that a job waits for, because the upstream is paid for the video. */
+/** The longest outage of the upstream or of our storage that a finished video waits for, as it is paid upstream. */
 const keepingOutageMs = 600_000;
 /** The memory for inputs of all videos that are being started. A job waits until its inputs fit. */
 const inputMemoryBytes = 256 * 1024 ** 2;
@@ -236,7 +237,14 @@ const collect = async (
       () => options.store.noteMadeClip({ digest: video.digest, seconds, now: options.clock.now() }),
       { what: 'noting the length of a video', jobId: job.id, log: options.log, signal: context.signal },
     );
-  const lastFrame = request.returnLastFrame ? await fetchPart('last_frame') : null;
+  const lastFrame = request.returnLastFrame
+    ? await fetchPart('last_frame').catch((error: unknown) => {
+        context.signal.throwIfAborted();
+        // The video is there and paid for.
+        options.log.warn({ err: error, jobId: job.id }, 'a video lost its last frame');
+        return null;
+      })
+    : null;
   const result: VideoJobResult = { has_last_frame: lastFrame !== null };
   return {
     status: 'done',
@@ -263,10 +271,7 @@ interface SavedPart {
   digest: string;
 }
 
-/**
- * Streams one part into the media storage. Tries again when the upstream breaks off, and for longer when the storage
- * fails.
- */
+/** Streams one part into the media storage. Tries again when the upstream breaks off or the storage fails. */
 const fetchAndSave = async (
   {
     job,
@@ -293,13 +298,13 @@ const fetchAndSave = async (
       return { media: { ...medium, keepMs: videoKeepMs }, digest: hash.digest('hex') };
     } catch (error) {
       signal.throwIfAborted();
-      const isOver = error instanceof ProviderError ? attempt >= fetchAttempts : clock.now() >= keepUntil;
-      if (isOver) throw error;
+      const isRefused = error instanceof ProviderError && error.failure === 'fatal';
+      if (isRefused ? attempt >= fetchAttempts : clock.now() >= keepUntil) throw error;
       const tried = { jobId: job.id, part, attempt };
       if (error instanceof ProviderError)
         log.debug({ ...error.facts(), ...tried }, 'fetching a video failed');
       else log.warn({ err: error, ...tried }, 'keeping a video failed; trying again');
-      await pause(Math.min(fetchPauseMs * attempt, longestFetchPauseMs), signal);
+      await pause(Math.min(fetchPauseMs * 2 ** attempt, longestFetchPauseMs), signal);
       signal.throwIfAborted();
     }
   }

@@ -342,6 +342,7 @@ describe.each(testEngines())('video jobs on $kind', ({ create }) => {
     const runner = beginRunner();
     expect(await end(runner, await open())).toMatchObject({ status: 'done', charged: price });
     upstream.beforeFetch = () => {
+      now += 601_000;
       throw broken('retry_same');
     };
     expect(await end(runner, await open())).toMatchObject({ status: 'failed', charged: 0n });
