@@ -34,19 +34,19 @@ export interface FetchedInput {
 }
 
 /**
- * Loads a whole input from an `https://` URL or a data URI. Images are decoded once; GIF and AVIF are converted. Throws
- * AppError, or the signal's reason. `StreamInput`, for videos, keeps nothing in memory.
+ * Loads a whole input from an `https://` URL or a data URI. Images are decoded once; GIF and AVIF are converted. The
+ * memory for it is reserved until `use` has ended. Throws AppError, the signal's reason, or the error of `use`.
+ * `StreamInput`, for videos, keeps nothing in memory.
  */
-export type FetchInput = (text: string, options: FetchInputOptions) => Promise<FetchedInput>;
-
-export interface FetchInputOptions extends StreamInputOptions {
-  /** Reserves memory for the kept bytes. The download's own memory is released after it resolves. */
-  keep?(sizeBytes: number): Promise<void>;
-}
+export type FetchInput = <Result>(
+  text: string,
+  options: StreamInputOptions,
+  use: (input: FetchedInput) => Promise<Result>,
+) => Promise<Result>;
 
 export interface FetchInputSettings {
   download: Outbound['download'];
-  /** Memory limit of all downloads under way; each counts with its `maxBytes`. */
+  /** Memory limit of all inputs: each counts with its `maxBytes` until it is there, and with its bytes while it is used. */
   memoryBytes?: number;
 }
 
@@ -57,21 +57,22 @@ export const createFetchInput = ({
   const streamInput = createStreamInput({ download });
   const memory = createMemoryBudget({ totalBytes: memoryBytes });
 
-  const fetchInput: FetchInput = async (text, options) => {
+  const load = async (text: string, options: StreamInputOptions): Promise<FetchedInput> => {
     const { kind, contentType, source } = await streamInput(text, options);
     const bytes = source instanceof Uint8Array ? source : Buffer.concat(await Array.fromAsync(source));
     const taken =
       kind === 'image' ? await takeImage({ contentType, bytes }, options) : { contentType, bytes };
-    await options.keep?.(taken.bytes.byteLength);
     return { kind, ...taken };
   };
 
-  return async (text, options) => {
+  return async (text, options, use) => {
     // The memory of a data URI is counted with its request.
-    if (isDataUri(text)) return fetchInput(text, options);
+    if (isDataUri(text)) return use(await load(text, options));
     const release = await memory.reserve(options.maxBytes, options);
     try {
-      return await fetchInput(text, options);
+      const input = await load(text, options);
+      release(input.bytes.byteLength);
+      return await use(input);
     } finally {
       release();
     }
@@ -81,7 +82,7 @@ export const createFetchInput = ({
 /** Checks an image. Converts the first picture of a GIF or AVIF to PNG, or an AVIF without transparency to JPEG. */
 const takeImage = async (
   { contentType, bytes }: Omit<FetchedInput, 'kind'>,
-  options: FetchInputOptions,
+  options: StreamInputOptions,
 ): Promise<Omit<FetchedInput, 'kind'>> => {
   let taken = { contentType, bytes };
   const convert = async (image: Sharp, { hasAlpha }: Metadata): Promise<void> => {

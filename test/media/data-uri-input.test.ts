@@ -16,7 +16,7 @@ import {
   repeatFrame,
   svg,
 } from './input-images.ts';
-import { imageOptions, refusal } from './refused-input.ts';
+import { asItIs, imageOptions, refusal } from './refused-input.ts';
 
 let png: Buffer;
 let jpeg: Buffer;
@@ -36,7 +36,7 @@ beforeAll(async () => {
 const nothingToDownload: Outbound['download'] = () => Promise.reject(new Error('a data URI was downloaded'));
 
 const fetchText = (text: string, options: Partial<StreamInputOptions> = {}): Promise<FetchedInput> =>
-  createFetchInput({ download: nothingToDownload })(text, { ...imageOptions, ...options });
+  createFetchInput({ download: nothingToDownload })(text, { ...imageOptions, ...options }, asItIs);
 
 const seeThrough = (colour: string): Promise<Buffer> =>
   sharp({ create: { width: 48, height: 32, channels: 4, background: colour } })

@@ -1,5 +1,7 @@
+import { stat } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
+import { Readable } from 'node:stream';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createFetchInput, maxInputBytes, type FetchedInput } from '../../src/media/fetch-input.ts';
 import { createStreamInput, type StreamInputOptions } from '../../src/media/stream-input.ts';
@@ -8,7 +10,7 @@ import { listen, openOutbound, startHttp } from '../http/local-hosts.ts';
 import { makeCertificate } from '../http/make-certificate.ts';
 import { rejectionOf } from '../providers/collect.ts';
 import { makeBomb, makeImage, makeNoise, svg } from './input-images.ts';
-import { imageOptions, refusal } from './refused-input.ts';
+import { asItIs, imageOptions, refusal } from './refused-input.ts';
 
 let png: Buffer;
 let noise: Buffer;
@@ -25,7 +27,11 @@ const fetchFrom = async (
   options: Partial<StreamInputOptions> = {},
 ): Promise<FetchedInput> => {
   const { download } = openOutbound();
-  return createFetchInput({ download })(`${await startHttp(serve)}/picture`, { ...imageOptions, ...options });
+  return createFetchInput({ download })(
+    `${await startHttp(serve)}/picture`,
+    { ...imageOptions, ...options },
+    asItIs,
+  );
 };
 
 const answering =
@@ -45,8 +51,8 @@ describe('an address', () => {
     onTestFinished(() => void server.close());
     const url = `https://localhost:${await listen(server)}/fox.png`;
     const trusting = createFetchInput(openOutbound({ ca: authority.cert }));
-    expect(await trusting(url, imageOptions)).toMatchObject({ contentType: 'image/png' });
-    const error = await rejectionOf(createFetchInput(openOutbound())(url, imageOptions));
+    expect(await trusting(url, imageOptions, asItIs)).toMatchObject({ contentType: 'image/png' });
+    const error = await rejectionOf(createFetchInput(openOutbound())(url, imageOptions, asItIs));
     expect(error).toEqual(refusal('the certificate of its host is not valid'));
   });
 
@@ -147,7 +153,7 @@ describe('an address', () => {
     ['nothing', 'fox.png', 'must be an https:// URL or a data:'],
   ])('of %s is refused', async (_name, url, words) => {
     const { download } = openOutbound({ allowsLoopback: false });
-    const error = await rejectionOf(createFetchInput({ download })(url, imageOptions));
+    const error = await rejectionOf(createFetchInput({ download })(url, imageOptions, asItIs));
     expect(error).toEqual(refusal(words));
     expect(String(error)).not.toContain('secret');
   });
@@ -177,14 +183,18 @@ describe('an address', () => {
     'broken_off',
   ] satisfies OutboundFailure[])('that fails with %s is refused in words of ours', async (failure) => {
     const download = () => Promise.reject(new OutboundError(failure, 'words of elsewhere'));
-    const error = await rejectionOf(createFetchInput({ download })('https://example.com', imageOptions));
+    const error = await rejectionOf(
+      createFetchInput({ download })('https://example.com', imageOptions, asItIs),
+    );
     expect(error).toMatchObject({ code: 'invalid_parameter' });
     expect(String(error)).not.toContain('elsewhere');
   });
 
   it('that cannot be asked now because others are in line is answered with 503', async () => {
     const download = () => Promise.reject(new OutboundError('busy', 'busy'));
-    const error = await rejectionOf(createFetchInput({ download })('https://example.com', imageOptions));
+    const error = await rejectionOf(
+      createFetchInput({ download })('https://example.com', imageOptions, asItIs),
+    );
     expect(error).toMatchObject({ code: 'overloaded', status: 503 });
   });
 
@@ -199,7 +209,7 @@ describe('an address', () => {
     const fetchInput = createFetchInput({ download, memoryBytes: 2 * imageOptions.maxBytes });
     const nextArrival = (): Promise<void> => new Promise((resolve) => (arrived = resolve));
     const two = nextArrival();
-    const fetching = [1, 2, 3].map((index) => fetchInput(`${origin}/${index}`, imageOptions));
+    const fetching = [1, 2, 3].map((index) => fetchInput(`${origin}/${index}`, imageOptions, asItIs));
     await two;
     if (arrivals.length < 2) await nextArrival();
     expect(arrivals).toHaveLength(2);
@@ -208,6 +218,36 @@ describe('an address', () => {
     await third;
     for (const response of arrivals.slice(1)) response.end(png);
     expect(await Promise.all(fetching)).toHaveLength(3);
+  });
+
+  it('fills that memory with its bytes until it has been used', async () => {
+    const events: string[] = [];
+    const maxBytes = 1024 ** 2;
+    const download: Outbound['download'] = async (url) => {
+      events.push(`${url} is asked`);
+      const body = Readable.from([Buffer.from('ID3'), Buffer.alloc(0.75 * maxBytes)]);
+      return { contentType: 'audio/mpeg', body };
+    };
+    const fetchInput = createFetchInput({ download, memoryBytes: 1.5 * maxBytes });
+    const options = { ...imageOptions, kinds: ['audio'] as const, maxBytes };
+    const saving = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    const first = fetchInput('https://first.example/', options, async () => {
+      begun.resolve();
+      await saving.promise;
+      events.push('the first is saved');
+    });
+    await begun.promise;
+    const second = fetchInput('https://second.example/', options, asItIs);
+    // The download of an input for which there is memory has begun before these files are read.
+    for (let reads = 0; reads < 5; reads += 1) await stat('.');
+    saving.resolve();
+    await Promise.all([first, second]);
+    expect(events).toEqual([
+      'https://first.example/ is asked',
+      'the first is saved',
+      'https://second.example/ is asked',
+    ]);
   });
 
   it('is fetched for one account while the hosts of another account’s images answer nothing', async () => {
@@ -220,9 +260,11 @@ describe('an address', () => {
     const fetchInput = createFetchInput({ download, memoryBytes: 4 * imageOptions.maxBytes });
     const gone = new AbortController();
     const slow = { ...imageOptions, accountId: 'slow', signal: gone.signal };
-    const hanging = Promise.allSettled([1, 2, 3, 4].map((index) => fetchInput(`${origin}/${index}`, slow)));
+    const hanging = Promise.allSettled(
+      [1, 2, 3, 4].map((index) => fetchInput(`${origin}/${index}`, slow, asItIs)),
+    );
     await expect.poll(() => asked).toHaveLength(3);
-    await fetchInput(`${origin}/quick`, { ...imageOptions, accountId: 'quick' });
+    await fetchInput(`${origin}/quick`, { ...imageOptions, accountId: 'quick' }, asItIs);
     expect(new Set(asked)).toEqual(new Set(['/1', '/2', '/3', '/quick']));
     gone.abort(new Error('enough'));
     await hanging;
@@ -271,7 +313,7 @@ describe('an account', () => {
     const options = { ...imageOptions, accountId: 'account-1' };
     const url = 'https://example.com/x';
     const failures = [
-      await rejectionOf(createFetchInput({ download })(url, options)),
+      await rejectionOf(createFetchInput({ download })(url, options, asItIs)),
       await rejectionOf(createStreamInput({ download })(url, { ...options, kinds: ['video'] })),
     ];
     expect(known).toEqual(['account-1', 'account-1']);

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import type { FetchedInput } from '../../src/media/fetch-input.ts';
 import type { StreamInputOptions } from '../../src/media/stream-input.ts';
 import { noAbort } from '../providers/collect.ts';
 
@@ -8,6 +9,9 @@ export const imageOptions: StreamInputOptions = {
   param: 'image.3',
   signal: noAbort(),
 };
+
+/** Uses an input by handing it over. */
+export const asItIs = (input: FetchedInput): Promise<FetchedInput> => Promise.resolve(input);
 
 /** A 422 on the field, whose text has these words and its place in the body. */
 export const refusal = (words: string): unknown =>

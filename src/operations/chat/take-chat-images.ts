@@ -113,21 +113,22 @@ export const takeChatImages = async (
     tooLate: ({ param }) => refuseInput(param, 'was not there in time; send fewer or smaller images'),
     signal,
     take: async ({ part, param }, ended): Promise<[Part, ImagePart]> => {
-      const { bytes, contentType } = await fetchInput(part.image_url.url, {
-        kinds: ['image'],
+      const { accountId } = caller;
+      const options = {
+        kinds: ['image'] as const,
         maxBytes: maxInputBytes.image,
         param,
         signal: ended,
-        accountId: caller.accountId,
-        keep: async (sizeBytes) => {
-          bytesTogether += sizeBytes;
-          if (bytesTogether > maxMegabytesTogether * 1024 ** 2)
-            throw refuseInput(param, `brings the images above ${maxMegabytesTogether} MB together`);
-          await memory.take(sizeBytes * textJobCostPerByte, ended);
-        },
+        accountId,
+      };
+      return fetchInput(part.image_url.url, options, async ({ bytes, contentType }) => {
+        bytesTogether += bytes.byteLength;
+        if (bytesTogether > maxMegabytesTogether * 1024 ** 2)
+          throw refuseInput(param, `brings the images above ${maxMegabytesTogether} MB together`);
+        await memory.take(bytes.byteLength * textJobCostPerByte, ended);
+        const url = `data:${contentType};base64,${Buffer.from(bytes).toString('base64')}`;
+        return [part, { ...part, image_url: { ...part.image_url, url } }];
       });
-      const url = `data:${contentType};base64,${Buffer.from(bytes).toString('base64')}`;
-      return [part, { ...part, image_url: { ...part.image_url, url } }];
     },
   });
   signal.throwIfAborted();

@@ -230,25 +230,26 @@ const takeImageInputs = async (
     signal,
     discard: (taken) => media.discard(taken.map(({ id }) => id)),
     take: async ({ url, param }, ended) => {
-      const { bytes, contentType } = await fetchInput(url, {
-        kinds: ['image'],
+      const options = {
+        kinds: ['image'] as const,
         maxBytes: maxInputBytes.image,
         param,
-        totalMs: inputsDeadlineMs,
         signal: ended,
         accountId,
+      };
+      return fetchInput(url, { ...options, totalMs: inputsDeadlineMs }, async ({ bytes, contentType }) => {
+        bytesTogether += bytes.byteLength;
+        if (bytesTogether > maxMegabytesTogether * 1024 ** 2)
+          throw refuseInput('image', `the images have more than ${maxMegabytesTogether} MB together`);
+        const { id, sizeBytes } = await media.save({
+          accountId,
+          role: 'input',
+          contentType,
+          source: bytes,
+          signal: ended,
+        });
+        return { id, contentType, sizeBytes };
       });
-      bytesTogether += bytes.byteLength;
-      if (bytesTogether > maxMegabytesTogether * 1024 ** 2)
-        throw refuseInput('image', `the images have more than ${maxMegabytesTogether} MB together`);
-      const { id, sizeBytes } = await media.save({
-        accountId,
-        role: 'input',
-        contentType,
-        source: bytes,
-        signal: ended,
-      });
-      return { id, contentType, sizeBytes };
     },
   });
 };

@@ -68,7 +68,7 @@ export const checkInputs = async (
 ): Promise<void> => {
   for (const { url, param, kind } of inputs) {
     const options = { kinds: [kind], maxBytes: maxInputBytes[kind], param, signal, accountId };
-    if (isDataUri(url)) await fetchInput(url, options);
+    if (isDataUri(url)) await fetchInput(url, options, () => Promise.resolve());
     else checkInputUrl(url, options, { allowsLoopback: config.allowsLoopbackUrls });
   }
 };

@@ -13,6 +13,8 @@ import { takeAll } from '../media/take-inputs.ts';
 
 /** The deadline for all inputs of one request. */
 const deadlineMs = 60_000;
+/** The inputs of one request that are taken at once. An image or a sound may take 20 MB of memory. */
+const atOnce = 4;
 
 export type InputServices = Pick<Services, 'fetchInput' | 'streamInput' | 'inputFolder' | 'media' | 'store'>;
 
@@ -31,7 +33,7 @@ export const takeVideoInputs = (
   services: InputServices,
 ): Promise<TakenInput[]> =>
   takeAll(named, {
-    atOnce: named.length,
+    atOnce,
     deadlineMs,
     tooLate: () =>
       refuseInput('content', `the inputs could not all be read within ${deadlineMs / 1000} seconds.`),
@@ -46,21 +48,24 @@ const takeInput = async (input: NamedInput, context: TakeContext): Promise<Taken
   if (input.role === 'reference_video') return takeVideo(input, context);
   const { call, services, signal } = context;
   const kind = input.role === 'reference_audio' ? 'audio' : 'image';
-  const { contentType, bytes } = await services.fetchInput(input.url, {
+  const { accountId } = call.caller;
+  const options = {
     kinds: [kind],
     maxBytes: maxInputBytes[kind],
     param: input.param,
     signal,
-    accountId: call.caller.accountId,
+    accountId,
+  } as const;
+  return services.fetchInput(input.url, options, async ({ contentType, bytes }) => {
+    const { id, sizeBytes } = await services.media.save({
+      accountId,
+      role: 'input',
+      contentType,
+      source: bytes,
+      signal,
+    });
+    return { role: input.role, id, contentType, sizeBytes, seconds: null };
   });
-  const { id, sizeBytes } = await services.media.save({
-    accountId: call.caller.accountId,
-    role: 'input',
-    contentType,
-    source: bytes,
-    signal,
-  });
-  return { role: input.role, id, contentType, sizeBytes, seconds: null };
 };
 
 /** Saves a video by way of a file, where it is measured, so that its size costs no memory. */

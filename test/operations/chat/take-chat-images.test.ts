@@ -28,10 +28,8 @@ const never: FetchInput = (_url, { signal }) =>
 
 const sized =
   (bytes: number): FetchInput =>
-  async (_url, { keep }) => {
-    await keep?.(bytes);
-    return { kind: 'image', contentType: 'image/png', bytes: new Uint8Array(bytes) };
-  };
+  (_url, _options, use) =>
+    use({ kind: 'image', contentType: 'image/png', bytes: new Uint8Array(bytes) });
 
 const callWith = (signal: AbortSignal, memory: RequestMemory = unboundedMemory) => ({
   signal,
@@ -44,8 +42,8 @@ describe('taking the images of a chat', () => {
   afterEach(() => void vi.useRealTimers());
 
   it('ends after 30 seconds for all of them together, and names the first that is missing', async () => {
-    const fetchInput: FetchInput = (url, options) =>
-      url.endsWith('/0') ? sized(1)(url, options) : never(url, options);
+    const fetchInput: FetchInput = (url, options, use) =>
+      (url.endsWith('/0') ? sized(1) : never)(url, options, use);
     const refused = rejectionOf(takeChatImages(asking(urls(9)), callWith(noAbort()), { fetchInput }));
     await vi.advanceTimersByTimeAsync(30_000);
     expect(await refused).toEqual(refusal(param(1), 'not there in time'));
@@ -79,12 +77,12 @@ describe('taking the images of a chat', () => {
   it('fetches four at a time', async () => {
     let now = 0;
     let most = 0;
-    const fetchInput: FetchInput = async (url, options) => {
+    const fetchInput: FetchInput = async (url, options, use) => {
       now += 1;
       most = Math.max(most, now);
       await Promise.resolve();
       now -= 1;
-      return sized(1)(url, options);
+      return sized(1)(url, options, use);
     };
     await takeChatImages(asking(urls(20)), callWith(noAbort()), { fetchInput });
     expect(most).toBe(4);

@@ -2,9 +2,11 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { FetchInput } from '../../../src/media/fetch-input.ts';
 import { createInputFolder } from '../../../src/media/input-folder.ts';
 import type { StreamInputOptions } from '../../../src/media/stream-input.ts';
 import type { AccountCall, Services } from '../../../src/operations/call.ts';
+import { noAbort } from '../../providers/collect.ts';
 import { takeVideoInputs } from '../../../src/operations/videos/take-video-inputs.ts';
 
 const measuring = vi.hoisted(() => Promise.withResolvers<{ file: string; signal?: AbortSignal }>());
@@ -18,6 +20,33 @@ vi.mock('../../../src/providers/video/measure-video.ts', () => ({
     );
   },
 }));
+
+it('the inputs of a video are saved four at a time, while the memory for them is reserved', async () => {
+  let reserved = 0;
+  const counts: number[] = [];
+  const fetchInput: FetchInput = async (_url, { kinds: [kind = 'image'] }, use) => {
+    reserved += 1;
+    await Promise.resolve();
+    const result = await use({ kind, contentType: 'image/png', bytes: Buffer.from('a picture') });
+    reserved -= 1;
+    return result;
+  };
+  const save = async () => {
+    counts.push(reserved);
+    await Promise.resolve();
+    return { id: `${counts.length}`, sizeBytes: 9 };
+  };
+  const call = { caller: { accountId: 'account' }, signal: noAbort() } as unknown as AccountCall;
+  const services = { fetchInput, media: { save } } as unknown as Services;
+  const named = Array.from({ length: 9 }, (_, index) => ({
+    role: 'reference_image' as const,
+    url: 'https://example.com/picture',
+    param: `content.${index}`,
+  }));
+  expect(await takeVideoInputs(named, call, services)).toHaveLength(9);
+  expect(counts).toHaveLength(9);
+  expect([Math.min(...counts) > 0, Math.max(...counts)]).toEqual([true, 4]);
+});
 
 describe('taking in a reference video', () => {
   it('ends when its client goes, also while it is being measured, and leaves no file', async () => {
