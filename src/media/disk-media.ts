@@ -2,6 +2,7 @@ import { constants, createReadStream } from 'node:fs';
 import { access, mkdir, open, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { addAbortSignal } from 'node:stream';
+import { type ReadFree, withRoom } from '../kit/disk.ts';
 import { ignoreEnoent, removeOldFiles, syncToDisk } from '../kit/files.ts';
 import { checkedMediaId, unfinished, type MediaFiles } from './media-files.ts';
 import { untilAborted } from '../kit/streams.ts';
@@ -10,7 +11,10 @@ import { untilAborted } from '../kit/streams.ts';
 export const markName = 'used-since';
 
 /** Keeps media in 62 * 62 folders by the first two characters of the id. Bytes are written to `tmp`, and then moved. */
-export const createDiskMedia = (directory: string): MediaFiles => {
+export const createDiskMedia = (
+  directory: string,
+  { readFree }: { readFree?: ReadFree } = {},
+): MediaFiles => {
   const root = resolve(directory);
   const temporaryFolder = join(root, 'tmp');
   const makeFolder = createMakeFolder();
@@ -37,7 +41,8 @@ export const createDiskMedia = (directory: string): MediaFiles => {
       await makeFolder(folder);
       const handle = await open(temporary, 'wx', 0o600);
       try {
-        const sizeBytes = await copyInto(handle, source, signal);
+        const chunks = source instanceof Uint8Array ? [source] : untilAborted(source, signal);
+        const sizeBytes = await copyInto(handle, withRoom(chunks, temporaryFolder, readFree), signal);
         await rename(temporary, file);
         await syncToDisk(folder);
         return sizeBytes;
@@ -85,15 +90,15 @@ export const createDiskMedia = (directory: string): MediaFiles => {
   };
 };
 
-/** Copies the source to the disk and closes the file. Returns the size in bytes. */
+/** Copies the chunks to the disk and closes the file. Returns the size in bytes. */
 const copyInto = async (
   file: FileHandle,
-  source: Uint8Array | AsyncIterable<Uint8Array>,
+  chunks: AsyncIterable<Uint8Array>,
   signal: AbortSignal,
 ): Promise<number> => {
   await using handle = file;
   let sizeBytes = 0;
-  for await (const chunk of source instanceof Uint8Array ? [source] : untilAborted(source, signal)) {
+  for await (const chunk of chunks) {
     await handle.writeFile(chunk);
     sizeBytes += chunk.byteLength;
   }

@@ -1,6 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { newId } from '../kit/ids.ts';
+import { assertRoom, type ReadFree } from '../kit/disk.ts';
 import { removeOldFiles } from '../kit/files.ts';
 import { createMemoryBudget, type ReserveOptions } from '../limits/memory-budget.ts';
 
@@ -17,15 +18,18 @@ export type InputFolder = ReturnType<typeof createInputFolder>;
 export const createInputFolder = ({
   directory,
   totalBytes = usualTotalBytes,
+  readFree,
 }: {
   directory: string;
   totalBytes?: number;
+  readFree?: ReadFree;
 }) => {
   const space = createMemoryBudget({ totalBytes });
   return {
     /**
      * Calls `use` with the path of a file to create, and removes the file afterwards. Waits while the files of others may
-     * fill the folder. Throws AppError `overloaded` if that takes too long, or the signal's reason.
+     * fill the folder. Throws AppError `overloaded` if that takes too long, ENOSPC if the disk has no room, or the
+     * signal's reason.
      */
     hold: async <Result>(
       { maxBytes, ...whom }: HoldOptions,
@@ -35,6 +39,8 @@ export const createInputFolder = ({
       const file = join(directory, newId());
       try {
         await mkdir(directory, { recursive: true });
+        // Others may be about to write what they hold.
+        await assertRoom(directory, space.usage().usedBytes, readFree);
         return await use(file);
       } finally {
         await rm(file, { force: true }).finally(release);

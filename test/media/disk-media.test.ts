@@ -1,6 +1,7 @@
-import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createDiskMedia } from '../../src/media/disk-media.ts';
 import { newMediaId, readAll } from './open-test-files.ts';
@@ -30,5 +31,31 @@ describe('media on a volume that is not mounted', () => {
     expect(await readAll(files, id)).toEqual(bytes);
     await files.remove(id);
     expect(await files.size(id)).toBeNull();
+  });
+});
+
+describe('media on a disk that is nearly full', () => {
+  it('are refused, and leave no file; a little one has room beside what the ledger needs', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'causeway-full-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const megabyte = 1024 ** 2;
+    let free = 0;
+    const files = createDiskMedia(folder, { readFree: async () => free });
+    const write = (source: Uint8Array | AsyncIterable<Uint8Array>) =>
+      files.write(newMediaId(), source, { contentType: 'video/mp4', signal: never });
+    for (free of [0, (256 + 64) * megabyte - 1])
+      for (const source of [Buffer.alloc(10), Readable.from([Buffer.alloc(10)])])
+        await expect(write(source)).rejects.toMatchObject({ code: 'ENOSPC' });
+    free = (256 + 64) * megabyte;
+    const filling = (async function* () {
+      for (;;) {
+        yield await Promise.resolve(Buffer.alloc(32 * megabyte));
+        free -= 32 * megabyte;
+      }
+    })();
+    await expect(write(filling)).rejects.toMatchObject({ code: 'ENOSPC' });
+    expect(await readdir(join(folder, 'tmp'))).toEqual([]);
+    free = (256 + 64) * megabyte;
+    expect(await write(Buffer.alloc(10))).toBe(10);
   });
 });

@@ -48,6 +48,18 @@ describe('the folder of inputs under way', () => {
     expect(most).toBe(2);
   });
 
+  it('takes nobody in who might fill the disk together with those who are there', async () => {
+    const { directory } = await openFolder();
+    const megabyte = 1024 ** 2;
+    const folder = createInputFolder({ directory, readFree: async () => (256 + 150) * megabyte });
+    const held = folder.hold({ maxBytes: 100 * megabyte, signal }, () => {
+      const other = folder.hold({ maxBytes: 51 * megabyte, signal }, async () => 'never');
+      return expect(other).rejects.toMatchObject({ code: 'ENOSPC' });
+    });
+    await held;
+    expect(await folder.hold({ maxBytes: 150 * megabyte, signal }, async () => 'next')).toBe('next');
+  });
+
   it('stops waiting for a client that has gone', async () => {
     const { folder } = await openFolder(100);
     const first = Promise.withResolvers<void>();

@@ -10,11 +10,12 @@ import {
 } from '../../http/s3/s3-client.ts';
 import type { S3Config } from '../../http/s3/s3-settings.ts';
 import type { Log } from '../../kit/log.ts';
+import { type ReadFree, roomStepBytes, withRoom } from '../../kit/disk.ts';
 import { removeOldFiles } from '../../kit/files.ts';
 import { checkedMediaId, unfinished, type MediaFiles } from '../media-files.ts';
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, rm, statfs } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { digesting, untilAborted } from '../../kit/streams.ts';
@@ -123,17 +124,12 @@ export interface SpoolOptions {
   /** The largest object. One more byte is an error. */
   maxObjectBytes?: number;
   totalBytes?: number;
-  /** Returns the free bytes of the disk with a folder. */
-  readFree?: (directory: string) => Promise<number>;
+  readFree?: ReadFree;
 }
 
 /** S3 takes no larger object in one request. */
 const largestObject = 5 * 1024 ** 3;
 const usualTotalBytes = 8 * 1024 ** 3;
-/** Room is reserved in steps, because the size of a stream is known only at its end. */
-const stepBytes = 64 * 1024 ** 2;
-/** Stays free on the disk, because the ledger is usually on the same one. */
-const keptFreeBytes = 256 * 1024 ** 2;
 /** As long as a job waits for the storage. */
 const longestWaitMs = 600_000;
 
@@ -142,7 +138,7 @@ export const createSpool = ({
   directory,
   maxObjectBytes = largestObject,
   totalBytes = usualTotalBytes,
-  readFree = readFreeBytes,
+  readFree,
 }: SpoolOptions) => {
   const space = createMemoryBudget({ totalBytes, longestWaitMs });
 
@@ -157,10 +153,8 @@ export const createSpool = ({
         throw new RangeError(
           `the medium has more than ${maxObjectBytes} bytes, which the bucket does not take`,
         );
-      for (let heldBytes = releases.length * stepBytes; heldBytes < size.bytes; heldBytes += stepBytes) {
-        releases.push(await space.reserve(stepBytes, { signal, heldBytes }));
-        if ((await readFree(directory)) < keptFreeBytes + stepBytes) throw noRoom(directory);
-      }
+      for (let held = releases.length * roomStepBytes; held < size.bytes; held += roomStepBytes)
+        releases.push(await space.reserve(roomStepBytes, { signal, heldBytes: held }));
       yield chunk;
     }
   };
@@ -182,7 +176,7 @@ export const createSpool = ({
       try {
         await mkdir(directory, { recursive: true });
         await pipeline(
-          digesting(counted(source, { signal, size, releases }), hash),
+          digesting(withRoom(counted(source, { signal, size, releases }), directory, readFree), hash),
           createWriteStream(file, { flags: 'wx', mode: 0o600 }),
         );
         return await use({
@@ -205,11 +199,3 @@ interface Counting {
   size: { bytes: number };
   releases: (() => void)[];
 }
-
-const readFreeBytes = async (directory: string): Promise<number> => {
-  const { bavail, bsize } = await statfs(directory);
-  return bavail * bsize;
-};
-
-const noRoom = (directory: string): Error =>
-  Object.assign(new Error(`the disk of ${directory} is nearly full`), { code: 'ENOSPC' });

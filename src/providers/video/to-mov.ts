@@ -3,6 +3,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { newId } from '../../kit/ids.ts';
+import { assertRoom, type ReadFree, withRoom } from '../../kit/disk.ts';
 import { removeOldFiles } from '../../kit/files.ts';
 import { ProviderError } from '../provider-error.ts';
 import { createThreadPool } from '../../kit/threads/thread-pool.ts';
@@ -19,7 +20,7 @@ const abandonedMs = 24 * 3_600_000;
 
 export type MovMaker = ReturnType<typeof createMovMaker>;
 
-export const createMovMaker = ({ directory }: { directory: string }) => {
+export const createMovMaker = ({ directory, readFree }: { directory: string; readFree?: ReadFree }) => {
   const pool = createThreadPool<RemuxTask, void>({
     file: new URL('./remux/worker.ts', import.meta.url),
     size: 1,
@@ -36,7 +37,10 @@ export const createMovMaker = ({ directory }: { directory: string }) => {
     const task = { from: join(directory, `${name}.mp4`), to: join(directory, `${name}.mov`) };
     await mkdir(directory, { recursive: true });
     try {
-      await pipeline(source, createWriteStream(task.from, { flags: 'wx', mode: 0o600 }), { signal });
+      const file = createWriteStream(task.from, { flags: 'wx', mode: 0o600 });
+      await pipeline(withRoom(source, directory, readFree), file, { signal });
+      // The MOV file has the same pictures.
+      await assertRoom(directory, file.bytesWritten, readFree);
       await remux(task, signal);
       await rm(task.from);
       for await (const chunk of createReadStream(task.to, { signal })) yield chunk;
