@@ -119,11 +119,23 @@ interface AvifItems {
   properties: Map<number, number[]>;
   /** Items that are decoded with an item: its tiles, and its transparency. */
   parts: Map<number, number[]>;
+  /** Where an item's bytes are, in the file or in `idat`. */
+  extents: Map<number, Extent[]>;
+}
+
+/** The pieces of an item. A picture in layers has four. */
+const maxExtents = 16;
+
+interface Extent {
+  isInData: boolean;
+  at: number;
+  length: number;
 }
 
 /** ISO/IEC 14496-12 and 23008-12: boxes. Lists of items or samples have a count. */
 const avifParts = function* (bytes: Buffer): Generator<Part> {
-  const items: AvifItems = { sizes: [], properties: new Map(), parts: new Map() };
+  const items: AvifItems = { sizes: [], properties: new Map(), parts: new Map(), extents: new Map() };
+  let dataAt = 0;
   const seen = new Set<string>();
   const open = [{ at: 0, end: bytes.length, parent: '', version: 0 }];
   for (let box = open.pop(); box !== undefined; box = open.pop()) {
@@ -139,12 +151,14 @@ const avifParts = function* (bytes: Buffer): Generator<Part> {
     if (countIn(bytes, type, { from, to }) > limits.frame) yield 'excess';
     // An overlay has a canvas of any size, whatever its `ispe` says. Encoders write none.
     if (type === 'iinf' && bytes.subarray(from, to).includes('iovl')) yield 'excess';
-    // Properties have their places in the one list.
-    if ((type === 'ipco' || type === 'ipma') && seen.has(type)) yield 'excess';
+    // Places of properties and of bytes are those in the one box.
+    if (['ipco', 'ipma', 'idat'].includes(type) && seen.has(type)) yield 'excess';
     seen.add(type);
     if (parent === 'ipco')
       items.sizes.push(type === 'ispe' ? numberAt(bytes, from + 4, 4) * numberAt(bytes, from + 8, 4) : 0);
     if (type === 'ipma') readProperties(bytes, { from, to }, items);
+    if (type === 'iloc' && !readExtents(bytes, { from, to }, items)) yield 'excess';
+    if (type === 'idat') dataAt = from;
     if (type === 'dimg' || type === 'auxl') {
       const idBytes = version === 0 ? 2 : 4;
       for (let part = from + idBytes + 2; part < to; part += idBytes) {
@@ -163,7 +177,9 @@ const avifParts = function* (bytes: Buffer): Generator<Part> {
   // The header of an image tells the size of its canvas, and only what remains after a crop.
   const isWhole = items.parts.size === 0 && !seen.has('clap');
   if (!isWhole && Math.max(0, ...items.sizes) > maxPixels) yield 'excess';
-  if (mostPixels(items) > maxDecodedPixels) yield 'excess';
+  const frames = new Map<number, number>();
+  yield* countFrames(bytes, { ...items, dataAt }, frames);
+  if (mostPixels(items, frames) > maxDecodedPixels) yield 'excess';
 };
 
 const partsOf: Record<string, (bytes: Buffer) => Iterable<Part>> = {
@@ -204,31 +220,110 @@ const readProperties = (bytes: Buffer, { from, to }: Span, { properties }: AvifI
   }
 };
 
+/** Reads `iloc`: where the bytes of an item are. Returns false where an item is in many pieces, or in other items. */
+const readExtents = (bytes: Buffer, { from, to }: Span, { extents }: AvifItems): boolean => {
+  const version = byteAt(bytes, from);
+  const [offsetBytes, lengthBytes] = [byteAt(bytes, from + 4) >> 4, byteAt(bytes, from + 4) & 15];
+  const [baseBytes, indexBytes] = [
+    byteAt(bytes, from + 5) >> 4,
+    version > 0 ? byteAt(bytes, from + 5) & 15 : 0,
+  ];
+  const idBytes = version < 2 ? 2 : 4;
+  let at = from + 6;
+  const take = (length: number): number => {
+    at += length;
+    return numberAt(bytes, at - length, length);
+  };
+  for (let items = take(idBytes); items > 0 && at < to; items -= 1) {
+    const id = take(idBytes);
+    const method = version > 0 ? take(2) & 15 : 0;
+    take(2);
+    const base = take(baseBytes);
+    let count = take(2);
+    if (count > maxExtents || method > 1) return false;
+    for (; count > 0; count -= 1) {
+      take(indexBytes);
+      append(extents, id, {
+        isInData: method === 1,
+        at: base + take(offsetBytes),
+        length: take(lengthBytes),
+      });
+    }
+  }
+  return true;
+};
+
+/** Counts the frames of each picture: the decoder decodes all of them. Yields a part for each of their units. */
+const countFrames = function* (
+  bytes: Buffer,
+  { dataAt, ...items }: AvifItems & { dataAt: number },
+  frames: Map<number, number>,
+): Generator<Part> {
+  for (const [id, extents] of items.extents) {
+    if (sizeOf(id, items) === 0) continue;
+    const pieces = extents.map(({ isInData, at, length }) => {
+      const start = at + (isInData ? dataAt : 0);
+      return bytes.subarray(start, length === 0 ? undefined : start + length);
+    });
+    // An encoder writes each byte once.
+    if (pieces.reduce((sum, piece) => sum + piece.length, 0) > bytes.length) yield 'excess';
+    for (const isFrame of unitsOf(pieces.length === 1 ? (pieces[0] ?? bytes) : Buffer.concat(pieces))) {
+      yield 'other';
+      if (isFrame) frames.set(id, (frames.get(id) ?? 0) + 1);
+    }
+  }
+};
+
+/** Returns the pixels of an item; 0 for an item that is no picture. */
+const sizeOf = (id: number, { sizes, properties }: AvifItems): number =>
+  Math.max(0, ...(properties.get(id) ?? []).map((place) => sizes[place - 1] ?? 0));
+
+/** AV1, section 5.3: yields for each unit (OBU) whether it begins a frame. The decoder skips zeros between them. */
+const unitsOf = function* (bytes: Buffer): Generator<boolean> {
+  for (let at = 0; at < bytes.length;) {
+    const header = byteAt(bytes, at);
+    const type = (header >> 3) & 15;
+    yield type === 3 || type === 6;
+    at += 1;
+    if (header === 0) continue;
+    if ((header & 2) === 0) return;
+    at += (header & 4) === 0 ? 0 : 1;
+    let size = 0;
+    for (let index = 0, isLast = false; index < 8 && !isLast; index += 1) {
+      const byte = byteAt(bytes, at);
+      size += (byte & 0x7f) * 2 ** (7 * index);
+      isLast = byte < 0x80;
+      at += 1;
+    }
+    at += size;
+  }
+};
+
 /** Returns the most pixels that are decoded for an item; Infinity where an item contains itself. */
-const mostPixels = ({ sizes, properties, parts }: AvifItems): number => {
+const mostPixels = (items: AvifItems, frames: Map<number, number>): number => {
   const known = new Map<number, number>();
   const pixelsOf = (id: number): number => {
     const found = known.get(id);
     if (found !== undefined) return found;
     known.set(id, Infinity);
-    const own = Math.max(0, ...(properties.get(id) ?? []).map((place) => sizes[place - 1] ?? 0));
-    const pixels = (parts.get(id) ?? []).reduce((sum, part) => sum + pixelsOf(part), own);
+    const own = sizeOf(id, items) * (frames.get(id) ?? 1);
+    const pixels = (items.parts.get(id) ?? []).reduce((sum, part) => sum + pixelsOf(part), own);
     known.set(id, pixels);
     return pixels;
   };
-  return Math.max(0, ...[...parts.keys()].map(pixelsOf));
+  return Math.max(0, ...[...items.parts.keys(), ...frames.keys()].map(pixelsOf));
 };
 
-const append = (lists: Map<number, number[]>, key: number, value: number): void => {
+const append = <Value>(lists: Map<number, Value[]>, key: number, value: Value): void => {
   const list = lists.get(key);
   if (list === undefined) lists.set(key, [value]);
   else list.push(value);
 };
 
-/** Reads a number of 1, 2, 4 or 8 bytes; 0 behind the end. */
+/** Reads a number of some bytes; 0 behind the end. */
 const numberAt = (bytes: Buffer, at: number, length: number): number => {
-  if (at + length > bytes.length) return 0;
-  return length === 8 ? Number(bytes.readBigUInt64BE(at)) : bytes.readUIntBE(at, length);
+  if (length === 0 || at + length > bytes.length) return 0;
+  return length <= 6 ? bytes.readUIntBE(at, length) : Number(`0x${bytes.toString('hex', at, at + length)}`);
 };
 
 const byteAt = (bytes: Buffer, index: number): number => bytes[index] ?? 0;

@@ -77,6 +77,27 @@ describe('an AVIF of several items', () => {
     expect(await isRefused([grid(64, 1, 1, [2]), grid(64, 1, 1, [1])])).toBe(true);
   });
 
+  it('is refused where a picture has so many frames that they have too many pixels together', async () => {
+    const image = await makeAvif([{ ...square(tileSide), frames: 4 }]);
+    expect(hasTooManyParts(image)).toBe(false);
+    expect(await checkImage(image, options())).toBeNull();
+    expect(await isRefused([{ ...square(5_000), frames: 10 }])).toBe(false);
+    expect(await isRefused([{ ...square(5_000), frames: 11 }])).toBe(true);
+    expect(await isRefused([grid(128, 2, 2, times(2, 4)), { ...square(5_000), frames: 3 }])).toBe(true);
+  });
+
+  it('is refused where a picture is in more pieces than layers, or hides frames behind zeros', async () => {
+    const image = await makeAvif([square(64)]);
+    const many = Buffer.from(image);
+    many.writeUInt16BE(17, many.indexOf('iloc') + 4 + 4 + 2 + 2 + 2 + 2);
+    expect(hasTooManyParts(many)).toBe(true);
+    const hiding = await makeAvif([{ ...square(5_000), frames: 12 }]);
+    const media = hiding.subarray(hiding.indexOf('mdat') + 4);
+    // In place of the delimiter of a frame, which is optional.
+    media.fill(0, 0, 2);
+    expect(hasTooManyParts(hiding)).toBe(true);
+  });
+
   it('is refused as an overlay, whose canvas may be of any size', async () => {
     expect(
       await isRefused([{ ...square(64), made: { type: 'iovl', rows: 1, columns: 1, of: [2] } }, square(64)]),

@@ -7,6 +7,8 @@ interface Item {
   height: number;
   /** Overlay or grid of these items, by place from 1. Without it: a picture of one colour, 64 by 64. */
   made?: { type: 'grid' | 'iovl'; rows: number; columns: number; of: number[] };
+  /** The times that its bytes repeat its only frame. */
+  frames?: number;
   /** The item that it is the transparency of. */
   alphaOf?: number;
 }
@@ -30,8 +32,8 @@ export const makeAvif = async (
     const at = source.indexOf(name) - 4;
     return source.subarray(at, at + (source.readUInt32BE(at) || source.length));
   };
-  const bodies = items.map(({ width, height, made }) => {
-    if (made === undefined) return partOf('mdat').subarray(8);
+  const bodies = items.map(({ width, height, made, frames = 1 }) => {
+    if (made === undefined) return Buffer.concat(Array<Buffer>(frames).fill(partOf('mdat').subarray(8)));
     const { type, rows, columns, of } = made;
     if (type === 'grid')
       return Buffer.concat([Buffer.from([0, 0, rows - 1, columns - 1]), u16(width, height)]);
