@@ -53,12 +53,14 @@ type ReadParameters = ReturnType<typeof createReadParameters>;
  * of its JSON body; a strict one then takes no query.
  */
 const createReadParameters = (operation: DescribedOperation) => {
-  const types = fieldTypes(operation);
+  let known: ReturnType<typeof fieldTypes> | null = null;
+  // Most calls have no query, and most operations are not called by each process.
+  const types = () => (known ??= fieldTypes(operation));
   const { isStrict, accepts, query: own } = operation.rest;
   const readsAll = refusesSlips(operation) || isStrict === true;
   const hasJsonBody = takesBody(operation.rest) && accepts === undefined;
   const isMisplaced = (name: string): boolean =>
-    readsAll && hasJsonBody && !own.includes(name) && (isStrict === true || types.has(name));
+    readsAll && hasJsonBody && !own.includes(name) && (isStrict === true || types().has(name));
   return (query: URLSearchParams, path: Record<string, string>): Record<string, unknown> => {
     const misplaced = query.keys().find(isMisplaced);
     if (misplaced !== undefined)
@@ -69,7 +71,7 @@ const createReadParameters = (operation: DescribedOperation) => {
       const values = query.getAll(name);
       const [first] = values;
       if (first !== undefined)
-        fields.push([name, values.length > 1 ? values : toTyped(first, types.get(name))]);
+        fields.push([name, values.length > 1 ? values : toTyped(first, types().get(name))]);
     }
     return { ...Object.fromEntries(fields), ...path };
   };
