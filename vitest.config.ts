@@ -10,7 +10,7 @@ process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.c
 
 /** Linux keeps files here in memory: thousands of stores wait for no disk. */
 const memory = '/dev/shm';
-const neededBytes = 4 * 1024 ** 3;
+const neededBytes = 1024 ** 3;
 const hasRoom = (): boolean => {
   const { bavail, bsize } = statfsSync(memory);
   return bavail * bsize >= neededBytes;
