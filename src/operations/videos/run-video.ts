@@ -31,7 +31,7 @@ const moderationAttempts = 3;
 const moderationPauseMs = 1_000;
 /** The attempts to fetch a result that the upstream refuses for good. */
 const fetchAttempts = 3;
-const fetchPauseMs = 50;
+const fetchPauseMs = 250;
 const longestFetchPauseMs = 30_000;
 /** The longest outage of the upstream or of our storage that a finished video waits for, as it is paid upstream. */
 const keepingOutageMs = 600_000;
