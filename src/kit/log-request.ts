@@ -14,10 +14,11 @@ export interface RequestNote {
 const maxPathLength = 200;
 
 /**
- * A key begins a word or follows an escaped character, unlike the middle of `shop_delete_orders`. Four characters
- * of its secret are only its display form, which names it.
+ * A whole secret has 43 characters. A part of a key begins a word or follows an escaped character, unlike the middle of
+ * `shop_delete_orders`. Four characters of its secret are only its display form, which names it.
  */
-const keyPattern = /(?:(?<![a-z])|(?<=%[\da-f]{2}))(sk|op)(?:_|%5f)[a-z]+(?:_|%5f)\w{5,}/gi;
+const keyPattern =
+  /(?:(?=..(?:_|%5f)[a-z]+(?:_|%5f)\w{40})|(?<![a-z])|(?<=%[\da-f]{2}))(sk|op)(?:_|%5f)[a-z]+(?:_|%5f)\w{5,}/gi;
 
 /** Masks API keys, operator keys and the addresses of films in a text. */
 export const withoutKeys = (text: string): string =>

@@ -39,8 +39,7 @@ export const createInputFolder = ({
       const file = join(directory, newId());
       try {
         await mkdir(directory, { recursive: true });
-        // Others may be about to write what they hold.
-        await assertRoom(directory, space.usage().usedBytes, readFree);
+        await assertRoom(directory, maxBytes, readFree);
         return await use(file);
       } finally {
         await rm(file, { force: true }).finally(release);

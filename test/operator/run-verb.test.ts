@@ -74,10 +74,11 @@ describe.each(testEngines())('the audit log on $kind', ({ create }) => {
 
   test('masks the name of a film in a text, leaves the rest of the input, and words that look like keys', async () => {
     const film = 'https://gw.example/films/';
-    const input = { reason: `"Broken": ${film}Ab12Cd34`, entry: ['e'], tool: 'shop_delete_orders' };
+    const pasted = `line\\nsk_causeway_${'a'.repeat(43)}`;
+    const input = { reason: `"Broken": ${film}Ab12Cd34`, entry: ['e'], tool: 'shop_delete_orders', pasted };
     await audited({ operation: 'test', input }, call, { ...data, clock: systemClock }, async () => {});
     expect(await data.store.listAudit({ limit: 10 })).toMatchObject([
-      { input: { ...input, reason: `"Broken": ${film}*` } },
+      { input: { ...input, reason: `"Broken": ${film}*`, pasted: 'line\\nsk_*' } },
     ]);
   });
 

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { Readable } from 'node:stream';
+import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { withRoom } from '../../kit/disk.ts';
 import { digesting } from '../../kit/streams.ts';
 import { maxInputBytes } from '../../media/fetch-input.ts';
 import { refuseInput } from '../../media/stream-input.ts';
@@ -13,8 +14,6 @@ import { takeAll } from '../media/take-inputs.ts';
 
 /** The deadline for all inputs of one request. */
 const deadlineMs = 60_000;
-/** The inputs of one request that are taken at once. An image or a sound may take 20 MB of memory. */
-const atOnce = 4;
 
 export type InputServices = Pick<Services, 'fetchInput' | 'streamInput' | 'inputFolder' | 'media' | 'store'>;
 
@@ -33,7 +32,7 @@ export const takeVideoInputs = (
   services: InputServices,
 ): Promise<TakenInput[]> =>
   takeAll(named, {
-    atOnce,
+    atOnce: named.length,
     deadlineMs,
     tooLate: () =>
       refuseInput('content', `the inputs could not all be read within ${deadlineMs / 1000} seconds.`),
@@ -83,7 +82,7 @@ const takeVideo = ({ url, param, role }: NamedInput, context: TakeContext): Prom
     });
     const hash = createHash('sha256');
     await pipeline(
-      digesting(source instanceof Uint8Array ? Readable.from([source]) : source, hash),
+      digesting(withRoom(source instanceof Uint8Array ? [source] : source, dirname(file)), hash),
       createWriteStream(file, { flags: 'wx', mode: 0o600 }),
       { signal },
     );

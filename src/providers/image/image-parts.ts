@@ -152,7 +152,7 @@ const avifParts = function* (bytes: Buffer): Generator<Part> {
     // An overlay has a canvas of any size, whatever its `ispe` says. Encoders write none.
     if (type === 'iinf' && bytes.subarray(from, to).includes('iovl')) yield 'excess';
     // Places of properties and of bytes are those in the one box.
-    if (['ipco', 'ipma', 'idat'].includes(type) && seen.has(type)) yield 'excess';
+    if ((type === 'ipco' || type === 'idat') && seen.has(type)) yield 'excess';
     seen.add(type);
     if (parent === 'ipco')
       items.sizes.push(type === 'ispe' ? numberAt(bytes, from + 4, 4) * numberAt(bytes, from + 8, 4) : 0);
@@ -259,14 +259,16 @@ const countFrames = function* (
   { dataAt, ...items }: AvifItems & { dataAt: number },
   frames: Map<number, number>,
 ): Generator<Part> {
+  let joinedBytes = 0;
   for (const [id, extents] of items.extents) {
     if (sizeOf(id, items) === 0) continue;
     const pieces = extents.map(({ isInData, at, length }) => {
       const start = at + (isInData ? dataAt : 0);
       return bytes.subarray(start, length === 0 ? undefined : start + length);
     });
-    // An encoder writes each byte once.
-    if (pieces.reduce((sum, piece) => sum + piece.length, 0) > bytes.length) yield 'excess';
+    // An encoder writes each byte once, but for tiles that are alike.
+    if (pieces.length > 1) joinedBytes += pieces.reduce((sum, piece) => sum + piece.length, 0);
+    if (joinedBytes > bytes.length) yield 'excess';
     for (const isFrame of unitsOf(pieces.length === 1 ? (pieces[0] ?? bytes) : Buffer.concat(pieces))) {
       yield 'other';
       if (isFrame) frames.set(id, (frames.get(id) ?? 0) + 1);
@@ -276,7 +278,7 @@ const countFrames = function* (
 
 /** Returns the pixels of an item; 0 for an item that is no picture. */
 const sizeOf = (id: number, { sizes, properties }: AvifItems): number =>
-  Math.max(0, ...(properties.get(id) ?? []).map((place) => sizes[place - 1] ?? 0));
+  (properties.get(id) ?? []).reduce((most, place) => Math.max(most, sizes[place - 1] ?? 0), 0);
 
 /** AV1, section 5.3: yields for each unit (OBU) whether it begins a frame. The decoder skips zeros between them. */
 const unitsOf = function* (bytes: Buffer): Generator<boolean> {

@@ -6,6 +6,7 @@ import { newId } from '../../kit/ids.ts';
 import { assertRoom, type ReadFree, withRoom } from '../../kit/disk.ts';
 import { removeOldFiles } from '../../kit/files.ts';
 import { ProviderError } from '../provider-error.ts';
+import { ThreadError } from '../../kit/threads/connect-thread.ts';
 import { createThreadPool } from '../../kit/threads/thread-pool.ts';
 import type { VideoContent } from './video-provider.ts';
 
@@ -58,7 +59,7 @@ export const createMovMaker = ({ directory, readFree }: { directory: string; rea
     } catch (error) {
       signal.throwIfAborted();
       throw new ProviderError('the video could not be put into a MOV file', {
-        failure: 'ambiguous',
+        failure: error instanceof ThreadError && error.reason === 'failed' ? 'fatal' : 'ambiguous',
         cause: error,
       });
     }

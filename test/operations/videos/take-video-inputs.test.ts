@@ -21,7 +21,7 @@ vi.mock('../../../src/providers/video/measure-video.ts', () => ({
   },
 }));
 
-it('the inputs of a video are saved four at a time, while the memory for them is reserved', async () => {
+it('the inputs of a video are saved while the memory for them is reserved', async () => {
   let reserved = 0;
   const counts: number[] = [];
   const fetchInput: FetchInput = async (_url, { kinds: [kind = 'image'] }, use) => {
@@ -45,7 +45,7 @@ it('the inputs of a video are saved four at a time, while the memory for them is
   }));
   expect(await takeVideoInputs(named, call, services)).toHaveLength(9);
   expect(counts).toHaveLength(9);
-  expect([Math.min(...counts) > 0, Math.max(...counts)]).toEqual([true, 4]);
+  expect(Math.min(...counts)).toBeGreaterThan(0);
 });
 
 describe('taking in a reference video', () => {

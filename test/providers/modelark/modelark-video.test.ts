@@ -326,7 +326,7 @@ describe('the result of a ModelArk task', () => {
     expect(await rejectionOf(collectBytes(broken!.body))).toMatchObject({ failure: 'retry_same' });
     finish({ kind: 'file', bytes: Buffer.concat([clip.subarray(0, 32), Buffer.alloc(5_000, 1)]) });
     const garbage = await fetchPart('video', { outputFormat: 'mov' });
-    expect(await rejectionOf(collectBytes(garbage!.body))).toMatchObject({ failure: 'ambiguous' });
+    expect(await rejectionOf(collectBytes(garbage!.body))).toMatchObject({ failure: 'fatal' });
     expect(await readdir(directory)).toEqual([]);
   });
 

@@ -295,7 +295,7 @@ describe('the content of a reseller’s video', () => {
     ['there is no answer', { kind: 'silence' }, 'ambiguous'],
     ['it is no video', { kind: 'file', bytes: Buffer.from('{"detail": "not yet"}') }, 'ambiguous'],
     ['it is elsewhere, and not there', { kind: 'redirect', location: '/nowhere' }, 'retry_same'],
-    ['it is elsewhere, at no address', { kind: 'redirect', location: 'ftp://x' }, 'retry_same'],
+    ['it is elsewhere, at no address', { kind: 'redirect', location: 'ftp://x' }, 'fatal'],
   ] satisfies [string, StubReply, string][])('fails when %s', async (_name, reply, failure) => {
     stub.reply(`GET ${content}`, reply);
     const provider = create(reply.kind === 'silence' ? hasty : timeouts);
