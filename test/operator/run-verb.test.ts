@@ -86,10 +86,11 @@ describe.each(testEngines())('the audit log on $kind', ({ create }) => {
     for (const operation of ['first', 'second'])
       await audited({ operation, input: {} }, call, { ...data, clock: systemClock }, async () => {});
     await data.sql(`update audit_log set input = '{"a":"films/*' where operation = 'first'`);
-    expect(await data.store.listAudit({ limit: 10 })).toMatchObject([
-      { operation: 'second', input: {} },
-      { operation: 'first', input: { unreadable: '{"a":"films/*' } },
-    ]);
+    const rows = await data.store.listAudit({ limit: 10 });
+    expect(Object.fromEntries(rows.map(({ operation, input }) => [operation, input]))).toEqual({
+      first: { unreadable: '{"a":"films/*' },
+      second: {},
+    });
   });
 
   test('is listed newest first, by actor, operation and time, page by page', async () => {
