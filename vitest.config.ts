@@ -1,4 +1,4 @@
-import { existsSync, statfsSync } from 'node:fs';
+import { accessSync, constants, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, matchesGlob } from 'node:path';
 import { defineConfig } from 'vitest/config';
@@ -11,9 +11,20 @@ process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.c
 /** Linux keeps files here in memory: thousands of stores wait for no disk. */
 const memory = '/dev/shm';
 const neededBytes = 1024 ** 3;
-const hasRoom = (): boolean => {
-  const { bavail, bsize } = statfsSync(memory);
-  return bavail * bsize >= neededBytes;
+
+/** True if files there can be written and executed, and have room. */
+const isUsable = (folder: string): boolean => {
+  const probe = join(folder, `causeway-probe-${process.pid}`);
+  try {
+    writeFileSync(probe, '', { mode: 0o700 });
+    accessSync(probe, constants.X_OK);
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize >= neededBytes;
+  } catch {
+    return false;
+  } finally {
+    rmSync(probe, { force: true });
+  }
 };
 
 /**
@@ -56,7 +67,7 @@ export default defineConfig(({ mode }) => {
   const isSlow = mode === 'slow';
   const isFleet = mode === 'fleet';
   // Slow tests write large files.
-  if (mode === 'test' && existsSync(memory) && hasRoom()) process.env['TMPDIR'] ??= memory;
+  if (mode === 'test' && isUsable(memory)) process.env['TMPDIR'] ??= memory;
   const ofModes: Record<string, string> = { slow: slowTests, browser: browserTests, sandbox: sandboxTests };
   const named = ofModes[mode] ?? null;
   const sharing = sharingTests().filter((file) => {
