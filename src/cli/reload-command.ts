@@ -19,8 +19,7 @@ const refusalSchema = z.object({ error: z.object({ message: z.string() }) });
 /** True if nobody on the way to the address can read the key. */
 const isPrivate = (address: string): boolean => {
   const { protocol, hostname } = new URL(address);
-  const isHere = classifyLiteral(hostname.replace(/^\[|\]$/g, '')) === 'loopback';
-  return protocol === 'https:' || (protocol === 'http:' && isHere);
+  return protocol === 'https:' || (protocol === 'http:' && classifyLiteral(hostname) === 'loopback');
 };
 
 /** Calls the gateway with a key of the operator's API that lives as long as the call. */

@@ -73,7 +73,7 @@ export const refuseLocalPublicUrl = ({
   if (!x402.isOn || !x402.takesRealMoney) return;
   const why = 'set the address that buyers use, as X402_NETWORKS names main networks';
   if (publicUrl === null) throw new ConfigError(`PUBLIC_URL: is not set; ${why}`);
-  const host = new URL(publicUrl).hostname.replace(/^\[(.*)\]$/, '$1');
-  if (classifyLiteral(host) === 'loopback' || host === '0.0.0.0' || host === '::')
+  const { hostname } = new URL(publicUrl);
+  if (classifyLiteral(hostname) === 'loopback' || hostname === '0.0.0.0' || hostname === '[::]')
     throw new ConfigError(`PUBLIC_URL: ${publicUrl} is an address of this machine alone; ${why}`);
 };

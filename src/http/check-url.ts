@@ -48,10 +48,11 @@ export const checkUrl = (text: string, { allowsLoopback }: { allowsLoopback: boo
 /** Names of this machine are never asked of the DNS (RFC 6761). */
 export const isLoopbackName = (host: string): boolean => host === 'localhost' || host.endsWith('.localhost');
 
-/** Classifies a host that needs no look-up. Returns null for a name. */
+/** Classifies a host that needs no look-up; an IPv6 address may be in brackets, as in a URL. Returns null for a name. */
 export const classifyLiteral = (host: string): AddressClass | null => {
   if (isLoopbackName(host)) return 'loopback';
-  return isIP(host) === 0 ? null : classifyAddress(host);
+  const address = host.replace(/^\[|\]$/g, '');
+  return isIP(address) === 0 ? null : classifyAddress(address);
 };
 
 const badUrl = (reason: string): OutboundError => new OutboundError('bad_url', `The URL ${reason}.`);

@@ -23,9 +23,11 @@ export interface RowOptions extends Pick<
 
 const maxRows = 1000;
 
+const emptyBatch = (): RowBatch => ({ leads: [], rejected: [], unknownCountries: [], blank: 0 });
+
 /** Collects rows up to the size of a batch. `line` and `row` are for the report of a rejected row. */
 export const createBatchBuilder = ({ defaults }: Pick<RowOptions, 'defaults'>) => {
-  let batch: RowBatch = { leads: [], rejected: [], unknownCountries: [], blank: 0 };
+  let batch = emptyBatch();
   const reject = (problem: string, line: number, row: () => string): void => {
     // A copy: a part of a string keeps the whole string alive.
     const shown = Buffer.from(row().slice(0, longestRowShown)).toString();
@@ -33,7 +35,7 @@ export const createBatchBuilder = ({ defaults }: Pick<RowOptions, 'defaults'>) =
   };
   const take = (): RowBatch => {
     const taken = batch;
-    batch = { leads: [], rejected: [], unknownCountries: [], blank: 0 };
+    batch = emptyBatch();
     return taken;
   };
   const rows = (): number => batch.leads.length + batch.rejected.length;

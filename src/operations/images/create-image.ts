@@ -234,10 +234,11 @@ const takeImageInputs = async (
         kinds: ['image'] as const,
         maxBytes: maxInputBytes.image,
         param,
+        totalMs: inputsDeadlineMs,
         signal: ended,
         accountId,
       };
-      return fetchInput(url, { ...options, totalMs: inputsDeadlineMs }, async ({ bytes, contentType }) => {
+      return fetchInput(url, options, async ({ bytes, contentType }) => {
         bytesTogether += bytes.byteLength;
         if (bytesTogether > maxMegabytesTogether * 1024 ** 2)
           throw refuseInput('image', `the images have more than ${maxMegabytesTogether} MB together`);

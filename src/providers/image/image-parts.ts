@@ -108,6 +108,17 @@ const avifContainers = new Map([
   ...['meta', 'iref'].map((name) => [name, 4] as const),
 ]);
 
+/**
+ * Places of properties and of bytes are those in the one box. The bound of a list is that of one box: an image may have an
+ * `ipma` of each version, with long or short places, and hardly a second `iloc`.
+ */
+const mostBoxes = new Map([
+  ['ipco', 1],
+  ['idat', 1],
+  ['ipma', 4],
+  ['iloc', 4],
+]);
+
 /** The largest image has as many in its canvas and in its tiles, in both again for transparency, and margins. */
 const maxDecodedPixels = 5 * maxPixels;
 
@@ -121,6 +132,8 @@ interface AvifItems {
   parts: Map<number, number[]>;
   /** Where an item's bytes are, in the file or in `idat`. */
   extents: Map<number, Extent[]>;
+  /** Where the bytes of `idat` begin. */
+  dataAt: number;
 }
 
 /** The pieces of an item. A picture in layers has four. */
@@ -134,9 +147,14 @@ interface Extent {
 
 /** ISO/IEC 14496-12 and 23008-12: boxes. Lists of items or samples have a count. */
 const avifParts = function* (bytes: Buffer): Generator<Part> {
-  const items: AvifItems = { sizes: [], properties: new Map(), parts: new Map(), extents: new Map() };
-  let dataAt = 0;
-  const seen = new Set<string>();
+  const items: AvifItems = {
+    sizes: [],
+    properties: new Map(),
+    parts: new Map(),
+    extents: new Map(),
+    dataAt: 0,
+  };
+  const seen = new Map<string, number>();
   const open = [{ at: 0, end: bytes.length, parent: '', version: 0 }];
   for (let box = open.pop(); box !== undefined; box = open.pop()) {
     const { at, end, parent, version } = box;
@@ -151,14 +169,14 @@ const avifParts = function* (bytes: Buffer): Generator<Part> {
     if (countIn(bytes, type, { from, to }) > limits.frame) yield 'excess';
     // An overlay has a canvas of any size, whatever its `ispe` says. Encoders write none.
     if (type === 'iinf' && bytes.subarray(from, to).includes('iovl')) yield 'excess';
-    // Places of properties and of bytes are those in the one box.
-    if ((type === 'ipco' || type === 'idat') && seen.has(type)) yield 'excess';
-    seen.add(type);
+    const times = (seen.get(type) ?? 0) + 1;
+    seen.set(type, times);
+    if (times > (mostBoxes.get(type) ?? Infinity)) yield 'excess';
     if (parent === 'ipco')
       items.sizes.push(type === 'ispe' ? numberAt(bytes, from + 4, 4) * numberAt(bytes, from + 8, 4) : 0);
     if (type === 'ipma') readProperties(bytes, { from, to }, items);
     if (type === 'iloc' && !readExtents(bytes, { from, to }, items)) yield 'excess';
-    if (type === 'idat') dataAt = from;
+    if (type === 'idat') items.dataAt = from;
     if (type === 'dimg' || type === 'auxl') {
       const idBytes = version === 0 ? 2 : 4;
       for (let part = from + idBytes + 2; part < to; part += idBytes) {
@@ -177,8 +195,7 @@ const avifParts = function* (bytes: Buffer): Generator<Part> {
   // The header of an image tells the size of its canvas, and only what remains after a crop.
   const isWhole = items.parts.size === 0 && !seen.has('clap');
   if (!isWhole && Math.max(0, ...items.sizes) > maxPixels) yield 'excess';
-  const frames = new Map<number, number>();
-  yield* countFrames(bytes, { ...items, dataAt }, frames);
+  const frames = yield* countFrames(bytes, items);
   if (mostPixels(items, frames) > maxDecodedPixels) yield 'excess';
 };
 
@@ -254,16 +271,13 @@ const readExtents = (bytes: Buffer, { from, to }: Span, { extents }: AvifItems):
 };
 
 /** Counts the frames of each picture: the decoder decodes all of them. Yields a part for each of their units. */
-const countFrames = function* (
-  bytes: Buffer,
-  { dataAt, ...items }: AvifItems & { dataAt: number },
-  frames: Map<number, number>,
-): Generator<Part> {
+const countFrames = function* (bytes: Buffer, items: AvifItems): Generator<Part, Map<number, number>> {
+  const frames = new Map<number, number>();
   let joinedBytes = 0;
   for (const [id, extents] of items.extents) {
     if (sizeOf(id, items) === 0) continue;
     const pieces = extents.map(({ isInData, at, length }) => {
-      const start = at + (isInData ? dataAt : 0);
+      const start = at + (isInData ? items.dataAt : 0);
       return bytes.subarray(start, length === 0 ? undefined : start + length);
     });
     // An encoder writes each byte once, but for tiles that are alike.
@@ -274,6 +288,7 @@ const countFrames = function* (
       if (isFrame) frames.set(id, (frames.get(id) ?? 0) + 1);
     }
   }
+  return frames;
 };
 
 /** Returns the pixels of an item; 0 for an item that is no picture. */

@@ -96,7 +96,7 @@ const isOwnOrigin = ({ origin, host }: IncomingMessage['headers'], publicUrl: st
   const from = URL.parse(origin ?? '');
   if (from === null) return false;
   const isPublic = from.origin === new URL(publicUrl).origin;
-  const isLoopback = classifyLiteral(from.hostname.replace(/^\[|\]$/g, '')) === 'loopback';
+  const isLoopback = classifyLiteral(from.hostname) === 'loopback';
   if ((isPublic || from.host === host) && from.protocol === 'http:' && !isLoopback)
     throw new AppError(
       'permission_denied',

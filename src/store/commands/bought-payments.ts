@@ -11,6 +11,7 @@ import {
   type Steps,
 } from '../command.ts';
 import { eachOf, firstOf, hasRows, statement, valuesOf } from '../statement.ts';
+import { paidOfHold } from './job-table.ts';
 import { buyingJob } from '../../rules/jobs.ts';
 import { periodNames } from '../../rules/key-limits.ts';
 
@@ -245,7 +246,7 @@ export const sumBoughtPayments = read({
       from bought_payments where created_at >= $1 and created_at < $2 and state <> 'unused'
       group by operation, job_id, sold_payment
     ), sold as (
-      select u.operation, u.payments, u.price, (h.captured - h.refunded) * coalesce(h.debited, 1) as charged,
+      select u.operation, u.payments, u.price, ${paidOfHold} as charged,
         p.identity, p.network, p.asset, coalesce(p.settled_amount, p.amount) - (
           select cast(coalesce(sum(r.amount), 0) as bigint) from payment_refunds r
           where r.payment = p.identity and r.state = 'settled'

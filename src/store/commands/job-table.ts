@@ -189,3 +189,6 @@ export const endedJobRecord = (
   unpaidBy: charged > 0n ? job.unpaidBy : null,
   charged,
 });
+
+/** What was paid for the job of a hold `h`, less refunds: nothing as long as its payment has not been debited. */
+export const paidOfHold = '(h.captured - h.refunded) * coalesce(h.debited, 1)';

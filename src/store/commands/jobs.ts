@@ -14,6 +14,7 @@ import { pageValues, type Page } from './history-page.ts';
 import {
   findJob,
   jobColumns,
+  paidOfHold,
   summaryColumns,
   toJob,
   toSummary,
@@ -70,7 +71,7 @@ export const sumToolCalls = read({
       min(case when place * 100 >= calls * 50 then took end) as p50_ms,
       min(case when place * 100 >= calls * 95 then took end) as p95_ms, cast(sum(paid) as bigint) as income,
       cast(sum(cost) as bigint) as cost, cast(sum(case when paid = 0 then cost else 0 end) as bigint) as loss
-    from (select j.model, j.finished_at - j.created_at as took, (h.captured - h.refunded) * coalesce(h.debited, 1) as paid,
+    from (select j.model, j.finished_at - j.created_at as took, ${paidOfHold} as paid,
         case when j.status = 'failed' or j.result like '%,"isError":true}' then 1 else 0 end as failed,
         (select cast(coalesce(sum(b.price), 0) as bigint) from bought_payments b
           where b.job_id = j.id and b.state <> 'unused') as cost,

@@ -144,27 +144,36 @@ describe('an AVIF of several items', () => {
   });
 
   it.each([
-    [1, false],
-    [3, true],
-  ])('is read where the pieces of %i items are the whole file: refused %s', (count, isTooMuch) => {
-    const u16 = (value: number): number[] => [value >> 8, value & 0xff];
-    const u32 = (value: number): number[] => [...u16(value >> 16), ...u16(value & 0xff_ff)];
-    const full = (name: string, bytes: number[]): Buffer => box(name, Buffer.from([0, 0, 0, 0, ...bytes]));
-    const ids = Array.from({ length: count }, (_, index) => index + 1);
-    const size = full('ispe', [...u32(64), ...u32(64)]);
-    const owners = full('ipma', [...u32(count), ...ids.flatMap((id) => [...u16(id), 1, 1])]);
-    const [half, header] = [50_000, 400];
-    const pieces = [header, half, header + half, half].flatMap(u32);
-    const places = full('iloc', [
-      ...[0x44, 0, ...u16(count)],
-      ...ids.flatMap((id) => [...u16(id), 0, 0, ...u16(2), ...pieces]),
-    ]);
-    const meta = box(
-      'meta',
-      Buffer.concat([Buffer.alloc(4), box('iprp', Buffer.concat([box('ipco', size), owners])), places]),
-    );
-    const brand = box('ftyp', Buffer.from('avif\0\0\0\0avif'));
-    const media = box('mdat', Buffer.alloc(2 * half + header, 0xff));
-    expect(hasTooManyParts(Buffer.concat([brand, meta, media]))).toBe(isTooMuch);
-  });
+    [1, 1, false],
+    [3, 1, true],
+    [1, 4, false],
+    [1, 5, true],
+  ])(
+    'is read where the pieces of %i items are the whole file, and %i boxes have their properties: refused %s',
+    (count, boxes, isTooMuch) => {
+      const u16 = (value: number): number[] => [value >> 8, value & 0xff];
+      const u32 = (value: number): number[] => [...u16(value >> 16), ...u16(value & 0xff_ff)];
+      const full = (name: string, bytes: number[]): Buffer => box(name, Buffer.from([0, 0, 0, 0, ...bytes]));
+      const ids = Array.from({ length: count }, (_, index) => index + 1);
+      const size = full('ispe', [...u32(64), ...u32(64)]);
+      const owners = full('ipma', [...u32(count), ...ids.flatMap((id) => [...u16(id), 1, 1])]);
+      const [half, header] = [50_000, 400];
+      const pieces = [header, half, header + half, half].flatMap(u32);
+      const places = full('iloc', [
+        ...[0x44, 0, ...u16(count)],
+        ...ids.flatMap((id) => [...u16(id), 0, 0, ...u16(2), ...pieces]),
+      ]);
+      const meta = box(
+        'meta',
+        Buffer.concat([
+          Buffer.alloc(4),
+          box('iprp', Buffer.concat([box('ipco', size), ...Array<Buffer>(boxes).fill(owners)])),
+          places,
+        ]),
+      );
+      const brand = box('ftyp', Buffer.from('avif\0\0\0\0avif'));
+      const media = box('mdat', Buffer.alloc(2 * half + header, 0xff));
+      expect(hasTooManyParts(Buffer.concat([brand, meta, media]))).toBe(isTooMuch);
+    },
+  );
 });
