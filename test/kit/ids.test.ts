@@ -24,6 +24,12 @@ describe('identifiers', () => {
     expect(version).toMatch(/^7/);
   });
 
+  it('makes UUIDs in the order of their making, also within a millisecond', () => {
+    const ids = Array.from({ length: 2_000 }, newId);
+    expect(new Set(ids.map((id) => id.slice(0, 13))).size).toBeLessThan(ids.length);
+    expect(ids).toEqual(ids.toSorted());
+  });
+
   it('knows its own UUIDs', () => {
     expect(isUuid(newId())).toBe(true);
     expect(isUuid(`${newId()}0`)).toBe(false);
