@@ -74,14 +74,10 @@ export const writeNewFile = async <T>(path: string, work: (write: Write) => Prom
     }
   };
   return withPart(path, async (part) => {
-    const file = await orFail('created', () => open(part, 'wx', 0o600));
-    try {
-      const result = await work((text) => orFail('written', () => file.appendFile(text)));
-      await orFail('written', () => file.sync());
-      await orFail('created', () => giveName(part, path));
-      return result;
-    } finally {
-      await file.close();
-    }
+    await using file = await orFail('created', () => open(part, 'wx', 0o600));
+    const result = await work((text) => orFail('written', () => file.appendFile(text)));
+    await orFail('written', () => file.sync());
+    await orFail('created', () => giveName(part, path));
+    return result;
   });
 };

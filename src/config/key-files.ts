@@ -53,22 +53,15 @@ export const assertEnvFilePrivate = (path: string, text: string): void => {
 const readSecret = async (name: string, path: string): Promise<string> => {
   const refuse = (problem: string, cause?: unknown): ConfigError =>
     new ConfigError(`${name}: ${path} ${problem}`, { cause });
-  let file: FileHandle;
-  try {
-    // Links are followed, and the opened file itself is checked. Opening a pipe must not wait for its writer.
-    file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  } catch (error) {
+  // Links are followed, and the opened file itself is checked. Opening a pipe must not wait for its writer.
+  await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((error: unknown) => {
     throw refuse('cannot be read', error);
-  }
-  try {
-    await assertPrivate(file, refuse);
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(maxBytes), 0, maxBytes, 0);
-    const secret = buffer.toString('utf8', 0, bytesRead).trim();
-    if (secret === '') throw refuse('is empty');
-    return secret;
-  } finally {
-    await file.close();
-  }
+  });
+  await assertPrivate(file, refuse);
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(maxBytes), 0, maxBytes, 0);
+  const secret = buffer.toString('utf8', 0, bytesRead).trim();
+  if (secret === '') throw refuse('is empty');
+  return secret;
 };
 
 /**

@@ -32,10 +32,6 @@ export const removeOldFiles = async (
 /** Syncs a file, or a folder: a new name is durable only then. Windows has no such call for folders and needs none. */
 export const syncToDisk = async (path: string): Promise<void> => {
   if (process.platform === 'win32') return;
-  const handle = await open(path, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+  await using handle = await open(path, 'r');
+  await handle.sync();
 };

@@ -1,11 +1,10 @@
 import { newId, randomBase62 } from '../kit/ids.ts';
-import { askForGrant, SignInError, type OAuthState } from './ask-for-grant.ts';
+import { askForGrant, revokeGrant, SignInError, type OAuthState } from './ask-for-grant.ts';
 import { createGrants, toLife } from './create-grants.ts';
 import type { MountParts } from './create-mount.ts';
 import type { MountConfig } from './mount-settings.ts';
 import type { SignInTarget } from './oauth-fetch.ts';
 import { signInName } from './oauth-settings.ts';
-import { revokeGrant } from './revoke-grant.ts';
 import type { Owner, SecretVault } from './secret-vault.ts';
 
 interface SignInParts extends Pick<MountParts, 'clock' | 'log' | 'outbound' | 'clientInfo'> {

@@ -3,7 +3,7 @@ import type { Operation } from '../operations/definition.ts';
 import { offerOf, rulesOf } from '../operations/sale-rules.ts';
 import { decapitalised, nameAll } from './describe-service.ts';
 import { assembleOpenApi } from './openapi/assemble-openapi.ts';
-import { paymentRequiredBodySchema } from './openapi/payment-required.ts';
+import { paymentRequiredBody } from './openapi/payment-required.ts';
 import type { EventDocs } from '../operations/operation-docs.ts';
 import { reference } from './openapi/schema-registry.ts';
 import { filmsPath, resultsPath } from './openapi/open-media.ts';
@@ -29,17 +29,18 @@ export const createOpenApi = ({
   title,
   protocols,
   paymentRequiredSchema,
-}: OpenApiOptions): object =>
-  assembleOpenApi({
+}: OpenApiOptions): object => {
+  const isPaid = operations.some(({ sale }) => rulesOf(sale).isPaid);
+  return assembleOpenApi({
     operations,
     publicUrl,
     brand: title,
-    namedSchemas: [[errorEnvelope, 'ErrorEnvelope']],
-    addSchemas: (schemas) => {
-      if (operations.every(({ sale }) => !rulesOf(sale).isPaid)) return;
-      schemas.add('PaymentRequired', paymentRequiredBodySchema);
-      schemas.add('PaymentRequiredHeader', schemas.lift(paymentRequiredSchema, 'PaymentRequiredHeader'));
-    },
+    namedSchemas: [
+      [errorEnvelope, 'ErrorEnvelope'],
+      ...(isPaid ? ([[paymentRequiredBody, 'PaymentRequired']] as const) : []),
+    ],
+    addSchemas: ({ add, lift }) =>
+      isPaid && add('PaymentRequiredHeader', lift(paymentRequiredSchema, 'PaymentRequiredHeader')),
     info: {
       title,
       version: interfaceVersion,
@@ -52,6 +53,7 @@ export const createOpenApi = ({
     keyDescription:
       'An API key, `sk_…`, issued by the operator, or made with `POST /v1/keys`. Keep it on your servers.',
   });
+};
 
 /** Names what is sold call by call alone, such as "Influencer search". Empty: nothing is. */
 const goodsOf = (operations: readonly Operation[]): string =>

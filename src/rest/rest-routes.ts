@@ -9,16 +9,15 @@ import { createRequestMemory, type BodyMemory } from '../limits/request-memory.t
 import { execute } from '../operations/execute.ts';
 import { rulesOf } from '../operations/sale-rules.ts';
 import { signInHeader, type Dialect, type Proofs } from '../payments/sale/gate.ts';
-import type { Answer } from '../operations/answer.ts';
+import type { Answer, FileAnswer } from '../operations/answer.ts';
 import type { Call, Services } from '../operations/call.ts';
 import type { Operation } from '../operations/definition.ts';
 import { readJsonBody } from './read-json-body.ts';
 import { answerPreflight, allowsAnyOrigin, setCorsHeaders } from './cors.ts';
 import { writePaymentRequired } from './paywall/paywall-answer.ts';
 import { createRouteTable, refuseMethod, routeFor, type FoundRoute } from './route-table.ts';
-import { createServeContent, type ServeContent } from './serve-content.ts';
-import { writeEvents } from './write-events.ts';
-import { writeFile } from './write-file.ts';
+import { contentDisposition, createServeContent, type ServeContent } from './serve-content.ts';
+import { writeEvents, writeText } from './write-events.ts';
 
 /** The facts of a request before its route is known. */
 export interface RequestContext extends Pick<Call, 'requestId' | 'clientAddress'> {
@@ -227,4 +226,27 @@ const readProofs = ({ headers, method }: IncomingMessage, dialects: readonly Dia
       xPayment: headers['x-payment']?.toString(),
     }),
   };
+};
+
+/** Writes a file part by part, at the reader's speed. Throws as the maker of the parts; the file is then broken off. */
+const writeFile = async (
+  response: ServerResponse,
+  { contentType, fileName, parts }: FileAnswer,
+  { isWanted }: { isWanted: boolean },
+): Promise<void> => {
+  const headers = {
+    'content-type': contentType,
+    'content-disposition': contentDisposition(fileName),
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+  };
+  if (isWanted)
+    for await (const part of parts) {
+      if (response.destroyed) return;
+      // The first part may fail, and is then refused as any other call.
+      if (!response.headersSent) response.writeHead(200, headers);
+      await writeText(response, part);
+    }
+  if (!response.headersSent) response.writeHead(200, headers);
+  response.end();
 };

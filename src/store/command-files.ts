@@ -1,8 +1,8 @@
 /* The files that declare commands. Each name is exported once. */
 export * from './commands/accounts.ts';
+export * from './commands/alerts.ts';
 export * from './commands/asked-calls.ts';
 export * from './commands/auto-top-ups.ts';
-export * from './commands/balance-alerts.ts';
 export * from './commands/bought-payments.ts';
 export * from './commands/card-payments.ts';
 export * from './commands/connections.ts';
@@ -21,7 +21,6 @@ export * from './commands/model-changes.ts';
 export * from './commands/mounted-tools.ts';
 export * from './commands/oauth-records.ts';
 export * from './commands/open-job.ts';
-export * from './commands/operator-alerts.ts';
 export * from './commands/operator.ts';
 export * from './commands/payment-upkeep.ts';
 export * from './commands/payments.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseByteRange } from '../../src/rest/byte-range.ts';
+import { parseByteRange } from '../../src/rest/stream-medium.ts';
 
 /** The positions that a range names, one by one, as RFC 9110 (14.1.2) tells it: an int-range or a suffix-range. */
 const positionsOf = (first: string, last: string, size: number): number[] => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Stats } from 'node:fs';
-import { open, rm, stat } from 'node:fs/promises';
+import { rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { readDisk } from '../../kit/disk.ts';
@@ -61,13 +61,7 @@ const tryToWrite = async ({ path, setting }: Folder): Promise<Findings> => {
   const probe = join(path, `.doctor-${randomUUID()}`);
   try {
     const beganAt = performance.now();
-    const file = await open(probe, 'wx', 0o600);
-    try {
-      await file.write(Buffer.alloc(4_096));
-      await file.sync();
-    } finally {
-      await file.close();
-    }
+    await writeFile(probe, Buffer.alloc(4_096), { flag: 'wx', mode: 0o600, flush: true });
     return judgeWrite(
       `${setting}: a durable write to ${path}`,
       performance.now() - beganAt,

@@ -62,12 +62,8 @@ export const readStore = async <T>(config: Config, work: (read: Read) => Promise
 
 const readFile = async <T>(file: string, work: (read: Read) => Promise<T>): Promise<T | null> => {
   if ((await ignoreEnoent(stat(file))) === null) return null;
-  const database = new DatabaseSync(file, { readOnly: true, timeout: 5_000 });
-  try {
-    return await work(async (text) => database.prepare(text).all());
-  } finally {
-    database.close();
-  }
+  using database = new DatabaseSync(file, { readOnly: true, timeout: 5_000 });
+  return await work(async (text) => database.prepare(text).all());
 };
 
 const lookAtFile = async (file: string, providers: Providers): Promise<Findings> => {

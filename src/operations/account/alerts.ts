@@ -35,7 +35,7 @@ export const getAlerts = readOperation({
   },
 });
 
-/** The body that `store/commands/balance-alerts.ts` writes. */
+/** The body that `store/commands/alerts.ts` writes. */
 const event: EventDocs = {
   name: 'balance_low',
   summary: 'The balance has fallen below the limit',

@@ -139,7 +139,7 @@ export const whileLeased = async <T>(
   work: () => Promise<T>,
 ): Promise<T> => {
   let renewals = 0;
-  const timer = setInterval(
+  using timer = setInterval(
     () => {
       renewals += 1;
       if (renewals === maxRenewals) clearInterval(timer);
@@ -149,9 +149,5 @@ export const whileLeased = async <T>(
     },
     Math.ceil(context.leaseMs / 3),
   );
-  try {
-    return await work();
-  } finally {
-    clearInterval(timer);
-  }
+  return await work();
 };

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { takesBody, type DescribedOperation } from '../../operations/definition.ts';
 import {
   headerComponents,
@@ -26,9 +26,9 @@ export interface OpenApiParts {
   /** Shown in names of headers. */
   brand: string;
   /** Schemas with names, beside those of answers and events. One is the `ErrorEnvelope`. */
-  namedSchemas: readonly [z.ZodType, string][];
+  namedSchemas: readonly (readonly [z.ZodType, string])[];
   /** Adds schemas that are not zod's. */
-  addSchemas?: (schemas: SchemaRegistry) => void;
+  addSchemas?: (schemas: SchemaRegistry) => unknown;
   info: { title: string; version: string; summary: string; description: string };
   tags: readonly { name: string; description: string }[];
   /** Paths beside those of the operations. */
@@ -40,9 +40,10 @@ export interface OpenApiParts {
 
 /** Makes an OpenAPI 3.1 document of operations. */
 export const assembleOpenApi = ({ operations, ...parts }: OpenApiParts): object => {
-  const schemas = createSchemaRegistry(new Map([...parts.namedSchemas, ...answerSchemas(operations)]));
+  const schemas = createSchemaRegistry(
+    new Map([...parts.namedSchemas, [validationErrors, 'ValidationErrors'], ...answerSchemas(operations)]),
+  );
   schemas.add('Error', errorSchema);
-  schemas.add('ValidationErrors', validationErrorsSchema);
   parts.addSchemas?.(schemas);
   const paths = { ...toPaths(operations, schemas, parts.brand), ...parts.paths };
   return {
@@ -106,8 +107,6 @@ const inRestWords = <T extends object>(part: T, operations: readonly DescribedOp
   return walk(part) as T;
 };
 
-const text = { type: 'string' };
-
 const errorSchema = {
   type: 'object',
   description: 'The body of every refusal.',
@@ -116,30 +115,21 @@ const errorSchema = {
 };
 
 /** The body of a 422 that lists every wrong field. */
-const validationErrorsSchema = {
-  type: 'object',
-  description: 'Every wrong field of a request.',
-  required: ['detail'],
-  properties: {
-    detail: {
-      type: 'array',
-      items: {
-        type: 'object',
-        required: ['loc', 'msg', 'type'],
-        properties: {
-          loc: {
-            type: 'array',
-            items: { type: ['string', 'integer'] },
-            description:
-              'The way to the field, beginning with query, body, path or header; indices of arrays are integers.',
-          },
-          msg: text,
-          type: text,
-        },
-      },
-    },
-  },
-};
+const validationErrors = z
+  .looseObject({
+    detail: z.array(
+      z.looseObject({
+        loc: z
+          .array(z.union([z.string(), z.int()]))
+          .describe(
+            'The way to the field, beginning with query, body, path or header; indices of arrays are integers.',
+          ),
+        msg: z.string(),
+        type: z.string(),
+      }),
+    ),
+  })
+  .describe('Every wrong field of a request.');
 
 /** Returns one operation as OpenAPI's operation object. `brand` is shown in names of headers. */
 const toOperationObject = (

@@ -1,61 +1,39 @@
+import { z } from 'zod';
 import { formatUsd, nanoPerUsd, type Nano } from '../../kit/money.ts';
 import type { DescribedOperation } from '../../operations/definition.ts';
 import type { Offer } from '../../operations/sale.ts';
 import { reference } from './schema-registry.ts';
 
-const text = { type: 'string' };
 const nanoPerUnit = 1_000n;
-const summaryMembers = ['version', 'amount', 'asset', 'payTo', 'chain'];
 const payTo = '0x209693Bc6afc0C5328bA36FaF03C514EF312287C';
 
-export const paymentRequiredBodySchema = {
-  type: 'object',
-  description: 'The terms of a payment: a summary for people, and x402 v1 terms.',
-  required: ['error', 'x402', 'x402Version', 'accepts'],
-  properties: {
+const text = z.string();
+
+export const paymentRequiredBody = z
+  .looseObject({
     error: text,
-    x402: {
-      type: 'object',
-      required: summaryMembers,
-      properties: Object.fromEntries(summaryMembers.map((name) => [name, text])),
-    },
-    x402Version: {
-      type: 'integer',
-      const: 1,
-      description: 'Of `accepts` here; the terms in PAYMENT-REQUIRED are of version 2.',
-    },
-    extensions: { type: 'object', description: 'The challenge to sign, where wallets can sign in.' },
-    accepts: {
-      type: 'array',
-      minItems: 1,
-      description: 'x402 v1 payment requirements, one a network.',
-      items: {
-        type: 'object',
-        required: [
-          'scheme',
-          'network',
-          'maxAmountRequired',
-          'resource',
-          'payTo',
-          'maxTimeoutSeconds',
-          'asset',
-        ],
-        properties: {
-          scheme: { type: 'string', const: 'exact' },
+    x402: z.looseObject({ version: text, amount: text, asset: text, payTo: text, chain: text }),
+    x402Version: z.literal(1).describe('Of `accepts` here; the terms in PAYMENT-REQUIRED are of version 2.'),
+    extensions: z.looseObject({}).optional().describe('The challenge to sign, where wallets can sign in.'),
+    accepts: z
+      .array(
+        z.looseObject({
+          scheme: z.literal('exact'),
           network: text,
-          maxAmountRequired: { type: 'string', description: "In the asset's smallest unit." },
+          maxAmountRequired: text.describe("In the asset's smallest unit."),
           resource: text,
-          description: text,
-          mimeType: text,
+          description: text.optional(),
+          mimeType: text.optional(),
           payTo: text,
-          maxTimeoutSeconds: { type: 'integer' },
+          maxTimeoutSeconds: z.int(),
           asset: text,
-          extra: { type: 'object' },
-        },
-      },
-    },
-  },
-};
+          extra: z.looseObject({}).optional(),
+        }),
+      )
+      .min(1)
+      .describe('x402 v1 payment requirements, one a network.'),
+  })
+  .describe('The terms of a payment: a summary for people, and x402 v1 terms.');
 
 /** What a call costs in examples of operations whose prices are not known. */
 const examplePrice = nanoPerUsd / 10n;

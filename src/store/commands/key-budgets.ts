@@ -1,12 +1,11 @@
-import { isoOrNull, toIso } from '../../kit/clock.ts';
-import { newId } from '../../kit/ids.ts';
+import { isoOrNull } from '../../kit/clock.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
 import { run, type Steps } from '../command.ts';
 import { statement } from '../statement.ts';
 import type { Job, NewJob } from './job-table.ts';
-import { countedKeys, type UsedKey } from './key-table.ts';
+import { countedKeys } from './key-table.ts';
 import { listCountedKeys } from './keys.ts';
-import { addWebhook } from './webhooks.ts';
+import { tellEvent } from './tell-event.ts';
 import { budgetsOf, periodEnd, periodNames, shortBudget, type Budget } from '../../rules/key-limits.ts';
 
 /** As `shortBudget`. Its answer holds while the account's row is locked. */
@@ -84,34 +83,16 @@ export function* countCapture(capture: Capture): Steps<void> {
       for (const threshold of thresholds) {
         const reachedAt = budget.limit * threshold;
         if (budget.spent * 100n < reachedAt || (budget.spent - captured) * 100n >= reachedAt) continue;
-        const id = newId();
-        const body = toAlert(key, { id, budget, threshold, admittedAt: job.createdAt, now });
-        yield* run(addWebhook, { id, body, now, accountId, event: 'key.budget_reached', jobId: job.id, url });
+        const facts = {
+          key_id: key.id,
+          label: key.label,
+          period: budget.period,
+          percent: Number(threshold),
+          budget_usd: formatUsd(budget.limit),
+          spent_usd: formatUsd(budget.spent),
+          resets_at: isoOrNull(periodEnd(budget.period, job.createdAt)),
+        };
+        yield* tellEvent({ now, accountId, event: 'key.budget_reached', jobId: job.id, url }, facts);
       }
   }
 }
-
-interface Alert {
-  id: string;
-  budget: Budget;
-  threshold: bigint;
-  admittedAt: number;
-  now: number;
-}
-
-const toAlert = (
-  { id: keyId, label }: UsedKey,
-  { id, budget: { period, limit, spent }, threshold, admittedAt, now }: Alert,
-): string =>
-  JSON.stringify({
-    event_id: id,
-    type: 'key.budget_reached',
-    key_id: keyId,
-    label,
-    period,
-    percent: Number(threshold),
-    budget_usd: formatUsd(limit),
-    spent_usd: formatUsd(spent),
-    resets_at: isoOrNull(periodEnd(period, admittedAt)),
-    created_at: toIso(now),
-  });

@@ -164,7 +164,7 @@ export const listWebhookAttempts = read({
   read: eachOf(attempts.read),
 });
 
-type NewWebhook = Pick<WebhookEvent, 'id' | 'accountId' | 'event' | 'jobId' | 'url' | 'body'> & {
+export type NewWebhook = Pick<WebhookEvent, 'id' | 'accountId' | 'event' | 'jobId' | 'url' | 'body'> & {
   now: number;
 };
 

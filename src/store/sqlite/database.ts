@@ -55,12 +55,8 @@ const useWriteAheadLog = (database: DatabaseSync, giveUpAt: number): void => {
  * contains nothing of deleted rows. Throws SQLite's errors.
  */
 export const copyDatabase = (file: string, copy: string): void => {
-  const database = openDatabase({ file, busyTimeoutMs: 5_000 });
-  try {
-    database.prepare('vacuum into ?').run(copy);
-  } finally {
-    database.close();
-  }
+  using database = openDatabase({ file, busyTimeoutMs: 5_000 });
+  database.prepare('vacuum into ?').run(copy);
 };
 
 /** Long, because other processes may migrate on the same machine at the same time. */
