@@ -71,17 +71,7 @@ export const goodsOf = ({ models, tools }: Goods): Goods =>
 
 export const signInMaker = 'wallet';
 
-/** What a key spent and holds in the present day and month, and in all. It counts only while the key has a budget. */
-export interface KeyUse {
-  daySpent: Nano;
-  dayHeld: Nano;
-  monthSpent: Nano;
-  monthHeld: Nano;
-  totalSpent: Nano;
-  totalHeld: Nano;
-}
-
-export const noUse: KeyUse = {
+export const noUse = {
   daySpent: 0n,
   dayHeld: 0n,
   monthSpent: 0n,
@@ -89,6 +79,9 @@ export const noUse: KeyUse = {
   totalSpent: 0n,
   totalHeld: 0n,
 };
+
+/** What a key spent and holds in the present day and month, and in all. It counts only while the key has a budget. */
+export type KeyUse = Record<keyof typeof noUse, Nano>;
 
 export interface Budget {
   period: BudgetPeriod;

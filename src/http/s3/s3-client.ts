@@ -57,25 +57,18 @@ export interface S3Answer {
   header(name: string): string | null;
 }
 
-export interface S3Limits {
-  connectMs: number;
-  /** The time of one attempt, up to the end of a short answer or the first byte of a streamed one. */
-  attemptMs: number;
-  /** The longest time that the service takes no more bytes of an upload, or does not answer after the last. */
-  uploadMs: number;
-  /** The longest silence within a streamed answer. */
-  idleMs: number;
-  attempts: number;
-  /** The pause before the second attempt. Each further one is four times as long. */
-  pauseMs: number;
-}
+export type S3Limits = typeof defaultS3Limits;
 
-export const defaultS3Limits: S3Limits = {
+export const defaultS3Limits = {
   connectMs: 5_000,
+  /** The time of one attempt, up to the end of a short answer or the first byte of a streamed one. */
   attemptMs: 15_000,
+  /** The longest time that the service takes no more bytes of an upload, or does not answer after the last. */
   uploadMs: 60_000,
+  /** The longest silence within a streamed answer. */
   idleMs: 30_000,
   attempts: 3,
+  /** The pause before the second attempt. Each further one is four times as long. */
   pauseMs: 200,
 };
 

@@ -16,26 +16,18 @@ import { endRefund, findTransfer, toBegunTransfer } from './check-refunds.ts';
 import { newId } from '../../kit/ids.ts';
 import { pause } from '../../kit/repeat.ts';
 
-export interface RefundTimings {
-  /** How long a dead process keeps the account. A living one renews its lease before. */
-  leaseMs: number;
-  /** How long to wait for the account. Above `leaseMs`, the lease of a dead process runs out meanwhile. */
-  leaseWaitMs: number;
-  signMs: number;
-  queryMs: number;
-  settleMs: number;
-  pollMs: number;
-  /** The interval in which a transaction is sent again until the chain shows it. */
-  resendMs: number;
-}
+export type RefundTimings = typeof defaultTimings;
 
-const defaultTimings: RefundTimings = {
+const defaultTimings = {
+  /** How long a dead process keeps the account. A living one renews its lease before. */
   leaseMs: 5_000,
+  /** How long to wait for the account. Above `leaseMs`, the lease of a dead process runs out meanwhile. */
   leaseWaitMs: 30_000,
   signMs: 15_000,
   queryMs: 45_000,
   settleMs: 90_000,
   pollMs: 1_000,
+  /** The interval in which a transaction is sent again until the chain shows it. */
   resendMs: 5_000,
 };
 
