@@ -10,18 +10,7 @@ import { usernameKey } from './query/username-key.ts';
  * The people who asked to be forgotten. The store has only digests of their names. These are salted, so a precomputed list
  * of all names is useless; somebody who has the store can still try single names.
  */
-export interface ForgottenPeople {
-  /** Finds those of `usernames` who are on a list. Rejects if the lists cannot be read now. */
-  find: FindForgotten;
-  /** Adds people. They are on the disk when it resolves, with the revision after it. */
-  add(usernames: readonly string[]): Promise<number>;
-  /** Removes people from all lists. Resolves with how many of them had been forgotten. */
-  remove(usernames: readonly string[]): Promise<number>;
-  /** Counts the people; somebody who is on two lists counts twice. */
-  count(): Promise<number>;
-  /** Reads the lists, for imports and sweeps. */
-  read(): Promise<ForgottenSnapshot>;
-}
+export type ForgottenPeople = Awaited<ReturnType<typeof openForgottenPeople>>;
 
 /** All people who were added up to a revision. Changes during the reading may be missing. */
 export interface ForgottenSnapshot {
@@ -59,7 +48,7 @@ const inBatches = (usernames: readonly string[], salt: string): { username: stri
 };
 
 /** Opens the lists of the store, and begins the first one if there is none. */
-export const openForgottenPeople = async (store: Store): Promise<ForgottenPeople> => {
+export const openForgottenPeople = async (store: Store) => {
   let { lists } = await store.readForgottenLists(undefined);
   if (lists.length === 0) {
     const salt = randomBytes(16).toString('hex');
@@ -95,16 +84,21 @@ export const openForgottenPeople = async (store: Store): Promise<ForgottenPeople
     }
   };
 
+  const find: FindForgotten = async (usernames, { signal }) =>
+    new Set(await unlessAborted(select(usernames, store.findForgotten), signal));
+
   return {
-    find: async (usernames, { signal }) =>
-      new Set(await unlessAborted(select(usernames, store.findForgotten), signal)),
-    add: async (usernames) => {
+    /** Finds those of `usernames` who are on a list. Rejects if the lists cannot be read now. */
+    find,
+    /** Adds people. They are on the disk when it resolves, with the revision after it. */
+    add: async (usernames: readonly string[]): Promise<number> => {
       let revision = 0;
       for (const batch of inBatches(usernames, first.salt))
         revision = await store.addForgotten({ list: first.id, digests: batch.map(({ digest }) => digest) });
       return revision;
     },
-    remove: async (usernames) => {
+    /** Removes people from all lists. Resolves with how many of them had been forgotten. */
+    remove: async (usernames: readonly string[]): Promise<number> => {
       let removed = 0;
       for (const batch of inBatches(usernames, first.salt)) {
         const names = batch.map(({ username }) => username);
@@ -112,8 +106,10 @@ export const openForgottenPeople = async (store: Store): Promise<ForgottenPeople
       }
       return removed;
     },
+    /** Counts the people; somebody who is on two lists counts twice. */
     count: () => store.countForgotten(undefined),
-    read: async () => {
+    /** Reads the lists, for imports and sweeps. */
+    read: async (): Promise<ForgottenSnapshot> => {
       // The revision is read first: what was added up to it is in the pages.
       const read = await store.readForgottenLists(undefined);
       const ids = read.lists.map(({ id }) => id);

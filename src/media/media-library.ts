@@ -37,15 +37,6 @@ export interface KeepImageInput extends Pick<SaveMediaInput, 'accountId' | 'cont
   expiresAt: number;
 }
 
-export interface SavedMedia {
-  id: string;
-  role: MediaRole;
-  contentType: string;
-  sizeBytes: number;
-  /** Public URL, valid when a job has the medium; images and inputs only. */
-  url: string;
-}
-
 export interface MediaLibraryOptions {
   store: Pick<Store, 'getMedia' | 'reserveMedia' | 'discardMedia'>;
   files: MediaFiles;
@@ -58,6 +49,7 @@ export type MediaLibrary = ReturnType<typeof createMediaLibrary>;
 
 /** Inputs and results: rows and bytes. A row is reserved before its first byte is written, so no bytes are orphaned. */
 export const createMediaLibrary = ({ store, files, clock, publicUrl }: MediaLibraryOptions) => {
+  /** Returns the public URL, which is valid when a job has the medium; images and inputs only. */
   const urlOf = ({ id, contentType }: { id: string; contentType: string }): string => {
     const extension = extensionOf(contentType);
     if (extension === null) throw new TypeError(`media of type ${contentType} cannot be served`);
@@ -67,7 +59,7 @@ export const createMediaLibrary = ({ store, files, clock, publicUrl }: MediaLibr
   return {
     urlOf,
     /** Saved bytes last a day unless a job takes them. Keeps nothing if it throws, as the source or the signal does. */
-    save: async ({ accountId, role, contentType, source, signal }: SaveMediaInput): Promise<SavedMedia> => {
+    save: async ({ accountId, role, contentType, source, signal }: SaveMediaInput) => {
       const id = randomBase62(idLength);
       const url = urlOf({ id, contentType });
       signal.throwIfAborted();

@@ -18,19 +18,10 @@ export type S3Values = VariableValues<typeof s3Variables>;
 /** The address of a bucket: s3://BUCKET or s3://BUCKET/PREFIX. */
 export const s3Url = /^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/[\w./-]{0,200})?$/;
 
-export interface S3Config {
-  /** The service's address without a trailing slash, such as `https://s3.eu-central-1.amazonaws.com`. */
-  endpoint: string;
-  bucket: string;
-  /** The prefix of every key. Empty, or ends with a slash. */
-  prefix: string;
-  region: string;
-  accessKeyId: string;
-  secretAccessKey: string;
-}
+export type S3Config = ReturnType<typeof readS3Config>;
 
 /** Reads `url`, an `s3Url`, the value of `variable`. Throws ConfigError. */
-export const readS3Config = (variable: string, url: string, values: S3Values): S3Config => {
+export const readS3Config = (variable: string, url: string, values: S3Values) => {
   const required = (name: 'S3_ACCESS_KEY_ID' | 'S3_SECRET_ACCESS_KEY'): string => {
     const value = values[name];
     if (value === undefined) throw new ConfigError(`${name}: must be set beside ${variable}`);
@@ -41,8 +32,10 @@ export const readS3Config = (variable: string, url: string, values: S3Values): S
     throw new ConfigError(`${variable}: the prefix must not have "." or ".." between its slashes`);
   const prefix = path.filter((part) => part !== '').join('/');
   return {
+    /** The service's address without a trailing slash, such as `https://s3.eu-central-1.amazonaws.com`. */
     endpoint: values.S3_ENDPOINT ?? `https://s3.${values.S3_REGION}.amazonaws.com`,
     bucket,
+    /** The prefix of every key. Empty, or ends with a slash. */
     prefix: prefix === '' ? '' : `${prefix}/`,
     region: values.S3_REGION,
     accessKeyId: required('S3_ACCESS_KEY_ID'),

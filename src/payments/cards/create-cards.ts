@@ -24,22 +24,7 @@ export interface CardOrder {
   savesCard: boolean;
 }
 
-/** Sells top-ups by Stripe Checkout, and by charging saved cards. */
-export interface Cards {
-  /** Throws AppError `permission_denied` where real money would buy sandbox credit, or test money real credit. */
-  assertSells(isSandbox: boolean): void;
-  /** Returns our id of the payment, and the page of Stripe where a person pays. Throws AppError. */
-  checkout(order: CardOrder): Promise<{ id: string; url: string }>;
-  /** Takes an event in the bytes that Stripe has signed. Throws AppError `invalid_value` for those of others. */
-  takeEvent(body: Buffer, signature: string): Promise<void>;
-  /** Ends the automatic top-up of an account, and lets Stripe forget its card. */
-  endAutoTopUp(accountId: string): Promise<void>;
-  /**
-   * Tops up low balances, reads the events that did not arrive, asks about open payments, and takes what accounts owe,
-   * again and again.
-   */
-  begin(signal: AbortSignal): Promise<void>;
-}
+export type Cards = ReturnType<typeof createCards>;
 
 const everyMs = 60_000;
 const accountsAtOnce = 100;
@@ -55,17 +40,22 @@ const maxRounds = 50;
 /** The least time between two charges of a saved card. */
 const attemptsApartMs = 10 * 60_000;
 
-export const createCards = (options: CardsOptions): Cards => {
+/** Sells top-ups by Stripe Checkout, and by charging saved cards. */
+export const createCards = (options: CardsOptions) => {
   const { settings, log } = options;
   const context: CardContext = {
     ...options,
     stripe: createStripeClient(settings.secretKey, options.address),
   };
   return {
-    assertSells: (isSandbox) => assertSells(isSandbox, settings),
-    checkout: (order) => openCheckout(order, context),
-    endAutoTopUp: (accountId) => endAutoTopUp(accountId, context),
-    takeEvent: async (body, signature) => {
+    /** Throws AppError `permission_denied` where real money would buy sandbox credit, or test money real credit. */
+    assertSells: (isSandbox: boolean): void => assertSells(isSandbox, settings),
+    /** Returns our id of the payment, and the page of Stripe where a person pays. Throws AppError. */
+    checkout: (order: CardOrder) => openCheckout(order, context),
+    /** Ends the automatic top-up of an account, and lets Stripe forget its card. */
+    endAutoTopUp: (accountId: string) => endAutoTopUp(accountId, context),
+    /** Takes an event in the bytes that Stripe has signed. Throws AppError `invalid_value` for those of others. */
+    takeEvent: async (body: Buffer, signature: string): Promise<void> => {
       const { stripe } = context;
       const event = await stripe
         .readEvent(body, signature, settings.webhookSecret)
@@ -78,7 +68,11 @@ export const createCards = (options: CardsOptions): Cards => {
         });
       if (stripe.isAboutPayments(event)) await takeCardEvent(event, context);
     },
-    begin: async (signal) => {
+    /**
+     * Tops up low balances, reads the events that did not arrive, asks about open payments, and takes what accounts
+     * owe, again and again.
+     */
+    begin: async (signal: AbortSignal): Promise<void> => {
       const works = {
         'following the payments by card, and topping up by saved cards': followAndTopUp,
         'asking about open payments by card': askAboutOpen,
