@@ -10,7 +10,7 @@ import {
   readTimes,
   readVersion,
 } from './boxes.ts';
-import { readSampleTable, type Span } from './sample-table.ts';
+import { readSampleTable } from './sample-table.ts';
 
 /** How much longer a header or a track may be than the pictures, and how late these may begin: codecs add padding. */
 export const toleranceSeconds = 0.5;
@@ -111,31 +111,26 @@ const readMovie = (body: Buffer): Film => {
   };
 };
 
+/** The state of reading a track of a fragmented film. */
+type FragmentedTrack = ReturnType<typeof withDefaults>;
+
 /** Finds the defaults of a track's fragments. */
-const withDefaults = (defaults: readonly Buffer[], id: number): FragmentedTrack => {
+const withDefaults = (defaults: readonly Buffer[], id: number) => {
   const [own, ...others] = defaults.filter((body) => body.readUInt32BE(4) === id);
   if (own === undefined || others.length > 0) throw new DoubtfulFilm('a track needs its defaults once');
   return {
+    /** Duration of samples whose fragment has none, from the film's header. */
     defaultDuration: own.readUInt32BE(12),
     span: { first: Infinity, end: -Infinity, longest: 0, total: 0, isCertain: true },
+    /** Start of the next fragment that has none of its own. */
     next: 0,
+    /** Start of the sample read last. */
     last: -1,
     samples: 0,
   };
 };
 
-interface Reading {
-  isPicture: boolean;
-  /** Play time. */
-  seconds: number;
-  /** Begin and end in the film. */
-  begin: number;
-  end: number;
-  /** End by the longest of its headers. */
-  claimed: number;
-}
-
-const readingOf = (track: Track, fragments: FragmentedTrack | null): Reading => {
+const readingOf = (track: Track, fragments: FragmentedTrack | null) => {
   const { isPicture, timescale, edit, claimedSeconds, claimedMediaSeconds } = track;
   const span = fragments === null ? track.span : fragments.samples > 0 ? fragments.span : null;
   const delay = edit?.delay ?? 0;
@@ -161,39 +156,22 @@ const readingOf = (track: Track, fragments: FragmentedTrack | null): Reading => 
   const shownTo = Math.max(isCut ? Math.min(end, stop) : end, shownFrom);
   return {
     isPicture,
+    /** Play time. */
     seconds: shownTo > shownFrom ? shownTo - shownFrom + together : 0,
+    /** Begin and end in the film. */
     begin: delay + shownFrom - from,
     end: delay + shownTo - from,
+    /** End by the longest of its headers. */
     claimed,
   };
 };
 
-export interface Track {
-  id: number;
-  isPicture: boolean;
-  /** Units of the track's time in a second. */
-  timescale: number;
-  /** The part of the track that plays, after a delay. Null: the whole track plays. */
-  edit: {
-    /** Time before it begins, in seconds. */
-    delay: number;
-    /** Begin, in the track's time. */
-    from: number;
-    /** Length in seconds; 0: to the end. */
-    seconds: number;
-  } | null;
-  /** Span of the samples in the table; null when it has none. */
-  span: Span | null;
-  /** Play time by its header; 0 where it has none. */
-  claimedSeconds: number;
-  /** Length of its samples without edits, by the header of its media; 0 where it has none. */
-  claimedMediaSeconds: number;
-}
+type Track = ReturnType<typeof readTrack>;
 
 const maxEdits = 100;
 
 /** Reads the body of a `trak`. */
-const readTrack = (body: Buffer, movieTimescale: number): Track => {
+const readTrack = (body: Buffer, movieTimescale: number) => {
   const boxes = readChildren(body, ['tkhd', 'edts', 'mdia']);
   const head = boxes.get('tkhd');
   const idAt = readVersion(head) === 1 ? 20 : 12;
@@ -205,16 +183,24 @@ const readTrack = (body: Buffer, movieTimescale: number): Track => {
   return {
     id: head.readUInt32BE(idAt),
     isPicture: media.get('hdlr').toString('latin1', 8, 12) === 'vide',
+    /** Units of the track's time in a second. */
     timescale,
+    /** Null: the whole track plays. */
     edit: list === null ? null : readEdit(list, movieTimescale),
+    /** Span of the samples in the table; null when it has none. */
     span: readSampleTable(tables.get('stbl')),
+    /** Play time by its header; 0 where it has none. */
     claimedSeconds: readDuration(head, idAt + 8) / movieTimescale,
+    /** Length of its samples without edits, by the header of its media; 0 where it has none. */
     claimedMediaSeconds: durationSeconds,
   };
 };
 
+/** The part of a track that plays: from a time of the track, for seconds (0: to the end), after a delay in seconds. */
+type Edit = { delay: number; from: number; seconds: number };
+
 /** Reads a list of empty edits and then one edit, at the normal rate. Players differ about any other list. */
-const readEdit = (body: Buffer, movieTimescale: number): Track['edit'] => {
+const readEdit = (body: Buffer, movieTimescale: number): Edit | null => {
   const isLong = readVersion(body) === 1;
   const numberBytes = isLong ? 8 : 4;
   const editBytes = 2 * numberBytes + 4;
@@ -238,18 +224,6 @@ const readEdit = (body: Buffer, movieTimescale: number): Track['edit'] => {
   }
   return null;
 };
-
-/** The state of reading a track of a fragmented film. */
-export interface FragmentedTrack {
-  /** Duration of samples whose fragment has none, from the film's header. */
-  defaultDuration: number;
-  span: Span;
-  /** Start of the next fragment that has none of its own. */
-  next: number;
-  /** Start of the sample read last. */
-  last: number;
-  samples: number;
-}
 
 const maxFragmentSamples = 500_000;
 
