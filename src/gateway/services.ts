@@ -272,39 +272,19 @@ const openPayments = async ({ x402, dataDir }: Config, parts: PaymentParts) => {
 };
 
 const createJobs = (parts: Base & Pick<Parts, 'providers' | 'media' | 'mounts' | 'webhooks'>): JobRunner => {
-  const { config, store, catalogs, providers, media, mounts, webhooks, clock, log, telemetry } = parts;
-  const shop = { catalogs, store, log };
-  const { costOf } = catalogs;
+  const { config, store, catalogs, providers, media, webhooks, clock, log, telemetry } = parts;
+  const work = { ...parts, ...providers, costOf: catalogs.costOf, saveResult: media.save };
+  const { mediaRetentionMs: keepMs, bodyMemoryBytes: memoryBytes } = config;
+  const { text, video, image } = providers;
   const executors = {
-    chat: createRunChat({ routesFor: providers.text, costOf, log }),
-    responses: createRunResponses({ routesFor: providers.text, costOf, clock, log }),
-    search: createRunAnswer({ log }),
-    tool: createRunTool({ mounts, log }),
-    video: ifSold(
-      shop,
-      createRunVideo({
-        routesFor: providers.video,
-        resume: providers.resume,
-        costOf,
-        openInput: toVideoInput(media),
-        moderator: providers.moderator,
-        saveResult: media.save,
-        store,
-        clock,
-        log,
-      }),
-    ),
+    chat: createRunChat({ ...work, routesFor: text }),
+    responses: createRunResponses({ ...work, routesFor: text }),
+    search: createRunAnswer(work),
+    tool: createRunTool(work),
+    video: ifSold(work, createRunVideo({ ...work, routesFor: video, openInput: toVideoInput(media) })),
     image: ifSold(
-      shop,
-      createRunImage({
-        routesFor: providers.image,
-        costOf,
-        readInput: media.read,
-        saveResult: media.save,
-        keepMs: config.mediaRetentionMs,
-        memoryBytes: config.bodyMemoryBytes,
-        log,
-      }),
+      work,
+      createRunImage({ ...work, routesFor: image, readInput: media.read, keepMs, memoryBytes }),
     ),
   };
   return createJobRunner({
