@@ -36,34 +36,31 @@ const uptoAbi = parseAbi([
   'function settleWithPermit(Permit2612 permit2612, Permit permit, uint256 amount, address owner, Witness witness, bytes signature)',
 ]);
 
-interface ProxyCall {
-  scheme: PaymentScheme;
-  owner: Hex;
+interface Permit extends TokenTransfer {
+  from: Hex;
   nonce: bigint;
-  token: Hex;
+  scheme: PaymentScheme;
+  /** The most that the owner signed. By the scheme `upto`, `amount` may be less. */
   signed: bigint;
-  amount: bigint;
-  to: Hex;
 }
 
-const readExact = (data: Hex): ProxyCall => {
+const readExact = (data: Hex): Permit => {
   const { functionName, args } = decodeFunctionData({ abi: exactAbi, data });
-  const [{ nonce, permitted }, owner, { to }] =
-    functionName === 'settle' ? args : [args[1], args[2], args[3]];
+  const [{ nonce, permitted }, from, { to }] = functionName === 'settle' ? args : [args[1], args[2], args[3]];
   const { token, amount } = permitted;
-  return { scheme: 'exact', owner, nonce, token, signed: amount, amount, to };
+  return { scheme: 'exact', from, nonce, token, signed: amount, amount, to };
 };
 
-const readUpto = (data: Hex): ProxyCall => {
+const readUpto = (data: Hex): Permit => {
   const { functionName, args } = decodeFunctionData({ abi: uptoAbi, data });
-  const [{ nonce, permitted }, amount, owner, { to }] =
+  const [{ nonce, permitted }, amount, from, { to }] =
     functionName === 'settle' ? args : [args[1], args[2], args[3], args[4]];
   const { token, amount: signed } = permitted;
-  return { scheme: 'upto', owner, nonce, token, signed, amount, to };
+  return { scheme: 'upto', from, nonce, token, signed, amount, to };
 };
 
 /** Reads the call of a transaction; null when it is none of a proxy's settlements. */
-const readProxyCall = ({ to, input }: EvmTransaction): ProxyCall | null => {
+const readProxyCall = ({ to, input }: EvmTransaction): Permit | null => {
   if (to === null) return null;
   try {
     if (isSameHex(to, permit2Contracts.proxy)) return readExact(input);
@@ -97,26 +94,13 @@ const revertReasons: [string, string][] = [
 const maxCandidates = 25;
 const wordBits = 256n;
 
-interface Permit extends TokenTransfer {
-  from: `0x${string}`;
-  nonce: bigint;
-  scheme: PaymentScheme;
-  signed: bigint;
-}
+const nameOf = ({ scheme, from, nonce, token, signed, amount, to }: Permit): string =>
+  [scheme, from, nonce, token, signed, amount, to].join(' ').toLowerCase();
 
 /** Tells whether a transaction calls x402's proxy with this permit, and takes just this amount. */
 const isCallOf = (permit: Permit, transaction: EvmTransaction | null): boolean => {
   const call = transaction === null ? null : readProxyCall(transaction);
-  return (
-    call !== null &&
-    call.scheme === permit.scheme &&
-    isSameHex(call.owner, permit.from) &&
-    call.nonce === permit.nonce &&
-    isSameHex(call.token, permit.token) &&
-    call.signed === permit.signed &&
-    call.amount === permit.amount &&
-    isSameHex(call.to, permit.to)
-  );
+  return call !== null && nameOf(call) === nameOf(permit);
 };
 
 const isUsed = async (permit: Permit, chain: EvmChain, block: bigint): Promise<boolean> => {
