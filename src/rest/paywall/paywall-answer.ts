@@ -57,51 +57,39 @@ const toPaywallSubject = ({
   operation: { name, title, description, tool, rest },
   url,
   services,
-}: UnpaidRequest): PaywallSubject => {
+}: UnpaidRequest) => {
   const { config, publicUrl, x402 } = services;
   const sale = x402.sales.find((one) => one.name === name);
   const labels = new Map(
     x402.status().map(({ network, label, isTest }) => [network, isTest ? `${label} (test money)` : label]),
   );
   return {
+    /** The brand as people read it. */
     brand: brandTitle(config),
+    /** `{base_url}` without a trailing slash. */
     publicUrl: publicUrl(),
+    /** Path and query of the request as it came. */
     target: `${url.pathname}${url.search}`,
+    /** The page on which a wallet of the browser pays for it, seen from the root; null: there is none. */
     payPath: name === 'search_leads' && isConsoleBuilt() ? `pay${url.search}` : null,
+    /** The title of the operation that is sold. */
     title,
     description,
+    /** The name of its MCP tool; null when it is no tool. */
     tool: tool === null ? null : name,
+    /** Whether the payment is balance, from which the call is paid. */
     isCredit: sale?.isCredit === true,
+    /** Says that what is sold is made up; null when it is real. */
     sandboxNotice: sale?.notice() ?? null,
+    /** The known parameters of the request with their values, decoded. */
     parameters: [...url.searchParams].filter(([parameter]) => rest.query.includes(parameter)),
-    labelOf: (network) => labels.get(network) ?? network,
+    /** Returns the name of a network (CAIP-2) for people. */
+    labelOf: (network: string): string => labels.get(network) ?? network,
   };
 };
 
 /** The request as the page shows it. */
-export interface PaywallSubject {
-  /** The brand as people read it. */
-  brand: string;
-  /** `{base_url}` without a trailing slash. */
-  publicUrl: string;
-  /** Path and query of the request as it came. */
-  target: string;
-  /** The page on which a wallet of the browser pays for it, seen from the root; null: there is none. */
-  payPath: string | null;
-  /** The title of the operation that is sold. */
-  title: string;
-  description: string;
-  /** The name of its MCP tool; null when it is no tool. */
-  tool: string | null;
-  /** Whether the payment is balance, from which the call is paid. */
-  isCredit: boolean;
-  /** Says that what is sold is made up; null when it is real. */
-  sandboxNotice: string | null;
-  /** The known parameters of the request, decoded. */
-  parameters: readonly (readonly [name: string, value: string])[];
-  /** Returns the name of a network (CAIP-2) for people. */
-  labelOf: (network: string) => string;
-}
+export type PaywallSubject = ReturnType<typeof toPaywallSubject>;
 
 /** Makes the page for a person who opens a paid address in a browser: the price, and how programs pay it. */
 export const paywallPage = (
