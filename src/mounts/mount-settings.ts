@@ -2,7 +2,7 @@ import { realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { relative, resolve } from 'node:path';
 import { z } from 'zod';
-import { paySettings, readPay, type PayConfig } from '../http/pay-settings.ts';
+import { paySettings, readPay } from '../http/pay-settings.ts';
 import { ConfigError } from '../kit/errors.ts';
 import { parsePointer } from '../kit/json-pointer.ts';
 import type { Nano } from '../kit/money.ts';
@@ -98,30 +98,7 @@ export interface ToolPrice {
 export const freeOfCharge: ToolPrice = { price: 0n, rows: null };
 
 /** An MCP server of somebody else, as the operator mounts it. */
-export interface MountConfig {
-  name: string;
-  target: MountTarget;
-  /** The only tools that may be offered; null: all. */
-  allow: readonly string[] | null;
-  hide: readonly string[];
-  /** By tool. The other tools are free. */
-  prices: ReadonlyMap<string, ToolPrice>;
-  /** Tools that may run for wallets before they are paid. */
-  harmless: readonly string[];
-  /** The tools are also offered at /mcp/account, and connections may be allowed to use them. */
-  isForConnections: boolean;
-  /** The most calls of one account in a minute, and at once. */
-  callsPerMinute: number;
-  concurrentCalls: number;
-  /** What the operator says of tools, by the names that the server gives them. */
-  tools: ReadonlyMap<string, ToolSettings>;
-  timeouts: MountTimeouts;
-  result: ResultLimits;
-  /** The secrets that each account sets for a process or a connection of its own, its sign-in among them. */
-  perAccount: readonly string[];
-  /** How its calls are paid; null: none is. */
-  pay: PayConfig | null;
-}
+export type MountConfig = ReturnType<typeof readMounts>[number];
 
 /** The longest time that a call of a tool may take. */
 export const longestCallMs = 3_600_000;
@@ -288,29 +265,37 @@ interface MountSurroundings {
 }
 
 /** Throws ConfigError with one line that names the setting. */
-export const readMounts = (
-  section: z.output<typeof mountsSection>,
-  surroundings: MountSurroundings,
-): MountConfig[] =>
+export const readMounts = (section: z.output<typeof mountsSection>, surroundings: MountSurroundings) =>
   Object.entries(section).map(([name, server]) => {
     const { allow = null, hide, prices, harmless, tools } = server;
     const perAccount = [...server.per_account, ...(server.oauth?.per_account ? [signInName] : [])];
     if (perAccount.length > 0 && !surroundings.hasSecretsKey)
       throw refuse(name, 'per_account', 'needs TOOLS_SECRETS_KEY, which encrypts what accounts set');
+    const { answer_ms: answerMs, silence_ms: silenceMs, total_ms: totalMs } = server;
+    const timeouts: MountTimeouts = { answerMs, silenceMs, totalMs };
+    const result: ResultLimits = { maxCharacters: server.max_characters, meta: server.meta };
     return {
       name,
       target: readTarget(name, server, surroundings),
+      /** The only tools that may be offered; null: all. */
       allow,
       hide,
+      /** By tool. The other tools are free. */
       prices: new Map(Object.entries(prices)),
+      /** Tools that may run for wallets before they are paid. */
       harmless,
+      /** The tools are also offered at /mcp/account, and connections may be allowed to use them. */
       isForConnections: server.account,
+      /** The most calls of one account in a minute, and at once. */
       callsPerMinute: server.calls_per_minute,
       concurrentCalls: server.concurrent_calls,
+      /** What the operator says of tools, by the names that the server gives them. */
       tools: new Map(Object.entries(tools)),
-      timeouts: { answerMs: server.answer_ms, silenceMs: server.silence_ms, totalMs: server.total_ms },
-      result: { maxCharacters: server.max_characters, meta: server.meta },
+      timeouts,
+      result,
+      /** The secrets that each account sets for a process or a connection of its own, its sign-in among them. */
       perAccount,
+      /** How its calls are paid; null: none is. */
       pay: readPay(server.pay, { setting: `mcp_servers.${name}`, ...surroundings }),
     };
   });
